@@ -1,0 +1,12 @@
+//! Time and chance, and nothing else.
+//!
+//! Every other crate gets its nanoseconds and its random numbers here: the system's clocks are banned elsewhere, so
+//! that the simulator can run the same code on simulated time, and a seed repeats a run's operations exactly.
+
+mod ns;
+mod rng;
+mod system;
+
+pub use ns::Ns;
+pub use rng::Rng;
+pub use system::{CpuTime, now, process_cpu, sleep_until, thread_cpu, wall_ns};

@@ -1,0 +1,1 @@
+//! The live block engine: queues, workers and the write guard.

@@ -1,0 +1,1 @@
+//! What every live engine shares: threads, barrier, phases, intervals, self-testimony.

@@ -1,0 +1,1 @@
+//! Statements derived from a record, with the numbers that prove them.

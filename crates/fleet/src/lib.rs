@@ -1,0 +1,1 @@
+//! Coordinator, agents, and the messages between them.

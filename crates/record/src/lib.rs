@@ -1,0 +1,1 @@
+//! What a run leaves behind: sources, intervals, histograms, counters, events; the file format.

@@ -1,0 +1,1 @@
+//! Rendering of a record and its findings.

@@ -1,0 +1,70 @@
+//! Quantities as people write them: bytes, data rates, durations, operations a second, shares.
+//!
+//! Parsing demands an explicit unit (`"4"` is not a size), and printing says which unit it used. Decimal units are
+//! the default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s`
+//! is bits. This crate knows nothing else of Wirespeed.
+
+mod parse;
+mod print;
+
+pub use parse::UnitError;
+pub use print::{binary_bytes, count, duration, percent, rate};
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A number of bytes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Bytes(pub u64);
+
+/// A data rate in bytes a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct ByteRate(pub f64);
+
+/// Operations a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Iops(pub f64);
+
+/// A share in percent, 0 to 100.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Percent(pub f64);
+
+impl Bytes {
+    /// Parses `"8KiB"`, `"4 MB"`, `"512B"`; a unit is required and the result is a whole number of bytes.
+    pub fn parse(text: &str) -> Result<Bytes, UnitError> {
+        parse::bytes(text)
+    }
+}
+
+impl ByteRate {
+    /// Parses `"800 MB/s"`, `"788.2 MiB/s"`, `"13674 Mb/s"`, `"10Gb/s"`.
+    pub fn parse(text: &str) -> Result<ByteRate, UnitError> {
+        parse::byte_rate(text)
+    }
+}
+
+impl Iops {
+    /// Parses `"60000 IOPS"`, `"60k IOPS"`, `"1.2M IOPS"`; `"5000/s"` means the same.
+    pub fn parse(text: &str) -> Result<Iops, UnitError> {
+        parse::iops(text)
+    }
+}
+
+impl Percent {
+    /// Parses `"67%"` or `"0.3 %"`; anything outside 0 to 100 is refused.
+    pub fn parse(text: &str) -> Result<Percent, UnitError> {
+        parse::percent(text)
+    }
+
+    /// The share as a fraction, 0 to 1.
+    pub fn fraction(self) -> f64 {
+        self.0 / 100.0
+    }
+}
+
+/// Parses `"5s"`, `"250 ms"`, `"1h30m"`, `"100us"`, `"7ns"` into a duration; a unit is required.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    parse::duration(text)
+}

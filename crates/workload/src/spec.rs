@@ -1,0 +1,225 @@
+//! The typed description of a workload, checked once when it is built.
+
+use clock::Ns;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The direction of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Dir {
+    /// Data travels from the target to the initiator.
+    Read,
+    /// Data travels from the initiator to the target.
+    Write,
+}
+
+/// A workload: what one worker issues, over and over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// What the operations look like.
+    pub kind: Kind,
+    /// When they are issued.
+    pub arrivals: Arrivals,
+    /// Only this much of each target (from its start) is touched; `None` = all of it.
+    pub working_set: Option<WorkingSet>,
+    /// Whether workers that share a target get disjoint regions of it or all of it.
+    pub regions: Regions,
+}
+
+/// What the operations look like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Iometer's access specification: 1 to 100 rows, chosen by their shares.
+    Access(Access),
+    /// oblLoad's model: dependent index and table page accesses.
+    Transaction(Transaction),
+}
+
+/// Iometer's access specification with the address pattern of its random and sequential parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    /// 1 to 100 rows whose shares sum to 100.
+    pub rows: Vec<Row>,
+    /// How random addresses are distributed.
+    pub skew: Skew,
+    /// Distance between the starts of sequential operations in bytes; `None` = the operation's own length.
+    pub stride: Option<u64>,
+    /// When set, the block size climbs this ladder and every row's own size is ignored.
+    pub ladder: Option<Ladder>,
+}
+
+/// One row of an access specification, as in Iometer's dialogue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Transfer size in bytes.
+    pub size: u32,
+    /// Share of operations that this row describes, in percent.
+    pub share: f64,
+    /// Reads among them, in percent.
+    pub read: f64,
+    /// Random among them, in percent.
+    pub random: f64,
+    /// Pause after each burst.
+    pub delay: Ns,
+    /// Operations in a burst, at least 1.
+    pub burst: u32,
+    /// Alignment of addresses in bytes; 0 = aligned to `size`.
+    pub align: u32,
+    /// Size of the reply to a network request in bytes; no meaning for disks.
+    pub reply: u32,
+}
+
+/// A block size that is multiplied by `factor` after every `every` operations of a slot, from `from` up to `to`, and
+/// begins again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// First size in bytes.
+    pub from: u32,
+    /// Last size in bytes.
+    pub to: u32,
+    /// At least 2.
+    pub factor: u32,
+    /// Operations at each size.
+    pub every: u32,
+}
+
+/// How random addresses are distributed over the working set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Skew {
+    /// Every block equally often.
+    Uniform,
+    /// Zipf with the exponent theta (0 < theta < 2, theta ≠ 1 not required); popular blocks are scattered by a
+    /// seeded permutation.
+    Zipf(f64),
+    /// Pareto with the shape h (0 < h < 1): a share 1-h of the accesses goes to a share h of the blocks, recursively.
+    Pareto(f64),
+    /// A share of the accesses (percent) goes to the first share of the blocks (percent).
+    HotSpot {
+        /// Accesses that hit the hot part, in percent.
+        accesses: f64,
+        /// The hot part, in percent of the working set.
+        blocks: f64,
+    },
+}
+
+/// When operations are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Arrivals {
+    /// Each of `depth` slots issues its next operation when the last one has completed and `think` has passed.
+    Closed {
+        /// Operations outstanding per worker, at least 1.
+        depth: u32,
+        /// Pause between a completion and the next issue.
+        think: Ns,
+    },
+    /// Operations fall due by a clock, whatever the device does; at most `limit` are outstanding at once.
+    Open {
+        /// How due times follow each other.
+        process: Process,
+        /// Operations outstanding per worker at most.
+        limit: u32,
+    },
+}
+
+/// An arrival process; rates are operations a second per worker.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Process {
+    /// Equal gaps.
+    Fixed {
+        /// Operations a second.
+        rate: f64,
+    },
+    /// Exponential gaps.
+    Poisson {
+        /// Mean operations a second.
+        rate: f64,
+    },
+    /// A rate that changes linearly over `over`, then stays at `to`.
+    Ramp {
+        /// Operations a second at the start.
+        from: f64,
+        /// Operations a second at the end.
+        to: f64,
+        /// How long the change takes.
+        over: Ns,
+    },
+}
+
+/// A limit on what is touched of each target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum WorkingSet {
+    /// That many bytes from the start.
+    Bytes(u64),
+    /// That share of the target, in percent.
+    Percent(f64),
+}
+
+/// How workers share a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Regions {
+    /// Each worker has an equal region of its own.
+    Own,
+    /// All workers range over the whole target.
+    Shared,
+}
+
+/// oblLoad's simulated database: a transaction walks an index (hot, few pages) and then touches a table (cold, skewed).
+/// Each operation waits for the one before it; a worker is one daemon for each slot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transaction {
+    /// Page size in bytes.
+    pub page: u32,
+    /// Share of the working set that the index occupies, in percent.
+    pub index: f64,
+    /// Index pages read by a transaction.
+    pub index_pages: u32,
+    /// Table pages touched by a transaction.
+    pub table_pages: u32,
+    /// Skew of the index accesses.
+    pub index_skew: Skew,
+    /// Skew of the table accesses.
+    pub table_skew: Skew,
+    /// Reads among the table accesses, in percent; index accesses always read.
+    pub read: f64,
+}
+
+/// Why a spec cannot be turned into a stream.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SpecError {
+    /// A value that breaks a rule of the specification.
+    #[error("{field}: {problem}")]
+    Invalid {
+        /// The field, as the scenario names it.
+        field: &'static str,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// The largest block does not fit into what the slot may touch.
+    #[error("target {target} offers this slot {room} bytes, less than one block of {block} bytes")]
+    TooSmall {
+        /// Index of the target in the worker's list.
+        target: u16,
+        /// Bytes that the slot may touch.
+        room: u64,
+        /// Bytes that it needs.
+        block: u64,
+    },
+}
+
+impl Spec {
+    /// Operations that one worker may have outstanding: the depth, or the limit of an open loop.
+    pub fn outstanding_max(&self) -> u32 {
+        match self.arrivals {
+            Arrivals::Closed { depth, .. } => depth,
+            Arrivals::Open { limit, .. } => limit,
+        }
+    }
+
+    /// Streams that one worker draws from: one a slot in a closed loop, a single one in an open loop.
+    pub fn streams(&self) -> u32 {
+        match self.arrivals {
+            Arrivals::Closed { depth, .. } => depth,
+            Arrivals::Open { .. } => 1,
+        }
+    }
+}
