@@ -1,0 +1,548 @@
+//! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
+//! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use units::{ByteRate, Bytes};
+
+/// One scenario file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The title, and where the experiment comes from.
+    pub head: Head,
+    /// What stands there.
+    pub lab: Lab,
+    /// What the virtual machines do, in order of definition.
+    pub workloads: Vec<Workload>,
+    /// In which order, how long.
+    pub plans: Vec<Plan>,
+    /// What must hold.
+    pub goals: Vec<Goal>,
+    /// What was published.
+    pub claims: Vec<Claim>,
+}
+
+/// `[scenario]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// The question, in one line.
+    pub title: String,
+    /// Who published the experiment, where and when.
+    pub source: Option<String>,
+    /// Anything a reader should know.
+    pub description: Option<String>,
+    /// Seed of every random stream; 1 unless given.
+    pub seed: u64,
+}
+
+/// What stands there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lab {
+    /// Targets named directly: files, devices, `null:`.
+    pub targets: Vec<Target>,
+    /// Physical hosts.
+    pub hosts: Vec<Host>,
+    /// Virtual machines.
+    pub vms: Vec<Vm>,
+    /// Switches.
+    pub switches: Vec<Switch>,
+    /// Arrays, servers that export volumes, tape libraries.
+    pub arrays: Vec<Array>,
+    /// Volumes on arrays.
+    pub volumes: Vec<Volume>,
+    /// Cables.
+    pub links: Vec<Link>,
+    /// Zones: who may talk to whom.
+    pub zones: Vec<Zone>,
+    /// Explicit paths from a host or VM to a volume.
+    pub paths: Vec<Path>,
+    /// Parts defined in this file, beside the catalog's.
+    pub parts: Vec<Part>,
+}
+
+/// `[[target]]`: something that I/O can be issued to on the machine that runs the scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Its name in the scenario.
+    pub name: String,
+    /// A path (file or block device), `null:`, later `iscsi://…`.
+    pub url: String,
+    /// Size of the file that Wirespeed creates when there is none, and reuses when it made it.
+    pub create: Option<Bytes>,
+    /// Size of a `null:` target, which has none by itself.
+    pub size: Option<Bytes>,
+    /// Through the page cache instead of O_DIRECT.
+    pub buffered: bool,
+}
+
+/// `[[host]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its model in the catalog.
+    pub part: Option<String>,
+    /// The hypervisor's model in the catalog.
+    pub hypervisor: Option<String>,
+    /// Its adapters.
+    pub adapters: Vec<Adapter>,
+}
+
+/// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; a scenario may use NAME alone where it is unique.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adapter {
+    /// Its name within the host.
+    pub name: String,
+    /// Its model in the catalog.
+    pub part: Option<String>,
+    /// Ports, when the scenario says so.
+    pub ports: Option<u32>,
+}
+
+/// `[[vm]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vm {
+    /// Its name.
+    pub name: String,
+    /// The host it runs on.
+    pub host: Option<String>,
+    /// Virtual processors.
+    pub vcpus: Option<u32>,
+    /// Memory.
+    pub memory: Option<Bytes>,
+    /// Its virtual SCSI adapters, by model in the catalog.
+    pub scsi: Vec<String>,
+    /// Its disks.
+    pub disks: Vec<VmDisk>,
+}
+
+/// A disk of a VM: a target that is at hand, or a volume of the lab.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VmDisk {
+    /// What backs it.
+    pub backing: Backing,
+    /// How the hypervisor presents it.
+    pub map: Option<DiskMap>,
+    /// The adapter (`HOST.ADAPTER`) its I/O leaves through.
+    pub adapter: Option<String>,
+    /// The virtual SCSI adapter, an index into [`Vm::scsi`].
+    pub controller: Option<u32>,
+    /// Its size, when smaller than the backing.
+    pub size: Option<Bytes>,
+}
+
+/// What backs a VM's disk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Backing {
+    /// A `[[target]]` by name: I/O can be issued.
+    Target(String),
+    /// `ARRAY/VOLUME`: the named volume, or `auto` for one that the array provides for this disk.
+    Lun {
+        /// The array.
+        array: String,
+        /// The volume's name, or `None` for `auto`.
+        volume: Option<String>,
+    },
+}
+
+/// How a hypervisor presents a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiskMap {
+    /// Raw device mapping.
+    Rdm,
+    /// A file in a VMFS datastore.
+    Vmfs,
+    /// A file in another file system.
+    File,
+    /// A partition.
+    Partition,
+    /// The device itself, passed through.
+    Passthrough,
+}
+
+/// `[[switch]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switch {
+    /// Its name.
+    pub name: String,
+    /// Its model in the catalog.
+    pub part: Option<String>,
+}
+
+/// `[[array]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Its name.
+    pub name: String,
+    /// Its model in the catalog.
+    pub part: Option<String>,
+    /// Controllers, when the scenario differs from the part.
+    pub controllers: Option<u32>,
+    /// Front-end ports in use, when the scenario differs from the part.
+    pub ports: Option<u32>,
+}
+
+/// `[[volume]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Volume {
+    /// Its name.
+    pub name: String,
+    /// The array it lies on.
+    pub array: String,
+    /// Its size.
+    pub size: Option<Bytes>,
+    /// RAID level as text (`"raid-1"`), for the simulator.
+    pub raid: Option<String>,
+    /// Disks behind it.
+    pub disks: Option<u32>,
+    /// Who may see it: initiators by name (LUN masking); empty = everybody.
+    pub mask: Vec<String>,
+}
+
+/// `[[link]]`: a cable between two ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// One end: a host's adapter, a switch or an array, with an optional `:PORT`.
+    pub from: Endpoint,
+    /// The other end.
+    pub to: Endpoint,
+    /// Its rate.
+    pub rate: Option<LinkRate>,
+    /// Its length in metres.
+    pub length_m: Option<f64>,
+    /// Its MTU in bytes (Ethernet).
+    pub mtu: Option<u32>,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `HOST.ADAPTER`, a switch or an array.
+    pub device: String,
+    /// The port, counted from 0.
+    pub port: Option<u32>,
+}
+
+/// The rate of a link: a standard's name (`8gfc`, `10gbe`) or a payload rate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinkRate {
+    /// By name, in lower case.
+    Standard(String),
+    /// By figure.
+    Rate(ByteRate),
+}
+
+/// `[[zone]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zone {
+    /// Its name.
+    pub name: String,
+    /// Adapters, arrays, VMs (by their virtual WWPN).
+    pub members: Vec<String>,
+}
+
+/// `[[path]]`: an explicit way from a VM or a host to a volume, where the lab's links leave a choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// Its name.
+    pub name: String,
+    /// The VM or host.
+    pub from: String,
+    /// The array, or `ARRAY/VOLUME`.
+    pub to: String,
+    /// The hops between, in order.
+    pub via: Vec<String>,
+    /// The multipath policy it belongs to (`fixed`, `round-robin`, `least-queue`, `active-passive`).
+    pub policy: Option<String>,
+}
+
+/// `[[part]]` or an entry of the catalog: a model of hardware.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The name that scenarios use (`qle2560`).
+    pub name: String,
+    /// What it is.
+    pub kind: PartKind,
+    /// The maker's full name for it.
+    pub model: Option<String>,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartKind {
+    /// A server.
+    Host,
+    /// A hypervisor.
+    Hypervisor,
+    /// A virtual SCSI adapter.
+    VirtualScsi,
+    /// A Fibre Channel host bus adapter.
+    Hba,
+    /// A network adapter.
+    Nic,
+    /// A switch.
+    Switch,
+    /// An array or a storage server.
+    Array,
+    /// A disk or an SSD.
+    Disk,
+    /// A tape drive or library.
+    Tape,
+}
+
+/// A figure of a part, with its unit, source and kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it measures (`iops_max`, `ports`, `rate`).
+    pub name: String,
+    /// The value as written, unit included.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+    /// How far it can be trusted.
+    pub kind: FigureKind,
+}
+
+/// How a figure came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// From a data sheet.
+    DataSheet,
+    /// Derived from a standard.
+    Standard,
+    /// Assumed, with a reason in the source.
+    Assumed,
+    /// Calibrated on a named claim.
+    Calibrated,
+}
+
+/// `[workload.NAME]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// What it issues.
+    pub spec: workload::Spec,
+    /// Workers for each VM or target it runs on; 1 unless given.
+    pub workers: u32,
+}
+
+/// `[plan]` or `[[plan]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Its name; `plan` when there is one without a name.
+    pub name: String,
+    /// What runs at the same time.
+    pub loads: Vec<Load>,
+    /// Load that is not measured.
+    pub warmup: Duration,
+    /// Load that is measured.
+    pub measure: Duration,
+    /// Load after the measurement, so that workers do not measure each other's absence.
+    pub cooldown: Duration,
+    /// The axes of the sweep, in order; the first varies slowest. Empty = one step.
+    pub sweep: Vec<Axis>,
+    /// How often every step is run; 1 unless given.
+    pub repeat: u32,
+}
+
+/// A workload on a set of VMs or targets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// The workload's name.
+    pub workload: String,
+    /// VMs and targets, by name, expanded.
+    pub on: Vec<String>,
+}
+
+/// One axis of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, or `WORKLOAD.setting` where loads differ.
+    pub key: String,
+    /// Its values as they are shown (`"8KiB"`, `"32"`), in order.
+    pub values: Vec<String>,
+}
+
+/// One point of a plan with everything settled: what [`Scenario::steps`] yields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its number in the run, from 0.
+    pub index: u32,
+    /// The plan it belongs to.
+    pub plan: String,
+    /// What the sweep settled, in the order of its axes.
+    pub settings: Vec<(String, String)>,
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// Phases.
+    pub warmup: Duration,
+    /// Phases.
+    pub measure: Duration,
+    /// Phases.
+    pub cooldown: Duration,
+    /// What runs at the same time, with the sweep's settings applied.
+    pub loads: Vec<StepLoad>,
+}
+
+/// A load of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepLoad {
+    /// The workload's name and settled spec.
+    pub workload: Workload,
+    /// VMs and targets, by name.
+    pub on: Vec<String>,
+}
+
+/// `[[goal]]`: what must hold, in every step that it selects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    /// As it is shown: made from the goal's own words unless `name` is given.
+    pub name: String,
+    /// Which steps: settings that must be equal; empty = all. A key `plan` selects a plan.
+    pub step: Vec<(String, String)>,
+    /// Where: the whole step, some VMs or targets, or a hop.
+    pub scope: Scope,
+    /// What must hold.
+    pub test: GoalTest,
+}
+
+/// What a goal or claim speaks of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scope {
+    /// The sum over all workers.
+    Total,
+    /// Workers of these VMs or targets, summed.
+    Over(Vec<String>),
+    /// Each of these VMs or targets by itself.
+    Each(Vec<String>),
+    /// A hop of the lab, by its counters.
+    Hop(String),
+}
+
+/// What must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GoalTest {
+    /// A metric against a bound.
+    Metric {
+        /// What.
+        metric: Metric,
+        /// On which side.
+        bound: Bound,
+        /// Of which value.
+        value: Value,
+    },
+    /// Every member's share lies within this many percent of the mean.
+    Balance {
+        /// Percent.
+        within: f64,
+    },
+}
+
+/// A side of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// `at_least`.
+    AtLeast,
+    /// `at_most`.
+    AtMost,
+}
+
+/// Something that can be read off a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metric {
+    /// Bytes a second read.
+    ReadRate,
+    /// Bytes a second written.
+    WriteRate,
+    /// Bytes a second, both.
+    TotalRate,
+    /// Operations a second, both directions.
+    Iops,
+    /// A latency.
+    Latency {
+        /// Which point of the distribution.
+        point: LatencyPoint,
+        /// Response time (from due) instead of service time (from submission).
+        response: bool,
+    },
+    /// Failed operations.
+    Errors,
+}
+
+/// A point of a latency distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LatencyPoint {
+    /// The arithmetic mean.
+    Mean,
+    /// A percentile, 0 to 100.
+    Percentile(f64),
+    /// The largest.
+    Max,
+}
+
+/// A value with its dimension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Bytes a second.
+    Rate(ByteRate),
+    /// Percent of the hop's wire (payload) rate.
+    PercentOfWire(f64),
+    /// Operations a second.
+    Iops(f64),
+    /// A duration.
+    Time(Duration),
+    /// A count.
+    Count(u64),
+}
+
+/// `[[claim]]`: a figure that somebody published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// As it is shown.
+    pub name: String,
+    /// Which steps.
+    pub step: Vec<(String, String)>,
+    /// Where.
+    pub scope: Scope,
+    /// What.
+    pub metric: Metric,
+    /// How the source qualified the figure.
+    pub relation: Relation,
+    /// The figure under every reading that the source allows (at least one).
+    pub readings: Vec<Value>,
+    /// What it proves.
+    pub kind: ClaimKind,
+    /// Where it was published, when not the scenario's source.
+    pub source: Option<String>,
+}
+
+/// How a source qualified a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Exactly, within its rounding.
+    Equal,
+    /// "About": within 5% at one significant figure.
+    About,
+    /// "Over".
+    Over,
+    /// "Up to".
+    UpTo,
+}
+
+/// What a claim proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimKind {
+    /// Used to set a parameter: proves nothing when it comes back.
+    Calibration,
+    /// Not given to the model: the test.
+    HeldOut,
+    /// Said, but not testable.
+    Context,
+}
