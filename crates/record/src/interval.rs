@@ -1,0 +1,201 @@
+//! What one source did between two cuts: counts, bytes, errors, latency histograms, and its testimony about itself.
+
+use crate::{Histogram, SourceId};
+use clock::Ns;
+use serde::{Deserialize, Serialize};
+use workload::Dir;
+
+/// A phase of a step. Only what happened in `Measure` enters the step's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Phase {
+    /// Load before the measurement.
+    Warmup,
+    /// The measured time.
+    Measure,
+    /// Load after the measurement.
+    Cooldown,
+}
+
+/// What one source did between two cuts. Cuts fall on the run's epoch plus whole seconds and on every phase edge, so an
+/// interval lies in one phase and is at most a second long. An idle interval is written as zeros, never left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Who.
+    pub source: SourceId,
+    /// In which step.
+    pub step: u32,
+    /// In which phase.
+    pub phase: Phase,
+    /// Start, on the record's time base.
+    pub from: Ns,
+    /// End, exclusive.
+    pub to: Ns,
+    /// Reads that completed in it; `None` where the source never reads.
+    pub read: Option<Tally>,
+    /// Writes that completed in it; `None` where the source never writes.
+    pub write: Option<Tally>,
+    /// What the generator says of itself; `None` where the source is not a generator.
+    pub testimony: Option<Testimony>,
+}
+
+/// Completed operations of one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Operations that succeeded.
+    pub ops: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Operations that failed; they are in no histogram and moved nothing.
+    pub errors: u64,
+    /// Sum of the service times of the successful operations.
+    pub service_sum: Ns,
+    /// Service time: completion since submission.
+    pub service: Histogram,
+    /// Response time: completion since due; `None` where it equals service time (closed loops).
+    pub response: Option<Histogram>,
+}
+
+/// What a generator says of itself over one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Testimony {
+    /// CPU time of the worker's thread in user mode.
+    pub cpu_user: Ns,
+    /// CPU time of the worker's thread in the kernel (which includes the I/O path).
+    pub cpu_system: Ns,
+    /// Time outside the queue: between a reaped batch and the next submission, generating and accounting.
+    pub own: Ns,
+    /// The integral of operations in flight over time: divided by the interval's length it is the mean number in flight.
+    pub in_flight: Ns,
+    /// Operations submitted more than a millisecond after they were due (open loops).
+    pub late: u64,
+    /// The largest delay between due and submission.
+    pub late_max: Ns,
+    /// Cuts at which no free buffer was available, so that this interval took in more than its own time.
+    pub overruns: u32,
+    /// Operations in flight at the interval's end.
+    pub open: u32,
+    /// Age of the oldest of them.
+    pub open_age_max: Ns,
+}
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Level {
+    /// Worth knowing.
+    Info,
+    /// The figures may mean less than they seem.
+    Warning,
+    /// Something was lost.
+    Error,
+}
+
+/// Something that happened at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, on the record's time base.
+    pub at: Ns,
+    /// In which step, if in one.
+    pub step: Option<u32>,
+    /// To whom, if to one source.
+    pub source: Option<SourceId>,
+    /// How much it matters.
+    pub level: Level,
+    /// A stable, lower-case, hyphenated word (`agent-lost`, `depth-clamped`).
+    pub code: String,
+    /// A sentence for people: what happened and what to do next.
+    pub text: String,
+}
+
+/// A hop's counter over an interval: a difference or a level, by name and unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counter {
+    /// The hop.
+    pub source: SourceId,
+    /// In which step, if in one.
+    pub step: Option<u32>,
+    /// Start, on the record's time base.
+    pub from: Ns,
+    /// End, exclusive.
+    pub to: Ns,
+    /// What is counted (`read-bytes`, `queue`, `utilization`).
+    pub name: String,
+    /// The value, in `unit`.
+    pub value: f64,
+    /// `B`, `1`, `%`, `ns`.
+    pub unit: String,
+}
+
+impl Tally {
+    /// Nothing completed; with a response histogram when `open_loop`.
+    pub fn empty(open_loop: bool) -> Tally {
+        Tally {
+            ops: 0,
+            bytes: 0,
+            errors: 0,
+            service_sum: Ns::ZERO,
+            service: Histogram::new(),
+            response: open_loop.then(Histogram::new),
+        }
+    }
+
+    /// Counts one successful operation. Allocates nothing.
+    pub fn success(&mut self, bytes: u64, service: Ns, response: Ns) {
+        self.ops += 1;
+        self.bytes += bytes;
+        self.service_sum = self.service_sum.plus(service);
+        self.service.record(service);
+        if let Some(h) = &mut self.response {
+            h.record(response);
+        }
+    }
+
+    /// Adds another tally of the same direction; histograms are merged, never averaged.
+    pub fn merge(&mut self, other: &Tally) {
+        self.ops += other.ops;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.service_sum = self.service_sum.plus(other.service_sum);
+        match (&mut self.response, &other.response) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            // Where one side keeps no response time, its service time is its response time.
+            (Some(mine), None) => mine.merge(&other.service),
+            (None, Some(theirs)) => {
+                let mut merged = self.service.clone();
+                merged.merge(theirs);
+                self.response = Some(merged);
+            }
+            (None, None) => {}
+        }
+        self.service.merge(&other.service);
+    }
+
+    /// The response times, which are the service times where none were kept apart.
+    pub fn response(&self) -> &Histogram {
+        self.response.as_ref().unwrap_or(&self.service)
+    }
+}
+
+impl Interval {
+    /// The tally of one direction.
+    pub fn tally(&self, dir: Dir) -> Option<&Tally> {
+        match dir {
+            Dir::Read => self.read.as_ref(),
+            Dir::Write => self.write.as_ref(),
+        }
+    }
+}
+
+impl Testimony {
+    /// Adds the testimony of another interval or worker; ages and delays keep their maximum.
+    pub fn merge(&mut self, other: &Testimony) {
+        self.cpu_user = self.cpu_user.plus(other.cpu_user);
+        self.cpu_system = self.cpu_system.plus(other.cpu_system);
+        self.own = self.own.plus(other.own);
+        self.in_flight = self.in_flight.plus(other.in_flight);
+        self.late += other.late;
+        self.late_max = self.late_max.max(other.late_max);
+        self.overruns += other.overruns;
+        self.open += other.open;
+        self.open_age_max = self.open_age_max.max(other.open_age_max);
+    }
+}

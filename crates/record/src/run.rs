@@ -1,0 +1,162 @@
+//! Who and what a record speaks of: the run, its sources, its steps.
+
+use crate::Phase;
+use clock::Ns;
+use serde::{Deserialize, Serialize};
+
+/// A source's number within a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SourceId(pub u32);
+
+/// Somebody who reports intervals or counters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its number.
+    pub id: SourceId,
+    /// What it is.
+    pub kind: SourceKind,
+    /// Its unique name (`vm3`, `data/2`, `hba`).
+    pub name: String,
+    /// The VM or target that it works for or stands in; balance is judged over groups.
+    pub group: String,
+    /// The agent that reports it.
+    pub agent: String,
+}
+
+/// What a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SourceKind {
+    /// An issuer of I/O.
+    Worker,
+    /// A place on a path where traffic is counted.
+    Hop,
+}
+
+/// How a run begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunHead {
+    /// The scenario's title.
+    pub title: String,
+    /// What made the record: `wirespeed run`, `wirespeed simulate`, …
+    pub producer: String,
+    /// The scenario, with its overrides; a record carries its own question.
+    pub scenario: ScenarioText,
+    /// Zero of the record's time base, on its producer's monotonic (or simulated) clock.
+    pub epoch: Ns,
+    /// The same moment in nanoseconds since the Unix epoch.
+    pub wall_ns: u64,
+    /// Seed of all random streams.
+    pub seed: u64,
+}
+
+/// A scenario's text as it was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioText {
+    /// The file's name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// What was set on top of it, in order.
+    pub overrides: Vec<(String, String)>,
+}
+
+/// One fact of provenance: `("host", "kernel", "6.1.0")`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is about: `run`, an agent's name, or a target's.
+    pub subject: String,
+    /// Which fact, as a stable hyphenated word.
+    pub key: String,
+    /// Its value as text, unit included.
+    pub value: String,
+}
+
+/// One point of the plan, as it is announced before its intervals come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepHead {
+    /// Its number in the run, from 0.
+    pub index: u32,
+    /// The plan it belongs to.
+    pub plan: String,
+    /// What the sweep settled, in the order of its axes.
+    pub settings: Vec<(String, String)>,
+    /// Which repetition of these settings, from 0.
+    pub repetition: u32,
+    /// When its phases begin and end.
+    pub times: StepTimes,
+    /// What every worker was asked to do.
+    pub workers: Vec<WorkerLoad>,
+}
+
+/// The edges of a step's phases, on the record's time base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepTimes {
+    /// Load starts.
+    pub start: Ns,
+    /// The measured time begins.
+    pub measure: Ns,
+    /// The measured time ends.
+    pub cooldown: Ns,
+    /// Load ends.
+    pub end: Ns,
+}
+
+/// What one worker was asked to do in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerLoad {
+    /// The worker.
+    pub source: SourceId,
+    /// The workload's name.
+    pub workload: String,
+    /// Its loop.
+    pub arrivals: Loop,
+    /// Operations of one transaction; 1 where the workload has none.
+    pub ops_per_transaction: u32,
+}
+
+/// How a worker's operations arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Loop {
+    /// A closed loop; `think` tells whether slots pause, so that fewer than `depth` may be in flight.
+    Closed {
+        /// Operations outstanding at most, as they were carried out (not merely asked for).
+        depth: u32,
+        /// Whether slots pause between operations.
+        think: bool,
+    },
+    /// An open loop.
+    Open {
+        /// Mean operations a second over the measured time.
+        rate: f64,
+    },
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// Still running, or killed before it could say otherwise: incomplete.
+    Running,
+    /// All steps ran to their end.
+    Complete,
+    /// Stopped by the user.
+    Stopped,
+    /// It could not be completed.
+    Failed,
+}
+
+impl StepTimes {
+    /// The phase that a moment lies in; `None` outside the step.
+    pub fn phase_at(&self, at: Ns) -> Option<Phase> {
+        match at {
+            t if t < self.start || t >= self.end => None,
+            t if t < self.measure => Some(Phase::Warmup),
+            t if t < self.cooldown => Some(Phase::Measure),
+            _ => Some(Phase::Cooldown),
+        }
+    }
+
+    /// Length of the measured time.
+    pub fn measured(&self) -> Ns {
+        self.cooldown.since(self.measure)
+    }
+}
