@@ -1,1 +1,84 @@
-//! What every live engine shares: threads, barrier, phases, intervals, self-testimony.
+//! What every live engine shares: pinned threads, the start barrier, phases, the cutting of intervals, and the
+//! generator's testimony about itself.
+//!
+//! An [`Engine`] prepares a step (everything slow and fallible happens there), is started at an agreed moment, and
+//! sends intervals until the step's end. This crate knows no device and no coordinator.
+
+mod spec;
+
+pub use spec::{StepSpec, TargetSpec, WorkerSpec};
+
+use clock::Ns;
+use record::{Event, Fact, Interval};
+use std::sync::mpsc::Sender;
+use thiserror::Error;
+
+/// Something that can carry out steps of one kind (disk, net).
+pub trait Engine: Send {
+    /// Opens, checks, creates and fills what the step needs and parks its threads at the start barrier. Slow and
+    /// fallible on purpose, so that nothing after it is. `notes` takes events on the way (a depth that was clamped).
+    fn prepare(
+        &mut self,
+        step: &StepSpec,
+        notes: &IntervalTx,
+    ) -> Result<Box<dyn Prepared>, EngineError>;
+}
+
+/// A step whose threads stand ready.
+pub trait Prepared: Send {
+    /// Provenance of what was opened: device model, scheduler, queue settings, file system.
+    fn facts(&self) -> Vec<Fact>;
+
+    /// Starts the load at `at` on the monotonic clock; `epoch` is zero of the record's time base. Intervals, events
+    /// and finally one [`Output::Finished`] or [`Output::Failed`] arrive at `out`.
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle>;
+}
+
+/// A step under way. Dropping it stops the load and waits for its threads.
+pub trait Handle: Send {
+    /// Asks for an early end: workers stop issuing, what is in flight completes or is recorded as open.
+    fn stop(&self);
+}
+
+/// Where a step's output goes: off the data plane already, so an ordinary channel.
+pub type IntervalTx = Sender<Output>;
+
+/// What comes out of a running step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// One source's interval, times on the record's time base.
+    Interval(Interval),
+    /// Something worth knowing.
+    Event(Event),
+    /// All workers reached the end; no further output follows.
+    Finished,
+    /// The step could not go on; no further output follows.
+    Failed(EngineError),
+}
+
+/// Why a step could not be prepared or carried on. The text names the target and what to do next.
+#[derive(Clone, Debug, Error, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum EngineError {
+    /// The write guard, or a rule that only reading is allowed, refused a target.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// A target could not be opened, created, filled or read.
+    #[error("{target}: {problem}")]
+    Target {
+        /// The target's name or URL.
+        target: String,
+        /// What went wrong and what to do next.
+        problem: String,
+    },
+    /// The step asks for something that this engine cannot do.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A worker ended in a way that it should not.
+    #[error("worker {worker}: {problem}")]
+    Worker {
+        /// Its name.
+        worker: String,
+        /// What happened.
+        problem: String,
+    },
+}

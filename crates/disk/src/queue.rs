@@ -1,0 +1,65 @@
+//! The joint between a worker and whatever carries its I/O: one virtual call a batch, never one an I/O.
+
+use clock::Ns;
+use thiserror::Error;
+use workload::Dir;
+
+/// One I/O, with its buffer named by slot: the arena holds one buffer a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// Which of the worker's slots (0 to depth - 1); names the buffer and comes back in the completion.
+    pub slot: u32,
+    /// Read or write.
+    pub dir: Dir,
+    /// Index into the queue's targets.
+    pub target: u16,
+    /// Byte offset into the target.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+}
+
+/// How one I/O ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot of its [`Io`].
+    pub slot: u32,
+    /// Bytes moved, or the operating system's error number. Fewer bytes than asked for is an error of the queue's
+    /// making: it retries or reports `EIO`.
+    pub result: Result<u32, i32>,
+}
+
+/// Completions of one reap: preallocated for a worker's depth.
+pub type Completions = Vec<Completion>;
+
+/// A worker's I/O buffers: one page-aligned buffer a slot, taken before the start, never moved.
+pub struct Arena {}
+
+/// Builds a queue: made on the control plane (identity, size, grant), opened on the worker's own thread.
+pub trait Opener: Send {
+    /// Opens the queue. The arena outlives it; its buffers may be registered with the kernel.
+    fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError>;
+}
+
+/// Carries I/O for one worker. Owned by that worker's thread alone.
+pub trait Queue {
+    /// I/Os that can really be in flight at once; a worker keeps to it.
+    fn depth_max(&self) -> u32;
+
+    /// Takes I/Os from the front of `ios` and returns how many; fewer than all only when the queue is full.
+    fn submit(&mut self, ios: &[Io]) -> usize;
+
+    /// Appends completions to `out` (never beyond its capacity): waits for at least `min` of them, but not past
+    /// `until` if it can help it.
+    fn reap(&mut self, min: u32, until: Ns, out: &mut Completions);
+}
+
+/// Why a queue could not be opened.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{target}: {problem}")]
+pub struct OpenError {
+    /// The target.
+    pub target: String,
+    /// What went wrong and what to do next.
+    pub problem: String,
+}

@@ -1,0 +1,65 @@
+//! A step as an engine is asked to carry it out: self-contained and serialisable, because it crosses to agents.
+
+use clock::Ns;
+use record::SourceId;
+use serde::{Deserialize, Serialize};
+
+/// One step for one agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepSpec {
+    /// The step's number in the run.
+    pub index: u32,
+    /// The run's seed.
+    pub seed: u64,
+    /// Load before the measurement.
+    pub warmup: Ns,
+    /// The measured time.
+    pub measure: Ns,
+    /// Load after the measurement.
+    pub cooldown: Ns,
+    /// What may be used, by the index that workers refer to.
+    pub targets: Vec<TargetSpec>,
+    /// Who issues.
+    pub workers: Vec<WorkerSpec>,
+}
+
+/// A target of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetSpec {
+    /// Its name in the scenario.
+    pub name: String,
+    /// A path, or a URL with a scheme (`null:`).
+    pub url: String,
+    /// Create a file of this many bytes where there is none, and fill it; reuse it where Wirespeed made it before.
+    pub create: Option<u64>,
+    /// Size in bytes of a target that has none by itself (`null:`).
+    pub size: Option<u64>,
+    /// Through the page cache instead of O_DIRECT.
+    pub buffered: bool,
+}
+
+/// A worker of a step: one thread, one target set, one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerSpec {
+    /// Its number in the record.
+    pub source: SourceId,
+    /// Its name, for messages and its thread.
+    pub name: String,
+    /// Its number within the step over all agents: the `worker` of its streams' keys.
+    pub key: u32,
+    /// Indices into [`StepSpec::targets`].
+    pub targets: Vec<u16>,
+    /// Its number among the workers that share these targets with the same workload, and how many they are.
+    pub sharer: u32,
+    /// How many they are.
+    pub sharers: u32,
+    /// What it issues.
+    pub workload: workload::Spec,
+}
+
+impl StepSpec {
+    /// From the start of the load to its end.
+    pub fn length(&self) -> Ns {
+        self.warmup.plus(self.measure).plus(self.cooldown)
+    }
+}
