@@ -47,7 +47,7 @@ pub type IntervalTx = Sender<Output>;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// One source's interval, times on the record's time base.
-    Interval(Interval),
+    Interval(Box<Interval>),
     /// Something worth knowing.
     Event(Event),
     /// All workers reached the end; no further output follows.
