@@ -173,7 +173,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
 
 fn quantity(text: &str, kind: &Kind) -> Result<f64, UnitError> {
     let (value, unit) = number(text.trim(), text, kind)?;
-    Ok(value * factor(unit, text, kind)?)
+    let scaled = value * factor(unit, text, kind)?;
+    // A number that is finite by itself may not be in millions.
+    if scaled.is_finite() { Ok(scaled) } else { Err(out_of_range(text, kind, "it must be finite")) }
 }
 
 /// Splits a leading number (digits, one point, `_` and `,` between digits) from what follows it.

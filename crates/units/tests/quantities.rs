@@ -85,6 +85,15 @@ fn refusals_say_what_would_have_been_right() {
 }
 
 #[test]
+fn a_finite_number_of_millions_may_still_be_too_large() {
+    let text = format!("{} M IOPS", "9".repeat(308));
+    refused(
+        Iops::parse(&text),
+        &format!("`{text}` is out of range for a rate of operations: it must be finite"),
+    );
+}
+
+#[test]
 fn printing() {
     assert_eq!(Bytes(8192).to_string(), "8KiB");
     assert_eq!(Bytes(1_000_000).to_string(), "1MB");
