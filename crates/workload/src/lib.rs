@@ -3,9 +3,21 @@
 //! A [`Spec`] says what kind of I/O is wanted (Iometer's access specification, address patterns, skew, arrivals, or
 //! the transaction model). A [`Stream`] turns a spec into operations for one issuing slot. Live engines and the
 //! simulator call exactly the same streams. No device and no clock is known here: time comes in as an argument.
+//!
+//! `docs/workloads.md` describes the semantics for those who write scenarios.
 
+mod access;
+mod address;
+mod arrival;
+mod check;
+mod draw;
+mod presets;
+mod sequential;
+mod skew;
 mod spec;
 mod stream;
+mod transaction;
 
+pub use presets::{PRESETS, Preset, preset};
 pub use spec::*;
 pub use stream::{Extent, Key, Next, Op, Place, Stream};

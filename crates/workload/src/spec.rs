@@ -194,6 +194,23 @@ pub enum SpecError {
         /// What is wrong and what would be right.
         problem: String,
     },
+    /// The worker has nothing to issue operations to.
+    #[error("the worker has no targets; name at least one")]
+    NoTargets,
+    /// A length that the target cannot carry.
+    #[error(
+        "target {target} has logical blocks of {block} bytes, and {what} of {bytes} bytes is not a multiple of them"
+    )]
+    Misfit {
+        /// Index of the target in the worker's list.
+        target: u16,
+        /// What has that length.
+        what: &'static str,
+        /// Its length.
+        bytes: u64,
+        /// The target's logical block in bytes.
+        block: u64,
+    },
     /// The largest block does not fit into what the slot may touch.
     #[error("target {target} offers this slot {room} bytes, less than one block of {block} bytes")]
     TooSmall {
@@ -204,6 +221,16 @@ pub enum SpecError {
         /// Bytes that it needs.
         block: u64,
     },
+}
+
+impl Ladder {
+    /// The sizes, smallest first, in bytes; none where the ladder is unsound.
+    pub fn sizes(self) -> impl Iterator<Item = u32> {
+        let first = Some(self.from).filter(|from| (1..=self.to).contains(from));
+        std::iter::successors(first, move |size| {
+            size.checked_mul(self.factor.max(2)).filter(|next| *next <= self.to)
+        })
+    }
 }
 
 impl Spec {
@@ -220,6 +247,14 @@ impl Spec {
         match self.arrivals {
             Arrivals::Closed { depth, .. } => depth,
             Arrivals::Open { .. } => 1,
+        }
+    }
+
+    /// Operations that make one transaction; `None` for a workload without transactions.
+    pub fn ops_per_transaction(&self) -> Option<u32> {
+        match self.kind {
+            Kind::Access(_) => None,
+            Kind::Transaction(t) => Some(t.index_pages.saturating_add(t.table_pages)),
         }
     }
 }

@@ -1,6 +1,10 @@
 //! A stream: the operations of one issuing slot, one after the other.
 
-use crate::{Dir, Spec, SpecError};
+use crate::access::Accesses;
+use crate::arrival::Arrival;
+use crate::draw::{Draw, Rngs};
+use crate::transaction::Transactions;
+use crate::{Arrivals, Dir, Kind, Spec, SpecError};
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 
@@ -68,19 +72,102 @@ pub struct Place {
 }
 
 /// A slot's stream of operations. Pure: no clock, no device; after `new`, nothing is allocated.
-pub struct Stream {}
+///
+/// In a closed loop the stream alternates between one operation and waiting for its completion. In an open loop it
+/// never waits: whoever drives it keeps count of what is outstanding, and asks again when there is room.
+pub struct Stream {
+    pacing: Pacing,
+    operations: Operations,
+}
+
+enum Operations {
+    Access(Accesses),
+    Transaction(Transactions),
+}
+
+enum Pacing {
+    /// `pause` follows the completion of what is outstanding; `ready` is when the next may be issued.
+    Closed { think: Ns, pause: Ns, outstanding: bool, ready: Ns },
+    /// `due` is the next arrival, `None` when there are no more.
+    Open { arrival: Arrival, due: Option<Ns> },
+}
 
 impl Stream {
     /// Builds the stream of slot `key.slot`, or says why the spec does not fit the targets.
-    pub fn new(_spec: &Spec, _place: &Place, _key: Key) -> Result<Stream, SpecError> {
-        Ok(Stream {})
+    ///
+    /// A spec with problems of its own is refused with the first of [`Spec::problems`].
+    pub fn new(spec: &Spec, place: &Place, key: Key) -> Result<Stream, SpecError> {
+        if let Some(problem) = spec.problems().into_iter().next() {
+            return Err(problem);
+        }
+        if key.slot >= spec.streams() {
+            let problem = format!("slot {} is not one of the {}", key.slot, spec.streams());
+            return Err(SpecError::Invalid { field: "slot", problem });
+        }
+        let operations = match &spec.kind {
+            Kind::Access(access) => Operations::Access(Accesses::new(spec, access, place, key)?),
+            Kind::Transaction(transaction) => {
+                Operations::Transaction(Transactions::new(spec, transaction, place, key)?)
+            }
+        };
+        let pacing = match spec.arrivals {
+            Arrivals::Closed { think, .. } => {
+                Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready: place.start }
+            }
+            Arrivals::Open { process, .. } => {
+                let mut arrival = Arrival::new(process, place, Rngs::arrival(key));
+                let due = arrival.advance();
+                Pacing::Open { arrival, due }
+            }
+        };
+        Ok(Stream { pacing, operations })
     }
 
-    /// What to do at `now`.
-    pub fn next(&mut self, _now: Ns) -> Next {
-        Next::Done
+    /// What to do at `now`. Nothing changes until an operation is returned.
+    #[inline]
+    pub fn next(&mut self, now: Ns) -> Next {
+        match &mut self.pacing {
+            Pacing::Closed { outstanding: true, .. } => Next::AwaitCompletion,
+            Pacing::Closed { ready, .. } if *ready > now => Next::At(*ready),
+            Pacing::Closed { pause, outstanding, .. } => {
+                let draw = self.operations.draw();
+                (*pause, *outstanding) = (draw.pause, true);
+                Next::Op(draw.due(now))
+            }
+            Pacing::Open { arrival, due } => match *due {
+                None => Next::Done,
+                Some(at) if at > now => Next::At(at),
+                Some(at) => {
+                    *due = arrival.advance();
+                    Next::Op(self.operations.draw().due(at))
+                }
+            },
+        }
     }
 
     /// An operation of this slot completed at `now`.
-    pub fn completed(&mut self, _now: Ns) {}
+    #[inline]
+    pub fn completed(&mut self, now: Ns) {
+        if let Pacing::Closed { think, pause, outstanding, ready } = &mut self.pacing {
+            *outstanding = false;
+            *ready = now.plus(*think).plus(*pause);
+        }
+    }
+}
+
+impl Operations {
+    #[inline]
+    fn draw(&mut self) -> Draw {
+        match self {
+            Operations::Access(accesses) => accesses.draw(),
+            Operations::Transaction(transactions) => transactions.draw(),
+        }
+    }
+}
+
+impl Draw {
+    #[inline]
+    fn due(self, due: Ns) -> Op {
+        Op { dir: self.dir, target: self.target, offset: self.offset, len: self.len, due }
+    }
 }

@@ -1,0 +1,217 @@
+//! Operations drawn from an access specification.
+//!
+//! Iometer's order: an operation first picks a row by the rows' shares, then its direction by the row's read share,
+//! then random or sequential by the row's random share. What can be prepared is prepared when the stream is built: a
+//! draw compares integers, and neither divides nor allocates in the common cases.
+
+use crate::address::{Grid, Region, Shape, regions};
+use crate::draw::{Draw, Rngs, Share};
+use crate::sequential::Run;
+use crate::skew::Sampler;
+use crate::{Access, Key, Place, Row, Skew, Spec, SpecError};
+use clock::{Ns, Rng};
+
+/// Draws the operations of one slot.
+pub(crate) struct Accesses {
+    rows: Box<[RowState]>,
+    /// Cumulated shares of the rows in 2⁵³ths; the last is 2⁵³.
+    upper: Box<[u64]>,
+    ladder: Option<Climb>,
+    /// One a row and rung: those of the first rung come first.
+    shapes: Box<[Shape]>,
+    addresses: Addresses,
+    rngs: Rngs,
+}
+
+enum Addresses {
+    Random(Random),
+    Sequential(Run),
+    Mixed { random: Random, run: Run },
+}
+
+struct RowState {
+    read: Share,
+    random: Share,
+    delay: Ns,
+    burst: u32,
+    /// Operations before the row's next pause.
+    before_pause: u32,
+}
+
+/// Where a slot stands on the block ladder.
+struct Climb {
+    rungs: usize,
+    every: u32,
+    rung: usize,
+    /// Operations left on this rung.
+    left: u32,
+}
+
+/// Random addresses: a grid and a sampler for each shape and target.
+struct Random {
+    /// Those of the first shape come first, one a target.
+    fields: Box<[Field]>,
+    /// One for each distinct number of addresses.
+    samplers: Box<[Sampler]>,
+    targets: usize,
+}
+
+struct Field {
+    grid: Grid,
+    sampler: usize,
+}
+
+impl Accesses {
+    /// The operations of the slot `key.slot`.
+    pub fn new(
+        spec: &Spec,
+        access: &Access,
+        place: &Place,
+        key: Key,
+    ) -> Result<Accesses, SpecError> {
+        let sizes = access.ladder.map(|ladder| ladder.sizes().collect::<Vec<u32>>());
+        let shapes: Box<[Shape]> = match &sizes {
+            None => access.rows.iter().map(|r| Shape { size: r.size, align: r.align }).collect(),
+            Some(sizes) => sizes
+                .iter()
+                .flat_map(|size| access.rows.iter().map(|r| Shape { size: *size, align: r.align }))
+                .collect(),
+        };
+        let regions = regions(spec, place, &shapes)?;
+        let popular = Rngs::popular(key);
+        let random = || Random::new(access.skew, &regions, &shapes, &popular);
+        let run = || Run::new(spec, place, &regions, &shapes, access.stride, key.slot);
+        let addresses = if access.rows.iter().all(|row| row.random >= 100.0) {
+            Addresses::Random(random()?)
+        } else if access.rows.iter().all(|row| row.random <= 0.0) {
+            Addresses::Sequential(run()?)
+        } else {
+            Addresses::Mixed { random: random()?, run: run()? }
+        };
+        let ladder = access.ladder.zip(sizes).map(|(ladder, sizes)| Climb {
+            rungs: sizes.len(),
+            every: ladder.every,
+            rung: 0,
+            left: ladder.every,
+        });
+        Ok(Accesses {
+            rows: access.rows.iter().map(RowState::new).collect(),
+            upper: cumulate(&access.rows),
+            ladder,
+            shapes,
+            addresses,
+            rngs: Rngs::new(key),
+        })
+    }
+
+    /// The next operation.
+    #[inline]
+    pub fn draw(&mut self) -> Draw {
+        let index = self.pick_row();
+        let row = &mut self.rows[index];
+        let word = self.rngs.mix.next_u64();
+        let dir = row.read.dir(word as u32);
+        let wants_random = row.random.has((word >> 32) as u32);
+        let pause = row.pause();
+        let shape = match &mut self.ladder {
+            None => index,
+            Some(climb) => climb.step() * self.rows.len() + index,
+        };
+        let len = self.shapes[shape].size;
+        let rng = &mut self.rngs.address;
+        let (target, offset) = match &mut self.addresses {
+            Addresses::Random(random) => random.draw(shape, rng),
+            Addresses::Sequential(run) => run.take(shape, len),
+            Addresses::Mixed { random, .. } if wants_random => random.draw(shape, rng),
+            Addresses::Mixed { run, .. } => run.take(shape, len),
+        };
+        Draw { dir, target: target as u16, offset, len, pause }
+    }
+
+    fn pick_row(&mut self) -> usize {
+        if self.rows.len() == 1 {
+            return 0;
+        }
+        let at = self.rngs.mix.next_u64() >> 11;
+        self.upper.partition_point(|upper| *upper <= at)
+    }
+}
+
+impl RowState {
+    fn new(row: &Row) -> RowState {
+        RowState {
+            read: Share::percent(row.read),
+            random: Share::percent(row.random),
+            delay: row.delay,
+            burst: row.burst,
+            before_pause: row.burst,
+        }
+    }
+
+    /// The pause after the operation that is being drawn: none within a burst.
+    fn pause(&mut self) -> Ns {
+        self.before_pause -= 1;
+        if self.before_pause > 0 {
+            return Ns::ZERO;
+        }
+        self.before_pause = self.burst;
+        self.delay
+    }
+}
+
+impl Climb {
+    /// The rung of the operation that is being drawn.
+    fn step(&mut self) -> usize {
+        if self.left == 0 {
+            self.rung = if self.rung + 1 < self.rungs { self.rung + 1 } else { 0 };
+            self.left = self.every;
+        }
+        self.left -= 1;
+        self.rung
+    }
+}
+
+impl Random {
+    fn new(
+        skew: Skew,
+        regions: &[Region],
+        shapes: &[Shape],
+        popular: &Rng,
+    ) -> Result<Random, SpecError> {
+        let mut fields = Vec::with_capacity(shapes.len() * regions.len());
+        // Targets of one size share a sampler: a skewed one is bigger than the rest of a field.
+        let (mut counts, mut samplers) = (Vec::new(), Vec::new());
+        for shape in shapes {
+            for region in regions {
+                let grid = region.grid(*shape, 1)?;
+                let known = counts.iter().position(|count| *count == grid.count);
+                let sampler = known.unwrap_or_else(|| {
+                    counts.push(grid.count);
+                    samplers.push(Sampler::new(skew, grid.count, popular));
+                    counts.len() - 1
+                });
+                fields.push(Field { grid, sampler });
+            }
+        }
+        Ok(Random { fields: fields.into(), samplers: samplers.into(), targets: regions.len() })
+    }
+
+    #[inline]
+    fn draw(&self, shape: usize, rng: &mut Rng) -> (usize, u64) {
+        let target = if self.targets == 1 { 0 } else { rng.below(self.targets as u64) as usize };
+        let field = &self.fields[shape * self.targets + target];
+        (target, field.grid.offset(self.samplers[field.sampler].draw(rng)))
+    }
+}
+
+/// Upper bounds of the rows' shares, scaled to 2⁵³.
+fn cumulate(rows: &[Row]) -> Box<[u64]> {
+    let sum: f64 = rows.iter().map(|row| row.share).sum();
+    let mut upto = 0.0;
+    let bound = |row: &Row| {
+        upto += row.share;
+        // The same sums in the same order: the last quotient is exactly 1.
+        (upto / sum * (1u64 << 53) as f64) as u64
+    };
+    rows.iter().map(bound).collect()
+}

@@ -1,0 +1,102 @@
+//! When operations fall due: arrival processes of an open loop.
+//!
+//! Arrivals are a function of their number (or, for Poisson, of the gaps before) and of a random stream of their own,
+//! so that another rate never changes an address. Times are computed from the step's start, not added up, so that a
+//! rate does not drift.
+
+use crate::{Place, Process};
+use clock::{Ns, Rng};
+
+const NS: f64 = 1e9;
+
+/// The arrivals of one worker.
+pub(crate) struct Arrival {
+    start: Ns,
+    process: Timing,
+}
+
+enum Timing {
+    /// `number` counts in periods and begins with the worker's phase.
+    Fixed {
+        gap: f64,
+        number: f64,
+    },
+    Poisson {
+        gap: f64,
+        elapsed: f64,
+        rng: Rng,
+    },
+    Ramp {
+        ramp: Ramp,
+        number: f64,
+    },
+}
+
+/// A rate that changes linearly; rates in operations a nanosecond, times in nanoseconds.
+struct Ramp {
+    from: f64,
+    to: f64,
+    over: f64,
+    slope: f64,
+    /// Operations that arrive during the change.
+    during: f64,
+}
+
+impl Arrival {
+    /// The process of the worker at `place`, drawing its gaps from `rng`.
+    pub fn new(process: Process, place: &Place, rng: Rng) -> Arrival {
+        // Workers with one rate take turns: together they are again evenly spaced.
+        let phase = f64::from(place.sharer) / f64::from(place.sharers.max(1));
+        let process = match process {
+            Process::Fixed { rate } => Timing::Fixed { gap: NS / rate, number: phase },
+            Process::Poisson { rate } => Timing::Poisson { gap: NS / rate, elapsed: 0.0, rng },
+            Process::Ramp { from, to, over } => {
+                Timing::Ramp { ramp: Ramp::new(from / NS, to / NS, over.0 as f64), number: phase }
+            }
+        };
+        Arrival { start: place.start, process }
+    }
+
+    /// The next arrival, or `None` when there are no more.
+    pub fn advance(&mut self) -> Option<Ns> {
+        let after = match &mut self.process {
+            Timing::Fixed { gap, number } => {
+                let after = *number * *gap;
+                *number += 1.0;
+                after
+            }
+            Timing::Poisson { gap, elapsed, rng } => {
+                *elapsed += rng.exp(*gap);
+                *elapsed
+            }
+            Timing::Ramp { ramp, number } => {
+                let after = ramp.time_of(*number)?;
+                *number += 1.0;
+                after
+            }
+        };
+        // A float beyond u64 saturates: such an arrival never comes.
+        Some(self.start.plus(Ns(after as u64)))
+    }
+}
+
+impl Ramp {
+    fn new(from: f64, to: f64, over: f64) -> Ramp {
+        let slope = if over > 0.0 { (to - from) / over } else { 0.0 };
+        Ramp { from, to, over, slope, during: (from + to) / 2.0 * over }
+    }
+
+    /// When the integral of the rate reaches `number`; `None` if it never does.
+    fn time_of(&self, number: f64) -> Option<f64> {
+        if number <= 0.0 {
+            return Some(0.0);
+        }
+        if number <= self.during {
+            // The root of slope/2 t² + from t = number, in the form that neither divides by a slope of zero nor
+            // cancels; the discriminant is the square of the rate then, and rounding may carry it below zero.
+            let rate = (self.from * self.from + 2.0 * self.slope * number).max(0.0).sqrt();
+            return Some(2.0 * number / (self.from + rate));
+        }
+        (self.to > 0.0).then(|| self.over + (number - self.during) / self.to)
+    }
+}

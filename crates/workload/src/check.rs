@@ -1,0 +1,223 @@
+//! The rules of a specification: every problem of a spec, found once, when it is built.
+//!
+//! What depends on the targets (room, logical blocks) is found when a stream is built; see [`SpecError`].
+
+use crate::{
+    Access, Arrivals, Kind, Ladder, Process, Row, Skew, Spec, SpecError, Transaction, WorkingSet,
+};
+
+/// The most rows of an access specification, as in Iometer.
+const ROWS_MAX: usize = 100;
+/// The largest operation in bytes.
+const SIZE_MAX: u32 = 64 << 20;
+/// Addresses are aligned to multiples of a sector.
+const SECTOR: u32 = 512;
+/// The most operations outstanding per worker.
+const DEPTH_MAX: u32 = 4096;
+/// The highest rate: one operation a nanosecond.
+const RATE_MAX: f64 = 1e9;
+/// The most pages of each kind in one transaction.
+const PAGES_MAX: u32 = 1_000_000;
+/// How far from 100 the sum of shares may be: three thirds of 33.333% are whole.
+const SHARES_TOLERANCE: f64 = 0.001 + 1e-9;
+
+impl Spec {
+    /// Everything that is wrong with this spec, whatever its targets; empty when it is sound.
+    pub fn problems(&self) -> Vec<SpecError> {
+        let mut found = Problems::default();
+        match &self.kind {
+            Kind::Access(access) => found.access(access),
+            Kind::Transaction(transaction) => found.transaction(transaction),
+        }
+        match self.arrivals {
+            Arrivals::Closed { depth, .. } => found.whole("depth", depth, 1, DEPTH_MAX),
+            Arrivals::Open { process, limit } => {
+                found.whole("limit", limit, 1, DEPTH_MAX);
+                found.process(process);
+            }
+        }
+        match self.working_set {
+            Some(WorkingSet::Bytes(0)) => found.say("working_set", "0 bytes leave nothing to do"),
+            Some(WorkingSet::Percent(p)) if !(p > 0.0 && p <= 100.0) => {
+                found.say("working_set", format!("{p}% is not above 0% and at most 100%"));
+            }
+            _ => {}
+        }
+        found.list
+    }
+}
+
+/// Collects problems.
+#[derive(Default)]
+struct Problems {
+    list: Vec<SpecError>,
+    /// The row that is being checked, counted from 1, where there are several.
+    row: Option<usize>,
+}
+
+impl Problems {
+    fn say(&mut self, field: &'static str, problem: impl Into<String>) {
+        let problem = match self.row {
+            Some(row) => format!("row {row}: {}", problem.into()),
+            None => problem.into(),
+        };
+        self.list.push(SpecError::Invalid { field, problem });
+    }
+
+    fn whole(&mut self, field: &'static str, value: u32, min: u32, max: u32) {
+        if !(min..=max).contains(&value) {
+            self.say(field, format!("{value} is not between {min} and {max}"));
+        }
+    }
+
+    fn percent(&mut self, field: &'static str, value: f64) {
+        if !(0.0..=100.0).contains(&value) {
+            self.say(field, format!("{value}% is not between 0% and 100%"));
+        }
+    }
+
+    fn size(&mut self, field: &'static str, bytes: u32) {
+        if bytes == 0 || bytes > SIZE_MAX {
+            self.say(field, format!("{bytes} bytes is not between 1 byte and 64 MiB"));
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        let count = access.rows.len();
+        if count == 0 || count > ROWS_MAX {
+            self.say("rows", format!("{count} rows; there must be 1 to {ROWS_MAX}"));
+        }
+        for (index, row) in access.rows.iter().enumerate() {
+            self.row = (count > 1).then_some(index + 1);
+            self.row(row, access);
+        }
+        self.row = None;
+        let sum: f64 = access.rows.iter().map(|row| row.share).sum();
+        // Not-a-number fails too, and has been named with its row.
+        if count > 0 && (sum - 100.0).abs() > SHARES_TOLERANCE {
+            self.say("share", format!("the shares sum to {sum}%, not to 100%"));
+        }
+        self.skew("skew", access.skew);
+        if let Some(ladder) = access.ladder {
+            self.ladder(ladder);
+        }
+    }
+
+    fn row(&mut self, row: &Row, access: &Access) {
+        if access.ladder.is_none() {
+            self.size("size", row.size);
+        }
+        self.percent("share", row.share);
+        self.percent("read", row.read);
+        self.percent("random", row.random);
+        if row.burst == 0 {
+            self.say("burst", "a burst has at least 1 operation");
+        }
+        if !row.align.is_multiple_of(SECTOR) || row.align > SIZE_MAX {
+            let align = row.align;
+            self.say(
+                "align",
+                format!(
+                    "{align} bytes is not a multiple of {SECTOR} up to 64 MiB; 0 aligns to the size"
+                ),
+            );
+        }
+        match (access.stride, access.ladder) {
+            (None, _) => {}
+            (Some(stride), None) => self.stride(stride, row.size, row.align),
+            (Some(stride), Some(ladder)) => {
+                ladder.sizes().for_each(|size| self.stride(stride, size, row.align));
+            }
+        }
+    }
+
+    fn ladder(&mut self, ladder: Ladder) {
+        self.size("ladder.from", ladder.from);
+        self.size("ladder.to", ladder.to);
+        if ladder.from >= ladder.to {
+            let Ladder { from, to, .. } = ladder;
+            self.say("ladder", format!("it climbs from {from} to {to} bytes; `to` must be larger"));
+        }
+        if ladder.factor < 2 {
+            self.say("ladder.factor", format!("{} does not climb; use 2 or more", ladder.factor));
+        }
+        if ladder.every == 0 {
+            self.say("ladder.every", "at least 1 operation is needed at each size");
+        }
+    }
+
+    /// A stride keeps every operation's alignment and never steps back into the operation before.
+    fn stride(&mut self, stride: u64, size: u32, align: u32) {
+        let align = if align == 0 { size } else { align };
+        if stride < u64::from(size) {
+            self.say("stride", format!("{stride} bytes is less than an operation of {size} bytes"));
+        } else if align > 0 && !stride.is_multiple_of(u64::from(align)) {
+            self.say(
+                "stride",
+                format!("{stride} bytes is not a multiple of the alignment of {align} bytes"),
+            );
+        }
+    }
+
+    fn skew(&mut self, field: &'static str, skew: Skew) {
+        match skew {
+            Skew::Uniform => {}
+            Skew::Zipf(theta) if theta > 0.0 && theta < 2.0 => {}
+            Skew::Zipf(theta) => self.say(
+                field,
+                format!("a zipf exponent of {theta} is not above 0 and below 2; 0.99 is usual"),
+            ),
+            Skew::Pareto(h) if h > 0.0 && h < 1.0 => {}
+            Skew::Pareto(h) => self.say(
+                field,
+                format!("a pareto shape of {h} is not above 0 and below 1; 0.2 is 80/20"),
+            ),
+            Skew::HotSpot { accesses, blocks } => {
+                self.percent(field, accesses);
+                if !(blocks > 0.0 && blocks <= 100.0) {
+                    self.say(
+                        field,
+                        format!("a hot part of {blocks}% is not above 0% and at most 100%"),
+                    );
+                }
+            }
+        }
+    }
+
+    fn rate(&mut self, value: f64, zero_allowed: bool) {
+        let sound = (value > 0.0 && value <= RATE_MAX) || (zero_allowed && value == 0.0);
+        if !sound {
+            let least = if zero_allowed { "at least" } else { "above" };
+            self.say("rate", format!("{value} a second is not {least} 0 and at most {RATE_MAX}"));
+        }
+    }
+
+    fn process(&mut self, process: Process) {
+        match process {
+            Process::Fixed { rate } | Process::Poisson { rate } => self.rate(rate, false),
+            Process::Ramp { from, to, .. } => {
+                self.rate(from, true);
+                self.rate(to, true);
+                if from == 0.0 && to == 0.0 {
+                    self.say("rate", "a ramp from 0 to 0 issues nothing");
+                }
+            }
+        }
+    }
+
+    fn transaction(&mut self, transaction: &Transaction) {
+        self.size("page", transaction.page);
+        if !(transaction.index > 0.0 && transaction.index < 100.0) {
+            let index = transaction.index;
+            self.say(
+                "index",
+                format!("{index}% is not above 0% and below 100% of the working set"),
+            );
+        }
+        self.whole("index_pages", transaction.index_pages, 1, PAGES_MAX);
+        self.whole("table_pages", transaction.table_pages, 1, PAGES_MAX);
+        self.skew("index_skew", transaction.index_skew);
+        self.skew("table_skew", transaction.table_skew);
+        self.percent("read", transaction.read);
+    }
+}

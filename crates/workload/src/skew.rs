@@ -1,0 +1,157 @@
+//! Which blocks are popular: index samplers over `0..n` in constant memory and constant set-up, for any `n`.
+//!
+//! - Zipf by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone
+//!   discrete distributions", ACM TOMACS 6(3), 1996. Ranks are scattered over the blocks by a keyed permutation with
+//!   cycle walking: J. Black and P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
+//! - Pareto as the self-similar distribution of J. Gray et al., "Quickly generating billion-record synthetic databases",
+//!   SIGMOD 1994.
+//!
+//! Zipf and Pareto use the platform's `exp`, `ln` and `pow`; machines whose mathematics library rounds the last digit
+//! otherwise may, once in many millions of draws, pick a neighbouring block.
+
+use crate::Skew;
+use clock::Rng;
+
+/// Draws indices below `n`.
+#[derive(Clone, Debug)]
+pub(crate) enum Sampler {
+    Uniform { n: u64 },
+    Zipf { ranks: Zipf, scatter: Scatter },
+    Pareto { n: u64, exponent: f64 },
+    HotSpot { accesses: f64, hot: u64, cold: u64 },
+}
+
+impl Sampler {
+    /// A sampler over `0..n` (`n` at least 1). `scatter` seeds the permutation of Zipf's popular blocks.
+    pub fn new(skew: Skew, n: u64, scatter: &Rng) -> Sampler {
+        match skew {
+            Skew::Uniform => Sampler::Uniform { n },
+            Skew::Zipf(theta) => {
+                Sampler::Zipf { ranks: Zipf::new(n, theta), scatter: Scatter::new(n, scatter) }
+            }
+            Skew::Pareto(h) => Sampler::Pareto { n, exponent: h.ln() / (1.0 - h).ln() },
+            Skew::HotSpot { accesses, blocks } => {
+                let hot = ((n as f64 * (blocks / 100.0)).round() as u64).clamp(1, n);
+                if hot == n {
+                    return Sampler::Uniform { n };
+                }
+                Sampler::HotSpot { accesses: accesses / 100.0, hot, cold: n - hot }
+            }
+        }
+    }
+
+    /// The next index.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        match self {
+            Sampler::Uniform { n } => rng.below(*n),
+            Sampler::Zipf { ranks, scatter } => scatter.place(ranks.draw(rng) - 1),
+            Sampler::Pareto { n, exponent } => {
+                let share = rng.unit().powf(*exponent);
+                ((*n as f64 * share) as u64).min(n - 1)
+            }
+            Sampler::HotSpot { accesses, hot, cold } => {
+                if rng.chance(*accesses) {
+                    rng.below(*hot)
+                } else {
+                    hot + rng.below(*cold)
+                }
+            }
+        }
+    }
+}
+
+/// Ranks `1..=n` with probability proportional to `rank^-theta`.
+///
+/// The density `x^-theta` is inverted over `[1/2, n + 1/2]`, where its integral over the unit interval around a rank is
+/// at least the rank's weight (it is convex); the excess is rejected. More than 80% of draws succeed at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Zipf {
+    n: u64,
+    /// `1 - theta`.
+    q: f64,
+    /// The integral at the start of rank 1's share and at the end of rank `n`'s.
+    low: f64,
+    high: f64,
+    /// A point at most this far below its rank is accepted without evaluating the density.
+    sure: f64,
+}
+
+impl Zipf {
+    fn new(n: u64, theta: f64) -> Zipf {
+        let q = 1.0 - theta;
+        // Rank 1 takes exactly its weight, 1, below 3/2; so it is never rejected.
+        let low = integral(1.5, q) - 1.0;
+        let high = integral(n as f64 + 0.5, q);
+        let sure = 2.0 - inverse(integral(2.5, q) - 2f64.powf(-theta), q);
+        Zipf { n, q, low, high, sure }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        loop {
+            let area = self.low + rng.unit() * (self.high - self.low);
+            let x = inverse(area, self.q);
+            let rank = (x.round() as u64).clamp(1, self.n);
+            let at = rank as f64;
+            let weight = (at.ln() * (self.q - 1.0)).exp();
+            if at - x <= self.sure || area >= integral(at + 0.5, self.q) - weight {
+                return rank;
+            }
+        }
+    }
+}
+
+/// The integral of `t^(q-1)` from 1 to `x`: `(x^q - 1) / q`, which is `ln x` at `q = 0`.
+fn integral(x: f64, q: f64) -> f64 {
+    let ln = x.ln();
+    let t = q * ln;
+    // Near zero the quotient loses all digits; its series does not.
+    let growth = if t.abs() > 1e-8 { t.exp_m1() / t } else { 1.0 + t / 2.0 };
+    ln * growth
+}
+
+/// The `x` whose integral is `area`.
+fn inverse(area: f64, q: f64) -> f64 {
+    // Rounding may carry t past -1, where the integral of theta > 1 has its limit.
+    let t = (area * q).max(-1.0);
+    let shrink = if t.abs() > 1e-8 { t.ln_1p() / t } else { 1.0 - t / 2.0 };
+    (area * shrink).exp()
+}
+
+/// A keyed permutation of `0..n`, so that popular ranks are no neighbours.
+///
+/// Rounds of "add, multiply by an odd number, fold the upper half onto the lower" permute the next power of two; what
+/// falls outside is permuted again until it falls inside, on average less than twice.
+#[derive(Clone, Debug)]
+pub(crate) struct Scatter {
+    n: u64,
+    mask: u64,
+    fold: u32,
+    rounds: [(u64, u64); 4],
+}
+
+impl Scatter {
+    fn new(n: u64, seed: &Rng) -> Scatter {
+        let bits = u64::BITS - (n - 1).leading_zeros();
+        let mut rng = seed.clone();
+        Scatter {
+            n,
+            mask: u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0),
+            fold: bits.div_ceil(2).max(1),
+            rounds: std::array::from_fn(|_| (rng.next_u64(), rng.next_u64() | 1)),
+        }
+    }
+
+    fn place(&self, index: u64) -> u64 {
+        let mut at = index;
+        loop {
+            for (add, multiply) in self.rounds {
+                at = at.wrapping_add(add).wrapping_mul(multiply) & self.mask;
+                at ^= at >> self.fold;
+            }
+            if at < self.n {
+                return at;
+            }
+        }
+    }
+}

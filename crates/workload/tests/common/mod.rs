@@ -1,0 +1,94 @@
+//! What the tests share: specs in one line, and drivers that stand for an engine.
+#![allow(dead_code)] // Each test file uses its own part.
+
+use clock::{Ns, Rng};
+use workload::*;
+
+pub const KIB: u64 = 1024;
+pub const MIB: u64 = 1024 * KIB;
+
+pub fn row(size: u64, read: f64, random: f64) -> Row {
+    let size = size as u32;
+    Row { size, share: 100.0, read, random, delay: Ns::ZERO, burst: 1, align: 0, reply: 0 }
+}
+
+pub fn access(rows: Vec<Row>) -> Access {
+    Access { rows, skew: Skew::Uniform, stride: None, ladder: None }
+}
+
+/// A closed loop of `depth` over the whole of every target.
+pub fn closed(access: Access, depth: u32) -> Spec {
+    Spec {
+        kind: Kind::Access(access),
+        arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
+        working_set: None,
+        regions: Regions::Shared,
+    }
+}
+
+/// An open loop over the whole of every target.
+pub fn open(access: Access, process: Process) -> Spec {
+    Spec { arrivals: Arrivals::Open { process, limit: 64 }, ..closed(access, 1) }
+}
+
+/// Targets of these sizes, with sectors of 512 bytes, for a worker of its own.
+pub fn place(sizes: &[u64]) -> Place {
+    let targets = sizes.iter().map(|size| Extent { size: *size, block: 512 }).collect();
+    Place { targets, sharer: 0, sharers: 1, start: Ns::ZERO }
+}
+
+pub fn key(slot: u32) -> Key {
+    Key { seed: 7, step: 0, worker: 0, slot }
+}
+
+/// The slots of one worker.
+pub fn slots(spec: &Spec, place: &Place) -> Vec<Stream> {
+    let stream = |slot| Stream::new(spec, place, key(slot)).expect("the spec suits the place");
+    (0..spec.streams()).map(stream).collect()
+}
+
+/// The next operation of a closed loop whose device takes no time.
+#[track_caller]
+pub fn op(stream: &mut Stream, now: Ns) -> Op {
+    match stream.next(now) {
+        Next::Op(op) => {
+            stream.completed(now);
+            op
+        }
+        other => panic!("expected an operation, got {other:?}"),
+    }
+}
+
+/// The first `count` operations of slot 0 of a closed loop.
+#[track_caller]
+pub fn ops(spec: &Spec, place: &Place, count: usize) -> Vec<Op> {
+    let mut stream = slots(spec, place).swap_remove(0);
+    (0..count).map(|_| op(&mut stream, Ns::ZERO)).collect()
+}
+
+/// The operations of each slot when `total` completions come in an order drawn from `chance`.
+pub fn shuffled(spec: &Spec, place: &Place, total: usize, chance: u64) -> Vec<Vec<Op>> {
+    let mut order = Rng::keyed(chance, &[]);
+    let mut streams = slots(spec, place);
+    let mut seen = vec![Vec::new(); streams.len()];
+    for at in 0..total {
+        let slot = order.below(streams.len() as u64) as usize;
+        seen[slot].push(op(&mut streams[slot], Ns(at as u64)));
+    }
+    seen
+}
+
+/// The arrivals of an open loop until `until`, asked for without delay.
+pub fn arrivals(stream: &mut Stream, until: Ns) -> Vec<Ns> {
+    let mut seen = Vec::new();
+    let mut now = Ns::ZERO;
+    while now < until {
+        match stream.next(now) {
+            Next::Op(op) => seen.push(op.due),
+            Next::At(at) => now = at,
+            Next::Done => break,
+            Next::AwaitCompletion => panic!("an open loop waits for nothing"),
+        }
+    }
+    seen
+}
