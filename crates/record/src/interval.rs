@@ -151,9 +151,9 @@ impl Tally {
 
     /// Adds another tally of the same direction; histograms are merged, never averaged.
     pub fn merge(&mut self, other: &Tally) {
-        self.ops += other.ops;
-        self.bytes += other.bytes;
-        self.errors += other.errors;
+        self.ops = self.ops.saturating_add(other.ops);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.errors = self.errors.saturating_add(other.errors);
         self.service_sum = self.service_sum.plus(other.service_sum);
         match (&mut self.response, &other.response) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
@@ -192,10 +192,10 @@ impl Testimony {
         self.cpu_system = self.cpu_system.plus(other.cpu_system);
         self.own = self.own.plus(other.own);
         self.in_flight = self.in_flight.plus(other.in_flight);
-        self.late += other.late;
+        self.late = self.late.saturating_add(other.late);
         self.late_max = self.late_max.max(other.late_max);
-        self.overruns += other.overruns;
-        self.open += other.open;
+        self.overruns = self.overruns.saturating_add(other.overruns);
+        self.open = self.open.saturating_add(other.open);
         self.open_age_max = self.open_age_max.max(other.open_age_max);
     }
 }

@@ -2,15 +2,26 @@
 //!
 //! Everything that measures writes a record; everything that judges reads only a record. A record made by the
 //! simulator cannot be told from a measured one except by its provenance. This crate does not know how a record came
-//! to be, and judges nothing.
+//! to be, and judges nothing. `docs/record.md` describes the file for those who read it without us.
 
+mod columns;
+mod error;
 mod histogram;
 mod interval;
+mod reader;
 mod run;
+mod schema;
+mod total;
+mod writer;
+
+pub use error::RecordError;
 
 pub use histogram::{Histogram, HistogramError};
 pub use interval::{Counter, Event, Interval, Level, Phase, Tally, Testimony};
+pub use reader::Record;
 pub use run::{
     Fact, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
     WorkerLoad,
 };
+pub use total::StepTotal;
+pub use writer::Writer;

@@ -1,0 +1,153 @@
+//! What can go wrong with a record, in sentences that say what to do next.
+
+use crate::schema::VERSION;
+use rusqlite::ErrorCode;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a record could not be written or read.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// A record is never written over anything.
+    #[error(
+        "{path} exists already; choose another name for the record, or move that file away first"
+    )]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file could not be created.
+    #[error(
+        "cannot create the record {path}: {source}; check that its directory exists and is writable"
+    )]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file could not be read at all.
+    #[error("cannot read the record {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{path} is not a record: {why}")]
+    NotARecord {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        why: String,
+    },
+    /// A later version of the format.
+    #[error(
+        "{path} is a record of format version {found}, and this program reads up to version {VERSION}; open it with \
+         a newer one"
+    )]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// The file ends too early.
+    #[error(
+        "{path} is cut off: it holds {found} of {expected} bytes; copy it again from where it was written"
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that are there.
+        found: u64,
+        /// Bytes that its header speaks of.
+        expected: u64,
+    },
+    /// The file contradicts itself or its format.
+    #[error("{path} is damaged: {what}; copy it again from where it was written")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where and how.
+        what: String,
+    },
+    /// A record that was not finished, in a directory where SQLite may not work on its log.
+    #[error(
+        "{path} was not finished, and its directory cannot be written; copy it together with {path}-wal to a \
+         directory that can, and open it there"
+    )]
+    NeedsWritableDirectory {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file system has no room left.
+    #[error("no room left for the record {path}; what was committed is kept, nothing more will be")]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A write failed earlier; the record keeps what was committed before it and takes no more.
+    #[error("the record {path} takes nothing more since a write to it failed")]
+    Broken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The record is complete, but not yet one plain file.
+    #[error(
+        "the record {path} is complete, but another program holds it open: keep {path}-wal beside it, or close that \
+         program and run: sqlite3 {path} 'PRAGMA journal_mode = DELETE'"
+    )]
+    HeldOpen {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something refers to a step that was not announced.
+    #[error("step {step} is not in the record; announce a step before what belongs to it")]
+    UnknownStep {
+        /// Its number.
+        step: u32,
+    },
+    /// Something refers to a source that was not announced.
+    #[error("source {source_id} is not in the record; announce a source before what it reports")]
+    UnknownSource {
+        /// Its number.
+        source_id: u32,
+    },
+    /// A source, step or interval was written a second time.
+    #[error("{what} is in the record already")]
+    Twice {
+        /// Which.
+        what: String,
+    },
+    /// The step's totals are written.
+    #[error("step {step} is done; its intervals and its end come before that, and once")]
+    StepDone {
+        /// Its number.
+        step: u32,
+    },
+    /// Any other refusal of SQLite.
+    #[error("the record {path} failed: {source}")]
+    Sql {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's reason.
+        source: rusqlite::Error,
+    },
+}
+
+impl RecordError {
+    /// SQLite's error about the record at `path`, in our words where we have them.
+    pub(crate) fn from_sql(path: &Path, source: rusqlite::Error) -> RecordError {
+        let path = path.to_path_buf();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => RecordError::Full { path },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                RecordError::Damaged { path, what: source.to_string() }
+            }
+            _ => RecordError::Sql { path, source },
+        }
+    }
+}

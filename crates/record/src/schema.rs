@@ -1,0 +1,271 @@
+//! The record file's tables and views, in SQL, and the words that its enumerations are stored as. `docs/record.md`
+//! explains every one of them to people; a test holds the two together.
+
+use crate::{Level, Phase, SourceKind, Status};
+
+/// `PRAGMA application_id`: the letters `WSPD`.
+pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
+
+/// `PRAGMA user_version`: the version of this format. It grows with any change that a reader of the last version could
+/// misread.
+pub(crate) const VERSION: u32 = 1;
+
+/// Tables that a record must have.
+pub(crate) const TABLES: [&str; 11] = [
+    "run",
+    "scenario_override",
+    "fact",
+    "source",
+    "step",
+    "step_setting",
+    "worker_load",
+    "interval",
+    "total",
+    "counter",
+    "event",
+];
+
+/// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms are
+/// last, so that SQLite reaches the figures without walking over them.
+pub(crate) const FIGURES: &str = "\
+    read_ops, read_bytes, read_errors, read_service_sum_ns, \
+    write_ops, write_bytes, write_errors, write_service_sum_ns, \
+    cpu_user_ns, cpu_system_ns, own_ns, in_flight_ns, late_ops, late_max_ns, overruns, open_ops, open_age_max_ns, \
+    read_service, read_response, write_service, write_response";
+
+/// Everything, as a new record is set up.
+pub(crate) const CREATE: &str = "
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    title TEXT NOT NULL,
+    producer TEXT NOT NULL,
+    scenario_name TEXT NOT NULL,
+    scenario_text TEXT NOT NULL,
+    epoch_ns INTEGER NOT NULL,
+    wall_ns INTEGER NOT NULL,
+    seed TEXT NOT NULL,
+    status TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE scenario_override (
+    seq INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE fact (
+    seq INTEGER PRIMARY KEY,
+    subject TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE source (
+    source INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL UNIQUE,
+    group_name TEXT NOT NULL,
+    agent TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE step (
+    step INTEGER PRIMARY KEY,
+    plan TEXT NOT NULL,
+    repetition INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    measure_ns INTEGER NOT NULL,
+    cooldown_ns INTEGER NOT NULL,
+    end_ns INTEGER NOT NULL,
+    done INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE step_setting (
+    step INTEGER NOT NULL REFERENCES step (step),
+    seq INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (step, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE worker_load (
+    step INTEGER NOT NULL REFERENCES step (step),
+    seq INTEGER NOT NULL,
+    source INTEGER NOT NULL REFERENCES source (source),
+    workload TEXT NOT NULL,
+    arrivals TEXT NOT NULL,
+    depth INTEGER,
+    think INTEGER,
+    rate_per_s REAL,
+    ops_per_transaction INTEGER NOT NULL,
+    PRIMARY KEY (step, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE interval (
+    step INTEGER NOT NULL REFERENCES step (step),
+    source INTEGER NOT NULL REFERENCES source (source),
+    phase TEXT NOT NULL,
+    from_ns INTEGER NOT NULL,
+    to_ns INTEGER NOT NULL,
+    read_ops INTEGER,
+    read_bytes INTEGER,
+    read_errors INTEGER,
+    read_service_sum_ns INTEGER,
+    write_ops INTEGER,
+    write_bytes INTEGER,
+    write_errors INTEGER,
+    write_service_sum_ns INTEGER,
+    cpu_user_ns INTEGER,
+    cpu_system_ns INTEGER,
+    own_ns INTEGER,
+    in_flight_ns INTEGER,
+    late_ops INTEGER,
+    late_max_ns INTEGER,
+    overruns INTEGER,
+    open_ops INTEGER,
+    open_age_max_ns INTEGER,
+    read_service BLOB,
+    read_response BLOB,
+    write_service BLOB,
+    write_response BLOB
+) STRICT;
+CREATE UNIQUE INDEX interval_by_time ON interval (step, from_ns, source);
+
+CREATE TABLE total (
+    step INTEGER NOT NULL REFERENCES step (step),
+    source INTEGER NOT NULL REFERENCES source (source),
+    measured_ns INTEGER NOT NULL,
+    read_ops INTEGER,
+    read_bytes INTEGER,
+    read_errors INTEGER,
+    read_service_sum_ns INTEGER,
+    write_ops INTEGER,
+    write_bytes INTEGER,
+    write_errors INTEGER,
+    write_service_sum_ns INTEGER,
+    cpu_user_ns INTEGER,
+    cpu_system_ns INTEGER,
+    own_ns INTEGER,
+    in_flight_ns INTEGER,
+    late_ops INTEGER,
+    late_max_ns INTEGER,
+    overruns INTEGER,
+    open_ops INTEGER,
+    open_age_max_ns INTEGER,
+    read_service BLOB,
+    read_response BLOB,
+    write_service BLOB,
+    write_response BLOB,
+    PRIMARY KEY (step, source)
+) STRICT;
+
+CREATE TABLE counter (
+    seq INTEGER PRIMARY KEY,
+    source INTEGER NOT NULL REFERENCES source (source),
+    step INTEGER REFERENCES step (step),
+    from_ns INTEGER NOT NULL,
+    to_ns INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    value REAL,
+    unit TEXT NOT NULL
+) STRICT;
+CREATE INDEX counter_by_step ON counter (step);
+
+CREATE TABLE event (
+    seq INTEGER PRIMARY KEY,
+    at_ns INTEGER NOT NULL,
+    step INTEGER,
+    source INTEGER,
+    level TEXT NOT NULL,
+    code TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
+CREATE VIEW v_interval AS
+SELECT
+    i.step AS step,
+    s.name AS source,
+    i.phase AS phase,
+    i.from_ns / 1e9 AS from_s,
+    i.to_ns / 1e9 AS to_s,
+    i.read_ops * 1e9 / (i.to_ns - i.from_ns) AS read_iops,
+    i.read_bytes * 1e3 / (i.to_ns - i.from_ns) AS read_mb_per_s,
+    i.read_service_sum_ns / 1e3 / i.read_ops AS read_service_mean_us,
+    i.write_ops * 1e9 / (i.to_ns - i.from_ns) AS write_iops,
+    i.write_bytes * 1e3 / (i.to_ns - i.from_ns) AS write_mb_per_s,
+    i.write_service_sum_ns / 1e3 / i.write_ops AS write_service_mean_us,
+    coalesce(i.read_errors, 0) + coalesce(i.write_errors, 0) AS errors,
+    i.in_flight_ns * 1.0 / (i.to_ns - i.from_ns) AS in_flight_mean
+FROM interval i JOIN source s ON s.source = i.source;
+
+CREATE VIEW v_step AS
+WITH measured AS (
+    SELECT
+        i.step AS step,
+        (max(i.to_ns) - min(i.from_ns)) / 1e9 AS s,
+        coalesce(sum(i.read_ops), 0) AS read_ops,
+        coalesce(sum(i.write_ops), 0) AS write_ops,
+        coalesce(sum(i.read_bytes), 0) AS read_bytes,
+        coalesce(sum(i.write_bytes), 0) AS write_bytes,
+        coalesce(sum(i.read_service_sum_ns), 0) + coalesce(sum(i.write_service_sum_ns), 0) AS service_ns,
+        coalesce(sum(i.read_errors), 0) + coalesce(sum(i.write_errors), 0) AS errors
+    FROM interval i JOIN source w ON w.source = i.source
+    WHERE i.phase = 'measure' AND w.kind = 'worker'
+    GROUP BY i.step
+)
+SELECT
+    t.step AS step,
+    t.plan AS plan,
+    (SELECT group_concat(key || '=' || value, ' ') FROM step_setting WHERE step = t.step) AS settings,
+    t.repetition AS repetition,
+    t.done AS done,
+    m.s AS measured_s,
+    (m.read_ops + m.write_ops) / m.s AS iops,
+    (m.read_bytes + m.write_bytes) / 1e6 / m.s AS mb_per_s,
+    m.read_ops / m.s AS read_iops,
+    m.read_bytes / 1e6 / m.s AS read_mb_per_s,
+    m.write_ops / m.s AS write_iops,
+    m.write_bytes / 1e6 / m.s AS write_mb_per_s,
+    m.service_ns / 1e3 / (m.read_ops + m.write_ops) AS service_mean_us,
+    m.errors AS errors
+FROM step t LEFT JOIN measured m ON m.step = t.step;
+";
+
+/// A value that is stored as a word.
+pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
+    /// Every value with its word.
+    const WORDS: &'static [(Self, &'static str)];
+
+    /// The word of this value.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(value, _)| *value == self).map_or("", |(_, word)| word)
+    }
+
+    /// The value of a word.
+    fn of(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, w)| *w == word).map(|(value, _)| *value)
+    }
+}
+
+impl Word for Status {
+    const WORDS: &'static [(Status, &'static str)] = &[
+        (Status::Running, "running"),
+        (Status::Complete, "complete"),
+        (Status::Stopped, "stopped"),
+        (Status::Failed, "failed"),
+    ];
+}
+
+impl Word for Phase {
+    const WORDS: &'static [(Phase, &'static str)] =
+        &[(Phase::Warmup, "warmup"), (Phase::Measure, "measure"), (Phase::Cooldown, "cooldown")];
+}
+
+impl Word for SourceKind {
+    const WORDS: &'static [(SourceKind, &'static str)] =
+        &[(SourceKind::Worker, "worker"), (SourceKind::Hop, "hop")];
+}
+
+impl Word for Level {
+    const WORDS: &'static [(Level, &'static str)] =
+        &[(Level::Info, "info"), (Level::Warning, "warning"), (Level::Error, "error")];
+}

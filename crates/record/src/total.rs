@@ -1,0 +1,55 @@
+//! A step's figures for one source: the merge of its measured intervals. Writer and reader merge in this one way, so
+//! that a killed record's totals differ from a finished one's only in what was lost, and in digits.
+
+use crate::{Interval, Phase, SourceId, Tally, Testimony};
+use clock::Ns;
+
+/// What one source did in the measured time of one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepTotal {
+    /// Who.
+    pub source: SourceId,
+    /// Reads; `None` where the source never reads.
+    pub read: Option<Tally>,
+    /// Writes; `None` where the source never writes.
+    pub write: Option<Tally>,
+    /// The generator's testimony, of which `open` is that of the last measured interval; `None` where the source is not
+    /// a generator.
+    pub testimony: Option<Testimony>,
+    /// Length of the measured intervals that are merged here.
+    pub measured: Ns,
+    /// Whether the step ran to its end. Where not, this is what was measured until then.
+    pub complete: bool,
+}
+
+impl StepTotal {
+    /// Nothing measured yet.
+    pub(crate) fn new(source: SourceId) -> StepTotal {
+        let (read, write, testimony) = (None, None, None);
+        StepTotal { source, read, write, testimony, measured: Ns::ZERO, complete: false }
+    }
+
+    /// Merges an interval, if it is a measured one. A source's intervals come in the order of time.
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        if interval.phase != Phase::Measure {
+            return;
+        }
+        add_tally(&mut self.read, interval.read.as_ref());
+        add_tally(&mut self.write, interval.write.as_ref());
+        if let Some(theirs) = &interval.testimony {
+            let mine = self.testimony.get_or_insert_default();
+            mine.merge(theirs);
+            // What is in flight at the end of one interval is in flight in the next: only the last end counts.
+            mine.open = theirs.open;
+        }
+        self.measured = self.measured.plus(interval.to.since(interval.from));
+    }
+}
+
+fn add_tally(mine: &mut Option<Tally>, theirs: Option<&Tally>) {
+    match (mine, theirs) {
+        (Some(mine), Some(theirs)) => mine.merge(theirs),
+        (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+        (_, None) => {}
+    }
+}

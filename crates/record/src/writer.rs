@@ -1,0 +1,510 @@
+//! Writes a record as the run goes on: rows into SQLite's write-ahead log, one transaction a second, no fsync until the
+//! end. What was committed is with the kernel and outlives the process; `finish` folds the log into one plain file.
+//!
+//! The coordinator and the simulator are the only writers. A writer never reads a record, never overwrites one, and
+//! never repairs one: after a failed write it takes nothing more.
+
+use crate::columns::{Figures, int, text};
+use crate::histogram::Encoder;
+use crate::schema::{APPLICATION_ID, CREATE, FIGURES, VERSION, Word};
+use crate::total::StepTotal;
+use crate::{
+    Counter, Event, Fact, Interval, Loop, RecordError, RunHead, Source, SourceId, Status, StepHead,
+    WorkerLoad,
+};
+use rusqlite::types::Value;
+use rusqlite::{Connection, ErrorCode, OpenFlags, params, params_from_iter};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long `finish` waits for readers to let go of the file.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A record that is being written.
+///
+/// Announce a source before what it reports and a step before its intervals. Dropping a writer without
+/// [`finish`](Writer::finish) leaves what a killed run leaves: an incomplete record up to the last
+/// [`commit`](Writer::commit).
+///
+/// ```
+/// use clock::Ns;
+/// use record::*;
+/// # fn main() -> Result<(), RecordError> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("run.wsr");
+/// let mut writer = Writer::create(&path, &RunHead {
+///     title: "Two seconds by hand".into(),
+///     producer: "an example".into(),
+///     scenario: ScenarioText { name: "two.toml".into(), text: String::new(), overrides: vec![] },
+///     epoch: Ns::ZERO,
+///     wall_ns: 0,
+///     seed: 1,
+/// })?;
+/// let source = SourceId(0);
+/// let (name, group, agent) = ("vm1".into(), "vm1".into(), "sim".into());
+/// writer.source(&Source { id: source, kind: SourceKind::Worker, name, group, agent })?;
+/// writer.step(&StepHead {
+///     index: 0,
+///     plan: "plan".into(),
+///     settings: vec![("block".into(), "8KiB".into())],
+///     repetition: 0,
+///     times: StepTimes {
+///         start: Ns::ZERO, measure: Ns::ZERO, cooldown: Ns::secs(2), end: Ns::secs(2),
+///     },
+///     workers: vec![],
+/// })?;
+/// for second in 0..2 {
+///     let mut reads = Tally::empty(false);
+///     for _ in 0..1000 {
+///         reads.success(8192, Ns(950_000), Ns(950_000));
+///     }
+///     writer.interval(&Interval {
+///         source,
+///         step: 0,
+///         phase: Phase::Measure,
+///         from: Ns::secs(second),
+///         to: Ns::secs(second + 1),
+///         read: Some(reads),
+///         write: None,
+///         testimony: None,
+///     })?;
+///     writer.commit()?;
+/// }
+/// writer.step_done(0)?;
+/// writer.finish(Status::Complete)?;
+///
+/// let record = Record::open(&path)?;
+/// assert_eq!(record.totals(0)?[0].read.as_ref().map(|t| t.ops), Some(2000));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Writer {
+    path: PathBuf,
+    db: Connection,
+    sources: BTreeSet<SourceId>,
+    /// Steps with what was measured so far; `None` once their totals are written.
+    steps: BTreeMap<u32, Option<BTreeMap<SourceId, StepTotal>>>,
+    encoder: Encoder,
+    insert_interval: String,
+    insert_total: String,
+    /// Whether a write failed, so that file and memory may disagree.
+    broken: bool,
+}
+
+impl Writer {
+    /// A new record at `path`, with status *running* until [`finish`](Writer::finish).
+    ///
+    /// # Errors
+    /// Where the file exists already, or cannot be created or written.
+    pub fn create(path: &Path, head: &RunHead) -> Result<Writer, RecordError> {
+        // SQLite would take a path that begins with `file:` as a URI; an absolute one does not.
+        let absolute = std::path::absolute(path).map_err(|e| create_error(path, e))?;
+        // Whoever creates the file owns it: two runs that race for a name cannot both win.
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&absolute)
+            .map_err(|e| create_error(path, e))?;
+        set_up(&absolute, head)
+            .map(|db| Writer {
+                path: path.to_path_buf(),
+                db,
+                sources: BTreeSet::new(),
+                steps: BTreeMap::new(),
+                encoder: Encoder::new(),
+                insert_interval: insert("interval", "step, source, phase, from_ns, to_ns"),
+                insert_total: insert("total", "step, source, measured_ns"),
+                broken: false,
+            })
+            .map_err(|e| {
+                // A file that never became a record is in the way of the next attempt.
+                let _ = std::fs::remove_file(&absolute);
+                RecordError::from_sql(path, e)
+            })
+    }
+
+    /// Adds facts of provenance.
+    ///
+    /// # Errors
+    /// Where the write fails.
+    pub fn facts(&mut self, facts: &[Fact]) -> Result<(), RecordError> {
+        self.write(|db| {
+            let sql = "INSERT INTO fact (subject, key, value) VALUES (?, ?, ?)";
+            let mut insert = db.prepare_cached(sql)?;
+            for fact in facts {
+                insert.execute(params![fact.subject, fact.key, fact.value])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Announces a source.
+    ///
+    /// # Errors
+    /// Where its number or name is taken, or the write fails.
+    pub fn source(&mut self, source: &Source) -> Result<(), RecordError> {
+        let row = params![source.id.0, source.kind.word(), source.name, source.group, source.agent];
+        self.write_once(
+            || format!("source {} ({})", source.id.0, source.name),
+            |db| {
+                let sql = "INSERT INTO source (source, kind, name, group_name, agent) \
+                           VALUES (?, ?, ?, ?, ?)";
+                db.execute(sql, row)
+            },
+        )?;
+        self.sources.insert(source.id);
+        Ok(())
+    }
+
+    /// Announces a step.
+    ///
+    /// # Errors
+    /// Where it was announced before, one of its workers was not announced, or the write fails.
+    pub fn step(&mut self, step: &StepHead) -> Result<(), RecordError> {
+        if self.steps.contains_key(&step.index) {
+            return Err(RecordError::Twice { what: format!("step {}", step.index) });
+        }
+        for worker in &step.workers {
+            self.known_source(worker.source)?;
+        }
+        self.write(|db| insert_step(db, step))?;
+        self.steps.insert(step.index, Some(BTreeMap::new()));
+        Ok(())
+    }
+
+    /// Adds an interval: its histograms with two digits to the file, with all their digits to the step's totals.
+    ///
+    /// # Errors
+    /// Where its step or source was not announced, the step is done, the source has reported the same moment before, or
+    /// the write fails.
+    pub fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        self.known_source(interval.source)?;
+        self.open_step(interval.step)?;
+        let mut row = vec![
+            int(interval.step.into()),
+            int(interval.source.0.into()),
+            text(interval.phase.word()),
+            int(interval.from.0),
+            int(interval.to.0),
+        ];
+        let (read, write) = (interval.read.as_ref(), interval.write.as_ref());
+        Figures { read, write, testimony: interval.testimony.as_ref() }.push(
+            &mut row,
+            &mut self.encoder,
+            true,
+        );
+        let sql = std::mem::take(&mut self.insert_interval);
+        let written = self.write_once(
+            || {
+                let at = interval.from.as_secs_f64();
+                format!("the interval of source {} from {at} s", interval.source.0)
+            },
+            |db| execute(db, &sql, row),
+        );
+        self.insert_interval = sql;
+        written?;
+        self.open_step(interval.step)?
+            .entry(interval.source)
+            .or_insert_with(|| StepTotal::new(interval.source))
+            .add(interval);
+        Ok(())
+    }
+
+    /// Adds an event. Its step and source need not have been announced: an event may be about their absence.
+    ///
+    /// # Errors
+    /// Where the write fails.
+    pub fn event(&mut self, event: &Event) -> Result<(), RecordError> {
+        let row = vec![
+            int(event.at.0),
+            event.step.map_or(Value::Null, |s| int(s.into())),
+            event.source.map_or(Value::Null, |s| int(s.0.into())),
+            text(event.level.word()),
+            text(&event.code),
+            text(&event.text),
+        ];
+        let sql = "INSERT INTO event (at_ns, step, source, level, code, text) \
+                   VALUES (?, ?, ?, ?, ?, ?)";
+        self.write(|db| execute(db, sql, row)).map(|_| ())
+    }
+
+    /// Adds a hop's counter.
+    ///
+    /// # Errors
+    /// Where its source or step was not announced, or the write fails.
+    pub fn counter(&mut self, counter: &Counter) -> Result<(), RecordError> {
+        self.known_source(counter.source)?;
+        if let Some(step) = counter.step.filter(|step| !self.steps.contains_key(step)) {
+            return Err(RecordError::UnknownStep { step });
+        }
+        let row = vec![
+            int(counter.source.0.into()),
+            counter.step.map_or(Value::Null, |s| int(s.into())),
+            int(counter.from.0),
+            int(counter.to.0),
+            text(&counter.name),
+            Value::Real(counter.value),
+            text(&counter.unit),
+        ];
+        let sql = "INSERT INTO counter (source, step, from_ns, to_ns, name, value, unit) \
+                   VALUES (?, ?, ?, ?, ?, ?, ?)";
+        self.write(|db| execute(db, sql, row)).map(|_| ())
+    }
+
+    /// Writes the totals of a step that ran to its end; it takes no further intervals.
+    ///
+    /// # Errors
+    /// Where the step was not announced or is done already, or the write fails.
+    pub fn step_done(&mut self, index: u32) -> Result<(), RecordError> {
+        self.open_step(index)?;
+        self.write_totals(index, true)
+    }
+
+    /// Hands everything written so far to the kernel, where a killed process cannot lose it.
+    ///
+    /// # Errors
+    /// Where the file system is full or fails. What earlier commits wrote stays.
+    pub fn commit(&mut self) -> Result<(), RecordError> {
+        self.write(|_| Ok(()))?;
+        self.db.execute_batch("COMMIT").map_err(|e| self.fail(e))
+    }
+
+    /// Ends the record: totals of open steps, the status, one plain file, one fsync.
+    ///
+    /// Steps that are still open count as run to their end only under [`Status::Complete`].
+    ///
+    /// # Errors
+    /// Where the file system is full or fails, and [`RecordError::HeldOpen`] where the record is complete but somebody
+    /// reads it at this moment and keeps its log from being folded in.
+    pub fn finish(mut self, status: Status) -> Result<(), RecordError> {
+        if self.broken {
+            // Without its last intervals a total would claim what the file cannot show; a reader merges what is there.
+            self.broken = false;
+            self.steps.clear();
+        }
+        let open: Vec<u32> =
+            self.steps.iter().filter(|(_, totals)| totals.is_some()).map(|(i, _)| *i).collect();
+        for index in open {
+            self.write_totals(index, status == Status::Complete)?;
+        }
+        self.write(|db| db.execute("UPDATE run SET status = ?", [status.word()]))?;
+        self.commit()?;
+        self.fold()
+    }
+
+    /// Folds the log into the file, removes it, and makes the file durable.
+    fn fold(self) -> Result<(), RecordError> {
+        let Writer { path, db, .. } = self;
+        let folded = db.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0));
+        let mode: String = match folded {
+            Ok(mode) => mode,
+            Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => "wal".to_string(),
+            Err(e) => return Err(RecordError::from_sql(&path, e)),
+        };
+        db.close().map_err(|(_, e)| RecordError::from_sql(&path, e))?;
+        File::open(&path)
+            .and_then(|file| file.sync_all())
+            .map_err(|source| RecordError::Read { path: path.clone(), source })?;
+        if mode == "delete" { Ok(()) } else { Err(RecordError::HeldOpen { path }) }
+    }
+
+    fn write_totals(&mut self, index: u32, complete: bool) -> Result<(), RecordError> {
+        let Some(totals) = self.steps.insert(index, None).flatten() else {
+            return Ok(());
+        };
+        let mut rows = Vec::new();
+        for total in totals.values().filter(|t| t.measured.0 > 0) {
+            let mut row =
+                vec![int(index.into()), int(total.source.0.into()), int(total.measured.0)];
+            let (read, write) = (total.read.as_ref(), total.write.as_ref());
+            Figures { read, write, testimony: total.testimony.as_ref() }.push(
+                &mut row,
+                &mut self.encoder,
+                false,
+            );
+            rows.push(row);
+        }
+        let sql = std::mem::take(&mut self.insert_total);
+        let written = self.write(|db| {
+            for row in rows {
+                execute(db, &sql, row)?;
+            }
+            db.execute("UPDATE step SET done = ? WHERE step = ?", params![complete, index])
+        });
+        self.insert_total = sql;
+        written.map(|_| ())
+    }
+
+    fn known_source(&self, id: SourceId) -> Result<(), RecordError> {
+        if self.sources.contains(&id) {
+            return Ok(());
+        }
+        Err(RecordError::UnknownSource { source_id: id.0 })
+    }
+
+    fn open_step(&mut self, step: u32) -> Result<&mut BTreeMap<SourceId, StepTotal>, RecordError> {
+        match self.steps.get_mut(&step) {
+            None => Err(RecordError::UnknownStep { step }),
+            Some(None) => Err(RecordError::StepDone { step }),
+            Some(Some(totals)) => Ok(totals),
+        }
+    }
+
+    /// Writes within the transaction that the next commit ends; any failure is final.
+    fn write<T>(
+        &mut self,
+        f: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, RecordError> {
+        self.begin()?;
+        f(&self.db).map_err(|e| self.fail(e))
+    }
+
+    /// Like `write`, for a single row that may be there already, which harms nothing.
+    fn write_once<T>(
+        &mut self,
+        what: impl FnOnce() -> String,
+        f: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, RecordError> {
+        self.begin()?;
+        f(&self.db).map_err(|e| match e.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => RecordError::Twice { what: what() },
+            _ => self.fail(e),
+        })
+    }
+
+    fn begin(&mut self) -> Result<(), RecordError> {
+        if self.broken {
+            return Err(RecordError::Broken { path: self.path.clone() });
+        }
+        if self.db.is_autocommit() {
+            self.db.execute_batch("BEGIN IMMEDIATE").map_err(|e| self.fail(e))?;
+        }
+        Ok(())
+    }
+
+    /// Gives up the open transaction: part of it may be lost, so that none of it may stay.
+    fn fail(&mut self, e: rusqlite::Error) -> RecordError {
+        self.broken = true;
+        if !self.db.is_autocommit() {
+            // It may have been rolled back by SQLite itself, or be beyond help; the first error is the one that tells.
+            let _ = self.db.execute_batch("ROLLBACK");
+        }
+        RecordError::from_sql(&self.path, e)
+    }
+}
+
+fn create_error(path: &Path, source: std::io::Error) -> RecordError {
+    let path = path.to_path_buf();
+    match source.kind() {
+        ErrorKind::AlreadyExists => RecordError::Exists { path },
+        _ => RecordError::Create { path, source },
+    }
+}
+
+/// Makes an empty file a record of a run that has just begun.
+fn set_up(path: &Path, head: &RunHead) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(PATIENCE)?;
+    // Schema and head go into the file itself, before there is a log: what follows can be lost, not the question.
+    db.execute_batch(&format!(
+        "PRAGMA synchronous = OFF;
+         BEGIN EXCLUSIVE;
+         PRAGMA application_id = {APPLICATION_ID};
+         PRAGMA user_version = {VERSION};
+         {CREATE}"
+    ))?;
+    insert_head(&db, head)?;
+    db.execute_batch("COMMIT")?;
+    db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    Ok(db)
+}
+
+fn insert_head(db: &Connection, head: &RunHead) -> rusqlite::Result<()> {
+    let scenario = &head.scenario;
+    let row = [
+        text(&head.title),
+        text(&head.producer),
+        text(&scenario.name),
+        text(&scenario.text),
+        int(head.epoch.0),
+        int(head.wall_ns),
+        // A seed is a name and not a quantity: all 64 bits of it matter, so that it is kept as text.
+        text(&head.seed.to_string()),
+        text(Status::Running.word()),
+    ];
+    let sql = "INSERT INTO run (id, title, producer, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status) \
+               VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)";
+    db.execute(sql, params_from_iter(row))?;
+    for (key, value) in &scenario.overrides {
+        db.execute("INSERT INTO scenario_override (key, value) VALUES (?, ?)", [key, value])?;
+    }
+    Ok(())
+}
+
+fn insert_step(db: &Connection, step: &StepHead) -> rusqlite::Result<()> {
+    let times = &step.times;
+    let row = [
+        int(step.index.into()),
+        text(&step.plan),
+        int(step.repetition.into()),
+        int(times.start.0),
+        int(times.measure.0),
+        int(times.cooldown.0),
+        int(times.end.0),
+    ];
+    let sql = "INSERT INTO step (step, plan, repetition, start_ns, measure_ns, cooldown_ns, end_ns, done) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, 0)";
+    db.execute(sql, params_from_iter(row))?;
+    let sql = "INSERT INTO step_setting (step, seq, key, value) VALUES (?, ?, ?, ?)";
+    for (seq, (key, value)) in step.settings.iter().enumerate() {
+        db.prepare_cached(sql)?.execute(params![step.index, seq as i64, key, value])?;
+    }
+    for (seq, worker) in step.workers.iter().enumerate() {
+        insert_worker(db, step.index, seq as u64, worker)?;
+    }
+    Ok(())
+}
+
+fn insert_worker(
+    db: &Connection,
+    step: u32,
+    seq: u64,
+    worker: &WorkerLoad,
+) -> rusqlite::Result<usize> {
+    let (arrivals, depth, think, rate) = match worker.arrivals {
+        Loop::Closed { depth, think } => {
+            ("closed", int(depth.into()), int(think.into()), Value::Null)
+        }
+        Loop::Open { rate } => ("open", Value::Null, Value::Null, Value::Real(rate)),
+    };
+    let row = vec![
+        int(step.into()),
+        int(seq),
+        int(worker.source.0.into()),
+        text(&worker.workload),
+        text(arrivals),
+        depth,
+        think,
+        rate,
+        int(worker.ops_per_transaction.into()),
+    ];
+    let sql = "INSERT INTO worker_load \
+               (step, seq, source, workload, arrivals, depth, think, rate_per_s, ops_per_transaction) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    execute(db, sql, row)
+}
+
+/// The statement that inserts a row of figures under the given key columns.
+fn insert(table: &str, keys: &str) -> String {
+    let columns = format!("{keys}, {FIGURES}");
+    let marks = vec!["?"; columns.split(',').count()].join(", ");
+    format!("INSERT INTO {table} ({columns}) VALUES ({marks})")
+}
+
+fn execute(db: &Connection, sql: &str, row: Vec<Value>) -> rusqlite::Result<usize> {
+    db.prepare_cached(sql)?.execute(params_from_iter(row))
+}
