@@ -42,7 +42,7 @@ impl Rngs {
     }
 
     /// The stream that scatters popular blocks. It depends on the run's seed only: all slots, workers and steps have
-    /// the same favourites, as the users of one data base have.
+    /// the same favourites, as the users of one database have.
     pub fn popular(key: Key) -> Rng {
         stream(Key { step: 0, worker: 0, slot: 0, ..key }, Purpose::Popular)
     }

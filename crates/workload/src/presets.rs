@@ -40,7 +40,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "oblload",
-        origin: "openBench Labs' oblLoad: daemons issue 8 KB transactions in a simulated data base. \
+        origin: "openBench Labs' oblLoad: daemons issue 8 KB transactions in a simulated database. \
                  The pages of a transaction, the share of the index and both skews are assumed; none was published.",
         build: oblload,
     },
@@ -56,7 +56,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "database",
-        origin: "Intel's data base pattern for Iometer: 8 KiB, 67% read, all random.",
+        origin: "The database pattern of Iometer reviews (StorageReview, Tom's Hardware): 8 KiB, 67% read, all random.",
         build: || access(vec![random(8 * KIB, 100.0, 67.0)]),
     },
     Preset {
@@ -71,12 +71,12 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "workstation",
-        origin: "The workstation pattern for Iometer that StorageReview published: 8 KiB, 80% read, 80% random.",
+        origin: "The workstation pattern of the same reviews: 8 KiB, 80% read, 80% random.",
         build: || access(vec![Row { random: 80.0, ..random(8 * KIB, 100.0, 80.0) }]),
     },
     Preset {
         name: "streaming",
-        origin: "Sequential reads of 64 KiB, the streaming pattern of Iometer users.",
+        origin: "Sequential reads of 64 KiB, the smallest block of the streaming pattern of the same reviews.",
         build: || access(vec![Row { random: 0.0, ..random(64 * KIB, 100.0, 100.0) }]),
     },
 ];

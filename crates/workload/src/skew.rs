@@ -1,10 +1,10 @@
 //! Which blocks are popular: index samplers over `0..n` in constant memory and constant set-up, for any `n`.
 //!
-//! - Zipf by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone
-//!   discrete distributions", ACM TOMACS 6(3), 1996. Ranks are scattered over the blocks by a keyed permutation with
-//!   cycle walking: J. Black and P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
-//! - Pareto as the self-similar distribution of J. Gray et al., "Quickly generating billion-record synthetic databases",
-//!   SIGMOD 1994.
+//! - Zipf by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
+//!   monotone discrete distributions", ACM TOMACS 6(3), 1996. Ranks are scattered over the blocks by a keyed
+//!   permutation with cycle walking: J. Black and P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
+//! - Pareto as the self-similar distribution of J. Gray et al., "Quickly generating billion-record synthetic
+//!   databases", SIGMOD 1994.
 //!
 //! Zipf and Pareto use the platform's `exp`, `ln` and `pow`; machines whose mathematics library rounds the last digit
 //! otherwise may, once in many millions of draws, pick a neighbouring block.
@@ -151,6 +151,104 @@ impl Scatter {
             }
             if at < self.n {
                 return at;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRAWS: u64 = 200_000;
+
+    fn rng() -> Rng {
+        Rng::keyed(3, &[])
+    }
+
+    /// The frequencies of the ranks agree with the probabilities of the definition (Pearson's test at 0.1%).
+    #[track_caller]
+    fn check_zipf(n: u64, theta: f64) {
+        let (zipf, mut rng) = (Zipf::new(n, theta), rng());
+        let mut seen = vec![0u64; n as usize];
+        (0..DRAWS).for_each(|_| seen[zipf.draw(&mut rng) as usize - 1] += 1);
+        let weight = |rank: usize| ((rank + 1) as f64).powf(-theta);
+        let sum: f64 = (0..seen.len()).map(weight).sum();
+        let distance = |(rank, count): (usize, &u64)| {
+            let expected = weight(rank) / sum * DRAWS as f64;
+            (*count as f64 - expected).powi(2) / expected
+        };
+        let chi2: f64 = seen.iter().enumerate().map(distance).sum();
+        // Wilson and Hilferty's approximation of the quantile.
+        let degrees = (n - 1).max(1) as f64;
+        let spread = 2.0 / (9.0 * degrees);
+        let limit = degrees * (1.0 - spread + 3.09 * spread.sqrt()).powi(3);
+        assert!(chi2 < limit, "chi² {chi2} of n {n}, theta {theta} exceeds {limit}");
+    }
+
+    #[test]
+    fn zipf_agrees_with_its_definition() {
+        for theta in [0.01, 0.5, 0.99, 1.0, 1.01, 1.5, 1.99] {
+            for n in [1, 2, 3, 10, 100] {
+                check_zipf(n, theta);
+            }
+        }
+    }
+
+    /// The share of the first ten ranks, against the sum of all weights by Euler and Maclaurin.
+    #[test]
+    fn zipf_holds_for_billions() {
+        for theta in [0.5, 0.9, 1.0, 1.2, 1.9] {
+            let n = 4_000_000_000u64;
+            let head: f64 = (1..1000).map(|rank| f64::from(rank).powf(-theta)).sum();
+            let (from, to) = (1000f64, n as f64);
+            let q = 1.0 - theta;
+            let ends = (from.powf(-theta) + to.powf(-theta)) / 2.0;
+            let sum = head + integral(to, q) - integral(from, q) + ends;
+            let (zipf, mut rng) = (Zipf::new(n, theta), rng());
+            let ones = (0..DRAWS).filter(|_| zipf.draw(&mut rng) <= 10).count() as f64;
+            let p = (1..=10).map(|rank| f64::from(rank).powf(-theta)).sum::<f64>() / sum;
+            let slack = 5.0 * (p * (1.0 - p) * DRAWS as f64).sqrt() + 1.0;
+            assert!((ones - p * DRAWS as f64).abs() < slack, "{ones} of theta {theta}, p {p}");
+        }
+    }
+
+    #[test]
+    fn scatter_is_a_permutation() {
+        for n in (1..300).chain([1023, 1024, 1025, 4097]) {
+            let scatter = Scatter::new(n, &rng());
+            let mut places: Vec<u64> = (0..n).map(|index| scatter.place(index)).collect();
+            places.sort_unstable();
+            assert_eq!(places, (0..n).collect::<Vec<u64>>());
+        }
+    }
+
+    #[test]
+    fn scatter_leaves_no_neighbours() {
+        let n = 1_000_000;
+        let scatter = Scatter::new(n, &rng());
+        let near = |index: &u64| scatter.place(*index).abs_diff(scatter.place(index + 1)) < 1000;
+        let neighbours = (0..10_000).filter(near).count();
+        // Two independent places are that near with a probability of 0.2%.
+        assert!(neighbours < 60, "{neighbours}");
+    }
+
+    #[test]
+    fn every_sampler_stays_below_its_bound() {
+        let skews = [
+            Skew::Uniform,
+            Skew::Zipf(0.01),
+            Skew::Zipf(1.0),
+            Skew::Zipf(1.99),
+            Skew::Pareto(0.001),
+            Skew::Pareto(0.999),
+            Skew::HotSpot { accesses: 0.0, blocks: 1e-9 },
+            Skew::HotSpot { accesses: 100.0, blocks: 100.0 },
+        ];
+        for skew in skews {
+            for n in [1, 2, 3, 1000, 1 << 53, (1 << 53) + 1, i64::MAX as u64, u64::MAX] {
+                let (sampler, mut rng) = (Sampler::new(skew, n, &rng()), rng());
+                assert!((0..1000).all(|_| sampler.draw(&mut rng) < n), "{skew:?} below {n}");
             }
         }
     }

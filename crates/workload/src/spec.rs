@@ -42,7 +42,8 @@ pub struct Access {
     pub rows: Vec<Row>,
     /// How random addresses are distributed.
     pub skew: Skew,
-    /// Distance between the starts of sequential operations in bytes; `None` = the operation's own length.
+    /// Distance between the starts of sequential operations in bytes, at least the largest size and a multiple of
+    /// every alignment; `None` = the operation's own length.
     pub stride: Option<u64>,
     /// When set, the block size climbs this ladder and every row's own size is ignored.
     pub ladder: Option<Ladder>,
@@ -88,8 +89,7 @@ pub struct Ladder {
 pub enum Skew {
     /// Every block equally often.
     Uniform,
-    /// Zipf with the exponent theta (0 < theta < 2, theta ≠ 1 not required); popular blocks are scattered by a
-    /// seeded permutation.
+    /// Zipf with the exponent theta (0 < theta < 2, 1 included); popular blocks are scattered by a seeded permutation.
     Zipf(f64),
     /// Pareto with the shape h (0 < h < 1): a share 1-h of the accesses goes to a share h of the blocks, recursively.
     Pareto(f64),

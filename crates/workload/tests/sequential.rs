@@ -116,7 +116,7 @@ fn a_pass_of_all_slots_touches_every_block_once() {
     }
 }
 
-/// Rows of mixed sizes fill cells: within one pass no byte is touched twice, whoever touches it, and little is left out.
+/// Rows of mixed sizes fill cells: within one pass no byte is touched twice, by whichever slot, and little is left out.
 #[test]
 fn mixed_sizes_are_packed_without_overlap() {
     let rows = [512, 4096, 12_288, 65_536].map(|size| Row { share: 25.0, ..row(size, 50.0, 0.0) });
