@@ -1,5 +1,7 @@
 //! The system's clocks, read by system call and by nothing else in Wirespeed.
 
+#![allow(clippy::disallowed_methods, reason = "the one place where clocks are read")]
+
 use crate::Ns;
 
 /// CPU time used, apart for user and kernel mode.
