@@ -1,0 +1,35 @@
+# Every target asks scripts/need for what it uses: installed when root, named otherwise.
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test bench fuzz docs clean
+
+help: ## Lists these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
+
+build: ## Builds the release binary
+	@scripts/need $@
+	cargo build --release --locked
+
+demo: ## Builds it and takes a tour of about a minute, on a file that it creates
+	@scripts/need $@
+	cargo run --release --locked --quiet -- demo
+
+test: ## Format, lints, tests, the rules of the house, and 20 s of fuzzing a parser
+	@scripts/need $@
+	scripts/check
+
+bench: ## Ten interleaved pairs against fio a comparison, on one core
+	@scripts/need $@
+	cargo bench --locked --bench peers
+
+fuzz: ## Ten minutes of fuzzing a parser
+	@scripts/need $@
+	scripts/fuzz long
+
+docs: ## Writes the generated documents anew; a test fails when they are stale
+	@scripts/need $@
+	UPDATE_DOCS=1 cargo test --workspace --locked --quiet docs_
+
+clean: ## Removes everything that was built or found by fuzzing
+	cargo clean
+	rm -rf fuzz/target fuzz/corpus fuzz/artifacts
