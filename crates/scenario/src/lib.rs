@@ -4,9 +4,53 @@
 //! [`load`] turns text into a [`Scenario`] whose names and references have been checked, or into every mistake of the
 //! file at once. [`Scenario::steps`] expands the plans. This crate knows no engine, opens no socket and no file other
 //! than the one it reads.
+//!
+//! The way inside: `tree` (text to places), `overrides` (`--set`), `decode` (shapes and units, driven by the
+//! descriptions in `fields`), `build` (names and rules). The descriptions also make the JSON [`schema`] and the
+//! [`reference`] in `docs/scenario.md`.
 
+mod build;
+mod catalog;
+mod datum;
+mod decode;
+mod diagnostics;
+mod directory;
+mod fields;
 mod model;
+mod names;
+mod nearest;
+mod overrides;
+mod reference;
+mod render;
+mod scalar;
+mod schema;
+mod settle;
 mod source;
+mod tree;
 
+pub use catalog::catalog;
+pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use model::*;
+pub use reference::reference;
+pub use schema::schema;
 pub use source::Source;
+
+use diagnostics::{Sink, Span};
+
+/// Reads a scenario: its text with every `--set` on top.
+///
+/// # Errors
+/// Every mistake of the file and of the overrides at once, sorted by place.
+pub fn load(source: &Source) -> Result<Scenario, Diagnostics> {
+    let mut sink = Sink::default();
+    let mut tree = tree::parse(&source.text, &mut sink);
+    overrides::apply(&source.overrides, &mut tree, &mut sink);
+    let start = Span::new(Origin::File, 0..0);
+    let root = decode::record(&tree, start, &fields::ROOT, fields::ROOT.title, &mut sink);
+    if sink.has_syntax_errors() {
+        // What could not be read may hold any name: references are not judged.
+        return Err(sink.finish(source));
+    }
+    let scenario = build::scenario(&root, &mut sink);
+    if sink.is_empty() { Ok(scenario) } else { Err(sink.finish(source)) }
+}

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use units::{ByteRate, Bytes};
+use units::{ByteRate, Bytes, Iops, Percent};
+use workload::WorkingSet;
 
 /// One scenario file.
 #[derive(Clone, Debug, PartialEq)]
@@ -348,7 +349,7 @@ pub struct Plan {
     pub cooldown: Duration,
     /// The axes of the sweep, in order; the first varies slowest. Empty = one step.
     pub sweep: Vec<Axis>,
-    /// How often every step is run; 1 unless given.
+    /// How often the whole sweep is run; 1 unless given.
     pub repeat: u32,
 }
 
@@ -366,8 +367,27 @@ pub struct Load {
 pub struct Axis {
     /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, or `WORKLOAD.setting` where loads differ.
     pub key: String,
-    /// Its values as they are shown (`"8KiB"`, `"32"`), in order.
-    pub values: Vec<String>,
+    /// Its values, in order; no two are equal.
+    pub values: Vec<Setting>,
+}
+
+/// One value of an axis: what it sets in a workload. Shown exactly (`8KiB`, `32`, `67%`, `5000 IOPS`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Setting {
+    /// Size of every operation.
+    Block(Bytes),
+    /// Operations outstanding per worker.
+    Depth(u32),
+    /// Workers for each VM or target.
+    Workers(u32),
+    /// Reads among the operations.
+    Read(Percent),
+    /// Random addresses among the operations.
+    Random(Percent),
+    /// Operations a second per worker.
+    Rate(Iops),
+    /// What is touched of each target.
+    WorkingSet(WorkingSet),
 }
 
 /// One point of a plan with everything settled: what [`Scenario::steps`] yields.

@@ -1,0 +1,65 @@
+//! Data to scenario: names are declared, references resolved, workloads settled, plans expanded and goals checked.
+//!
+//! Building goes on after a mistake with whatever value keeps the rest meaningful; the result is only handed out when
+//! there was none.
+
+mod lab;
+mod plan;
+mod verdict;
+mod work;
+
+use crate::datum::{Datum, Record};
+use crate::diagnostics::{At, Mistake, Sink, Span};
+use crate::directory::Directory;
+use crate::model::{Head, Scenario};
+
+/// Builds the scenario from its root table.
+pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
+    let head = root.record("scenario").map_or_else(|| head(root), head);
+    let mut directory = Directory::default();
+    let lab = lab::lab(root, &mut directory, sink);
+    let workloads = work::workloads(root, sink);
+    let plans = plan::plans(root, &lab, &workloads, &mut directory, sink);
+    let goals = verdict::goals(root, &plans, &mut directory, sink);
+    let claims = verdict::claims(root, &plans, &mut directory, sink);
+    Scenario { head, lab, workloads, plans, goals, claims }
+}
+
+fn head(record: &Record) -> Head {
+    let text = |key| record.text(key).map(|at| at.value);
+    Head {
+        title: text("title").unwrap_or_default(),
+        source: text("source"),
+        description: text("description"),
+        seed: record.count("seed").map_or(1, |at| at.value),
+    }
+}
+
+/// A count that its description bounds to 32 bits.
+fn count_u32(record: &Record, key: &str) -> Option<u32> {
+    record.count(key).and_then(|at| u32::try_from(at.value).ok())
+}
+
+/// A size that its description bounds to 32 bits.
+fn size_u32(record: &Record, key: &str) -> Option<u32> {
+    record.size(key).and_then(|at| u32::try_from(at.value.0).ok())
+}
+
+/// Where a key stands, or else its table.
+fn place(record: &Record, key: &str) -> Span {
+    record.slot(key).map_or(record.at, |slot| slot.value.as_ref().map_or(slot.key.at, |v| v.at))
+}
+
+/// Reports a problem with the value of a key.
+fn complain(record: &Record, key: &str, problem: impl Into<String>, sink: &mut Sink) {
+    let message = format!("{key}: {}", problem.into());
+    sink.push(|| Mistake::new(place(record, key), message));
+}
+
+/// The text of a value that is known to be a text.
+fn text_of(item: &At<Datum>) -> Option<At<String>> {
+    match &item.value {
+        Datum::Text(text) => Some(At::new(item.at, text.clone())),
+        _ => None,
+    }
+}

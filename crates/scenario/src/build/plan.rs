@@ -1,0 +1,222 @@
+//! Plans: loads, sweeps, and the check that every step is sound.
+
+use super::work::{find, setting_of};
+use super::{complain, count_u32, place};
+use crate::datum::{Datum, Record, Slot};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
+use crate::directory::{Directory, Kind};
+use crate::model::*;
+use crate::nearest::suggestion;
+use crate::settle::{apply, concerns};
+use crate::tree::clip;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Steps of a scenario, at most.
+const STEPS_MAX: u64 = 10_000;
+/// Steps times the VMs and targets that run in each, at most.
+const STEP_MEMBERS_MAX: u64 = 1_000_000;
+/// Load before the measurement, unless the plan says otherwise.
+const WARMUP_DEFAULT: Duration = Duration::from_secs(2);
+
+/// Every plan of the file, in its order.
+pub(super) fn plans(
+    root: &Record,
+    lab: &Lab,
+    workloads: &[Workload],
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> Vec<Plan> {
+    let records = root.records("plan");
+    check_names(&records, sink);
+    let mut planner = Planner { lab, workloads, directory, sink, steps: 0, members: 0 };
+    records.into_iter().map(|record| planner.plan(record)).collect()
+}
+
+/// Several plans need names, and no two the same.
+fn check_names(records: &[&Record], sink: &mut Sink) {
+    let mut seen: BTreeMap<String, Span> = BTreeMap::new();
+    for record in records {
+        let Some(name) = record.text("name") else {
+            if records.len() > 1 && !record.has("name") {
+                sink.push(|| {
+                    Mistake::new(record.at, "where there are several plans, each needs a `name`")
+                        .class(Class::Absence)
+                        .help("add `name = \"…\"`")
+                });
+            }
+            continue;
+        };
+        if let Some(first) = seen.insert(name.value.clone(), name.at) {
+            sink.push(|| {
+                Mistake::new(name.at, format!("the plan `{}` is given twice", clip(&name.value)))
+                    .label("the second")
+                    .related(first, "first given here")
+            });
+        }
+    }
+}
+
+struct Planner<'a> {
+    lab: &'a Lab,
+    workloads: &'a [Workload],
+    directory: &'a mut Directory,
+    sink: &'a mut Sink,
+    steps: u64,
+    members: u64,
+}
+
+impl Planner<'_> {
+    fn plan(&mut self, record: &Record) -> Plan {
+        let mut loads = Vec::new();
+        if record.has("load") {
+            loads.extend(record.records("load").into_iter().filter_map(|load| self.load(load)));
+        } else if record.has("workload") {
+            if !record.has("on") {
+                self.sink.push(|| {
+                    Mistake::new(record.at, "the plan does not say what the workload runs on")
+                        .class(Class::Absence)
+                        .help("add `on = \"…\"` with VMs or targets")
+                });
+            }
+            loads.extend(self.load(record));
+        }
+        let time = |key| record.time(key).map(|at| at.value);
+        let sweep = record.record("sweep");
+        let plan = Plan {
+            name: record.text("name").map_or_else(|| Plan::UNNAMED.to_owned(), |at| at.value),
+            warmup: time("warmup").unwrap_or(WARMUP_DEFAULT),
+            measure: time("measure").unwrap_or_default(),
+            cooldown: time("cooldown").unwrap_or_default(),
+            sweep: sweep.map(|sweep| self.axes(sweep, &loads)).unwrap_or_default(),
+            repeat: count_u32(record, "repeat").unwrap_or(1),
+            loads,
+        };
+        if self.within_bounds(&plan, record)
+            && let Some(sweep) = sweep
+        {
+            self.check_steps(&plan, sweep);
+        }
+        plan
+    }
+
+    fn load(&mut self, record: &Record) -> Option<Load> {
+        let workload = record.text("workload");
+        let workload = workload.and_then(|text| find(&text, self.workloads, self.sink));
+        let on = self.members(record, "on");
+        Some(Load { workload: workload?.name.clone(), on })
+    }
+
+    /// VMs and targets; a VM without disks has nothing to issue I/O to.
+    fn members(&mut self, record: &Record, key: &str) -> Vec<String> {
+        let kinds = [Kind::Vm, Kind::Target];
+        let on = self.directory.find_all(&record.texts(key), &kinds, self.sink);
+        let bare = self.lab.vms.iter().find(|vm| vm.disks.is_empty() && on.contains(&vm.name));
+        // A disk that could not be understood has been reported; the VM is not bare then.
+        if let Some(vm) = bare.filter(|_| self.sink.is_empty()) {
+            complain(record, key, format!("the VM `{}` has no disks", vm.name), self.sink);
+        }
+        on
+    }
+
+    fn axes(&mut self, sweep: &Record, loads: &[Load]) -> Vec<Axis> {
+        let mut axes: Vec<Axis> = Vec::new();
+        for slot in &sweep.fields {
+            let key = &slot.key.value;
+            let (workload, setting) = match key.rsplit_once('.') {
+                Some((workload, setting)) => (Some(workload), setting),
+                None => (None, key.as_str()),
+            };
+            if let Some(workload) = workload.filter(|w| !loads.iter().any(|l| l.workload == *w)) {
+                self.sink.push(|| {
+                    let names: BTreeSet<&str> = loads.iter().map(|l| l.workload.as_str()).collect();
+                    let message = format!("no load of this plan runs `{}`", clip(workload));
+                    Mistake::new(slot.key.at, message).maybe_help(suggestion(workload, names))
+                });
+            }
+            let twice = |axis: &&Axis| {
+                let same =
+                    axis.key.rsplit_once('.').map_or(axis.key.as_str(), |(_, s)| s) == setting;
+                same && workload.is_none_or(|w| concerns(&axis.key, w))
+            };
+            if let Some(other) = axes.iter().find(twice) {
+                let message = format!("`{}` and `{key}` set the same", other.key);
+                self.sink.push(|| Mistake::new(slot.key.at, message));
+            }
+            axes.push(Axis { key: key.clone(), values: self.values(slot, setting) });
+        }
+        axes
+    }
+
+    fn values(&mut self, slot: &Slot, setting: &str) -> Vec<Setting> {
+        let items = match &slot.value {
+            Some(At { value: Datum::List(items), .. }) => items.as_slice(),
+            _ => &[],
+        };
+        let mut seen = BTreeSet::new();
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(value) = setting_of(setting, &item.value) else { continue };
+            if seen.insert(value.to_string()) {
+                values.push(value);
+            } else {
+                self.sink.push(|| {
+                    Mistake::new(item.at, format!("{setting}: the value {value} is given twice"))
+                });
+            }
+        }
+        values
+    }
+
+    fn within_bounds(&mut self, plan: &Plan, record: &Record) -> bool {
+        let steps = plan.combinations().saturating_mul(u64::from(plan.repeat));
+        let members: u64 = plan.loads.iter().map(|load| load.on.len() as u64).sum();
+        self.steps = self.steps.saturating_add(steps);
+        self.members = self.members.saturating_add(steps.saturating_mul(members));
+        let key = if record.has("sweep") { "sweep" } else { "repeat" };
+        if self.steps > STEPS_MAX {
+            let message = format!("the plans make {} steps, more than {STEPS_MAX}", self.steps);
+            self.sink.push(|| Mistake::new(place(record, key), message));
+            return false;
+        }
+        if self.members > STEP_MEMBERS_MAX {
+            let message = format!(
+                "the plans make {} pairs of a step and a VM or target, more than {STEP_MEMBERS_MAX}",
+                self.members
+            );
+            self.sink.push(|| Mistake::new(place(record, key), message));
+            return false;
+        }
+        true
+    }
+
+    /// Settles every step and reports each problem once, at the axis that brought it.
+    fn check_steps(&mut self, plan: &Plan, sweep: &Record) {
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut loaded: Vec<&Workload> = self
+            .workloads
+            .iter()
+            .filter(|w| plan.loads.iter().any(|l| l.workload == w.name))
+            .collect();
+        // What is wrong before the sweep has been reported at the workload.
+        loaded.retain(|w| w.spec.problems().is_empty());
+        for n in 0..plan.combinations() {
+            let settings = plan.combination(n);
+            for workload in &loaded {
+                let mut settled = (*workload).clone();
+                let mine = settings.iter().filter(|(key, _)| concerns(key, &workload.name));
+                for (key, setting) in mine {
+                    let problem = apply(&mut settled, setting).err().or_else(|| {
+                        settled.spec.problems().first().map(|p| format!("{setting}: {p}"))
+                    });
+                    let Some(problem) = problem else { continue };
+                    let problem = format!("{problem} (workload `{}`)", workload.name);
+                    if seen.insert(format!("{key}: {problem}")) {
+                        let at = sweep.slot(key).map_or(sweep.at, |slot| slot.key.at);
+                        self.sink.push(|| Mistake::new(at, format!("{key}: {problem}")));
+                    }
+                }
+            }
+        }
+    }
+}

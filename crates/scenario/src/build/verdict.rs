@@ -1,0 +1,344 @@
+//! Goals and claims: what they speak of must exist, and what they select must be run.
+
+use super::work::setting_of;
+use super::{complain, text_of};
+use crate::datum::{Datum, Record, Slot};
+use crate::diagnostics::{Class, Mistake, Sink};
+use crate::directory::{Directory, Kind};
+use crate::model::*;
+use crate::nearest::{join, suggestion};
+use crate::settle::concerns;
+use crate::tree::clip;
+
+const MEMBERS: &[Kind] = &[Kind::Vm, Kind::Target];
+const HOPS: &[Kind] = &[Kind::Adapter, Kind::Switch, Kind::Link, Kind::Array, Kind::Host, Kind::Vm];
+
+/// Every goal of the file, in its order.
+pub(super) fn goals(
+    root: &Record,
+    plans: &[Plan],
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> Vec<Goal> {
+    let mut judge = Judge { plans, directory, sink };
+    root.records("goal").into_iter().filter_map(|record| judge.goal(record)).collect()
+}
+
+/// Every claim of the file, in its order.
+pub(super) fn claims(
+    root: &Record,
+    plans: &[Plan],
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> Vec<Claim> {
+    let mut judge = Judge { plans, directory, sink };
+    root.records("claim").into_iter().filter_map(|record| judge.claim(record)).collect()
+}
+
+struct Judge<'a> {
+    plans: &'a [Plan],
+    directory: &'a mut Directory,
+    sink: &'a mut Sink,
+}
+
+impl Judge<'_> {
+    fn goal(&mut self, record: &Record) -> Option<Goal> {
+        let step = self.selection(record);
+        let (scope, test) = match record.record("balance") {
+            Some(balance) => {
+                let scope = self.scope(balance)?;
+                (scope, GoalTest::Balance { within: balance.percent("within")?.value.0 })
+            }
+            None => (self.scope(record)?, self.metric_test(record)?),
+        };
+        let name = record.text("name").map(|at| at.value);
+        let name = name.unwrap_or_else(|| goal_name(record, &test, &step));
+        Some(Goal { name, step, scope, test })
+    }
+
+    fn metric_test(&mut self, record: &Record) -> Option<GoalTest> {
+        let (key, metric) =
+            metric(record, &["read", "write", "total", "iops", "latency", "errors"])?;
+        let table = record.record(key)?;
+        let (bound_key, bound) = match table.has("at_least") {
+            true => ("at_least", Bound::AtLeast),
+            false => ("at_most", Bound::AtMost),
+        };
+        let datum = table.get(bound_key)?;
+        self.check_wire(record, table, bound_key, &datum.value);
+        Some(GoalTest::Metric { metric, bound, value: value(&datum.value)? })
+    }
+
+    fn claim(&mut self, record: &Record) -> Option<Claim> {
+        let step = self.selection(record);
+        let scope = self.scope(record)?;
+        let (key, metric) = metric(record, &["read", "write", "total", "iops", "latency"])?;
+        let (holder, value_key) = match record.record(key) {
+            Some(table) => (table, "value"),
+            None => (record, key),
+        };
+        let items = holder.items(value_key);
+        for item in &items {
+            self.check_wire(record, holder, value_key, &item.value);
+        }
+        let readings: Vec<Value> = items.iter().filter_map(|item| value(&item.value)).collect();
+        let relation = record.word("relation").map_or(Relation::Equal, |at| relation(at.value));
+        let kind = record.word("kind").map(|at| claim_kind(at.value))?;
+        let source = record.text("source").map(|at| at.value);
+        let name = record.text("name").map(|at| at.value);
+        let name = name.unwrap_or_else(|| claim_name(record, metric, relation, &readings, &step));
+        (!readings.is_empty()).then_some(Claim {
+            name,
+            step,
+            scope,
+            metric,
+            relation,
+            readings,
+            kind,
+            source,
+        })
+    }
+
+    /// A share of the wire needs a hop that has one.
+    fn check_wire(&mut self, record: &Record, holder: &Record, key: &str, datum: &Datum) {
+        if matches!(datum, Datum::Wire(_)) && !record.has("hop") {
+            let problem = "`of wire` speaks of a hop; add `hop = \"…\"`, or give a rate";
+            complain(holder, key, problem, self.sink);
+        }
+    }
+
+    /// What a goal, a claim or a balance speaks of; `None` when a reference in it is wrong.
+    fn scope(&mut self, record: &Record) -> Option<Scope> {
+        for (key, scope) in
+            [("over", Scope::Over as fn(Vec<String>) -> Scope), ("each", Scope::Each)]
+        {
+            if record.has(key) {
+                let members = self.directory.find_all(&record.texts(key), MEMBERS, self.sink);
+                return (!members.is_empty()).then(|| scope(members));
+            }
+        }
+        if !record.has("hop") {
+            return Some(Scope::Total);
+        }
+        let found = self.directory.find_ports(&record.text("hop")?, HOPS, self.sink)?;
+        if let [(device, port)] = &found[..] {
+            let hop = Endpoint { device: device.clone(), port: *port };
+            return Some(Scope::Hop(hop.to_string()));
+        }
+        let problem = format!("it means {} hops; name one", found.len());
+        complain(record, "hop", problem, self.sink);
+        None
+    }
+
+    /// The settings that `step` asks for, by the keys of the axes; each must select something.
+    fn selection(&mut self, record: &Record) -> Vec<(String, String)> {
+        let Some(table) = record.record("step") else { return Vec::new() };
+        let pairs: Vec<Option<(String, String)>> =
+            table.fields.iter().map(|slot| self.pair(slot)).collect();
+        let complete = pairs.iter().all(Option::is_some);
+        let pairs: Vec<(String, String)> = pairs.into_iter().flatten().collect();
+        let selects = |plan: &Plan| {
+            pairs.iter().all(|(key, value)| match key.as_str() {
+                "plan" => plan.name == *value,
+                _ => plan.sweep.iter().any(|a| a.key == *key && has_value(a, value)),
+            })
+        };
+        if complete && !pairs.is_empty() && !self.plans.iter().any(selects) {
+            complain(record, "step", "no step has all of these settings", self.sink);
+        }
+        pairs
+    }
+
+    fn pair(&mut self, slot: &Slot) -> Option<(String, String)> {
+        let key = &slot.key.value;
+        let datum = slot.value.as_ref()?;
+        if key == "plan" {
+            let name = text_of(datum)?.value;
+            if !self.plans.iter().any(|plan| plan.name == name) {
+                self.sink.push(|| {
+                    let names = self.plans.iter().map(|plan| plan.name.as_str());
+                    Mistake::new(datum.at, format!("no plan is named `{}`", clip(&name)))
+                        .class(Class::Absence)
+                        .maybe_help(suggestion(&name, names))
+                });
+                return None;
+            }
+            return Some((key.clone(), name));
+        }
+        let setting = key.rsplit_once('.').map_or(key.as_str(), |(_, setting)| setting);
+        let value = setting_of(setting, &datum.value)?.to_string();
+        let axes: Vec<&Axis> = self
+            .plans
+            .iter()
+            .flat_map(|plan| plan.sweep.iter())
+            .filter(|a| means(key, a))
+            .collect();
+        if let Some(axis) = axes.iter().find(|axis| has_value(axis, &value)) {
+            return Some((axis.key.clone(), value));
+        }
+        self.sink.push(|| match axes.first() {
+            Some(axis) => {
+                let values: Vec<String> =
+                    axis.values.iter().take(16).map(|v| format!("`{v}`")).collect();
+                Mistake::new(datum.at, format!("no step has {key} = {value}"))
+                    .class(Class::Absence)
+                    .help(format!("the sweep goes through {}", join(&values, "and")))
+            }
+            None => {
+                let keys = self.plans.iter().flat_map(|p| p.sweep.iter()).map(|a| a.key.as_str());
+                Mistake::new(slot.key.at, format!("no plan sweeps `{key}`"))
+                    .class(Class::Absence)
+                    .maybe_help(suggestion(key, keys))
+            }
+        });
+        None
+    }
+}
+
+/// Whether a key of `step` speaks of an axis: `block` of `stream.block` too, and `stream.block` of a common `block`.
+fn means(key: &str, axis: &Axis) -> bool {
+    let bare = |key: &str| key.rsplit_once('.').map_or(key.to_owned(), |(_, s)| s.to_owned());
+    let same_workload = match key.rsplit_once('.') {
+        Some((workload, _)) => concerns(&axis.key, workload),
+        None => true,
+    };
+    bare(key) == bare(&axis.key) && same_workload
+}
+
+fn has_value(axis: &Axis, value: &str) -> bool {
+    axis.values.iter().any(|v| v.to_string() == value)
+}
+
+/// The metric that a goal or claim names, with its key.
+fn metric(record: &Record, keys: &[&'static str]) -> Option<(&'static str, Metric)> {
+    let key = keys.iter().copied().find(|key| record.has(key))?;
+    let metric = match key {
+        "read" => Metric::ReadRate,
+        "write" => Metric::WriteRate,
+        "total" => Metric::TotalRate,
+        "iops" => Metric::Iops,
+        "errors" => Metric::Errors,
+        _ => {
+            let table = record.record(key)?;
+            let point = table.point("point").map_or(LatencyPoint::Mean, |at| at.value);
+            let response = table.word("of").is_some_and(|at| at.value == "response");
+            Metric::Latency { point, response }
+        }
+    };
+    Some((key, metric))
+}
+
+fn value(datum: &Datum) -> Option<Value> {
+    match datum {
+        Datum::Rate(rate) => Some(Value::Rate(*rate)),
+        Datum::Wire(share) => Some(Value::PercentOfWire(share.0)),
+        Datum::Iops(iops) => Some(Value::Iops(iops.0)),
+        Datum::Time(time) => Some(Value::Time(*time)),
+        Datum::Count(n) => Some(Value::Count(*n)),
+        _ => None,
+    }
+}
+
+fn relation(word: &str) -> Relation {
+    match word {
+        "about" => Relation::About,
+        "over" => Relation::Over,
+        "up to" => Relation::UpTo,
+        _ => Relation::Equal,
+    }
+}
+
+fn claim_kind(word: &str) -> ClaimKind {
+    match word {
+        "calibration" => ClaimKind::Calibration,
+        "held-out" => ClaimKind::HeldOut,
+        _ => ClaimKind::Context,
+    }
+}
+
+/// `read of hba at least 90% of wire, block=32KiB`.
+fn goal_name(record: &Record, test: &GoalTest, step: &[(String, String)]) -> String {
+    let words = match test {
+        GoalTest::Metric { metric, bound, value } => {
+            let side = match bound {
+                Bound::AtLeast => "at least",
+                Bound::AtMost => "at most",
+            };
+            format!("{metric}{} {side} {value}", whose(record))
+        }
+        GoalTest::Balance { within } => {
+            let members = record.record("balance").map(whose).unwrap_or_default();
+            format!("balance{members} within {}", units::percent(*within))
+        }
+    };
+    format!("{words}{}", selected(step))
+}
+
+fn claim_name(
+    record: &Record,
+    metric: Metric,
+    relation: Relation,
+    readings: &[Value],
+    step: &[(String, String)],
+) -> String {
+    let qualifier = match relation {
+        Relation::Equal => "",
+        Relation::About => "about ",
+        Relation::Over => "over ",
+        Relation::UpTo => "up to ",
+    };
+    let readings: Vec<String> = readings.iter().map(Value::to_string).collect();
+    let readings = join(&readings, "or");
+    format!("{metric}{} {qualifier}{readings}{}", whose(record), selected(step))
+}
+
+/// ` of hba`, ` over vm*`, ` of each of vm*`: the scope in the user's own words.
+fn whose(record: &Record) -> String {
+    let words = [("over", " over "), ("each", " of each of "), ("hop", " of ")];
+    for (key, words) in words {
+        if record.has(key) {
+            let texts: Vec<String> =
+                record.texts(key).into_iter().map(|at| clip(&at.value)).collect();
+            return format!("{words}{}", join(&texts, "and"));
+        }
+    }
+    String::new()
+}
+
+fn selected(step: &[(String, String)]) -> String {
+    step.iter().map(|(key, value)| format!(", {key}={value}")).collect()
+}
+
+impl std::fmt::Display for Metric {
+    /// As in a goal's name: `read`, `p99 latency`, `mean response time`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Metric::ReadRate => f.write_str("read"),
+            Metric::WriteRate => f.write_str("write"),
+            Metric::TotalRate => f.write_str("total"),
+            Metric::Iops => f.write_str("IOPS"),
+            Metric::Errors => f.write_str("errors"),
+            Metric::Latency { point, response } => {
+                let what = if *response { "response time" } else { "service time" };
+                match point {
+                    LatencyPoint::Mean => write!(f, "mean {what}"),
+                    LatencyPoint::Max => write!(f, "max {what}"),
+                    LatencyPoint::Percentile(p) => write!(f, "p{p} {what}"),
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Value {
+    /// With its unit, as the review prints it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Rate(rate) => write!(f, "{rate}"),
+            Value::PercentOfWire(share) => write!(f, "{} of wire", units::percent(*share)),
+            Value::Iops(iops) => write!(f, "{}", units::Iops(*iops)),
+            Value::Time(time) => f.write_str(&units::duration(*time)),
+            Value::Count(n) => write!(f, "{n}"),
+        }
+    }
+}

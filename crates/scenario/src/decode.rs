@@ -1,0 +1,275 @@
+//! Tree to data: every table against its description, every mistake reported, none stops the rest.
+//!
+//! This knows shapes and units, and the rules between the keys of one table. What a name refers to is not known here.
+
+use crate::datum::{Datum, Record, Slot};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
+use crate::fields::{Need, ROOT, TableDef, Type};
+use crate::nearest::{join, nearest, suggestion};
+use crate::scalar;
+use crate::tree::{Entry, Node, Table, Value, clip};
+
+/// Decodes a table that stands at `at`. `title` names it in messages.
+pub(crate) fn record(
+    table: &Table,
+    at: Span,
+    def: &'static TableDef,
+    title: &str,
+    sink: &mut Sink,
+) -> Record {
+    let mut decoder = Decoder { def, title, fields: Vec::new(), sink };
+    for entry in &table.entries {
+        decoder.entry(entry, None);
+    }
+    let record = Record { at, def, fields: decoder.fields };
+    missing(&record, title, sink);
+    choices(&record, title, sink);
+    conflicts(&record, sink);
+    record
+}
+
+struct Decoder<'a> {
+    def: &'static TableDef,
+    title: &'a str,
+    fields: Vec<Slot>,
+    sink: &'a mut Sink,
+}
+
+impl Decoder<'_> {
+    fn entry(&mut self, entry: &Entry, prefix: Option<&str>) {
+        let key = &entry.key.value;
+        let (workload, name) = match (prefix, key.rsplit_once('.')) {
+            (Some(prefix), _) => (Some(prefix), key.as_str()),
+            (None, Some((workload, name))) if self.def.prefixed => (Some(workload), name),
+            _ => (None, key.as_str()),
+        };
+        if let Some(field) = self.def.field(name) {
+            let value = value(&entry.node, &field.ty, name, self.sink);
+            let full = workload.map_or_else(|| name.to_owned(), |w| format!("{w}.{name}"));
+            self.fields.push(Slot { key: At::new(entry.key.at, full), value });
+        } else if let (true, None, Value::Table(inner)) =
+            (self.def.prefixed, prefix, &entry.node.value)
+        {
+            for inner_entry in &inner.entries {
+                self.entry(inner_entry, Some(key));
+            }
+        } else {
+            let (def, title) = (self.def, self.title);
+            self.sink.push(|| unknown_key(&entry.key, name, def, title));
+        }
+    }
+}
+
+fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str) -> Mistake {
+    let keys = def.fields.iter().map(|f| f.key);
+    let help = match nearest(name, keys.clone()) {
+        Some(near) => Some(format!("did you mean `{near}`?")),
+        None => elsewhere(name, def).or_else(|| suggestion(name, keys)),
+    };
+    let message = format!("unknown key `{}` in {title}", clip(&key.value));
+    Mistake::new(key.at, message).label("not known here").maybe_help(help)
+}
+
+/// A key that another part of the scenario knows.
+fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
+    let tables = ROOT.fields.iter().filter_map(|f| match &f.ty {
+        Type::Table(def) | Type::Tables(def) | Type::TableOrTables(def) | Type::Map(def) => {
+            Some(*def)
+        }
+        _ => None,
+    });
+    tables
+        .filter(|def| def.id != here.id && here.id != ROOT.id)
+        .find(|def| def.field(name).is_some())
+        .map(|def| format!("`{name}` belongs in {}", def.title))
+}
+
+fn missing(record: &Record, title: &str, sink: &mut Sink) {
+    for field in record.def.fields {
+        if matches!(field.need, Need::Required) && !record.has(field.key) {
+            sink.push(|| {
+                let help = match scalar::example(&field.ty) {
+                    Some(example) => format!("add `{} = {example}`: {}", field.key, field.doc),
+                    None => format!("add `{}`: {}", field.key, field.doc),
+                };
+                Mistake::new(record.at, format!("{title} needs `{}`", field.key))
+                    .class(Class::Absence)
+                    .help(help)
+            });
+        }
+    }
+}
+
+fn choices(record: &Record, title: &str, sink: &mut Sink) {
+    for choice in record.def.choices {
+        let given: Vec<&Slot> = choice.keys.iter().filter_map(|k| record.slot(k)).collect();
+        let words = || -> Vec<String> { choice.keys.iter().map(|k| format!("`{k}`")).collect() };
+        match given[..] {
+            [] if choice.required => sink.push(|| {
+                let message = format!("{title} needs one of {}", join(&words(), "or"));
+                Mistake::new(record.at, message).class(Class::Absence)
+            }),
+            [] | [_] => {}
+            _ => {
+                let mut slots = given.clone();
+                slots.sort_by_key(|s| s.key.at);
+                let (first, second) = (slots[0], slots[1]);
+                sink.push(|| exclusive(&first.key, &second.key, &join(&words(), "or")));
+            }
+        }
+    }
+}
+
+fn exclusive(first: &At<String>, second: &At<String>, words: &str) -> Mistake {
+    Mistake::new(second.at, format!("`{}` and `{}` exclude each other", first.value, second.value))
+        .label("the second")
+        .related(first.at, format!("`{}` is given here", first.value))
+        .help(format!("keep one of {words}"))
+}
+
+fn conflicts(record: &Record, sink: &mut Sink) {
+    for conflict in record.def.conflicts {
+        let Some(key) = record.slot(conflict.key) else { continue };
+        for other in conflict.others.iter().filter_map(|o| record.slot(o)) {
+            sink.push(|| {
+                let message = format!(
+                    "`{}` makes no sense beside `{}`: {}",
+                    other.key.value, conflict.key, conflict.why
+                );
+                Mistake::new(other.key.at, message)
+                    .related(key.key.at, format!("`{}` is given here", conflict.key))
+            });
+        }
+    }
+}
+
+/// Decodes one value. `None` when it is wrong, which has been reported.
+pub(crate) fn value(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<At<Datum>> {
+    let datum = match ty {
+        Type::Table(def) => Datum::Record(one_table(node, def, key, sink)?),
+        Type::Tables(def) => Datum::List(many_tables(node, def, key, sink)?),
+        Type::TableOrTables(def) => match &node.value {
+            Value::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
+            _ => Datum::List(many_tables(node, def, key, sink)?),
+        },
+        Type::Map(def) => Datum::Map(map(node, def, key, sink)?),
+        Type::WordOrTable(words, def) => match &node.value {
+            Value::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
+            _ => scalar::decode(node, &Type::Word(words), key, sink)?,
+        },
+        Type::OneOrMany(one) => match &node.value {
+            Value::List(items) => Datum::List(list(node.at, items, one, key, sink)?),
+            _ => return value(node, one, key, sink),
+        },
+        Type::Refs(what) => match &node.value {
+            Value::List(items) => Datum::List(list(node.at, items, &Type::Ref(what), key, sink)?),
+            _ => return value(node, &Type::Ref(what), key, sink),
+        },
+        Type::Axis(one) => Datum::List(match &node.value {
+            Value::List(items) => list(node.at, items, one, key, sink)?,
+            _ => scalar::ladder(node, one, key, sink)?,
+        }),
+        _ => scalar::decode(node, ty, key, sink)?,
+    };
+    Some(At::new(node.at, datum))
+}
+
+fn one_table(node: &Node, def: &'static TableDef, key: &str, sink: &mut Sink) -> Option<Record> {
+    let title = def.title;
+    match &node.value {
+        Value::Table(table) => Some(record(table, node.at, def, title, sink)),
+        other => {
+            let help = match (other, title.starts_with('[')) {
+                (Value::List(_), true) => format!("there is one {title}; it has single brackets"),
+                (_, true) => format!("write {title} on a line of its own, its keys below"),
+                _ => format!("write `{key} = {{ … }}`"),
+            };
+            mismatch(node, key, &format!("a table: {}", def.doc), sink, Some(help));
+            None
+        }
+    }
+}
+
+fn many_tables(
+    node: &Node,
+    def: &'static TableDef,
+    key: &str,
+    sink: &mut Sink,
+) -> Option<Vec<At<Datum>>> {
+    let title = def.title;
+    let help = match title.starts_with("[[") {
+        true => format!("write {title} with double brackets"),
+        false => format!("write `{key} = [{{ … }}]`"),
+    };
+    let Value::List(items) = &node.value else {
+        mismatch(node, key, "a list of tables", sink, Some(help));
+        return None;
+    };
+    let mut out = Vec::with_capacity(items.len());
+    for item in items {
+        match &item.value {
+            Value::Table(table) => {
+                let record = record(table, item.at, def, title, sink);
+                out.push(At::new(item.at, Datum::Record(record)));
+            }
+            _ => mismatch(item, key, "a table", sink, Some(help.clone())),
+        }
+    }
+    Some(out)
+}
+
+fn map(
+    node: &Node,
+    def: &'static TableDef,
+    key: &str,
+    sink: &mut Sink,
+) -> Option<Vec<(At<String>, Record)>> {
+    let Value::Table(table) = &node.value else {
+        let help = format!("write {} on a line of its own, its keys below", def.title);
+        mismatch(node, key, "tables by name", sink, Some(help));
+        return None;
+    };
+    let mut out = Vec::with_capacity(table.entries.len());
+    for Entry { key: name, node } in &table.entries {
+        match &node.value {
+            Value::Table(inner) => {
+                let title = def.title.replace("NAME", &clip(&name.value));
+                out.push((name.clone(), record(inner, name.at, def, &title, sink)));
+            }
+            _ => {
+                let help = def
+                    .field(&name.value)
+                    .map(|_| format!("a {key} has a name: write {} above this key", def.title));
+                mismatch(node, &name.value, &format!("the table of a {key}"), sink, help);
+            }
+        }
+    }
+    Some(out)
+}
+
+fn list(at: Span, items: &[Node], ty: &Type, key: &str, sink: &mut Sink) -> Option<Vec<At<Datum>>> {
+    if items.is_empty() {
+        sink.push(|| Mistake::new(at, format!("{key}: the list is empty")).label("nothing in it"));
+        return None;
+    }
+    // Every item is looked at, so that every mistake is reported; one wrong item makes the whole list wrong.
+    let decoded: Vec<_> = items.iter().map(|item| value(item, ty, key, sink)).collect();
+    decoded.into_iter().collect()
+}
+
+/// Reports a value of the wrong shape.
+pub(crate) fn mismatch(
+    node: &Node,
+    key: &str,
+    expected: &str,
+    sink: &mut Sink,
+    help: Option<String>,
+) {
+    sink.push(|| {
+        let found = node.value.describe();
+        let expected = expected.split(':').next().unwrap_or(expected);
+        Mistake::new(node.at, format!("{key}: expected {expected}, found {found}"))
+            .label(format!("expected {expected}"))
+            .maybe_help(help)
+    });
+}

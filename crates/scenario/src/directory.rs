@@ -1,0 +1,284 @@
+//! The names of a lab, and what references to them mean.
+//!
+//! Everything in a lab shares one namespace, except adapters, which are named within their host (`esx.hba`), and
+//! volumes, which are named within their array (`ssd1/lun0`). A reference may be a name, a range (`vm{1..8}`) or a
+//! pattern (`vm*`); whatever it is, it must mean something that exists and is of the right kind.
+
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
+use crate::names::{self, NAMES_MAX};
+use crate::nearest::{join, suggestion};
+use crate::tree::clip;
+use std::collections::BTreeMap;
+
+/// Names that all references together may be compared with: bounds the time that a hostile file can take.
+const COMPARISONS_MAX: usize = 5_000_000;
+/// Names that all references together may stand for.
+const REFERENCES_MAX: usize = 100_000;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Target,
+    Host,
+    Adapter,
+    Vm,
+    Switch,
+    Array,
+    Volume,
+    Link,
+    Zone,
+    Path,
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Kind::Target => "a target",
+            Kind::Host => "a host",
+            Kind::Adapter => "an adapter",
+            Kind::Vm => "a VM",
+            Kind::Switch => "a switch",
+            Kind::Array => "an array",
+            Kind::Volume => "a volume",
+            Kind::Link => "a link",
+            Kind::Zone => "a zone",
+            Kind::Path => "a path",
+        }
+    }
+}
+
+/// Every name, in order of definition.
+#[derive(Default)]
+pub(crate) struct Directory {
+    order: Vec<(String, Kind)>,
+    index: BTreeMap<String, (Kind, Span)>,
+    /// Full names of adapters by their short ones.
+    adapters: BTreeMap<String, Vec<String>>,
+    comparisons: usize,
+    references: usize,
+    overflow_reported: bool,
+}
+
+/// What a reference means: names in order, and whether a pattern chose them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub names: Vec<String>,
+    pub by_pattern: bool,
+}
+
+impl Directory {
+    /// Enters a full name. A second definition is reported at its own place, with the first one's.
+    pub fn declare(&mut self, full: String, kind: Kind, at: Span, sink: &mut Sink) {
+        if self.order.len() >= NAMES_MAX {
+            let message = format!("the scenario has more than {NAMES_MAX} names");
+            self.overflow(sink, at, message);
+            return;
+        }
+        if let Some((_, first)) = self.index.get(&full) {
+            sink.push(|| {
+                Mistake::new(at, format!("the name `{}` is given twice", clip(&full)))
+                    .label("the second")
+                    .related(*first, "first given here")
+                    .help("names are shared by everything in the lab; choose another")
+            });
+            return;
+        }
+        if let (Kind::Adapter, Some((_, short))) = (kind, full.rsplit_once('.')) {
+            self.adapters.entry(short.to_owned()).or_default().push(full.clone());
+        }
+        self.index.insert(full.clone(), (kind, at));
+        self.order.push((full, kind));
+    }
+
+    /// What a reference means; nothing when it is wrong, which has been reported.
+    pub fn find(&mut self, text: &At<String>, kinds: &[Kind], sink: &mut Sink) -> Option<Found> {
+        let mut found = Found { names: Vec::new(), by_pattern: false };
+        for item in self.items(text, sink)? {
+            if item.contains('*') {
+                found.by_pattern = true;
+                found.names.extend(self.matching(&item, text.at, kinds, sink)?);
+            } else {
+                found.names.push(self.exact(&item, text.at, kinds, sink)?);
+            }
+        }
+        self.references += found.names.len();
+        if self.references > REFERENCES_MAX {
+            let message = format!("references stand for more than {REFERENCES_MAX} names in all");
+            self.overflow(sink, text.at, message);
+            return None;
+        }
+        Some(found)
+    }
+
+    /// What several references mean together, each name once.
+    pub fn find_all(
+        &mut self,
+        texts: &[At<String>],
+        kinds: &[Kind],
+        sink: &mut Sink,
+    ) -> Vec<String> {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut all = Vec::new();
+        for text in texts {
+            let names = self.find(text, kinds, sink).map(|f| f.names).unwrap_or_default();
+            all.extend(names.into_iter().filter(|n| seen.insert(n.clone())));
+        }
+        all
+    }
+
+    /// What a reference with an optional `:PORT` means: device and port.
+    pub fn find_ports(
+        &mut self,
+        text: &At<String>,
+        kinds: &[Kind],
+        sink: &mut Sink,
+    ) -> Option<Vec<(String, Option<u32>)>> {
+        let mut all = Vec::new();
+        for item in self.items(text, sink)? {
+            let (device, port) = match item.rsplit_once(':') {
+                Some((device, port)) => (device.to_owned(), Some(self.port(port, text.at, sink)?)),
+                None => (item, None),
+            };
+            let names = self.find(&At::new(text.at, device), kinds, sink)?.names;
+            all.extend(names.into_iter().map(|name| (name, port)));
+        }
+        Some(all)
+    }
+
+    fn port(&self, text: &str, at: Span, sink: &mut Sink) -> Option<u32> {
+        let port = text.parse::<u32>().ok().filter(|n| *n < 65_536);
+        if port.is_none() {
+            sink.push(|| {
+                let message = format!("`{}` is not the number of a port", clip(text));
+                Mistake::new(at, message).help("ports are counted from 0, as in `fabric:3`")
+            });
+        }
+        port
+    }
+
+    fn items(&mut self, text: &At<String>, sink: &mut Sink) -> Option<Vec<String>> {
+        match names::expand(&text.value) {
+            Ok(items) => Some(items),
+            Err(problem) => {
+                sink.push(|| Mistake::new(text.at, problem));
+                None
+            }
+        }
+    }
+
+    fn matching(
+        &mut self,
+        pattern: &str,
+        at: Span,
+        kinds: &[Kind],
+        sink: &mut Sink,
+    ) -> Option<Vec<String>> {
+        self.comparisons += self.order.len();
+        if self.comparisons > COMPARISONS_MAX {
+            self.overflow(sink, at, "there are too many patterns to look up".to_owned());
+            return None;
+        }
+        let fits = |name: &str, kind: Kind| {
+            names::matches(pattern, name)
+                || (kind == Kind::Adapter
+                    && name
+                        .rsplit_once('.')
+                        .is_some_and(|(_, short)| names::matches(pattern, short)))
+        };
+        let found: Vec<String> = self
+            .order
+            .iter()
+            .filter(|(name, kind)| kinds.contains(kind) && fits(name, *kind))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if found.is_empty() {
+            sink.push(|| {
+                let message = format!("`{}` matches no {}", clip(pattern), bare(kinds));
+                self.unknown(at, message, pattern.trim_matches('*'), kinds)
+            });
+            return None;
+        }
+        Some(found)
+    }
+
+    fn exact(&self, name: &str, at: Span, kinds: &[Kind], sink: &mut Sink) -> Option<String> {
+        if let Some((kind, _)) = self.index.get(name).filter(|(kind, _)| kinds.contains(kind)) {
+            debug_assert!(kinds.contains(kind));
+            return Some(name.to_owned());
+        }
+        let adapters = self.adapters.get(name).filter(|_| kinds.contains(&Kind::Adapter));
+        match adapters.map(Vec::as_slice) {
+            Some([one]) => return Some(one.clone()),
+            Some(many) => {
+                sink.push(|| {
+                    let full: Vec<String> = many.iter().take(8).map(|n| format!("`{n}`")).collect();
+                    Mistake::new(at, format!("`{}` is an adapter of several hosts", clip(name)))
+                        .help(format!("write its full name: {}", join(&full, "or")))
+                });
+                return None;
+            }
+            None => {}
+        }
+        sink.push(|| match self.index.get(name) {
+            Some((kind, first)) => {
+                let message = format!("`{}` is {}, not {}", clip(name), kind.words(), words(kinds));
+                self.unknown(at, message, name, kinds).related(*first, "defined here")
+            }
+            None => {
+                let message = format!("no {} is named `{}`", bare(kinds), clip(name));
+                self.unknown(at, message, name, kinds)
+            }
+        });
+        None
+    }
+
+    fn unknown(&self, at: Span, message: String, word: &str, kinds: &[Kind]) -> Mistake {
+        // A port is not part of the name, and an adapter's short name will do.
+        let candidates =
+            self.order.iter().filter(|(_, k)| kinds.contains(k)).map(|(name, kind)| {
+                match (kind, name.rsplit_once('.')) {
+                    (Kind::Adapter, Some((_, short))) if !word.contains('.') => short,
+                    _ => name.as_str(),
+                }
+            });
+        let none = candidates.clone().next().is_none();
+        let help = match none {
+            true => Some(format!("the scenario has no {} at all", bare(kinds))),
+            false => suggestion(word, candidates),
+        };
+        Mistake::new(at, message).class(Class::Absence).maybe_help(help)
+    }
+
+    /// Reports that a bound is broken, once.
+    fn overflow(&mut self, sink: &mut Sink, at: Span, message: String) {
+        if !std::mem::replace(&mut self.overflow_reported, true) {
+            sink.push(|| Mistake::new(at, message));
+        }
+    }
+}
+
+/// `a VM or a target`.
+fn words(kinds: &[Kind]) -> String {
+    let words: Vec<String> = kinds.iter().map(|k| k.words().to_owned()).collect();
+    join(&words, "or")
+}
+
+/// `VM or target`.
+fn bare(kinds: &[Kind]) -> String {
+    let words: Vec<String> = kinds
+        .iter()
+        .map(|k| k.words().split_once(' ').map_or("", |(_, word)| word).to_owned())
+        .collect();
+    join(&words, "or")
+}
+
+/// Deals what a reference means among `n` things that are defined together: one is shared by all; a pattern is dealt
+/// round robin; a range is paired by index and must be as long.
+pub(crate) fn deal<T: Clone>(found: &[T], by_pattern: bool, n: usize) -> Result<Vec<T>, String> {
+    match found.len() {
+        0 => Err("it means nothing".to_owned()),
+        1 => Ok(vec![found[0].clone(); n]),
+        m if m == n || by_pattern => Ok(found.iter().cycle().take(n).cloned().collect()),
+        m => Err(format!("it means {m} things for {n}: name one, as many, or a pattern with `*`")),
+    }
+}

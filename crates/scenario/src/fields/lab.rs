@@ -1,0 +1,294 @@
+//! What stands there: targets and the parts of a lab.
+
+use super::{
+    Choice, Field, Need, PLAIN, SIZE, TableDef, Type, Word, count, default, optional, required,
+    word,
+};
+
+const PORTS: Type = count(1, 4096);
+
+/// Kinds of parts, as written.
+pub(crate) const PART_KINDS: &[Word] = &[
+    word("host", "a server"),
+    word("hypervisor", "a hypervisor"),
+    word("virtual-scsi", "a virtual SCSI adapter"),
+    word("hba", "a Fibre Channel host bus adapter"),
+    word("nic", "a network adapter"),
+    word("switch", "a switch"),
+    word("array", "an array or a storage server"),
+    word("disk", "a disk or an SSD"),
+    word("tape", "a tape drive or library"),
+];
+
+const FIGURE_KINDS: &[Word] = &[
+    word("data-sheet", "from a data sheet or a published description"),
+    word("standard", "derived from a standard"),
+    word("assumed", "assumed; `source` says why"),
+    word("calibrated", "calibrated on a claim; `source` names it"),
+];
+
+const DISK_MAPS: &[Word] = &[
+    word("rdm", "raw device mapping"),
+    word("vmfs", "a file in a VMFS datastore"),
+    word("file", "a file in another file system"),
+    word("partition", "a partition"),
+    word("passthrough", "the device itself"),
+];
+
+const POLICIES: &[Word] = &[
+    word("fixed", "always this path while it lives"),
+    word("round-robin", "paths take turns"),
+    word("least-queue", "the path with the fewest I/Os outstanding"),
+    word("active-passive", "used when the active path fails"),
+];
+
+pub(super) static TARGET: TableDef = TableDef {
+    title: "[[target]]",
+    id: "target",
+    doc: "Something that I/O can be issued to on the machine that runs the scenario.",
+    fields: &[
+        required("name", Type::Name, "Its name."),
+        optional(
+            "file",
+            Type::Text,
+            "Path of a file, relative to where the command runs. A range in it is paired with the range in `name`.",
+        ),
+        optional("device", Type::Text, "Path of a block device."),
+        optional(
+            "url",
+            Type::Text,
+            "`null:`, which completes at once and costs only the generator; or `iscsi://…`.",
+        ),
+        optional(
+            "create",
+            SIZE,
+            "Size of the file that is created when there is none, and used again when Wirespeed made it.",
+        ),
+        optional("size", SIZE, "Size of a `null:` target, which has none by itself."),
+        default("buffered", Type::Flag, "false", "Through the page cache instead of O_DIRECT."),
+    ],
+    choices: &[Choice { keys: &["file", "device", "url"], required: true }],
+    ..PLAIN
+};
+
+pub(super) static HOST: TableDef = TableDef {
+    title: "[[host]]",
+    id: "host",
+    doc: "A physical host.",
+    fields: &[
+        required("name", Type::Name, "Its name."),
+        optional("part", Type::Ref("a part of kind `host`"), "Its model."),
+        optional(
+            "hypervisor",
+            Type::Ref("a part of kind `hypervisor`"),
+            "What it runs its VMs on.",
+        ),
+        optional("adapters", Type::Tables(&ADAPTER), "Its adapters."),
+    ],
+    ..PLAIN
+};
+
+static ADAPTER: TableDef = TableDef {
+    title: "an adapter",
+    id: "adapter",
+    doc: "An HBA or a NIC of a host. Its full name is `HOST.NAME`; NAME alone will do where it is unique.",
+    fields: &[
+        required("name", Type::Name, "Its name within the host."),
+        optional("part", Type::Ref("a part of kind `hba` or `nic`"), "Its model."),
+        optional("ports", PORTS, "Ports in use, where the scenario differs from the part."),
+    ],
+    ..PLAIN
+};
+
+pub(super) static VM: TableDef = TableDef {
+    title: "[[vm]]",
+    id: "vm",
+    doc: "A virtual machine.",
+    fields: &[
+        required("name", Type::Name, "Its name."),
+        optional("host", Type::Ref("a host"), "The host it runs on."),
+        optional("vcpus", count(1, 4096), "Virtual processors."),
+        optional("memory", SIZE, "Memory."),
+        optional(
+            "scsi",
+            Type::Refs("a part of kind `virtual-scsi`"),
+            "Its virtual SCSI adapters, in order.",
+        ),
+        optional("disks", Type::Tables(&DISK), "Its disks."),
+    ],
+    ..PLAIN
+};
+
+static DISK: TableDef = TableDef {
+    title: "a disk",
+    id: "disk",
+    doc: "A disk of a VM.",
+    fields: &[
+        optional("target", Type::Ref("a target"), "The target that backs it: I/O can be issued."),
+        optional(
+            "lun",
+            Type::Ref("`ARRAY/VOLUME`"),
+            "The volume that backs it; `ARRAY/auto` for one that the array provides for this disk.",
+        ),
+        optional("map", Type::Word(DISK_MAPS), "How the hypervisor presents it."),
+        optional(
+            "adapter",
+            Type::Ref("an adapter of the VM's host"),
+            "The adapter its I/O leaves through.",
+        ),
+        optional("controller", count(0, 255), "Which entry of the VM's `scsi`, from 0."),
+        optional("size", SIZE, "Its size, when smaller than what backs it."),
+    ],
+    choices: &[Choice { keys: &["target", "lun"], required: true }],
+    ..PLAIN
+};
+
+pub(super) static SWITCH: TableDef = TableDef {
+    title: "[[switch]]",
+    id: "switch",
+    doc: "A switch.",
+    fields: &[
+        required("name", Type::Name, "Its name."),
+        optional("part", Type::Ref("a part of kind `switch`"), "Its model."),
+    ],
+    ..PLAIN
+};
+
+pub(super) static ARRAY: TableDef = TableDef {
+    title: "[[array]]",
+    id: "array",
+    doc: "An array, a server that exports volumes, or a tape library.",
+    fields: &[
+        required("name", Type::Name, "Its name."),
+        optional("part", Type::Ref("a part of kind `array` or `tape`"), "Its model."),
+        optional(
+            "controllers",
+            count(1, 4096),
+            "Controllers, where the scenario differs from the part.",
+        ),
+        optional(
+            "ports",
+            PORTS,
+            "Front-end ports in use, where the scenario differs from the part.",
+        ),
+    ],
+    ..PLAIN
+};
+
+pub(super) static VOLUME: TableDef = TableDef {
+    title: "[[volume]]",
+    id: "volume",
+    doc: "A volume on an array, known as `ARRAY/NAME`.",
+    fields: &[
+        required("name", Type::Name, "Its name, unique on its array."),
+        required("array", Type::Ref("an array"), "The array it lies on."),
+        optional("size", SIZE, "Its size."),
+        optional("raid", Type::Text, "RAID level, such as `raid-1`."),
+        optional("disks", count(1, 100_000), "Disks behind it."),
+        optional(
+            "mask",
+            Type::Refs("an adapter, a VM or a host"),
+            "Initiators that may see it; everybody when not given.",
+        ),
+    ],
+    ..PLAIN
+};
+
+pub(super) static LINK: TableDef = TableDef {
+    title: "[[link]]",
+    id: "link",
+    doc: "A cable between two ports.",
+    fields: &[
+        optional("name", Type::Name, "Its name; `FROM-TO` when not given."),
+        required(
+            "from",
+            Type::Ref("an adapter, a switch or an array, with an optional `:PORT`"),
+            "One end.",
+        ),
+        required(
+            "to",
+            Type::Ref("an adapter, a switch or an array, with an optional `:PORT`"),
+            "The other end.",
+        ),
+        optional(
+            "rate",
+            Type::Text,
+            "A standard such as `8gfc` or `10gbe`, or a payload rate such as `800 MB/s`.",
+        ),
+        optional("length_m", Type::Number { min: 0.0, max: 1e7 }, "Its length in metres."),
+        optional("mtu", count(576, 65_535), "Its MTU in bytes (Ethernet)."),
+    ],
+    ..PLAIN
+};
+
+pub(super) static ZONE: TableDef = TableDef {
+    title: "[[zone]]",
+    id: "zone",
+    doc: "Who may talk to whom. Without any zone, everybody may.",
+    fields: &[
+        required("name", Type::Name, "Its name."),
+        required(
+            "members",
+            Type::Refs("an adapter, an array or a VM"),
+            "Its members; a VM by its virtual WWPN.",
+        ),
+    ],
+    ..PLAIN
+};
+
+pub(super) static PATH: TableDef = TableDef {
+    title: "[[path]]",
+    id: "path",
+    doc: "An explicit way to a volume, where the links leave a choice.",
+    fields: &[
+        required("name", Type::Name, "Its name."),
+        required("from", Type::Ref("a VM or a host"), "Where it begins."),
+        required("to", Type::Ref("an array, or `ARRAY/VOLUME`"), "Where it ends."),
+        optional(
+            "via",
+            Type::Refs("an adapter, a switch, a link or an array, with an optional `:PORT`"),
+            "The hops between, in order.",
+        ),
+        optional("policy", Type::Word(POLICIES), "How paths to the same volume are used."),
+    ],
+    ..PLAIN
+};
+
+pub(crate) static PART: TableDef = TableDef {
+    title: "[[part]]",
+    id: "part",
+    doc: "A model of hardware. One with the name of a catalog part takes its place.",
+    fields: &[
+        required("name", Type::Text, "The name that `part` refers to."),
+        required("kind", Type::Word(PART_KINDS), "What it is."),
+        optional("model", Type::Text, "The maker's full name for it."),
+        optional("figures", Type::Tables(&FIGURE), "Its figures."),
+    ],
+    ..PLAIN
+};
+
+static FIGURE: TableDef = TableDef {
+    title: "a figure",
+    id: "figure",
+    doc: "A figure of a part.",
+    fields: &[
+        required(
+            "name",
+            Type::Text,
+            "What it measures, such as `ports`, `port_rate` or `iops_max`.",
+        ),
+        required("value", Type::Text, "The value, with its unit."),
+        required("source", Type::Text, "Where it comes from."),
+        required("kind", Type::Word(FIGURE_KINDS), "How far it can be trusted."),
+    ],
+    ..PLAIN
+};
+
+/// Catalog files hold parts and nothing else.
+pub(crate) static CATALOG: TableDef = TableDef {
+    title: "the catalog",
+    id: "catalog",
+    doc: "A file of the catalog.",
+    fields: &[Field { key: "part", ty: Type::Tables(&PART), need: Need::Required, doc: "Models." }],
+    ..PLAIN
+};

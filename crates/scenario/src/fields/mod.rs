@@ -1,0 +1,209 @@
+//! What may be written in a scenario: every table is described once, by a static list of fields.
+//!
+//! The same lists drive four things, which therefore cannot disagree: decoding with its diagnostics, the JSON Schema,
+//! the reference in `docs/scenario.md`, and the hints at a key that stands in the wrong table. Rules that compare
+//! names or settle workloads are not here but in `build`.
+
+mod lab;
+mod verdict;
+mod work;
+
+pub(crate) use lab::CATALOG;
+use lab::*;
+use verdict::*;
+use work::*;
+
+/// A table of the language.
+#[derive(Debug)]
+pub(crate) struct TableDef {
+    /// As it is called in messages: `[plan]`, `[[vm]]`, `a disk`.
+    pub title: &'static str,
+    /// Its name in the schema and the anchor in the reference.
+    pub id: &'static str,
+    /// What it is for.
+    pub doc: &'static str,
+    /// Its keys.
+    pub fields: &'static [Field],
+    /// Keys of which one or none, or exactly one, may be given.
+    pub choices: &'static [Choice],
+    /// Keys that make no sense beside others.
+    pub conflicts: &'static [Conflict],
+    /// Whether a key may be written `WORKLOAD.key`.
+    pub prefixed: bool,
+}
+
+/// A key.
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub key: &'static str,
+    pub ty: Type,
+    pub need: Need,
+    pub doc: &'static str,
+}
+
+/// Whether a key must be given.
+#[derive(Debug)]
+pub(crate) enum Need {
+    Required,
+    Optional,
+    /// Optional; the value that holds otherwise, as the user would write it.
+    Default(&'static str),
+}
+
+/// Keys that exclude each other.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    pub keys: &'static [&'static str],
+    /// One of them must be given.
+    pub required: bool,
+}
+
+/// A key that makes no sense beside others.
+#[derive(Debug)]
+pub(crate) struct Conflict {
+    pub key: &'static str,
+    pub others: &'static [&'static str],
+    /// Why, to follow the message.
+    pub why: &'static str,
+}
+
+/// What a value must look like.
+#[derive(Debug)]
+pub(crate) enum Type {
+    /// Any text.
+    Text,
+    /// A name of something defined here; ranges are allowed.
+    Name,
+    /// A reference to something else, in words; ranges and `*` are allowed.
+    Ref(&'static str),
+    /// One reference or a list of them.
+    Refs(&'static str),
+    Flag,
+    Count {
+        min: u64,
+        max: u64,
+    },
+    Number {
+        min: f64,
+        max: f64,
+    },
+    /// Bytes.
+    Size {
+        min: u64,
+        max: u64,
+    },
+    Time {
+        zero: bool,
+    },
+    Rate,
+    /// A number, or a text such as `60k IOPS`.
+    Iops,
+    /// A number from 0 to 100, or a text such as `67%`.
+    Percent,
+    SizeOrPercent,
+    /// A data rate, or `90% of wire`.
+    RateOrWire,
+    /// A latency's point: `mean`, `max`, `p50`, `p99`, `p99.9`.
+    Point,
+    Word(&'static [Word]),
+    Table(&'static TableDef),
+    /// Any number of tables: `[[x]]`, or an inline list.
+    Tables(&'static TableDef),
+    /// One table or several: `[plan]` or `[[plan]]`.
+    TableOrTables(&'static TableDef),
+    /// Tables by name: `[workload.NAME]`.
+    Map(&'static TableDef),
+    WordOrTable(&'static [Word], &'static TableDef),
+    OneOrMany(&'static Type),
+    /// The values of a sweep: a list, or a doubling ladder `4KiB..1MiB`.
+    Axis(&'static Type),
+}
+
+/// One of the words that a key takes.
+#[derive(Debug)]
+pub(crate) struct Word {
+    pub word: &'static str,
+    pub doc: &'static str,
+}
+
+impl TableDef {
+    pub fn field(&self, key: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|f| f.key == key)
+    }
+}
+
+/// A table without rules between its keys; others override what they need.
+const PLAIN: TableDef = TableDef {
+    title: "",
+    id: "",
+    doc: "",
+    fields: &[],
+    choices: &[],
+    conflicts: &[],
+    prefixed: false,
+};
+
+const fn required(key: &'static str, ty: Type, doc: &'static str) -> Field {
+    Field { key, ty, need: Need::Required, doc }
+}
+
+const fn optional(key: &'static str, ty: Type, doc: &'static str) -> Field {
+    Field { key, ty, need: Need::Optional, doc }
+}
+
+const fn default(key: &'static str, ty: Type, value: &'static str, doc: &'static str) -> Field {
+    Field { key, ty, need: Need::Default(value), doc }
+}
+
+const fn word(word: &'static str, doc: &'static str) -> Word {
+    Word { word, doc }
+}
+
+const fn count(min: u64, max: u64) -> Type {
+    Type::Count { min, max }
+}
+
+/// Any size but nothing.
+const SIZE: Type = Type::Size { min: 1, max: u64::MAX };
+/// The size of one operation.
+const BLOCK: Type = Type::Size { min: 1, max: 64 << 20 };
+const TIME: Type = Type::Time { zero: true };
+
+/// The whole file.
+pub(crate) static ROOT: TableDef = TableDef {
+    title: "the scenario",
+    id: "root",
+    doc: "A scenario is one TOML file.",
+    fields: &[
+        required("scenario", Type::Table(&HEAD), "The title, and where the experiment comes from."),
+        optional("target", Type::Tables(&TARGET), "What I/O can be issued to on this machine."),
+        optional("host", Type::Tables(&HOST), "Physical hosts with their adapters."),
+        optional("vm", Type::Tables(&VM), "Virtual machines with their disks."),
+        optional("switch", Type::Tables(&SWITCH), "Switches."),
+        optional("array", Type::Tables(&ARRAY), "Arrays, and servers that export volumes."),
+        optional("volume", Type::Tables(&VOLUME), "Volumes on arrays."),
+        optional("link", Type::Tables(&LINK), "Cables between ports."),
+        optional("zone", Type::Tables(&ZONE), "Who may talk to whom."),
+        optional("path", Type::Tables(&PATH), "Explicit paths to volumes."),
+        optional("part", Type::Tables(&PART), "Models of hardware beside those of the catalog."),
+        optional("workload", Type::Map(&WORKLOAD), "What workers issue, by name."),
+        optional("plan", Type::TableOrTables(&PLAN), "In which order, how long."),
+        optional("goal", Type::Tables(&GOAL), "What must hold."),
+        optional("claim", Type::Tables(&CLAIM), "What was published."),
+    ],
+    ..PLAIN
+};
+
+/// `[scenario]`.
+static HEAD: TableDef = TableDef {
+    title: "[scenario]",
+    id: "scenario",
+    doc: "The title of the experiment, and where it comes from.",
+    fields: &[
+        required("title", Type::Text, "The question, in one line."),
+        optional("source", Type::Text, "Who published the experiment, where and when."),
+        optional("description", Type::Text, "Anything a reader should know."),
+        default("seed", count(0, i64::MAX as u64), "1", "Seed of every random stream."),
+    ],
+    ..PLAIN
+};

@@ -1,0 +1,172 @@
+//! What must hold, and what was published: goals and claims.
+
+use super::work::STEP;
+use super::{Choice, PLAIN, TIME, TableDef, Type, Word, default, optional, required, word};
+
+const LATENCIES: &[Word] = &[
+    word("service", "from the moment of submission"),
+    word("response", "from the moment an operation was due"),
+];
+
+const RELATIONS: &[Word] = &[
+    word("equal", "exactly, within its rounding"),
+    word("about", "about: within 5% at one significant figure"),
+    word("over", "over"),
+    word("up to", "up to"),
+];
+
+const CLAIM_KINDS: &[Word] = &[
+    word("calibration", "used to set a parameter: proves nothing when it comes back"),
+    word("held-out", "not given to the model: the test"),
+    word("context", "said, but not testable"),
+];
+
+const SCOPES: Choice = Choice { keys: &["over", "each", "hop"], required: false };
+const HOP: Type =
+    Type::Ref("an adapter, a switch, a link, an array, a host or a VM, with an optional `:PORT`");
+const METRICS: &[&str] = &["read", "write", "total", "iops", "latency"];
+
+pub(super) static GOAL: TableDef = TableDef {
+    title: "[[goal]]",
+    id: "goal",
+    doc: "What must hold in every step that it selects. Without `over`, `each` or `hop` it speaks of the sum over all \
+          workers.",
+    fields: &[
+        optional(
+            "name",
+            Type::Text,
+            "As it is shown; made from the goal's own words when not given.",
+        ),
+        optional("step", Type::Table(&STEP), "Which steps; all of them when not given."),
+        optional("over", Type::Refs("a VM or a target"), "The sum over these."),
+        optional("each", Type::Refs("a VM or a target"), "Each of these by itself."),
+        optional("hop", HOP, "A hop of the lab, by its counters."),
+        optional("read", Type::Table(&RATE_BOUND), "Data read a second."),
+        optional("write", Type::Table(&RATE_BOUND), "Data written a second."),
+        optional("total", Type::Table(&RATE_BOUND), "Data read and written a second."),
+        optional("iops", Type::Table(&IOPS_BOUND), "Operations a second."),
+        optional("latency", Type::Table(&LATENCY_BOUND), "A point of the latency distribution."),
+        optional("errors", Type::Table(&ERRORS_BOUND), "Failed operations."),
+        optional("balance", Type::Table(&BALANCE), "Everybody gets the same."),
+    ],
+    choices: &[
+        SCOPES,
+        Choice {
+            keys: &["read", "write", "total", "iops", "latency", "errors", "balance"],
+            required: true,
+        },
+    ],
+    ..PLAIN
+};
+
+const ONE_BOUND: &[Choice] = &[Choice { keys: &["at_least", "at_most"], required: true }];
+
+static RATE_BOUND: TableDef = TableDef {
+    title: "a bound on a data rate",
+    id: "rate-bound",
+    doc: "A bound on a data rate. `90% of wire` speaks of the payload rate of a hop, and needs `hop`.",
+    fields: &[
+        optional("at_least", Type::RateOrWire, "No less than this."),
+        optional("at_most", Type::RateOrWire, "No more than this."),
+    ],
+    choices: ONE_BOUND,
+    ..PLAIN
+};
+
+static IOPS_BOUND: TableDef = TableDef {
+    title: "a bound on IOPS",
+    id: "iops-bound",
+    doc: "A bound on operations a second.",
+    fields: &[
+        optional("at_least", Type::Iops, "No less than this."),
+        optional("at_most", Type::Iops, "No more than this."),
+    ],
+    choices: ONE_BOUND,
+    ..PLAIN
+};
+
+static LATENCY_BOUND: TableDef = TableDef {
+    title: "a bound on latency",
+    id: "latency-bound",
+    doc: "A bound on a point of the latency distribution.",
+    fields: &[
+        required(
+            "point",
+            Type::Point,
+            "`mean`, `max`, or a percentile such as `p50`, `p99` or `p99.9`.",
+        ),
+        optional("at_least", TIME, "No less than this."),
+        optional("at_most", TIME, "No more than this."),
+        default("of", Type::Word(LATENCIES), "service", "Which latency."),
+    ],
+    choices: ONE_BOUND,
+    ..PLAIN
+};
+
+static ERRORS_BOUND: TableDef = TableDef {
+    title: "a bound on errors",
+    id: "errors-bound",
+    doc: "A bound on failed operations.",
+    fields: &[required("at_most", super::count(0, i64::MAX as u64), "No more than this.")],
+    ..PLAIN
+};
+
+static BALANCE: TableDef = TableDef {
+    title: "`balance`",
+    id: "balance",
+    doc: "Every member's share of the data rate lies near the mean.",
+    fields: &[
+        optional(
+            "over",
+            Type::Refs("a VM or a target"),
+            "The members; all that run when not given.",
+        ),
+        required("within", Type::Percent, "How far from the mean, in percent of it."),
+    ],
+    ..PLAIN
+};
+
+pub(super) static CLAIM: TableDef = TableDef {
+    title: "[[claim]]",
+    id: "claim",
+    doc: "A figure that somebody published, to be compared with. A list of figures states every reading of an \
+          ambiguous source.",
+    fields: &[
+        optional(
+            "name",
+            Type::Text,
+            "As it is shown; made from the claim's own words when not given.",
+        ),
+        optional("step", Type::Table(&STEP), "Which steps; all of them when not given."),
+        optional("over", Type::Refs("a VM or a target"), "The sum over these."),
+        optional("each", Type::Refs("a VM or a target"), "Each of these by itself."),
+        optional("hop", HOP, "A hop of the lab, by its counters."),
+        optional("read", Type::OneOrMany(&Type::RateOrWire), "Data read a second."),
+        optional("write", Type::OneOrMany(&Type::RateOrWire), "Data written a second."),
+        optional("total", Type::OneOrMany(&Type::RateOrWire), "Data read and written a second."),
+        optional("iops", Type::OneOrMany(&Type::Iops), "Operations a second."),
+        optional("latency", Type::Table(&LATENCY_CLAIM), "A point of the latency distribution."),
+        default("relation", Type::Word(RELATIONS), "equal", "How the source qualified the figure."),
+        required("kind", Type::Word(CLAIM_KINDS), "What it proves."),
+        optional("source", Type::Text, "Where it was published, when not the scenario's source."),
+    ],
+    choices: &[SCOPES, Choice { keys: METRICS, required: true }],
+    ..PLAIN
+};
+
+static LATENCY_CLAIM: TableDef = TableDef {
+    title: "a published latency",
+    id: "latency-claim",
+    doc: "A published latency.",
+    fields: &[
+        default(
+            "point",
+            Type::Point,
+            "mean",
+            "`mean`, `max`, or a percentile such as `p50`, `p99` or `p99.9`.",
+        ),
+        required("value", Type::OneOrMany(&TIME), "The figure, or a list of its readings."),
+        default("of", Type::Word(LATENCIES), "service", "Which latency."),
+    ],
+    ..PLAIN
+};

@@ -1,0 +1,304 @@
+//! What the virtual machines do, and in which order: workloads and plans.
+
+use super::{
+    BLOCK, Choice, Conflict, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default, optional,
+    required, word,
+};
+
+const WORKERS: Type = count(1, 4096);
+const DEPTH: Type = count(1, 4096);
+
+const ARRIVALS: &[Word] = &[
+    word("fixed", "equal gaps"),
+    word("poisson", "exponential gaps, as of many independent users"),
+];
+
+const REGIONS: &[Word] = &[
+    word("own", "each worker has an equal part of the target"),
+    word("shared", "every worker ranges over the whole target"),
+];
+
+const SKEWS: &[Word] = &[word("uniform", "every block equally often")];
+
+pub(super) static WORKLOAD: TableDef = TableDef {
+    title: "[workload.NAME]",
+    id: "workload",
+    doc: "What one worker issues, over and over. Without `rate` or `ramp` the loop is closed: each of `depth` slots \
+          issues its next operation when the last has completed. With one of them it is open: operations fall due by \
+          the clock.",
+    fields: &[
+        optional(
+            "preset",
+            Type::Text,
+            "A known workload to start from; the other keys then change it.",
+        ),
+        optional("block", BLOCK, "Size of every operation."),
+        default("read", Type::Percent, "100", "Reads among the operations, in percent."),
+        default(
+            "random",
+            Type::Percent,
+            "0",
+            "Operations at random addresses, in percent; the rest is sequential.",
+        ),
+        default("depth", DEPTH, "1", "Operations outstanding per worker (closed loop)."),
+        optional(
+            "think",
+            TIME,
+            "Pause between a completion and the next operation of the slot (closed loop).",
+        ),
+        optional("rate", Type::Iops, "Operations a second per worker (open loop)."),
+        optional(
+            "arrivals",
+            Type::Word(ARRIVALS),
+            "How the operations of a `rate` follow each other; `fixed` unless given.",
+        ),
+        optional("ramp", Type::Table(&RAMP), "A rate that climbs or falls (open loop)."),
+        default("limit", DEPTH, "256", "Operations outstanding per worker at most (open loop)."),
+        default("workers", WORKERS, "1", "Workers for each VM or target it runs on."),
+        optional(
+            "working_set",
+            Type::SizeOrPercent,
+            "Only this much of each target is touched, from its start: a size, or a share such as `20%`.",
+        ),
+        default("regions", Type::Word(REGIONS), "shared", "How workers share a target."),
+        default(
+            "skew",
+            Type::WordOrTable(SKEWS, &SKEW),
+            "uniform",
+            "How random addresses are distributed.",
+        ),
+        optional(
+            "stride",
+            SIZE,
+            "Distance between the starts of sequential operations; the block itself when not given.",
+        ),
+        optional("align", BLOCK, "Alignment of addresses; the block itself when not given."),
+        default("burst", count(1, 1_000_000), "1", "Operations in a burst."),
+        optional("delay", TIME, "Pause after each burst."),
+        optional("reply", BLOCK, "Size of the reply to a network request; no meaning for disks."),
+        optional("ladder", Type::Table(&LADDER), "A block size that climbs and begins again."),
+        optional(
+            "rows",
+            Type::Tables(&ROW),
+            "An access specification of 1 to 100 rows, chosen by their shares.",
+        ),
+        optional(
+            "transaction",
+            Type::Table(&TRANSACTION),
+            "Database transactions instead of single operations.",
+        ),
+    ],
+    choices: &[
+        Choice { keys: &["rate", "ramp"], required: false },
+        Choice { keys: &["rows", "transaction", "ladder"], required: false },
+    ],
+    conflicts: &[
+        Conflict { key: "rows", others: ROW_KEYS, why: "every row has its own" },
+        Conflict {
+            key: "transaction",
+            others: TRANSACTION_CONFLICTS,
+            why: "the transaction says what it touches",
+        },
+        Conflict { key: "ladder", others: &["block"], why: "the ladder sets the block size" },
+        Conflict {
+            key: "rate",
+            others: &["think", "depth"],
+            why: "an open loop issues by the clock; `limit` bounds what is outstanding",
+        },
+        Conflict {
+            key: "ramp",
+            others: &["think", "depth", "arrivals"],
+            why: "an open loop issues by the clock; `limit` bounds what is outstanding",
+        },
+    ],
+    ..PLAIN
+};
+
+/// Keys of a workload that a row has for itself.
+const ROW_KEYS: &[&str] = &["block", "read", "random", "align", "burst", "delay", "reply"];
+const TRANSACTION_CONFLICTS: &[&str] =
+    &["block", "read", "random", "align", "burst", "delay", "reply", "stride", "skew"];
+
+static RAMP: TableDef = TableDef {
+    title: "`ramp`",
+    id: "ramp",
+    doc: "A rate that changes linearly and then stays.",
+    fields: &[
+        required("from", Type::Iops, "Operations a second per worker at the start."),
+        required("to", Type::Iops, "Operations a second per worker at the end."),
+        required("over", Type::Time { zero: false }, "How long the change takes."),
+    ],
+    ..PLAIN
+};
+
+static SKEW: TableDef = TableDef {
+    title: "`skew`",
+    id: "skew",
+    doc: "How random addresses are distributed over the working set.",
+    fields: &[
+        optional("zipf", Type::Number { min: 0.0, max: 10.0 }, "Zipf, with this exponent."),
+        optional(
+            "pareto",
+            Type::Number { min: 0.0, max: 1.0 },
+            "Pareto, with this shape h: a share 1-h of the accesses goes to a share h of the blocks, recursively.",
+        ),
+        optional(
+            "hot",
+            Type::Percent,
+            "A hot spot of this size; `accesses` says how much of the load it takes.",
+        ),
+        optional("accesses", Type::Percent, "Accesses that hit the hot spot."),
+    ],
+    choices: &[Choice { keys: &["zipf", "pareto", "hot"], required: true }],
+    conflicts: &[Conflict {
+        key: "accesses",
+        others: &["zipf", "pareto"],
+        why: "it belongs to `hot`",
+    }],
+    ..PLAIN
+};
+
+static LADDER: TableDef = TableDef {
+    title: "`ladder`",
+    id: "ladder",
+    doc: "A block size that is multiplied after a number of operations, up to a largest, and begins again.",
+    fields: &[
+        required("from", BLOCK, "First size."),
+        required("to", BLOCK, "Last size."),
+        default("factor", count(2, 1024), "2", "What the size is multiplied by."),
+        required("every", count(1, 1_000_000_000), "Operations of a slot at each size."),
+    ],
+    ..PLAIN
+};
+
+static ROW: TableDef = TableDef {
+    title: "a row",
+    id: "row",
+    doc: "One row of an access specification, as in Iometer's dialogue.",
+    fields: &[
+        required("size", BLOCK, "Transfer size."),
+        default(
+            "share",
+            Type::Percent,
+            "100",
+            "Operations that this row describes. The shares of all rows sum to 100.",
+        ),
+        default("read", Type::Percent, "100", "Reads among them."),
+        default("random", Type::Percent, "0", "Random among them."),
+        optional("delay", TIME, "Pause after each burst."),
+        default("burst", count(1, 1_000_000), "1", "Operations in a burst."),
+        optional("align", BLOCK, "Alignment of addresses; the size itself when not given."),
+        optional("reply", BLOCK, "Size of the reply to a network request; no meaning for disks."),
+    ],
+    ..PLAIN
+};
+
+static TRANSACTION: TableDef = TableDef {
+    title: "`transaction`",
+    id: "transaction",
+    doc: "A transaction reads pages of an index, which is hot and small, and then touches pages of a table, which is \
+          cold and skewed. Each operation waits for the one before it.",
+    fields: &[
+        default("page", BLOCK, "8KiB", "Page size."),
+        default("index", Type::Percent, "5", "Share of the working set that the index occupies."),
+        default("index_pages", count(1, 1_000_000), "3", "Index pages that a transaction reads."),
+        default("table_pages", count(1, 1_000_000), "2", "Table pages that a transaction touches."),
+        default(
+            "index_skew",
+            Type::WordOrTable(SKEWS, &SKEW),
+            "{ zipf = 0.99 }",
+            "Skew of the index accesses.",
+        ),
+        default(
+            "table_skew",
+            Type::WordOrTable(SKEWS, &SKEW),
+            "{ pareto = 0.2 }",
+            "Skew of the table accesses.",
+        ),
+        default(
+            "read",
+            Type::Percent,
+            "100",
+            "Reads among the table accesses; the index is only read.",
+        ),
+    ],
+    ..PLAIN
+};
+
+pub(super) static PLAN: TableDef = TableDef {
+    title: "[plan]",
+    id: "plan",
+    doc: "What runs, in which order, for how long. Several plans are written `[[plan]]`, each with a `name`, and run \
+          one after the other.",
+    fields: &[
+        optional("name", Type::Text, "Its name; required where there are several."),
+        optional("workload", Type::Text, "The workload, where there is one load."),
+        optional("on", Type::Refs("a VM or a target"), "The VMs and targets that run it."),
+        optional("load", Type::Tables(&LOAD), "Several loads at the same time."),
+        default("warmup", TIME, "2s", "Load before the measurement."),
+        required("measure", Type::Time { zero: false }, "Load that is measured."),
+        default(
+            "cooldown",
+            TIME,
+            "0s",
+            "Load after the measurement, so that workers do not measure each other's absence.",
+        ),
+        optional(
+            "sweep",
+            Type::Table(&SWEEP),
+            "Settings to go through: every combination is one step, and the first axis varies slowest.",
+        ),
+        default("repeat", count(1, 10_000), "1", "How often every step is run."),
+    ],
+    choices: &[Choice { keys: &["workload", "load"], required: true }],
+    conflicts: &[Conflict { key: "load", others: &["on"], why: "every load has its own" }],
+    ..PLAIN
+};
+
+static LOAD: TableDef = TableDef {
+    title: "a load",
+    id: "load",
+    doc: "A workload on some VMs or targets.",
+    fields: &[
+        required("workload", Type::Text, "The workload."),
+        required("on", Type::Refs("a VM or a target"), "The VMs and targets that run it."),
+    ],
+    ..PLAIN
+};
+
+static SWEEP: TableDef = TableDef {
+    title: "`sweep`",
+    id: "sweep",
+    doc: "Each axis is a list of values, or a ladder that doubles: `\"4KiB..1MiB\"`, `\"1..64\"`. Where a plan has \
+          several loads, `WORKLOAD.key` sets only that workload.",
+    fields: &[
+        optional("block", Type::Axis(&BLOCK), "Block sizes."),
+        optional("depth", Type::Axis(&DEPTH), "Depths."),
+        optional("workers", Type::Axis(&WORKERS), "Workers for each VM or target."),
+        optional("read", Type::Axis(&Type::Percent), "Shares of reads."),
+        optional("random", Type::Axis(&Type::Percent), "Shares of random addresses."),
+        optional("rate", Type::Axis(&Type::Iops), "Rates; the loop becomes open."),
+        optional("working_set", Type::Axis(&Type::SizeOrPercent), "Working sets."),
+    ],
+    prefixed: true,
+    ..PLAIN
+};
+
+/// `step = { … }` of goals and claims: which steps are meant.
+pub(super) static STEP: TableDef = TableDef {
+    title: "`step`",
+    id: "step",
+    doc: "Which steps are meant: those with all of these settings.",
+    fields: &[
+        optional("plan", Type::Text, "Steps of this plan."),
+        optional("block", BLOCK, "Steps with this block size."),
+        optional("depth", DEPTH, "Steps with this depth."),
+        optional("workers", WORKERS, "Steps with so many workers."),
+        optional("read", Type::Percent, "Steps with this share of reads."),
+        optional("random", Type::Percent, "Steps with this share of random addresses."),
+        optional("rate", Type::Iops, "Steps with this rate."),
+        optional("working_set", Type::SizeOrPercent, "Steps with this working set."),
+    ],
+    prefixed: true,
+    ..PLAIN
+};

@@ -1,0 +1,59 @@
+//! The word that was probably meant.
+
+/// Candidates that are looked at, at most: help must not cost more than reading the file.
+const CANDIDATES_MAX: usize = 1000;
+/// Longer words than this are not compared.
+const LENGTH_MAX: usize = 64;
+
+/// The candidate nearest to `word`, when it is near enough to have been meant: about one slip in three characters.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let plain = plain(word);
+    let length = plain.chars().count();
+    if length == 0 || length > LENGTH_MAX {
+        return None;
+    }
+    candidates
+        .into_iter()
+        .take(CANDIDATES_MAX)
+        .filter(|c| c.len() <= LENGTH_MAX)
+        .map(|c| (strsim::damerau_levenshtein(&plain, &self::plain(c)), c))
+        .filter(|(distance, _)| *distance <= (length / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// "did you mean …?" for the nearest candidate, or the candidates themselves when they are few.
+pub(crate) fn suggestion<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str> + Clone,
+) -> Option<String> {
+    const LISTED_MAX: usize = 16;
+    if let Some(near) = nearest(word, candidates.clone()) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    let listed: Vec<String> =
+        candidates.into_iter().take(LISTED_MAX + 1).map(|c| format!("`{c}`")).collect();
+    match listed.len() {
+        0 => None,
+        1 => Some(format!("there is only {}", listed[0])),
+        n if n <= LISTED_MAX => Some(format!("there are {}", join(&listed, "and"))),
+        _ => Some(format!("there are {} and more", listed[..LISTED_MAX].join(", "))),
+    }
+}
+
+/// `a, b and c`.
+pub(crate) fn join(words: &[String], last: &str) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [head @ .., tail] => format!("{} {last} {tail}", head.join(", ")),
+    }
+}
+
+/// Case, `-` and `_` do not count as slips.
+fn plain(word: &str) -> String {
+    word.to_lowercase().replace('-', "_")
+}

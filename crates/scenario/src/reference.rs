@@ -1,0 +1,124 @@
+//! The reference of the language in Markdown, made from the descriptions in `fields`, for `docs/scenario.md`.
+
+use crate::fields::{Field, Need, ROOT, TableDef, Type, Word};
+use crate::scalar::expected;
+use std::fmt::Write;
+
+/// One section a table: what it is for, its keys, and the rules between them.
+pub fn reference() -> String {
+    let mut tables: Vec<&'static TableDef> = Vec::new();
+    collect(&ROOT, &mut tables);
+    let mut out = String::new();
+    for def in tables {
+        section(def, &mut out);
+    }
+    out
+}
+
+/// Tables in the order in which a reader meets them.
+fn collect(def: &'static TableDef, out: &mut Vec<&'static TableDef>) {
+    if out.iter().any(|known| known.id == def.id) {
+        return;
+    }
+    out.push(def);
+    for field in def.fields {
+        match &field.ty {
+            Type::Table(inner)
+            | Type::Tables(inner)
+            | Type::TableOrTables(inner)
+            | Type::Map(inner)
+            | Type::WordOrTable(_, inner) => collect(inner, out),
+            _ => {}
+        }
+    }
+}
+
+fn section(def: &TableDef, out: &mut String) {
+    let _infallible = write!(
+        out,
+        "### {}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n",
+        heading(def),
+        def.doc
+    );
+    for field in def.fields {
+        let default = match field.need {
+            Need::Required => "required".to_owned(),
+            Need::Optional => String::new(),
+            Need::Default(value) => format!("`{value}`"),
+        };
+        let (value, meaning) = (value(&field.ty), meaning(field));
+        let _infallible = writeln!(out, "| `{}` | {value} | {default} | {meaning} |", field.key);
+    }
+    out.push('\n');
+    rules(def, out);
+}
+
+fn heading(def: &TableDef) -> String {
+    match def.title.starts_with('[') {
+        true => format!("`{}`", def.title),
+        false => capital(def.title),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
+}
+
+fn value(ty: &Type) -> String {
+    let table = |def: &TableDef| match def.title.starts_with('[') {
+        true => format!("`{}`", def.title),
+        false => def.title.to_owned(),
+    };
+    match ty {
+        Type::Table(def) | Type::Map(def) => table(def),
+        Type::Tables(def) if def.title.starts_with('[') => table(def),
+        Type::Tables(def) => format!("a list, each {}", def.title),
+        Type::TableOrTables(def) => format!("`{}` or `[{}]`", def.title, def.title),
+        Type::WordOrTable(_, def) => format!("{}, or a table: {}", words(ty), def.title),
+        Type::Word(_) => words(ty),
+        _ => expected(ty),
+    }
+}
+
+fn words(ty: &Type) -> String {
+    expected(ty).replace(" or a table", "")
+}
+
+/// The meaning of a key and of the words that it takes.
+fn meaning(field: &Field) -> String {
+    let words: &[Word] = match &field.ty {
+        Type::Word(words) | Type::WordOrTable(words, _) => words,
+        _ => &[],
+    };
+    let explained: Vec<String> = words
+        .iter()
+        .filter(|w| w.doc != w.word)
+        .map(|w| format!("`{}`: {}", w.word, w.doc))
+        .collect();
+    match explained.is_empty() {
+        true => field.doc.to_owned(),
+        false => format!("{} {}.", field.doc, explained.join("; ")),
+    }
+}
+
+fn rules(def: &TableDef, out: &mut String) {
+    let list = |keys: &[&str]| {
+        let keys: Vec<String> = keys.iter().map(|k| format!("`{k}`")).collect();
+        crate::nearest::join(&keys, "or")
+    };
+    let mut any = false;
+    for choice in def.choices {
+        let how = if choice.required { "Exactly one of" } else { "At most one of" };
+        let _infallible = writeln!(out, "- {how} {}.", list(choice.keys));
+        any = true;
+    }
+    for conflict in def.conflicts {
+        let (others, why) = (list(conflict.others), conflict.why);
+        let _infallible = writeln!(out, "- `{}` excludes {others}: {why}.", conflict.key);
+        any = true;
+    }
+    if any {
+        out.push('\n');
+    }
+}

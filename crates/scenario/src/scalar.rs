@@ -1,0 +1,318 @@
+//! Single values: texts, words, counts, and quantities with their units.
+
+use crate::datum::Datum;
+use crate::decode::mismatch;
+use crate::diagnostics::{At, Mistake, Sink};
+use crate::fields::{Type, Word};
+use crate::model::LatencyPoint;
+use crate::names;
+use crate::nearest::{join, nearest};
+use crate::tree::{Node, Value, clip};
+use units::{ByteRate, Bytes, Iops, Percent, UnitError};
+
+/// Rungs of a ladder at most: doubling from 1 cannot make more within 64 bits.
+const RUNGS_MAX: usize = 64;
+
+/// What is expected, in the words of messages and of the reference.
+pub(crate) fn expected(ty: &Type) -> String {
+    match ty {
+        Type::Text => "text".to_owned(),
+        Type::Name => "a name such as `vm1` or `vm{1..8}`".to_owned(),
+        Type::Ref(what) => format!("the name of {what}"),
+        Type::Refs(what) => format!("the name of {what}, or a list of names"),
+        Type::Flag => "`true` or `false`".to_owned(),
+        Type::Count { min, max } if *max > i64::MAX as u64 / 2 => {
+            format!("a whole number from {min}")
+        }
+        Type::Count { min, max } => format!("a whole number from {min} to {max}"),
+        Type::Number { min, max } => format!("a number from {min} to {max}"),
+        Type::Size { .. } => "a size such as `8KiB`".to_owned(),
+        Type::Time { .. } => "a duration such as `10s`".to_owned(),
+        Type::Rate => "a data rate such as `800 MB/s`".to_owned(),
+        Type::Iops => "a rate such as `5000 IOPS`".to_owned(),
+        Type::Percent => "a share from 0 to 100, such as `67` or `67%`".to_owned(),
+        Type::SizeOrPercent => "a size such as `10GiB` or a share such as `20%`".to_owned(),
+        Type::RateOrWire => "a data rate such as `800 MB/s` or `90% of wire`".to_owned(),
+        Type::Point => "`mean`, `max` or a percentile such as `p99`".to_owned(),
+        Type::Word(words) => one_of(words),
+        Type::Table(def) => format!("a table ({})", def.title),
+        Type::Tables(_) => "a list of tables".to_owned(),
+        Type::TableOrTables(_) => "a table or a list of tables".to_owned(),
+        Type::Map(_) => "tables by name".to_owned(),
+        Type::WordOrTable(words, _) => format!("{} or a table", one_of(words)),
+        Type::OneOrMany(one) => format!("{}, or a list of them", expected(one)),
+        Type::Axis(one) => format!("a list{}, each {}", ladder_words(one), expected(one)),
+    }
+}
+
+fn one_of(words: &[Word]) -> String {
+    let words: Vec<String> = words.iter().map(|w| format!("`{}`", w.word)).collect();
+    join(&words, "or")
+}
+
+/// A right value as one would write it in TOML, for help at a missing key.
+pub(crate) fn example(ty: &Type) -> Option<String> {
+    let text = match ty {
+        Type::Text | Type::Name | Type::Ref(_) | Type::Refs(_) => "\"…\"",
+        Type::Size { .. } => "\"8KiB\"",
+        Type::Time { .. } => "\"10s\"",
+        Type::Iops => "\"5000 IOPS\"",
+        Type::Percent => "\"5%\"",
+        Type::Point => "\"p99\"",
+        Type::Word(words) => return words.first().map(|w| format!("\"{}\"", w.word)),
+        Type::Count { min, .. } => return Some(min.to_string()),
+        Type::OneOrMany(one) => return example(one),
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// Why a value is not what it should be.
+enum Wrong {
+    /// It is of another kind altogether.
+    Shape,
+    /// It is of the right kind, but wrong: the message, and help.
+    Because(String, Option<String>),
+}
+
+/// Decodes a value that is not a list or a table.
+pub(crate) fn decode(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<Datum> {
+    let decoded = match &node.value {
+        Value::Text(text) => from_text(text, ty),
+        Value::Integer(_, Some(n)) => from_integer(*n, ty),
+        Value::Float(n) => from_number(*n, ty),
+        Value::Flag(flag) if matches!(ty, Type::Flag) => Ok(Datum::Flag(*flag)),
+        _ => Err(Wrong::Shape),
+    };
+    match decoded {
+        Ok(datum) => return Some(datum),
+        Err(Wrong::Shape) => mismatch(node, key, &expected(ty), sink, None),
+        Err(Wrong::Because(message, help)) => {
+            sink.push(|| Mistake::new(node.at, format!("{key}: {message}")).maybe_help(help));
+        }
+    }
+    None
+}
+
+fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
+    match ty {
+        Type::Text if text.trim().is_empty() => {
+            Err(Wrong::Because("the text is empty".to_owned(), None))
+        }
+        Type::Text => Ok(Datum::Text(text.to_owned())),
+        Type::Name => name(text),
+        Type::Ref(what) if text.is_empty() => {
+            Err(Wrong::Because(format!("the text is empty; expected the name of {what}"), None))
+        }
+        Type::Ref(_) => Ok(Datum::Text(text.to_owned())),
+        Type::Word(words) => word(text, words),
+        Type::Point => point(text),
+        Type::Size { min, max } => size(text, *min, *max),
+        Type::Time { zero } => time(text, *zero),
+        Type::Rate => rate(text),
+        Type::Iops => iops(text),
+        Type::Percent => Percent::parse(text).map(Datum::Percent).map_err(|e| unit(text, ty, &e)),
+        Type::SizeOrPercent if text.trim_end().ends_with('%') => from_text(text, &Type::Percent),
+        Type::SizeOrPercent => size(text, 1, u64::MAX),
+        Type::RateOrWire => match text.trim_end().strip_suffix("of wire") {
+            Some(share) => match from_text(share.trim_end(), &Type::Percent)? {
+                Datum::Percent(share) => Ok(Datum::Wire(share)),
+                other => Ok(other),
+            },
+            None => rate(text),
+        },
+        _ => Err(Wrong::Shape),
+    }
+}
+
+fn from_integer(n: i64, ty: &Type) -> Result<Datum, Wrong> {
+    match ty {
+        Type::Count { min, max } => match u64::try_from(n) {
+            Ok(n) if (*min..=*max).contains(&n) => Ok(Datum::Count(n)),
+            _ => Err(Wrong::Shape),
+        },
+        _ => from_number(n as f64, ty),
+    }
+}
+
+fn from_number(n: f64, ty: &Type) -> Result<Datum, Wrong> {
+    match ty {
+        Type::Number { min, max } if (*min..=*max).contains(&n) => Ok(Datum::Number(n)),
+        Type::Percent if (0.0..=100.0).contains(&n) => Ok(Datum::Percent(Percent(n))),
+        Type::Iops if n.is_finite() && n >= 0.0 => Ok(Datum::Iops(Iops(n))),
+        _ => Err(Wrong::Shape),
+    }
+}
+
+fn name(text: &str) -> Result<Datum, Wrong> {
+    match names::check(text) {
+        Ok(()) => Ok(Datum::Text(text.to_owned())),
+        Err(problem) => Err(Wrong::Because(problem, None)),
+    }
+}
+
+fn word(text: &str, words: &'static [Word]) -> Result<Datum, Wrong> {
+    match words.iter().find(|w| w.word == text) {
+        Some(found) => Ok(Datum::Word(found.word)),
+        None => {
+            let message = format!("expected {}, found the text `{}`", one_of(words), clip(text));
+            let near = nearest(text, words.iter().map(|w| w.word));
+            Err(Wrong::Because(message, near.map(|near| format!("did you mean `{near}`?"))))
+        }
+    }
+}
+
+/// `mean`, `max`, `p99`, `p99.9`; `p99_9` is the same.
+fn point(text: &str) -> Result<Datum, Wrong> {
+    let percentile = |digits: &str| {
+        let plain = digits.replace('_', ".");
+        let digits_only = plain.chars().all(|c| c.is_ascii_digit() || c == '.');
+        plain.parse::<f64>().ok().filter(|p| digits_only && *p > 0.0 && *p < 100.0)
+    };
+    match text {
+        "mean" => Ok(Datum::Point(LatencyPoint::Mean)),
+        "max" => Ok(Datum::Point(LatencyPoint::Max)),
+        _ => match text.strip_prefix('p').and_then(percentile) {
+            Some(p) => Ok(Datum::Point(LatencyPoint::Percentile(p))),
+            None => Err(Wrong::Shape),
+        },
+    }
+}
+
+fn size(text: &str, min: u64, max: u64) -> Result<Datum, Wrong> {
+    let ty = Type::Size { min, max };
+    let size = Bytes::parse(text).map_err(|e| unit(text, &ty, &e))?;
+    if size.0 < min {
+        return Err(Wrong::Because(format!("it must be at least {}", Bytes(min)), None));
+    }
+    if size.0 > max {
+        return Err(Wrong::Because(format!("it must be at most {}", Bytes(max)), None));
+    }
+    Ok(Datum::Size(size))
+}
+
+fn time(text: &str, zero: bool) -> Result<Datum, Wrong> {
+    let ty = Type::Time { zero };
+    let time = units::parse_duration(text).map_err(|e| unit(text, &ty, &e))?;
+    if time.is_zero() && !zero {
+        return Err(Wrong::Because("it must be longer than nothing".to_owned(), None));
+    }
+    Ok(Datum::Time(time))
+}
+
+fn rate(text: &str) -> Result<Datum, Wrong> {
+    ByteRate::parse(text).map(Datum::Rate).map_err(|e| unit(text, &Type::Rate, &e))
+}
+
+fn iops(text: &str) -> Result<Datum, Wrong> {
+    Iops::parse(text).map(Datum::Iops).map_err(|e| unit(text, &Type::Iops, &e))
+}
+
+/// A quantity that could not be read, with the unit that was probably meant.
+fn unit(text: &str, ty: &Type, error: &UnitError) -> Wrong {
+    let help = match error {
+        UnitError::UnknownUnit { unit, .. } => {
+            let number = text.trim().strip_suffix(unit.as_str()).unwrap_or("").trim_end();
+            let near = units_of(ty).iter().find(|u| u.eq_ignore_ascii_case(unit));
+            near.map(|near| format!("did you mean `{}{near}`?", clip(number)))
+        }
+        _ => None,
+    };
+    Wrong::Because(printed(error), help)
+}
+
+/// The message of a unit error, with the text that it quotes cut to a readable length.
+fn printed(error: &UnitError) -> String {
+    let mut error = error.clone();
+    match &mut error {
+        UnitError::NoNumber { text, .. }
+        | UnitError::NoUnit { text, .. }
+        | UnitError::OutOfRange { text, .. }
+        | UnitError::UnknownUnit { unit: text, .. } => *text = clip(text),
+    }
+    error.to_string()
+}
+
+/// Units by their usual spelling, to recognise them in another case.
+fn units_of(ty: &Type) -> &'static [&'static str] {
+    match ty {
+        Type::Size { .. } | Type::SizeOrPercent => {
+            &["KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "B"]
+        }
+        Type::Rate | Type::RateOrWire => &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s"],
+        Type::Iops => &[" IOPS", "k IOPS", "M IOPS"],
+        Type::Time { .. } => &["ms", "us", "ns", "s", "m", "h"],
+        _ => &[],
+    }
+}
+
+/// A doubling ladder `A..B` of sizes or counts.
+pub(crate) fn ladder(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<Vec<At<Datum>>> {
+    let ends = match &node.value {
+        Value::Text(text) => text.split_once(".."),
+        _ => None,
+    };
+    let Some((from, to)) = ends else {
+        let help = match &node.value {
+            Value::Table(_) => None,
+            _ => Some(format!("one value is a list too: `{key} = [ … ]`")),
+        };
+        mismatch(node, key, &format!("a list{} of values", ladder_words(ty)), sink, help);
+        return None;
+    };
+    let rungs = end(from, ty)
+        .and_then(|from| Ok((from, end(to, ty)?)))
+        .and_then(|(from, to)| rungs(from, to));
+    match rungs {
+        Ok(rungs) => Some(rungs.into_iter().map(|n| At::new(node.at, rung(n, ty))).collect()),
+        Err(problem) => {
+            sink.push(|| Mistake::new(node.at, format!("{key}: {problem}")));
+            None
+        }
+    }
+}
+
+fn end(text: &str, ty: &Type) -> Result<u64, String> {
+    match ty {
+        Type::Size { .. } => match from_text(text, ty) {
+            Ok(Datum::Size(size)) => Ok(size.0),
+            Ok(_) | Err(Wrong::Shape) => Err(format!("expected {}", expected(ty))),
+            Err(Wrong::Because(problem, _)) => Err(problem),
+        },
+        Type::Count { min, max } => match text.trim().parse::<u64>() {
+            Ok(n) if (*min..=*max).contains(&n) => Ok(n),
+            _ => Err(format!("expected {}, found `{}`", expected(ty), clip(text.trim()))),
+        },
+        _ => Err(format!(
+            "`..` doubles sizes and counts only; list the values, each {}",
+            expected(ty)
+        )),
+    }
+}
+
+fn rungs(from: u64, to: u64) -> Result<Vec<u64>, String> {
+    let doubled = std::iter::successors(Some(from.max(1)), |n| n.checked_mul(2));
+    let rungs: Vec<u64> = doubled.take(RUNGS_MAX).take_while(|n| *n <= to).collect();
+    match rungs.last() {
+        Some(last) if *last == to => Ok(rungs),
+        Some(last) => Err(format!(
+            "doubling passes the end of the ladder: it comes to {last} and then {}",
+            last.saturating_mul(2)
+        )),
+        None => Err("the ladder ends before it begins".to_owned()),
+    }
+}
+
+fn rung(n: u64, ty: &Type) -> Datum {
+    match ty {
+        Type::Size { .. } => Datum::Size(Bytes(n)),
+        _ => Datum::Count(n),
+    }
+}
+
+fn ladder_words(ty: &Type) -> &'static str {
+    match ty {
+        Type::Size { .. } | Type::Count { .. } => " or a doubling ladder `A..B`",
+        _ => "",
+    }
+}

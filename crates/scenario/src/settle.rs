@@ -1,0 +1,204 @@
+//! Settings applied to workloads, and plans expanded to steps.
+//!
+//! A plan's steps are the product of its axes, the first varying slowest; with `repeat`, the whole sweep is run again,
+//! so that slow drift of a device does not fall on single settings.
+
+use crate::model::{Plan, Scenario, Setting, Step, StepLoad, Workload};
+use std::fmt;
+use std::time::Duration;
+use workload::{Arrivals, Kind, Process, WorkingSet};
+
+/// Operations outstanding per worker at most in an open loop, unless a limit is given.
+pub(crate) const LIMIT_DEFAULT: u32 = 256;
+
+/// Applies one setting, or says why the workload cannot have it.
+pub(crate) fn apply(workload: &mut Workload, setting: &Setting) -> Result<(), String> {
+    let spec = &mut workload.spec;
+    match *setting {
+        Setting::Workers(workers) => workload.workers = workers,
+        Setting::WorkingSet(set) => spec.working_set = Some(set),
+        Setting::Depth(n) => match &mut spec.arrivals {
+            Arrivals::Closed { depth, .. } => *depth = n,
+            Arrivals::Open { .. } => {
+                return Err("an open loop has no depth; `limit` bounds what is outstanding".into());
+            }
+        },
+        Setting::Rate(rate) => spec.arrivals = open(spec.arrivals, rate.0)?,
+        Setting::Read(share) => match &mut spec.kind {
+            Kind::Access(access) => access.rows.iter_mut().for_each(|row| row.read = share.0),
+            Kind::Transaction(transaction) => transaction.read = share.0,
+        },
+        Setting::Random(share) => match &mut spec.kind {
+            Kind::Access(access) => access.rows.iter_mut().for_each(|row| row.random = share.0),
+            Kind::Transaction(_) => {
+                return Err("transactions are random by their skews; they have no `random`".into());
+            }
+        },
+        Setting::Block(size) => match &mut spec.kind {
+            Kind::Access(access) if access.ladder.is_some() => {
+                return Err("the workload's `ladder` sets the block size".into());
+            }
+            Kind::Access(access) => match access.rows.as_mut_slice() {
+                [row] => {
+                    row.size = u32::try_from(size.0)
+                        .map_err(|_| format!("{size} is more than one operation can carry"))?;
+                }
+                rows => {
+                    return Err(format!(
+                        "the workload has {} rows, each with its size",
+                        rows.len()
+                    ));
+                }
+            },
+            Kind::Transaction(_) => {
+                return Err("a transaction has pages; set `transaction = { page = … }`".into());
+            }
+        },
+    }
+    Ok(())
+}
+
+fn open(arrivals: Arrivals, rate: f64) -> Result<Arrivals, String> {
+    match arrivals {
+        Arrivals::Open { process: Process::Poisson { .. }, limit } => {
+            Ok(Arrivals::Open { process: Process::Poisson { rate }, limit })
+        }
+        Arrivals::Open { process: Process::Fixed { .. }, limit } => {
+            Ok(Arrivals::Open { process: Process::Fixed { rate }, limit })
+        }
+        Arrivals::Open { process: Process::Ramp { .. }, .. } => {
+            Err("the workload's `ramp` sets the rate".into())
+        }
+        Arrivals::Closed { think, .. } if think.0 > 0 => {
+            Err("the workload has a `think` time, which an open loop has not".into())
+        }
+        Arrivals::Closed { .. } => {
+            Ok(Arrivals::Open { process: Process::Fixed { rate }, limit: LIMIT_DEFAULT })
+        }
+    }
+}
+
+/// Whether an axis (`block`, or `WORKLOAD.block`) speaks of a workload.
+pub(crate) fn concerns(axis: &str, workload: &str) -> bool {
+    axis.rsplit_once('.').is_none_or(|(name, _)| name == workload)
+}
+
+impl Plan {
+    /// How many steps one pass over the sweep makes; saturates.
+    pub(crate) fn combinations(&self) -> u64 {
+        self.sweep.iter().fold(1, |n, axis| n.saturating_mul(axis.values.len() as u64))
+    }
+
+    /// The n-th combination: one setting an axis.
+    pub(crate) fn combination(&self, n: u64) -> Vec<(&str, &Setting)> {
+        let mut rest = n;
+        let mut chosen: Vec<(&str, &Setting)> = Vec::with_capacity(self.sweep.len());
+        for axis in self.sweep.iter().rev() {
+            let length = (axis.values.len() as u64).max(1);
+            if let Some(value) = axis.values.get((rest % length) as usize) {
+                chosen.push((&axis.key, value));
+            }
+            rest /= length;
+        }
+        chosen.reverse();
+        chosen
+    }
+}
+
+impl Scenario {
+    /// Every step of every plan, in the order in which they run. At most 10,000: `load` refuses more. Settings that a
+    /// workload cannot have are refused by `load` as well, and left out here.
+    pub fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for plan in &self.plans {
+            for repetition in 0..plan.repeat {
+                for n in 0..plan.combinations() {
+                    let index = steps.len() as u32;
+                    steps.push(self.step(plan, index, repetition, &plan.combination(n)));
+                }
+            }
+        }
+        steps
+    }
+
+    fn step(
+        &self,
+        plan: &Plan,
+        index: u32,
+        repetition: u32,
+        settings: &[(&str, &Setting)],
+    ) -> Step {
+        let settled = |name: &str| {
+            let mut workload = self.workloads.iter().find(|w| w.name == name)?.clone();
+            for (_, setting) in settings.iter().filter(|(key, _)| concerns(key, name)) {
+                let _refused_by_load = apply(&mut workload, setting);
+            }
+            Some(workload)
+        };
+        Step {
+            index,
+            plan: plan.name.clone(),
+            settings: settings.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
+            repetition,
+            warmup: plan.warmup,
+            measure: plan.measure,
+            cooldown: plan.cooldown,
+            loads: plan
+                .loads
+                .iter()
+                .filter_map(|load| {
+                    Some(StepLoad { workload: settled(&load.workload)?, on: load.on.clone() })
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Step {
+    /// A short name for people: the settings (`block=8KiB depth=4`), after the plan's name where it has one of its own;
+    /// repetitions after the first carry their number.
+    pub fn name(&self) -> String {
+        let mut words: Vec<String> =
+            self.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        if words.is_empty() || self.plan != Plan::UNNAMED {
+            words.insert(0, self.plan.clone());
+        }
+        if self.repetition > 0 {
+            words.push(format!("#{}", self.repetition + 1));
+        }
+        words.join(" ")
+    }
+
+    /// Warm-up, measurement and cool-down together.
+    pub fn duration(&self) -> Duration {
+        self.warmup.saturating_add(self.measure).saturating_add(self.cooldown)
+    }
+}
+
+impl Plan {
+    /// The name of a single plan without one.
+    pub const UNNAMED: &str = "plan";
+}
+
+impl fmt::Display for Setting {
+    /// Exact, so that equal texts are equal settings: `8KiB`, `32`, `67%`, `5000 IOPS`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Setting::Block(size) => write!(f, "{size}"),
+            Setting::Depth(n) | Setting::Workers(n) => write!(f, "{n}"),
+            Setting::Read(share) | Setting::Random(share) => write!(f, "{}%", share.0),
+            Setting::Rate(rate) => write!(f, "{} IOPS", rate.0),
+            Setting::WorkingSet(WorkingSet::Bytes(bytes)) => write!(f, "{}", units::Bytes(*bytes)),
+            Setting::WorkingSet(WorkingSet::Percent(share)) => write!(f, "{share}%"),
+        }
+    }
+}
+
+impl fmt::Display for crate::model::Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(f, "{}:{port}", self.device),
+            None => f.write_str(&self.device),
+        }
+    }
+}
