@@ -1,1 +1,30 @@
 //! Coordinator, agents, and the messages between them.
+//!
+//! A [`Coordinator`] takes a scenario's steps through its agents; an agent ([`serve`]) does what it is told with the
+//! engines that it was given. The two speak [`message`]s and nothing else, even on two threads of one process, so that
+//! a fleet of machines is another [`carrier`] and not another program. What an engine does inside is unknown here.
+
+pub mod agent;
+mod assign;
+pub mod carrier;
+mod child;
+mod cluster;
+mod control;
+mod coordinator;
+mod crew;
+pub mod frame;
+mod link;
+pub mod message;
+mod meter;
+mod registry;
+mod run;
+mod sink;
+
+pub use agent::{Identity, ServeError, serve};
+pub use assign::{AssignError, AssignedStep, Assignment, assign};
+pub use control::{Control, Limits, Progress};
+pub use coordinator::{Coordinator, Outcome, RunError, StepFailure};
+pub use link::AgentLink;
+pub use meter::Rates;
+pub use registry::{EngineRegistry, scheme};
+pub use sink::{RecordSink, SinkError};

@@ -1,0 +1,332 @@
+//! An agent: does what one coordinator says, with the engines that it was given.
+//!
+//! A state machine over two sources of news: messages from the coordinator, and the engines' output. It never judges and
+//! never writes a record. A message out of order is answered with `Failed` and ends the conversation; when the
+//! coordinator is gone, the load stops and [`serve`] returns, so that no load outlives the one who watches it.
+
+use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
+use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
+use crate::registry::EngineRegistry;
+use engine::{EngineError, Handle, Output, Prepared, StepSpec};
+use record::{Fact, Interval};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::thread;
+use std::time::Duration;
+use thiserror::Error;
+
+/// How often a busy agent looks at what its engines have put out.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How an agent introduces itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its name, unique in a run.
+    pub name: String,
+    /// Facts of its host.
+    pub facts: Vec<Fact>,
+}
+
+/// Why an agent stopped serving before the coordinator said `Bye`.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The coordinator is gone, or what it sent was no message.
+    #[error("the coordinator was lost: {0}")]
+    Lost(#[from] CarrierError),
+    /// The conversation went wrong.
+    #[error(transparent)]
+    Refused(#[from] Failure),
+    /// A thread could not be started.
+    #[error("the agent could not start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing may
+/// go on until its process ends.
+pub fn serve(
+    carrier: AgentEnd,
+    engines: EngineRegistry,
+    identity: Identity,
+) -> Result<(), ServeError> {
+    let (deliver, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
+    carrier::pump(carrier.inbox, "agent-inbox", move |m| deliver.send(m).is_ok())?;
+    let mut agent = Agent { outbox: carrier.outbox, identity, state: State::Strange(engines) };
+    loop {
+        let message = match agent.wait_for(&inbox) {
+            Some(Ok(ToAgent::Bye)) => return Ok(()),
+            Some(Ok(message)) => agent.obey(message),
+            Some(Err(CarrierError::Frame(error))) => Err(agent.refuse(error.to_string())),
+            Some(Err(error)) => return Err(error.into()),
+            None => Ok(()),
+        };
+        message?;
+        agent.report()?;
+    }
+}
+
+struct Agent {
+    outbox: Box<dyn Outbox<FromAgent>>,
+    identity: Identity,
+    state: State,
+}
+
+enum State {
+    /// Before `Hello`.
+    Strange(EngineRegistry),
+    /// Between steps.
+    Idle(EngineRegistry),
+    /// The engines are at it, on a thread of their own, so that `Stop` and a lost coordinator are noticed.
+    Preparing(Preparing),
+    /// Threads stand at the barrier.
+    Ready { step: u32, engines: EngineRegistry, prepared: Vec<Box<dyn Prepared>>, wires: Wires },
+    /// The load is on.
+    Running(Running),
+    /// A change of state is under way; seen only after a change that ended in an error.
+    Broken,
+}
+
+struct Preparing {
+    step: u32,
+    notes: Wires,
+    done: Receiver<Preparation>,
+    /// The coordinator no longer wants it, and has been told that the step is over.
+    abandoned: bool,
+}
+
+/// The engines come back with what they have prepared, or with why they could not.
+type Preparation = (EngineRegistry, Result<Vec<Box<dyn Prepared>>, EngineError>);
+
+struct Running {
+    step: u32,
+    engines: EngineRegistry,
+    handles: Vec<Box<dyn Handle>>,
+    output: Receiver<Output>,
+    /// Engines that have not finished yet.
+    left: usize,
+}
+
+/// Both ends of the channel that a step's engines write to. A step has its own, so that nothing late of one step
+/// appears in the next.
+struct Wires {
+    tx: Sender<Output>,
+    rx: Receiver<Output>,
+}
+
+impl Agent {
+    /// The next message; `None` when it is time to look at the engines.
+    fn wait_for(
+        &self,
+        inbox: &Receiver<Result<ToAgent, CarrierError>>,
+    ) -> Option<Result<ToAgent, CarrierError>> {
+        let busy = matches!(self.state, State::Preparing(_) | State::Running(_));
+        let message = match busy {
+            true => inbox.recv_timeout(POLL),
+            false => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match message {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(CarrierError::Closed)),
+        }
+    }
+
+    fn obey(&mut self, message: ToAgent) -> Result<(), ServeError> {
+        let state = std::mem::replace(&mut self.state, State::Broken);
+        self.state = match (message, state) {
+            (ToAgent::Hello { version, .. }, State::Strange(engines)) => {
+                self.greet(version)?;
+                State::Idle(engines)
+            }
+            (ToAgent::Prepare(step), State::Idle(engines)) => prepare(*step, engines)?,
+            (
+                ToAgent::Start { epoch, at },
+                State::Ready { step, engines, prepared, wires: Wires { tx, rx } },
+            ) => {
+                let left = prepared.len();
+                let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
+                let handles = prepared.into_iter().map(start).collect();
+                State::Running(Running { step, engines, handles, output: rx, left })
+            }
+            (ToAgent::Stop, state) => self.stop(state)?,
+            (message, state) => {
+                let problem = format!("{} while {}", name_of(&message), state.doing());
+                return Err(self.refuse(problem));
+            }
+        };
+        Ok(())
+    }
+
+    fn greet(&mut self, version: u32) -> Result<(), ServeError> {
+        let Identity { name, facts } = self.identity.clone();
+        let greeting = Greeting { version: PROTOCOL, name, facts, now: clock::now() };
+        // Even to a coordinator of another version, so that it can say who is the older.
+        self.outbox.send(FromAgent::Hello(greeting))?;
+        Ok(check_version(version, "the coordinator")?)
+    }
+
+    /// Tells the coordinator that the conversation cannot go on.
+    fn refuse(&mut self, problem: String) -> ServeError {
+        let error = Failure::Protocol(problem);
+        // Where even this cannot be sent, the coordinator sees the end of the connection instead.
+        let _ = self.outbox.send(FromAgent::Failed { step: None, error: error.clone() });
+        error.into()
+    }
+
+    /// Ends a step early. Harmless between steps: the order may have crossed with the step's end.
+    fn stop(&mut self, state: State) -> Result<State, ServeError> {
+        Ok(match state {
+            State::Running(running) => {
+                running.handles.iter().for_each(|h| h.stop());
+                State::Running(running)
+            }
+            State::Ready { step, engines, prepared, .. } => {
+                drop(prepared);
+                self.outbox.send(FromAgent::Finished { step })?;
+                State::Idle(engines)
+            }
+            State::Preparing(preparing) if !preparing.abandoned => {
+                self.outbox.send(FromAgent::Finished { step: preparing.step })?;
+                State::Preparing(Preparing { abandoned: true, ..preparing })
+            }
+            other => other,
+        })
+    }
+
+    /// Passes on what the engines have put out since the last time.
+    fn report(&mut self) -> Result<(), ServeError> {
+        let state = std::mem::replace(&mut self.state, State::Broken);
+        self.state = match state {
+            State::Preparing(preparing) => self.report_preparing(preparing)?,
+            State::Running(running) => self.report_running(running)?,
+            other => other,
+        };
+        Ok(())
+    }
+
+    fn report_preparing(&mut self, preparing: Preparing) -> Result<State, ServeError> {
+        let outcome = preparing.done.try_recv();
+        if !preparing.abandoned {
+            self.forward(&preparing.notes.rx)?;
+        }
+        let step = preparing.step;
+        let (engines, error) = match outcome {
+            Err(TryRecvError::Empty) => return Ok(State::Preparing(preparing)),
+            Err(TryRecvError::Disconnected) => {
+                return Err(self.refuse(format!("an engine broke down preparing step {step}")));
+            }
+            Ok((engines, Ok(_) | Err(_))) if preparing.abandoned => {
+                return Ok(State::Idle(engines));
+            }
+            Ok((engines, Ok(prepared))) => {
+                let facts = prepared.iter().flat_map(|p| p.facts()).collect();
+                self.outbox.send(FromAgent::Ready { step, facts })?;
+                return Ok(State::Ready { step, engines, prepared, wires: preparing.notes });
+            }
+            Ok((engines, Err(error))) => (engines, error),
+        };
+        self.outbox.send(FromAgent::Failed { step: Some(step), error: error.into() })?;
+        Ok(State::Idle(engines))
+    }
+
+    fn report_running(&mut self, mut running: Running) -> Result<State, ServeError> {
+        let step = running.step;
+        let news = self.forward(&running.output)?;
+        running.left = running.left.saturating_sub(news.finished);
+        let failure = match news.failed {
+            Some(error) => Some(error),
+            None if news.closed && running.left > 0 => Some(EngineError::Unsupported(format!(
+                "an engine ended in step {step} without a word; this is a defect of the engine"
+            ))),
+            None if running.left > 0 => return Ok(State::Running(running)),
+            None => None,
+        };
+        // Waits for the threads; what they still say belongs to the step.
+        drop(running.handles);
+        self.forward(&running.output)?;
+        self.outbox.send(match failure {
+            None => FromAgent::Finished { step },
+            Some(error) => FromAgent::Failed { step: Some(step), error: error.into() },
+        })?;
+        Ok(State::Idle(running.engines))
+    }
+
+    /// Sends what lies in the channel, in its order: intervals in batches, events one by one.
+    fn forward(&mut self, output: &Receiver<Output>) -> Result<News, ServeError> {
+        let mut news = News::default();
+        let mut batch = Vec::new();
+        loop {
+            match output.try_recv() {
+                Ok(Output::Interval(interval)) => {
+                    batch.push(*interval);
+                    if batch.len() == BATCH_MAX {
+                        self.send_batch(&mut batch)?;
+                    }
+                }
+                Ok(Output::Event(event)) => {
+                    self.send_batch(&mut batch)?;
+                    self.outbox.send(FromAgent::Event(event))?;
+                }
+                Ok(Output::Finished) => news.finished += 1,
+                Ok(Output::Failed(error)) => news.failed = news.failed.or(Some(error)),
+                Err(end) => {
+                    news.closed = end == TryRecvError::Disconnected;
+                    self.send_batch(&mut batch)?;
+                    return Ok(news);
+                }
+            }
+        }
+    }
+
+    fn send_batch(&mut self, batch: &mut Vec<Interval>) -> Result<(), ServeError> {
+        if !batch.is_empty() {
+            self.outbox.send(FromAgent::Intervals(std::mem::take(batch)))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a look at a step's channel showed.
+#[derive(Default)]
+struct News {
+    finished: usize,
+    failed: Option<EngineError>,
+    /// Nobody can write to it any more.
+    closed: bool,
+}
+
+/// Sets the engines to prepare a step on a thread of their own.
+fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<State, ServeError> {
+    let (tx, rx) = mpsc::channel();
+    let (report, done) = mpsc::sync_channel(1);
+    let (index, notes) = (step.index, tx.clone());
+    let work = move || {
+        let outcome = engines.prepare(&step, &notes);
+        // Nobody listens when the coordinator is gone; what was prepared is then dropped here.
+        let _ = report.send((engines, outcome));
+    };
+    thread::Builder::new().name("agent-prepare".to_owned()).spawn(work)?;
+    let notes = Wires { tx, rx };
+    Ok(State::Preparing(Preparing { step: index, notes, done, abandoned: false }))
+}
+
+impl State {
+    fn doing(&self) -> &'static str {
+        match self {
+            State::Strange(_) => "waiting for Hello",
+            State::Idle(_) => "waiting for a step",
+            State::Preparing(_) => "preparing a step",
+            State::Ready { .. } => "ready to start a step",
+            State::Running(_) => "running a step",
+            State::Broken => "broken",
+        }
+    }
+}
+
+fn name_of(message: &ToAgent) -> &'static str {
+    match message {
+        ToAgent::Hello { .. } => "Hello",
+        ToAgent::Prepare(_) => "Prepare",
+        ToAgent::Start { .. } => "Start",
+        ToAgent::Stop => "Stop",
+        ToAgent::Bye => "Bye",
+    }
+}

@@ -1,0 +1,175 @@
+//! What carries messages: two ends, each with an outbox and an inbox.
+//!
+//! A carrier knows nothing of the conversation. There are two: [`in_process`] hands typed messages from thread to
+//! thread, [`over_socket`] frames them through a Unix socket, on whose other end another process sits. A fleet of
+//! machines will be a third, and nothing but this file will notice.
+//!
+//! Threads and channels of the standard library suffice here: a coordinator talks to a handful of agents, a few messages
+//! a second each. An asynchronous runtime would bring its own threads and timers onto cores that are being measured.
+
+use crate::frame::{self, FrameError};
+use crate::message::{FromAgent, ToAgent};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, BufReader};
+use std::marker::PhantomData;
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::time::Duration;
+use thiserror::Error;
+
+/// Messages that may wait between two threads; whoever is faster then waits for the other.
+pub(crate) const QUEUE_MAX: usize = 256;
+
+/// How long a coordinator tries to hand over a message to a process that does not read. A prepared step is far longer
+/// than a socket's buffer, so that a hung agent would otherwise hang its coordinator.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where messages go.
+pub trait Outbox<M>: Send {
+    /// Hands over a message. Returns before the other end has read it; waits while the carrier is full.
+    fn send(&mut self, message: M) -> Result<(), CarrierError>;
+}
+
+/// Where messages come from.
+pub trait Inbox<M>: Send {
+    /// Waits for the next message.
+    fn recv(&mut self) -> Result<M, CarrierError>;
+}
+
+/// One end of a carrier: sends `S`, receives `R`. The two halves may live on different threads. Dropping the outbox
+/// closes the carrier for the other end.
+pub struct Carrier<S, R> {
+    /// Where messages go.
+    pub outbox: Box<dyn Outbox<S>>,
+    /// Where messages come from.
+    pub inbox: Box<dyn Inbox<R>>,
+}
+
+/// The coordinator's end.
+pub type CoordinatorEnd = Carrier<ToAgent, FromAgent>;
+
+/// The agent's end.
+pub type AgentEnd = Carrier<FromAgent, ToAgent>;
+
+/// Why a message did not get through.
+#[derive(Debug, Error)]
+pub enum CarrierError {
+    /// The other end is gone.
+    #[error("the other end closed the connection")]
+    Closed,
+    /// What came is no message, or the connection failed.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+/// A carrier between two threads of this process.
+pub fn in_process() -> (CoordinatorEnd, AgentEnd) {
+    let (to_agent, from_coordinator) = mpsc::sync_channel(QUEUE_MAX);
+    let (to_coordinator, from_agent) = mpsc::sync_channel(QUEUE_MAX);
+    let coordinator = Carrier { outbox: Box::new(to_agent), inbox: Box::new(from_agent) };
+    let agent = Carrier { outbox: Box::new(to_coordinator), inbox: Box::new(from_coordinator) };
+    (coordinator, agent)
+}
+
+/// One end of a carrier over a stream socket; which end, the types of the messages say.
+pub fn over_socket<S, R>(socket: UnixStream) -> io::Result<Carrier<S, R>>
+where
+    S: Serialize + 'static,
+    R: DeserializeOwned + 'static,
+{
+    let reader = BufReader::new(socket.try_clone()?);
+    Ok(Carrier {
+        outbox: Box::new(SocketOutbox { socket, scratch: Vec::new() }),
+        inbox: Box::new(SocketInbox { reader, message: PhantomData }),
+    })
+}
+
+/// The coordinator's end of a carrier over a socket: one that does not wait for ever for an agent that reads nothing.
+pub fn coordinator_socket(socket: UnixStream) -> io::Result<CoordinatorEnd> {
+    socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
+    over_socket(socket)
+}
+
+/// The agent's end where the coordinator left it: in the place of the standard input.
+pub fn agent_stdin() -> io::Result<AgentEnd> {
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // Anything but a socket (a terminal, a pipe) has no peer.
+    socket.peer_addr()?;
+    over_socket(socket)
+}
+
+impl<M: Send> Outbox<M> for SyncSender<M> {
+    fn send(&mut self, message: M) -> Result<(), CarrierError> {
+        SyncSender::send(self, message).map_err(|_| CarrierError::Closed)
+    }
+}
+
+impl<M: Send> Inbox<M> for Receiver<M> {
+    fn recv(&mut self) -> Result<M, CarrierError> {
+        Receiver::recv(self).map_err(|_| CarrierError::Closed)
+    }
+}
+
+struct SocketOutbox {
+    socket: UnixStream,
+    scratch: Vec<u8>,
+}
+
+impl<M: Serialize> Outbox<M> for SocketOutbox {
+    fn send(&mut self, message: M) -> Result<(), CarrierError> {
+        frame::write(&mut self.socket, &message, &mut self.scratch).map_err(closed_or_failed)
+    }
+}
+
+impl Drop for SocketOutbox {
+    fn drop(&mut self) {
+        // The inbox holds the same socket open; without this the other end would wait for ever. An error means that
+        // the other end has closed already.
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+}
+
+struct SocketInbox<M> {
+    reader: BufReader<UnixStream>,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<M: DeserializeOwned> Inbox<M> for SocketInbox<M> {
+    fn recv(&mut self) -> Result<M, CarrierError> {
+        frame::read(&mut self.reader).map_err(closed_or_failed)?.ok_or(CarrierError::Closed)
+    }
+}
+
+/// A peer that died while bytes of ours lay unread is as gone as one that closed.
+fn closed_or_failed(error: FrameError) -> CarrierError {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    match error {
+        FrameError::Io(e) if matches!(e.kind(), BrokenPipe | ConnectionReset) => {
+            CarrierError::Closed
+        }
+        FrameError::Truncated { .. } => CarrierError::Closed,
+        other => CarrierError::Frame(other),
+    }
+}
+
+/// Starts a thread that passes on whatever comes into an inbox, the error that ends it included, until `deliver`
+/// says that nobody listens any more.
+pub(crate) fn pump<M, F>(mut inbox: Box<dyn Inbox<M>>, name: &str, mut deliver: F) -> io::Result<()>
+where
+    M: Send + 'static,
+    F: FnMut(Result<M, CarrierError>) -> bool + Send + 'static,
+{
+    let forward = move || {
+        loop {
+            let message = inbox.recv();
+            let last = message.is_err();
+            if !deliver(message) || last {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name(name.to_owned()).spawn(forward).map(drop)
+}

@@ -1,0 +1,105 @@
+//! A child process that is an agent: its start, its last words, its end.
+//!
+//! The child is its coordinator's: it leaves by itself when the socket closes, which also happens when the coordinator
+//! dies, and it is killed where it does not. It has a process group of its own, so that a Ctrl-C at the terminal reaches
+//! the coordinator alone, which then ends the run in order.
+
+use clock::Ns;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{self, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+use std::{io, thread};
+
+/// How long a child may take to leave before it is killed.
+const GRACE: Ns = Ns::secs(2);
+
+/// How often to look whether it has left.
+const POLL: Ns = Ns::millis(5);
+
+/// Bytes of standard error that are kept, the last ones.
+const LAST_WORDS_MAX: usize = 2048;
+
+/// How long the last words may take once the process has ended: they are in the pipe already, unless the process left
+/// a child of its own that holds it open.
+const LAST_WORDS_WAIT: Duration = Duration::from_millis(500);
+
+pub(crate) struct Child {
+    process: process::Child,
+    last_words: Receiver<Vec<u8>>,
+    status: Option<ExitStatus>,
+}
+
+impl Child {
+    /// Starts the command with `socket` as its standard input.
+    pub fn spawn(mut command: Command, socket: UnixStream) -> io::Result<Child> {
+        command.stdin(OwnedFd::from(socket)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = command.process_group(0).spawn()?;
+        let (tx, last_words) = mpsc::channel();
+        let stderr = process.stderr.take();
+        let child = Child { process, last_words, status: None };
+        let listen = move || {
+            let words = stderr.map(listen).unwrap_or_default();
+            // Nobody asks for the last words of a child that left in order.
+            let _ = tx.send(words);
+        };
+        thread::Builder::new().name("agent-stderr".to_owned()).spawn(listen)?;
+        Ok(child)
+    }
+
+    /// Waits for the end, by force where need be, and tells how it came and what the child said last.
+    pub fn epitaph(&mut self) -> String {
+        let status = self.end();
+        let words = self.last_words.recv_timeout(LAST_WORDS_WAIT).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words);
+        let how = match status {
+            Ok(status) => format!("its process ended with {status}"),
+            Err(error) => format!("its process could not be waited for: {error}"),
+        };
+        match words.trim() {
+            "" => how,
+            words => format!("{how}, and said last: {words}"),
+        }
+    }
+
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.status {
+            return Ok(status);
+        }
+        let deadline = clock::now().plus(GRACE);
+        let status = loop {
+            match self.process.try_wait()? {
+                Some(status) => break status,
+                None if clock::now() < deadline => clock::sleep_until(clock::now().plus(POLL)),
+                None => {
+                    self.process.kill()?;
+                    break self.process.wait()?;
+                }
+            }
+        };
+        self.status = Some(status);
+        Ok(status)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // A child that cannot be waited for is nobody's any more.
+        let _ = self.end();
+    }
+}
+
+/// Hears a child out and keeps its last words.
+fn listen(mut stderr: impl Read) -> Vec<u8> {
+    let mut words = Vec::new();
+    let mut chunk = [0; 512];
+    while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+        words.extend_from_slice(&chunk[..count]);
+        let surplus = words.len().saturating_sub(LAST_WORDS_MAX);
+        words.drain(..surplus);
+    }
+    words
+}

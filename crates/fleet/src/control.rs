@@ -1,0 +1,91 @@
+//! What the user can do to a run under way, and what he sees of it.
+
+use crate::meter::Rates;
+use clock::Ns;
+use record::Event;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A handle on a run under way, to be cloned and kept by whoever may end it: a signal handler, a page.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    stop: Arc<AtomicBool>,
+}
+
+impl Control {
+    /// A handle that has asked for nothing.
+    pub fn new() -> Control {
+        Control::default()
+    }
+
+    /// Asks for an early end in good order. Safe in a signal handler.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an early end was asked for.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// How long a coordinator waits for agents before it holds them for lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For the answer to `Hello`.
+    pub greet: Ns,
+    /// For a word while an agent prepares, which may fill files.
+    pub prepare: Ns,
+    /// For a word while the load is on, and for the end of a step after its time.
+    pub silence: Ns,
+    /// For the end after `Stop`.
+    pub stop: Ns,
+    /// Between the order to start and the start, so that the order arrives before.
+    pub lead: Ns,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            greet: Ns::secs(10),
+            prepare: Ns::secs(3600),
+            silence: Ns::secs(30),
+            stop: Ns::secs(10),
+            lead: Ns::millis(100),
+        }
+    }
+}
+
+/// What is told to those who watch a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// A step is next.
+    StepStarting {
+        /// Its number, from 0.
+        index: u32,
+        /// How many there are.
+        of: u32,
+        /// Its settings, or its plan's name where it has none.
+        name: String,
+        /// From the start of its load to its end.
+        duration: Ns,
+    },
+    /// Its targets are being opened, created and filled.
+    Preparing,
+    /// About a second of load.
+    Second {
+        /// Since the load started.
+        elapsed: Ns,
+        /// Until the load ends, in this step.
+        remaining: Ns,
+        /// What the workers did of late.
+        rates: Rates,
+    },
+    /// The step ran to its end.
+    StepDone {
+        /// Its number.
+        index: u32,
+    },
+    /// Something happened that the record keeps.
+    Event(Event),
+}

@@ -1,0 +1,130 @@
+//! The coordinator: takes a scenario's steps through its agents and writes what they report.
+//!
+//! For every step: all agents prepare, all are ready, all start at one agreed moment, all report until all have finished.
+//! It measures nothing and judges nothing. Whatever goes wrong on the way is an event of the record, and what was recorded
+//! until then is kept: a lost agent ends the run only when nobody else is left, and is never replaced, since its load on
+//! another agent would be another experiment.
+
+use crate::assign::{AssignError, AssignedStep, Assignment, assign};
+use crate::control::{Control, Limits, Progress};
+use crate::crew::Crew;
+use crate::link::AgentLink;
+use crate::message::Failure;
+use crate::run::{Run, StepEnd};
+use crate::sink::{RecordSink, SinkError};
+use record::{RunHead, Status};
+use scenario::{Scenario, Step};
+use std::io;
+use thiserror::Error;
+
+/// What a run needs beside agents and a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Coordinator<'a> {
+    /// What stands there.
+    pub scenario: &'a Scenario,
+    /// What is to be done: the scenario's steps, or those of them that are wanted.
+    pub steps: &'a [Step],
+    /// How the record begins: its epoch is the run's, its seed that of all streams.
+    pub head: &'a RunHead,
+    /// How long to wait for agents.
+    pub limits: Limits,
+    /// The user's hand on the run.
+    pub control: &'a Control,
+}
+
+/// How a run ended. The record says the same, and more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// As the record says it.
+    pub status: Status,
+    /// What ended the run, when an agent said that it could not go on.
+    pub failure: Option<StepFailure>,
+    /// Agents that were lost on the way; their workers are missing from the record from there on.
+    pub lost: Vec<String>,
+}
+
+/// Why an agent could not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepFailure {
+    /// The agent.
+    pub agent: String,
+    /// The step.
+    pub step: u32,
+    /// Its reason.
+    pub error: Failure,
+}
+
+/// Why a run could not begin, or its record not be written.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The scenario cannot be run on live engines.
+    #[error(transparent)]
+    Assign(#[from] AssignError),
+    /// An agent could not be used.
+    #[error("agent `{agent}` cannot be used: {problem}")]
+    Agent {
+        /// The agent.
+        agent: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The record took nothing more; the load was stopped.
+    #[error("the run was stopped because its record cannot be written: {0}")]
+    Record(SinkError),
+    /// A thread of the coordinator could not be started.
+    #[error("the coordinator could not start a thread: {0}")]
+    Thread(#[from] io::Error),
+}
+
+impl From<SinkError> for RunError {
+    fn from(error: SinkError) -> RunError {
+        RunError::Record(error)
+    }
+}
+
+impl Coordinator<'_> {
+    /// Runs the steps from the first to the last, or to the first that cannot be carried out. `observer` is
+    /// told of the progress, on this thread, and must not take long.
+    pub fn run<S: RecordSink>(
+        &self,
+        agents: Vec<AgentLink>,
+        mut sink: S,
+        observer: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome, RunError> {
+        let names: Vec<String> = agents.iter().map(|a| a.name.clone()).collect();
+        let Assignment { sources, steps } =
+            assign(self.scenario, self.steps, self.head.seed, &names)?;
+        let mut crew = Crew::new(agents)?;
+        for source in &sources {
+            sink.source(source)?;
+            if let Some(member) = crew.members.iter_mut().find(|m| m.name == source.agent) {
+                member.sources.insert(source.id);
+            }
+        }
+        let mut run = Run::new(self, crew, &mut sink, observer);
+        let outcome = match run.greet().and_then(|()| run_steps(&mut run, &steps)) {
+            Err(error) => {
+                // Where the record takes not even this, it opens as incomplete, and the first error says why.
+                let _ = sink.finish(Status::Failed);
+                return Err(error);
+            }
+            Ok(status) => run.outcome(status),
+        };
+        sink.finish(outcome.status)?;
+        Ok(outcome)
+    }
+}
+
+fn run_steps<S: RecordSink>(
+    run: &mut Run<'_, S>,
+    steps: &[AssignedStep],
+) -> Result<Status, RunError> {
+    for step in steps {
+        match run.step(step, steps.len())? {
+            StepEnd::Done => {}
+            StepEnd::Stopped => return Ok(Status::Stopped),
+            StepEnd::Failed => return Ok(Status::Failed),
+        }
+    }
+    Ok(Status::Complete)
+}

@@ -1,0 +1,46 @@
+//! An agent as its coordinator holds it: a name, a carrier and, for a child, its process.
+
+use crate::agent::{self, Identity};
+use crate::carrier::{self, CoordinatorEnd};
+use crate::child::Child;
+use crate::registry::EngineRegistry;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::thread;
+
+/// An agent that a coordinator may use for one run.
+pub struct AgentLink {
+    pub(crate) name: String,
+    pub(crate) carrier: CoordinatorEnd,
+    pub(crate) child: Option<Child>,
+}
+
+impl AgentLink {
+    /// An agent behind a carrier that somebody else set up.
+    pub fn over(name: &str, carrier: CoordinatorEnd) -> AgentLink {
+        AgentLink { name: name.to_owned(), carrier, child: None }
+    }
+
+    /// An agent on a thread of this process.
+    pub fn in_process(identity: Identity, engines: EngineRegistry) -> io::Result<AgentLink> {
+        let (ours, theirs) = carrier::in_process();
+        let link = AgentLink::over(&identity.name, ours);
+        let serve = move || {
+            // The coordinator hears of every failure through the carrier; nobody else would read this one.
+            let _ = agent::serve(theirs, engines, identity);
+        };
+        thread::Builder::new().name(format!("agent-{}", link.name)).spawn(serve)?;
+        Ok(link)
+    }
+
+    /// An agent in a child process, which finds its end of a socket in the place of its standard input and serves it
+    /// ([`carrier::agent_stdin`]). What it writes to its standard output is discarded; the end of its standard error
+    /// is quoted if it is lost.
+    pub fn child(name: &str, command: Command) -> io::Result<AgentLink> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let child = Child::spawn(command, theirs)?;
+        let carrier = carrier::coordinator_socket(ours)?;
+        Ok(AgentLink { name: name.to_owned(), carrier, child: Some(child) })
+    }
+}

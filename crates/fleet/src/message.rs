@@ -1,0 +1,171 @@
+//! What a coordinator and an agent say to each other: the whole of it, whatever carries the words.
+//!
+//! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`,
+//! and `Start` with intervals, counters and events until `Finished`. `Stop` ends a step early, `Bye` the conversation.
+//! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
+//! that they carry; nothing here knows a socket or a thread.
+//!
+//! Messages are MessagePack with named fields ([`crate::frame`]), so that two versions can always read each other's
+//! `Hello` and refuse each other with a sentence.
+
+use clock::Ns;
+use engine::{EngineError, StepSpec};
+use record::{Counter, Event, Fact, Interval, SourceId};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+use std::marker::PhantomData;
+use thiserror::Error;
+
+/// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
+/// `Hello` itself keeps its shape for ever.
+pub const PROTOCOL: u32 = 1;
+
+/// The most intervals or counters that one message holds. A histogram is far larger in memory than on the wire, so
+/// the number of bytes in a message does not bound what its decoding takes; this does.
+pub const BATCH_MAX: usize = 256;
+
+/// From the coordinator to an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ToAgent {
+    /// The first message: who speaks, and for which run.
+    Hello {
+        /// The coordinator's [`PROTOCOL`].
+        version: u32,
+        /// The run's title, for messages and process lists.
+        run: String,
+    },
+    /// Open, create and fill what the step needs; answered with `Ready` or `Failed`.
+    Prepare(Box<StepSpec>),
+    /// Start the load of the prepared step.
+    Start {
+        /// Zero of the record's time base, on the monotonic clock.
+        epoch: Ns,
+        /// When the load starts, on the monotonic clock.
+        at: Ns,
+    },
+    /// End the step early; answered with `Finished` once nothing is in flight.
+    Stop,
+    /// The conversation is over.
+    Bye,
+}
+
+/// From an agent to the coordinator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FromAgent {
+    /// The answer to `Hello`.
+    Hello(Greeting),
+    /// The step's threads stand ready.
+    Ready {
+        /// Which step.
+        step: u32,
+        /// Provenance of what was opened.
+        facts: Vec<Fact>,
+    },
+    /// What the workers did, at most [`BATCH_MAX`] at a time.
+    Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),
+    /// What hops counted, at most [`BATCH_MAX`] at a time.
+    Counters(#[serde(deserialize_with = "batch")] Vec<Counter>),
+    /// Something worth knowing. Before the start of a step its time means nothing: the agent has no time base yet.
+    Event(Event),
+    /// The step has ended and everything that it yielded has been sent.
+    Finished {
+        /// Which step.
+        step: u32,
+    },
+    /// The agent cannot do as it was told.
+    Failed {
+        /// Which step; `None` where it concerns the conversation itself.
+        step: Option<u32>,
+        /// Why.
+        error: Failure,
+    },
+}
+
+/// How an agent introduces itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// The agent's [`PROTOCOL`].
+    pub version: u32,
+    /// Its name.
+    pub name: String,
+    /// Facts of its host.
+    #[serde(default)]
+    pub facts: Vec<Fact>,
+    /// Its monotonic clock at this moment. Start times are agreed on the coordinator's clock, so it must be the same.
+    pub now: Ns,
+}
+
+/// Why an agent could not do as it was told.
+#[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failure {
+    /// The engine could not prepare or carry on a step.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The conversation went wrong: another version, a message out of order, bytes that are no message.
+    #[error("{0}")]
+    Protocol(String),
+}
+
+/// The sources that a batch speaks of, for checks on both kinds of batch.
+pub(crate) trait Reported {
+    /// Whose figures these are.
+    fn source(&self) -> SourceId;
+    /// In which step, if in one.
+    fn step(&self) -> Option<u32>;
+}
+
+impl Reported for Interval {
+    fn source(&self) -> SourceId {
+        self.source
+    }
+    fn step(&self) -> Option<u32> {
+        Some(self.step)
+    }
+}
+
+impl Reported for Counter {
+    fn source(&self) -> SourceId {
+        self.source
+    }
+    fn step(&self) -> Option<u32> {
+        self.step
+    }
+}
+
+/// Refuses another version than ours, naming both and the way out.
+pub fn check_version(theirs: u32, who: &str) -> Result<(), Failure> {
+    if theirs == PROTOCOL {
+        return Ok(());
+    }
+    Err(Failure::Protocol(format!(
+        "{who} speaks version {theirs} of the messages, this program version {PROTOCOL}; \
+         start both from the same release of wirespeed"
+    )))
+}
+
+/// Decodes a list of at most [`BATCH_MAX`] elements; a longer one is refused before its surplus is decoded.
+fn batch<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>, D::Error> {
+    struct Batch<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Batch<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {BATCH_MAX}")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut out = Vec::new();
+            while let Some(one) = list.next_element()? {
+                if out.len() == BATCH_MAX {
+                    return Err(A::Error::custom(format!("more than {BATCH_MAX} in one batch")));
+                }
+                out.push(one);
+            }
+            Ok(out)
+        }
+    }
+
+    d.deserialize_seq(Batch(PhantomData))
+}

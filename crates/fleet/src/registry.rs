@@ -1,0 +1,130 @@
+//! Which engine serves which targets, and the division of a step among engines.
+//!
+//! The binary registers engines by the schemes of the URLs that they understand (`""` for paths, `null` for `null:`);
+//! the agent knows no engine by name.
+
+use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec};
+
+/// The engines of an agent.
+#[derive(Default)]
+pub struct EngineRegistry {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    schemes: Vec<String>,
+    engine: Box<dyn Engine>,
+}
+
+impl EngineRegistry {
+    /// No engine at all.
+    pub fn new() -> EngineRegistry {
+        EngineRegistry::default()
+    }
+
+    /// Adds an engine for the URLs of these schemes; `""` stands for paths. The first one registered for a scheme
+    /// serves it.
+    pub fn register(mut self, schemes: &[&str], engine: Box<dyn Engine>) -> EngineRegistry {
+        let schemes = schemes.iter().map(|&s| s.to_owned()).collect();
+        self.entries.push(Entry { schemes, engine });
+        self
+    }
+
+    /// Prepares a step: every engine that is concerned gets its workers and their targets.
+    pub(crate) fn prepare(
+        &mut self,
+        step: &StepSpec,
+        notes: &IntervalTx,
+    ) -> Result<Vec<Box<dyn Prepared>>, EngineError> {
+        let parts = self.divide(step)?;
+        let prepare =
+            |(entry, part): (usize, StepSpec)| self.entries[entry].engine.prepare(&part, notes);
+        parts.into_iter().map(prepare).collect()
+    }
+
+    /// The part of each engine that has workers in the step, by the engine's position.
+    fn divide(&self, step: &StepSpec) -> Result<Vec<(usize, StepSpec)>, EngineError> {
+        let mut engines = Vec::with_capacity(step.workers.len());
+        for worker in &step.workers {
+            engines.push(self.engine_of(step, worker)?);
+        }
+        let concerned = (0..self.entries.len()).filter(|entry| engines.contains(entry));
+        Ok(concerned.map(|entry| (entry, part(step, &engines, entry))).collect())
+    }
+
+    /// The one engine that serves all targets of a worker.
+    fn engine_of(
+        &self,
+        step: &StepSpec,
+        worker: &engine::WorkerSpec,
+    ) -> Result<usize, EngineError> {
+        let wrong = |problem: &str| EngineError::Worker {
+            worker: worker.name.clone(),
+            problem: problem.to_owned(),
+        };
+        let mut found = None;
+        for &index in &worker.targets {
+            let target = step
+                .targets
+                .get(usize::from(index))
+                .ok_or_else(|| wrong("it refers to a target that the step does not have"))?;
+            let entry = self.entry_for(scheme(&target.url)).ok_or_else(|| self.unknown(target))?;
+            if found.is_some_and(|other| other != entry) {
+                return Err(wrong(
+                    "its targets need different engines; give each kind of target a worker of its own",
+                ));
+            }
+            found = Some(entry);
+        }
+        found.ok_or_else(|| wrong("it has no target"))
+    }
+
+    fn entry_for(&self, scheme: &str) -> Option<usize> {
+        self.entries.iter().position(|e| e.schemes.iter().any(|s| s == scheme))
+    }
+
+    fn unknown(&self, target: &engine::TargetSpec) -> EngineError {
+        let schemes: Vec<String> = self
+            .entries
+            .iter()
+            .flat_map(|e| &e.schemes)
+            .map(|s| if s.is_empty() { "a path".to_owned() } else { format!("`{s}:`") })
+            .collect();
+        EngineError::Unsupported(format!(
+            "{}: no engine serves `{}`; this program knows {}",
+            target.name,
+            target.url,
+            schemes.join(", ")
+        ))
+    }
+}
+
+/// The workers of one engine with the targets that they use, renumbered.
+fn part(step: &StepSpec, engines: &[usize], entry: usize) -> StepSpec {
+    let mut part = StepSpec { targets: Vec::new(), workers: Vec::new(), ..step.clone() };
+    let mut renumbered: Vec<Option<u16>> = vec![None; step.targets.len()];
+    for (worker, _) in step.workers.iter().zip(engines).filter(|(_, e)| **e == entry) {
+        let mut worker = worker.clone();
+        for index in &mut worker.targets {
+            let old = usize::from(*index);
+            *index = *renumbered[old].get_or_insert_with(|| {
+                part.targets.push(step.targets[old].clone());
+                (part.targets.len() - 1) as u16
+            });
+        }
+        part.workers.push(worker);
+    }
+    part
+}
+
+/// The scheme of a target's URL in lower case letters, or `""` for a path.
+pub fn scheme(url: &str) -> &str {
+    let is_scheme = |s: &str| {
+        s.starts_with(|c: char| c.is_ascii_lowercase())
+            && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c))
+    };
+    match url.split_once(':') {
+        Some((scheme, _)) if is_scheme(scheme) => scheme,
+        _ => "",
+    }
+}

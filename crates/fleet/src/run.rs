@@ -1,0 +1,431 @@
+//! One run under way: the steps of the conversation with all agents at once, and what each answer means.
+
+use crate::assign::AssignedStep;
+use crate::control::{Control, Limits, Progress};
+use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
+use crate::crew::{Crew, Duty, Patience};
+use crate::message::{Failure, FromAgent, Greeting, PROTOCOL, Reported, ToAgent, check_version};
+use crate::meter::Meter;
+use crate::sink::RecordSink;
+use clock::Ns;
+use record::{Event, Fact, Level, Status, StepHead, StepTimes};
+use scenario::Step;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How often to look at the user's wishes and the agents' limits while nothing comes in.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long after a whole second of the run it is committed and shown: intervals are cut at whole seconds, and reach the
+/// coordinator within this.
+const TICK_OFFSET: Ns = Ns::millis(250);
+
+/// Names of workers that an event lists before it counts the rest.
+const NAMES_MAX: usize = 8;
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepEnd {
+    /// All agents that are left ran it to its end.
+    Done,
+    /// The user ended it.
+    Stopped,
+    /// It could not be carried out.
+    Failed,
+}
+
+pub(crate) struct Run<'a, S> {
+    crew: Crew,
+    sink: &'a mut S,
+    observer: &'a mut dyn FnMut(Progress),
+    control: &'a Control,
+    limits: Limits,
+    title: &'a str,
+    epoch: Ns,
+    /// Facts that are in the record: agents repeat them with every step.
+    facts: BTreeSet<(String, String, String)>,
+    meter: Meter,
+    next_tick: Ns,
+    /// The step under way.
+    step: Option<u32>,
+    /// Its edges, from the order to start on.
+    times: Option<StepTimes>,
+    failure: Option<StepFailure>,
+    lost: Vec<String>,
+}
+
+impl<'a, S: RecordSink> Run<'a, S> {
+    pub fn new(
+        coordinator: &Coordinator<'a>,
+        crew: Crew,
+        sink: &'a mut S,
+        observer: &'a mut dyn FnMut(Progress),
+    ) -> Run<'a, S> {
+        Run {
+            crew,
+            sink,
+            observer,
+            control: coordinator.control,
+            limits: coordinator.limits,
+            title: &coordinator.head.title,
+            epoch: coordinator.head.epoch,
+            facts: BTreeSet::new(),
+            meter: Meter::default(),
+            next_tick: clock::now(),
+            step: None,
+            times: None,
+            failure: None,
+            lost: Vec::new(),
+        }
+    }
+
+    pub fn outcome(self, status: Status) -> Outcome {
+        Outcome { status, failure: self.failure, lost: self.lost }
+    }
+
+    /// Says hello to all agents; every one must answer in the same version and by the same clock. Before the first step
+    /// an agent that cannot be used is a mistake of the set-up, and ends the run.
+    pub fn greet(&mut self) -> Result<(), RunError> {
+        let asked = clock::now();
+        for agent in self.crew.with(Duty::Idle) {
+            let run = self.title.to_owned();
+            let patience = Patience { quiet: self.limits.greet, until: Ns::MAX };
+            self.crew.assign(agent, Duty::Greet, patience);
+            // One that cannot be told has closed its end, which the inbox reports with more to say.
+            let _ = self.crew.tell(agent, ToAgent::Hello { version: PROTOCOL, run });
+        }
+        while self.crew.any(Duty::Greet) && !self.control.stopped() {
+            let problem = match self.crew.next(POLL) {
+                Some((agent, Ok(FromAgent::Hello(greeting)))) => {
+                    self.introduced(agent, greeting, asked)?.map(|problem| (agent, problem))
+                }
+                Some((agent, Ok(FromAgent::Failed { error, .. }))) => {
+                    Some((agent, error.to_string()))
+                }
+                Some((agent, Ok(other))) => {
+                    Some((agent, format!("it said {} before Hello", name_of(&other))))
+                }
+                Some((agent, Err(error))) => Some((agent, error.to_string())),
+                None => self.crew.overdue(clock::now()),
+            };
+            if let Some((agent, problem)) = problem {
+                let problem = join(problem, self.crew.give_up(agent));
+                let agent = self.crew.members[agent].name.clone();
+                return Err(RunError::Agent { agent, problem });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes an agent's greeting, or says what is wrong with it.
+    fn introduced(
+        &mut self,
+        agent: usize,
+        greeting: Greeting,
+        asked: Ns,
+    ) -> Result<Option<String>, RunError> {
+        let Greeting { version, name, facts, now } = greeting;
+        if let Err(error) = check_version(version, "it") {
+            return Ok(Some(error.to_string()));
+        }
+        if name != self.crew.members[agent].name {
+            return Ok(Some(format!(
+                "it calls itself `{name}`; start it under the name it is used by"
+            )));
+        }
+        if now < asked || now > clock::now() {
+            let problem = "its clock is not the coordinator's; agents must run on the same machine";
+            return Ok(Some(problem.to_owned()));
+        }
+        self.crew.assign(agent, Duty::Idle, Patience::ENDLESS);
+        self.keep_facts(facts)?;
+        Ok(None)
+    }
+
+    /// Takes all agents through one step.
+    pub fn step(&mut self, step: &AssignedStep, of: usize) -> Result<StepEnd, RunError> {
+        let index = step.step.index;
+        self.step = Some(index);
+        (self.observer)(Progress::StepStarting {
+            index,
+            of: of as u32,
+            name: title_of(&step.step),
+            duration: length_of(&step.step),
+        });
+        self.report_missing(step)?;
+        let mut end = self.prepare(step)?;
+        if end == StepEnd::Done {
+            self.start(step)?;
+            end = self.wait(Duty::Run, Duty::Done)?;
+        }
+        self.wind_down()?;
+        if end == StepEnd::Done {
+            self.sink.step_done(index)?;
+            (self.observer)(Progress::StepDone { index });
+        }
+        self.sink.commit()?;
+        (self.step, self.times) = (None, None);
+        Ok(end)
+    }
+
+    /// Tells agents to prepare and waits for all of them.
+    fn prepare(&mut self, step: &AssignedStep) -> Result<StepEnd, RunError> {
+        (self.observer)(Progress::Preparing);
+        for agent in self.crew.with(Duty::Idle) {
+            if let Some(spec) = &step.specs[agent] {
+                let patience = Patience { quiet: self.limits.prepare, until: Ns::MAX };
+                self.crew.assign(agent, Duty::Prepare, patience);
+                self.tell(agent, ToAgent::Prepare(Box::new(spec.clone())))?;
+            }
+        }
+        self.wait(Duty::Prepare, Duty::Wait)
+    }
+
+    /// Announces the step in the record and tells all that are ready to start at one moment.
+    fn start(&mut self, step: &AssignedStep) -> Result<(), RunError> {
+        let at = clock::now().plus(self.limits.lead);
+        let times = times_of(&step.step, at.since(self.epoch));
+        self.times = Some(times);
+        self.sink.step(&StepHead {
+            index: step.step.index,
+            plan: step.step.plan.clone(),
+            settings: step.step.settings.clone(),
+            repetition: step.step.repetition,
+            times,
+            workers: step.loads.clone(),
+        })?;
+        let end = self.epoch.plus(times.end);
+        for agent in self.crew.with(Duty::Wait) {
+            let quiet = self.limits.silence;
+            self.crew.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
+            self.tell(agent, ToAgent::Start { epoch: self.epoch, at })?;
+        }
+        Ok(())
+    }
+
+    /// Listens until nobody has `duty` any more: well when somebody has reached `next`.
+    fn wait(&mut self, duty: Duty, next: Duty) -> Result<StepEnd, RunError> {
+        loop {
+            if self.failure.is_some() {
+                return Ok(StepEnd::Failed);
+            }
+            if !self.crew.any(duty) {
+                return Ok(if self.crew.any(next) { StepEnd::Done } else { StepEnd::Failed });
+            }
+            if self.control.stopped() {
+                return Ok(StepEnd::Stopped);
+            }
+            self.listen()?;
+        }
+    }
+
+    /// Brings all agents back to idleness: those that still have something to do are stopped.
+    fn wind_down(&mut self) -> Result<(), RunError> {
+        let until = clock::now().plus(self.limits.stop);
+        for duty in [Duty::Prepare, Duty::Wait, Duty::Run] {
+            for agent in self.crew.with(duty) {
+                self.crew.assign(agent, Duty::Stop, Patience { quiet: Ns::MAX, until });
+                self.tell(agent, ToAgent::Stop)?;
+            }
+        }
+        while self.crew.any(Duty::Stop) {
+            self.listen()?;
+        }
+        for agent in self.crew.with(Duty::Done) {
+            self.crew.assign(agent, Duty::Idle, Patience::ENDLESS);
+        }
+        Ok(())
+    }
+
+    /// Takes the next news, if any comes soon, and does what is due.
+    fn listen(&mut self) -> Result<(), RunError> {
+        match self.crew.next(POLL) {
+            // What was still under way from an agent that was given up.
+            Some((agent, _)) if self.crew.duty(agent) == Duty::Lost => {}
+            Some((agent, Ok(message))) => self.hear(agent, message)?,
+            Some((agent, Err(error))) => self.lose(agent, error.to_string())?,
+            // Only when nothing waits to be read: a coordinator that was held up must not blame its agents.
+            None => {
+                if let Some((agent, problem)) = self.crew.overdue(clock::now()) {
+                    self.lose(agent, problem)?;
+                }
+            }
+        }
+        self.tick()
+    }
+
+    /// Once a second: commits what has come and shows it.
+    fn tick(&mut self) -> Result<(), RunError> {
+        let now = clock::now();
+        if now < self.next_tick {
+            return Ok(());
+        }
+        let offset = self.epoch.plus(TICK_OFFSET);
+        self.next_tick = offset.plus(Ns::secs(now.since(offset).0 / Ns::secs(1).0 + 1));
+        self.sink.commit()?;
+        if let (Some(times), Some(rates)) = (self.times, self.meter.take()) {
+            let elapsed = now.since(self.epoch.plus(times.start));
+            let remaining = self.epoch.plus(times.end).since(now);
+            (self.observer)(Progress::Second { elapsed, remaining, rates });
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, agent: usize, message: FromAgent) -> Result<(), RunError> {
+        use Duty::{Prepare, Run, Stop, Wait};
+        let duty = self.crew.duty(agent);
+        match (message, duty) {
+            (FromAgent::Ready { step, facts }, Prepare) if Some(step) == self.step => {
+                self.keep_facts(facts)?;
+                self.crew.assign(agent, Wait, Patience::ENDLESS);
+            }
+            // It crossed with the order to stop.
+            (FromAgent::Ready { .. }, Stop) => {}
+            (FromAgent::Intervals(list), Run | Stop) if self.may_report(agent, &list) => {
+                for interval in &list {
+                    self.meter.add(interval);
+                    self.sink.interval(interval)?;
+                }
+            }
+            (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
+                for counter in &list {
+                    self.sink.counter(counter)?;
+                }
+            }
+            (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event)?,
+            (FromAgent::Finished { step }, Run | Stop) if Some(step) == self.step => {
+                self.crew.assign(agent, Duty::Done, Patience::ENDLESS);
+            }
+            (FromAgent::Failed { step: Some(step), error }, Prepare | Wait | Run | Stop) => {
+                self.fail(agent, step, error)?;
+            }
+            (FromAgent::Failed { error, .. }, _) => self.lose(agent, error.to_string())?,
+            (other, duty) => {
+                let what = name_of(&other);
+                self.lose(agent, format!("it broke the protocol with {what} in state {duty:?}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an agent may report these figures: its own workers', of the step under way.
+    fn may_report<R: Reported>(&self, agent: usize, list: &[R]) -> bool {
+        let sources = &self.crew.members[agent].sources;
+        let of_step = |step: Option<u32>| step.is_none() || step == self.step;
+        self.times.is_some()
+            && list.iter().all(|one| sources.contains(&one.source()) && of_step(one.step()))
+    }
+
+    /// Records an agent's event. Before the start it knows no time base, so that its time is when it is heard of.
+    fn pass_on(&mut self, event: Event) -> Result<(), RunError> {
+        let at = if self.times.is_some() { event.at } else { self.now() };
+        self.record_event(Event { at, step: event.step.or(self.step), ..event })
+    }
+
+    fn fail(&mut self, agent: usize, step: u32, error: Failure) -> Result<(), RunError> {
+        let name = self.crew.members[agent].name.clone();
+        self.crew.assign(agent, Duty::Done, Patience::ENDLESS);
+        self.event("step-failed", format!("agent `{name}` cannot go on: {error}"))?;
+        self.failure.get_or_insert(StepFailure { agent: name, step, error });
+        Ok(())
+    }
+
+    /// Gives an agent up and says so.
+    fn lose(&mut self, agent: usize, problem: String) -> Result<(), RunError> {
+        let problem = join(problem, self.crew.give_up(agent));
+        let name = self.crew.members[agent].name.clone();
+        let text = format!(
+            "agent `{name}` was lost: {problem}. Its workers are missing from here on; mend the cause and run again"
+        );
+        self.lost.push(name);
+        self.event("agent-lost", text)
+    }
+
+    fn tell(&mut self, agent: usize, message: ToAgent) -> Result<(), RunError> {
+        match self.crew.tell(agent, message) {
+            Ok(()) => Ok(()),
+            Err(error) => self.lose(agent, error.to_string()),
+        }
+    }
+
+    /// Marks a step whose workers are missing because their agent was lost before it.
+    fn report_missing(&mut self, step: &AssignedStep) -> Result<(), RunError> {
+        for agent in self.crew.with(Duty::Lost) {
+            let Some(spec) = &step.specs[agent] else { continue };
+            let names: Vec<&str> =
+                spec.workers.iter().take(NAMES_MAX).map(|w| w.name.as_str()).collect();
+            let more = match spec.workers.len() - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let name = &self.crew.members[agent].name;
+            let list = names.join(", ");
+            let text =
+                format!("this step runs without the workers of agent `{name}`: {list}{more}");
+            self.event("workers-missing", text)?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, code: &str, text: String) -> Result<(), RunError> {
+        let (at, step) = (self.now(), self.step);
+        let (level, code) = (Level::Error, code.to_owned());
+        self.record_event(Event { at, step, source: None, level, code, text })
+    }
+
+    fn record_event(&mut self, event: Event) -> Result<(), RunError> {
+        self.sink.event(&event)?;
+        (self.observer)(Progress::Event(event));
+        Ok(())
+    }
+
+    fn keep_facts(&mut self, facts: Vec<Fact>) -> Result<(), RunError> {
+        let is_new =
+            |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone(), f.value.clone()));
+        let new: Vec<Fact> = facts.into_iter().filter(is_new).collect();
+        Ok(self.sink.facts(&new)?)
+    }
+
+    /// Now, on the record's time base.
+    fn now(&self) -> Ns {
+        clock::now().since(self.epoch)
+    }
+}
+
+/// A step's name for people: what the sweep settled, or its plan where there is no sweep.
+fn title_of(step: &Step) -> String {
+    let settings: Vec<String> = step.settings.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+    if settings.is_empty() { step.plan.clone() } else { settings.join(", ") }
+}
+
+fn length_of(step: &Step) -> Ns {
+    let (warmup, measure, cooldown): (Ns, Ns, Ns) =
+        (step.warmup.into(), step.measure.into(), step.cooldown.into());
+    warmup.plus(measure).plus(cooldown)
+}
+
+fn times_of(step: &Step, start: Ns) -> StepTimes {
+    let measure = start.plus(step.warmup.into());
+    let cooldown = measure.plus(step.measure.into());
+    StepTimes { start, measure, cooldown, end: cooldown.plus(step.cooldown.into()) }
+}
+
+/// A problem, with how a child ended where there was one.
+fn join(problem: String, child: Option<String>) -> String {
+    match child {
+        Some(child) => format!("{problem}; {child}"),
+        None => problem,
+    }
+}
+
+fn name_of(message: &FromAgent) -> &'static str {
+    match message {
+        FromAgent::Hello(_) => "Hello",
+        FromAgent::Ready { .. } => "Ready",
+        FromAgent::Intervals(_) => "Intervals",
+        FromAgent::Counters(_) => "Counters",
+        FromAgent::Event(_) => "Event",
+        FromAgent::Finished { .. } => "Finished",
+        FromAgent::Failed { .. } => "Failed",
+    }
+}

@@ -1,0 +1,67 @@
+//! Where a coordinator writes what it hears: a record, and in tests a list.
+
+use record::{Counter, Event, Fact, Interval, Source, Status, StepHead, Writer};
+
+/// Why a sink took nothing more; its text names the file.
+pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Something that keeps a run. Calls come in the order of the record's own rules: a source before what it reports, a
+/// step before its intervals.
+pub trait RecordSink {
+    /// Provenance.
+    fn facts(&mut self, facts: &[Fact]) -> Result<(), SinkError>;
+    /// Somebody who will report.
+    fn source(&mut self, source: &Source) -> Result<(), SinkError>;
+    /// A step whose load is about to start.
+    fn step(&mut self, head: &StepHead) -> Result<(), SinkError>;
+    /// What a source did.
+    fn interval(&mut self, interval: &Interval) -> Result<(), SinkError>;
+    /// What a hop counted.
+    fn counter(&mut self, counter: &Counter) -> Result<(), SinkError>;
+    /// Something that happened.
+    fn event(&mut self, event: &Event) -> Result<(), SinkError>;
+    /// A step that ran to its end.
+    fn step_done(&mut self, index: u32) -> Result<(), SinkError>;
+    /// Everything so far outlives this process.
+    fn commit(&mut self) -> Result<(), SinkError>;
+    /// The run is over.
+    fn finish(self, status: Status) -> Result<(), SinkError>;
+}
+
+impl RecordSink for Writer {
+    fn facts(&mut self, facts: &[Fact]) -> Result<(), SinkError> {
+        Ok(Writer::facts(self, facts)?)
+    }
+
+    fn source(&mut self, source: &Source) -> Result<(), SinkError> {
+        Ok(Writer::source(self, source)?)
+    }
+
+    fn step(&mut self, head: &StepHead) -> Result<(), SinkError> {
+        Ok(Writer::step(self, head)?)
+    }
+
+    fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
+        Ok(Writer::interval(self, interval)?)
+    }
+
+    fn counter(&mut self, counter: &Counter) -> Result<(), SinkError> {
+        Ok(Writer::counter(self, counter)?)
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        Ok(Writer::event(self, event)?)
+    }
+
+    fn step_done(&mut self, index: u32) -> Result<(), SinkError> {
+        Ok(Writer::step_done(self, index)?)
+    }
+
+    fn commit(&mut self) -> Result<(), SinkError> {
+        Ok(Writer::commit(self)?)
+    }
+
+    fn finish(self, status: Status) -> Result<(), SinkError> {
+        Ok(Writer::finish(self, status)?)
+    }
+}

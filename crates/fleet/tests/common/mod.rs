@@ -1,0 +1,437 @@
+//! What the tests of a fleet share: a scenario in hand, an engine that does as its script says, and a record that is a
+//! list. Fake engines know no time: they put out the intervals of a whole step at once.
+
+#![allow(dead_code)] // Each test binary uses its own part.
+
+use clock::Ns;
+use engine::{Engine, EngineError, Handle, IntervalTx, Output, Prepared, StepSpec};
+use fleet::carrier::{self, AgentEnd};
+use fleet::message::{FromAgent, Greeting, PROTOCOL, ToAgent};
+use fleet::{
+    AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, Progress,
+    RecordSink, RunError, SinkError,
+};
+use record::{
+    Counter, Event, Fact, Interval, Level, Phase, RunHead, ScenarioText, Source, Status, StepHead,
+    Tally, Testimony,
+};
+use scenario::{Backing, Head, Lab, Scenario, Step, StepLoad, Target, Vm, VmDisk, Workload};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
+
+// ---------------------------------------------------------------------------------------------------- scenario
+
+/// A scenario in which targets `t0`, `t1`, … stand, and the VMs of `vms` on those they name.
+pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
+    let target = |i: usize| Target {
+        name: format!("t{i}"),
+        url: format!("fake:{i}"),
+        create: None,
+        size: None,
+        buffered: false,
+    };
+    let disk = |name: &&str| VmDisk {
+        backing: Backing::Target((*name).to_owned()),
+        map: None,
+        adapter: None,
+        controller: None,
+        size: None,
+    };
+    let vm = |(name, disks): &(&str, &[&str])| Vm {
+        name: (*name).to_owned(),
+        host: None,
+        vcpus: None,
+        memory: None,
+        scsi: Vec::new(),
+        disks: disks.iter().map(disk).collect(),
+    };
+    let lab = Lab {
+        targets: (0..targets).map(target).collect(),
+        vms: vms.iter().map(vm).collect(),
+        ..Lab::default()
+    };
+    Scenario {
+        head: Head { title: "a test".into(), source: None, description: None, seed: 7 },
+        lab,
+        workloads: Vec::new(),
+        plans: Vec::new(),
+        goals: Vec::new(),
+        claims: Vec::new(),
+    }
+}
+
+/// Reads of 8 KiB, at this depth.
+pub fn spec(depth: u32) -> Spec {
+    let row = Row {
+        size: 8192,
+        share: 100.0,
+        read: 100.0,
+        random: 100.0,
+        delay: Ns::ZERO,
+        burst: 1,
+        align: 0,
+        reply: 0,
+    };
+    Spec {
+        kind: Kind::Access(Access {
+            rows: vec![row],
+            skew: Skew::Uniform,
+            stride: None,
+            ladder: None,
+        }),
+        arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
+        working_set: None,
+        regions: Regions::Own,
+    }
+}
+
+pub fn load(workload: &str, workers: u32, on: &[&str]) -> StepLoad {
+    StepLoad {
+        workload: Workload { name: workload.to_owned(), spec: spec(4), workers },
+        on: on.iter().map(|&n| n.to_owned()).collect(),
+    }
+}
+
+/// A step of one second of warm-up and two of measurement.
+pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
+    Step {
+        index,
+        plan: "plan".into(),
+        settings: vec![("depth".into(), index.to_string())],
+        repetition: 0,
+        warmup: Duration::from_secs(1),
+        measure: Duration::from_secs(2),
+        cooldown: Duration::ZERO,
+        loads,
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- engine
+
+/// An engine for `fake:` targets that follows a script, named by a word so that it can be given to a child process.
+pub struct Fake(pub String);
+
+/// The engines of an agent that follows a script.
+pub fn engines(script: &str) -> EngineRegistry {
+    EngineRegistry::new().register(&["fake"], Box::new(Fake(script.to_owned())))
+}
+
+impl Engine for Fake {
+    fn prepare(
+        &mut self,
+        step: &StepSpec,
+        notes: &IntervalTx,
+    ) -> Result<Box<dyn Prepared>, EngineError> {
+        match self.0.as_str() {
+            "refuse" => return Err(EngineError::Refused("t0 is mounted".into())),
+            "refuse second" if step.index == 1 => {
+                return Err(EngineError::Refused("t0 is mounted".into()));
+            }
+            "panic in prepare" => panic!("a defect"),
+            "hang in prepare" => loop {
+                thread::park();
+            },
+            "note" => {
+                let _ = notes.send(Output::Event(note("depth-clamped", step.workers[0].source)));
+            }
+            _ => {}
+        }
+        Ok(Box::new(FakePrepared { script: self.0.clone(), step: step.clone() }))
+    }
+}
+
+pub fn note(code: &str, source: record::SourceId) -> Event {
+    Event {
+        at: Ns::ZERO,
+        step: None,
+        source: Some(source),
+        level: Level::Warning,
+        code: code.into(),
+        text: "a note".into(),
+    }
+}
+
+struct FakePrepared {
+    script: String,
+    step: StepSpec,
+}
+
+impl Prepared for FakePrepared {
+    fn facts(&self) -> Vec<Fact> {
+        let fact = |target: &engine::TargetSpec| Fact {
+            subject: target.name.clone(),
+            key: "model".into(),
+            value: "fake".into(),
+        };
+        self.step.targets.iter().map(fact).collect()
+    }
+
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+        let (stop, stopped) = mpsc::channel();
+        let play = move || {
+            let intervals = intervals(&self.step, at.since(epoch));
+            let half = intervals.len() / 2;
+            let send = |list: &[Interval]| {
+                for interval in list {
+                    let _ = out.send(Output::Interval(Box::new(interval.clone())));
+                }
+            };
+            let end = match self.script.as_str() {
+                "silent" | "wait" => {
+                    send(&intervals[..half]);
+                    let _ = stopped.recv();
+                    Output::Finished
+                }
+                "deaf" => {
+                    while stopped.recv().is_ok() {}
+                    return;
+                }
+                "fail" => {
+                    send(&intervals[..half]);
+                    let target = "t0".into();
+                    Output::Failed(EngineError::Target { target, problem: "it broke".into() })
+                }
+                "tell pid" => {
+                    send(&intervals[..half]);
+                    eprintln!("the last words");
+                    let pid = std::process::id().to_string();
+                    let event = Event { text: pid, ..note("pid", self.step.workers[0].source) };
+                    let _ = out.send(Output::Event(event));
+                    while stopped.recv().is_ok() {}
+                    return;
+                }
+                "vanish" => return,
+                "empty" => Output::Finished,
+                _ => {
+                    send(&intervals);
+                    Output::Finished
+                }
+            };
+            let _ = out.send(end);
+        };
+        let thread = Some(thread::spawn(play));
+        Box::new(FakeHandle { stop: Some(stop), thread })
+    }
+}
+
+struct FakeHandle {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Handle for FakeHandle {
+    fn stop(&self) {
+        let _ = self.stop.as_ref().map(|s| s.send(()));
+    }
+}
+
+impl Drop for FakeHandle {
+    fn drop(&mut self) {
+        self.stop = None;
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// The intervals of a step that starts at `start`: one a second and worker, with as many reads as its number.
+pub fn intervals(step: &StepSpec, start: Ns) -> Vec<Interval> {
+    let seconds = step.length().0 / 1_000_000_000;
+    let one = |second: u64, worker: &engine::WorkerSpec| {
+        let mut read = Tally::empty(false);
+        for _ in 0..=worker.source.0 {
+            read.success(8192, Ns(1000), Ns(1000));
+        }
+        let from = start.plus(Ns::secs(second));
+        Interval {
+            source: worker.source,
+            step: step.index,
+            phase: if Ns::secs(second) < step.warmup { Phase::Warmup } else { Phase::Measure },
+            from,
+            to: from.plus(Ns::secs(1)),
+            read: Some(read),
+            write: None,
+            testimony: Some(Testimony::default()),
+        }
+    };
+    (0..seconds).flat_map(|s| step.workers.iter().map(move |w| one(s, w))).collect()
+}
+
+// ---------------------------------------------------------------------------------------------------- agents
+
+pub fn identity(name: &str) -> Identity {
+    let host = Fact { subject: name.to_owned(), key: "kernel".into(), value: "6.1".into() };
+    Identity { name: name.to_owned(), facts: vec![host] }
+}
+
+/// An agent on a thread, with an engine that follows a script.
+pub fn threaded(name: &str, script: &str) -> AgentLink {
+    AgentLink::in_process(identity(name), engines(script)).unwrap()
+}
+
+/// An agent on a thread that is no more than what the test says.
+pub fn by_hand(name: &str, agent: impl FnOnce(AgentEnd) + Send + 'static) -> AgentLink {
+    let (ours, theirs) = carrier::in_process();
+    thread::spawn(move || agent(theirs));
+    AgentLink::over(name, ours)
+}
+
+/// Introduces an agent by hand, as any agent does.
+pub fn introduce(end: &mut AgentEnd, name: &str) {
+    assert!(matches!(end.inbox.recv(), Ok(ToAgent::Hello { version: PROTOCOL, .. })));
+    let greeting =
+        Greeting { version: PROTOCOL, name: name.to_owned(), facts: Vec::new(), now: clock::now() };
+    end.outbox.send(FromAgent::Hello(greeting)).unwrap();
+}
+
+// ---------------------------------------------------------------------------------------------------- record
+
+/// A record that is a list, and may fail at a call of the test's choice.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    pub log: Arc<Mutex<Log>>,
+    pub fail_at: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Log {
+    pub facts: Vec<Fact>,
+    pub sources: Vec<Source>,
+    pub steps: Vec<StepHead>,
+    pub intervals: Vec<Interval>,
+    pub counters: Vec<Counter>,
+    pub events: Vec<Event>,
+    pub done: Vec<u32>,
+    pub status: Option<Status>,
+}
+
+impl Kept {
+    fn keep(&self, call: &str, put: impl FnOnce(&mut Log)) -> Result<(), SinkError> {
+        if self.fail_at == Some(call) {
+            return Err(format!("run.wsr: {call}: no space left").into());
+        }
+        put(&mut self.log.lock().unwrap());
+        Ok(())
+    }
+}
+
+impl RecordSink for Kept {
+    fn facts(&mut self, facts: &[Fact]) -> Result<(), SinkError> {
+        self.keep("facts", |log| log.facts.extend_from_slice(facts))
+    }
+    fn source(&mut self, source: &Source) -> Result<(), SinkError> {
+        self.keep("source", |log| log.sources.push(source.clone()))
+    }
+    fn step(&mut self, head: &StepHead) -> Result<(), SinkError> {
+        self.keep("step", |log| log.steps.push(head.clone()))
+    }
+    fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
+        self.keep("interval", |log| log.intervals.push(interval.clone()))
+    }
+    fn counter(&mut self, counter: &Counter) -> Result<(), SinkError> {
+        self.keep("counter", |log| log.counters.push(counter.clone()))
+    }
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.keep("event", |log| log.events.push(event.clone()))
+    }
+    fn step_done(&mut self, index: u32) -> Result<(), SinkError> {
+        self.keep("step_done", |log| log.done.push(index))
+    }
+    fn commit(&mut self) -> Result<(), SinkError> {
+        self.keep("commit", |_| ())
+    }
+    fn finish(self, status: Status) -> Result<(), SinkError> {
+        self.keep("finish", |log| log.status = Some(status))
+    }
+}
+
+impl Log {
+    /// Codes of the events, in order.
+    pub fn codes(&self) -> Vec<&str> {
+        self.events.iter().map(|e| e.code.as_str()).collect()
+    }
+
+    /// The event with this code.
+    #[track_caller]
+    pub fn event(&self, code: &str) -> &Event {
+        self.events.iter().find(|e| e.code == code).expect(code)
+    }
+
+    /// The same with every step's times counted from its own start, so that two runs can be compared.
+    pub fn timeless(mut self) -> Log {
+        for step in &mut self.steps {
+            let start = step.times.start;
+            let of_step = self.intervals.iter_mut().filter(|i| i.step == step.index);
+            for interval in of_step {
+                interval.from = interval.from.since(start);
+                interval.to = interval.to.since(start);
+            }
+            let times = &mut step.times;
+            for edge in [&mut times.measure, &mut times.cooldown, &mut times.end] {
+                *edge = edge.since(start);
+            }
+            times.start = Ns::ZERO;
+        }
+        self.events.iter_mut().for_each(|e| e.at = Ns::ZERO);
+        self
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- run
+
+pub fn head() -> RunHead {
+    RunHead {
+        title: "a test".into(),
+        producer: "wirespeed run".into(),
+        scenario: ScenarioText { name: "a.toml".into(), text: String::new(), overrides: vec![] },
+        epoch: clock::now(),
+        wall_ns: clock::wall_ns(),
+        seed: 7,
+    }
+}
+
+/// A run of a test: the steps, and what may be changed of its circumstances.
+pub struct Trial {
+    pub scenario: Scenario,
+    pub steps: Vec<Step>,
+    pub limits: Limits,
+    pub control: Control,
+    pub sink: Kept,
+}
+
+impl Trial {
+    /// Two steps: one worker on each of `t0` and `t1`.
+    pub fn new() -> Trial {
+        let both = || vec![load("read", 1, &["t0", "t1"])];
+        Trial {
+            scenario: scenario(2, &[]),
+            steps: vec![step(0, both()), step(1, both())],
+            limits: Limits { lead: Ns::ZERO, ..Limits::default() },
+            control: Control::new(),
+            sink: Kept::default(),
+        }
+    }
+
+    pub fn run(&self, agents: Vec<AgentLink>) -> (Result<Outcome, RunError>, Log) {
+        self.run_watched(agents, &mut |_| ())
+    }
+
+    pub fn run_watched(
+        &self,
+        agents: Vec<AgentLink>,
+        observer: &mut dyn FnMut(Progress),
+    ) -> (Result<Outcome, RunError>, Log) {
+        let head = head();
+        let coordinator = Coordinator {
+            scenario: &self.scenario,
+            steps: &self.steps,
+            head: &head,
+            limits: self.limits,
+            control: &self.control,
+        };
+        let outcome = coordinator.run(agents, self.sink.clone(), observer);
+        let log = self.sink.log.lock().unwrap().clone();
+        (outcome, log)
+    }
+}
