@@ -4,9 +4,24 @@
 //! An [`Engine`] prepares a step (everything slow and fallible happens there), is started at an agreed moment, and
 //! sends intervals until the step's end. This crate knows no device and no coordinator.
 
+mod collector;
+mod crew;
+mod facts;
+mod fault;
+mod meter;
+mod pin;
+mod sheet;
 mod spec;
+mod timeline;
 
+pub use crew::{Crew, Load, Note, Opened, Orders, Post, Stop, Task};
+pub use facts::host_facts;
+pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, errno_name};
+pub use meter::{LeftOpen, Meter, Spent};
+pub use pin::Pinning;
+pub use sheet::{Drain, Scope, Sheets};
 pub use spec::{StepSpec, TargetSpec, WorkerSpec};
+pub use timeline::{Phases, Timeline};
 
 use clock::Ns;
 use record::{Event, Fact, Interval};

@@ -1,0 +1,360 @@
+//! A step's threads: spawned, named, pinned and opened before the start, parked at the barrier, released together.
+//!
+//! A [`Task`] opens on its own thread what that thread alone will own, and becomes a [`Load`] that runs with a meter.
+//! Everything that can fail or take long happens before [`Crew::muster`] returns; a thread that panics, errs or never
+//! comes back ends in [`Output::Failed`], never in a hang.
+
+use crate::collector::{Collector, Member};
+use crate::sheet::{Drain, Scope, Sheets};
+use crate::timeline::{Phases, Timeline};
+use crate::{EngineError, Handle, IntervalTx, LeftOpen, Meter, Output, Pinning, Prepared, pin};
+use clock::Ns;
+use record::{Event, Fact, Level, SourceId};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{Builder, JoinHandle};
+
+/// The kernel keeps this many bytes of a thread's name.
+const NAME_MAX: usize = 15;
+
+/// While a thread waits for the agreed start it looks this often whether it was called off.
+const CALLED_OFF: Ns = Ns::millis(100);
+
+/// What a worker's thread will do: handed to the thread, opened there.
+pub trait Task: Send + 'static {
+    /// Opens and takes all that the load needs. Runs on the worker's own thread, before the start.
+    fn open(self: Box<Self>) -> Result<Opened, EngineError>;
+}
+
+/// A task that is ready to run.
+pub struct Opened {
+    /// The load.
+    pub load: Box<dyn Load>,
+    /// Operations that it may have in flight at most: the slots of its meter.
+    pub slots: u32,
+    /// What is worth knowing about how it was opened.
+    pub notes: Vec<Note>,
+}
+
+/// An event without its place and time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// How much it matters.
+    pub level: Level,
+    /// A stable, lower-case, hyphenated word.
+    pub code: &'static str,
+    /// A sentence for people: what happened and what to do next.
+    pub text: String,
+}
+
+/// The data plane of one worker. It owns what it opened and never leaves its thread.
+pub trait Load {
+    /// Runs from the start of the meter's timeline to its end, or until `stop` asks, and then gives up what is still
+    /// in flight after the grace that it was built with. Allocates nothing, locks nothing, logs nothing.
+    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError>;
+}
+
+/// The wish for an early end, looked at by workers once a batch.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+/// One worker to be mustered.
+pub struct Post {
+    /// Its number in the record.
+    pub source: SourceId,
+    /// Its name, for messages and its thread.
+    pub name: String,
+    /// What it can report.
+    pub scope: Scope,
+    /// What it will do.
+    pub task: Box<dyn Task>,
+}
+
+/// What a crew shares.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    /// The step's number in the run.
+    pub step: u32,
+    /// The lengths of its phases.
+    pub phases: Phases,
+    /// How long after the end a thread may still be waiting for an I/O before it is given up. Loads keep to less.
+    pub grace: Ns,
+    /// Whether threads are pinned.
+    pub pinning: Pinning,
+    /// Provenance of what was opened; the crew adds each worker's real depth (`depth`, subject: the worker's name).
+    pub facts: Vec<Fact>,
+}
+
+/// Threads that stand ready at the start barrier. Dropping it releases and ends them.
+pub struct Crew {
+    orders: Orders,
+    members: Vec<Member>,
+    releases: Vec<Sender<Timeline>>,
+    stop: Stop,
+    alive: Receiver<Infallible>,
+}
+
+/// What a thread says when it stands ready.
+type Ready = (usize, Result<Stance, EngineError>);
+
+struct Stance {
+    drain: Drain,
+    slots: u32,
+    notes: Vec<Note>,
+}
+
+impl Stop {
+    /// Asks for an early end.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an early end was asked for.
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Crew {
+    /// Spawns one thread a post and waits until all stand ready. Notes of their opening go to `notes`, stamped zero:
+    /// before the start there is no time base. The first failure ends the others.
+    pub fn muster(
+        orders: Orders,
+        posts: Vec<Post>,
+        notes: &IntervalTx,
+    ) -> Result<Crew, EngineError> {
+        let allowed = pin::allowed();
+        warn_if_over_subscribed(&orders, allowed.len(), posts.len(), notes);
+        let places = pin::places(orders.pinning, &allowed, posts.len());
+        let (ready_tx, ready_rx) = mpsc::channel();
+        let (alive_tx, alive) = mpsc::channel();
+        let mut crew = Crew {
+            orders,
+            members: Vec::with_capacity(posts.len()),
+            releases: Vec::with_capacity(posts.len()),
+            stop: Stop::default(),
+            alive,
+        };
+        for (index, (post, cpu)) in posts.into_iter().zip(places).enumerate() {
+            let (release, released) = mpsc::channel();
+            let seat = Seat {
+                index,
+                cpu,
+                scope: post.scope,
+                phases: crew.orders.phases,
+                task: post.task,
+                ready: ready_tx.clone(),
+                released,
+                stop: crew.stop.clone(),
+                alive: alive_tx.clone(),
+            };
+            let thread = spawn(&post.name, move || seat.occupy())?;
+            crew.members.push(Member::new(post.source, post.name, thread));
+            crew.releases.push(release);
+        }
+        drop(ready_tx);
+        crew.await_ready(&ready_rx, notes)?;
+        Ok(crew)
+    }
+
+    fn await_ready(
+        &mut self,
+        ready: &Receiver<Ready>,
+        notes: &IntervalTx,
+    ) -> Result<(), EngineError> {
+        // The channel closes when every thread has reported or died.
+        for (index, answer) in ready {
+            let Stance { drain, slots, notes: said } = answer?;
+            let member = &mut self.members[index];
+            member.drain = Some(drain);
+            self.orders.facts.push(Fact {
+                subject: member.name.clone(),
+                key: "depth".to_owned(),
+                value: slots.to_string(),
+            });
+            for note in said {
+                let event = note.event(self.orders.step, Some(member.source));
+                let _ = notes.send(Output::Event(event));
+            }
+        }
+        match self.members.iter().find(|m| m.drain.is_none()) {
+            Some(silent) => Err(EngineError::Worker {
+                worker: silent.name.clone(),
+                problem: "its thread panicked while opening; its message is on stderr".to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Prepared for Crew {
+    fn facts(&self) -> Vec<Fact> {
+        self.orders.facts.clone()
+    }
+
+    fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+        let line = Timeline::new(epoch, at, self.orders.phases);
+        if clock::now() > at {
+            let event = late_start(&self.orders, line.on_record(at));
+            let _ = out.send(Output::Event(event));
+        }
+        let (_, nobody) = mpsc::channel();
+        let collector = Collector {
+            line,
+            step: self.orders.step,
+            grace: self.orders.grace,
+            members: std::mem::take(&mut self.members),
+            alive: std::mem::replace(&mut self.alive, nobody),
+            stop: self.stop.clone(),
+            out: out.clone(),
+            budget: Default::default(),
+            failure: None,
+        };
+        let stop = self.stop.clone();
+        match Builder::new().name("collector".to_owned()).spawn(move || collector.run()) {
+            Ok(thread) => {
+                for release in self.releases.drain(..) {
+                    // A thread that has died meanwhile is found by the collector.
+                    let _ = release.send(line);
+                }
+                Box::new(Running { stop, collector: Some(thread) })
+            }
+            Err(e) => {
+                let _ = out.send(Output::Failed(no_thread("collector", &e)));
+                Box::new(Running { stop, collector: None })
+            }
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        // Threads at the barrier see their channel close and end.
+        self.releases.clear();
+        for member in &mut self.members {
+            member.join();
+        }
+    }
+}
+
+impl Note {
+    /// The event that this note is, of a step and perhaps one source, stamped zero.
+    pub fn event(self, step: u32, source: Option<SourceId>) -> Event {
+        let Note { level, code, text } = self;
+        Event { at: Ns::ZERO, step: Some(step), source, level, code: code.to_owned(), text }
+    }
+}
+
+/// A thread's part of a crew.
+struct Seat {
+    index: usize,
+    cpu: Option<usize>,
+    scope: Scope,
+    phases: Phases,
+    task: Box<dyn Task>,
+    ready: Sender<Ready>,
+    released: Receiver<Timeline>,
+    stop: Stop,
+    /// Never sent on: the channel closes when the last thread has gone, however it went.
+    alive: Sender<Infallible>,
+}
+
+impl Seat {
+    fn occupy(self) -> Result<LeftOpen, EngineError> {
+        let Seat { index, cpu, scope, phases, task, ready, released, stop, alive: _alive } = self;
+        if let Some(cpu) = cpu {
+            pin::pin(cpu);
+        }
+        let (mut load, sheets) = match task.open() {
+            Ok(Opened { load, slots, notes }) => {
+                // Taken on this thread, so that the memory is near its processor.
+                let (sheets, drain) = Sheets::provide(scope, slots, phases);
+                let _ = ready.send((index, Ok(Stance { drain, slots, notes })));
+                (load, sheets)
+            }
+            Err(e) => {
+                let _ = ready.send((index, Err(e)));
+                return Ok(LeftOpen::default());
+            }
+        };
+        drop(ready);
+        let Ok(line) = released.recv() else { return Ok(LeftOpen::default()) };
+        wait_for(line.start(), &stop);
+        let mut meter = Meter::new(sheets, line, clock::thread_cpu);
+        let result = load.run(&mut meter, &stop);
+        let now = clock::now();
+        meter.finish(now);
+        result.map(|()| meter.left_open(now))
+    }
+}
+
+/// Sleeps until `at`, or until the step is called off.
+fn wait_for(at: Ns, stop: &Stop) {
+    while !stop.asked() {
+        let now = clock::now();
+        if now >= at {
+            return;
+        }
+        clock::sleep_until(at.min(now.plus(CALLED_OFF)));
+    }
+}
+
+/// A step under way.
+struct Running {
+    stop: Stop,
+    collector: Option<JoinHandle<()>>,
+}
+
+impl Handle for Running {
+    fn stop(&self) {
+        self.stop.ask();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.ask();
+        if let Some(thread) = self.collector.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, EngineError> {
+    // A NUL would be refused by the kernel; more than 15 bytes too, so cut at a character.
+    let mut kept: String = name.chars().filter(|c| *c != '\0').collect();
+    kept.truncate(kept.floor_char_boundary(NAME_MAX));
+    Builder::new().name(kept).spawn(body).map_err(|e| no_thread(name, &e))
+}
+
+fn no_thread(name: &str, e: &std::io::Error) -> EngineError {
+    EngineError::Worker {
+        worker: name.to_owned(),
+        problem: format!(
+            "no thread could be started ({e}); use fewer workers or raise `ulimit -u`"
+        ),
+    }
+}
+
+fn warn_if_over_subscribed(orders: &Orders, cpus: usize, workers: usize, notes: &IntervalTx) {
+    if workers <= cpus {
+        return;
+    }
+    let text = format!(
+        "{workers} workers share {cpus} processors: the generator may be the limit; use fewer workers at more depth"
+    );
+    let note = Note { level: Level::Warning, code: "over-subscribed", text };
+    let _ = notes.send(Output::Event(note.event(orders.step, None)));
+}
+
+fn late_start(orders: &Orders, at: Ns) -> Event {
+    let text = "the agreed start had passed when the workers were released: the first interval is short of load, \
+                so use a warm-up";
+    let note = Note { level: Level::Warning, code: "late-start", text: text.to_owned() };
+    Event { at, ..note.event(orders.step, None) }
+}

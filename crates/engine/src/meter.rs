@@ -1,0 +1,247 @@
+//! The worker's side of measuring: counts into preallocated sheets and cuts them at the edges of the timeline.
+//!
+//! Every moment comes in as an argument, so that a synthetic clock can drive it. After it is made it allocates nothing,
+//! locks nothing and makes no system call but one for the thread's CPU time a cut. Where no free sheet is at hand it
+//! keeps accumulating and counts an overrun; across a phase edge it never does.
+
+use crate::sheet::{Sheet, Sheets, Silence};
+use crate::{Scope, Timeline};
+use clock::{CpuTime, Ns};
+use record::Tally;
+use rtrb::{Consumer, Producer};
+use workload::Dir;
+
+/// A start later than this after its due time counts as late.
+const LATE: Ns = Ns::millis(1);
+
+/// How a worker passed the time that led to the present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spent {
+    /// Generating and accounting: between a reaped batch and the next submission.
+    Own,
+    /// In the queue, or asleep because nothing was due.
+    Waiting,
+}
+
+/// Operations that were still in flight when a worker gave up on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOpen {
+    /// How many.
+    pub count: u32,
+    /// Age of the oldest.
+    pub age_max: Ns,
+}
+
+/// Counts what one worker does during one step.
+pub struct Meter {
+    line: Timeline,
+    scope: Scope,
+    now: Ns,
+    next_cut: Ns,
+    slots: Vec<Slot>,
+    in_flight: u32,
+    /// `None` once the step has ended: nothing is counted any more.
+    current: Option<Box<Sheet>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "sheets travel between the threads as boxes; unboxing would free on the way"
+    )]
+    reserve: Vec<Box<Sheet>>,
+    out: Producer<Box<Sheet>>,
+    back: Consumer<Box<Sheet>>,
+    cpu: fn() -> CpuTime,
+    cpu_before: CpuTime,
+}
+
+/// An operation in flight, or a free slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    dir: Dir,
+    due: Ns,
+    /// [`Ns::MAX`] marks a free slot, so that the oldest is a plain minimum.
+    submitted: Ns,
+}
+
+impl Slot {
+    pub(crate) const FREE: Slot = Slot { dir: Dir::Read, due: Ns::ZERO, submitted: Ns::MAX };
+}
+
+impl Meter {
+    /// A meter whose present is the start of `line`. `cpu` reads the calling thread's CPU time
+    /// ([`clock::thread_cpu`]); what was used before this call is not counted.
+    pub fn new(sheets: Sheets, line: Timeline, cpu: fn() -> CpuTime) -> Meter {
+        let mut current = sheets.current;
+        current.from = line.start();
+        Meter {
+            line,
+            scope: sheets.scope,
+            now: line.start(),
+            next_cut: line.cut_after(line.start()).unwrap_or(Ns::MAX),
+            slots: sheets.slots,
+            in_flight: 0,
+            current: Some(current),
+            reserve: sheets.reserve,
+            out: sheets.out,
+            back: sheets.back,
+            cpu,
+            cpu_before: cpu(),
+        }
+    }
+
+    /// The step's timeline.
+    pub fn line(&self) -> &Timeline {
+        &self.line
+    }
+
+    /// The next moment at which an interval ends and the worker should wake; [`Ns::MAX`] after the end.
+    pub fn next_cut(&self) -> Ns {
+        self.next_cut
+    }
+
+    /// Operations in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Moves the present to `now`, a stamp that the worker has just read, and cuts all intervals that end on the way.
+    /// What completes at a cut belongs to the interval that begins there.
+    pub fn advance(&mut self, now: Ns, spent: Spent) {
+        if now >= self.next_cut {
+            self.cut(now, spent);
+        }
+        self.flow(now, spent);
+    }
+
+    /// An operation was submitted at present, in a slot that is free.
+    pub fn submitted(&mut self, slot: u32, dir: Dir, due: Ns) {
+        let Some(place) = self.slots.get_mut(slot as usize) else { return };
+        *place = Slot { dir, due, submitted: self.now };
+        self.in_flight += 1;
+        if self.scope.open_loop
+            && let Some(sheet) = &mut self.current
+        {
+            let delay = self.now.since(due);
+            sheet.testimony.late += u64::from(delay > LATE);
+            sheet.testimony.late_max = sheet.testimony.late_max.max(delay);
+        }
+    }
+
+    /// The operation of `slot` ended at present: bytes moved, or an error number. After the step's end it is
+    /// merely no longer in flight. A slot with nothing in flight is ignored.
+    pub fn completed(&mut self, slot: u32, result: Result<u32, i32>) {
+        let Some(place) = self.slots.get_mut(slot as usize) else { return };
+        let Slot { dir, due, submitted } = std::mem::replace(place, Slot::FREE);
+        if submitted == Ns::MAX {
+            return;
+        }
+        self.in_flight -= 1;
+        let Some(sheet) = self.current.as_deref_mut() else { return };
+        let Some(tally) = tally_of(sheet, dir) else { return };
+        match result {
+            Ok(bytes) => {
+                tally.success(u64::from(bytes), self.now.since(submitted), self.now.since(due));
+            }
+            Err(errno) => {
+                tally.errors += 1;
+                sheet.errnos.count(errno);
+            }
+        }
+    }
+
+    /// Ends the step at `now`, before its time: the interval under way is cut there. Does nothing after the end.
+    pub fn finish(&mut self, now: Ns) {
+        self.advance(now, Spent::Waiting);
+        if let Some(sheet) = self.current.take() {
+            self.send(sheet, self.now, None);
+        }
+        self.next_cut = Ns::MAX;
+    }
+
+    /// What is in flight at `now`.
+    pub fn left_open(&self, now: Ns) -> LeftOpen {
+        LeftOpen { count: self.in_flight, age_max: self.oldest_age(now) }
+    }
+
+    fn oldest(&self) -> Ns {
+        self.slots.iter().map(|s| s.submitted).min().unwrap_or(Ns::MAX)
+    }
+
+    fn oldest_age(&self, now: Ns) -> Ns {
+        if self.in_flight == 0 { Ns::ZERO } else { now.since(self.oldest()) }
+    }
+
+    /// Lets time pass within the current sheet.
+    fn flow(&mut self, to: Ns, spent: Spent) {
+        let span = to.since(self.now);
+        if let Some(sheet) = &mut self.current {
+            let of_all = Ns(span.0.saturating_mul(u64::from(self.in_flight)));
+            sheet.testimony.in_flight = sheet.testimony.in_flight.plus(of_all);
+            if spent == Spent::Own {
+                sheet.testimony.own = sheet.testimony.own.plus(span);
+            }
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// Cuts at the next edge, and at all further edges up to `now` as a silence: nothing happened between them.
+    #[cold]
+    fn cut(&mut self, now: Ns, spent: Spent) {
+        let first = self.next_cut;
+        let last = self.line.cut_before(now).max(first);
+        let Some(mut sheet) = self.current.take() else { return };
+        let ends = last >= self.line.end();
+        let fresh = if ends { None } else { self.fresh(sheet.from, last) };
+        if !ends && fresh.is_none() {
+            let missed = 1 + self.line.pieces(first, last).count();
+            sheet.testimony.overruns += missed as u32;
+            self.current = Some(sheet);
+            self.flow(last, spent);
+        } else {
+            self.current = Some(sheet);
+            self.flow(first, spent);
+            let silence = (last > first).then(|| Silence {
+                until: last,
+                open: self.in_flight,
+                oldest: self.oldest(),
+                own: spent == Spent::Own,
+            });
+            if let Some(sheet) = self.current.take() {
+                self.send(sheet, first, silence);
+            }
+            self.current = fresh.map(|mut sheet| {
+                sheet.from = last;
+                sheet
+            });
+            self.now = last;
+        }
+        self.next_cut = self.line.cut_after(last).unwrap_or(Ns::MAX);
+    }
+
+    /// A free sheet; from the reserve only where the next one must not mix with the phase that began at `from`.
+    fn fresh(&mut self, from: Ns, until: Ns) -> Option<Box<Sheet>> {
+        let returned = self.back.pop().ok();
+        let edge = self.line.has_edge_in(from, until);
+        returned.or_else(|| if edge { self.reserve.pop() } else { None })
+    }
+
+    fn send(&mut self, mut sheet: Box<Sheet>, at: Ns, silence: Option<Silence>) {
+        let cpu = (self.cpu)();
+        let used = cpu.since(self.cpu_before);
+        self.cpu_before = cpu;
+        sheet.to = at;
+        sheet.silence = silence;
+        sheet.testimony.cpu_user = used.user;
+        sheet.testimony.cpu_system = used.system;
+        sheet.testimony.open = self.in_flight;
+        sheet.testimony.open_age_max = self.oldest_age(at);
+        let sent = self.out.push(sheet);
+        debug_assert!(sent.is_ok(), "the ring holds every sheet there is");
+    }
+}
+
+fn tally_of(sheet: &mut Sheet, dir: Dir) -> Option<&mut Tally> {
+    match dir {
+        Dir::Read => sheet.read.as_mut(),
+        Dir::Write => sheet.write.as_mut(),
+    }
+}

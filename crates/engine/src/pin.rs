@@ -1,0 +1,37 @@
+//! Which processor each worker's thread is pinned to. The one system call that this crate makes is the pinning itself.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Whether a crew pins its threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// One processor a worker where there are enough of them.
+    #[default]
+    Auto,
+    /// Leave it to the scheduler: right where several crews share a machine, since none of them knows of the others.
+    Never,
+}
+
+/// Processors that this process may run on.
+pub(crate) fn allowed() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// The processor of each worker: the highest ones, because interrupts tend to land on the first. All `None` where
+/// there are more workers than processors or pinning is off.
+pub(crate) fn places(pinning: Pinning, allowed: &[usize], workers: usize) -> Vec<Option<usize>> {
+    match allowed.len().checked_sub(workers) {
+        Some(first) if pinning == Pinning::Auto => {
+            allowed[first..].iter().copied().map(Some).collect()
+        }
+        _ => vec![None; workers],
+    }
+}
+
+/// Pins the calling thread. A refusal leaves it where the scheduler wants it.
+pub(crate) fn pin(cpu: usize) {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    let _ = sched_setaffinity(None, &set);
+}

@@ -1,0 +1,111 @@
+//! When a step's phases begin and end, and where its intervals are cut: at the epoch plus whole seconds *and* at every
+//! phase edge, so that an interval lies in one phase and is at most a second long.
+//!
+//! Pure arithmetic on moments of the monotonic clock; it never reads that clock.
+
+use crate::StepSpec;
+use clock::Ns;
+use record::{Phase, StepTimes};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The lengths of a step's phases, before it is known when it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Load before the measurement.
+    pub warmup: Ns,
+    /// The measured time.
+    pub measure: Ns,
+    /// Load after the measurement.
+    pub cooldown: Ns,
+}
+
+/// A step's phases and cuts on the monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeline {
+    epoch: Ns,
+    times: StepTimes,
+}
+
+impl From<&StepSpec> for Phases {
+    fn from(step: &StepSpec) -> Phases {
+        Phases { warmup: step.warmup, measure: step.measure, cooldown: step.cooldown }
+    }
+}
+
+impl Phases {
+    /// Edges between two phases that are not empty: the moments at which figures must not be mixed.
+    pub fn inner_edges(&self) -> usize {
+        let lengths = [self.warmup, self.measure, self.cooldown];
+        lengths.iter().filter(|l| **l > Ns::ZERO).count().saturating_sub(1)
+    }
+}
+
+impl Timeline {
+    /// A step that starts at `start`; `epoch` is zero of the record's time base. An epoch after the start would put
+    /// intervals before zero, so it is taken as the start then.
+    pub fn new(epoch: Ns, start: Ns, phases: Phases) -> Timeline {
+        let measure = start.plus(phases.warmup);
+        let cooldown = measure.plus(phases.measure);
+        let end = cooldown.plus(phases.cooldown);
+        Timeline { epoch: epoch.min(start), times: StepTimes { start, measure, cooldown, end } }
+    }
+
+    /// When the load starts.
+    pub fn start(&self) -> Ns {
+        self.times.start
+    }
+
+    /// When the load ends.
+    pub fn end(&self) -> Ns {
+        self.times.end
+    }
+
+    /// The phase that a moment lies in; `None` outside the step.
+    pub fn phase_at(&self, at: Ns) -> Option<Phase> {
+        self.times.phase_at(at)
+    }
+
+    /// A moment on the record's time base.
+    pub fn on_record(&self, at: Ns) -> Ns {
+        at.since(self.epoch)
+    }
+
+    /// The first cut after `at`, the end included; `None` from the end on.
+    pub fn cut_after(&self, at: Ns) -> Option<Ns> {
+        let StepTimes { start, measure, cooldown, end } = self.times;
+        if at >= end {
+            return None;
+        }
+        let at = at.max(start);
+        let whole =
+            self.epoch.plus(Ns((at.since(self.epoch).0 / SECOND + 1).saturating_mul(SECOND)));
+        let edges = [measure, cooldown, end].into_iter().filter(|edge| *edge > at);
+        edges.chain([whole]).min()
+    }
+
+    /// The last cut not after `at`, or the start where there is none yet.
+    pub fn cut_before(&self, at: Ns) -> Ns {
+        let StepTimes { start, measure, cooldown, end } = self.times;
+        let at = at.clamp(start, end);
+        let whole = self.epoch.plus(Ns(at.since(self.epoch).0 / SECOND * SECOND));
+        let edges = [start, measure, cooldown, end].into_iter().filter(|edge| *edge <= at);
+        edges.chain([whole]).max().unwrap_or(start)
+    }
+
+    /// The pieces that the cuts make of `from..to`, in order and without gaps.
+    pub fn pieces(&self, from: Ns, to: Ns) -> impl Iterator<Item = (Ns, Ns)> + use<> {
+        let line = *self;
+        let mut at = from;
+        std::iter::from_fn(move || {
+            let next = line.cut_after(at)?.min(to);
+            (next > at).then(|| (std::mem::replace(&mut at, next), next))
+        })
+    }
+
+    /// Whether a phase begins after `from` and not after `to`: what happened on both sides must stay apart.
+    pub fn has_edge_in(&self, from: Ns, to: Ns) -> bool {
+        let StepTimes { measure, cooldown, end, .. } = self.times;
+        [measure, cooldown].into_iter().any(|edge| from < edge && edge <= to && edge < end)
+    }
+}
