@@ -1,6 +1,26 @@
 //! The live block engine: queues to files, devices and nothing at all, the workers that keep them full, and the guard
 //! that decides what may be written. It knows no iSCSI, no coordinator and no reports.
 
+mod arena;
+mod create;
+mod demand;
+mod device;
+mod engine;
+mod feed;
+mod file;
+mod found;
+mod guard;
+mod null;
 mod queue;
+mod target;
+mod worker;
 
-pub use queue::{Arena, Completion, Completions, Io, OpenError, Opener, Queue};
+pub use arena::Arena;
+pub use demand::Demand;
+pub use engine::DiskEngine;
+pub use file::{Access, FileOpener};
+pub use guard::WriteGrant;
+pub use null::NullOpener;
+pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};
+pub use target::{TargetReport, Use, inspect};
+pub use worker::Worker;

@@ -1,5 +1,6 @@
 //! The joint between a worker and whatever carries its I/O: one virtual call a batch, never one an I/O.
 
+use crate::Arena;
 use clock::Ns;
 use thiserror::Error;
 use workload::Dir;
@@ -32,12 +33,10 @@ pub struct Completion {
 /// Completions of one reap: preallocated for a worker's depth.
 pub type Completions = Vec<Completion>;
 
-/// A worker's I/O buffers: one page-aligned buffer a slot, taken before the start, never moved.
-pub struct Arena {}
-
 /// Builds a queue: made on the control plane (identity, size, grant), opened on the worker's own thread.
 pub trait Opener: Send {
-    /// Opens the queue. The arena outlives it; its buffers may be registered with the kernel.
+    /// Opens the queue. It keeps a clone of the arena for as long as its I/O may touch the buffers, which may be
+    /// registered with the kernel.
     fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError>;
 }
 

@@ -1,0 +1,250 @@
+//! Creation of a target file: reserved, filled with incompressible data, synced, marked, and only then given its name.
+//!
+//! The file has no name while it is filled (`O_TMPFILE`), so that a killed process leaves nothing behind; where a file
+//! system cannot do that, it has a temporary one. The final name is given by a link, which never replaces anything.
+
+use crate::{Arena, guard};
+use clock::Rng;
+use engine::EngineError;
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
+use rustix::fs::{fallocate, fcntl_getfl, fcntl_setfl, fstatvfs, fsync, linkat, openat};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// Bytes of one write while filling.
+const CHUNK: u32 = 4 << 20;
+
+/// Purpose of the random stream that fills a file, apart from those of operations.
+const FILLING: u64 = 0x6669_6c6c;
+
+/// A file that has just been made.
+pub(crate) struct Made {
+    /// Set where the file system keeps no marks: the only proof that the file is ours.
+    pub unmarked: Option<OwnedFd>,
+}
+
+/// Creates `path` with `bytes` of random data of the stream named by `seed` and `target`.
+pub(crate) fn create(
+    target: &str,
+    path: &Path,
+    bytes: u64,
+    seed: u64,
+) -> Result<Made, EngineError> {
+    let failed = |problem: String| EngineError::Target { target: target.to_owned(), problem };
+    let folder = folder_of(path);
+    let scratch = Scratch::new(path).map_err(|e| match e {
+        Errno::NOENT => {
+            failed(format!("{} does not exist; create that directory first", folder.display()))
+        }
+        e => failed(format!("nothing can be created in {} ({e})", folder.display())),
+    })?;
+    let key: Vec<u64> = std::iter::once(FILLING).chain(target.bytes().map(u64::from)).collect();
+    let mut rng = Rng::keyed(seed, &key);
+    let made = reserve(scratch.fd(), bytes).and_then(|()| fill(scratch.fd(), bytes, &mut rng));
+    made.map_err(|e| failed(no_room(folder, bytes, e)))?;
+    fsync(scratch.fd()).map_err(|e| failed(format!("its data did not reach the device ({e})")))?;
+    let marked = match guard::mark(scratch.fd()) {
+        Ok(()) => true,
+        Err(Errno::OPNOTSUPP) => false,
+        Err(e) => return Err(failed(format!("it cannot be marked as Wirespeed's own ({e})"))),
+    };
+    scratch.publish(path).map_err(|e| match e {
+        Errno::EXIST => EngineError::Refused(format!(
+            "{target}: something appeared at {} while the file was being filled; it is left alone",
+            path.display()
+        )),
+        e => failed(format!("the finished file cannot be given its name ({e})")),
+    })?;
+    // The name, too, is to outlive a crash; a directory that cannot be synced costs no more than the file.
+    if let Ok(folder) = openat(CWD, folder, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        let _ = fsync(folder);
+    }
+    Ok(Made { unmarked: if marked { None } else { Some(scratch.into_fd()) } })
+}
+
+/// Bytes that an unprivileged user may still write to the file system of `path`; `None` where that is not known.
+pub(crate) fn room_at(path: &Path) -> Option<u64> {
+    let folder =
+        openat(CWD, folder_of(path), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let vfs = fstatvfs(folder).ok()?;
+    vfs.f_bavail.checked_mul(vfs.f_frsize)
+}
+
+/// The directory that a path lies in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// The message for a file that does not fit.
+pub(crate) fn short_of_room(folder: &Path, bytes: u64, room: u64) -> String {
+    format!(
+        "{bytes} bytes ({}) are to be created, but {} has {room} bytes ({}) free; make room, choose another place or \
+         `create` less",
+        units::binary_bytes(bytes),
+        folder.display(),
+        units::binary_bytes(room)
+    )
+}
+
+fn no_room(folder: &Path, bytes: u64, e: Errno) -> String {
+    match (e, room_at(&folder.join("."))) {
+        (Errno::NOSPC | Errno::DQUOT, Some(room)) => short_of_room(folder, bytes, room),
+        _ => format!("{bytes} bytes could not be created ({e}); nothing is left behind"),
+    }
+}
+
+/// Takes the space before the data: a full disk shows at once.
+fn reserve(fd: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
+    match fallocate(fd, FallocateFlags::empty(), 0, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        other => other,
+    }
+}
+
+fn fill(fd: BorrowedFd<'_>, bytes: u64, rng: &mut Rng) -> Result<(), Errno> {
+    let arena = Arena::new(1, CHUNK).map_err(|_| Errno::NOMEM)?;
+    let base = arena.slot(0).ok_or(Errno::NOMEM)?;
+    // SAFETY: the slot is mapped, `CHUNK` long, and used by nothing else.
+    let buffer = unsafe { std::slice::from_raw_parts_mut(base, CHUNK as usize) };
+    let page = rustix::param::page_size() as u64;
+    let mut at = 0;
+    while at < bytes {
+        let left = bytes - at;
+        let len = match left.min(CHUNK.into()) {
+            // What is no whole page cannot be written directly; it goes last and through the cache.
+            tail if tail < page => {
+                let flags = fcntl_getfl(fd)?;
+                fcntl_setfl(fd, flags - OFlags::DIRECT)?;
+                tail
+            }
+            len => len / page * page,
+        };
+        let chunk = &mut buffer[..len as usize];
+        rng.fill(chunk);
+        write_all(fd, chunk, at)?;
+        at += len;
+    }
+    Ok(())
+}
+
+fn write_all(fd: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), Errno> {
+    while !data.is_empty() {
+        match rustix::io::pwrite(fd, data, at) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(n) => {
+                data = &data[n..];
+                at += n as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// A file that has not got its name yet. Dropped, it is gone.
+struct Scratch {
+    fd: OwnedFd,
+    /// Held for what its end does.
+    _temporary: Option<Temporary>,
+}
+
+/// A temporary name, which goes away with this value.
+struct Temporary(PathBuf);
+
+impl Scratch {
+    fn new(path: &Path) -> Result<Scratch, Errno> {
+        let folder = folder_of(path);
+        match open_direct(folder, OFlags::TMPFILE) {
+            Ok(fd) => Ok(Scratch { fd, _temporary: None }),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR) => Scratch::named(path),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// For file systems without nameless files.
+    fn named(path: &Path) -> Result<Scratch, Errno> {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(path.file_name().ok_or(Errno::INVAL)?);
+        name.push(format!(".wirespeed-{}", std::process::id()));
+        let name = folder_of(path).join(name);
+        let fd = open_direct(&name, OFlags::CREATE | OFlags::EXCL)?;
+        Ok(Scratch { fd, _temporary: Some(Temporary(name)) })
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Gives it its name; `EEXIST` where something stands there.
+    fn publish(&self, path: &Path) -> Result<(), Errno> {
+        let own = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+        linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW)
+    }
+
+    fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = rustix::fs::unlink(&self.0);
+    }
+}
+
+/// Opens past the page cache where the file system lets us: filling should not wash it out.
+fn open_direct(path: &Path, how: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = how | OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match openat(CWD, path, flags | OFlags::DIRECT, mode) {
+        Err(Errno::INVAL) => openat(CWD, path, flags, mode),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn a_named_scratch_leaves_the_file_alone_with_one_name() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("data");
+        let scratch = Scratch::named(&path).expect("a scratch file");
+        fill(scratch.fd(), MIB + 7, &mut Rng::keyed(1, &[])).expect("room for a MiB");
+        scratch.publish(&path).expect("a free name");
+        drop(scratch);
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
+        assert_eq!(fs::metadata(&path).expect("there").len(), MIB + 7);
+    }
+
+    #[test]
+    fn an_interrupted_fill_leaves_nothing() {
+        type Maker = fn(&Path) -> Result<Scratch, Errno>;
+        for maker in [Scratch::new as Maker, Scratch::named] {
+            let folder = tempfile::tempdir().expect("a directory");
+            let scratch = maker(&folder.path().join("data")).expect("a scratch file");
+            fill(scratch.fd(), MIB, &mut Rng::keyed(1, &[])).expect("room for a MiB");
+            drop(scratch);
+            assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_never_replaced() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("data");
+        let scratch = Scratch::new(&path).expect("a scratch file");
+        fs::write(&path, "precious").expect("written");
+        assert_eq!(scratch.publish(&path), Err(Errno::EXIST));
+        assert_eq!(fs::read_to_string(&path).expect("there"), "precious");
+    }
+}

@@ -1,0 +1,212 @@
+//! The disk engine: resolves a step's targets, builds its workers, and musters them.
+//!
+//! Everything slow or fallible happens here, on the control plane: creation and filling (in the first step that names a
+//! target), the guard, and one open file for each worker and target.
+
+use crate::create::create;
+use crate::file::{Access, FileOpener};
+use crate::found::{Found, direct, reopen};
+use crate::guard::{Keepsakes, WriteGrant};
+use crate::target::{BLOCK, Verdict, cannot_open, extent, facts_of, judge, open_to_read};
+use crate::{Demand, NullOpener, Opener, Worker};
+use clock::Ns;
+use engine::{
+    Crew, Engine, EngineError, IntervalTx, Note, Orders, Output, Phases, Pinning, Post, Prepared,
+    Scope, StepSpec, TargetSpec, WorkerSpec,
+};
+use record::{Fact, Level};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::path::Path;
+use workload::{Arrivals, Extent, Key, Place};
+
+/// How long workers wait for what is in flight at the end of a step.
+const GRACE: Ns = Ns::secs(5);
+
+/// The live block engine.
+#[derive(Debug, Default)]
+pub struct DiskEngine {
+    pinning: Pinning,
+    own: Keepsakes,
+    /// Targets that were created or found by an earlier step: they are not made a second time.
+    known: BTreeSet<String>,
+}
+
+/// A target that stands ready to be opened for workers.
+struct Resolved {
+    extent: Extent,
+    how: How,
+    facts: Vec<Fact>,
+}
+
+enum How {
+    Null,
+    Read(OwnedFd, OFlags),
+    Write(WriteGrant),
+}
+
+impl DiskEngine {
+    /// An engine that pins its workers' threads as told.
+    pub fn new(pinning: Pinning) -> DiskEngine {
+        DiskEngine { pinning, ..DiskEngine::default() }
+    }
+
+    /// Makes a target ready to be opened for workers.
+    fn resolve(
+        &mut self,
+        spec: &TargetSpec,
+        writes: bool,
+        step: &StepSpec,
+        notes: &IntervalTx,
+    ) -> Result<Resolved, EngineError> {
+        let found = match judge(spec, writes, &self.own)? {
+            Verdict::Null { size } => {
+                let extent = Extent { size, block: BLOCK };
+                return Ok(Resolved { extent, how: How::Null, facts: facts_of(spec, None) });
+            }
+            Verdict::Open(found) => found,
+            Verdict::Create { .. } if self.known.contains(&spec.url) => {
+                let problem = format!("{} has vanished since an earlier step", spec.url);
+                return Err(EngineError::Target { target: spec.name.clone(), problem });
+            }
+            Verdict::Create { bytes } => self.create(spec, writes, bytes, step, notes)?,
+        };
+        self.known.insert(spec.url.clone());
+        let facts = facts_of(spec, Some(&found));
+        if writes {
+            let grant = WriteGrant::check(&spec.name, &found, spec.buffered, &self.own)?;
+            let extent = extent(spec, &found, &grant)?;
+            return Ok(Resolved { extent, how: How::Write(grant), facts });
+        }
+        let fd = open_to_read(spec, &found)?;
+        let extent = extent(spec, &found, &fd)?;
+        let flags = OFlags::RDONLY | direct(spec.buffered);
+        Ok(Resolved { extent, how: How::Read(fd, flags), facts })
+    }
+
+    /// Creates a target's file, and finds it again as any other.
+    fn create(
+        &mut self,
+        spec: &TargetSpec,
+        writes: bool,
+        bytes: u64,
+        step: &StepSpec,
+        notes: &IntervalTx,
+    ) -> Result<Found, EngineError> {
+        let size = units::binary_bytes(bytes);
+        let say = |level, code, text| {
+            let event = Note { level, code, text }.event(step.index, None);
+            let _ = notes.send(Output::Event(event));
+        };
+        let text = format!(
+            "{}: creating {} and filling it with {size} of random data",
+            spec.name, spec.url
+        );
+        say(Level::Info, "target-created", text);
+        let made = create(&spec.name, Path::new(&spec.url), bytes, step.seed)?;
+        if let Some(fd) = made.unmarked {
+            self.own.keep(fd).map_err(|e| cannot_open(spec, e))?;
+            let text = format!(
+                "{}: its file system keeps no extended attributes, so the file carries no mark: only this run may write \
+                 to it, and a later one cannot reuse it",
+                spec.name
+            );
+            say(Level::Warning, "target-unmarked", text);
+        }
+        match judge(spec, writes, &self.own)? {
+            Verdict::Open(found) => Ok(found),
+            Verdict::Null { .. } | Verdict::Create { .. } => Err(EngineError::Target {
+                target: spec.name.clone(),
+                problem: format!("{} has vanished right after it was created", spec.url),
+            }),
+        }
+    }
+}
+
+impl Engine for DiskEngine {
+    fn prepare(
+        &mut self,
+        step: &StepSpec,
+        notes: &IntervalTx,
+    ) -> Result<Box<dyn Prepared>, EngineError> {
+        let mut resolved = Vec::with_capacity(step.targets.len());
+        for (index, target) in step.targets.iter().enumerate() {
+            let writes = |w: &WorkerSpec| {
+                w.targets.iter().any(|t| usize::from(*t) == index) && Demand::of(&w.workload).writes
+            };
+            let writes = step.workers.iter().any(writes);
+            resolved.push(self.resolve(target, writes, step, notes)?);
+        }
+        let post = |worker| post(step, worker, &resolved);
+        let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
+        let orders = Orders {
+            step: step.index,
+            phases: Phases::from(step),
+            // Longer than the workers' own, so that they can say what they leave open.
+            grace: GRACE.plus(GRACE),
+            pinning: self.pinning,
+            facts: resolved.into_iter().flat_map(|r| r.facts).collect(),
+        };
+        Ok(Box::new(Crew::muster(orders, posts, notes)?))
+    }
+}
+
+/// Builds one worker, with open files of its own.
+fn post(step: &StepSpec, worker: &WorkerSpec, targets: &[Resolved]) -> Result<Post, EngineError> {
+    let WorkerSpec { source, name, key, sharer, sharers, workload, .. } = worker;
+    let used = worker.targets.iter().map(|index| {
+        let index = usize::from(*index);
+        let unknown =
+            || EngineError::Unsupported(format!("worker {name}: the step has no target {index}"));
+        Ok((step.targets.get(index).ok_or_else(unknown)?, targets.get(index).ok_or_else(unknown)?))
+    });
+    let used: Vec<_> = used.collect::<Result<_, EngineError>>()?;
+    let demand = Demand::of(workload);
+    let task = Worker {
+        name: name.clone(),
+        spec: workload.clone(),
+        place: Place {
+            targets: used.iter().map(|(_, resolved)| resolved.extent).collect(),
+            sharer: *sharer,
+            sharers: *sharers,
+            start: Ns::ZERO,
+        },
+        key: Key { seed: step.seed, step: step.index, worker: *key, slot: 0 },
+        opener: opener(name, &used, demand.writes)?,
+        grace: GRACE,
+    };
+    let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
+    let scope = Scope { reads: demand.reads, writes: demand.writes, open_loop };
+    Ok(Post { source: *source, name: name.clone(), scope, task: Box::new(task) })
+}
+
+/// The queue that carries I/O to all of a worker's targets.
+fn opener(
+    worker: &str,
+    targets: &[(&TargetSpec, &Resolved)],
+    writes: bool,
+) -> Result<Box<dyn Opener>, EngineError> {
+    let null = targets.iter().filter(|(_, resolved)| matches!(resolved.how, How::Null)).count();
+    if null == targets.len() {
+        return Ok(Box::new(NullOpener));
+    }
+    if null > 0 {
+        return Err(EngineError::Unsupported(format!(
+            "worker {worker} has `null:` among real targets; give `null:` a worker of its own"
+        )));
+    }
+    let accesses = targets.iter().map(|(spec, resolved)| {
+        let access = match &resolved.how {
+            // A target is opened for writing when any worker writes to it; one that only reads gets no such right.
+            How::Write(grant) if writes => grant.another().map(Access::Write),
+            How::Write(grant) => grant.to_read().map(Access::Read),
+            How::Read(fd, flags) => reopen(fd.as_fd(), *flags).map(Access::Read),
+            // Counted above: none is left.
+            How::Null => Err(Errno::NXIO),
+        };
+        access.map_err(|e| cannot_open(spec, e))
+    });
+    Ok(Box::new(FileOpener::new(accesses.collect::<Result<_, _>>()?)))
+}

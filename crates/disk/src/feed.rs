@@ -1,0 +1,137 @@
+//! What a worker issues next, and in which slot: one stream a slot in a closed loop; one stream and a pool of free
+//! slots in an open loop. Moments are counted from the start of the step, so that streams are built before it is known.
+
+use crate::{Completion, Io};
+use clock::Ns;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use workload::{Arrivals, Key, Next, Op, Place, Spec, SpecError, Stream};
+
+/// I/Os that wait for submission, with the moments at which they were due. Never grows beyond its depth.
+pub(crate) struct Batch {
+    pub ios: Vec<Io>,
+    pub dues: Vec<Ns>,
+}
+
+/// The source of a worker's operations; one virtual call a batch.
+pub(crate) trait Feed {
+    /// Appends everything that is to be issued at `now`.
+    fn fill(&mut self, now: Ns, batch: &mut Batch);
+
+    /// Takes back the slots of completed operations.
+    fn completed(&mut self, done: &[Completion], now: Ns);
+
+    /// When there is something to issue though nothing completes; [`Ns::MAX`] where there is not.
+    fn wake(&self) -> Ns;
+}
+
+/// Builds the feed of a worker whose arrivals are already clamped to the depth that its queue can carry.
+pub(crate) fn feed(spec: &Spec, place: &Place, key: Key) -> Result<Box<dyn Feed>, SpecError> {
+    let depth = spec.outstanding_max();
+    Ok(match spec.arrivals {
+        Arrivals::Closed { .. } => {
+            let stream = |slot| Stream::new(spec, place, Key { slot, ..key });
+            Box::new(Closed {
+                streams: (0..depth).map(stream).collect::<Result<_, _>>()?,
+                ready: (0..depth).collect(),
+                asleep: BinaryHeap::with_capacity(depth as usize),
+            })
+        }
+        Arrivals::Open { .. } => Box::new(Open {
+            stream: Stream::new(spec, place, Key { slot: 0, ..key })?,
+            // The lowest slot last, so that few buffers stay warm while few are in flight.
+            free: (0..depth).rev().collect(),
+            next: Ns::ZERO,
+        }),
+    })
+}
+
+impl Batch {
+    pub fn with_capacity(depth: u32) -> Batch {
+        let depth = depth as usize;
+        Batch { ios: Vec::with_capacity(depth), dues: Vec::with_capacity(depth) }
+    }
+
+    fn push(&mut self, slot: u32, op: Op) {
+        let Op { dir, target, offset, len, due } = op;
+        self.ios.push(Io { slot, dir, target, offset, len });
+        self.dues.push(due);
+    }
+
+    /// Forgets the first `n`, which a queue has taken.
+    pub fn taken(&mut self, n: usize) {
+        self.ios.drain(..n);
+        self.dues.drain(..n);
+    }
+}
+
+struct Closed {
+    streams: Vec<Stream>,
+    /// Slots that are to be asked. A slot is here, asleep or in flight, so none of the lists outgrows the depth.
+    ready: Vec<u32>,
+    asleep: BinaryHeap<Reverse<(Ns, u32)>>,
+}
+
+impl Feed for Closed {
+    fn fill(&mut self, now: Ns, batch: &mut Batch) {
+        while let Some(Reverse((at, slot))) = self.asleep.peek().copied()
+            && at <= now
+        {
+            self.asleep.pop();
+            self.ready.push(slot);
+        }
+        for slot in self.ready.drain(..) {
+            match self.streams[slot as usize].next(now) {
+                Next::Op(op) => batch.push(slot, op),
+                Next::At(at) => self.asleep.push(Reverse((at, slot))),
+                Next::AwaitCompletion | Next::Done => {}
+            }
+        }
+    }
+
+    fn completed(&mut self, done: &[Completion], now: Ns) {
+        for completion in done {
+            self.streams[completion.slot as usize].completed(now);
+            self.ready.push(completion.slot);
+        }
+    }
+
+    fn wake(&self) -> Ns {
+        self.asleep.peek().map_or(Ns::MAX, |Reverse((at, _))| *at)
+    }
+}
+
+struct Open {
+    stream: Stream,
+    free: Vec<u32>,
+    /// When to ask the stream again.
+    next: Ns,
+}
+
+impl Feed for Open {
+    fn fill(&mut self, now: Ns, batch: &mut Batch) {
+        while self.next <= now
+            && let Some(slot) = self.free.last().copied()
+        {
+            match self.stream.next(now) {
+                Next::Op(op) => {
+                    self.free.pop();
+                    batch.push(slot, op);
+                }
+                Next::At(at) => self.next = at,
+                Next::AwaitCompletion | Next::Done => self.next = Ns::MAX,
+            }
+        }
+    }
+
+    fn completed(&mut self, done: &[Completion], now: Ns) {
+        for completion in done {
+            self.stream.completed(now);
+            self.free.push(completion.slot);
+        }
+    }
+
+    fn wake(&self) -> Ns {
+        if self.free.is_empty() { Ns::MAX } else { self.next }
+    }
+}

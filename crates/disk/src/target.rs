@@ -1,0 +1,268 @@
+//! What a target is, what a step would do with it, and whether it may: one decision, for `plan` and for the run.
+
+use crate::create::{folder_of, room_at, short_of_room};
+use crate::device::{device_facts, logical_block, mount_facts};
+use crate::found::{Found, direct};
+use crate::guard::{self, Keepsakes};
+use engine::{EngineError, TargetSpec};
+use record::Fact;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, OFlags, SeekFrom, StatxFlags, ioctl_blksszget, seek, statx};
+use rustix::io::Errno;
+use std::path::Path;
+use workload::Extent;
+
+/// The logical block of targets that have none by themselves, in bytes.
+pub(crate) const BLOCK: u32 = 512;
+
+/// The size of `null:` where none is given, in bytes.
+const NULL_SIZE: u64 = 1 << 40;
+
+/// What a step would do with a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Use {
+    /// Nothing is there; I/O completes at once.
+    Null,
+    /// Read it.
+    Read,
+    /// Write to it (and perhaps read it).
+    Write,
+    /// Create it, then read it.
+    CreateAndRead,
+    /// Create it, then write to it (and perhaps read it).
+    CreateAndWrite,
+}
+
+/// What `plan` says of a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetReport {
+    /// Its name.
+    pub name: String,
+    /// Its path or URL.
+    pub url: String,
+    /// What stands there, with an article: `a regular file`, `nothing yet`.
+    pub what: String,
+    /// Its size in bytes, or the size that it will have.
+    pub size: Option<u64>,
+    /// What would be done with it; `Err` says why it cannot be or may not be
+    /// ([`EngineError::Refused`] where the guard forbids it).
+    pub fate: Result<Use, EngineError>,
+    /// Device, queue settings, file system, free space.
+    pub facts: Vec<Fact>,
+}
+
+/// Looks at a target as a step would, but opens nothing for writing and creates nothing. `writes` tells whether a
+/// workload on it writes.
+pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
+    let judged = judge(spec, writes, &Keepsakes::default());
+    let found = Found::at(Path::new(&spec.url), true).ok().flatten();
+    let what = match (&found, &judged) {
+        (_, Ok(Verdict::Null { .. })) => "nothing: I/O completes at once",
+        (Some(found), _) => found.kind_name(),
+        (None, _) => "nothing yet",
+    };
+    let size = match &judged {
+        Ok(Verdict::Null { size }) => Some(*size),
+        Ok(Verdict::Create { bytes }) => Some(*bytes),
+        _ => found.as_ref().and_then(size_unopened),
+    };
+    let fate = judged.map(|verdict| match verdict {
+        Verdict::Null { .. } => Use::Null,
+        Verdict::Create { .. } if writes => Use::CreateAndWrite,
+        Verdict::Create { .. } => Use::CreateAndRead,
+        Verdict::Open(_) if writes => Use::Write,
+        Verdict::Open(_) => Use::Read,
+    });
+    let facts = facts_of(spec, found.as_ref());
+    TargetReport {
+        name: spec.name.clone(),
+        url: spec.url.clone(),
+        what: what.to_owned(),
+        size,
+        fate,
+        facts,
+    }
+}
+
+/// What is to be done with a target.
+pub(crate) enum Verdict {
+    Null { size: u64 },
+    Create { bytes: u64 },
+    Open(Found),
+}
+
+/// Decides on a target: what it is, and whether the step may have it.
+pub(crate) fn judge(
+    spec: &TargetSpec,
+    writes: bool,
+    own: &Keepsakes,
+) -> Result<Verdict, EngineError> {
+    if spec.url == "null:" {
+        let size = spec.size.unwrap_or(NULL_SIZE);
+        return Ok(Verdict::Null { size });
+    }
+    if let Some(scheme) = scheme(&spec.url) {
+        return Err(EngineError::Unsupported(format!(
+            "{}: targets of the kind `{scheme}:` are not known here; give a path or `null:`",
+            spec.name
+        )));
+    }
+    let path = Path::new(&spec.url);
+    // A link may be read through, but what is created or written is named by itself.
+    let found = Found::at(path, !(writes || spec.create.is_some()));
+    match (found.map_err(|e| cannot_open(spec, e))?, spec.create) {
+        (None, None) => Err(trouble(
+            spec,
+            format!(
+                "{} does not exist; give a path that does, or a size to `create` it",
+                path.display()
+            ),
+        )),
+        (None, Some(bytes)) => creatable(spec, path, bytes),
+        (Some(found), Some(bytes)) => reusable(spec, found, bytes, own),
+        (Some(found), None) => usable(spec, found, writes, own),
+    }
+}
+
+fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<Verdict, EngineError> {
+    let folder = folder_of(path);
+    if bytes == 0 {
+        return Err(trouble(
+            spec,
+            "a file of 0 bytes cannot be measured; `create` at least one block".to_owned(),
+        ));
+    }
+    if !folder.is_dir() {
+        let problem = format!("{} is not a directory; create it first", folder.display());
+        return Err(trouble(spec, problem));
+    }
+    match room_at(path) {
+        Some(room) if room < bytes => Err(trouble(spec, short_of_room(folder, bytes, room))),
+        _ => Ok(Verdict::Create { bytes }),
+    }
+}
+
+/// Something stands where a file is to be created: reused if it is the very file that was created before.
+fn reusable(
+    spec: &TargetSpec,
+    found: Found,
+    bytes: u64,
+    own: &Keepsakes,
+) -> Result<Verdict, EngineError> {
+    let refused = |what: String| {
+        Err(EngineError::Refused(format!(
+            "{}: {} exists and {what}; name another path to `create`, or leave `create` out to read what is there",
+            spec.name, spec.url
+        )))
+    };
+    if found.kind() != FileType::RegularFile {
+        return refused(format!("is {}", found.kind_name()));
+    }
+    let file = found.open(OFlags::RDONLY).map_err(|e| cannot_open(spec, e))?;
+    if let Err(why) = guard::own_file(file.as_fd(), own) {
+        return refused(format!("is not to be touched: {why}"));
+    }
+    let size = found.stat().st_size;
+    if u64::try_from(size) != Ok(bytes) {
+        return refused(format!(
+            "is a file of {size} bytes that Wirespeed made, where {bytes} are asked for"
+        ));
+    }
+    Ok(Verdict::Open(found))
+}
+
+fn usable(
+    spec: &TargetSpec,
+    found: Found,
+    writes: bool,
+    own: &Keepsakes,
+) -> Result<Verdict, EngineError> {
+    if writes {
+        // Examined here without opening it for writing; the grant repeats the check on the descriptor it holds.
+        guard::may_write(&spec.name, &found, own)?;
+    }
+    match found.kind() {
+        FileType::RegularFile if found.stat().st_size == 0 => Err(trouble(
+            spec,
+            "is an empty file; give one with data, or a new path and a size to `create`".to_owned(),
+        )),
+        FileType::RegularFile | FileType::BlockDevice => Ok(Verdict::Open(found)),
+        _ => Err(trouble(spec, format!("is {}; give a file or a block device", found.kind_name()))),
+    }
+}
+
+/// Opens what was found for reading.
+pub(crate) fn open_to_read(spec: &TargetSpec, found: &Found) -> Result<OwnedFd, EngineError> {
+    found.open(OFlags::RDONLY | direct(spec.buffered)).map_err(|e| match e {
+        Errno::INVAL if !spec.buffered => guard::no_direct(&spec.name),
+        e => cannot_open(spec, e),
+    })
+}
+
+/// Size and logical block of an opened file or device.
+pub(crate) fn extent(
+    spec: &TargetSpec,
+    found: &Found,
+    fd: impl AsFd,
+) -> Result<Extent, EngineError> {
+    let fd = fd.as_fd();
+    let size = seek(fd, SeekFrom::End(0)).map_err(|e| cannot_open(spec, e))?;
+    let block = match found.kind() {
+        FileType::BlockDevice => ioctl_blksszget(fd).ok(),
+        _ if spec.buffered => None,
+        _ => statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+            .ok()
+            .filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && s.stx_dio_offset_align > 0)
+            .map(|s| s.stx_dio_offset_align)
+            .or_else(|| logical_block(found.device())),
+    };
+    Ok(Extent { size, block: block.unwrap_or(BLOCK) })
+}
+
+/// Provenance of a target: what it is, its device, its file system.
+pub(crate) fn facts_of(spec: &TargetSpec, found: Option<&Found>) -> Vec<Fact> {
+    let mut pairs = vec![("url", spec.url.clone())];
+    if let Some(found) = found {
+        pairs.push(("kind", found.kind_name().to_owned()));
+        pairs.push(("cache", if spec.buffered { "buffered" } else { "direct" }.to_owned()));
+        pairs.extend(device_facts(found.device()));
+    }
+    if spec.url != "null:" {
+        let path = Path::new(&spec.url);
+        pairs.extend(mount_facts(if found.is_some() { path } else { folder_of(path) }));
+    }
+    let fact = |(key, value): (&str, String)| Fact {
+        subject: spec.name.clone(),
+        key: key.to_owned(),
+        value,
+    };
+    pairs.into_iter().map(fact).collect()
+}
+
+/// The size of something that is not to be opened.
+fn size_unopened(found: &Found) -> Option<u64> {
+    match found.kind() {
+        FileType::RegularFile => u64::try_from(found.stat().st_size).ok(),
+        FileType::BlockDevice => crate::device::size(found.device()),
+        _ => None,
+    }
+}
+
+/// The scheme of a URL. A path with a colon in its first part is written with `./` in front.
+fn scheme(url: &str) -> Option<&str> {
+    let (scheme, _) = url.split_once(':')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    (scheme.len() > 1 && scheme.chars().all(plain)).then_some(scheme)
+}
+
+fn trouble(spec: &TargetSpec, problem: String) -> EngineError {
+    EngineError::Target { target: spec.name.clone(), problem }
+}
+
+pub(crate) fn cannot_open(spec: &TargetSpec, e: Errno) -> EngineError {
+    let hint = match e {
+        Errno::ACCESS | Errno::PERM => "; run as a user who may read it",
+        _ => "",
+    };
+    trouble(spec, format!("{} cannot be opened ({e}){hint}", spec.url))
+}

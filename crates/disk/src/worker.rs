@@ -1,0 +1,160 @@
+//! A worker: keeps its queue full from its feed and counts what comes back.
+//!
+//! Batch of operations → stamp → submit → reap → stamp → account, over and over: one clock read a submitted batch and
+//! one a reaped batch, never one for both. After the start it allocates nothing, locks nothing, and makes no system
+//! call but those of its queue and its clock.
+
+use crate::feed::{Batch, Feed, feed};
+use crate::{Arena, Completions, Demand, OpenError, Opener, Queue};
+use clock::{Ns, Rng};
+use engine::{EngineError, Load, Meter, Note, Opened, Spent, Stop, Task};
+use record::Level;
+use workload::{Arrivals, Key, Place, Spec};
+
+/// Purpose of the random stream that fills the buffers, apart from those of operations.
+const BUFFERS: u64 = 0x6275_6666;
+
+/// A worker before its thread exists.
+pub struct Worker {
+    /// Its name, for messages.
+    pub name: String,
+    /// What it issues.
+    pub spec: Spec,
+    /// What it may touch; `start` is zero, since its streams count from the start of the step.
+    pub place: Place,
+    /// The name of its randomness; slots are numbered by the worker.
+    pub key: Key,
+    /// Where its I/O goes.
+    pub opener: Box<dyn Opener>,
+    /// How long after the end it waits for what is in flight.
+    pub grace: Ns,
+}
+
+impl Task for Worker {
+    fn open(mut self: Box<Self>) -> Result<Opened, EngineError> {
+        let problem =
+            |name: &str, problem: String| EngineError::Worker { worker: name.to_owned(), problem };
+        let asked = self.spec.outstanding_max();
+        let bytes = Demand::of(&self.spec).block_max;
+        let arena = Arena::new(asked, bytes).map_err(|e| {
+            problem(&self.name, format!("no memory for {asked} buffers of {bytes} bytes: {e}"))
+        })?;
+        let queue = self.opener.open(&arena).map_err(target_error)?;
+        let depth = asked.min(queue.depth_max());
+        // Streams must know the real depth: the slots of a worker walk sequential runs together.
+        match &mut self.spec.arrivals {
+            Arrivals::Closed { depth: slots, .. } | Arrivals::Open { limit: slots, .. } => {
+                *slots = depth
+            }
+        }
+        let feed = feed(&self.spec, &self.place, self.key)
+            .map_err(|e| problem(&self.name, e.to_string()))?;
+        let Key { seed, step, worker, .. } = self.key;
+        arena.fill(depth, &mut Rng::keyed(seed, &[BUFFERS, step.into(), worker.into()]));
+        let issuer = Issuer {
+            queue,
+            feed,
+            batch: Batch::with_capacity(depth),
+            done: Vec::with_capacity(depth as usize),
+            name: self.name,
+            grace: self.grace,
+        };
+        let notes =
+            (depth < asked).then(|| clamped(&issuer.name, asked, depth)).into_iter().collect();
+        Ok(Opened { load: Box::new(issuer), slots: depth, notes })
+    }
+}
+
+fn target_error(OpenError { target, problem }: OpenError) -> EngineError {
+    EngineError::Target { target, problem }
+}
+
+fn clamped(name: &str, asked: u32, depth: u32) -> Note {
+    let text = format!(
+        "{name}: depth {asked} was asked for, but its queue carries {depth} at a time; raise `workers` instead of depth"
+    );
+    Note { level: Level::Warning, code: "depth-clamped", text }
+}
+
+/// The data plane of a worker.
+struct Issuer {
+    queue: Box<dyn Queue>,
+    feed: Box<dyn Feed>,
+    batch: Batch,
+    done: Completions,
+    name: String,
+    grace: Ns,
+}
+
+impl Load for Issuer {
+    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
+        let (start, end) = (meter.line().start(), meter.line().end());
+        let mut now = clock::now();
+        meter.advance(now, Spent::Waiting);
+        while now < end && !stop.asked() {
+            self.feed.fill(now.since(start), &mut self.batch);
+            if !self.batch.ios.is_empty() {
+                let at = clock::now();
+                meter.advance(at, Spent::Own);
+                if at >= end {
+                    break;
+                }
+                self.submit(meter, start)?;
+            }
+            now = self.wait(meter, start);
+        }
+        if stop.asked() {
+            meter.finish(now);
+        }
+        self.wind_down(meter, start);
+        Ok(())
+    }
+}
+
+impl Issuer {
+    /// Hands the batch to the queue, as of the meter's present.
+    fn submit(&mut self, meter: &mut Meter, start: Ns) -> Result<(), EngineError> {
+        let taken = self.queue.submit(&self.batch.ios).min(self.batch.ios.len());
+        if taken == 0 && meter.in_flight() == 0 {
+            let problem = "its empty queue takes no I/O: a fault of the queue".to_owned();
+            return Err(EngineError::Worker { worker: self.name.clone(), problem });
+        }
+        for (io, due) in self.batch.ios[..taken].iter().zip(&self.batch.dues) {
+            meter.submitted(io.slot, io.dir, start.plus(*due));
+        }
+        self.batch.taken(taken);
+        Ok(())
+    }
+
+    /// Waits for a completion, the next arrival or the next cut, and accounts for what came back. Returns its stamp.
+    fn wait(&mut self, meter: &mut Meter, start: Ns) -> Ns {
+        let until = meter.next_cut().min(start.plus(self.feed.wake()));
+        if meter.in_flight() == 0 {
+            clock::sleep_until(until);
+        } else {
+            self.queue.reap(1, until, &mut self.done);
+        }
+        self.account(meter, start)
+    }
+
+    fn account(&mut self, meter: &mut Meter, start: Ns) -> Ns {
+        let now = clock::now();
+        meter.advance(now, Spent::Waiting);
+        for completion in &self.done {
+            meter.completed(completion.slot, completion.result);
+        }
+        self.feed.completed(&self.done, now.since(start));
+        self.done.clear();
+        now
+    }
+
+    /// Takes back what is in flight after the end, for as long as the grace lasts.
+    fn wind_down(&mut self, meter: &mut Meter, start: Ns) {
+        let mut now = clock::now();
+        let limit = now.plus(self.grace);
+        while meter.in_flight() > 0 && now < limit {
+            self.queue.reap(1, limit, &mut self.done);
+            now = self.account(meter, start);
+        }
+    }
+}

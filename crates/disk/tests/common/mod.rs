@@ -1,0 +1,204 @@
+//! Steps in few words, and what comes out of them.
+#![allow(dead_code)] // Each test file uses its own part of this.
+
+use clock::Ns;
+use disk::{DiskEngine, Opener, Worker};
+use engine::{
+    Crew, Engine, EngineError, Orders, Output, Phases, Pinning, Post, Prepared, Scope, StepSpec,
+    TargetSpec, Task, WorkerSpec,
+};
+use record::{Event, Interval, Phase, SourceId, Testimony};
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+use workload::{Access, Arrivals, Extent, Key, Kind, Place, Process, Regions, Row, Skew, Spec};
+
+/// Nothing here takes longer; whoever waits this long hangs.
+pub const HANG: Duration = Duration::from_secs(60);
+
+pub const KIB: u32 = 1024;
+
+/// Random access in blocks of `size`, with a share of reads in percent.
+pub fn random(size: u32, read: f64, arrivals: Arrivals) -> Spec {
+    let row = Row {
+        size,
+        share: 100.0,
+        read,
+        random: 100.0,
+        delay: Ns::ZERO,
+        burst: 1,
+        align: 0,
+        reply: 0,
+    };
+    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
+    Spec { kind: Kind::Access(access), arrivals, working_set: None, regions: Regions::Shared }
+}
+
+pub fn closed(depth: u32) -> Arrivals {
+    Arrivals::Closed { depth, think: Ns::ZERO }
+}
+
+pub fn fixed(rate: f64, limit: u32) -> Arrivals {
+    Arrivals::Open { process: Process::Fixed { rate }, limit }
+}
+
+pub fn null() -> TargetSpec {
+    target("null:", None)
+}
+
+pub fn file(path: &Path, create: Option<u64>) -> TargetSpec {
+    target(path.to_str().expect("a path in UTF-8"), create)
+}
+
+fn target(url: &str, create: Option<u64>) -> TargetSpec {
+    TargetSpec { name: "data".to_owned(), url: url.to_owned(), create, size: None, buffered: false }
+}
+
+/// A step of one target and equal workers, with 200 ms of warm-up, `measure` and 100 ms of cool-down.
+pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> StepSpec {
+    let worker = |i| WorkerSpec {
+        source: SourceId(i),
+        name: format!("data/{i}"),
+        key: i,
+        targets: vec![0],
+        sharer: i,
+        sharers: workers,
+        workload: workload.clone(),
+    };
+    StepSpec {
+        index: 3,
+        seed: 1,
+        warmup: Ns::millis(200),
+        measure,
+        cooldown: Ns::millis(100),
+        targets: vec![target],
+        workers: (0..workers).map(worker).collect(),
+    }
+}
+
+/// Everything that came out of a step.
+#[derive(Debug)]
+pub struct Outcome {
+    pub intervals: Vec<Interval>,
+    pub events: Vec<Event>,
+    pub verdict: Result<(), EngineError>,
+}
+
+impl Outcome {
+    /// Collects until the verdict.
+    pub fn of(outputs: &Receiver<Output>) -> Outcome {
+        let mut outcome = Outcome { intervals: Vec::new(), events: Vec::new(), verdict: Ok(()) };
+        loop {
+            match outputs.recv_timeout(HANG).expect("a verdict in bounded time") {
+                Output::Interval(interval) => outcome.intervals.push(*interval),
+                Output::Event(event) => outcome.events.push(event),
+                Output::Finished => return outcome,
+                Output::Failed(e) => {
+                    outcome.verdict = Err(e);
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    pub fn codes(&self) -> Vec<&str> {
+        self.events.iter().map(|e| e.code.as_str()).collect()
+    }
+
+    pub fn ops(&self) -> u64 {
+        let tallies = self.intervals.iter().flat_map(|i| [&i.read, &i.write]);
+        tallies.flatten().map(|t| t.ops).sum()
+    }
+
+    pub fn errors(&self) -> u64 {
+        let tallies = self.intervals.iter().flat_map(|i| [&i.read, &i.write]);
+        tallies.flatten().map(|t| t.errors).sum()
+    }
+
+    pub fn testimony(&self) -> Testimony {
+        let mut sum = Testimony::default();
+        for t in self.intervals.iter().filter_map(|i| i.testimony.as_ref()) {
+            sum.merge(t);
+        }
+        sum
+    }
+
+    pub fn of_source(&self, source: u32) -> Vec<&Interval> {
+        self.intervals.iter().filter(|i| i.source == SourceId(source)).collect()
+    }
+
+    /// Intervals of every source tile the step, one phase after the other, none longer than a second.
+    #[track_caller]
+    pub fn check_tiling(&self, sources: u32, from: Ns, to: Ns) {
+        for source in 0..sources {
+            let mut at = from;
+            for interval in self.of_source(source) {
+                assert_eq!(interval.from, at, "a gap or an overlap: {:?}", interval.testimony);
+                assert!(interval.to.since(interval.from) <= Ns::secs(1));
+                at = interval.to;
+            }
+            assert_eq!(at, to);
+            let phases: Vec<Phase> = self.of_source(source).iter().map(|i| i.phase).collect();
+            assert!(phases.is_sorted(), "{phases:?}");
+        }
+    }
+}
+
+/// Prepares a step on an engine and runs it to its end.
+pub fn run_on(engine: &mut DiskEngine, step: &StepSpec) -> Result<Outcome, EngineError> {
+    let (out, outputs) = mpsc::channel();
+    let prepared = engine.prepare(step, &out)?;
+    let now = clock::now();
+    let _running = prepared.start(now, now.plus(Ns::millis(20)), out);
+    Ok(Outcome::of(&outputs))
+}
+
+/// The same on an engine of its own.
+pub fn run(step: &StepSpec) -> Result<Outcome, EngineError> {
+    run_on(&mut DiskEngine::new(Pinning::Never), step)
+}
+
+/// A worker over an injected queue, on a target of 1 GiB.
+pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
+    Worker {
+        name: "probe".to_owned(),
+        spec,
+        place: Place {
+            targets: vec![Extent { size: 1 << 30, block: 512 }],
+            sharer: 0,
+            sharers: 1,
+            start: Ns::ZERO,
+        },
+        key: Key { seed: 1, step: 3, worker: 0, slot: 0 },
+        opener,
+        grace,
+    }
+}
+
+/// A crew of such tasks, ready to start.
+pub fn muster(
+    tasks: Vec<Box<dyn Task>>,
+    open_loop: bool,
+    phases: Phases,
+) -> (Crew, mpsc::Sender<Output>, Receiver<Output>) {
+    let (out, outputs) = mpsc::channel();
+    let orders =
+        Orders { step: 3, phases, grace: Ns::secs(2), pinning: Pinning::Never, facts: Vec::new() };
+    let post = |(i, task)| Post {
+        source: SourceId(i),
+        name: format!("probe/{i}"),
+        scope: Scope { reads: true, writes: true, open_loop },
+        task,
+    };
+    let posts = (0..).zip(tasks).map(post).collect();
+    let crew = Crew::muster(orders, posts, &out).expect("queues that open");
+    (crew, out, outputs)
+}
+
+/// Runs such tasks to their end. The record's time base begins with the step.
+pub fn run_tasks(tasks: Vec<Box<dyn Task>>, open_loop: bool, phases: Phases) -> Outcome {
+    let (crew, out, outputs) = muster(tasks, open_loop, phases);
+    let at = clock::now().plus(Ns::millis(20));
+    let _running = Box::new(crew).start(at, at, out);
+    Outcome::of(&outputs)
+}
