@@ -1,1 +1,130 @@
-//! Statements derived from a record, with the numbers that prove them.
+//! Findings: statements derived from a record, with the numbers that prove them.
+//!
+//! [`analyse`] is a pure function of a record; the scenario is the one inside it. It never asks where a record came
+//! from: a measured one and a simulated one are judged alike. Percentiles are read off merged histograms only, nothing
+//! that is missing passes, and every threshold is a named constant that `docs/review.md` explains. Rendering is left to
+//! the `review` crate.
+
+mod balance;
+mod claims;
+mod figures;
+pub mod generator;
+mod goals;
+pub mod knee;
+pub mod little;
+mod pool;
+mod quantity;
+mod rounding;
+mod run;
+mod scope;
+mod select;
+mod step;
+mod sweep;
+pub mod warnings;
+
+pub use balance::{Balance, Share, balance};
+pub use claims::{ClaimOutcome, ReadingOutcome, Score};
+pub use figures::{Completeness, Figures, GroupFigures, Loops, StepFigures};
+pub use generator::Generator;
+pub use goals::{GoalOutcome, Status};
+pub use little::Little;
+pub use pool::{Flow, Latency};
+pub use quantity::{Quantity, Unit};
+pub use run::{Run, Verdict};
+pub use sweep::Sweep;
+pub use warnings::Warning;
+
+use record::{Record, RecordError};
+use scenario::Scenario;
+use serde::Serialize;
+use step::StepData;
+use thiserror::Error;
+
+/// Version of the shape of an [`Analysis`] as JSON. A field that goes or changes its meaning raises it; a new field does
+/// not.
+pub const VERSION: u32 = 1;
+
+/// Everything that a record shows, judged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// [`VERSION`].
+    pub version: u32,
+    /// How the run came out.
+    pub verdict: Verdict,
+    /// The run as a whole.
+    pub run: Run,
+    /// Figures of every step, in the order of the run.
+    pub steps: Vec<StepFigures>,
+    /// Curves over the axes that are load, with their knees.
+    pub sweeps: Vec<Sweep>,
+    /// What had to hold, in the scenario's order.
+    pub goals: Vec<GoalOutcome>,
+    /// What was published, in the scenario's order.
+    pub claims: Vec<ClaimOutcome>,
+    /// What to be careful about, the gravest first.
+    pub warnings: Vec<Warning>,
+}
+
+/// Why a record could not be analysed.
+#[derive(Debug, Error)]
+pub enum FindingsError {
+    /// The record could not be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// Analyses a record. A scenario that cannot be read leaves the figures and makes the verdict undecided.
+///
+/// # Errors
+/// Only where the record cannot be read.
+pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
+    let text = &record.head().scenario;
+    let source = scenario::Source {
+        name: text.name.clone(),
+        text: text.text.clone(),
+        overrides: text.overrides.clone(),
+    };
+    match scenario::load(&source) {
+        Ok(scenario) => judge(record, Ok(&scenario)),
+        Err(mistakes) => judge(record, Err(&first_line(&mistakes.to_string()))),
+    }
+}
+
+fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis, FindingsError> {
+    let planned = scenario.map(Scenario::steps).unwrap_or_default();
+    let nulls = scenario.map(run::null_groups).unwrap_or_default();
+    let (goals, claims) = scenario.map(|s| (&s.goals[..], &s.claims[..])).unwrap_or_default();
+    let mut judges: Vec<_> = goals.iter().map(|g| goals::Judge::new(g, record.facts())).collect();
+    let mut compares: Vec<_> =
+        claims.iter().map(|c| claims::Compare::new(c, record.facts())).collect();
+    let mut steps = Vec::new();
+    for head in record.steps() {
+        let step = StepData::read(record, head.clone(), record.sources())?;
+        let null = !step.workers.is_empty()
+            && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
+        steps.push(StepFigures::of(&step, null));
+        judges.iter_mut().for_each(|j| j.see(&step));
+        compares.iter_mut().for_each(|c| c.see(&step));
+    }
+    for missed in planned.iter().filter(|p| !steps.iter().any(|s| s.index == p.index)) {
+        judges.iter_mut().for_each(|j| j.missed(missed));
+        compares.iter_mut().for_each(|c| c.missed(missed));
+    }
+    let count = scenario.ok().map(|_| u32::try_from(planned.len()).unwrap_or(u32::MAX));
+    let run = Run::of(record, scenario, count);
+    let goals: Vec<GoalOutcome> = judges.into_iter().map(goals::Judge::finish).collect();
+    Ok(Analysis {
+        version: VERSION,
+        verdict: Verdict::of(&run, &goals),
+        sweeps: sweep::sweeps(&steps),
+        warnings: warnings::warnings(&run, &steps, record.events()),
+        goals,
+        claims: compares.into_iter().map(claims::Compare::finish).collect(),
+        run,
+        steps,
+    })
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,1 +1,41 @@
-//! Rendering of a record and its findings.
+//! A record's findings, rendered: for a terminal and as JSON.
+//!
+//! The verdict comes first, then what was found in plain sentences, then the tables that prove it, then what to be
+//! careful about. This crate measures nothing and judges nothing; every number comes from [`findings`]. Whatever words a
+//! record contains are cleaned before they reach a terminal.
+
+mod cautions;
+mod footer;
+mod headline;
+mod highlights;
+mod judgements;
+mod number;
+mod paint;
+mod steps;
+mod table;
+mod text;
+
+pub use paint::Style;
+
+use findings::Analysis;
+use paint::Page;
+
+/// A review for a terminal. No line is longer than the style's width (at least 60, at most 100).
+pub fn terminal(analysis: &Analysis, style: Style) -> String {
+    let mut page = Page::new(style);
+    headline::write(&mut page, analysis);
+    highlights::write(&mut page, analysis);
+    steps::write(&mut page, analysis);
+    judgements::goals(&mut page, &analysis.goals);
+    judgements::claims(&mut page, &analysis.claims);
+    cautions::write(&mut page, &analysis.warnings);
+    footer::write(&mut page, &analysis.run);
+    page.finish()
+}
+
+/// The same as JSON: the [`Analysis`] as it is, described in `docs/review.md`. Its `version` says how to read it; figures
+/// that are not finite are `null`.
+pub fn json(analysis: &Analysis) -> serde_json::Value {
+    // An analysis is plain data with text keys, which serialisation cannot refuse.
+    serde_json::to_value(analysis).unwrap_or(serde_json::Value::Null)
+}

@@ -1,0 +1,249 @@
+//! The figures of a step: what was asked, what was done, how long it took, and who did it.
+
+use crate::balance::{Balance, balance};
+use crate::generator::{self, Generator};
+use crate::little::{self, Little};
+use crate::pool::{Flow, Pool};
+use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
+use record::{Loop, Testimony};
+use serde::Serialize;
+
+/// Everything that is known about one step. Rates divide by [`measured_ns`](Self::measured_ns) for every worker, also
+/// for one that finished early, so that the figures of the workers sum to the figures of the step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepFigures {
+    /// Its number in the run, from 0.
+    pub index: u32,
+    /// The plan it belongs to.
+    pub plan: String,
+    /// What the sweep settled, in the order of its axes.
+    pub settings: Vec<(String, String)>,
+    /// Which repetition of these settings, from 0.
+    pub repetition: u32,
+    /// Which loops its workers ran.
+    pub loops: Loops,
+    /// Outstanding operations that the closed loops were allowed, summed over the workers.
+    pub depth: u32,
+    /// Operations a second that the open loops were asked for, summed over the workers.
+    pub offered_iops: f64,
+    /// The measured time that was planned, in nanoseconds.
+    pub planned_ns: u64,
+    /// The measured time that any worker reported: what every rate of the step divides by.
+    pub measured_ns: u64,
+    /// All workers together.
+    pub total: Figures,
+    /// Each VM or target, in the order in which the step names them.
+    pub groups: Vec<GroupFigures>,
+    /// What the generators say of themselves, summed; `None` where none does.
+    pub testimony: Option<Testimony>,
+    /// Each worker's part of the expected measured intervals.
+    pub completeness: Vec<Completeness>,
+    /// Balance over the groups that were asked to do the same, for each such set of two or more.
+    pub balance: Vec<Balance>,
+    /// Whether the generator limited the step.
+    pub generator: Generator,
+    /// Whether the record agrees with itself.
+    pub little: Little,
+    /// (second half − first half) / mean of the throughput; `None` where nothing was done or a half is missing.
+    pub drift: Option<f64>,
+}
+
+/// What some workers did in the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Reads.
+    pub read: Flow,
+    /// Writes.
+    pub write: Flow,
+    /// Both; latencies are of the merged histogram.
+    pub both: Flow,
+    /// Transactions a second, where the workload has them.
+    pub transactions_per_s: Option<f64>,
+    /// Mean operations in flight, where the generators testify.
+    pub in_flight: Option<f64>,
+}
+
+/// One VM or target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupFigures {
+    /// Its name.
+    pub group: String,
+    /// The workloads that its workers ran.
+    pub workloads: Vec<String>,
+    /// What they did.
+    pub figures: Figures,
+    /// Whether all its workers reported the whole measured time.
+    pub complete: bool,
+}
+
+/// How much of the measured time one worker reported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Completeness {
+    /// The worker.
+    pub worker: String,
+    /// The VM or target that it works for.
+    pub group: String,
+    /// The agent that carried it.
+    pub agent: String,
+    /// Covered part of the planned measured time, 0 to 1.
+    pub share: f64,
+}
+
+/// Which loops the workers of a step ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loops {
+    /// Closed ones only: latency is service time, and a stalled device stalls its load.
+    Closed,
+    /// Open ones only: response time counts from the moment an operation was due.
+    Open,
+    /// Both.
+    Mixed,
+}
+
+impl StepFigures {
+    /// The figures of a step; `null` tells whether all its targets complete at once.
+    pub(crate) fn of(step: &StepData, null: bool) -> StepFigures {
+        let groups = groups(step);
+        let (mut depth, mut offered) = (0_u32, 0.0);
+        for worker in &step.workers {
+            match worker.load.arrivals {
+                Loop::Closed { depth: d, .. } => depth = depth.saturating_add(d),
+                Loop::Open { rate } => offered += rate,
+            }
+        }
+        let pool = Pool::of(step, |_| true).unwrap_or_else(|| Pool::empty(step.span));
+        StepFigures {
+            index: step.head.index,
+            plan: step.head.plan.clone(),
+            settings: step.head.settings.clone(),
+            repetition: step.head.repetition,
+            loops: loops(&step.workers),
+            depth,
+            offered_iops: offered,
+            planned_ns: step.head.times.measured().0,
+            measured_ns: step.span.0,
+            total: Figures::of(&pool),
+            balance: balances(&groups),
+            groups,
+            testimony: pool.testimony,
+            completeness: step.workers.iter().map(|w| completeness(step, w)).collect(),
+            generator: generator::judge(step, null),
+            little: little::check(step),
+            drift: drift(step),
+        }
+    }
+
+    /// Whether every worker reported the whole measured time.
+    pub fn complete(&self) -> bool {
+        !self.completeness.is_empty() && self.completeness.iter().all(Completeness::is_full)
+    }
+
+    /// `block 8KiB, depth 32`, with the repetition from the second on; the plan's name when nothing was settled.
+    pub fn label(&self) -> String {
+        label(&self.plan, &self.settings, self.repetition)
+    }
+}
+
+/// How a step is called in sentences.
+pub(crate) fn label(plan: &str, settings: &[(String, String)], repetition: u32) -> String {
+    let mut text = settings.iter().map(|(k, v)| format!("{k} {v}")).collect::<Vec<_>>().join(", ");
+    if text.is_empty() {
+        text = plan.to_owned();
+    }
+    if repetition > 0 {
+        text.push_str(&format!(" (run {})", u64::from(repetition) + 1));
+    }
+    text
+}
+
+impl Completeness {
+    /// Whether the worker reported the whole measured time.
+    pub fn is_full(&self) -> bool {
+        self.share >= COMPLETE_SHARE
+    }
+}
+
+impl Figures {
+    pub(crate) fn of(pool: &Pool) -> Figures {
+        Figures {
+            read: pool.flow(&pool.read),
+            write: pool.flow(&pool.write),
+            both: pool.flow(&pool.both()),
+            transactions_per_s: pool.transactions_per_s,
+            in_flight: pool.in_flight,
+        }
+    }
+}
+
+fn groups(step: &StepData) -> Vec<GroupFigures> {
+    let mut names: Vec<&str> = Vec::new();
+    for w in &step.workers {
+        if !names.contains(&w.source.group.as_str()) {
+            names.push(&w.source.group);
+        }
+    }
+    names.into_iter().filter_map(|name| group(step, name)).collect()
+}
+
+fn group(step: &StepData, name: &str) -> Option<GroupFigures> {
+    let members = || step.workers.iter().filter(|w| w.source.group == name);
+    let mut workloads: Vec<String> = members().map(|w| w.load.workload.clone()).collect();
+    workloads.sort();
+    workloads.dedup();
+    Some(GroupFigures {
+        group: name.to_owned(),
+        workloads,
+        figures: Figures::of(&Pool::of(step, |w| w.source.group == name)?),
+        complete: members().all(|w| completeness(step, w).is_full()),
+    })
+}
+
+/// Readers and writers are not expected to be even: only groups with the same workloads are compared.
+fn balances(groups: &[GroupFigures]) -> Vec<Balance> {
+    let mut kinds: Vec<&[String]> = Vec::new();
+    for g in groups {
+        if !kinds.contains(&g.workloads.as_slice()) {
+            kinds.push(&g.workloads);
+        }
+    }
+    kinds
+        .into_iter()
+        .filter_map(|kind| {
+            let rates: Vec<(String, f64)> = groups
+                .iter()
+                .filter(|g| g.workloads == kind)
+                .map(|g| (g.group.clone(), g.figures.both.bytes_per_s))
+                .collect();
+            balance(kind.to_vec(), &rates)
+        })
+        .collect()
+}
+
+fn completeness(step: &StepData, worker: &WorkerData) -> Completeness {
+    Completeness {
+        worker: worker.source.name.clone(),
+        group: worker.source.group.clone(),
+        agent: worker.source.agent.clone(),
+        share: step.completeness(worker),
+    }
+}
+
+fn loops(workers: &[WorkerData]) -> Loops {
+    let open = workers.iter().filter(|w| matches!(w.load.arrivals, Loop::Open { .. })).count();
+    match open {
+        0 => Loops::Closed,
+        n if n == workers.len() => Loops::Open,
+        _ => Loops::Mixed,
+    }
+}
+
+/// Steady state in its simplest form: the two halves of the measured time compared. A step that was cut short has no
+/// second half to compare.
+fn drift(step: &StepData) -> Option<f64> {
+    let whole = step.head.times.measured();
+    let sum = |half: usize| step.workers.iter().map(|w| w.halves[half]).sum::<f64>();
+    let (first, second) = (sum(0), sum(1));
+    let cut = step.span.as_secs_f64() < COMPLETE_SHARE * whole.as_secs_f64();
+    (!cut && first + second > 0.0).then(|| (second - first) / ((first + second) / 2.0))
+}

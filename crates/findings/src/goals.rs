@@ -1,0 +1,221 @@
+//! Goals: met, failed or undecided, in every step that they select.
+//!
+//! A goal is judged cell by cell, a cell being one step and, where the goal asks for each, one VM or target. One failed
+//! cell fails it; else one undecided cell leaves it undecided. A cell is undecided when something that it depends on is
+//! missing, unless what was seen already breaks the bound for good: errors and the largest latency only grow.
+
+use crate::balance::balance;
+use crate::figures::label;
+use crate::quantity::{Quantity, Unit};
+use crate::scope::{self, Reading};
+use crate::select::selects;
+use crate::step::StepData;
+use record::Fact;
+use scenario::{Bound, Goal, GoalTest, LatencyPoint, Metric, Step};
+use serde::Serialize;
+
+/// How a goal came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It held in every step that it selects.
+    Met,
+    /// It could not be told.
+    Undecided,
+    /// It did not hold in at least one step.
+    Failed,
+}
+
+/// A goal with its outcome and the numbers that decided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GoalOutcome {
+    /// As the scenario shows it.
+    pub name: String,
+    /// Met, failed or undecided.
+    pub status: Status,
+    /// What was required, where it could be worked out.
+    pub required: Option<Quantity>,
+    /// What was observed in the deciding step.
+    pub observed: Option<Quantity>,
+    /// The deciding step: the worst of those that share the outcome.
+    pub step: Option<String>,
+    /// Its number.
+    pub step_index: Option<u32>,
+    /// The deciding VM or target, where the goal asks for each.
+    pub member: Option<String>,
+    /// Cells that were judged: steps times members.
+    pub cells: usize,
+    /// Cells that did not hold, or could not be told.
+    pub cells_not_met: usize,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// A goal while the steps go by.
+pub(crate) struct Judge<'a> {
+    goal: &'a Goal,
+    facts: &'a [Fact],
+    required: Option<Quantity>,
+    cells: Vec<Cell>,
+}
+
+/// The judgement of one step, for one member.
+struct Cell {
+    status: Status,
+    step: String,
+    index: u32,
+    member: Option<String>,
+    observed: Option<Quantity>,
+    /// Distance from the bound, relative to it; negative where it is broken.
+    margin: f64,
+    reason: String,
+}
+
+impl<'a> Judge<'a> {
+    /// Begins with a goal and the record's facts.
+    pub fn new(goal: &'a Goal, facts: &'a [Fact]) -> Judge<'a> {
+        Judge { goal, facts, required: None, cells: Vec::new() }
+    }
+
+    /// Judges a step, if the goal selects it.
+    pub fn see(&mut self, step: &StepData) {
+        let head = &step.head;
+        if !selects(&self.goal.step, &head.plan, &head.settings) {
+            return;
+        }
+        match &self.goal.test {
+            GoalTest::Balance { within } => self.see_balance(step, *within),
+            GoalTest::Metric { metric, bound, value } => {
+                let required = scope::target(value, metric, &self.goal.scope, self.facts);
+                if let Ok(value) = required {
+                    self.required = Some(Quantity { value, unit: Unit::of(metric) });
+                }
+                for reading in scope::read(step, &self.goal.scope, metric) {
+                    let (status, margin, reason) = match &required {
+                        Ok(value) => judge(&reading, metric, *bound, *value),
+                        Err(why) => (Status::Undecided, 0.0, why.clone()),
+                    };
+                    let unit = Unit::of(metric);
+                    let observed = reading.value.map(|value| Quantity { value, unit });
+                    self.cells.push(Cell {
+                        status,
+                        margin,
+                        reason,
+                        member: reading.member,
+                        observed,
+                        step: label(&head.plan, &head.settings, head.repetition),
+                        index: head.index,
+                    });
+                }
+            }
+        }
+    }
+
+    fn see_balance(&mut self, step: &StepData, within: f64) {
+        self.required = Some(Quantity { value: within, unit: Unit::Percent });
+        let (rates, missing) = scope::rates(step, &self.goal.scope);
+        let found = balance(Vec::new(), &rates);
+        let worst = found.as_ref().and_then(|b| {
+            let distance = |r: &f64| (r - b.mean_bytes_per_s).abs();
+            rates.iter().max_by(|x, y| distance(&x.1).total_cmp(&distance(&y.1)))
+        });
+        let observed = found.as_ref().map(|b| b.deviation * 100.0);
+        let (status, margin, reason) = match (missing, observed) {
+            (Some(why), _) => (Status::Undecided, 0.0, why),
+            (None, None) if rates.len() < 2 => {
+                (Status::Undecided, 0.0, "balance needs two VMs or targets".to_owned())
+            }
+            (None, None) => (Status::Undecided, 0.0, "nothing was moved".to_owned()),
+            // Binary fractions: 5% must hold for figures that are 5% apart in decimal.
+            (None, Some(off)) if off <= within * (1.0 + 1e-9) => {
+                (Status::Met, within - off, String::new())
+            }
+            (None, Some(off)) => (Status::Failed, within - off, "shares differ by more".to_owned()),
+        };
+        self.cells.push(Cell {
+            status,
+            margin,
+            reason,
+            member: worst.map(|(name, _)| name.clone()),
+            observed: observed.map(|value| Quantity { value, unit: Unit::Percent }),
+            step: label(&step.head.plan, &step.head.settings, step.head.repetition),
+            index: step.head.index,
+        });
+    }
+
+    /// Notes a step of the plan that the record does not hold.
+    pub fn missed(&mut self, step: &Step) {
+        if selects(&self.goal.step, &step.plan, &step.settings) {
+            self.cells.push(Cell {
+                status: Status::Undecided,
+                step: label(&step.plan, &step.settings, step.repetition),
+                index: step.index,
+                member: None,
+                observed: None,
+                margin: 0.0,
+                reason: "the step was not run".to_owned(),
+            });
+        }
+    }
+
+    /// The outcome over all steps seen.
+    pub fn finish(self) -> GoalOutcome {
+        let has = |s: Status| self.cells.iter().any(|c| c.status == s);
+        let status = match () {
+            () if has(Status::Failed) => Status::Failed,
+            () if has(Status::Undecided) || self.cells.is_empty() => Status::Undecided,
+            () => Status::Met,
+        };
+        let deciding = || self.cells.iter().filter(|c| c.status == status);
+        let worst = deciding().min_by(|a, b| a.margin.total_cmp(&b.margin));
+        let reason = match worst {
+            Some(cell) => cell.reason.clone(),
+            None => "it selects no step of this run".to_owned(),
+        };
+        GoalOutcome {
+            name: self.goal.name.clone(),
+            status,
+            required: self.required,
+            observed: worst.and_then(|c| c.observed),
+            step: worst.map(|c| c.step.clone()),
+            step_index: worst.map(|c| c.index),
+            member: worst.and_then(|c| c.member.clone()),
+            cells: self.cells.len(),
+            cells_not_met: self.cells.iter().filter(|c| c.status != Status::Met).count(),
+            reason,
+        }
+    }
+}
+
+/// Judges one reading against a bound: the outcome, the margin, and why where it is not plainly met.
+fn judge(reading: &Reading, metric: &Metric, bound: Bound, required: f64) -> (Status, f64, String) {
+    let undecided = |why: &str| (Status::Undecided, 0.0, why.to_owned());
+    let Some(observed) = reading.value else {
+        return undecided(reading.missing.as_deref().unwrap_or("no operation completed"));
+    };
+    let distance = match bound {
+        Bound::AtLeast => observed - required,
+        Bound::AtMost => required - observed,
+    };
+    let margin = if required == 0.0 { distance } else { distance / required };
+    if let Some(why) = &reading.missing {
+        return if bound == Bound::AtMost && only_grows(metric) && distance < 0.0 {
+            (Status::Failed, margin, format!("already, although {why}"))
+        } else {
+            undecided(why)
+        };
+    }
+    if reading.attempts == Some(0) && bound == Bound::AtMost {
+        return undecided("no operation was completed, so nothing was shown");
+    }
+    match distance {
+        d if d >= 0.0 => (Status::Met, margin, String::new()),
+        _ if bound == Bound::AtLeast => (Status::Failed, margin, "less than required".to_owned()),
+        _ => (Status::Failed, margin, "more than allowed".to_owned()),
+    }
+}
+
+/// Metrics that missing data could only make larger.
+fn only_grows(metric: &Metric) -> bool {
+    matches!(metric, Metric::Errors | Metric::Latency { point: LatencyPoint::Max, .. })
+}

@@ -1,0 +1,52 @@
+//! How far a figure may be from a published one and still be the same.
+//!
+//! A published figure was rounded: `786` stands for 785.5 to 786.5. Its significant digits are counted in the unit in
+//! which it has the fewest (`786 MiB/s` has three there and nine in MB/s), and trailing zeros do not count, because
+//! `800` may be a rounded 796. "About" says that the author rounded more than the digits show.
+
+use scenario::{Relation, Value};
+
+/// The widest allowance, that of "about" at one significant figure.
+const WIDEST: f64 = 0.05;
+/// Allowance of "about" at one, two, and three or more significant figures.
+const ABOUT: [f64; 3] = [WIDEST, 0.02, 0.01];
+/// Digits of a double that can be trusted after a conversion of units.
+const DIGITS_MAX: usize = 12;
+
+/// The allowance around a published value, relative to it.
+pub(crate) fn allowance(value: &Value, relation: Relation) -> f64 {
+    let (digits, mantissa) = significant(value);
+    // Half a unit of the last digit.
+    let rounding = 0.5 * 10_f64.powi(1 - digits as i32) / mantissa;
+    match relation {
+        Relation::Equal | Relation::UpTo => rounding.min(WIDEST),
+        Relation::About => ABOUT[digits.clamp(1, 3) - 1],
+        // "Over 800" was said of something above 800.
+        Relation::Over => 0.0,
+    }
+}
+
+/// Significant digits of a value in the unit where it has the fewest, and its leading part (1 to 10).
+pub(crate) fn significant(value: &Value) -> (usize, f64) {
+    let (base, factors): (f64, &[f64]) = match value {
+        // Bytes, bits, KiB, MiB, GiB a second; decimal multiples have the same digits.
+        Value::Rate(rate) => (rate.0, &[1.0, 0.125, 1024.0, 1048576.0, 1073741824.0]),
+        Value::PercentOfWire(percent) => (*percent, &[1.0]),
+        Value::Iops(iops) => (*iops, &[1.0]),
+        Value::Time(time) => (time.as_nanos() as f64, &[1.0]),
+        Value::Count(count) => (*count as f64, &[1.0]),
+    };
+    factors
+        .iter()
+        .map(|factor| digits(base / factor))
+        .min_by_key(|(digits, _)| *digits)
+        .unwrap_or((DIGITS_MAX, 1.0))
+}
+
+fn digits(value: f64) -> (usize, f64) {
+    let text = format!("{:.*e}", DIGITS_MAX - 1, value.abs());
+    let mantissa = text.split('e').next().unwrap_or_default();
+    let count = mantissa.trim_end_matches('0').chars().filter(char::is_ascii_digit).count();
+    // Zero has no digits of its own; it is its own leading part.
+    (count.max(1), mantissa.parse::<f64>().ok().filter(|m| *m >= 1.0).unwrap_or(1.0))
+}

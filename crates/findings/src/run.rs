@@ -1,0 +1,161 @@
+//! What a record says of the run as a whole, and how the run came out.
+
+use crate::goals::{GoalOutcome, Status};
+use record::{Event, Fact, Record};
+use scenario::{Backing, Scenario};
+use serde::Serialize;
+
+/// The event with which a coordinator says that an agent is gone.
+const AGENT_LOST: &str = "agent-lost";
+
+/// The run: its question, its maker, its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The scenario's title.
+    pub title: String,
+    /// Who published the experiment, if the scenario says so.
+    pub source: Option<String>,
+    /// What made the record: `wirespeed run`, `wirespeed simulate`, …
+    pub producer: String,
+    /// The scenario's file name.
+    pub scenario: String,
+    /// Why the scenario inside the record could not be read.
+    pub scenario_error: Option<String>,
+    /// How the run ended.
+    pub end: record::Status,
+    /// Its beginning in nanoseconds since the Unix epoch.
+    pub wall_ns: u64,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Steps of the plan; `None` where the scenario could not be read.
+    pub steps_planned: Option<u32>,
+    /// Steps that the record holds.
+    pub steps_recorded: u32,
+    /// Agents that were lost.
+    pub agents_lost: u32,
+    /// Provenance.
+    pub facts: Vec<Fact>,
+}
+
+/// How the run came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All goals are met.
+    Met {
+        /// How many.
+        met: usize,
+    },
+    /// At least one goal failed.
+    Failed {
+        /// Goals met.
+        met: usize,
+        /// Goals failed.
+        failed: usize,
+        /// Goals undecided.
+        undecided: usize,
+    },
+    /// No goal failed, but it is not known whether all are met.
+    Undecided {
+        /// Goals met.
+        met: usize,
+        /// Goals undecided; 0 where the scenario could not be read.
+        undecided: usize,
+    },
+    /// The scenario has no goals.
+    NoGoals,
+    /// The run was not completed, whatever its goals.
+    Incomplete {
+        /// Goals met by what there is.
+        met: usize,
+        /// Goals failed.
+        failed: usize,
+        /// Goals undecided.
+        undecided: usize,
+    },
+}
+
+impl Run {
+    /// What a record says of its run.
+    pub(crate) fn of(
+        record: &Record,
+        scenario: Result<&Scenario, &str>,
+        steps_planned: Option<u32>,
+    ) -> Run {
+        let head = record.head();
+        let lost = |e: &&Event| e.code == AGENT_LOST;
+        Run {
+            title: head.title.clone(),
+            source: scenario.ok().and_then(|s| s.head.source.clone()),
+            producer: head.producer.clone(),
+            scenario: head.scenario.name.clone(),
+            scenario_error: scenario.err().map(str::to_owned),
+            end: record.status(),
+            wall_ns: head.wall_ns,
+            seed: head.seed,
+            steps_planned,
+            steps_recorded: u32::try_from(record.steps().len()).unwrap_or(u32::MAX),
+            agents_lost: u32::try_from(record.events().iter().filter(lost).count())
+                .unwrap_or(u32::MAX),
+            facts: record.facts().to_vec(),
+        }
+    }
+
+    /// How the run fell short of its plan, as the rest of a sentence that begins with "the run"; `None` when it did not.
+    pub fn incomplete(&self) -> Option<&'static str> {
+        match self.end {
+            record::Status::Running => {
+                Some("did not end properly (it was killed, or is still going on)")
+            }
+            record::Status::Stopped => Some("was stopped early"),
+            record::Status::Failed => Some("failed"),
+            record::Status::Complete if self.agents_lost > 0 => Some("lost an agent"),
+            record::Status::Complete
+                if self.steps_planned.is_some_and(|n| n > self.steps_recorded) =>
+            {
+                Some("left out steps of its plan")
+            }
+            record::Status::Complete => None,
+        }
+    }
+}
+
+impl Verdict {
+    pub(crate) fn of(run: &Run, goals: &[GoalOutcome]) -> Verdict {
+        let count = |status| goals.iter().filter(|g| g.status == status).count();
+        let (met, failed, undecided) =
+            (count(Status::Met), count(Status::Failed), count(Status::Undecided));
+        match () {
+            () if run.incomplete().is_some() => Verdict::Incomplete { met, failed, undecided },
+            () if failed > 0 => Verdict::Failed { met, failed, undecided },
+            () if undecided > 0 || run.scenario_error.is_some() => {
+                Verdict::Undecided { met, undecided }
+            }
+            () if goals.is_empty() => Verdict::NoGoals,
+            () => Verdict::Met { met },
+        }
+    }
+
+    /// The exit code that the command line promises: 0 all goals met (or none set), 1 a goal failed or is undecided, 3
+    /// the run could not be completed.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Verdict::Met { .. } | Verdict::NoGoals => 0,
+            Verdict::Failed { .. } | Verdict::Undecided { .. } => 1,
+            Verdict::Incomplete { .. } => 3,
+        }
+    }
+}
+
+/// VMs and targets behind which there is nothing but `null:`.
+pub(crate) fn null_groups(scenario: &Scenario) -> Vec<&str> {
+    let null = |name: &str| {
+        scenario.lab.targets.iter().any(|t| t.name == name && t.url.starts_with("null:"))
+    };
+    let targets = scenario.lab.targets.iter().map(|t| t.name.as_str()).filter(|n| null(n));
+    let vms = scenario.lab.vms.iter().filter(|vm| {
+        let on_null = |d: &scenario::VmDisk| matches!(&d.backing, Backing::Target(t) if null(t));
+        !vm.disks.is_empty() && vm.disks.iter().all(on_null)
+    });
+    targets.chain(vms.map(|vm| vm.name.as_str())).collect()
+}

@@ -1,0 +1,198 @@
+//! What goals and claims speak of: a metric of the whole step, of some VMs or targets, or of a hop. Every answer says
+//! whether something that it depends on is missing, so that nothing missing can pass.
+
+use crate::pool::{Pool, per_second};
+use crate::quantity::{Quantity, Unit};
+use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
+use record::{Fact, Tally};
+use scenario::{Metric, Scope, Value};
+
+/// The fact of a hop that says what its wire carries (`("hba", "wire-rate", "826.5 MB/s")`).
+const WIRE_RATE: &str = "wire-rate";
+
+/// What one step says of one metric, for one member of a scope.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reading {
+    /// The VM or target, where a scope asks for each.
+    pub member: Option<String>,
+    /// The value in the metric's base unit; `None` where there is none.
+    pub value: Option<f64>,
+    /// Why the value is not the whole truth.
+    pub missing: Option<String>,
+    /// Operations that completed or failed within the scope; `None` for hops, which count traffic.
+    pub attempts: Option<u64>,
+    /// Both directions merged, where the metric is a latency, for merging with other repetitions.
+    pub tally: Option<Tally>,
+}
+
+/// Reads a metric off a step; one reading for each member where the scope asks for each.
+pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
+    match scope {
+        Scope::Total => vec![pooled(step, None, metric, |_| true)],
+        Scope::Over(names) => {
+            let mut reading = pooled(step, None, metric, |w| names.contains(&w.source.group));
+            let silent = names.iter().find(|n| !step.workers.iter().any(|w| w.source.group == **n));
+            reading.missing = reading.missing.or_else(|| silent.map(|n| idle(n)));
+            vec![reading]
+        }
+        Scope::Each(names) => names
+            .iter()
+            .map(|name| pooled(step, Some(name), metric, |w| w.source.group == *name))
+            .collect(),
+        Scope::Hop(hop) => vec![hop_reading(step, hop, metric)],
+    }
+}
+
+/// Rates of the groups that a balance speaks of, and what is missing of them.
+pub(crate) fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Option<String>) {
+    let names: Vec<String> = match scope {
+        Scope::Over(names) | Scope::Each(names) => names.clone(),
+        Scope::Hop(hop) => {
+            return (Vec::new(), Some(format!("balance over the hop {hop} is not defined")));
+        }
+        Scope::Total => {
+            let mut names: Vec<String> =
+                step.workers.iter().map(|w| w.source.group.clone()).collect();
+            let mut seen = std::collections::HashSet::new();
+            names.retain(|n| seen.insert(n.clone()));
+            names
+        }
+    };
+    let mut missing = None;
+    let mut rates = Vec::new();
+    for name in names {
+        let reading = pooled(step, Some(&name), &Metric::TotalRate, |w| w.source.group == name);
+        missing = missing.or(reading.missing);
+        rates.push((name, reading.value.unwrap_or(0.0)));
+    }
+    (rates, missing)
+}
+
+/// A required or published value in the metric's base unit. `Err` says why it cannot be compared.
+pub(crate) fn target(
+    value: &Value,
+    metric: &Metric,
+    scope: &Scope,
+    facts: &[Fact],
+) -> Result<f64, String> {
+    let quantity = Quantity::from_value(value);
+    if let (Unit::Percent, Unit::BytesPerS, Scope::Hop(hop)) =
+        (quantity.unit, Unit::of(metric), scope)
+    {
+        return wire_rate(hop, facts).map(|wire| wire * quantity.value / 100.0).ok_or_else(|| {
+            format!("the wire rate of hop {hop} is not known; the record has no fact `{WIRE_RATE}` of it")
+        });
+    }
+    if quantity.unit == Unit::of(metric) {
+        Ok(quantity.value)
+    } else {
+        Err(format!("{quantity} cannot be compared with what was measured"))
+    }
+}
+
+fn wire_rate(hop: &str, facts: &[Fact]) -> Option<f64> {
+    let fact = facts.iter().find(|f| f.subject == hop && f.key == WIRE_RATE)?;
+    units::ByteRate::parse(&fact.value).ok().map(|r| r.0).filter(|r| *r > 0.0)
+}
+
+fn pooled(
+    step: &StepData,
+    member: Option<&str>,
+    metric: &Metric,
+    wanted: impl Fn(&WorkerData) -> bool,
+) -> Reading {
+    let Some(pool) = Pool::of(step, &wanted) else {
+        let missing = Some(idle(member.unwrap_or("what the goal names")));
+        return Reading {
+            member: member.map(str::to_owned),
+            value: None,
+            missing,
+            attempts: Some(0),
+            tally: None,
+        };
+    };
+    let tallies = [&pool.read, &pool.write];
+    Reading {
+        member: member.map(str::to_owned),
+        value: pool.metric(metric),
+        missing: step.workers.iter().filter(|w| wanted(w)).find_map(|w| shortfall(step, w)),
+        attempts: Some(
+            tallies.iter().fold(0, |n, t| n.saturating_add(t.ops).saturating_add(t.errors)),
+        ),
+        tally: matches!(metric, Metric::Latency { .. }).then(|| pool.both()),
+    }
+}
+
+fn idle(name: &str) -> String {
+    format!("no worker ran for {name}")
+}
+
+/// Why a worker's figures are not those of the whole measured time.
+fn shortfall(step: &StepData, worker: &WorkerData) -> Option<String> {
+    let share = step.completeness(worker);
+    (share < COMPLETE_SHARE).then(|| {
+        let agent = match worker.source.agent.as_str() {
+            "" => String::new(),
+            agent => format!(" (agent {agent})"),
+        };
+        format!(
+            "{}{agent} reported {:.0}% of the measured time",
+            worker.source.name,
+            (share * 100.0).floor()
+        )
+    })
+}
+
+fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
+    let names: &[&str] = match metric {
+        Metric::ReadRate => &["read-bytes"],
+        Metric::WriteRate => &["write-bytes"],
+        Metric::TotalRate => &["read-bytes", "write-bytes"],
+        Metric::Iops => &["read-ops", "write-ops"],
+        Metric::Errors => &["errors"],
+        Metric::Latency { .. } => &[],
+    };
+    let nothing = |why: String| Reading {
+        member: None,
+        value: None,
+        missing: Some(why),
+        attempts: None,
+        tally: None,
+    };
+    if names.is_empty() {
+        return nothing(format!("hop {hop} counts traffic, not latency"));
+    }
+    let mut sum = 0.0;
+    for name in names {
+        match counted(step, hop, name) {
+            Some((value, share)) if share >= COMPLETE_SHARE => sum += value,
+            Some((_, share)) => {
+                return nothing(format!(
+                    "hop {hop} counted `{name}` for {:.0}% of the measured time",
+                    (share * 100.0).floor()
+                ));
+            }
+            None => return nothing(format!("hop {hop} has no counter `{name}` in this step")),
+        }
+    }
+    let value =
+        if *metric == Metric::Errors { sum } else { per_second(sum, step.head.times.measured()) };
+    Reading { member: None, value: Some(value), missing: None, attempts: None, tally: None }
+}
+
+/// A hop's counter over the measured time, and the share of it that the counter covers.
+fn counted(step: &StepData, hop: &str, name: &str) -> Option<(f64, f64)> {
+    let times = step.head.times;
+    let planned = times.measured().as_secs_f64();
+    let (mut sum, mut covered, mut any) = (0.0, 0.0, false);
+    for (_, c) in step.counters.iter().filter(|(source, c)| source == hop && c.name == name) {
+        any = true;
+        let length = c.to.since(c.from).as_secs_f64();
+        let inside = c.to.min(times.cooldown).since(c.from.max(times.measure)).as_secs_f64();
+        if length > 0.0 {
+            sum += c.value * inside / length;
+            covered += inside;
+        }
+    }
+    (any && planned > 0.0).then(|| (sum, covered / planned))
+}

@@ -1,0 +1,166 @@
+//! One step of a record as plain numbers: what every worker did in the measured time, before anything is judged.
+//!
+//! Only this module and [`crate::analyse`] read the record. Histograms live here and no longer than one step, so a
+//! long run is analysed in the memory of its largest step.
+
+use clock::Ns;
+use record::{
+    Counter, Interval, Phase, Record, Source, SourceId, StepHead, Tally, Testimony, WorkerLoad,
+};
+
+/// Below this share of the planned measured time a worker (or a step) counts as incomplete. Cuts tile the measured
+/// time exactly; the slack only absorbs rounding.
+pub(crate) const COMPLETE_SHARE: f64 = 0.999;
+
+/// A step with everything that its workers reported.
+pub(crate) struct StepData {
+    pub head: StepHead,
+    pub workers: Vec<WorkerData>,
+    pub counters: Vec<(String, Counter)>,
+    /// From the beginning of the measured time to the last moment of it that any worker reported.
+    pub span: Ns,
+}
+
+/// A worker that the step announced, whether or not anything was heard of it.
+pub(crate) struct WorkerData {
+    pub source: Source,
+    pub load: WorkerLoad,
+    pub read: Option<Tally>,
+    pub write: Option<Tally>,
+    pub testimony: Option<Testimony>,
+    /// Measured time that its intervals cover.
+    pub covered: Ns,
+    /// End of its last measured interval.
+    pub last: Option<Ns>,
+    /// Bytes in the first and the second half of the measured time.
+    pub halves: [f64; 2],
+    /// The most operations in flight at the end of any interval.
+    pub open_max: u32,
+}
+
+impl StepData {
+    /// Reads a step. A worker that the step announced and no source describes is kept under its number.
+    pub fn read(
+        record: &Record,
+        head: StepHead,
+        sources: &[Source],
+    ) -> Result<StepData, record::RecordError> {
+        let mut workers: Vec<WorkerData> =
+            head.workers.iter().map(|load| WorkerData::silent(load.clone(), sources)).collect();
+        for total in record.totals(head.index)? {
+            if let Some(w) = workers.iter_mut().find(|w| w.load.source == total.source) {
+                w.read = total.read;
+                w.write = total.write;
+                w.testimony = total.testimony;
+            }
+        }
+        let middle = Ns(head.times.measure.0 + head.times.measured().0 / 2);
+        record.for_each_interval(head.index, &mut |interval| {
+            if let Some(w) = workers.iter_mut().find(|w| w.load.source == interval.source) {
+                w.take(&interval, middle);
+            }
+        })?;
+        let counters = named_counters(record.counters(Some(head.index))?, sources);
+        Ok(StepData::new(head, workers, counters))
+    }
+
+    /// A step from its parts.
+    pub fn new(
+        head: StepHead,
+        workers: Vec<WorkerData>,
+        counters: Vec<(String, Counter)>,
+    ) -> StepData {
+        let end = workers.iter().filter_map(|w| w.last).max();
+        let span = match end {
+            Some(end) => end.min(head.times.cooldown).since(head.times.measure),
+            None => Ns::ZERO,
+        };
+        StepData { head, workers, counters, span }
+    }
+
+    /// Share of the planned measured time that a worker reported, 0 to 1.
+    pub fn completeness(&self, worker: &WorkerData) -> f64 {
+        let planned = self.head.times.measured().as_secs_f64();
+        if planned > 0.0 { (worker.covered.as_secs_f64() / planned).min(1.0) } else { 0.0 }
+    }
+}
+
+impl WorkerData {
+    /// A worker of which nothing has been heard yet.
+    pub fn silent(load: WorkerLoad, sources: &[Source]) -> WorkerData {
+        let source = sources
+            .iter()
+            .find(|s| s.id == load.source)
+            .cloned()
+            .unwrap_or_else(|| unnamed(load.source));
+        WorkerData {
+            source,
+            load,
+            read: None,
+            write: None,
+            testimony: None,
+            covered: Ns::ZERO,
+            last: None,
+            halves: [0.0; 2],
+            open_max: 0,
+        }
+    }
+
+    /// Takes in the light part of an interval; its histograms are in the step's totals already.
+    pub fn take(&mut self, interval: &Interval, middle: Ns) {
+        if let Some(t) = &interval.testimony {
+            self.open_max = self.open_max.max(t.open);
+        }
+        if interval.phase != Phase::Measure {
+            return;
+        }
+        let length = interval.to.since(interval.from);
+        self.covered = self.covered.plus(length);
+        self.last = self.last.max(Some(interval.to));
+        let tallies = [interval.read.as_ref(), interval.write.as_ref()];
+        let bytes = tallies.into_iter().flatten().map(|t| t.bytes as f64).sum::<f64>();
+        // An interval across the middle is divided in proportion to its time.
+        let early = match length.0 {
+            0 => f64::from(u8::from(interval.from < middle)),
+            ns => middle.since(interval.from).0.min(ns) as f64 / ns as f64,
+        };
+        for (half, share) in self.halves.iter_mut().zip([early, 1.0 - early]) {
+            *half += bytes * share;
+        }
+    }
+
+    /// Operations that completed successfully.
+    pub fn ops(&self) -> u64 {
+        self.tallies().map(|t| t.ops).sum()
+    }
+
+    /// Operations that failed.
+    pub fn errors(&self) -> u64 {
+        self.tallies().map(|t| t.errors).sum()
+    }
+
+    /// The sum of the service times of its successful operations.
+    pub fn service_sum(&self) -> Ns {
+        self.tallies().fold(Ns::ZERO, |sum, t| sum.plus(t.service_sum))
+    }
+
+    /// The tallies that there are.
+    pub fn tallies(&self) -> impl Iterator<Item = &Tally> {
+        [self.read.as_ref(), self.write.as_ref()].into_iter().flatten()
+    }
+}
+
+fn unnamed(id: SourceId) -> Source {
+    let name = format!("source {}", id.0);
+    Source { id, kind: record::SourceKind::Worker, group: name.clone(), name, agent: String::new() }
+}
+
+fn named_counters(counters: Vec<Counter>, sources: &[Source]) -> Vec<(String, Counter)> {
+    counters
+        .into_iter()
+        .map(|c| match sources.iter().find(|s| s.id == c.source) {
+            Some(s) => (s.name.clone(), c),
+            None => (format!("source {}", c.source.0), c),
+        })
+        .collect()
+}

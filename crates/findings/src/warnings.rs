@@ -1,0 +1,369 @@
+//! Warnings: what makes figures mean less than they seem, with numbers, and what to do next.
+//!
+//! One warning a code, over all steps it concerns, so that a long run does not drown its reader.
+
+use crate::figures::{Loops, StepFigures};
+use crate::generator::{LATE_SHARE, Limit};
+use crate::little::Little;
+use crate::run::Run;
+use record::{Event, Level};
+use serde::Serialize;
+use std::time::Duration;
+use units::{count, duration, percent};
+
+/// Measured time below which a step is too short to trust, in nanoseconds.
+pub const SHORT_NS: u64 = 5_000_000_000;
+/// Operations below which a step is too short to trust.
+pub const SHORT_OPS: u64 = 100;
+/// Difference between the halves of the measured time, relative to their mean, from which a step is not steady.
+pub const DRIFT: f64 = 0.10;
+/// Age from which an operation that is still open counts as stalled, in nanoseconds.
+pub const STALLED_NS: u64 = 1_000_000_000;
+/// Steps that a warning names before it says how many more there are.
+const NAMED: usize = 3;
+
+/// How much a warning matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Something was lost or contradicts itself: figures are missing or wrong.
+    Error,
+    /// Figures may mean less than they seem.
+    Warning,
+    /// How to read the figures.
+    Note,
+}
+
+/// One warning.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Warning {
+    /// A stable, lower-case, hyphenated word.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is so, with numbers.
+    pub text: String,
+    /// What to do next; empty where `text`, an event's own sentence, says so itself.
+    pub next: String,
+    /// The steps it concerns, by number; empty for the whole run.
+    pub steps: Vec<u32>,
+}
+
+/// All warnings of a run, the gravest first.
+pub(crate) fn warnings(run: &Run, steps: &[StepFigures], events: &[Event]) -> Vec<Warning> {
+    let mut list = List { steps, warnings: Vec::new() };
+    list.run(run);
+    list.completeness();
+    list.record_itself();
+    list.generator();
+    list.operations();
+    list.duration();
+    list.loops();
+    list.events(events);
+    list.warnings.sort_by_key(|w| w.severity);
+    list.warnings
+}
+
+/// Warnings as they come together.
+struct List<'a> {
+    steps: &'a [StepFigures],
+    warnings: Vec<Warning>,
+}
+
+impl<'a> List<'a> {
+    /// The steps that something is true of.
+    fn that(&self, is: impl Fn(&StepFigures) -> bool) -> Vec<&'a StepFigures> {
+        self.steps.iter().filter(|s| is(s)).collect()
+    }
+
+    /// Adds a warning about some steps, unless there are none. `{in}` in the text becomes where.
+    fn add(&mut self, code: &str, severity: Severity, of: &[&StepFigures], text: &str, next: &str) {
+        if of.is_empty() {
+            return;
+        }
+        self.warnings.push(Warning {
+            code: code.to_owned(),
+            severity,
+            text: text.replace("{in}", &where_text(of, self.steps.len())),
+            next: next.to_owned(),
+            steps: of.iter().map(|s| s.index).collect(),
+        });
+    }
+
+    fn run(&mut self, run: &Run) {
+        let mut add = |code: &str, text: String, next: &str| {
+            self.warnings.push(Warning {
+                code: code.to_owned(),
+                severity: Severity::Error,
+                text,
+                next: next.to_owned(),
+                steps: Vec::new(),
+            });
+        };
+        if let Some(why) = &run.scenario_error {
+            add(
+                "scenario-unreadable",
+                format!(
+                    "the scenario inside the record cannot be read, so no goal was judged: {why}"
+                ),
+                "review the record with the version of Wirespeed that made it",
+            );
+        }
+        if let Some(how) = run.incomplete() {
+            let planned = run.steps_planned.map_or(String::new(), |n| format!(" of {n}"));
+            add(
+                "run-incomplete",
+                format!("the run {how}: {}{planned} steps are in the record", run.steps_recorded),
+                "run it again; figures of finished steps stand",
+            );
+        }
+    }
+
+    fn completeness(&mut self) {
+        let of = self.that(|s| !s.complete());
+        let missing = || of.iter().flat_map(|s| s.completeness.iter().filter(|c| !c.is_full()));
+        let Some(worst) = missing().min_by(|a, b| a.share.total_cmp(&b.share)) else {
+            let none = self.that(|s| s.completeness.is_empty());
+            let next = "check which targets the plan loads";
+            return self.add(
+                "no-workers",
+                Severity::Error,
+                &none,
+                "no worker was announced {in}",
+                next,
+            );
+        };
+        let mut names: Vec<&str> = missing().map(|c| c.worker.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let text = format!(
+            "{} did not report the whole measured time {{in}}; the worst, {}, {}% of it",
+            plural(names.len(), "worker"),
+            worst.worker,
+            (worst.share * 100.0).floor(),
+        );
+        let next = "look for a lost agent or a worker that ended early; rates still divide by the step's whole time";
+        self.add("workers-incomplete", Severity::Error, &of, &text, next);
+    }
+
+    fn record_itself(&mut self) {
+        let of = self.that(|s| matches!(s.little, Little::Contradicts { .. }));
+        let worst = |s: &&&StepFigures| match s.little {
+            Little::Contradicts { worst, .. } => worst,
+            _ => 0.0,
+        };
+        if let Some(step) = of.iter().max_by(|a, b| worst(a).total_cmp(&worst(b)))
+            && let Little::Contradicts { worker, in_flight, throughput_times_service, .. } =
+                &step.little
+        {
+            let text = format!(
+                "the record contradicts Little's law {{in}}: {worker} had {in_flight:.2} operations in flight, but \
+                 throughput × service time is {throughput_times_service:.2}"
+            );
+            let next = "do not use these figures; check the clock source and report the record";
+            self.add("little-contradiction", Severity::Error, &of, &text, next);
+        }
+        let of = self.that(|s| matches!(s.little, Little::DepthExceeded { .. }));
+        if let Some(Little::DepthExceeded { worker, depth, in_flight }) =
+            of.first().map(|s| &s.little)
+        {
+            let text = format!(
+                "{worker} had {} operations in flight at depth {depth} {{in}}",
+                count(*in_flight)
+            );
+            let next = "do not use these figures; report the record";
+            self.add("depth-exceeded", Severity::Error, &of, &text, next);
+        }
+    }
+
+    fn generator(&mut self) {
+        for (limit, code, says, next) in [
+            (
+                Limit::Limited,
+                "generator-limited",
+                "the generator, not the target, limited the load",
+                "use more workers or processors, larger blocks, or fewer other programs on this machine",
+            ),
+            (
+                Limit::Suspect,
+                "generator-suspect",
+                "the generator may have held the load back",
+                "compare with `null:` as the target, and with more workers",
+            ),
+        ] {
+            let of = self.that(|s| s.generator.limit == limit);
+            let Some(worst) =
+                of.iter().max_by(|a, b| a.generator.own_share.total_cmp(&b.generator.own_share))
+            else {
+                continue;
+            };
+            let text = format!("{says} {{in}}: {}", worst.generator.reasons.join("; "));
+            self.add(code, Severity::Warning, &of, &text, next);
+        }
+        let of = self.that(|s| s.generator.limit == Limit::OwnCost);
+        let text = "the target completes at once {in}: the figures are the generator's own cost, and no storage's";
+        self.add(
+            "own-cost",
+            Severity::Note,
+            &of,
+            text,
+            "name a file or a device to measure storage",
+        );
+        self.late_and_overrun();
+    }
+
+    fn late_and_overrun(&mut self) {
+        let of = self.that(|s| s.generator.late > 0 && s.generator.late_share < LATE_SHARE);
+        let late: u64 = of.iter().fold(0, |n, s| n.saturating_add(s.generator.late));
+        let latest = of.iter().map(|s| s.generator.late_max_ns).max().unwrap_or(0);
+        let text = format!(
+            "{} started more than 1 ms late {{in}}, by up to {}",
+            plural_u64(late, "operation"),
+            ns_text(latest)
+        );
+        let next = "read response time, which counts from the moment an operation was due";
+        self.add("late-starts", Severity::Note, &of, &text, next);
+        let of = self.that(|s| s.generator.overruns > 0);
+        let overruns: u64 = of.iter().map(|s| u64::from(s.generator.overruns)).sum();
+        let text = format!(
+            "{} could not be cut in time {{in}}; none is lost",
+            plural_u64(overruns, "interval")
+        );
+        let next =
+            "put the record on another device than the measured one, and leave a processor free";
+        self.add("overruns", Severity::Warning, &of, &text, next);
+    }
+
+    fn operations(&mut self) {
+        let of = self.that(|s| s.total.both.errors > 0);
+        let errors: u64 = of.iter().fold(0, |n, s| n.saturating_add(s.total.both.errors));
+        let ops: u64 = of.iter().fold(0, |n, s| n.saturating_add(s.total.both.ops));
+        let text = format!(
+            "{} of {} operations failed ({}) {{in}}; they are in no latency",
+            count(errors as f64),
+            count(errors.saturating_add(ops) as f64),
+            share_text(errors as f64 / (errors as f64 + ops as f64).max(1.0)),
+        );
+        let next = "see the events for the first error of each worker, and the kernel log of the host (dmesg)";
+        self.add("errors", Severity::Error, &of, &text, next);
+
+        let of = self.that(|s| s.total.both.ops == 0 && !s.completeness.is_empty());
+        let text = "not one operation completed in the measured time {in}";
+        let next = "check the target, and measure longer than its slowest operation takes";
+        self.add("zero-ios", Severity::Error, &of, text, next);
+
+        let open =
+            |s: &StepFigures| s.testimony.filter(|t| t.open > 0).map_or(0, |t| t.open_age_max.0);
+        let of = self.that(|s| open(s) >= STALLED_NS);
+        let age = of.iter().map(|s| open(s)).max().unwrap_or(0);
+        let text = format!(
+            "operations were in flight for up to {} without completing {{in}}",
+            ns_text(age)
+        );
+        let next = "percentiles count only what completed; look for a path or a device that hangs";
+        self.add("stalled", Severity::Warning, &of, &text, next);
+    }
+
+    fn duration(&mut self) {
+        let of = self.that(|s| {
+            s.total.both.ops > 0 && (s.measured_ns < SHORT_NS || s.total.both.ops < SHORT_OPS)
+        });
+        let shortest = of.iter().map(|s| s.measured_ns).min().unwrap_or(0);
+        let fewest = of.iter().map(|s| s.total.both.ops).min().unwrap_or(0);
+        let text = format!(
+            "measured for {} and {} at the least {{in}}: high percentiles rest on few operations",
+            ns_text(shortest),
+            plural_u64(fewest, "operation"),
+        );
+        let next = "set `measure` to 5 s or more, and long enough for 100 operations";
+        self.add("too-short", Severity::Warning, &of, &text, next);
+
+        let of = self.that(|s| s.drift.is_some_and(|d| d.abs() > DRIFT));
+        let by_size = |a: &&&StepFigures, b: &&&StepFigures| {
+            a.drift.map_or(0.0, f64::abs).total_cmp(&b.drift.map_or(0.0, f64::abs))
+        };
+        let worst = of.iter().max_by(by_size).and_then(|s| s.drift).unwrap_or(0.0);
+        let text = format!(
+            "throughput was not steady {{in}}: the second half of the measured time did {} {} than the first",
+            share_text(worst.abs()),
+            if worst < 0.0 { "less" } else { "more" },
+        );
+        self.add(
+            "not-steady",
+            Severity::Warning,
+            &of,
+            &text,
+            "use a longer warm-up, or measure longer",
+        );
+    }
+
+    fn loops(&mut self) {
+        let of = self.that(|s| s.loops != Loops::Open && s.total.both.ops > 0);
+        let text = "closed loops {in}: latency is service time, and a stall of the target also stops the load";
+        let next = "to see what users of an independent load would see, set `rate` (an open loop)";
+        self.add("closed-loop", Severity::Note, &of, text, next);
+    }
+
+    /// Events of the engine, the coordinator and the agents; equal codes are told once.
+    fn events(&mut self, events: &[Event]) {
+        let mut grave: Vec<&Event> = events.iter().filter(|e| e.level >= Level::Warning).collect();
+        grave.sort_by(|a, b| b.level.cmp(&a.level).then(a.at.cmp(&b.at)));
+        let mut codes: Vec<&str> = Vec::new();
+        for event in &grave {
+            if codes.contains(&event.code.as_str()) {
+                continue;
+            }
+            codes.push(&event.code);
+            let same = || grave.iter().filter(|e| e.code == event.code);
+            let more = match same().count() {
+                1 => String::new(),
+                n => format!(" (and {} more of the kind)", count((n - 1) as f64)),
+            };
+            let mut steps: Vec<u32> = same().filter_map(|e| e.step).collect();
+            steps.sort_unstable();
+            steps.dedup();
+            self.warnings.push(Warning {
+                code: event.code.clone(),
+                severity: if event.level == Level::Error {
+                    Severity::Error
+                } else {
+                    Severity::Warning
+                },
+                text: format!("{}{more}", event.text),
+                next: String::new(),
+                steps,
+            });
+        }
+    }
+}
+
+/// `in every step`, `in 2 of 16 steps (depth 64; depth 128)`, or nothing when the run has a single step.
+fn where_text(of: &[&StepFigures], all: usize) -> String {
+    if all == 1 {
+        return "in the step".to_owned();
+    }
+    if of.len() == all {
+        return format!("in all {all} steps");
+    }
+    let mut names: Vec<String> = of.iter().take(NAMED).map(|s| s.label()).collect();
+    if of.len() > NAMED {
+        names.push("…".to_owned());
+    }
+    format!("in {} of {all} steps ({})", of.len(), names.join("; "))
+}
+
+fn plural(n: usize, noun: &str) -> String {
+    plural_u64(n as u64, noun)
+}
+
+fn plural_u64(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n as f64), if n == 1 { "" } else { "s" })
+}
+
+fn ns_text(ns: u64) -> String {
+    duration(Duration::from_nanos(ns))
+}
+
+fn share_text(share: f64) -> String {
+    percent((share * 1000.0).round() / 10.0)
+}

@@ -1,0 +1,322 @@
+//! Records written by hand, as a simulator would: a scenario, and what each VM or target does in each step.
+//!
+//! The tests of `review` use it too.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use clock::Ns;
+use findings::{Analysis, analyse};
+use record::{
+    Counter, Event, Fact, Interval, Level, Loop, Phase, Record, RunHead, ScenarioText, Source,
+    SourceId, SourceKind, Status, StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
+};
+use scenario::Step;
+use std::collections::BTreeMap;
+use workload::Arrivals;
+
+/// What one worker does in every second of a step.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// Operations that complete in a second.
+    pub ops: u64,
+    /// Bytes of each.
+    pub block: u64,
+    /// Mean service time; single latencies scatter around it in a fixed shape with a tail.
+    pub service_ns: f64,
+    /// Response time over service time, in open loops.
+    pub response: f64,
+    /// Of a hundred operations, how many read.
+    pub read: u64,
+    /// Operations that fail in a second.
+    pub errors: u64,
+    /// Measured seconds that are reported; more than there are means all.
+    pub seconds: u64,
+    /// Work of the second half over work of the first.
+    pub drift: f64,
+    /// What the worker says of itself, as shares of a second.
+    pub own: f64,
+    pub cpu_user: f64,
+    pub cpu_system: f64,
+    /// Mean in flight; `None` = what Little's law asks for.
+    pub in_flight: Option<f64>,
+    pub late: u64,
+    pub overruns: u32,
+    pub open: u32,
+    pub open_age: Ns,
+    /// Whether the worker testifies at all.
+    pub testifies: bool,
+}
+
+impl Default for Work {
+    fn default() -> Work {
+        Work {
+            ops: 1000,
+            block: 8192,
+            service_ns: 1e6,
+            response: 1.0,
+            read: 100,
+            errors: 0,
+            seconds: u64::MAX,
+            drift: 1.0,
+            own: 0.02,
+            cpu_user: 0.05,
+            cpu_system: 0.10,
+            in_flight: None,
+            late: 0,
+            overruns: 0,
+            open: 0,
+            open_age: Ns::ZERO,
+            testifies: true,
+        }
+    }
+}
+
+/// A run to be written.
+pub struct Sketch<'a> {
+    scenario: &'a str,
+    status: Status,
+    steps_max: usize,
+    facts: Vec<Fact>,
+    events: Vec<Event>,
+    hop: Option<(&'a str, Vec<(&'a str, f64)>)>,
+    title: Option<&'a str>,
+}
+
+impl<'a> Sketch<'a> {
+    pub fn of(scenario: &'a str) -> Sketch<'a> {
+        Sketch {
+            scenario,
+            status: Status::Complete,
+            steps_max: usize::MAX,
+            facts: Vec::new(),
+            events: Vec::new(),
+            hop: None,
+            title: None,
+        }
+    }
+
+    pub fn status(mut self, status: Status) -> Sketch<'a> {
+        self.status = status;
+        self
+    }
+
+    /// The record's title, where it is not the scenario's.
+    pub fn title(mut self, title: &'a str) -> Sketch<'a> {
+        self.title = Some(title);
+        self
+    }
+
+    /// Only the first steps are in the record.
+    pub fn steps(mut self, max: usize) -> Sketch<'a> {
+        self.steps_max = max;
+        self
+    }
+
+    pub fn fact(mut self, subject: &str, key: &str, value: &str) -> Sketch<'a> {
+        self.facts.push(Fact { subject: subject.into(), key: key.into(), value: value.into() });
+        self
+    }
+
+    pub fn event(mut self, level: Level, code: &str, text: &str) -> Sketch<'a> {
+        let (code, text) = (code.to_owned(), text.to_owned());
+        self.events.push(Event { at: Ns::secs(1), step: Some(0), source: None, level, code, text });
+        self
+    }
+
+    /// A hop with counters, each by name and amount a second.
+    pub fn hop(mut self, name: &'a str, counters: &[(&'a str, f64)]) -> Sketch<'a> {
+        self.hop = Some((name, counters.to_vec()));
+        self
+    }
+
+    /// Writes the record, opens it and analyses it. `work` says what a worker of a VM or target does in a step.
+    #[track_caller]
+    pub fn analyse(self, work: impl Fn(&Step, &str) -> Work) -> Analysis {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("run.wsr");
+        self.write(&path, &work);
+        analyse(&Record::open(&path).expect("the record opens")).expect("the record is analysed")
+    }
+
+    fn write(&self, path: &std::path::Path, work: &dyn Fn(&Step, &str) -> Work) {
+        let source = scenario::Source {
+            name: "test.toml".into(),
+            text: self.scenario.into(),
+            overrides: vec![],
+        };
+        let scenario = scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let text = ScenarioText { name: source.name, text: source.text, overrides: vec![] };
+        let head = RunHead {
+            title: self.title.unwrap_or(&scenario.head.title).to_owned(),
+            producer: "wirespeed simulate".into(),
+            scenario: text,
+            epoch: Ns::ZERO,
+            wall_ns: 1_780_000_000_000_000_000,
+            seed: scenario.head.seed,
+        };
+        let mut writer = Writer::create(path, &head).expect("the record is created");
+        writer.facts(&self.facts).expect("facts are written");
+        let mut known = Known::new();
+        let hop = self.hop.as_ref().map(|(name, _)| {
+            let hop = source_of(u32::MAX, name, name, SourceKind::Hop);
+            writer.source(&hop).expect("the hop is announced");
+            hop.id
+        });
+        let mut start = Ns::ZERO;
+        for step in scenario.steps().iter().take(self.steps_max) {
+            let (head, groups) = step_head(step, start, &mut known, &mut writer);
+            writer.step(&head).expect("the step is announced");
+            for (load, group) in head.workers.iter().zip(&groups) {
+                worker(&mut writer, &head, load, &work(step, group));
+            }
+            if let (Some(id), Some((_, counters))) = (hop, &self.hop) {
+                count(&mut writer, &head, id, counters);
+            }
+            if self.status == Status::Complete {
+                writer.step_done(step.index).expect("the step is done");
+            }
+            start = head.times.end;
+        }
+        for event in &self.events {
+            writer.event(event).expect("the event is written");
+        }
+        writer.finish(self.status).expect("the record is finished");
+    }
+}
+
+/// Sources that have been announced, by name.
+type Known = BTreeMap<String, SourceId>;
+
+fn source_of(id: u32, name: &str, group: &str, kind: SourceKind) -> Source {
+    Source { id: SourceId(id), kind, name: name.into(), group: group.into(), agent: "sim".into() }
+}
+
+/// A step as it is announced, with the VM or target of each worker.
+fn step_head(
+    step: &Step,
+    start: Ns,
+    known: &mut Known,
+    writer: &mut Writer,
+) -> (StepHead, Vec<String>) {
+    let (mut workers, mut groups) = (Vec::new(), Vec::new());
+    for load in &step.loads {
+        for (group, n) in
+            load.on.iter().flat_map(|on| (0..load.workload.workers).map(move |n| (on, n)))
+        {
+            let name = format!("{group}/{}/{n}", load.workload.name);
+            let next = u32::try_from(known.len()).unwrap();
+            let id = *known.entry(name.clone()).or_insert_with(|| {
+                writer
+                    .source(&source_of(next, &name, group, SourceKind::Worker))
+                    .expect("a source is announced");
+                SourceId(next)
+            });
+            workers.push(WorkerLoad {
+                source: id,
+                workload: load.workload.name.clone(),
+                arrivals: arrivals(&load.workload.spec.arrivals),
+                ops_per_transaction: match &load.workload.spec.kind {
+                    workload::Kind::Transaction(t) => t.index_pages + t.table_pages,
+                    workload::Kind::Access(_) => 1,
+                },
+            });
+            groups.push(group.clone());
+        }
+    }
+    let measure = start.plus(step.warmup.into());
+    let cooldown = measure.plus(step.measure.into());
+    let head = StepHead {
+        index: step.index,
+        plan: step.plan.clone(),
+        settings: step.settings.clone(),
+        repetition: step.repetition,
+        times: StepTimes { start, measure, cooldown, end: cooldown.plus(step.cooldown.into()) },
+        workers,
+    };
+    (head, groups)
+}
+
+fn arrivals(arrivals: &Arrivals) -> Loop {
+    match arrivals {
+        Arrivals::Closed { depth, think } => {
+            Loop::Closed { depth: *depth, think: *think > Ns::ZERO }
+        }
+        Arrivals::Open { process, .. } => Loop::Open {
+            rate: match process {
+                workload::Process::Fixed { rate } | workload::Process::Poisson { rate } => *rate,
+                workload::Process::Ramp { from, to, .. } => (from + to) / 2.0,
+            },
+        },
+    }
+}
+
+/// A worker's measured seconds.
+fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &Work) {
+    let open = matches!(load.arrivals, Loop::Open { .. });
+    let all = head.times.measured().0 / 1_000_000_000;
+    for second in 0..all.min(work.seconds) {
+        let late_half = second * 2 >= all;
+        let ops = if late_half { (work.ops as f64 * work.drift) as u64 } else { work.ops };
+        let (mut read, mut write) = (Tally::empty(open), Tally::empty(open));
+        for i in 0..ops {
+            let service = work.service_ns * shape(i, ops);
+            let tally = if i * 100 / ops.max(1) < work.read { &mut read } else { &mut write };
+            tally.success(work.block, Ns(service as u64), Ns((service * work.response) as u64));
+        }
+        read.errors = work.errors;
+        let from = head.times.measure.plus(Ns::secs(second));
+        let share = |of: f64| Ns((of * 1e9) as u64);
+        let in_flight = match work.in_flight {
+            Some(mean) => share(mean),
+            None => read.service_sum.plus(write.service_sum),
+        };
+        let testimony = Testimony {
+            cpu_user: share(work.cpu_user),
+            cpu_system: share(work.cpu_system),
+            own: share(work.own),
+            in_flight,
+            late: work.late,
+            late_max: if work.late > 0 { Ns::millis(3) } else { Ns::ZERO },
+            overruns: work.overruns,
+            open: work.open,
+            open_age_max: work.open_age,
+        };
+        writer
+            .interval(&Interval {
+                source: load.source,
+                step: head.index,
+                phase: Phase::Measure,
+                from,
+                to: from.plus(Ns::secs(1)),
+                read: (work.read > 0).then_some(read),
+                write: (work.read < 100).then_some(write),
+                testimony: work.testifies.then_some(testimony),
+            })
+            .expect("an interval is written");
+    }
+}
+
+/// Latencies around a mean of 1: most within 15%, one in a hundred at twice, one in a thousand at five times the mean.
+fn shape(i: u64, n: u64) -> f64 {
+    match (i * 7919 % 1000, i as f64 / n.max(1) as f64) {
+        (999, _) => 5.0,
+        (990..=998, _) => 2.0,
+        (_, part) => 0.837 + 0.3 * part,
+    }
+}
+
+fn count(writer: &mut Writer, head: &StepHead, source: SourceId, counters: &[(&str, f64)]) {
+    for (name, value) in counters {
+        let (from, to) = (head.times.measure, head.times.cooldown);
+        writer
+            .counter(&Counter {
+                source,
+                step: Some(head.index),
+                from,
+                to,
+                name: (*name).to_owned(),
+                value: value * to.since(from).as_secs_f64(),
+                unit: "B".into(),
+            })
+            .expect("a counter is written");
+    }
+}

@@ -1,0 +1,65 @@
+//! Where the figures come from: producer, time, seed, hosts and targets, briefly. The record holds every fact.
+
+use crate::number::moment;
+use crate::paint::{Ink, Page};
+use crate::text::clean;
+use findings::Run;
+use record::Fact;
+
+/// Facts of a host that are worth a line, in order, with the words around them.
+const HOST: [(&str, &str, &str); 6] = [
+    ("os", "", ""),
+    ("kernel", "Linux ", ""),
+    ("cpu-model", "", ""),
+    ("cpu-count", "", " CPUs"),
+    ("memory", "", ""),
+    ("virtualized", "virtualized: ", ""),
+];
+/// Facts that are the generator's own business.
+const NOT_SHOWN: [&str; 1] = ["depth"];
+/// Hosts and targets that are told.
+const SUBJECTS_MAX: usize = 8;
+
+pub(crate) fn write(page: &mut Page, run: &Run) {
+    page.gap();
+    let source = run.source.as_ref().map_or(String::new(), |s| format!(" · after {s}"));
+    let line = format!(
+        "{} · {} · {} · seed {}{source}",
+        run.producer,
+        moment(run.wall_ns),
+        run.scenario,
+        run.seed
+    );
+    page.hanging("", Ink::Dim, &clean(&line), Ink::Dim);
+    let mut subjects: Vec<&str> = Vec::new();
+    for fact in run.facts.iter().filter(|f| !NOT_SHOWN.contains(&f.key.as_str())) {
+        if !subjects.contains(&fact.subject.as_str()) {
+            subjects.push(&fact.subject);
+        }
+    }
+    for subject in subjects.iter().take(SUBJECTS_MAX) {
+        let facts: Vec<&Fact> = run.facts.iter().filter(|f| f.subject == *subject).collect();
+        let line = format!("{subject}: {}", describe(&facts));
+        page.hanging("", Ink::Dim, &clean(&line), Ink::Dim);
+    }
+    if subjects.len() > SUBJECTS_MAX {
+        let text =
+            format!("and {} more hosts and targets in the record", subjects.len() - SUBJECTS_MAX);
+        page.hanging("", Ink::Dim, &text, Ink::Dim);
+    }
+}
+
+/// A host by what matters of it; anything else by all its facts.
+fn describe(facts: &[&Fact]) -> String {
+    let value = |key: &str| facts.iter().find(|f| f.key == key).map(|f| f.value.as_str());
+    let parts: Vec<String> = if value("kernel").is_some() {
+        let told = |(key, before, after): &(&str, &str, &str)| {
+            Some(format!("{before}{}{after}", value(key)?))
+        };
+        HOST.iter().filter_map(told).collect()
+    } else {
+        let shown = facts.iter().filter(|f| !NOT_SHOWN.contains(&f.key.as_str()));
+        shown.map(|f| format!("{} {}", f.key, f.value)).collect()
+    };
+    parts.join(" · ")
+}

@@ -1,0 +1,60 @@
+//! The first lines: what was asked, how it came out, and whether the figures can be trusted at all.
+
+use crate::paint::{Ink, Page};
+use crate::text::{clean, fit};
+use findings::generator::Limit;
+use findings::{Analysis, Verdict};
+
+pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+    let title = fit(&clean(&analysis.run.title), page.width());
+    let title = page.ink(Ink::Bold, &title);
+    page.line(&title);
+    let (mark, ink, text) = verdict(analysis);
+    page.hanging(mark, ink, &text, ink);
+    let limited = analysis.steps.iter().filter(|s| s.generator.limit == Limit::Limited).count();
+    if limited > 0 {
+        let text = format!(
+            "The generator limited {limited} of {}: those figures are its own, not the target's.",
+            plural(analysis.steps.len(), "step")
+        );
+        page.hanging("! ", Ink::Caution, &text, Ink::Caution);
+    }
+}
+
+fn verdict(analysis: &Analysis) -> (&'static str, Ink, String) {
+    let goals = |met: usize, failed: usize, undecided: usize| {
+        let parts = [(failed, "failed"), (undecided, "undecided"), (met, "met")];
+        let named: Vec<String> =
+            parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let all = met + failed + undecided;
+        if all == 0 {
+            "no goals were judged".to_owned()
+        } else {
+            format!("{} of {}", named.join(", "), plural(all, "goal"))
+        }
+    };
+    match analysis.verdict {
+        Verdict::Met { met: 1 } => ("✔ ", Ink::Good, "The goal is met.".to_owned()),
+        Verdict::Met { met } => ("✔ ", Ink::Good, format!("All {met} goals are met.")),
+        Verdict::Failed { met, failed, undecided } => {
+            ("✘ ", Ink::Bad, format!("Not met: {}.", goals(met, failed, undecided)))
+        }
+        Verdict::Undecided { met, undecided } => {
+            ("? ", Ink::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))
+        }
+        Verdict::NoGoals => ("• ", Ink::Bold, "Measured; the scenario sets no goals.".to_owned()),
+        Verdict::Incomplete { met, failed, undecided } => {
+            let how = analysis.run.incomplete().unwrap_or("is incomplete");
+            (
+                "✘ ",
+                Ink::Bad,
+                format!("Incomplete: the run {how}; {}.", goals(met, failed, undecided)),
+            )
+        }
+    }
+}
+
+/// `1 goal`, `3 goals`.
+pub(crate) fn plural(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}

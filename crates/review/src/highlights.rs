@@ -1,0 +1,145 @@
+//! What was found, in sentences with numbers: the most work, the knees, the balance, the generator.
+
+use crate::headline::plural;
+use crate::number::{latency, percent};
+use crate::paint::{Ink, Page};
+use crate::text::clean;
+use findings::generator::Limit;
+use findings::knee::Answer;
+use findings::{Analysis, StepFigures, Sweep, Unit};
+use units::{count, rate};
+
+/// Curves that are told in sentences; the others are in the JSON.
+const SWEEPS_MAX: usize = 6;
+
+pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+    let mut sentences = Vec::new();
+    sentences.extend(most_work(&analysis.steps));
+    let plans = analysis.steps.chunk_by(|a, b| a.plan == b.plan).count();
+    sentences.extend(analysis.sweeps.iter().take(SWEEPS_MAX).map(|s| knee(s, plans)));
+    if analysis.sweeps.len() > SWEEPS_MAX {
+        let more = analysis.sweeps.len() - SWEEPS_MAX;
+        sentences.push(format!("{} more in the JSON review.", plural(more, "curve")));
+    }
+    sentences.extend(balance(&analysis.steps));
+    sentences.extend(generator(&analysis.steps));
+    if sentences.is_empty() {
+        return;
+    }
+    page.heading("Findings");
+    for sentence in sentences {
+        page.hanging("  • ", Ink::Accent, &sentence, Ink::Plain);
+    }
+}
+
+fn most_work(steps: &[StepFigures]) -> Option<String> {
+    let best = steps
+        .iter()
+        .filter(|s| s.total.both.ops > 0)
+        .max_by(|a, b| a.total.both.bytes_per_s.total_cmp(&b.total.both.bytes_per_s))?;
+    let both = &best.total.both;
+    let at = if steps.len() > 1 { format!(" at {}", clean(&best.label())) } else { String::new() };
+    let transactions = match best.total.transactions_per_s {
+        Some(t) => format!(", {} transactions/s", count(t.round())),
+        None => String::new(),
+    };
+    let p99 = both.response.or(both.service).map_or(0, |l| l.p99_ns);
+    let lead = if steps.len() > 1 { "Most data: " } else { "" };
+    Some(format!(
+        "{lead}{}, {} IOPS{transactions}{at}, p99 {}.",
+        rate(both.bytes_per_s),
+        count(both.iops.round()),
+        latency(p99 as f64)
+    ))
+}
+
+fn knee(sweep: &Sweep, plans: usize) -> String {
+    let fixed = sweep.fixed.iter().map(|(k, v)| format!(" at {} {}", clean(k), clean(v)));
+    let plan = if plans > 1 { format!("{}: ", clean(&sweep.plan)) } else { String::new() };
+    let over = format!("{plan}over {}{}", clean(&sweep.axis), fixed.collect::<String>());
+    match &sweep.knee {
+        Answer::At { value, earliest, latest, share_of_peak, .. } => {
+            let between = match earliest == latest {
+                true => String::new(),
+                false => format!(" (within error, {} to {})", clean(earliest), clean(latest)),
+            };
+            let peak = percent(*share_of_peak);
+            format!(
+                "Knee {over}: {}{between}, {peak}% of the peak{}.",
+                clean(value),
+                beyond(sweep, value)
+            )
+        }
+        Answer::StillScaling { work_last, load_last } => format!(
+            "No knee {over}: still scaling at the last point, where {} × the load brought {} × the {}.",
+            ratio(*load_last),
+            ratio(*work_last),
+            work_name(sweep)
+        ),
+        Answer::Flat { work_after, latency_after } => format!(
+            "Flat {over} from the first point: to the last, {} × the {} at {} × the latency.",
+            ratio(*work_after),
+            work_name(sweep),
+            ratio(*latency_after)
+        ),
+        Answer::Undecided { reason } => format!("Knee {over} undecided: {}.", clean(reason)),
+    }
+}
+
+/// What the load beyond the knee bought.
+fn beyond(sweep: &Sweep, knee: &str) -> String {
+    let (Some(at), Some(last)) =
+        (sweep.points.iter().find(|p| p.value == knee), sweep.points.last())
+    else {
+        return String::new();
+    };
+    format!(
+        "; from there to {}, {} × the load brings {} × the {} at {} × the latency",
+        clean(&last.value),
+        ratio(last.load / at.load),
+        ratio(last.mean() / at.mean()),
+        work_name(sweep),
+        ratio(last.latency_ns / at.latency_ns)
+    )
+}
+
+fn work_name(sweep: &Sweep) -> &'static str {
+    if sweep.unit == Unit::BytesPerS { "MB/s" } else { "IOPS" }
+}
+
+fn ratio(value: f64) -> String {
+    if value >= 9.95 { count(value.round()) } else { format!("{value:.2}") }
+}
+
+fn balance(steps: &[StepFigures]) -> Option<String> {
+    let all = steps.iter().flat_map(|s| s.balance.iter().map(move |b| (s, b)));
+    let (step, worst) = all.max_by(|a, b| a.1.spread.total_cmp(&b.1.spread))?;
+    let at = if steps.len() > 1 {
+        format!(" in the least even step ({})", clean(&step.label()))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "Balance over {}: spread {}%, Jain's index {:.4}{at}.",
+        plural(worst.shares.len(), "VM or target").replace("VM or targets", "VMs or targets"),
+        percent(worst.spread),
+        worst.jain
+    ))
+}
+
+fn generator(steps: &[StepFigures]) -> Option<String> {
+    let judged: Vec<&StepFigures> =
+        steps.iter().filter(|s| s.generator.limit != Limit::NoTestimony).collect();
+    let worst =
+        judged.iter().max_by(|a, b| a.generator.own_share.total_cmp(&b.generator.own_share))?;
+    let own = percent(worst.generator.own_share);
+    let says = match judged.iter().map(|s| s.generator.limit).max()? {
+        Limit::OwnCost => {
+            "a null target completes at once, so these figures are the generator's own cost"
+        }
+        Limit::Limited => "it limited the load; see the warnings",
+        Limit::Suspect => "it may have held the load back; see the warnings",
+        _ => "it had room",
+    };
+    Some(format!("Generator: {says}; at most {own}% of its time was its own."))
+}

@@ -1,0 +1,202 @@
+//! The figures: one table a plan, a step a row, and the balance of its VMs or targets.
+
+use crate::number::{TimeUnit, bar, digits, percent};
+use crate::paint::{Ink, Page};
+use crate::table::{self, Column};
+use crate::text::clean;
+use findings::knee::Answer;
+use findings::{Analysis, Latency, Loops, StepFigures, Sweep, Unit};
+use scenario::Plan;
+
+/// Columns of the longest bar.
+const BAR: usize = 8;
+
+pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+    for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
+        let sweeps: Vec<&Sweep> =
+            analysis.sweeps.iter().filter(|s| s.plan == steps[0].plan).collect();
+        plan(page, steps, &sweeps);
+        balance(page, steps);
+    }
+}
+
+/// The table of one plan.
+fn plan(page: &mut Page, steps: &[StepFigures], sweeps: &[&Sweep]) {
+    let name = clean(&steps[0].plan);
+    let open = steps.iter().all(|s| s.loops == Loops::Open);
+    let closed = steps.iter().all(|s| s.loops == Loops::Closed);
+    page.heading(if steps[0].plan == Plan::UNNAMED { "Steps" } else { &name });
+    let loops = match (closed, open) {
+        (true, _) => "closed loop: latency is service time, from submission to completion",
+        (_, true) => "open loop: latency is response time, from the moment an operation was due",
+        _ => {
+            "closed and open loops: latency is response time where operations fall due, else service time"
+        }
+    };
+    page.hanging("  ", Ink::Plain, loops, Ink::Dim);
+    let mut columns = settings(steps);
+    columns.extend(work(steps));
+    columns.extend(latencies(steps));
+    columns.extend(load(steps));
+    if steps.len() > 1 {
+        columns.push(bars(steps, sweeps));
+    }
+    table::write(page, columns);
+}
+
+/// A column for each setting, and one for the repetition where there are any.
+fn settings(steps: &[StepFigures]) -> Vec<Column> {
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in steps.iter().flat_map(|s| &s.settings) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let mut columns: Vec<Column> = keys
+        .iter()
+        .map(|key| {
+            let value = |s: &StepFigures| {
+                s.settings.iter().find(|(k, _)| k == key).map(|(_, v)| clean(v)).unwrap_or_default()
+            };
+            let amounts = steps.iter().all(|s| value(s).starts_with(|c: char| c.is_ascii_digit()));
+            let key = clean(key);
+            let column = if amounts { Column::numbers(&key, "") } else { Column::names(&key) };
+            column.fill(steps.iter().map(value))
+        })
+        .collect();
+    if steps.iter().any(|s| s.repetition > 0) || (keys.is_empty() && steps.len() > 1) {
+        let run = |s: &StepFigures| (u64::from(s.repetition) + 1).to_string();
+        columns.push(Column::numbers("run", "").fill(steps.iter().map(run)));
+    }
+    columns
+}
+
+fn work(steps: &[StepFigures]) -> Vec<Column> {
+    let numbers = |name: &str, unit: &str, of: &dyn Fn(&StepFigures) -> f64| {
+        Column::numbers(name, unit).fill(steps.iter().map(|s| digits(of(s))))
+    };
+    let mut columns = vec![
+        numbers("IOPS", "1/s", &|s| s.total.both.iops),
+        numbers("total", "MB/s", &|s| s.total.both.bytes_per_s / 1e6),
+    ];
+    // Where one direction is idle in every step, the total says it all.
+    let some = |of: &dyn Fn(&StepFigures) -> u64| steps.iter().any(|s| of(s) > 0);
+    if some(&|s| s.total.read.bytes) && some(&|s| s.total.write.bytes) {
+        columns.push(numbers("read", "MB/s", &|s| s.total.read.bytes_per_s / 1e6).rank(5));
+        columns.push(numbers("write", "MB/s", &|s| s.total.write.bytes_per_s / 1e6).rank(5));
+    }
+    if steps.iter().any(|s| s.total.transactions_per_s.is_some()) {
+        columns
+            .push(numbers("trans.", "1/s", &|s| s.total.transactions_per_s.unwrap_or(0.0)).rank(6));
+    }
+    if some(&|s| s.total.both.errors) {
+        let errors = |s: &StepFigures| {
+            let ink = if s.total.both.errors > 0 { Ink::Bad } else { Ink::Plain };
+            (ink, digits(s.total.both.errors as f64))
+        };
+        columns.push(Column::numbers("errors", "").fill_inked(steps.iter().map(errors)));
+    }
+    columns
+}
+
+fn latencies(steps: &[StepFigures]) -> Vec<Column> {
+    let of = |s: &StepFigures| s.total.both.response.or(s.total.both.service);
+    let unit = TimeUnit::of(steps.iter().filter_map(of).map(|l| l.p50_ns).collect());
+    let column = |name: &str, point: fn(&Latency) -> u64| {
+        let cell = |s: &StepFigures| of(s).map_or("-".to_owned(), |l| unit.show(point(&l)));
+        Column::numbers(name, unit.name).fill(steps.iter().map(cell))
+    };
+    vec![
+        column("p50", |l| l.p50_ns),
+        column("p99", |l| l.p99_ns),
+        column("p99.9", |l| l.p999_ns).rank(4),
+        column("max", |l| l.max_ns),
+    ]
+}
+
+/// Mean operations in flight, and the generator's own time.
+fn load(steps: &[StepFigures]) -> Vec<Column> {
+    if steps.iter().all(|s| s.testimony.is_none()) {
+        return Vec::new();
+    }
+    let flight = |s: &StepFigures| s.total.in_flight.map_or("-".to_owned(), digits);
+    let own = |s: &StepFigures| match s.testimony {
+        Some(_) => percent(s.generator.own_share),
+        None => "-".to_owned(),
+    };
+    vec![
+        Column::numbers("in flight", "mean").fill(steps.iter().map(flight)).rank(2),
+        Column::numbers("gen", "%").fill(steps.iter().map(own)).rank(3),
+    ]
+}
+
+/// The work of each step as a bar, with the knee where the plan has one curve.
+fn bars(steps: &[StepFigures], sweeps: &[&Sweep]) -> Column {
+    let bytes = sweeps.first().is_some_and(|s| s.unit == Unit::BytesPerS);
+    let work = |s: &StepFigures| if bytes { s.total.both.bytes_per_s } else { s.total.both.iops };
+    let most = steps.iter().map(work).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let cell = |s: &StepFigures| {
+        let bar = bar(work(s) / most, BAR);
+        let text = if is_knee(s, sweeps) { format!("{bar} knee") } else { bar };
+        (Ink::Accent, text)
+    };
+    let name = if bytes { "MB/s" } else { "IOPS" };
+    Column::names(name).fill_inked(steps.iter().map(cell)).rank(1)
+}
+
+fn is_knee(step: &StepFigures, sweeps: &[&Sweep]) -> bool {
+    let on_curve = |sweep: &&&Sweep| sweep.fixed.iter().all(|s| step.settings.contains(s));
+    sweeps.iter().filter(on_curve).any(|sweep| match &sweep.knee {
+        Answer::At { value, .. } => {
+            step.settings.iter().any(|(k, v)| *k == sweep.axis && v == value)
+        }
+        _ => false,
+    })
+}
+
+/// The balance of each step, where two or more VMs or targets did the same.
+fn balance(page: &mut Page, steps: &[StepFigures]) {
+    let rows: Vec<_> = steps.iter().flat_map(|s| s.balance.iter().map(move |b| (s, b))).collect();
+    if rows.is_empty() {
+        return;
+    }
+    page.gap();
+    page.hanging(
+        "  ",
+        Ink::Plain,
+        "Balance over VMs or targets that run the same workload",
+        Ink::Dim,
+    );
+    let mut columns = settings(steps);
+    if rows.len() != steps.len() || columns.is_empty() {
+        columns = vec![
+            Column::names("step").fill(rows.iter().map(|(s, _)| clean(&s.label()))),
+            Column::names("workload").fill(rows.iter().map(|(_, b)| clean(&b.workloads.join("+")))),
+        ];
+    }
+    let share = |most: bool| {
+        rows.iter().map(move |(_, b)| {
+            let by_rate = b.shares.iter().map(|s| (s.bytes_per_s, s.group.as_str()));
+            let end = if most {
+                by_rate.max_by(|x, y| x.0.total_cmp(&y.0))
+            } else {
+                by_rate.min_by(|x, y| x.0.total_cmp(&y.0))
+            };
+            end.unwrap_or((0.0, ""))
+        })
+    };
+    let rate = |(bytes, _): (f64, &str)| digits(bytes / 1e6);
+    let name = |(_, name): (f64, &str)| clean(name);
+    columns.extend([
+        Column::numbers("n", "").fill(rows.iter().map(|(_, b)| b.shares.len().to_string())),
+        Column::numbers("mean", "MB/s")
+            .fill(rows.iter().map(|(_, b)| digits(b.mean_bytes_per_s / 1e6))),
+        Column::numbers("least", "MB/s").fill(share(false).map(rate)),
+        Column::names("").fill(share(false).map(name)).rank(1),
+        Column::numbers("most", "MB/s").fill(share(true).map(rate)),
+        Column::names("").fill(share(true).map(name)).rank(1),
+        Column::numbers("spread", "%").fill(rows.iter().map(|(_, b)| percent(b.spread))),
+        Column::numbers("Jain", "").fill(rows.iter().map(|(_, b)| format!("{:.4}", b.jain))),
+    ]);
+    table::write(page, columns);
+}

@@ -1,0 +1,130 @@
+//! Tables with a two-line heading (name and unit) that fit a page: where room is short, less important columns go first,
+//! then the widest column of names is cut.
+
+use crate::paint::{Ink, Page};
+use crate::text::{Align, pad, width};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+/// Columns before a table.
+const INDENT: usize = 2;
+/// A column of names is not cut below this.
+const NAME_MIN: usize = 6;
+
+/// A column of a table.
+pub(crate) struct Column {
+    name: String,
+    unit: String,
+    align: Align,
+    /// Columns with a lower number go first where room is short; `None` = never.
+    rank: Option<u8>,
+    cells: Vec<(Ink, String)>,
+}
+
+impl Column {
+    /// A column of names, cut where room is short.
+    pub fn names(name: &str) -> Column {
+        Column::new(name, "", Align::Left, None)
+    }
+
+    /// A column of numbers.
+    pub fn numbers(name: &str, unit: &str) -> Column {
+        Column::new(name, unit, Align::Right, None)
+    }
+
+    fn new(name: &str, unit: &str, align: Align, rank: Option<u8>) -> Column {
+        Column { name: name.to_owned(), unit: unit.to_owned(), align, rank, cells: Vec::new() }
+    }
+
+    /// Lets the column go where room is short, the lower the earlier.
+    pub fn rank(mut self, rank: u8) -> Column {
+        self.rank = Some(rank);
+        self
+    }
+
+    /// The cells, in the order of the rows.
+    pub fn fill(mut self, cells: impl IntoIterator<Item = String>) -> Column {
+        self.cells = cells.into_iter().map(|text| (Ink::Plain, text)).collect();
+        self
+    }
+
+    /// The cells with their inks.
+    pub fn fill_inked(mut self, cells: impl IntoIterator<Item = (Ink, String)>) -> Column {
+        self.cells = cells.into_iter().collect();
+        self
+    }
+
+    fn width(&self) -> usize {
+        let cells = self.cells.iter().map(|(_, text)| width(text));
+        cells.chain([width(&self.name), width(&self.unit)]).max().unwrap_or(0)
+    }
+}
+
+/// Writes a table.
+pub(crate) fn write(page: &mut Page, mut columns: Vec<Column>) {
+    columns.retain(|c| !c.cells.is_empty());
+    let widths = layout(&mut columns, page.width().saturating_sub(INDENT));
+    for heading in [|c: &Column| c.name.clone(), |c: &Column| c.unit.clone()] {
+        let texts = columns.iter().map(|c| (Ink::Dim, heading(c)));
+        if columns.iter().any(|c| !heading(c).is_empty()) {
+            row(page, texts, &columns, &widths);
+        }
+    }
+    let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
+    for i in 0..rows {
+        let texts =
+            columns.iter().map(|c| c.cells.get(i).cloned().unwrap_or((Ink::Plain, String::new())));
+        row(page, texts, &columns, &widths);
+    }
+}
+
+fn row(
+    page: &mut Page,
+    cells: impl Iterator<Item = (Ink, String)>,
+    columns: &[Column],
+    widths: &[usize],
+) {
+    let mut line = " ".repeat(INDENT);
+    for (i, (ink, text)) in cells.enumerate() {
+        if i > 0 {
+            line.push_str(&" ".repeat(GAP));
+        }
+        let padded = pad(&text, widths[i], columns[i].align);
+        // Blanks at the end of a line are not coloured, so that they can be trimmed.
+        let last = i + 1 == columns.len() && columns[i].align == Align::Left;
+        line.push_str(&page.ink(ink, if last { padded.trim_end() } else { &padded }));
+    }
+    page.line(&line);
+}
+
+/// The widths of the columns, after those were dropped that found no room.
+fn layout(columns: &mut Vec<Column>, room: usize) -> Vec<usize> {
+    loop {
+        let mut widths: Vec<usize> = columns.iter().map(Column::width).collect();
+        let total =
+            |widths: &[usize]| widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+        // Long names are cut before columns are dropped, but not beyond what tells them apart.
+        for least in [24, NAME_MIN] {
+            while total(&widths) > room {
+                let names = columns
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, c)| c.align == Align::Left && widths[*i] > least);
+                let Some((i, _)) = names.max_by_key(|(i, _)| widths[*i]) else { break };
+                widths[i] -= 1;
+            }
+            if total(&widths) <= room {
+                return widths;
+            }
+            let droppable =
+                columns.iter().enumerate().filter_map(|(i, c)| Some((c.rank?, i))).min();
+            if let Some((_, i)) = droppable {
+                columns.remove(i);
+                break;
+            }
+            if least == NAME_MIN {
+                return widths;
+            }
+        }
+    }
+}

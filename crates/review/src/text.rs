@@ -1,0 +1,101 @@
+//! Text for a terminal: measured by the columns that it takes, cut with an ellipsis, wrapped at blanks, and cleaned of
+//! what could steer the terminal. A record may come from anywhere, so every word of it passes through [`clean`].
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Longer words of a record are cut before anything is measured.
+const CHARS_MAX: usize = 1000;
+
+/// A word of a record with everything escaped that is not plain printing: control characters (ESC among them), the marks
+/// that turn the direction of writing, and invisible ones that could make two names look alike.
+pub(crate) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(CHARS_MAX));
+    for c in text.chars().take(CHARS_MAX) {
+        if c.is_control() || is_deceptive(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    if text.chars().nth(CHARS_MAX).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// Bidirectional marks, zero-width characters, line and paragraph separators, interlinear and tag characters.
+fn is_deceptive(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// Columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// A text in at most `columns` columns, cut with an ellipsis.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let w = c.width().unwrap_or(0);
+        if used + w + 1 > columns {
+            break;
+        }
+        used += w;
+        out.push(c);
+    }
+    if columns > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// Where a text stands in its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// Names.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A text in exactly `columns` columns.
+pub(crate) fn pad(text: &str, columns: usize, align: Align) -> String {
+    let text = fit(text, columns);
+    let blanks = " ".repeat(columns.saturating_sub(width(&text)));
+    match align {
+        Align::Left => text + &blanks,
+        Align::Right => blanks + &text,
+    }
+}
+
+/// Breaks a text at blanks into lines of at most `columns` columns; longer words are cut into pieces.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && width(&line) + 1 + width(word) > columns {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if width(&line) + c.width().unwrap_or(0) > columns && !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(c);
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
