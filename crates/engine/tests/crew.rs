@@ -1,0 +1,207 @@
+//! Crews whose members misbehave: every way out ends in a verdict.
+
+use clock::Ns;
+use engine::{
+    Crew, ERRORS_MAX, EngineError, Load, Meter, Note, Opened, Orders, Output, Phases, Pinning,
+    Post, Prepared, Scope, Spent, Stop, Task,
+};
+use record::{Level, SourceId};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+use workload::Dir;
+
+const HANG: Duration = Duration::from_secs(60);
+
+/// What a member does when it opens, and when it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Habit {
+    /// Counts one read and waits for the end.
+    Good,
+    FailsToOpen,
+    PanicsOpening,
+    Fails,
+    Panics,
+    /// Never looks at the clock again.
+    Hangs,
+    /// Operations fail, so many at the start and one every ten milliseconds.
+    Errs(u64),
+    /// Every tenth operation succeeds, all others fail.
+    ErrsMostly,
+}
+
+impl Task for Habit {
+    fn open(self: Box<Self>) -> Result<Opened, EngineError> {
+        match *self {
+            Habit::FailsToOpen => {
+                Err(EngineError::Target { target: "t".to_owned(), problem: "not today".to_owned() })
+            }
+            Habit::PanicsOpening => panic!("on purpose, while opening"),
+            _ => {
+                let note = Note { level: Level::Info, code: "opened", text: "ready".to_owned() };
+                Ok(Opened { load: self, slots: 1, notes: vec![note] })
+            }
+        }
+    }
+}
+
+impl Load for Habit {
+    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
+        match *self {
+            Habit::Fails => {
+                return Err(EngineError::Worker {
+                    worker: "w".to_owned(),
+                    problem: "broke".to_owned(),
+                });
+            }
+            Habit::Panics => panic!("on purpose, while running"),
+            Habit::Hangs => clock::sleep_until(meter.line().end().plus(Ns::secs(3))),
+            Habit::Errs(n) => (0..n).for_each(|_| operate(meter, Err(5))),
+            _ => operate(meter, Ok(512)),
+        }
+        for i in 1u64.. {
+            let now = clock::now();
+            meter.advance(now, Spent::Waiting);
+            if stop.asked() || now >= meter.line().end() {
+                break;
+            }
+            match *self {
+                Habit::Errs(_) => operate(meter, Err(5)),
+                Habit::ErrsMostly => operate(meter, if i % 10 == 0 { Ok(512) } else { Err(110) }),
+                _ => {}
+            }
+            clock::sleep_until(now.plus(Ns::millis(10)).min(meter.line().end()));
+        }
+        Ok(())
+    }
+}
+
+fn operate(meter: &mut Meter, result: Result<u32, i32>) {
+    meter.submitted(0, Dir::Read, Ns::ZERO);
+    meter.completed(0, result);
+}
+
+fn muster(habits: &[Habit], measure: Ns, notes: &Sender<Output>) -> Result<Crew, EngineError> {
+    let orders = Orders {
+        step: 0,
+        phases: Phases { measure, ..Phases::default() },
+        grace: Ns::millis(500),
+        pinning: Pinning::Auto,
+        facts: Vec::new(),
+    };
+    let post = |(i, habit): (u32, &Habit)| Post {
+        source: SourceId(i),
+        name: format!("a-name-longer-than-the-kernel-keeps-äöü/{i}"),
+        scope: Scope { reads: true, writes: false, open_loop: false },
+        task: Box::new(*habit),
+    };
+    Crew::muster(orders, (0..).zip(habits).map(post).collect(), notes)
+}
+
+/// Runs a crew and returns how many intervals, which event codes and which verdict came out.
+fn run(habits: &[Habit], measure: Ns) -> (usize, Vec<String>, Result<(), EngineError>) {
+    let (out, outputs) = mpsc::channel();
+    let crew = match muster(habits, measure, &out) {
+        Ok(crew) => crew,
+        Err(e) => return (0, Vec::new(), Err(e)),
+    };
+    let now = clock::now();
+    let _running = Box::new(crew).start(now, now.plus(Ns::millis(10)), out);
+    gather(&outputs)
+}
+
+fn gather(outputs: &Receiver<Output>) -> (usize, Vec<String>, Result<(), EngineError>) {
+    let (mut intervals, mut codes) = (0, Vec::new());
+    loop {
+        match outputs.recv_timeout(HANG).expect("a verdict in bounded time") {
+            Output::Interval(_) => intervals += 1,
+            Output::Event(event) => codes.push(event.code),
+            Output::Finished => return (intervals, codes, Ok(())),
+            Output::Failed(e) => return (intervals, codes, Err(e)),
+        }
+    }
+}
+
+#[track_caller]
+fn check(habits: &[Habit], measure: Ns, words: &str) {
+    let (_, _, verdict) = run(habits, measure);
+    let message = verdict.expect_err("a failure").to_string();
+    assert!(message.contains(words), "{message}");
+}
+
+#[test]
+fn a_good_crew_finishes() {
+    let (intervals, codes, verdict) = run(&[Habit::Good; 2], Ns::millis(200));
+    assert_eq!(verdict, Ok(()));
+    assert!(intervals >= 2);
+    assert_eq!(codes.iter().filter(|code| *code == "opened").count(), 2);
+}
+
+#[test]
+fn a_crew_of_nobody_finishes_at_once() {
+    assert_eq!(run(&[], Ns::secs(3600)), (0, Vec::new(), Ok(())));
+}
+
+#[test]
+fn one_that_cannot_open_fails_the_preparation_and_releases_the_others() {
+    check(&[Habit::Good, Habit::FailsToOpen, Habit::Good], Ns::secs(3600), "not today");
+    check(&[Habit::Good, Habit::PanicsOpening], Ns::secs(3600), "panicked while opening");
+}
+
+#[test]
+fn one_that_breaks_ends_the_step_for_all() {
+    check(&[Habit::Good, Habit::Fails], Ns::secs(3600), "broke");
+    check(&[Habit::Good, Habit::Panics], Ns::secs(3600), "panicked");
+}
+
+#[test]
+fn one_that_never_comes_back_is_given_up() {
+    check(&[Habit::Good, Habit::Hangs], Ns::millis(100), "has not come back from an I/O");
+}
+
+#[test]
+fn too_many_errors_stop_the_step_by_name_and_count() {
+    check(
+        &[Habit::Errs(ERRORS_MAX + 1)],
+        Ns::secs(3600),
+        "more than 1000 operations of the step failed: EIO × 1",
+    );
+}
+
+#[test]
+fn nothing_but_errors_for_a_second_stops_the_step() {
+    check(
+        &[Habit::Good, Habit::Errs(0)],
+        Ns::secs(3600),
+        "every operation failed for a second: EIO × ",
+    );
+}
+
+#[test]
+fn some_errors_are_an_event_each_number_once() {
+    let (_, codes, verdict) = run(&[Habit::ErrsMostly], Ns::millis(300));
+    assert_eq!(verdict, Ok(()));
+    assert_eq!(codes.iter().filter(|code| *code == "io-error").count(), 1);
+}
+
+#[test]
+fn a_start_in_the_past_is_told() {
+    let (out, outputs) = mpsc::channel();
+    let crew = muster(&[Habit::Good], Ns::millis(400), &out).expect("a good crew");
+    let now = clock::now();
+    let past = Ns(now.0.saturating_sub(Ns::millis(200).0));
+    let _running = Box::new(crew).start(past, past, out);
+    let (_, codes, verdict) = gather(&outputs);
+    assert_eq!(verdict, Ok(()));
+    assert!(codes.iter().any(|code| code == "late-start"), "{codes:?}");
+}
+
+#[test]
+fn the_host_has_facts() {
+    let facts = engine::host_facts("here");
+    for key in ["kernel", "cpu-count", "memory"] {
+        assert!(
+            facts.iter().any(|f| f.subject == "here" && f.key == key && !f.value.is_empty()),
+            "{key}"
+        );
+    }
+}

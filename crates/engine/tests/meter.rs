@@ -1,0 +1,328 @@
+//! The meter on a synthetic clock: every count in its interval, whatever stalls and whoever is slow.
+
+use clock::{CpuTime, Ns};
+use engine::{Drain, ErrnoCounts, Meter, Phases, Scope, Sheets, Spent, Timeline};
+use proptest::prelude::*;
+use record::{Interval, Phase, SourceId};
+use workload::Dir;
+
+const SLOTS: u32 = 4;
+const CLOSED: Scope = Scope { reads: true, writes: true, open_loop: false };
+const OPEN: Scope = Scope { open_loop: true, ..CLOSED };
+
+fn no_cpu() -> CpuTime {
+    CpuTime::default()
+}
+
+/// A meter and its collector, on a clock that the test moves.
+struct Bench {
+    meter: Meter,
+    drain: Drain,
+    line: Timeline,
+    intervals: Vec<Interval>,
+    errnos: Vec<(i32, u32)>,
+}
+
+impl Bench {
+    /// The step starts at 10 s on a clock whose epoch is the same moment; phases in milliseconds.
+    fn new(scope: Scope, [warmup, measure, cooldown]: [u64; 3]) -> Bench {
+        let phases = Phases {
+            warmup: Ns::millis(warmup),
+            measure: Ns::millis(measure),
+            cooldown: Ns::millis(cooldown),
+        };
+        let line = Timeline::new(Ns::secs(10), Ns::secs(10), phases);
+        let (sheets, drain) = Sheets::provide(scope, SLOTS, phases);
+        let meter = Meter::new(sheets, line, no_cpu);
+        Bench { meter, drain, line, intervals: Vec::new(), errnos: Vec::new() }
+    }
+
+    fn at(&mut self, ms: u64) -> &mut Meter {
+        self.spent(ms, Spent::Waiting)
+    }
+
+    fn spent(&mut self, ms: u64, spent: Spent) -> &mut Meter {
+        self.meter.advance(Ns::secs(10).plus(Ns::millis(ms)), spent);
+        &mut self.meter
+    }
+
+    fn submit(&mut self, ms: u64, slot: u32) {
+        let due = Ns::secs(10).plus(Ns::millis(ms));
+        self.at(ms).submitted(slot, Dir::Read, due);
+    }
+
+    fn complete(&mut self, ms: u64, slot: u32) {
+        self.at(ms).completed(slot, Ok(512));
+    }
+
+    fn collect(&mut self) -> &[Interval] {
+        let Bench { drain, line, intervals, errnos, .. } = self;
+        drain.collect(SourceId(7), 3, line, |interval, seen: &ErrnoCounts| {
+            intervals.push(interval);
+            errnos.extend(seen.iter());
+        });
+        &self.intervals
+    }
+
+    /// Begin and end in milliseconds, reads that succeeded, of all intervals so far.
+    fn rows(&mut self) -> Vec<(u64, u64, u64)> {
+        let ms = |at: Ns| at.0 / 1_000_000;
+        let row = |i: &Interval| (ms(i.from), ms(i.to), i.read.as_ref().map_or(0, |t| t.ops));
+        self.collect().iter().map(row).collect()
+    }
+}
+
+#[test]
+fn an_idle_interval_is_written_as_zeros() {
+    let mut bench = Bench::new(CLOSED, [0, 2000, 0]);
+    for ms in [500, 1000, 1500, 2000] {
+        bench.at(ms);
+    }
+    assert_eq!(bench.rows(), [(0, 1000, 0), (1000, 2000, 0)]);
+}
+
+#[test]
+fn a_completion_at_a_cut_belongs_to_the_interval_that_begins_there() {
+    let mut bench = Bench::new(CLOSED, [1000, 2000, 0]);
+    bench.submit(100, 0);
+    bench.complete(999, 0);
+    bench.submit(999, 1);
+    bench.complete(1000, 1);
+    bench.at(3000);
+    assert_eq!(bench.rows(), [(0, 1000, 1), (1000, 2000, 1), (2000, 3000, 0)]);
+    assert_eq!(bench.intervals[1].phase, Phase::Measure);
+}
+
+#[test]
+fn a_stall_is_recorded_as_zeros_with_the_age_of_what_hangs() {
+    let mut bench = Bench::new(CLOSED, [0, 9000, 0]);
+    bench.submit(500, 2);
+    bench.complete(6200, 2);
+    bench.at(9000);
+    let rows = bench.rows();
+    assert_eq!(rows.len(), 9);
+    assert_eq!(rows[6], (6000, 7000, 1), "the late one counts where it completed");
+    assert_eq!(rows.iter().map(|r| r.2).sum::<u64>(), 1);
+    let late = bench.intervals[6].read.as_ref().expect("reads").service.max().expect("one");
+    assert!(
+        late.0.abs_diff(Ns::millis(5700).0) < Ns::millis(6).0,
+        "its whole latency, to three digits: {late:?}"
+    );
+    for (i, interval) in bench.intervals.iter().enumerate().take(6) {
+        let t = interval.testimony.expect("a generator testifies");
+        assert_eq!((t.open, t.open_age_max), (1, Ns::millis(500 + 1000 * i as u64)));
+        assert_eq!(t.in_flight, Ns::millis(if i == 0 { 500 } else { 1000 }));
+        assert_eq!(t.overruns, 0);
+    }
+}
+
+#[test]
+fn a_stall_across_phase_edges_keeps_every_phase() {
+    let mut bench = Bench::new(CLOSED, [1500, 1000, 500]);
+    bench.submit(100, 0);
+    bench.complete(2800, 0);
+    bench.at(3000);
+    let phases: Vec<Phase> = bench.collect().iter().map(|i| i.phase).collect();
+    assert_eq!(
+        phases,
+        [Phase::Warmup, Phase::Warmup, Phase::Measure, Phase::Measure, Phase::Cooldown]
+    );
+    assert_eq!(bench.rows().last(), Some(&(2500, 3000, 1)));
+}
+
+#[test]
+fn a_slow_collector_loses_nothing_and_is_counted() {
+    let mut bench = Bench::new(CLOSED, [3000, 20_000, 2000]);
+    let mut done = 0;
+    for ms in (0..25_000).step_by(100) {
+        bench.submit(ms, 0);
+        bench.complete(ms + 50, 0);
+        done += 1;
+    }
+    bench.at(25_000);
+    let rows = bench.rows();
+    assert_eq!(rows.iter().map(|r| r.2).sum::<u64>(), done);
+    let overruns: u32 =
+        bench.intervals.iter().filter_map(|i| i.testimony).map(|t| t.overruns).sum();
+    assert_eq!(overruns as usize, 25 - rows.len(), "every cut that was not made");
+    for (phase, length) in
+        [(Phase::Warmup, 3000), (Phase::Measure, 20_000), (Phase::Cooldown, 2000)]
+    {
+        let ops = bench.intervals.iter().filter(|i| i.phase == phase);
+        let ops: u64 = ops.filter_map(|i| i.read.as_ref()).map(|t| t.ops).sum();
+        assert_eq!(ops, length / 100, "{phase:?} keeps to itself");
+    }
+}
+
+#[test]
+fn sheets_come_back_and_are_used_again() {
+    let mut bench = Bench::new(CLOSED, [0, 60_000, 0]);
+    for ms in (0..60_000).step_by(500) {
+        bench.submit(ms, 1);
+        bench.complete(ms + 250, 1);
+        bench.collect();
+    }
+    bench.at(60_000);
+    let rows = bench.rows();
+    assert_eq!(rows.len(), 60);
+    assert!(rows.iter().all(|r| r.2 == 2), "cleared on the way back: {rows:?}");
+}
+
+#[test]
+fn time_is_own_or_waiting() {
+    let mut bench = Bench::new(CLOSED, [0, 3000, 0]);
+    bench.spent(100, Spent::Own);
+    bench.spent(900, Spent::Waiting);
+    bench.spent(2500, Spent::Own);
+    bench.spent(3000, Spent::Waiting);
+    let own: Vec<Ns> = bench.collect().iter().filter_map(|i| i.testimony).map(|t| t.own).collect();
+    assert_eq!(own, [Ns::millis(200), Ns::secs(1), Ns::millis(500)]);
+}
+
+#[test]
+fn late_starts_are_counted_in_open_loops_alone() {
+    for (scope, late, late_max) in [(OPEN, 1, Ns::millis(40)), (CLOSED, 0, Ns::ZERO)] {
+        let mut bench = Bench::new(scope, [0, 1000, 0]);
+        let due = Ns::secs(10).plus(Ns::millis(10));
+        bench.at(50).submitted(0, Dir::Write, due);
+        bench.at(51).submitted(1, Dir::Write, Ns::secs(10).plus(Ns::millis(50)));
+        bench.at(60).completed(0, Ok(512));
+        bench.at(1000);
+        let t = bench.collect()[0].testimony.expect("testimony");
+        assert_eq!((t.late, t.late_max, t.open), (late, late_max, 1));
+        let tally = bench.intervals[0].write.clone().expect("writes");
+        assert_eq!(tally.service_sum, Ns::millis(10));
+        let response = tally.response.and_then(|h| h.max());
+        assert_eq!(response.is_some(), scope.open_loop);
+        assert!(response.is_none_or(|r| r >= Ns::millis(50)), "from the moment it was due");
+    }
+}
+
+#[test]
+fn errors_are_counted_apart_and_by_number() {
+    let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
+    for (slot, errno) in [(0, 5), (1, 5), (2, 28), (3, 4095)] {
+        bench.submit(10, slot);
+        bench.at(20).completed(slot, Err(errno));
+    }
+    bench.at(1000);
+    let read = bench.collect()[0].read.clone().expect("reads");
+    assert_eq!((read.ops, read.errors, read.bytes, read.service.count()), (0, 4, 0, 0));
+    assert_eq!(bench.errnos, [(5, 2), (28, 1), (133, 1)]);
+}
+
+#[test]
+fn what_is_open_at_the_end_is_recorded_and_what_comes_later_is_not() {
+    let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
+    bench.submit(100, 0);
+    bench.submit(400, 1);
+    bench.complete(1200, 0);
+    assert_eq!(bench.rows(), [(0, 1000, 0)]);
+    let t = bench.intervals[0].testimony.expect("testimony");
+    assert_eq!((t.open, t.open_age_max), (2, Ns::millis(900)));
+    let left = bench.meter.left_open(Ns::secs(10).plus(Ns::millis(1500)));
+    assert_eq!((left.count, left.age_max), (1, Ns::millis(1100)));
+}
+
+#[test]
+fn an_early_finish_cuts_there_once() {
+    let mut bench = Bench::new(CLOSED, [0, 60_000, 0]);
+    bench.submit(1500, 0);
+    for _ in 0..3 {
+        bench.meter.finish(Ns::secs(10).plus(Ns::millis(1600)));
+    }
+    bench.complete(1700, 0);
+    bench.submit(1800, 0);
+    bench.at(9000);
+    assert_eq!(bench.rows(), [(0, 1000, 0), (1000, 1600, 0)]);
+}
+
+#[test]
+fn a_queue_that_lies_about_slots_changes_nothing() {
+    let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
+    bench.submit(10, 0);
+    for slot in [1, 99, u32::MAX] {
+        bench.complete(20, slot);
+    }
+    bench.complete(30, 0);
+    bench.complete(40, 0);
+    bench.at(1000);
+    assert_eq!(bench.rows(), [(0, 1000, 1)]);
+    assert_eq!(bench.meter.in_flight(), 0);
+}
+
+/// What the clock does next, after so many milliseconds.
+#[derive(Clone, Debug)]
+enum Act {
+    Submit(u32),
+    Complete(u32),
+    Collect,
+}
+
+fn act() -> impl Strategy<Value = (u64, Act)> {
+    let gap = prop_oneof![20 => 0..200u64, 2 => 200..1500u64, 1 => 1500..6000u64];
+    let act = prop_oneof![
+        4 => (0..SLOTS).prop_map(Act::Submit),
+        4 => (0..SLOTS).prop_map(Act::Complete),
+        1 => Just(Act::Collect),
+    ];
+    (gap, act)
+}
+
+proptest! {
+    /// Little's law holds exactly on the meter: the integral of operations in flight is the sum of their times in
+    /// flight, and every operation that completes before the end is counted once, in its phase.
+    #[test]
+    fn nothing_is_lost_and_littles_law_holds(
+        acts in prop::collection::vec(act(), 1..200),
+        phases in [0..4000u64, 1..9000u64, 0..4000u64],
+    ) {
+        let end: u64 = phases.iter().sum();
+        let mut bench = Bench::new(CLOSED, phases);
+        let mut since: [Option<u64>; SLOTS as usize] = [None; SLOTS as usize];
+        let (mut now, mut done, mut in_flight) = (0, [0u64; 3], 0);
+        for (gap, act) in acts {
+            now += gap;
+            match act {
+                Act::Submit(slot) if since[slot as usize].is_none() && now < end => {
+                    bench.submit(now, slot);
+                    since[slot as usize] = Some(now);
+                }
+                Act::Complete(slot) => {
+                    bench.complete(now, slot);
+                    if let Some(from) = since[slot as usize].take() {
+                        in_flight += now.min(end) - from;
+                        if now < end {
+                            let [warmup, measure, _] = phases;
+                            done[usize::from(now >= warmup) + usize::from(now >= warmup + measure)] += 1;
+                        }
+                    }
+                }
+                Act::Collect => {
+                    bench.at(now);
+                    bench.collect();
+                }
+                Act::Submit(_) => {}
+            }
+        }
+        bench.at(now.max(end));
+        in_flight += since.iter().flatten().map(|from| end - from).sum::<u64>();
+
+        let mut at = Ns::ZERO;
+        let (mut ops, mut integral) = ([0u64; 3], Ns::ZERO);
+        let line = bench.line;
+        for interval in bench.collect() {
+            prop_assert_eq!(interval.from, at);
+            at = interval.to;
+            let t = interval.testimony.expect("testimony");
+            let (from, to) = (Ns::secs(10).plus(interval.from), Ns::secs(10).plus(interval.to));
+            prop_assert_eq!(t.overruns as usize + 1, line.pieces(from, to).count());
+            prop_assert_eq!(Some(interval.phase), line.phase_at(Ns(to.0 - 1)));
+            ops[interval.phase as usize] += interval.read.as_ref().expect("reads").ops;
+            integral = integral.plus(t.in_flight);
+        }
+        prop_assert_eq!(at, Ns::millis(end));
+        prop_assert_eq!(ops, done);
+        prop_assert_eq!(integral, Ns::millis(in_flight));
+    }
+}

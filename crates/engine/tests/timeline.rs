@@ -1,0 +1,97 @@
+//! Cuts tile a step: no gap, no overlap, at most a second, one phase each.
+
+use clock::Ns;
+use engine::{Phases, Timeline};
+use proptest::prelude::*;
+use record::Phase;
+
+const MS: u64 = 1_000_000;
+
+fn phases(warmup: u64, measure: u64, cooldown: u64) -> Phases {
+    Phases { warmup: Ns(warmup), measure: Ns(measure), cooldown: Ns(cooldown) }
+}
+
+#[track_caller]
+fn check(epoch: u64, start: u64, lengths: [u64; 3], cuts: &[u64]) {
+    let [warmup, measure, cooldown] = lengths.map(|ms| ms * MS);
+    let line =
+        Timeline::new(Ns::millis(epoch), Ns::millis(start), phases(warmup, measure, cooldown));
+    let ends: Vec<u64> = line.pieces(line.start(), line.end()).map(|(_, to)| to.0 / MS).collect();
+    assert_eq!(ends, cuts);
+}
+
+#[test]
+fn cuts_fall_on_whole_seconds_of_the_epoch_and_on_phase_edges() {
+    check(0, 0, [0, 2000, 0], &[1000, 2000]);
+    check(0, 500, [0, 2000, 0], &[1000, 2000, 2500]);
+    check(300, 500, [0, 2000, 0], &[1300, 2300, 2500]);
+    check(0, 0, [1500, 1000, 500], &[1000, 1500, 2000, 2500, 3000]);
+    check(0, 0, [0, 100, 0], &[100]);
+    check(0, 0, [0, 0, 0], &[]);
+}
+
+#[test]
+fn an_epoch_after_the_start_is_taken_as_the_start() {
+    check(9000, 500, [0, 1200, 0], &[1500, 1700]);
+}
+
+#[test]
+fn an_endless_step_does_not_overflow() {
+    let line = Timeline::new(Ns::ZERO, Ns(u64::MAX - 5), phases(u64::MAX, u64::MAX, 7));
+    assert_eq!(line.cut_after(line.start()), Some(Ns::MAX));
+    assert_eq!(line.cut_after(Ns::MAX), None);
+}
+
+#[test]
+fn edges_between_empty_phases_need_nothing() {
+    for (lengths, edges) in
+        [([0, 5, 0], 0), ([5, 5, 0], 1), ([0, 5, 5], 1), ([5, 5, 5], 2), ([0, 0, 0], 0)]
+    {
+        let [a, b, c] = lengths;
+        assert_eq!(phases(a, b, c).inner_edges(), edges, "{lengths:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn pieces_tile_the_step(
+        epoch in 0..5_000 * MS,
+        start in 0..5_000 * MS,
+        warmup in 0..3_000 * MS,
+        measure in 0..3_000 * MS,
+        cooldown in 0..3_000 * MS,
+    ) {
+        let line = Timeline::new(Ns(epoch), Ns(epoch + start), phases(warmup, measure, cooldown));
+        let mut at = line.start();
+        let mut spans = [Ns::ZERO; 3];
+        for (from, to) in line.pieces(line.start(), line.end()) {
+            prop_assert_eq!(from, at);
+            prop_assert!(to > from && to.since(from) <= Ns::secs(1));
+            let phase = line.phase_at(from);
+            prop_assert_eq!(phase, line.phase_at(Ns(to.0 - 1)));
+            let index = match phase {
+                Some(Phase::Warmup) => 0,
+                Some(Phase::Measure) => 1,
+                _ => 2,
+            };
+            spans[index] = spans[index].plus(to.since(from));
+            at = to;
+        }
+        prop_assert_eq!(at, line.end());
+        prop_assert_eq!(spans, [Ns(warmup), Ns(measure), Ns(cooldown)]);
+    }
+
+    #[test]
+    fn the_cut_before_is_the_last_that_was_passed(
+        epoch in 0..2_000 * MS,
+        start in 0..2_000 * MS,
+        warmup in 0..2_000 * MS,
+        measure in 0..2_000 * MS,
+        at in 0..8_000 * MS,
+    ) {
+        let line = Timeline::new(Ns(epoch), Ns(epoch + start), phases(warmup, measure, 0));
+        let at = Ns(at).max(line.start());
+        let passed = line.pieces(line.start(), line.end()).map(|(_, to)| to).filter(|to| *to <= at).last();
+        prop_assert_eq!(line.cut_before(at).max(line.start()), passed.unwrap_or(line.start()));
+    }
+}
