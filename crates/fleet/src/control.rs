@@ -1,6 +1,6 @@
 //! What the user can do to a run under way, and what he sees of it.
 
-use crate::meter::Rates;
+use crate::rates::Rates;
 use clock::Ns;
 use record::Event;
 use std::sync::Arc;

@@ -5,11 +5,11 @@
 //! until then is kept: a lost agent ends the run only when nobody else is left, and is never replaced, since its load on
 //! another agent would be another experiment.
 
-use crate::assign::{AssignError, AssignedStep, Assignment, assign};
+use crate::assign::{AssignError, Assignment};
 use crate::control::{Control, Limits, Progress};
-use crate::crew::Crew;
 use crate::link::AgentLink;
 use crate::message::Failure;
+use crate::roster::Roster;
 use crate::run::{Run, StepEnd};
 use crate::sink::{RecordSink, SinkError};
 use record::{RunHead, Status};
@@ -92,17 +92,16 @@ impl Coordinator<'_> {
         observer: &mut dyn FnMut(Progress),
     ) -> Result<Outcome, RunError> {
         let names: Vec<String> = agents.iter().map(|a| a.name.clone()).collect();
-        let Assignment { sources, steps } =
-            assign(self.scenario, self.steps, self.head.seed, &names)?;
-        let mut crew = Crew::new(agents)?;
-        for source in &sources {
+        let assignment = Assignment::new(self.scenario, self.steps, self.head.seed, &names)?;
+        let mut roster = Roster::new(agents)?;
+        for source in assignment.sources() {
             sink.source(source)?;
-            if let Some(member) = crew.members.iter_mut().find(|m| m.name == source.agent) {
+            if let Some(member) = roster.members.iter_mut().find(|m| m.name == source.agent) {
                 member.sources.insert(source.id);
             }
         }
-        let mut run = Run::new(self, crew, &mut sink, observer);
-        let outcome = match run.greet().and_then(|()| run_steps(&mut run, &steps)) {
+        let mut run = Run::new(self, roster, &mut sink, observer);
+        let outcome = match run.greet().and_then(|()| self.steps(&mut run, &assignment)) {
             Err(error) => {
                 // Where the record takes not even this, it opens as incomplete, and the first error says why.
                 let _ = sink.finish(Status::Failed);
@@ -113,18 +112,19 @@ impl Coordinator<'_> {
         sink.finish(outcome.status)?;
         Ok(outcome)
     }
-}
 
-fn run_steps<S: RecordSink>(
-    run: &mut Run<'_, S>,
-    steps: &[AssignedStep],
-) -> Result<Status, RunError> {
-    for step in steps {
-        match run.step(step, steps.len())? {
-            StepEnd::Done => {}
-            StepEnd::Stopped => return Ok(Status::Stopped),
-            StepEnd::Failed => return Ok(Status::Failed),
+    fn steps<S: RecordSink>(
+        &self,
+        run: &mut Run<'_, S>,
+        assignment: &Assignment,
+    ) -> Result<Status, RunError> {
+        for step in self.steps {
+            match run.step(step, &assignment.step(step)?, self.steps.len())? {
+                StepEnd::Done => {}
+                StepEnd::Stopped => return Ok(Status::Stopped),
+                StepEnd::Failed => return Ok(Status::Failed),
+            }
         }
+        Ok(Status::Complete)
     }
-    Ok(Status::Complete)
 }

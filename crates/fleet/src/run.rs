@@ -3,9 +3,9 @@
 use crate::assign::AssignedStep;
 use crate::control::{Control, Limits, Progress};
 use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
-use crate::crew::{Crew, Duty, Patience};
 use crate::message::{Failure, FromAgent, Greeting, PROTOCOL, Reported, ToAgent, check_version};
-use crate::meter::Meter;
+use crate::rates::RateMeter;
+use crate::roster::{Duty, Patience, Roster};
 use crate::sink::RecordSink;
 use clock::Ns;
 use record::{Event, Fact, Level, Status, StepHead, StepTimes};
@@ -35,7 +35,7 @@ pub(crate) enum StepEnd {
 }
 
 pub(crate) struct Run<'a, S> {
-    crew: Crew,
+    roster: Roster,
     sink: &'a mut S,
     observer: &'a mut dyn FnMut(Progress),
     control: &'a Control,
@@ -44,7 +44,7 @@ pub(crate) struct Run<'a, S> {
     epoch: Ns,
     /// Facts that are in the record: agents repeat them with every step.
     facts: BTreeSet<(String, String, String)>,
-    meter: Meter,
+    meter: RateMeter,
     next_tick: Ns,
     /// The step under way.
     step: Option<u32>,
@@ -57,12 +57,12 @@ pub(crate) struct Run<'a, S> {
 impl<'a, S: RecordSink> Run<'a, S> {
     pub fn new(
         coordinator: &Coordinator<'a>,
-        crew: Crew,
+        roster: Roster,
         sink: &'a mut S,
         observer: &'a mut dyn FnMut(Progress),
     ) -> Run<'a, S> {
         Run {
-            crew,
+            roster,
             sink,
             observer,
             control: coordinator.control,
@@ -70,7 +70,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             title: &coordinator.head.title,
             epoch: coordinator.head.epoch,
             facts: BTreeSet::new(),
-            meter: Meter::default(),
+            meter: RateMeter::default(),
             next_tick: clock::now(),
             step: None,
             times: None,
@@ -87,15 +87,15 @@ impl<'a, S: RecordSink> Run<'a, S> {
     /// an agent that cannot be used is a mistake of the set-up, and ends the run.
     pub fn greet(&mut self) -> Result<(), RunError> {
         let asked = clock::now();
-        for agent in self.crew.with(Duty::Idle) {
+        for agent in self.roster.with(Duty::Idle) {
             let run = self.title.to_owned();
             let patience = Patience { quiet: self.limits.greet, until: Ns::MAX };
-            self.crew.assign(agent, Duty::Greet, patience);
+            self.roster.assign(agent, Duty::Greet, patience);
             // One that cannot be told has closed its end, which the inbox reports with more to say.
-            let _ = self.crew.tell(agent, ToAgent::Hello { version: PROTOCOL, run });
+            let _ = self.roster.tell(agent, ToAgent::Hello { version: PROTOCOL, run });
         }
-        while self.crew.any(Duty::Greet) && !self.control.stopped() {
-            let problem = match self.crew.next(POLL) {
+        while self.roster.any(Duty::Greet) && !self.control.stopped() {
+            let problem = match self.roster.next(POLL) {
                 Some((agent, Ok(FromAgent::Hello(greeting)))) => {
                     self.introduced(agent, greeting, asked)?.map(|problem| (agent, problem))
                 }
@@ -106,11 +106,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
                     Some((agent, format!("it said {} before Hello", name_of(&other))))
                 }
                 Some((agent, Err(error))) => Some((agent, error.to_string())),
-                None => self.crew.overdue(clock::now()),
+                None => self.roster.overdue(clock::now()),
             };
             if let Some((agent, problem)) = problem {
-                let problem = join(problem, self.crew.give_up(agent));
-                let agent = self.crew.members[agent].name.clone();
+                let problem = join(problem, self.roster.give_up(agent));
+                let agent = self.roster.members[agent].name.clone();
                 return Err(RunError::Agent { agent, problem });
             }
         }
@@ -128,7 +128,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
         if let Err(error) = check_version(version, "it") {
             return Ok(Some(error.to_string()));
         }
-        if name != self.crew.members[agent].name {
+        if name != self.roster.members[agent].name {
             return Ok(Some(format!(
                 "it calls itself `{name}`; start it under the name it is used by"
             )));
@@ -137,25 +137,30 @@ impl<'a, S: RecordSink> Run<'a, S> {
             let problem = "its clock is not the coordinator's; agents must run on the same machine";
             return Ok(Some(problem.to_owned()));
         }
-        self.crew.assign(agent, Duty::Idle, Patience::ENDLESS);
+        self.roster.assign(agent, Duty::Idle, Patience::ENDLESS);
         self.keep_facts(facts)?;
         Ok(None)
     }
 
     /// Takes all agents through one step.
-    pub fn step(&mut self, step: &AssignedStep, of: usize) -> Result<StepEnd, RunError> {
-        let index = step.step.index;
+    pub fn step(
+        &mut self,
+        step: &Step,
+        assigned: &AssignedStep,
+        of: usize,
+    ) -> Result<StepEnd, RunError> {
+        let index = step.index;
         self.step = Some(index);
         (self.observer)(Progress::StepStarting {
             index,
             of: of as u32,
-            name: title_of(&step.step),
-            duration: length_of(&step.step),
+            name: step.name(),
+            duration: step.duration().into(),
         });
-        self.report_missing(step)?;
-        let mut end = self.prepare(step)?;
+        self.report_missing(assigned)?;
+        let mut end = self.prepare(assigned)?;
         if end == StepEnd::Done {
-            self.start(step)?;
+            self.start(step, assigned)?;
             end = self.wait(Duty::Run, Duty::Done)?;
         }
         self.wind_down()?;
@@ -171,10 +176,10 @@ impl<'a, S: RecordSink> Run<'a, S> {
     /// Tells agents to prepare and waits for all of them.
     fn prepare(&mut self, step: &AssignedStep) -> Result<StepEnd, RunError> {
         (self.observer)(Progress::Preparing);
-        for agent in self.crew.with(Duty::Idle) {
+        for agent in self.roster.with(Duty::Idle) {
             if let Some(spec) = &step.specs[agent] {
                 let patience = Patience { quiet: self.limits.prepare, until: Ns::MAX };
-                self.crew.assign(agent, Duty::Prepare, patience);
+                self.roster.assign(agent, Duty::Prepare, patience);
                 self.tell(agent, ToAgent::Prepare(Box::new(spec.clone())))?;
             }
         }
@@ -182,22 +187,22 @@ impl<'a, S: RecordSink> Run<'a, S> {
     }
 
     /// Announces the step in the record and tells all that are ready to start at one moment.
-    fn start(&mut self, step: &AssignedStep) -> Result<(), RunError> {
+    fn start(&mut self, step: &Step, assigned: &AssignedStep) -> Result<(), RunError> {
         let at = clock::now().plus(self.limits.lead);
-        let times = times_of(&step.step, at.since(self.epoch));
+        let times = times_of(step, at.since(self.epoch));
         self.times = Some(times);
         self.sink.step(&StepHead {
-            index: step.step.index,
-            plan: step.step.plan.clone(),
-            settings: step.step.settings.clone(),
-            repetition: step.step.repetition,
+            index: step.index,
+            plan: step.plan.clone(),
+            settings: step.settings.clone(),
+            repetition: step.repetition,
             times,
-            workers: step.loads.clone(),
+            workers: assigned.loads.clone(),
         })?;
         let end = self.epoch.plus(times.end);
-        for agent in self.crew.with(Duty::Wait) {
+        for agent in self.roster.with(Duty::Wait) {
             let quiet = self.limits.silence;
-            self.crew.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
+            self.roster.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
             self.tell(agent, ToAgent::Start { epoch: self.epoch, at })?;
         }
         Ok(())
@@ -209,8 +214,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
             if self.failure.is_some() {
                 return Ok(StepEnd::Failed);
             }
-            if !self.crew.any(duty) {
-                return Ok(if self.crew.any(next) { StepEnd::Done } else { StepEnd::Failed });
+            if !self.roster.any(duty) {
+                return Ok(if self.roster.any(next) { StepEnd::Done } else { StepEnd::Failed });
             }
             if self.control.stopped() {
                 return Ok(StepEnd::Stopped);
@@ -223,30 +228,30 @@ impl<'a, S: RecordSink> Run<'a, S> {
     fn wind_down(&mut self) -> Result<(), RunError> {
         let until = clock::now().plus(self.limits.stop);
         for duty in [Duty::Prepare, Duty::Wait, Duty::Run] {
-            for agent in self.crew.with(duty) {
-                self.crew.assign(agent, Duty::Stop, Patience { quiet: Ns::MAX, until });
+            for agent in self.roster.with(duty) {
+                self.roster.assign(agent, Duty::Stop, Patience { quiet: Ns::MAX, until });
                 self.tell(agent, ToAgent::Stop)?;
             }
         }
-        while self.crew.any(Duty::Stop) {
+        while self.roster.any(Duty::Stop) {
             self.listen()?;
         }
-        for agent in self.crew.with(Duty::Done) {
-            self.crew.assign(agent, Duty::Idle, Patience::ENDLESS);
+        for agent in self.roster.with(Duty::Done) {
+            self.roster.assign(agent, Duty::Idle, Patience::ENDLESS);
         }
         Ok(())
     }
 
     /// Takes the next news, if any comes soon, and does what is due.
     fn listen(&mut self) -> Result<(), RunError> {
-        match self.crew.next(POLL) {
+        match self.roster.next(POLL) {
             // What was still under way from an agent that was given up.
-            Some((agent, _)) if self.crew.duty(agent) == Duty::Lost => {}
+            Some((agent, _)) if self.roster.duty(agent) == Duty::Lost => {}
             Some((agent, Ok(message))) => self.hear(agent, message)?,
             Some((agent, Err(error))) => self.lose(agent, error.to_string())?,
             // Only when nothing waits to be read: a coordinator that was held up must not blame its agents.
             None => {
-                if let Some((agent, problem)) = self.crew.overdue(clock::now()) {
+                if let Some((agent, problem)) = self.roster.overdue(clock::now()) {
                     self.lose(agent, problem)?;
                 }
             }
@@ -273,11 +278,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     fn hear(&mut self, agent: usize, message: FromAgent) -> Result<(), RunError> {
         use Duty::{Prepare, Run, Stop, Wait};
-        let duty = self.crew.duty(agent);
+        let duty = self.roster.duty(agent);
         match (message, duty) {
             (FromAgent::Ready { step, facts }, Prepare) if Some(step) == self.step => {
                 self.keep_facts(facts)?;
-                self.crew.assign(agent, Wait, Patience::ENDLESS);
+                self.roster.assign(agent, Wait, Patience::ENDLESS);
             }
             // It crossed with the order to stop.
             (FromAgent::Ready { .. }, Stop) => {}
@@ -294,7 +299,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             }
             (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event)?,
             (FromAgent::Finished { step }, Run | Stop) if Some(step) == self.step => {
-                self.crew.assign(agent, Duty::Done, Patience::ENDLESS);
+                self.roster.assign(agent, Duty::Done, Patience::ENDLESS);
             }
             (FromAgent::Failed { step: Some(step), error }, Prepare | Wait | Run | Stop) => {
                 self.fail(agent, step, error)?;
@@ -310,7 +315,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     /// Whether an agent may report these figures: its own workers', of the step under way.
     fn may_report<R: Reported>(&self, agent: usize, list: &[R]) -> bool {
-        let sources = &self.crew.members[agent].sources;
+        let sources = &self.roster.members[agent].sources;
         let of_step = |step: Option<u32>| step.is_none() || step == self.step;
         self.times.is_some()
             && list.iter().all(|one| sources.contains(&one.source()) && of_step(one.step()))
@@ -323,8 +328,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
     }
 
     fn fail(&mut self, agent: usize, step: u32, error: Failure) -> Result<(), RunError> {
-        let name = self.crew.members[agent].name.clone();
-        self.crew.assign(agent, Duty::Done, Patience::ENDLESS);
+        let name = self.roster.members[agent].name.clone();
+        self.roster.assign(agent, Duty::Done, Patience::ENDLESS);
         self.event("step-failed", format!("agent `{name}` cannot go on: {error}"))?;
         self.failure.get_or_insert(StepFailure { agent: name, step, error });
         Ok(())
@@ -332,8 +337,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     /// Gives an agent up and says so.
     fn lose(&mut self, agent: usize, problem: String) -> Result<(), RunError> {
-        let problem = join(problem, self.crew.give_up(agent));
-        let name = self.crew.members[agent].name.clone();
+        let problem = join(problem, self.roster.give_up(agent));
+        let name = self.roster.members[agent].name.clone();
         let text = format!(
             "agent `{name}` was lost: {problem}. Its workers are missing from here on; mend the cause and run again"
         );
@@ -342,7 +347,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     }
 
     fn tell(&mut self, agent: usize, message: ToAgent) -> Result<(), RunError> {
-        match self.crew.tell(agent, message) {
+        match self.roster.tell(agent, message) {
             Ok(()) => Ok(()),
             Err(error) => self.lose(agent, error.to_string()),
         }
@@ -350,7 +355,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     /// Marks a step whose workers are missing because their agent was lost before it.
     fn report_missing(&mut self, step: &AssignedStep) -> Result<(), RunError> {
-        for agent in self.crew.with(Duty::Lost) {
+        for agent in self.roster.with(Duty::Lost) {
             let Some(spec) = &step.specs[agent] else { continue };
             let names: Vec<&str> =
                 spec.workers.iter().take(NAMES_MAX).map(|w| w.name.as_str()).collect();
@@ -358,7 +363,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let name = &self.crew.members[agent].name;
+            let name = &self.roster.members[agent].name;
             let list = names.join(", ");
             let text =
                 format!("this step runs without the workers of agent `{name}`: {list}{more}");
@@ -390,18 +395,6 @@ impl<'a, S: RecordSink> Run<'a, S> {
     fn now(&self) -> Ns {
         clock::now().since(self.epoch)
     }
-}
-
-/// A step's name for people: what the sweep settled, or its plan where there is no sweep.
-fn title_of(step: &Step) -> String {
-    let settings: Vec<String> = step.settings.iter().map(|(k, v)| format!("{k} = {v}")).collect();
-    if settings.is_empty() { step.plan.clone() } else { settings.join(", ") }
-}
-
-fn length_of(step: &Step) -> Ns {
-    let (warmup, measure, cooldown): (Ns, Ns, Ns) =
-        (step.warmup.into(), step.measure.into(), step.cooldown.into());
-    warmup.plus(measure).plus(cooldown)
 }
 
 fn times_of(step: &Step, start: Ns) -> StepTimes {

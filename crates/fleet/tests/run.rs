@@ -83,13 +83,30 @@ fn who_watches_is_told() {
     });
     let step = |i: u32| {
         [
-            format!("{i} of 2: depth = {i}"),
+            format!("{i} of 2: depth={i}"),
             "preparing".into(),
             "depth-clamped".into(),
             format!("{i} done"),
         ]
     };
     assert_eq!(seen, [step(0), step(1)].concat());
+}
+
+#[test]
+fn the_figures_of_a_second_are_sums_over_workers() {
+    let trial = Trial::new();
+    let control = trial.control.clone();
+    let mut shown = None;
+    let (_, _) = trial.run_watched(vec![threaded("local", "wait")], &mut |p| {
+        if let Progress::Second { rates, .. } = p {
+            shown.get_or_insert(rates);
+            control.stop();
+        }
+    });
+    // Two seconds of one read each by the first worker, one second of two by the other.
+    let rates = shown.expect("a second");
+    assert_eq!((rates.iops, rates.bytes_per_s, rates.errors), (3.0, 3.0 * 8192.0, 0));
+    assert_eq!(rates.p99, Some(clock::Ns(1000)));
 }
 
 #[test]

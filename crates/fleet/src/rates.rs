@@ -19,7 +19,7 @@ pub struct Rates {
 
 /// Gathers intervals until somebody looks.
 #[derive(Default)]
-pub(crate) struct Meter {
+pub(crate) struct RateMeter {
     by_source: BTreeMap<SourceId, Sum>,
     errors: u64,
     latency: Histogram,
@@ -32,7 +32,7 @@ struct Sum {
     covered: Ns,
 }
 
-impl Meter {
+impl RateMeter {
     pub fn add(&mut self, interval: &Interval) {
         let sum = self.by_source.entry(interval.source).or_default();
         sum.covered = sum.covered.plus(interval.to.since(interval.from));

@@ -61,13 +61,13 @@ pub(crate) struct Member {
 /// A message or the end of an agent, by its number.
 pub(crate) type News = (usize, Result<FromAgent, CarrierError>);
 
-pub(crate) struct Crew {
+pub(crate) struct Roster {
     pub members: Vec<Member>,
     news: Receiver<News>,
 }
 
-impl Crew {
-    pub fn new(links: Vec<AgentLink>) -> io::Result<Crew> {
+impl Roster {
+    pub fn new(links: Vec<AgentLink>) -> io::Result<Roster> {
         let (tx, news) = mpsc::sync_channel(carrier::QUEUE_MAX);
         let mut members = Vec::with_capacity(links.len());
         for (number, link) in links.into_iter().enumerate() {
@@ -84,7 +84,7 @@ impl Crew {
                 child: link.child,
             });
         }
-        Ok(Crew { members, news })
+        Ok(Roster { members, news })
     }
 
     /// The next news, within `wait`.
@@ -146,7 +146,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Roster {
     fn drop(&mut self) {
         for member in &mut self.members {
             if let Some(mut outbox) = member.outbox.take() {
