@@ -63,12 +63,12 @@ pub(crate) fn create(
     Ok(Made { unmarked: if marked { None } else { Some(scratch.into_fd()) } })
 }
 
-/// Bytes that an unprivileged user may still write to the file system of `path`; `None` where that is not known.
-pub(crate) fn room_at(path: &Path) -> Option<u64> {
-    let folder =
-        openat(CWD, folder_of(path), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+/// Bytes that an unprivileged user may still write in `folder`; `None` where its file system does not say.
+pub(crate) fn room_in(folder: &Path) -> Option<u64> {
+    let folder = openat(CWD, folder, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let vfs = fstatvfs(folder).ok()?;
-    vfs.f_bavail.checked_mul(vfs.f_frsize)
+    // File systems without a size (ramfs) report no blocks at all.
+    (vfs.f_blocks > 0).then(|| vfs.f_bavail.saturating_mul(vfs.f_frsize))
 }
 
 /// The directory that a path lies in.
@@ -91,7 +91,7 @@ pub(crate) fn short_of_room(folder: &Path, bytes: u64, room: u64) -> String {
 }
 
 fn no_room(folder: &Path, bytes: u64, e: Errno) -> String {
-    match (e, room_at(&folder.join("."))) {
+    match (e, room_in(folder)) {
         (Errno::NOSPC | Errno::DQUOT, Some(room)) => short_of_room(folder, bytes, room),
         _ => format!("{bytes} bytes could not be created ({e}); nothing is left behind"),
     }

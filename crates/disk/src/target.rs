@@ -1,6 +1,6 @@
 //! What a target is, what a step would do with it, and whether it may: one decision, for `plan` and for the run.
 
-use crate::create::{folder_of, room_at, short_of_room};
+use crate::create::{folder_of, room_in, short_of_room};
 use crate::device::{device_facts, logical_block, mount_facts};
 use crate::found::{Found, direct};
 use crate::guard::{self, Keepsakes};
@@ -136,7 +136,7 @@ fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<Verdict, Engi
         let problem = format!("{} is not a directory; create it first", folder.display());
         return Err(trouble(spec, problem));
     }
-    match room_at(path) {
+    match room_in(folder) {
         Some(room) if room < bytes => Err(trouble(spec, short_of_room(folder, bytes, room))),
         _ => Ok(Verdict::Create { bytes }),
     }

@@ -1,0 +1,209 @@
+//! The data plane is bare: after the start a worker's thread allocates nothing and makes no system call but its I/O
+//! and its clock.
+
+mod common;
+
+use clock::Ns;
+use common::*;
+use disk::{Access, DiskEngine, FileOpener, NullOpener, Opener};
+use engine::{EngineError, Load, Meter, Opened, Phases, Pinning, Stop, Task};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use workload::Arrivals;
+
+/// Counts what each thread asks of the allocator.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn tick() {
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: every call is handed to the system's allocator unchanged; counting touches a plain thread-local number.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A task whose load is watched from its start to its end.
+struct Watched {
+    task: Box<dyn Task>,
+    calls: Arc<AtomicU64>,
+}
+
+struct WatchedLoad {
+    load: Box<dyn Load>,
+    calls: Arc<AtomicU64>,
+}
+
+impl Task for Watched {
+    fn open(self: Box<Self>) -> Result<Opened, EngineError> {
+        let Watched { task, calls } = *self;
+        let opened = task.open()?;
+        Ok(Opened { load: Box::new(WatchedLoad { load: opened.load, calls }), ..opened })
+    }
+}
+
+impl Load for WatchedLoad {
+    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
+        let before = CALLS.get();
+        let result = self.load.run(meter, stop);
+        self.calls.fetch_add(CALLS.get() - before, Ordering::Relaxed);
+        result
+    }
+}
+
+#[track_caller]
+fn check_no_allocation(opener: impl Fn() -> Box<dyn Opener>, read: f64, arrivals: Arrivals) {
+    let calls = Arc::new(AtomicU64::new(0));
+    let watched = |_| {
+        let task = worker(opener(), random(8 * KIB, read, arrivals), Ns::millis(200));
+        Box::new(Watched { task: Box::new(task), calls: calls.clone() }) as Box<dyn Task>
+    };
+    let phases =
+        Phases { warmup: Ns::millis(200), measure: Ns::millis(1300), cooldown: Ns::millis(100) };
+    let open_loop = matches!(arrivals, Arrivals::Open { .. });
+    let outcome = run_tasks((0..2).map(watched).collect(), open_loop, phases);
+    assert_eq!(outcome.verdict, Ok(()));
+    assert!(outcome.ops() > 100);
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "calls of the allocator after the start");
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = CALLS.get();
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(CALLS.get() - before, 2);
+}
+
+#[test]
+fn a_worker_on_null_allocates_nothing() {
+    let thinking = Arrivals::Closed { depth: 8, think: Ns::millis(2) };
+    for arrivals in [closed(32), closed(1), thinking, fixed(5_000.0, 16)] {
+        check_no_allocation(|| Box::new(NullOpener), 67.0, arrivals);
+    }
+}
+
+#[test]
+fn a_worker_on_a_file_allocates_nothing() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("data");
+    // Sparse is enough: only the calls count here.
+    std::fs::File::create(&path).and_then(|f| f.set_len(1 << 30)).expect("room");
+    let opener = || {
+        let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+        let mut options = std::fs::OpenOptions::new();
+        let file = options
+            .read(true)
+            .custom_flags(direct)
+            .open(&path)
+            .or_else(|_| std::fs::File::open(&path));
+        Box::new(FileOpener::new(vec![Access::Read(file.expect("ours").into())])) as Box<dyn Opener>
+    };
+    check_no_allocation(opener, 100.0, closed(1));
+    check_no_allocation(opener, 100.0, fixed(1_000.0, 1));
+}
+
+/// Where the child finds its target, and its open-loop rate (0: a closed loop).
+const CHILD_TARGET: &str = "WIRESPEED_CHILD_TARGET";
+const CHILD_RATE: &str = "WIRESPEED_CHILD_RATE";
+
+#[test]
+#[ignore = "the child of the tests that trace system calls"]
+fn child() {
+    let Some(path) = std::env::var_os(CHILD_TARGET) else { return };
+    let rate: f64 = std::env::var(CHILD_RATE).ok().and_then(|r| r.parse().ok()).unwrap_or(0.0);
+    let arrivals = if rate > 0.0 { fixed(rate, 1) } else { closed(1) };
+    let target = file(Path::new(&path), Some(1 << 20));
+    let step = step(target, 1, random(4 * KIB, 50.0, arrivals), Ns::millis(1200));
+    let outcome = run_on(&mut DiskEngine::new(Pinning::Auto), &step).expect("a new file");
+    assert_eq!((outcome.verdict.clone(), outcome.errors()), (Ok(()), 0));
+    assert!(outcome.ops() > 10);
+}
+
+/// Runs the child under strace, and compares the calls of its worker between its first and its last I/O.
+#[track_caller]
+fn check_system_calls(rate: &str, expected: &[&str]) {
+    if Command::new("strace").arg("-V").output().is_err() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "install strace: the system calls of a worker must be seen"
+        );
+        return println!("SKIPPED: install strace to see the system calls of a worker");
+    }
+    let folder = tempfile::tempdir().expect("a directory");
+    let trace = folder.path().join("trace");
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-o"])
+        .arg(&trace)
+        .arg(std::env::current_exe().expect("a test has a file"))
+        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .env(CHILD_TARGET, folder.path().join("data"))
+        .env(CHILD_RATE, rate)
+        .output()
+        .expect("strace runs");
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stdout));
+    let calls = worker_calls(&std::fs::read_to_string(&trace).expect("a trace"));
+    assert!(calls.len() > 20, "{calls:?}");
+    let mut seen: BTreeSet<&str> = calls.iter().map(String::as_str).collect();
+    // A system call only where the vDSO does not serve the clock.
+    seen.remove("clock_gettime");
+    assert_eq!(seen, expected.iter().copied().collect());
+}
+
+/// The names of the calls of the thread that reads most, from its first I/O to its last.
+fn worker_calls(trace: &str) -> Vec<String> {
+    let mut threads: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for line in trace.lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        // `name(…`, or `<... name resumed>`, which was counted when it began.
+        if let Some((name, _)) = call.trim_start().split_once('(')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        {
+            threads.entry(thread).or_default().push(name.to_owned());
+        }
+    }
+    let is_io = |name: &String| name == "pread64" || name == "pwrite64";
+    let reads = |calls: &Vec<String>| calls.iter().filter(|name| *name == "pread64").count();
+    let calls = threads.into_values().max_by_key(reads).expect("threads");
+    let first = calls.iter().position(is_io).expect("a first I/O");
+    let last = calls.iter().rposition(is_io).expect("a last I/O");
+    calls[first..=last].to_vec()
+}
+
+#[test]
+fn a_closed_loop_makes_no_call_but_its_io_and_its_clock() {
+    check_system_calls("0", &["getrusage", "pread64", "pwrite64"]);
+}
+
+#[test]
+fn an_open_loop_also_sleeps() {
+    check_system_calls("200", &["clock_nanosleep", "getrusage", "pread64", "pwrite64"]);
+}
