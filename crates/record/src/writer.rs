@@ -12,6 +12,7 @@ use crate::{
     Counter, Event, Fact, Interval, Loop, RecordError, RunHead, Source, SourceId, Status, StepHead,
     WorkerLoad,
 };
+use clock::Ns;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params, params_from_iter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +21,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long `finish` waits for readers to let go of the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a write waits for another program that has locked the file.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often, and how far apart, `finish` tries to fold the log while somebody reads it.
+const FOLD_ATTEMPTS: u32 = 40;
+const FOLD_PAUSE: Ns = Ns::millis(50);
 
 /// A record that is being written.
 ///
@@ -298,17 +303,12 @@ impl Writer {
     /// Folds the log into the file, removes it, and makes the file durable.
     fn fold(self) -> Result<(), RecordError> {
         let Writer { path, db, .. } = self;
-        let folded = db.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0));
-        let mode: String = match folded {
-            Ok(mode) => mode,
-            Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => "wal".to_string(),
-            Err(e) => return Err(RecordError::from_sql(&path, e)),
-        };
+        let folded = fold_log(&db).map_err(|e| RecordError::from_sql(&path, e))?;
         db.close().map_err(|(_, e)| RecordError::from_sql(&path, e))?;
         File::open(&path)
             .and_then(|file| file.sync_all())
             .map_err(|source| RecordError::Read { path: path.clone(), source })?;
-        if mode == "delete" { Ok(()) } else { Err(RecordError::HeldOpen { path }) }
+        if folded { Ok(()) } else { Err(RecordError::HeldOpen { path }) }
     }
 
     fn write_totals(&mut self, index: u32, complete: bool) -> Result<(), RecordError> {
@@ -396,6 +396,20 @@ impl Writer {
     }
 }
 
+/// Leaves write-ahead mode, for which nobody else may have the file open at that moment; whether it could be done.
+fn fold_log(db: &Connection) -> rusqlite::Result<bool> {
+    for _ in 0..FOLD_ATTEMPTS {
+        // SQLite does not wait for a lock here, whatever its busy timeout.
+        match db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
+            Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                clock::sleep_until(clock::now().plus(FOLD_PAUSE));
+            }
+            done => return done.map(|()| true),
+        }
+    }
+    Ok(false)
+}
+
 fn create_error(path: &Path, source: std::io::Error) -> RecordError {
     let path = path.to_path_buf();
     match source.kind() {
@@ -408,7 +422,7 @@ fn create_error(path: &Path, source: std::io::Error) -> RecordError {
 fn set_up(path: &Path, head: &RunHead) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
-    db.busy_timeout(PATIENCE)?;
+    db.busy_timeout(LOCK_PATIENCE)?;
     // Schema and head go into the file itself, before there is a log: what follows can be lost, not the question.
     db.execute_batch(&format!(
         "PRAGMA synchronous = OFF;

@@ -1,0 +1,166 @@
+//! What is not a record, and what is one in a difficult place.
+
+use crate::child;
+use crate::common::{begun, companions, complete, interval, place, says, step};
+use record::*;
+use rusqlite::Connection;
+use std::path::Path;
+use std::process::Command;
+
+#[track_caller]
+fn refused(path: &Path, parts: &[&str]) {
+    says(Record::open(path), parts);
+}
+
+#[test]
+fn what_is_no_record_is_named() {
+    let (dir, path) = place();
+    refused(&path, &["cannot read", "run.wsr"]);
+    refused(dir.path(), &["not a record", "regular file"]);
+    let cases: [(&[u8], &str); 4] = [
+        (b"", "it is empty"),
+        (b"short", "too short"),
+        (&[b'x'; 4096], "not an SQLite file"),
+        (b"SQLite format 3\0", "too short"),
+    ];
+    for (bytes, why) in cases {
+        std::fs::write(&path, bytes).expect("a file");
+        refused(&path, &["not a record", why]);
+    }
+}
+
+#[test]
+fn a_pipe_is_refused_and_not_waited_for() {
+    let (_dir, path) = place();
+    let made = Command::new("mkfifo").arg(&path).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no pipe can be made here");
+        return;
+    }
+    refused(&path, &["not a record", "regular file"]);
+}
+
+#[test]
+fn an_sqlite_file_of_another_program_is_refused() {
+    let (_dir, path) = place();
+    let db = Connection::open(&path).expect("a database");
+    db.execute_batch("CREATE TABLE run (id INTEGER); PRAGMA user_version = 1").expect("a table");
+    drop(db);
+    refused(&path, &["not a record", "another program"]);
+}
+
+/// Opens a complete record after changing it with SQL.
+#[track_caller]
+fn changed(sql: &str) -> Result<Record, RecordError> {
+    let (_dir, path) = place();
+    complete(&path);
+    let db = Connection::open(&path).expect("the database");
+    db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
+        .expect("leave");
+    db.execute_batch(sql).expect("the change");
+    drop(db);
+    let record = Record::open(&path)?;
+    for step in record.steps() {
+        record.intervals(step.index)?;
+        record.totals(step.index)?;
+        record.counters(Some(step.index))?;
+    }
+    record.counters(None)?;
+    Ok(record)
+}
+
+#[test]
+fn a_newer_format_is_refused_with_both_versions() {
+    says(changed("PRAGMA user_version = 7"), &["format version 7", "up to version 1"]);
+}
+
+#[test]
+fn a_record_that_contradicts_its_format_is_damaged() {
+    let cases = [
+        ("DROP TABLE fact", "the table fact is missing"),
+        ("ALTER TABLE event RENAME COLUMN code TO word", "code"),
+        ("DROP TABLE fact; CREATE VIEW fact AS SELECT 1 AS seq", "the table fact is missing"),
+        ("DELETE FROM run", "the table run is empty"),
+        ("UPDATE run SET status = 'paused'", "status holds the unknown word \"paused\""),
+        ("UPDATE run SET seed = '-1'", "seed"),
+        ("UPDATE run SET epoch_ns = -1", "epoch_ns is negative"),
+        ("UPDATE run SET title = CAST(x'ff' AS TEXT)", "title is not UTF-8"),
+        ("UPDATE step SET repetition = 4294967296 WHERE step = 1", "repetition is too large"),
+        ("UPDATE worker_load SET arrivals = 'tide'", "arrivals \"tide\""),
+        ("UPDATE worker_load SET depth = NULL", "arrivals \"closed\""),
+        ("UPDATE source SET kind = 'ghost' WHERE source = 0", "unknown word \"ghost\""),
+        ("UPDATE event SET level = ''", "level holds the unknown word"),
+        ("UPDATE interval SET phase = 'rest'", "phase holds the unknown word"),
+        ("UPDATE interval SET read_bytes = NULL", "read_bytes is missing"),
+        ("UPDATE interval SET overruns = -3", "overruns is negative"),
+        ("UPDATE interval SET read_service = x'00'", "read_service is no histogram"),
+        (
+            "UPDATE interval SET write_response = zeroblob(1000000)",
+            "write_response is no histogram",
+        ),
+        ("UPDATE total SET read_service = randomblob(500)", "read_service is no histogram"),
+        ("UPDATE step SET done = 2", "done is neither 0 nor 1"),
+    ];
+    for (sql, part) in cases {
+        says(changed(sql), &[part]);
+    }
+}
+
+#[test]
+fn what_others_add_to_a_record_does_no_harm() {
+    let additions = "CREATE TABLE notes (text TEXT); CREATE INDEX mine ON fact (key); VACUUM";
+    assert_eq!(changed(additions).expect("a record").status(), Status::Complete);
+}
+
+#[test]
+fn an_unknown_step_is_an_error_and_not_an_empty_answer() {
+    let (_dir, path) = place();
+    complete(&path);
+    let record = Record::open(&path).expect("a record");
+    says(record.intervals(9), &["step 9"]);
+    says(record.totals(9), &["step 9"]);
+}
+
+/// Runs the child as a user without rights on a directory that only may be read; `None` where that cannot be had.
+fn opened_without_rights(path: &Path) -> Option<String> {
+    let dir = path.parent().expect("a directory");
+    let chmod = |mode: &str| Command::new("chmod").arg(mode).arg(dir).status();
+    chmod("0555").ok().filter(|s| s.success())?;
+    // A user other than root needs no disguise; root does, or rights would not bind it.
+    let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout == b"0\n");
+    let disguise = "exec setpriv --reuid=65534 --regid=65534 --clear-groups -- \"$0\" \"$@\"";
+    let output = child::command("open", path, root.then_some(disguise)).output();
+    chmod("0755").ok().filter(|s| s.success())?;
+    let said = String::from_utf8_lossy(&output.ok()?.stdout).into_owned();
+    (said.contains("opened") || said.contains("refused")).then_some(said)
+}
+
+#[test]
+fn a_complete_record_opens_in_a_directory_that_cannot_be_written() {
+    let (_dir, path) = place();
+    complete(&path);
+    match opened_without_rights(&path) {
+        Some(said) => assert!(said.contains("opened 10 intervals"), "{said}"),
+        None => eprintln!("skipped: this test cannot give up its rights here"),
+    }
+    assert_eq!(companions(&path), Vec::<String>::new());
+}
+
+#[test]
+fn an_unfinished_record_there_says_what_to_do_or_opens_if_it_has_no_log() {
+    let (_dir, path) = place();
+    let mut writer = begun(&path);
+    writer.interval(&interval(&step(0, 3, 2), 0, 0)).expect("an interval");
+    writer.commit().expect("a commit");
+    let (_elsewhere, copy) = place();
+    std::fs::copy(&path, &copy).expect("a copy");
+    let Some(said) = opened_without_rights(&copy) else {
+        eprintln!("skipped: this test cannot give up its rights here");
+        return;
+    };
+    assert!(said.contains("refused step 0"), "the log is lost, and all steps with it: {said}");
+    let log = |path: &Path| format!("{}-wal", path.display());
+    std::fs::copy(log(&path), log(&copy)).expect("a copy of the log");
+    let said = opened_without_rights(&copy).expect("the same as before");
+    assert!(said.contains("was not finished") && said.contains("copy it together"), "{said}");
+}

@@ -1,0 +1,57 @@
+//! A disk without room: an error that says so, and a record up to the last commit.
+
+use crate::{child, common};
+use record::*;
+
+/// What a writer said that was allowed files of so many KiB.
+fn write_with_room_for(kib: u32, path: &std::path::Path) -> Option<String> {
+    // The limit would kill a process that does not ignore its signal; then it is an error like that of a full disk.
+    let starve = format!("trap '' XFSZ; ulimit -f {} && exec \"$0\" \"$@\"", kib * 2);
+    let output = child::command("write-until-full", path, Some(&starve)).output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.contains("refused").then_some(said)
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_keeps_what_was_committed() {
+    for kib in [300, 600, 1500] {
+        let (_dir, path) = common::place();
+        let Some(said) = write_with_room_for(kib, &path) else {
+            eprintln!("skipped: the size of files cannot be limited here");
+            return;
+        };
+        assert!(said.contains("refused again"), "{said}");
+        assert!(said.contains("takes nothing more"), "{said}");
+        let line = said.lines().find_map(|line| line.strip_prefix("committed "));
+        let committed: u64 = line.expect("a count").parse().expect("a number");
+        let record = Record::open(&path).expect("a record up to the last commit");
+        let kept = record.intervals(1).expect("intervals").len() as u64;
+        assert_eq!(kept, 2 * committed, "{said}");
+        assert!(record.totals(1).expect("totals").iter().all(|t| !t.complete));
+        let finished = said.contains("\nfinished");
+        let expected = if finished { Status::Failed } else { Status::Running };
+        assert_eq!(record.status(), expected, "{said}");
+    }
+}
+
+#[test]
+fn a_full_file_system_is_named() {
+    let (dir, _) = common::place();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
+        .arg(dir.path())
+        .output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no small file system can be mounted here");
+        return;
+    }
+    let path = dir.path().join("run.wsr");
+    let said = child::output(child::command("write-until-full", &path, None));
+    let status = Record::open(&path).map(|record| record.status());
+    let intervals = Record::open(&path).and_then(|r| r.intervals(1)).map(|i| i.len());
+    let unmounted = std::process::Command::new("umount").arg(dir.path()).status();
+    assert!(unmounted.is_ok_and(|status| status.success()), "the file system stays mounted");
+    assert!(said.contains("no room left"), "{said}");
+    assert!(intervals.expect("intervals") > 0);
+    status.expect("a record");
+}
