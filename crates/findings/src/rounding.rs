@@ -1,15 +1,18 @@
 //! How far a figure may be from a published one and still be the same.
 //!
 //! A published figure was rounded: `786` stands for 785.5 to 786.5. Its significant digits are counted in the unit in
-//! which it has the fewest (`786 MiB/s` has three there and nine in MB/s), and trailing zeros do not count, because
-//! `800` may be a rounded 796. "About" says that the author rounded more than the digits show.
+//! which it was probably written (`786 MiB/s` has three there and nine in MB/s), and trailing zeros do not count,
+//! because `800` may be a rounded 796. "About" says that the author rounded more than the digits show.
 
+use crate::quantity::Quantity;
 use scenario::{Relation, Value};
 
 /// The widest allowance, that of "about" at one significant figure.
 const WIDEST: f64 = 0.05;
 /// Allowance of "about" at one, two, and three or more significant figures.
 const ABOUT: [f64; 3] = [WIDEST, 0.02, 0.01];
+/// Rates are published in so many digits at most; a rate that has more in MB/s was published in another unit.
+const DECIMAL_DIGITS: usize = 4;
 /// Digits of a double that can be trusted after a conversion of units.
 const DIGITS_MAX: usize = 12;
 
@@ -26,21 +29,18 @@ pub(crate) fn allowance(value: &Value, relation: Relation) -> f64 {
     }
 }
 
-/// Significant digits of a value in the unit where it has the fewest, and its leading part (1 to 10).
+/// Significant digits of a value in the unit in which it was probably written, and its leading part (1 to 10).
 pub(crate) fn significant(value: &Value) -> (usize, f64) {
-    let (base, factors): (f64, &[f64]) = match value {
-        // Bytes, bits, KiB, MiB, GiB a second; decimal multiples have the same digits.
-        Value::Rate(rate) => (rate.0, &[1.0, 0.125, 1024.0, 1048576.0, 1073741824.0]),
-        Value::PercentOfWire(percent) => (*percent, &[1.0]),
-        Value::Iops(iops) => (*iops, &[1.0]),
-        Value::Time(time) => (time.as_nanos() as f64, &[1.0]),
-        Value::Count(count) => (*count as f64, &[1.0]),
+    let Value::Rate(rate) = value else {
+        return digits(Quantity::from_value(value).value);
     };
-    factors
-        .iter()
-        .map(|factor| digits(base / factor))
-        .min_by_key(|(digits, _)| *digits)
-        .unwrap_or((DIGITS_MAX, 1.0))
+    let decimal = digits(rate.0);
+    if decimal.0 <= DECIMAL_DIGITS {
+        return decimal;
+    }
+    // Bits, KiB, MiB, GiB a second: where one of them needs fewer digits, the figure was written in it.
+    let others = [0.125, 1024.0, 1048576.0, 1073741824.0].map(|factor| digits(rate.0 / factor));
+    others.into_iter().chain([decimal]).min_by_key(|(digits, _)| *digits).unwrap_or(decimal)
 }
 
 fn digits(value: f64) -> (usize, f64) {

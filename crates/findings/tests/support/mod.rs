@@ -79,6 +79,7 @@ pub struct Sketch<'a> {
     events: Vec<Event>,
     hop: Option<(&'a str, Vec<(&'a str, f64)>)>,
     title: Option<&'a str>,
+    stored: Option<&'a str>,
 }
 
 impl<'a> Sketch<'a> {
@@ -91,6 +92,7 @@ impl<'a> Sketch<'a> {
             events: Vec::new(),
             hop: None,
             title: None,
+            stored: None,
         }
     }
 
@@ -102,6 +104,12 @@ impl<'a> Sketch<'a> {
     /// The record's title, where it is not the scenario's.
     pub fn title(mut self, title: &'a str) -> Sketch<'a> {
         self.title = Some(title);
+        self
+    }
+
+    /// The scenario that the record holds, where it is not the one that was run.
+    pub fn stored(mut self, text: &'a str) -> Sketch<'a> {
+        self.stored = Some(text);
         self
     }
 
@@ -144,7 +152,11 @@ impl<'a> Sketch<'a> {
             overrides: vec![],
         };
         let scenario = scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-        let text = ScenarioText { name: source.name, text: source.text, overrides: vec![] };
+        let text = ScenarioText {
+            name: source.name,
+            text: self.stored.unwrap_or(self.scenario).into(),
+            overrides: vec![],
+        };
         let head = RunHead {
             title: self.title.unwrap_or(&scenario.head.title).to_owned(),
             producer: "wirespeed simulate".into(),

@@ -1,0 +1,14 @@
+//! What a record shows: records are written by hand, analysed, and compared with what was planted in them.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod balance;
+mod claims;
+mod generator;
+mod goals;
+mod knee;
+mod little;
+mod run;
+mod sweep;
+mod warnings;

@@ -1,0 +1,153 @@
+//! Every warning: when it is given, and when not.
+
+use crate::support::{Sketch, Work};
+use clock::Ns;
+use findings::Analysis;
+use findings::warnings::Severity;
+use record::{Level, Status};
+
+fn scenario(workload: &str) -> String {
+    format!(
+        r#"
+[scenario]
+title = "One target"
+[[target]]
+name = "data"
+file = "data.bin"
+create = "1GiB"
+[workload.load]
+block = "8KiB"
+{workload}
+[plan]
+workload = "load"
+on = "data"
+measure = "5s"
+"#
+    )
+}
+
+fn codes(analysis: &Analysis) -> Vec<&str> {
+    analysis.warnings.iter().map(|w| w.code.as_str()).collect()
+}
+
+/// The codes that a worker's doing gives rise to, and a part of the first one's text.
+#[track_caller]
+fn check(workload: &str, work: Work, expected: &[&str], text: &str) {
+    let analysis = Sketch::of(&scenario(workload)).analyse(|_, _| work.clone());
+    assert_eq!(codes(&analysis), expected, "{:?}", analysis.warnings);
+    let first = analysis.warnings.first().map_or("", |w| w.text.as_str());
+    assert!(first.contains(text), "{first}");
+    assert!(analysis.warnings.iter().all(|w| !w.next.is_empty()), "{:?}", analysis.warnings);
+}
+
+const OPEN: &str = "rate = \"1000 IOPS\"";
+
+#[test]
+fn a_clean_open_loop_has_none() {
+    check(OPEN, Work::default(), &[], "");
+}
+
+#[test]
+fn a_closed_loop_says_so() {
+    check("depth = 1", Work::default(), &["closed-loop"], "latency is service time");
+}
+
+#[test]
+fn operations() {
+    let errors = Work { errors: 1000, ..Work::default() };
+    check(OPEN, errors, &["errors"], "5,000 of 10,000 operations failed (50%) in the step");
+    let idle = Work { ops: 0, ..Work::default() };
+    check(OPEN, idle, &["zero-ios"], "not one operation completed");
+    let few = Work { ops: 10, ..Work::default() };
+    check(OPEN, few, &["too-short"], "measured for 5 s and 50 operations at the least");
+    let hung = Work { open: 2, open_age: Ns::secs(4), ..Work::default() };
+    check(OPEN, hung, &["stalled"], "in flight for up to 4 s");
+    let slow = Work { open: 2, open_age: Ns::millis(900), ..Work::default() };
+    check(OPEN, slow, &[], "");
+}
+
+#[test]
+fn time() {
+    let early = Work { seconds: 4, ..Work::default() };
+    let text = "1 worker did not report the whole measured time in the step; the worst, data/load/0, 80% of it";
+    check(OPEN, early, &["workers-incomplete", "too-short"], text);
+    let slowing = Work { drift: 0.8, ..Work::default() };
+    check(OPEN, slowing, &["not-steady"], "did 17.4% less");
+    let growing = Work { drift: 1.5, ..Work::default() };
+    check(OPEN, growing, &["not-steady"], "more than the first");
+    check(OPEN, Work { drift: 0.95, ..Work::default() }, &[], "");
+}
+
+#[test]
+fn the_generator() {
+    let own = Work { own: 0.6, ..Work::default() };
+    check(OPEN, own, &["generator-limited"], "60% of its time was its own");
+    let late = Work { late: 1, ..Work::default() };
+    check(
+        OPEN,
+        late,
+        &["late-starts"],
+        "5 operations started more than 1 ms late in the step, by up to 3 ms",
+    );
+    let overrun = Work { overruns: 2, ..Work::default() };
+    check(OPEN, overrun, &["generator-suspect", "overruns"], "10 cuts");
+}
+
+#[test]
+fn the_record_itself() {
+    let contradiction = Work { in_flight: Some(3.0), ..Work::default() };
+    let codes = &["little-contradiction", "generator-suspect", "closed-loop"];
+    check(
+        "depth = 4",
+        contradiction,
+        codes,
+        "had 3.00 operations in flight, but throughput × service time is 1.00",
+    );
+    let exceeded = Work { open: 5, ..Work::default() };
+    let codes = &["depth-exceeded", "generator-limited", "closed-loop"];
+    check("depth = 4", exceeded, codes, "5 operations in flight at depth 4");
+}
+
+#[test]
+fn events_are_told_once_a_code_and_the_gravest_first() {
+    let scenario = scenario(OPEN);
+    let analysis = Sketch::of(&scenario)
+        .event(Level::Info, "note", "nothing to see")
+        .event(Level::Warning, "depth-clamped", "t1: depth 32 was clamped to 1; name a device")
+        .event(Level::Warning, "depth-clamped", "t2: depth 32 was clamped to 1; name a device")
+        .event(Level::Error, "io-error", "first EIO of the step")
+        .analyse(|_, _| Work::default());
+    assert_eq!(codes(&analysis), ["io-error", "depth-clamped"]);
+    let clamped = &analysis.warnings[1];
+    assert_eq!(
+        clamped.text,
+        "t1: depth 32 was clamped to 1; name a device (and 1 more of the kind)"
+    );
+    assert_eq!((clamped.severity, clamped.steps.as_slice()), (Severity::Warning, &[0][..]));
+}
+
+#[test]
+fn runs_that_were_not_completed() {
+    let scenario = scenario(OPEN);
+    let cut =
+        Sketch::of(&scenario).status(Status::Stopped).steps(0).analyse(|_, _| Work::default());
+    assert_eq!(codes(&cut), ["run-incomplete"]);
+    assert_eq!(cut.warnings[0].text, "the run was stopped early: 0 of 1 steps are in the record");
+}
+
+#[test]
+fn many_steps_are_counted_and_a_few_named() {
+    let sweep = scenario("depth = 1") + "sweep = { depth = [1, 2, 3, 4, 5, 6] }\n";
+    let analysis = Sketch::of(&sweep).analyse(|step, _| {
+        let depth: f64 = step.settings[0].1.parse().unwrap();
+        let errors = u64::from(step.index > 0);
+        Work { ops: 100, errors, service_ns: depth * 1e7, ..Work::default() }
+    });
+    let errors = analysis.warnings.iter().find(|w| w.code == "errors").unwrap();
+    assert_eq!(errors.steps, [1, 2, 3, 4, 5]);
+    assert!(
+        errors.text.contains("in 5 of 6 steps (depth 2; depth 3; depth 4; …)"),
+        "{}",
+        errors.text
+    );
+}
