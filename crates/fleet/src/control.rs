@@ -38,7 +38,7 @@ pub struct Limits {
     pub prepare: Ns,
     /// For a word while the load is on, and for the end of a step after its time.
     pub silence: Ns,
-    /// For the end after `Stop`.
+    /// For the end after `Stop`: engines wait a while themselves for what is in flight.
     pub stop: Ns,
     /// Between the order to start and the start, so that the order arrives before.
     pub lead: Ns,
@@ -50,7 +50,7 @@ impl Default for Limits {
             greet: Ns::secs(10),
             prepare: Ns::secs(3600),
             silence: Ns::secs(30),
-            stop: Ns::secs(10),
+            stop: Ns::secs(30),
             lead: Ns::millis(100),
         }
     }

@@ -101,13 +101,15 @@ impl Coordinator<'_> {
             }
         }
         let mut run = Run::new(self, roster, &mut sink, observer);
-        let outcome = match run.greet().and_then(|()| self.steps(&mut run, &assignment)) {
+        let status = run.greet().and_then(|()| self.steps(&mut run, &assignment));
+        // The agents are dismissed here, before the record is closed.
+        let outcome = match status.map(|status| run.outcome(status)) {
+            Ok(outcome) => outcome,
             Err(error) => {
                 // Where the record takes not even this, it opens as incomplete, and the first error says why.
                 let _ = sink.finish(Status::Failed);
                 return Err(error);
             }
-            Ok(status) => run.outcome(status),
         };
         sink.finish(outcome.status)?;
         Ok(outcome)
@@ -119,6 +121,9 @@ impl Coordinator<'_> {
         assignment: &Assignment,
     ) -> Result<Status, RunError> {
         for step in self.steps {
+            if self.control.stopped() {
+                return Ok(Status::Stopped);
+            }
             match run.step(step, &assignment.step(step)?, self.steps.len())? {
                 StepEnd::Done => {}
                 StepEnd::Stopped => return Ok(Status::Stopped),

@@ -151,6 +151,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     ) -> Result<StepEnd, RunError> {
         let index = step.index;
         self.step = Some(index);
+        self.meter = RateMeter::default();
         (self.observer)(Progress::StepStarting {
             index,
             of: of as u32,

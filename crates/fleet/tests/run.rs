@@ -93,19 +93,24 @@ fn who_watches_is_told() {
 }
 
 #[test]
-fn the_figures_of_a_second_are_sums_over_workers() {
-    let trial = Trial::new();
+fn the_figures_of_a_second_are_sums_over_the_workers_of_the_step() {
+    let mut trial = Trial::new();
+    trial.scenario = scenario(3, &[]);
+    trial.steps[0] = step(0, vec![load("read", 1, &["t2"])]);
     let control = trial.control.clone();
-    let mut shown = None;
-    let (_, _) = trial.run_watched(vec![threaded("local", "wait")], &mut |p| {
-        if let Progress::Second { rates, .. } = p {
+    let (mut under_way, mut shown) = (0, None);
+    let agent = threaded("local", "wait in second");
+    let (_, _) = trial.run_watched(vec![agent], &mut |p| match p {
+        Progress::StepStarting { index, .. } => under_way = index,
+        Progress::Second { rates, .. } if under_way == 1 => {
             shown.get_or_insert(rates);
             control.stop();
         }
+        _ => {}
     });
-    // Two seconds of one read each by the first worker, one second of two by the other.
+    // Two seconds of two reads each by the second worker, one second of three by the third.
     let rates = shown.expect("a second");
-    assert_eq!((rates.iops, rates.bytes_per_s, rates.errors), (3.0, 3.0 * 8192.0, 0));
+    assert_eq!((rates.iops, rates.bytes_per_s, rates.errors), (5.0, 5.0 * 8192.0, 0));
     assert_eq!(rates.p99, Some(clock::Ns(1000)));
 }
 

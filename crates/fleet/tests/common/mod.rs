@@ -180,14 +180,14 @@ impl Prepared for FakePrepared {
                 }
             };
             let end = match self.script.as_str() {
-                "silent" | "wait" => {
+                "wait in second" if self.step.index == 0 => {
+                    send(&intervals);
+                    Output::Finished
+                }
+                "silent" | "wait" | "wait in second" => {
                     send(&intervals[..half]);
                     let _ = stopped.recv();
                     Output::Finished
-                }
-                "deaf" => {
-                    while stopped.recv().is_ok() {}
-                    return;
                 }
                 "fail" => {
                     send(&intervals[..half]);
