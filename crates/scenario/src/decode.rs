@@ -9,6 +9,11 @@ use crate::nearest::{join, nearest, suggestion};
 use crate::scalar;
 use crate::tree::{Entry, Node, Table, Value, clip};
 
+/// Tables of one kind, at most: ranges define many things with one table.
+const TABLES_MAX: usize = 1000;
+/// Keys of one table, at most; only tables with keys of the form `WORKLOAD.key` can have so many.
+const KEYS_MAX: usize = 64;
+
 /// Decodes a table that stands at `at`. `title` names it in messages.
 pub(crate) fn record(
     table: &Table,
@@ -17,12 +22,18 @@ pub(crate) fn record(
     title: &str,
     sink: &mut Sink,
 ) -> Record {
-    let mut decoder = Decoder { def, title, fields: Vec::new(), sink };
+    let mut decoder = Decoder { def, title, fields: Vec::new(), meant: Vec::new(), sink };
     for entry in &table.entries {
         decoder.entry(entry, None);
     }
-    let record = Record { at, def, fields: decoder.fields };
-    missing(&record, title, sink);
+    let Decoder { mut fields, meant, .. } = decoder;
+    if let Some(surplus) = fields.get(KEYS_MAX) {
+        let at = surplus.key.at;
+        sink.push(|| Mistake::new(at, format!("{title} has more than {KEYS_MAX} keys")));
+        fields.truncate(KEYS_MAX);
+    }
+    let record = Record { at, def, fields };
+    missing(&record, title, &meant, sink);
     choices(&record, title, sink);
     conflicts(&record, sink);
     record
@@ -32,6 +43,8 @@ struct Decoder<'a> {
     def: &'static TableDef,
     title: &'a str,
     fields: Vec<Slot>,
+    /// Keys that were probably meant by unknown ones: they are not reported as missing too.
+    meant: Vec<&'static str>,
     sink: &'a mut Sink,
 }
 
@@ -55,6 +68,7 @@ impl Decoder<'_> {
             }
         } else {
             let (def, title) = (self.def, self.title);
+            self.meant.extend(nearest(name, def.fields.iter().map(|f| f.key)));
             self.sink.push(|| unknown_key(&entry.key, name, def, title));
         }
     }
@@ -67,7 +81,10 @@ fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str
         None => elsewhere(name, def).or_else(|| suggestion(name, keys)),
     };
     let message = format!("unknown key `{}` in {title}", clip(&key.value));
-    Mistake::new(key.at, message).label("not known here").maybe_help(help)
+    // A key of another table that stands at the top may only have lost its header to a syntax error.
+    let stray = def.id == ROOT.id && elsewhere(name, def).is_some();
+    let class = if stray { Class::Absence } else { Class::Value };
+    Mistake::new(key.at, message).class(class).label("not known here").maybe_help(help)
 }
 
 /// A key that another part of the scenario knows.
@@ -79,16 +96,20 @@ fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
         _ => None,
     });
     tables
-        .filter(|def| def.id != here.id && here.id != ROOT.id)
+        .filter(|def| def.id != here.id)
         .find(|def| def.field(name).is_some())
         .map(|def| format!("`{name}` belongs in {}", def.title))
 }
 
-fn missing(record: &Record, title: &str, sink: &mut Sink) {
+fn missing(record: &Record, title: &str, meant: &[&str], sink: &mut Sink) {
     for field in record.def.fields {
-        if matches!(field.need, Need::Required) && !record.has(field.key) {
+        let given = record.has(field.key) || meant.contains(&field.key);
+        if matches!(field.need, Need::Required) && !given {
             sink.push(|| {
                 let help = match scalar::example(&field.ty) {
+                    _ if matches!(field.ty, Type::Word(_)) => {
+                        format!("add `{}`: {}", field.key, scalar::expected(&field.ty))
+                    }
                     Some(example) => format!("add `{} = {example}`: {}", field.key, field.doc),
                     None => format!("add `{}`: {}", field.key, field.doc),
                 };
@@ -206,7 +227,7 @@ fn many_tables(
         return None;
     };
     let mut out = Vec::with_capacity(items.len());
-    for item in items {
+    for item in bounded(items, |item| item.at, key, sink) {
         match &item.value {
             Value::Table(table) => {
                 let record = record(table, item.at, def, title, sink);
@@ -230,7 +251,7 @@ fn map(
         return None;
     };
     let mut out = Vec::with_capacity(table.entries.len());
-    for Entry { key: name, node } in &table.entries {
+    for Entry { key: name, node } in bounded(&table.entries, |entry| entry.key.at, key, sink) {
         match &node.value {
             Value::Table(inner) => {
                 let title = def.title.replace("NAME", &clip(&name.value));
@@ -245,6 +266,16 @@ fn map(
         }
     }
     Some(out)
+}
+
+/// The first tables of a list; that there are too many is reported at the first beyond.
+fn bounded<'t, T>(all: &'t [T], at: impl Fn(&T) -> Span, key: &str, sink: &mut Sink) -> &'t [T] {
+    let Some(surplus) = all.get(TABLES_MAX) else { return all };
+    sink.push(|| {
+        Mistake::new(at(surplus), format!("{key}: there are more than {TABLES_MAX} tables"))
+            .help("a range such as `vm{1..8}` defines many things with one table")
+    });
+    &all[..TABLES_MAX]
 }
 
 fn list(at: Span, items: &[Node], ty: &Type, key: &str, sink: &mut Sink) -> Option<Vec<At<Datum>>> {

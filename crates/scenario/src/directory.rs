@@ -57,6 +57,8 @@ pub(crate) struct Directory {
     comparisons: usize,
     references: usize,
     overflow_reported: bool,
+    /// VMs that were defined without disks: nothing can run on them.
+    pub without_disks: std::collections::BTreeSet<String>,
 }
 
 /// What a reference means: names in order, and whether a pattern chose them.
@@ -69,7 +71,7 @@ pub(crate) struct Found {
 impl Directory {
     /// Enters a full name. A second definition is reported at its own place, with the first one's.
     pub fn declare(&mut self, full: String, kind: Kind, at: Span, sink: &mut Sink) {
-        if self.order.len() >= NAMES_MAX {
+        if self.is_full() {
             let message = format!("the scenario has more than {NAMES_MAX} names");
             self.overflow(sink, at, message);
             return;
@@ -98,16 +100,27 @@ impl Directory {
                 found.by_pattern = true;
                 found.names.extend(self.matching(&item, text.at, kinds, sink)?);
             } else {
-                found.names.push(self.exact(&item, text.at, kinds, sink)?);
+                let whole = item == text.value;
+                found.names.push(self.exact(&item, whole, text.at, kinds, sink)?);
             }
         }
-        self.references += found.names.len();
-        if self.references > REFERENCES_MAX {
+        self.afford(found.names.len(), text.at, sink).then_some(found)
+    }
+
+    /// Whether there is room for so many more references; that there is none is reported once.
+    pub fn afford(&mut self, references: usize, at: Span, sink: &mut Sink) -> bool {
+        self.references = self.references.saturating_add(references);
+        let enough = self.references <= REFERENCES_MAX;
+        if !enough {
             let message = format!("references stand for more than {REFERENCES_MAX} names in all");
-            self.overflow(sink, text.at, message);
-            return None;
+            self.overflow(sink, at, message);
         }
-        Some(found)
+        enough
+    }
+
+    /// Whether the bound on names is reached.
+    pub fn is_full(&self) -> bool {
+        self.order.len() >= NAMES_MAX
     }
 
     /// What several references mean together, each name once.
@@ -201,9 +214,16 @@ impl Directory {
         Some(found)
     }
 
-    fn exact(&self, name: &str, at: Span, kinds: &[Kind], sink: &mut Sink) -> Option<String> {
-        if let Some((kind, _)) = self.index.get(name).filter(|(kind, _)| kinds.contains(kind)) {
-            debug_assert!(kinds.contains(kind));
+    /// `whole` says that the name is all of the text, and not one of a range.
+    fn exact(
+        &self,
+        name: &str,
+        whole: bool,
+        at: Span,
+        kinds: &[Kind],
+        sink: &mut Sink,
+    ) -> Option<String> {
+        if self.index.get(name).is_some_and(|(kind, _)| kinds.contains(kind)) {
             return Some(name.to_owned());
         }
         let adapters = self.adapters.get(name).filter(|_| kinds.contains(&Kind::Adapter));
@@ -226,7 +246,8 @@ impl Directory {
             }
             None => {
                 let message = format!("no {} is named `{}`", bare(kinds), clip(name));
-                self.unknown(at, message, name, kinds)
+                // For one name of a range, what there is says more than what is nearest.
+                self.unknown(at, message, if whole { name } else { "" }, kinds)
             }
         });
         None

@@ -9,6 +9,8 @@
 //! descriptions in `fields`), `build` (names and rules). The descriptions also make the JSON [`schema`] and the
 //! [`reference`] in `docs/scenario.md`.
 
+#![forbid(unsafe_code)]
+
 mod build;
 mod catalog;
 mod datum;

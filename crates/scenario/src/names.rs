@@ -3,6 +3,12 @@
 /// Names that one text may stand for, and all names of a scenario together, at most.
 pub(crate) const NAMES_MAX: usize = 10_000;
 
+/// Bytes of a name or reference, at most, and of a path.
+const NAME_LENGTH_MAX: usize = 255;
+const PATH_LENGTH_MAX: usize = 4096;
+/// Ranges in one text, at most.
+const RANGES_MAX: usize = 8;
+
 /// A piece of a text with ranges.
 enum Piece<'a> {
     Plain(&'a str),
@@ -33,10 +39,41 @@ pub(crate) fn has_range(text: &str) -> bool {
     pieces(text).is_ok_and(|p| p.iter().any(|p| matches!(p, Piece::Range(..))))
 }
 
+/// The paths that a text stands for. A path may hold braces of its own: only a well-formed range is one.
+pub(crate) fn expand_path(text: &str) -> Result<Vec<String>, String> {
+    if text.len() > PATH_LENGTH_MAX {
+        return Err(format!("the path is longer than {PATH_LENGTH_MAX} bytes"));
+    }
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, after) = (&rest[..open], &rest[open + 1..]);
+        match after.find('}').and_then(|close| Some((range(&after[..close]).ok()?, close))) {
+            Some((range, close)) => {
+                found.extend([Piece::Plain(before), range]);
+                rest = &after[close + 1..];
+            }
+            None => {
+                found.push(Piece::Plain(&rest[..=open]));
+                rest = after;
+            }
+        }
+    }
+    found.push(Piece::Plain(rest));
+    product(found)
+}
+
 /// The names that a text stands for: one, or with several ranges their product, the first varying slowest.
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
+    product(pieces(text)?)
+}
+
+fn product(pieces: Vec<Piece<'_>>) -> Result<Vec<String>, String> {
+    if pieces.iter().filter(|p| matches!(p, Piece::Range(..))).count() > RANGES_MAX {
+        return Err(format!("there are more than {RANGES_MAX} ranges"));
+    }
     let mut names = vec![String::new()];
-    for piece in pieces(text)? {
+    for piece in pieces {
         match piece {
             Piece::Plain(plain) => names.iter_mut().for_each(|n| n.push_str(plain)),
             Piece::Range(from, to, width) => {
@@ -56,6 +93,9 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
 }
 
 fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
+    if text.len() > NAME_LENGTH_MAX {
+        return Err(format!("the name is longer than {NAME_LENGTH_MAX} bytes"));
+    }
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -112,4 +152,74 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_expand() {
+        #[track_caller]
+        fn check(text: &str, expected: &[&str]) {
+            assert_eq!(expand(text).expect("well-formed"), expected);
+        }
+        check("vm", &["vm"]);
+        check("vm{1..3}", &["vm1", "vm2", "vm3"]);
+        check("vm{7..7}", &["vm7"]);
+        check("{0..1}-{0..1}", &["0-0", "0-1", "1-0", "1-1"]);
+        check("d{08..11}", &["d08", "d09", "d10", "d11"]);
+        check("a{1..2}b", &["a1b", "a2b"]);
+        assert_eq!(expand("vm{1..10000}").map(|names| names.len()), Ok(NAMES_MAX));
+    }
+
+    #[test]
+    fn what_is_not_a_range_is_refused() {
+        #[track_caller]
+        fn check(text: &str, expected: &str) {
+            let problem = expand(text).expect_err("not well-formed");
+            assert!(problem.contains(expected), "{problem}");
+        }
+        check("vm{1..10001}", "more than 10000 names");
+        check("vm{1..99999999999}", "is not a range");
+        check("vm{1...3}", "is not a range");
+        check("vm{a..c}", "is not a range");
+        check("vm{+1..3}", "is not a range");
+        check("vm{}", "is not a range");
+        check("vm{3..1}", "counts down");
+        check("vm{1..3", "without `}`");
+        check("vm1..3}", "without `{`");
+        check(&"{1..2}".repeat(9), "more than 8 ranges");
+        check(&"x".repeat(256), "longer than 255 bytes");
+    }
+
+    #[test]
+    fn a_path_keeps_its_own_braces() {
+        #[track_caller]
+        fn check(text: &str, expected: &[&str]) {
+            assert_eq!(expand_path(text).expect("well-formed"), expected);
+        }
+        check("/a/{b}/c{1..2}", &["/a/{b}/c1", "/a/{b}/c2"]);
+        check("{{1..2}}", &["{1}", "{2}"]);
+        check("{", &["{"]);
+        check("}{", &["}{"]);
+    }
+
+    #[test]
+    fn patterns_match() {
+        #[track_caller]
+        fn check(pattern: &str, name: &str, expected: bool) {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+        check("*", "", true);
+        check("vm*", "vm12", true);
+        check("vm*", "v", false);
+        check("*1", "vm11", true);
+        check("vm*1*", "vm213", true);
+        check("vm*1*2", "vm12", true);
+        check("vm*1*1", "vm1", false);
+        check("vm", "vm1", false);
+        check("**", "x", true);
+        check("ü*ß", "übergröß", true);
+    }
 }

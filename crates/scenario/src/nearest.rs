@@ -20,7 +20,7 @@ pub(crate) fn nearest<'a>(
         .take(CANDIDATES_MAX)
         .filter(|c| c.len() <= LENGTH_MAX)
         .map(|c| (strsim::damerau_levenshtein(&plain, &self::plain(c)), c))
-        .filter(|(distance, _)| *distance <= (length / 3).max(1))
+        .filter(|(distance, c)| *distance <= (length / 3).max(1) && *distance < length.max(c.len()))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

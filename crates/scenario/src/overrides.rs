@@ -14,8 +14,9 @@ pub(crate) fn apply(overrides: &[(String, String)], root: &mut Table, sink: &mut
     for (n, (key, value)) in overrides.iter().enumerate() {
         let origin = Origin::Set(n);
         let Some(path) = segments(key, origin, sink) else { continue };
-        let node = tree::parse_value(value, origin, key.len() + 1, sink);
-        section(root, &path, node, sink);
+        if let Some(node) = tree::parse_value(value, origin, key.len() + 1, sink) {
+            section(root, &path, node, sink);
+        }
     }
 }
 

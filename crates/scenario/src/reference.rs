@@ -65,17 +65,22 @@ fn capital(text: &str) -> String {
     chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }
 
+/// A link to a table's section.
+fn link(def: &TableDef) -> String {
+    let kept = def.title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    let anchor: String = kept.flat_map(char::to_lowercase).collect();
+    let text =
+        if def.title.starts_with('[') { format!("`{}`", def.title) } else { def.title.into() };
+    format!("[{text}](#{})", anchor.replace(' ', "-"))
+}
+
 fn value(ty: &Type) -> String {
-    let table = |def: &TableDef| match def.title.starts_with('[') {
-        true => format!("`{}`", def.title),
-        false => def.title.to_owned(),
-    };
     match ty {
-        Type::Table(def) | Type::Map(def) => table(def),
-        Type::Tables(def) if def.title.starts_with('[') => table(def),
-        Type::Tables(def) => format!("a list, each {}", def.title),
-        Type::TableOrTables(def) => format!("`{}` or `[{}]`", def.title, def.title),
-        Type::WordOrTable(_, def) => format!("{}, or a table: {}", words(ty), def.title),
+        Type::Table(def) | Type::Map(def) => link(def),
+        Type::Tables(def) if def.title.starts_with('[') => link(def),
+        Type::Tables(def) => format!("a list, each {}", link(def)),
+        Type::TableOrTables(def) => format!("{} or `[{}]`", link(def), def.title),
+        Type::WordOrTable(_, def) => format!("{}, or a table: {}", words(ty), link(def)),
         Type::Word(_) => words(ty),
         _ => expected(ty),
     }
@@ -103,18 +108,18 @@ fn meaning(field: &Field) -> String {
 }
 
 fn rules(def: &TableDef, out: &mut String) {
-    let list = |keys: &[&str]| {
+    let list = |keys: &[&str], last: &str| {
         let keys: Vec<String> = keys.iter().map(|k| format!("`{k}`")).collect();
-        crate::nearest::join(&keys, "or")
+        crate::nearest::join(&keys, last)
     };
     let mut any = false;
     for choice in def.choices {
         let how = if choice.required { "Exactly one of" } else { "At most one of" };
-        let _infallible = writeln!(out, "- {how} {}.", list(choice.keys));
+        let _infallible = writeln!(out, "- {how} {}.", list(choice.keys, "or"));
         any = true;
     }
     for conflict in def.conflicts {
-        let (others, why) = (list(conflict.others), conflict.why);
+        let (others, why) = (list(conflict.others, "and"), conflict.why);
         let _infallible = writeln!(out, "- `{}` excludes {others}: {why}.", conflict.key);
         any = true;
     }

@@ -63,12 +63,13 @@ impl Diagnostics {
         let room = shown.chars().count().saturating_sub(start - from);
         let marks = "^".repeat(length.min(room).max(1));
         let cut = if from > 0 { "…" } else { "" };
+        let rest = if line.chars().count() > from + WINDOW { "…" } else { "" };
         let number = match place.origin {
             Origin::File => place.line.to_string(),
             Origin::Set(_) => "--set".to_owned(),
         };
         let margin = " ".repeat(number.len());
-        writeln!(f, "  {number} | {cut}{shown}")?;
+        writeln!(f, "  {number} | {cut}{shown}{rest}")?;
         let indent = " ".repeat(start - from + cut.chars().count());
         let label = label.map(|l| format!(" {l}")).unwrap_or_default();
         writeln!(f, "  {margin} | {indent}{marks}{label}")

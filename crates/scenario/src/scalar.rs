@@ -18,11 +18,12 @@ pub(crate) fn expected(ty: &Type) -> String {
     match ty {
         Type::Text => "text".to_owned(),
         Type::Name => "a name such as `vm1` or `vm{1..8}`".to_owned(),
+        Type::Ref(what) if what.starts_with('`') => (*what).to_owned(),
         Type::Ref(what) => format!("the name of {what}"),
         Type::Refs(what) => format!("the name of {what}, or a list of names"),
         Type::Flag => "`true` or `false`".to_owned(),
         Type::Count { min, max } if *max > i64::MAX as u64 / 2 => {
-            format!("a whole number from {min}")
+            format!("a whole number, {min} or more")
         }
         Type::Count { min, max } => format!("a whole number from {min} to {max}"),
         Type::Number { min, max } => format!("a number from {min} to {max}"),
@@ -59,7 +60,6 @@ pub(crate) fn example(ty: &Type) -> Option<String> {
         Type::Iops => "\"5000 IOPS\"",
         Type::Percent => "\"5%\"",
         Type::Point => "\"p99\"",
-        Type::Word(words) => return words.first().map(|w| format!("\"{}\"", w.word)),
         Type::Count { min, .. } => return Some(min.to_string()),
         Type::OneOrMany(one) => return example(one),
         _ => return None,
@@ -183,10 +183,16 @@ fn size(text: &str, min: u64, max: u64) -> Result<Datum, Wrong> {
     let ty = Type::Size { min, max };
     let size = Bytes::parse(text).map_err(|e| unit(text, &ty, &e))?;
     if size.0 < min {
-        return Err(Wrong::Because(format!("it must be at least {}", Bytes(min)), None));
+        return Err(Wrong::Because(
+            format!("expected at least {}, found `{}`", Bytes(min), clip(text)),
+            None,
+        ));
     }
     if size.0 > max {
-        return Err(Wrong::Because(format!("it must be at most {}", Bytes(max)), None));
+        return Err(Wrong::Because(
+            format!("expected at most {}, found `{}`", Bytes(max), clip(text)),
+            None,
+        ));
     }
     Ok(Datum::Size(size))
 }
@@ -195,7 +201,7 @@ fn time(text: &str, zero: bool) -> Result<Datum, Wrong> {
     let ty = Type::Time { zero };
     let time = units::parse_duration(text).map_err(|e| unit(text, &ty, &e))?;
     if time.is_zero() && !zero {
-        return Err(Wrong::Because("it must be longer than nothing".to_owned(), None));
+        return Err(Wrong::Because("expected more than nothing".to_owned(), None));
     }
     Ok(Datum::Time(time))
 }
@@ -213,7 +219,13 @@ fn unit(text: &str, ty: &Type, error: &UnitError) -> Wrong {
     let help = match error {
         UnitError::UnknownUnit { unit, .. } => {
             let number = text.trim().strip_suffix(unit.as_str()).unwrap_or("").trim_end();
-            let near = units_of(ty).iter().find(|u| u.eq_ignore_ascii_case(unit));
+            let meant = |known: &&&str| {
+                let known = known.trim_start();
+                known.eq_ignore_ascii_case(unit)
+                    || known.eq_ignore_ascii_case(&format!("{unit}/s"))
+                    || known.eq_ignore_ascii_case(&format!("{unit} of wire"))
+            };
+            let near = units_of(ty).iter().find(meant);
             near.map(|near| format!("did you mean `{}{near}`?", clip(number)))
         }
         _ => None,
@@ -239,7 +251,9 @@ fn units_of(ty: &Type) -> &'static [&'static str] {
         Type::Size { .. } | Type::SizeOrPercent => {
             &["KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "B"]
         }
-        Type::Rate | Type::RateOrWire => &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s"],
+        Type::Rate | Type::RateOrWire => {
+            &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s", "% of wire"]
+        }
         Type::Iops => &[" IOPS", "k IOPS", "M IOPS"],
         Type::Time { .. } => &["ms", "us", "ns", "s", "m", "h"],
         _ => &[],
@@ -262,7 +276,7 @@ pub(crate) fn ladder(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Opti
     };
     let rungs = end(from, ty)
         .and_then(|from| Ok((from, end(to, ty)?)))
-        .and_then(|(from, to)| rungs(from, to));
+        .and_then(|(from, to)| rungs(from, to, ty));
     match rungs {
         Ok(rungs) => Some(rungs.into_iter().map(|n| At::new(node.at, rung(n, ty))).collect()),
         Err(problem) => {
@@ -290,15 +304,19 @@ fn end(text: &str, ty: &Type) -> Result<u64, String> {
     }
 }
 
-fn rungs(from: u64, to: u64) -> Result<Vec<u64>, String> {
+fn rungs(from: u64, to: u64, ty: &Type) -> Result<Vec<u64>, String> {
     let doubled = std::iter::successors(Some(from.max(1)), |n| n.checked_mul(2));
     let rungs: Vec<u64> = doubled.take(RUNGS_MAX).take_while(|n| *n <= to).collect();
+    let shown = |n: u64| match ty {
+        Type::Size { .. } => Bytes(n).to_string(),
+        _ => n.to_string(),
+    };
     match rungs.last() {
         Some(last) if *last == to => Ok(rungs),
-        Some(last) => Err(format!(
-            "doubling passes the end of the ladder: it comes to {last} and then {}",
-            last.saturating_mul(2)
-        )),
+        Some(last) => {
+            let (last, next) = (shown(*last), shown(last.saturating_mul(2)));
+            Err(format!("doubling passes the end of the ladder: {last} is followed by {next}"))
+        }
         None => Err("the ladder ends before it begins".to_owned()),
     }
 }

@@ -3,7 +3,8 @@
 //! A plan's steps are the product of its axes, the first varying slowest; with `repeat`, the whole sweep is run again,
 //! so that slow drift of a device does not fall on single settings.
 
-use crate::model::{Plan, Scenario, Setting, Step, StepLoad, Workload};
+use crate::model::{Load, Plan, Scenario, Setting, Step, StepLoad, Workload};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 use workload::{Arrivals, Kind, Process, WorkingSet};
@@ -109,48 +110,46 @@ impl Scenario {
     /// Every step of every plan, in the order in which they run. At most 10,000: `load` refuses more. Settings that a
     /// workload cannot have are refused by `load` as well, and left out here.
     pub fn steps(&self) -> Vec<Step> {
+        let workloads: BTreeMap<&str, &Workload> =
+            self.workloads.iter().map(|w| (w.name.as_str(), w)).collect();
         let mut steps = Vec::new();
         for plan in &self.plans {
             for repetition in 0..plan.repeat {
                 for n in 0..plan.combinations() {
                     let index = steps.len() as u32;
-                    steps.push(self.step(plan, index, repetition, &plan.combination(n)));
+                    steps.push(step(plan, index, repetition, &plan.combination(n), &workloads));
                 }
             }
         }
         steps
     }
+}
 
-    fn step(
-        &self,
-        plan: &Plan,
-        index: u32,
-        repetition: u32,
-        settings: &[(&str, &Setting)],
-    ) -> Step {
-        let settled = |name: &str| {
-            let mut workload = self.workloads.iter().find(|w| w.name == name)?.clone();
-            for (_, setting) in settings.iter().filter(|(key, _)| concerns(key, name)) {
-                let _refused_by_load = apply(&mut workload, setting);
-            }
-            Some(workload)
-        };
-        Step {
-            index,
-            plan: plan.name.clone(),
-            settings: settings.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
-            repetition,
-            warmup: plan.warmup,
-            measure: plan.measure,
-            cooldown: plan.cooldown,
-            loads: plan
-                .loads
-                .iter()
-                .filter_map(|load| {
-                    Some(StepLoad { workload: settled(&load.workload)?, on: load.on.clone() })
-                })
-                .collect(),
+fn step(
+    plan: &Plan,
+    index: u32,
+    repetition: u32,
+    settings: &[(&str, &Setting)],
+    workloads: &BTreeMap<&str, &Workload>,
+) -> Step {
+    let settled = |name: &str| {
+        let mut workload = (*workloads.get(name)?).clone();
+        for (_, setting) in settings.iter().filter(|(key, _)| concerns(key, name)) {
+            let _refused_by_load = apply(&mut workload, setting);
         }
+        Some(workload)
+    };
+    let load =
+        |load: &Load| Some(StepLoad { workload: settled(&load.workload)?, on: load.on.clone() });
+    Step {
+        index,
+        plan: plan.name.clone(),
+        settings: settings.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
+        repetition,
+        warmup: plan.warmup,
+        measure: plan.measure,
+        cooldown: plan.cooldown,
+        loads: plan.loads.iter().filter_map(load).collect(),
     }
 }
 

@@ -94,39 +94,48 @@ pub(crate) fn parse(text: &str, sink: &mut Sink) -> Table {
     table(root.into_inner(), Origin::File, 0)
 }
 
+/// The parser's message; in words of our own for the mistakes that people make most.
 fn syntax_error(at: Span, message: &str, text: &str) -> Mistake {
-    let word = text.get(at.start..at.end).unwrap_or("");
+    let word = text.get(at.start..at.end).unwrap_or("").trim();
     let mistake = if message == "duplicate key" {
         let help = match word {
             "plan" => "several plans are written `[[plan]]`, each with its own `name`",
             _ => "keep one of them",
         };
         Mistake::new(at, format!("`{}` is given twice in the same table", clip(word))).help(help)
-    } else {
+    } else if !message.starts_with("string values must be quoted") {
         Mistake::new(at, format!("not TOML: {message}"))
+    } else if word.is_empty() {
+        Mistake::new(at, "not TOML: the value is missing")
+    } else {
+        let word = clip(word);
+        Mistake::new(at, format!("not TOML: the text `{word}` is not in quotes"))
+            .help(format!("write `\"{word}\"`"))
     };
     mistake.class(Class::Syntax)
 }
 
 /// Parses the value of a `--set` whose text begins `offset` bytes into the override's text. A value that is not TOML
 /// is a text, as typed, unless it begins like a TOML list, table or quoted text.
-pub(crate) fn parse_value(text: &str, origin: Origin, offset: usize, sink: &mut Sink) -> Node {
+pub(crate) fn parse_value(
+    text: &str,
+    origin: Origin,
+    offset: usize,
+    sink: &mut Sink,
+) -> Option<Node> {
     let whole = Span::new(origin, offset..offset + text.len());
     match DeValue::parse(text) {
         Ok(parsed) => {
             let span = parsed.span();
             let at = Span::new(origin, span.start + offset..span.end + offset);
-            At::new(at, value(parsed.into_inner(), origin, offset))
+            Some(At::new(at, value(parsed.into_inner(), origin, offset)))
         }
-        Err(error) => {
-            if text.starts_with(['"', '\'', '[', '{']) {
-                sink.push(|| {
-                    Mistake::new(whole, format!("not TOML: {}", error.message()))
-                        .class(Class::Syntax)
-                });
-            }
-            At::new(whole, Value::Text(text.to_owned()))
+        Err(error) if text.starts_with(['"', '\'', '[', '{']) => {
+            let message = format!("not TOML: {}", error.message());
+            sink.push(|| Mistake::new(whole, message).class(Class::Syntax));
+            None
         }
+        Err(_) => Some(At::new(whole, Value::Text(text.to_owned()))),
     }
 }
 

@@ -58,7 +58,7 @@ impl Builder<'_> {
     fn named<'r>(&mut self, root: &'r Record, section: &str, kind: Kind) -> Vec<Named<'r>> {
         let mut all = Vec::new();
         for record in root.records(section) {
-            let names = expanded(record);
+            let names = if self.directory.is_full() { Vec::new() } else { expanded(record) };
             for name in &names {
                 self.directory.declare(name.clone(), kind, place(record, "name"), self.sink);
             }
@@ -69,6 +69,9 @@ impl Builder<'_> {
 
     fn adapter_names(&mut self, host: &Record, name: &str) {
         for adapter in host.records("adapters") {
+            if self.directory.is_full() {
+                return;
+            }
             for short in expanded(adapter) {
                 let at = place(adapter, "name");
                 self.directory.declare(format!("{name}.{short}"), Kind::Adapter, at, self.sink);
@@ -175,26 +178,27 @@ impl Builder<'_> {
                 Mistake::new(text.at, message).help("a path is written `file = …` or `device = …`")
             });
         }
-        // A path may hold braces of its own; only a well-formed range is one.
-        let urls = match names::has_range(&text.value) {
-            true => names::expand(&text.value).unwrap_or_default(),
-            false => vec![text.value.clone()],
-        };
+        let urls = names::expand_path(&text.value).unwrap_or_else(|problem| {
+            complain(record, key, problem, self.sink);
+            Vec::new()
+        });
         if urls.len() == 1 && n > 1 && key != "url" {
             let message =
                 format!("{n} targets would share one {key}; put the range of `name` into it");
             complain(record, key, message, self.sink);
         }
-        deal(&urls, false, n).unwrap_or_else(|problem| {
-            complain(record, key, problem, self.sink);
-            vec![String::new(); n]
-        })
+        match deal(&urls, false, n) {
+            Ok(urls) => return urls,
+            Err(problem) if !urls.is_empty() => complain(record, key, problem, self.sink),
+            Err(_) => {}
+        }
+        vec![String::new(); n]
     }
 
     fn hosts(&mut self, record: &Record, names: &[String]) -> Vec<Host> {
         let part = self.part(record.text("part"), &[PartKind::Host]);
         let hypervisor = self.part(record.text("hypervisor"), &[PartKind::Hypervisor]);
-        let mut adapters = Vec::new();
+        let mut adapters: Vec<Adapter> = Vec::new();
         for adapter in record.records("adapters") {
             let part = self.part(adapter.text("part"), &[PartKind::Hba, PartKind::Nic]);
             let ports = count_u32(adapter, "ports");
@@ -203,6 +207,9 @@ impl Builder<'_> {
                 part: part.clone(),
                 ports,
             }));
+        }
+        if !self.directory.afford(names.len() * adapters.len(), record.at, self.sink) {
+            return Vec::new();
         }
         names
             .iter()
@@ -234,6 +241,9 @@ impl Builder<'_> {
                 disks: Vec::new(),
             })
             .collect();
+        if !record.has("disks") {
+            self.directory.without_disks.extend(names.iter().cloned());
+        }
         for disk in record.records("disks") {
             self.disk(disk, record, &mut vms);
         }
@@ -243,6 +253,9 @@ impl Builder<'_> {
     /// Adds a disk to every VM of one definition.
     fn disk(&mut self, disk: &Record, vm: &Record, vms: &mut [Vm]) {
         let n = vms.len();
+        if !self.directory.afford(n, disk.at, self.sink) {
+            return;
+        }
         let backings = self.backings(disk, n);
         let controller = count_u32(disk, "controller");
         let adapters = vms.first().map_or(0, |vm| vm.scsi.len());
@@ -345,6 +358,9 @@ impl Builder<'_> {
             let names = expanded(record);
             let arrays = self.dealt(record, "array", &[Kind::Array], names.len());
             let mask = self.directory.find_all(&record.texts("mask"), INITIATORS, self.sink);
+            if !self.directory.afford(names.len() * mask.len(), record.at, self.sink) {
+                break;
+            }
             for (name, array) in names.into_iter().zip(arrays) {
                 let Some(array) = array else { continue };
                 let at = place(record, "name");
@@ -422,6 +438,9 @@ impl Builder<'_> {
     fn zones(&mut self, record: &Record, names: &[String]) -> Vec<Zone> {
         let kinds = [Kind::Adapter, Kind::Array, Kind::Vm];
         let members = self.directory.find_all(&record.texts("members"), &kinds, self.sink);
+        if !self.directory.afford(names.len() * members.len(), record.at, self.sink) {
+            return Vec::new();
+        }
         names.iter().map(|name| Zone { name: name.clone(), members: members.clone() }).collect()
     }
 
@@ -436,6 +455,9 @@ impl Builder<'_> {
             via.extend(
                 found.into_iter().map(|(device, port)| Endpoint { device, port }.to_string()),
             );
+        }
+        if !self.directory.afford(n * via.len(), record.at, self.sink) {
+            return Vec::new();
         }
         let policy = record.word("policy").map(|at| at.value.to_owned());
         names

@@ -19,7 +19,7 @@ pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
     let mut directory = Directory::default();
     let lab = lab::lab(root, &mut directory, sink);
     let workloads = work::workloads(root, sink);
-    let plans = plan::plans(root, &lab, &workloads, &mut directory, sink);
+    let plans = plan::plans(root, &workloads, &mut directory, sink);
     let goals = verdict::goals(root, &plans, &mut directory, sink);
     let claims = verdict::claims(root, &plans, &mut directory, sink);
     Scenario { head, lab, workloads, plans, goals, claims }

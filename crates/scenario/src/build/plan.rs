@@ -22,14 +22,14 @@ const WARMUP_DEFAULT: Duration = Duration::from_secs(2);
 /// Every plan of the file, in its order.
 pub(super) fn plans(
     root: &Record,
-    lab: &Lab,
     workloads: &[Workload],
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Vec<Plan> {
     let records = root.records("plan");
     check_names(&records, sink);
-    let mut planner = Planner { lab, workloads, directory, sink, steps: 0, members: 0 };
+    let workloads = workloads.iter().map(|w| (w.name.as_str(), w)).collect();
+    let mut planner = Planner { workloads, directory, sink, steps: 0, members: 0 };
     records.into_iter().map(|record| planner.plan(record)).collect()
 }
 
@@ -58,8 +58,7 @@ fn check_names(records: &[&Record], sink: &mut Sink) {
 }
 
 struct Planner<'a> {
-    lab: &'a Lab,
-    workloads: &'a [Workload],
+    workloads: BTreeMap<&'a str, &'a Workload>,
     directory: &'a mut Directory,
     sink: &'a mut Sink,
     steps: u64,
@@ -102,7 +101,7 @@ impl Planner<'_> {
 
     fn load(&mut self, record: &Record) -> Option<Load> {
         let workload = record.text("workload");
-        let workload = workload.and_then(|text| find(&text, self.workloads, self.sink));
+        let workload = workload.and_then(|text| find(&text, &self.workloads, self.sink));
         let on = self.members(record, "on");
         Some(Load { workload: workload?.name.clone(), on })
     }
@@ -111,10 +110,8 @@ impl Planner<'_> {
     fn members(&mut self, record: &Record, key: &str) -> Vec<String> {
         let kinds = [Kind::Vm, Kind::Target];
         let on = self.directory.find_all(&record.texts(key), &kinds, self.sink);
-        let bare = self.lab.vms.iter().find(|vm| vm.disks.is_empty() && on.contains(&vm.name));
-        // A disk that could not be understood has been reported; the VM is not bare then.
-        if let Some(vm) = bare.filter(|_| self.sink.is_empty()) {
-            complain(record, key, format!("the VM `{}` has no disks", vm.name), self.sink);
+        if let Some(vm) = on.iter().find(|name| self.directory.without_disks.contains(*name)) {
+            complain(record, key, format!("the VM `{vm}` has no disks"), self.sink);
         }
         on
     }
@@ -193,13 +190,10 @@ impl Planner<'_> {
     /// Settles every step and reports each problem once, at the axis that brought it.
     fn check_steps(&mut self, plan: &Plan, sweep: &Record) {
         let mut seen: BTreeSet<String> = BTreeSet::new();
-        let mut loaded: Vec<&Workload> = self
-            .workloads
-            .iter()
-            .filter(|w| plan.loads.iter().any(|l| l.workload == w.name))
-            .collect();
+        let names: BTreeSet<&str> = plan.loads.iter().map(|l| l.workload.as_str()).collect();
+        let loaded = names.iter().filter_map(|name| self.workloads.get(name).copied());
         // What is wrong before the sweep has been reported at the workload.
-        loaded.retain(|w| w.spec.problems().is_empty());
+        let loaded: Vec<&Workload> = loaded.filter(|w| w.spec.problems().is_empty()).collect();
         for n in 0..plan.combinations() {
             let settings = plan.combination(n);
             for workload in &loaded {

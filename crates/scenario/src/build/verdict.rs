@@ -9,6 +9,7 @@ use crate::model::*;
 use crate::nearest::{join, suggestion};
 use crate::settle::concerns;
 use crate::tree::clip;
+use std::collections::BTreeSet;
 
 const MEMBERS: &[Kind] = &[Kind::Vm, Kind::Target];
 const HOPS: &[Kind] = &[Kind::Adapter, Kind::Switch, Kind::Link, Kind::Array, Kind::Host, Kind::Vm];
@@ -20,7 +21,7 @@ pub(super) fn goals(
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Vec<Goal> {
-    let mut judge = Judge { plans, directory, sink };
+    let mut judge = Judge { plans, running: running(plans), directory, sink };
     root.records("goal").into_iter().filter_map(|record| judge.goal(record)).collect()
 }
 
@@ -31,14 +32,37 @@ pub(super) fn claims(
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Vec<Claim> {
-    let mut judge = Judge { plans, directory, sink };
+    let mut judge = Judge { plans, running: running(plans), directory, sink };
     root.records("claim").into_iter().filter_map(|record| judge.claim(record)).collect()
+}
+
+/// What a pair of `step` asks for.
+enum Wanted {
+    Plan(String),
+    Setting(Setting),
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wanted::Plan(name) => f.write_str(name),
+            Wanted::Setting(setting) => setting.fmt(f),
+        }
+    }
 }
 
 struct Judge<'a> {
     plans: &'a [Plan],
+    /// VMs and targets that some plan runs something on.
+    running: BTreeSet<&'a str>,
     directory: &'a mut Directory,
     sink: &'a mut Sink,
+}
+
+/// VMs and targets that some plan runs something on.
+fn running(plans: &[Plan]) -> BTreeSet<&str> {
+    let members = plans.iter().flat_map(|plan| &plan.loads).flat_map(|load| &load.on);
+    members.map(String::as_str).collect()
 }
 
 impl Judge<'_> {
@@ -114,6 +138,12 @@ impl Judge<'_> {
         {
             if record.has(key) {
                 let members = self.directory.find_all(&record.texts(key), MEMBERS, self.sink);
+                if let Some(idle) =
+                    members.iter().find(|name| !self.running.contains(name.as_str()))
+                {
+                    let problem = format!("no plan runs anything on `{idle}`");
+                    complain(record, key, problem, self.sink);
+                }
                 return (!members.is_empty()).then(|| scope(members));
             }
         }
@@ -133,23 +163,25 @@ impl Judge<'_> {
     /// The settings that `step` asks for, by the keys of the axes; each must select something.
     fn selection(&mut self, record: &Record) -> Vec<(String, String)> {
         let Some(table) = record.record("step") else { return Vec::new() };
-        let pairs: Vec<Option<(String, String)>> =
+        let pairs: Vec<Option<(String, Wanted)>> =
             table.fields.iter().map(|slot| self.pair(slot)).collect();
         let complete = pairs.iter().all(Option::is_some);
-        let pairs: Vec<(String, String)> = pairs.into_iter().flatten().collect();
+        let pairs: Vec<(String, Wanted)> = pairs.into_iter().flatten().collect();
         let selects = |plan: &Plan| {
-            pairs.iter().all(|(key, value)| match key.as_str() {
-                "plan" => plan.name == *value,
-                _ => plan.sweep.iter().any(|a| a.key == *key && has_value(a, value)),
+            pairs.iter().all(|(key, wanted)| match wanted {
+                Wanted::Plan(name) => plan.name == *name,
+                Wanted::Setting(value) => {
+                    plan.sweep.iter().any(|a| a.key == *key && a.values.contains(value))
+                }
             })
         };
-        if complete && !pairs.is_empty() && !self.plans.iter().any(selects) {
+        if complete && pairs.len() > 1 && !self.plans.iter().any(selects) {
             complain(record, "step", "no step has all of these settings", self.sink);
         }
-        pairs
+        pairs.into_iter().map(|(key, wanted)| (key, wanted.to_string())).collect()
     }
 
-    fn pair(&mut self, slot: &Slot) -> Option<(String, String)> {
+    fn pair(&mut self, slot: &Slot) -> Option<(String, Wanted)> {
         let key = &slot.key.value;
         let datum = slot.value.as_ref()?;
         if key == "plan" {
@@ -163,18 +195,18 @@ impl Judge<'_> {
                 });
                 return None;
             }
-            return Some((key.clone(), name));
+            return Some((key.clone(), Wanted::Plan(name)));
         }
         let setting = key.rsplit_once('.').map_or(key.as_str(), |(_, setting)| setting);
-        let value = setting_of(setting, &datum.value)?.to_string();
+        let value = setting_of(setting, &datum.value)?;
         let axes: Vec<&Axis> = self
             .plans
             .iter()
             .flat_map(|plan| plan.sweep.iter())
             .filter(|a| means(key, a))
             .collect();
-        if let Some(axis) = axes.iter().find(|axis| has_value(axis, &value)) {
-            return Some((axis.key.clone(), value));
+        if let Some(axis) = axes.iter().find(|axis| axis.values.contains(&value)) {
+            return Some((axis.key.clone(), Wanted::Setting(value)));
         }
         self.sink.push(|| match axes.first() {
             Some(axis) => {
@@ -203,10 +235,6 @@ fn means(key: &str, axis: &Axis) -> bool {
         None => true,
     };
     bare(key) == bare(&axis.key) && same_workload
-}
-
-fn has_value(axis: &Axis, value: &str) -> bool {
-    axis.values.iter().any(|v| v.to_string() == value)
 }
 
 /// The metric that a goal or claim names, with its key.

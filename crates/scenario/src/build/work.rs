@@ -5,10 +5,11 @@ use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::model::{Setting, Workload};
 use crate::names;
-use crate::nearest::{nearest, suggestion};
+use crate::nearest::suggestion;
 use crate::settle::{LIMIT_DEFAULT, apply};
 use crate::tree::clip;
 use clock::Ns;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use workload::{
     Access, Arrivals, Kind, Ladder, Process, Regions, Row, Skew, Spec, SpecError, Transaction,
@@ -31,7 +32,9 @@ fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
     let mut workload = Workload { name: name.value.clone(), spec, workers };
-    for key in ["block", "read", "random"] {
+    // Beside rows or a transaction these have been reported already.
+    let own = !record.has("rows") && !record.has("transaction");
+    for key in ["block", "read", "random"].into_iter().filter(|_| own) {
         if let Some(setting) = setting(record, key)
             && let Err(problem) = apply(&mut workload, &setting)
         {
@@ -340,22 +343,25 @@ fn blamed(record: &Record, field: &str) -> Span {
 /// The workload of that name, or a mistake with the nearest.
 pub(super) fn find<'w>(
     text: &At<String>,
-    workloads: &'w [Workload],
+    workloads: &BTreeMap<&str, &'w Workload>,
     sink: &mut Sink,
 ) -> Option<&'w Workload> {
-    let found = workloads.iter().find(|w| w.name == text.value);
+    let found = workloads.get(text.value.as_str()).copied();
     if found.is_none() {
         sink.push(|| {
-            let names = workloads.iter().map(|w| w.name.as_str());
-            let preset = nearest(&text.value, workload::PRESETS.iter().map(|p| p.name));
-            let help = match preset.filter(|p| *p == text.value) {
-                Some(preset) => Some(format!(
-                    "to use the preset, add `[workload.{preset}]` with `preset = \"{preset}\"`"
+            let name = &text.value;
+            let help = match workload::preset(name) {
+                Some(_) => Some(format!(
+                    "to use the preset, add `[workload.{name}]` with `preset = \"{name}\"`"
                 )),
-                None => suggestion(&text.value, names),
+                None if workloads.is_empty() => {
+                    Some("the scenario has no [workload.NAME] at all".to_owned())
+                }
+                None => suggestion(name, workloads.keys().copied()),
             };
-            let message = format!("no workload is named `{}`", clip(&text.value));
-            Mistake::new(text.at, message).class(Class::Absence).maybe_help(help)
+            Mistake::new(text.at, format!("no workload is named `{}`", clip(name)))
+                .class(Class::Absence)
+                .maybe_help(help)
         });
     }
     found

@@ -1,0 +1,82 @@
+//! Bad scenarios and exactly what is said about them. The cases are data: `tests/bad/*.txt` hold a heading, a scenario
+//! (after an implied first line that gives the title), optional `--set` lines, and the plain rendering.
+//!
+//! `UPDATE_EXPECTED=1 cargo test -p scenario bad` rewrites the renderings; the difference is then for review.
+
+use scenario::{Source, load};
+use std::path::{Path, PathBuf};
+
+/// Cases that the table must hold at least, so that it cannot be emptied unnoticed.
+const CASES_MIN: usize = 100;
+
+struct Case {
+    heading: String,
+    input: String,
+    expected: String,
+}
+
+impl Case {
+    fn parse(text: &str) -> Case {
+        let (heading, rest) = text.split_once('\n').expect("a heading");
+        let (input, expected) = rest.split_once(">>>\n").expect("`>>>` before what is expected");
+        Case { heading: heading.into(), input: input.into(), expected: expected.trim().into() }
+    }
+
+    fn actual(&self) -> String {
+        let set = |line: &str| {
+            let (key, value) = line.strip_prefix("--set ")?.split_once('=')?;
+            Some((key.to_owned(), value.to_owned()))
+        };
+        let overrides = self.input.lines().filter_map(set).collect();
+        let body: Vec<&str> = self.input.lines().filter(|l| !l.starts_with("--set ")).collect();
+        let title = if self.input.contains("[scenario]") { "" } else { "scenario.title = \"t\"" };
+        let text = format!("{title}\n{}\n", body.join("\n"));
+        match load(&Source { name: "lab.toml".into(), text, overrides }) {
+            Ok(_) => "nothing".into(),
+            Err(diagnostics) => diagnostics.to_string().trim().into(),
+        }
+    }
+
+    fn print(&self, actual: &str) -> String {
+        format!("## {}\n{}>>>\n{actual}\n", self.heading, self.input)
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let entries = std::fs::read_dir(folder).expect("the folder of cases");
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+fn cases(file: &Path) -> Vec<Case> {
+    let text = std::fs::read_to_string(file).expect("a readable file of cases");
+    format!("\n{text}").split("\n## ").skip(1).map(Case::parse).collect()
+}
+
+#[test]
+fn every_mistake_is_reported_as_expected() {
+    let update = std::env::var_os("UPDATE_EXPECTED").is_some();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for file in files() {
+        let mut rewritten = Vec::new();
+        for case in cases(&file) {
+            let actual = case.actual();
+            if actual != case.expected {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                wrong.push(format!(
+                    "{name}: {}\n--- expected\n{}\n--- found\n{actual}",
+                    case.heading, case.expected
+                ));
+            }
+            rewritten.push(case.print(&actual));
+            count += 1;
+        }
+        if update {
+            std::fs::write(&file, rewritten.join("\n")).expect("a writable file of cases");
+        }
+    }
+    assert!(count >= CASES_MIN, "only {count} cases");
+    assert!(update || wrong.is_empty(), "{}", wrong.join("\n\n"));
+}

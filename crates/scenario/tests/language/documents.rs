@@ -1,0 +1,62 @@
+//! The generated documents are as the language is. `UPDATE_DOCS=1 cargo test -p scenario documents` rewrites them.
+
+use crate::support::source;
+use std::path::{Path, PathBuf};
+
+const BEGIN: &str =
+    "<!-- The reference below is generated: UPDATE_DOCS=1 cargo test -p scenario -->\n";
+const END: &str = "<!-- End of the generated reference -->\n";
+
+fn document(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+#[track_caller]
+fn fresh(name: &str, current: impl FnOnce(&str) -> String) {
+    let path = document(name);
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let current = current(&found);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, current).expect("a writable document");
+    } else {
+        assert!(found == current, "docs/{name} is stale: UPDATE_DOCS=1 cargo test -p scenario");
+    }
+}
+
+#[test]
+fn the_schema_is_fresh() {
+    let schema = serde_json::to_string_pretty(&scenario::schema()).expect("JSON");
+    fresh("scenario.schema.json", |_| format!("{schema}\n"));
+}
+
+/// The example of mistakes in the page, and the answer that the page shows.
+#[test]
+fn the_shown_mistakes_are_fresh() {
+    const MARK: &str = "<!-- Checked by a test. -->\n```text\n";
+    fresh("scenario.md", |found| {
+        let (before, rest) = found.split_once(MARK).expect("the mark before the answer");
+        let (_, after) = rest.split_once("```\n").expect("the end of the answer");
+        let (_, example) = before.rsplit_once("```toml\n").expect("the example before the answer");
+        let (example, _) = example.split_once("```\n").expect("the end of the example");
+        let source = source(example, &[("plan.cooldown", "1")]);
+        let answer = scenario::load(&source).expect_err("the example is full of mistakes");
+        format!("{before}{MARK}{answer}```\n{after}")
+    });
+}
+
+#[test]
+fn the_minimal_scenario_of_the_page_loads() {
+    let page = std::fs::read_to_string(document("scenario.md")).expect("the page");
+    let (_, example) = page.split_once("```toml\n").expect("a first example");
+    let (example, _) = example.split_once("```\n").expect("the end of the example");
+    assert_eq!(crate::support::good(example).steps().len(), 1);
+}
+
+#[test]
+fn the_reference_is_fresh() {
+    fresh("scenario.md", |found| {
+        let (before, rest) = found.split_once(BEGIN).expect("the mark where the reference begins");
+        let (_, after) = rest.split_once(END).expect("the mark where the reference ends");
+        format!("{before}{BEGIN}\n{}{END}{after}", scenario::reference())
+    });
+}

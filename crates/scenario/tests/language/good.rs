@@ -1,0 +1,256 @@
+//! Scenarios that load: the whole language in use, and what comes out of it.
+
+use crate::support::{bad, good};
+use scenario::{
+    Backing, Endpoint, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope, Value,
+};
+use workload::{Arrivals, Kind, Process, Skew, WorkingSet};
+
+/// A scenario with one workload on one target, and more.
+fn small(more: &str) -> String {
+    let target = "[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n";
+    format!("scenario.title = \"t\"\n{target}[workload.w]\nblock = \"8KiB\"\n{more}")
+}
+
+fn everything() -> Scenario {
+    good(include_str!("../good/everything.toml"))
+}
+
+#[test]
+fn eight_vms_through_one_adapter() {
+    let s = good(include_str!("../good/eight-vms.toml"));
+    assert_eq!(s.lab.vms.len(), 8);
+    assert_eq!(s.lab.vms[7].disks[0].adapter.as_deref(), Some("esx.hba"));
+    let names: Vec<String> = s.steps().iter().map(|step| step.name()).collect();
+    assert_eq!(names, ["block=4KiB", "block=8KiB", "block=16KiB", "block=32KiB", "block=64KiB"]);
+    assert_eq!(s.steps()[0].duration().as_secs(), 16);
+    assert_eq!(s.goals[0].name, "read of hba at least 90% of wire");
+    assert_eq!(s.goals[0].scope, Scope::Hop("esx.hba".into()));
+    assert_eq!(s.goals[1].name, "balance over vm* within 5%");
+    assert_eq!(s.claims[0].name, "read of hba 800 MB/s, block=32KiB");
+    assert_eq!(s.claims[0].step, [("block".into(), "32KiB".into())]);
+}
+
+#[test]
+fn two_plans_on_files() {
+    let s = good(include_str!("../good/files.toml"));
+    let names: Vec<String> = s.steps().iter().map(|step| step.name()).collect();
+    assert_eq!(
+        names[..4],
+        ["daemons depth=1", "daemons depth=2", "daemons depth=4", "daemons depth=8"]
+    );
+    assert_eq!(names[4], "both stream.block=4KiB load.depth=1");
+    assert_eq!(names[5], "both stream.block=4KiB load.depth=2", "the first axis varies slowest");
+    assert_eq!(names[8], "both stream.block=4KiB load.depth=1 #2", "the whole sweep is repeated");
+    assert_eq!(names.len(), 4 + 2 * 4);
+    let on: Vec<&[String]> = s.steps()[4]
+        .loads
+        .iter()
+        .map(|l| &l.on[..])
+        .map(<[_]>::to_vec)
+        .map(|v| &*v.leak())
+        .collect();
+    assert_eq!(on, [&["vm1".to_owned()][..], &["vm2".to_owned(), "null".to_owned()][..]]);
+}
+
+#[test]
+fn what_is_not_given_has_its_default() {
+    let s = good(&small("[plan]\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n"));
+    assert_eq!(s.head.seed, 1);
+    assert_eq!(s.plans[0].name, "plan");
+    assert_eq!((s.plans[0].warmup.as_secs(), s.plans[0].cooldown.as_secs()), (2, 0));
+    let Kind::Access(access) = &s.workloads[0].spec.kind else { panic!("an access specification") };
+    let row = access.rows[0];
+    assert_eq!((row.size, row.share, row.read, row.random), (8192, 100.0, 100.0, 0.0));
+    assert!(matches!(s.workloads[0].spec.arrivals, Arrivals::Closed { depth: 1, .. }));
+    assert_eq!(s.steps()[0].name(), "plan");
+}
+
+#[test]
+fn a_scenario_may_be_a_lab_only() {
+    let s = good("scenario.title = \"t\"\n[[host]]\nname = \"esx\"\n");
+    assert_eq!((s.lab.hosts.len(), s.steps().len()), (1, 0));
+}
+
+#[test]
+fn disks_are_dealt_among_the_vms_of_a_range() {
+    let s = everything();
+    let disk = |vm: usize, disk: usize| s.lab.vms[vm].disks[disk].clone();
+    let lun = |array: &str, volume: Option<&str>| Backing::Lun {
+        array: array.into(),
+        volume: volume.map(str::to_owned),
+    };
+    assert_eq!(disk(0, 0).backing, lun("ssd1", None));
+    assert_eq!(disk(1, 0).backing, lun("ssd2", None));
+    assert_eq!(disk(2, 0).backing, lun("ssd1", None), "a pattern is dealt round robin");
+    assert_eq!(disk(1, 1).backing, lun("ssd1", Some("lun2")));
+    assert_eq!(disk(3, 2).backing, Backing::Target("data1".into()), "one name is shared");
+    let hosts: Vec<_> = s.lab.vms.iter().map(|vm| vm.host.as_deref()).collect();
+    assert_eq!(hosts, [Some("esx01"), Some("esx02"), Some("esx01"), Some("esx02"), None]);
+    assert_eq!(disk(1, 0).adapter.as_deref(), Some("esx02.hba1"));
+}
+
+#[test]
+fn a_range_is_paired_with_a_range() {
+    let text = "scenario.title = \"t\"\n[[target]]\nname = \"d{1..3}\"\nfile = \"d{1..3}.bin\"\n\
+                [[vm]]\nname = \"vm{1..3}\"\ndisks = [{ target = \"d{1..3}\" }]\n";
+    let s = good(text);
+    assert_eq!(s.lab.targets[2].url, "d3.bin");
+    assert_eq!(s.lab.vms[2].disks[0].backing, Backing::Target("d3".into()));
+}
+
+#[test]
+fn braces_of_a_path_stay() {
+    assert_eq!(everything().lab.targets[1].url, "/tmp/{a}/data2.bin");
+}
+
+#[test]
+fn links_are_made_end_by_end() {
+    let s = everything();
+    let ends: Vec<String> =
+        s.lab.links.iter().map(|l| format!("{}: {} {}", l.name, l.from, l.to)).collect();
+    assert_eq!(ends[..2], ["up1: esx01.hba0 fabric:0", "up2: esx01.hba1 fabric:1"]);
+    assert_eq!(ends[5], "ssd1:1-fabric:5: ssd1:1 fabric:5");
+    assert_eq!(s.lab.links[0].rate, Some(LinkRate::Standard("8gfc".into())));
+    assert!(matches!(s.lab.links[4].rate, Some(LinkRate::Rate(rate)) if rate.0 == 826.5e6));
+    assert_eq!(s.lab.links[6].to, Endpoint { device: "esx02.nic".into(), port: None });
+}
+
+#[test]
+fn references_become_full_names() {
+    let s = everything();
+    assert_eq!(s.lab.zones[0].members, ["esx01.hba0", "esx02.hba0", "ssd1", "ssd2", "vm1"]);
+    assert_eq!(s.lab.volumes[1].mask, ["esx01.hba0", "esx01.hba1", "esx01.nic", "vm1"]);
+    assert_eq!(s.lab.paths[0].via, ["esx01.hba0", "up1", "fabric:4", "ssd1:0"]);
+    assert_eq!(s.lab.hosts[1].adapters.len(), 3);
+}
+
+#[test]
+fn workloads_are_settled() {
+    let s = everything();
+    let spec = |name: &str| &s.workloads.iter().find(|w| w.name == name).expect("a workload").spec;
+    assert!(
+        matches!(&spec("rows").kind, Kind::Access(a) if a.rows.len() == 2 && a.rows[0].burst == 4)
+    );
+    assert!(
+        matches!(&spec("climb").kind, Kind::Access(a) if a.ladder.is_some_and(|l| l.factor == 4))
+    );
+    assert!(matches!(&spec("shop").kind, Kind::Transaction(t) if t.page == 4096
+        && t.index_skew == Skew::Zipf(0.99)
+        && t.table_skew == Skew::HotSpot { accesses: 90.0, blocks: 10.0 }));
+    assert!(
+        matches!(spec("shop").arrivals, Arrivals::Closed { depth: 2, think } if think.0 == 5_000_000)
+    );
+    let users = Arrivals::Open { process: Process::Poisson { rate: 5000.0 }, limit: 64 };
+    assert_eq!(spec("users").arrivals, users);
+    assert_eq!(spec("users").working_set, Some(WorkingSet::Percent(20.0)));
+    assert!(matches!(spec("rise").arrivals, Arrivals::Open { process: Process::Ramp { .. }, .. }));
+    assert_eq!(s.workloads.iter().map(|w| w.workers).collect::<Vec<_>>(), [1, 1, 1, 2, 1]);
+}
+
+#[test]
+fn goals_and_claims_say_what_they_mean() {
+    let s = everything();
+    let names: Vec<&str> = s.goals.iter().map(|g| g.name.as_str()).collect();
+    let expected = [
+        "fast enough",
+        "IOPS of each of vm{1..2} at least 60,000 IOPS",
+        "total of fabric:4 at most 90% of wire",
+        "errors at most 0",
+        "balance within 5%",
+    ];
+    assert_eq!(names, expected);
+    let step = [("plan", "grid"), ("users.rate", "2000 IOPS"), ("users.block", "8KiB")];
+    assert_eq!(s.goals[0].step, step.map(|(k, v)| (k.to_owned(), v.to_owned())));
+    assert_eq!(s.goals[0].scope, Scope::Over(vec!["vm1".into(), "data2".into()]));
+    assert_eq!(s.goals[4].scope, Scope::Total);
+    assert_eq!(s.claims[0].readings.len(), 2);
+    let mean = Metric::Latency { point: LatencyPoint::Mean, response: false };
+    assert_eq!((s.claims[1].metric, s.claims[1].relation), (mean, Relation::UpTo));
+    assert_eq!(s.claims[2].readings, [Value::Iops(1000.0), Value::Iops(2000.0)]);
+}
+
+#[test]
+fn parts_of_the_file_stand_beside_the_catalog() {
+    let s = everything();
+    assert_eq!(s.lab.parts[0].figures[0].source, "its box");
+    for part in ["ramsan-400", "sanbox-5802v", "poweredge-6850", "qle2560"] {
+        assert!(scenario::catalog().iter().any(|p| p.name == part), "{part}");
+    }
+    let own = "scenario.title = \"t\"\n[[part]]\nname = \"qle2560\"\nkind = \"switch\"\n\
+               [[switch]]\nname = \"s\"\npart = \"qle2560\"\n";
+    assert_eq!(
+        good(own).lab.switches[0].part.as_deref(),
+        Some("qle2560"),
+        "its own part comes first"
+    );
+}
+
+#[test]
+fn names_of_the_catalog_are_unique() {
+    let mut names: Vec<&str> = scenario::catalog().iter().map(|p| p.name.as_str()).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn sweeps_expand() {
+    #[track_caller]
+    fn check(sweep: &str, expected: &[&str]) {
+        let plan = format!("[plan]\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n{sweep}\n");
+        let names: Vec<String> = good(&small(&plan)).steps().iter().map(|s| s.name()).collect();
+        assert_eq!(names, expected);
+    }
+    check("", &["plan"]);
+    check("repeat = 2", &["plan", "plan #2"]);
+    check("sweep = { depth = [4] }", &["depth=4"]);
+    check("sweep = { depth = \"1..4\" }", &["depth=1", "depth=2", "depth=4"]);
+    check("sweep = { depth = \"3..12\" }", &["depth=3", "depth=6", "depth=12"]);
+    check("sweep = { block = \"4KiB..16KiB\" }", &["block=4KiB", "block=8KiB", "block=16KiB"]);
+    check("sweep = { block = [\"1000B\"] }", &["block=1KB"]);
+    check("sweep = { read = [0, 33.5, \"100%\"] }", &["read=0%", "read=33.5%", "read=100%"]);
+    check("sweep = { rate = [500, \"1.5k IOPS\"] }", &["rate=500 IOPS", "rate=1500 IOPS"]);
+    check(
+        "sweep = { working_set = [\"20%\", \"1GiB\"] }",
+        &["working_set=20%", "working_set=1GiB"],
+    );
+    check("sweep = { w.depth = [1, 2] }", &["w.depth=1", "w.depth=2"]);
+    check("sweep = { \"w.depth\" = [1] }", &["w.depth=1"]);
+    check(
+        "sweep = { workers = [1, 2], random = [0, 100] }",
+        &[
+            "workers=1 random=0%",
+            "workers=1 random=100%",
+            "workers=2 random=0%",
+            "workers=2 random=100%",
+        ],
+    );
+    check("sweep.depth = [2]\nsweep.block = [\"4KiB\"]", &["depth=2 block=4KiB"]);
+}
+
+#[test]
+fn a_step_has_the_settings_of_its_sweep() {
+    let plan = "[plan]\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n\
+                sweep = { block = [\"4KiB\"], read = [50], workers = [3], rate = [100], working_set = [\"1MiB\"] }\n";
+    let s = good(&small(plan));
+    let step = &s.steps()[0];
+    let workload = &step.loads[0].workload;
+    let Kind::Access(access) = &workload.spec.kind else { panic!("an access specification") };
+    assert_eq!((access.rows[0].size, access.rows[0].read, workload.workers), (4096, 50.0, 3));
+    let open = Arrivals::Open { process: Process::Fixed { rate: 100.0 }, limit: 256 };
+    assert_eq!(workload.spec.arrivals, open);
+    assert_eq!(workload.spec.working_set, Some(WorkingSet::Bytes(1 << 20)));
+    assert_eq!(s.workloads[0].workers, 1, "the workload itself is as it was");
+}
+
+#[test]
+fn carriage_returns_and_other_alphabets_are_fine() {
+    let s =
+        good("# größer\r\n[scenario]\r\ntitle = \"日本 – ü\"\r\n[[host]]\r\nname = \"größe\"\r\n");
+    assert_eq!((s.head.title.as_str(), s.lab.hosts[0].name.as_str()), ("日本 – ü", "größe"));
+    let d = bad("scenario.title = \"ü\"\r\nfoo = \"日本\"\r\n");
+    let place = &d.iter().next().expect("a mistake").place;
+    assert_eq!((place.line, place.column), (2, 1));
+}

@@ -1,0 +1,8 @@
+//! The language from outside: good scenarios, bad ones, overrides, anything at all, and the documents made from it.
+
+mod bad;
+mod documents;
+mod good;
+mod overrides;
+mod robust;
+mod support;
