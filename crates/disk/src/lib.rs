@@ -2,6 +2,7 @@
 //! that decides what may be written. It knows no iSCSI, no coordinator and no reports.
 
 mod arena;
+mod capability;
 mod create;
 mod demand;
 mod device;
@@ -16,6 +17,7 @@ mod target;
 mod worker;
 
 pub use arena::Arena;
+pub use capability::{Incapable, direct_io, free_space, marks};
 pub use demand::Demand;
 pub use engine::DiskEngine;
 pub use file::{Access, FileOpener};

@@ -1,1 +1,27 @@
-fn main() {}
+//! Wirespeed: what a virtualized storage fabric will carry, what breaks first, and whether it will carry *your*
+//! application.
+//!
+//! This crate is the one binary: it parses arguments, wires the other crates together and nothing else.
+
+mod cli;
+mod commands;
+mod exit;
+mod files;
+mod live;
+mod mistakes;
+mod progress;
+mod targets;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::dispatch(cli) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print();
+            failure.exit().into()
+        }
+    }
+}

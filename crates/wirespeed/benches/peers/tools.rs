@@ -124,6 +124,6 @@ fn fio_report(report: &Value) -> Option<Outcome> {
 }
 
 fn wirespeed_report(report: &Value) -> Option<Outcome> {
-    let read = &report["steps"][0]["read"];
-    Some(Outcome { iops: read["iops"].as_f64()?, p99_ns: read["p99_ns"].as_f64()? })
+    let read = &report["steps"][0]["total"]["read"];
+    Some(Outcome { iops: read["iops"].as_f64()?, p99_ns: read["service"]["p99_ns"].as_f64()? })
 }

@@ -1,0 +1,67 @@
+//! What the file system of a directory can do for targets that lie there, found out with a file that never has a name.
+
+use crate::create::room_in;
+use crate::guard;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use std::path::Path;
+use thiserror::Error;
+
+/// What a file system cannot do.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum Incapable {
+    /// No file can be made there at all.
+    #[error("nothing can be created there ({0})")]
+    Create(Errno),
+    /// `O_DIRECT` is refused.
+    #[error("its file system refuses O_DIRECT ({0})")]
+    Direct(Errno),
+    /// There are no user extended attributes, so a file that Wirespeed made is not known again in a later run.
+    #[error(
+        "its file system keeps no marks ({0}): a created file can be written only in the run that made it"
+    )]
+    Marks(Errno),
+    /// The free space is not known.
+    #[error("its free space is not known")]
+    Room,
+}
+
+/// Whether files in `dir` can be opened past the page cache.
+pub fn direct_io(dir: &Path) -> Result<(), Incapable> {
+    scratch(dir, OFlags::empty()).map_err(Incapable::Create)?;
+    scratch(dir, OFlags::DIRECT).map_err(Incapable::Direct).map(drop)
+}
+
+/// Whether files in `dir` can carry the mark by which the write guard knows its own.
+pub fn marks(dir: &Path) -> Result<(), Incapable> {
+    let file = scratch(dir, OFlags::empty()).map_err(Incapable::Create)?;
+    guard::mark(file.as_fd()).map_err(Incapable::Marks)
+}
+
+/// Bytes that an unprivileged user may still write in `dir`.
+pub fn free_space(dir: &Path) -> Result<u64, Incapable> {
+    room_in(dir).ok_or(Incapable::Room)
+}
+
+fn scratch(dir: &Path, more: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | more;
+    openat(CWD, dir, flags, Mode::RUSR | Mode::WUSR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_not_there_can_do_nothing_and_nothing_is_left_where_it_is() {
+        let dir = tempfile::tempdir().expect("a scratch directory");
+        let missing = dir.path().join("missing");
+        assert_eq!(direct_io(&missing), Err(Incapable::Create(Errno::NOENT)));
+        assert_eq!(marks(&missing), Err(Incapable::Create(Errno::NOENT)));
+        assert_eq!(free_space(&missing), Err(Incapable::Room));
+        assert!(!matches!(marks(dir.path()), Err(Incapable::Create(_))));
+        assert!(free_space(dir.path()).is_ok());
+        assert_eq!(std::fs::read_dir(dir.path()).expect("it is readable").count(), 0);
+    }
+}

@@ -1,0 +1,231 @@
+//! The command line: every flag is defined here once, and `--help` is made from these comments.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use units::{Bytes, Iops, Percent};
+
+/// What a virtualized storage fabric will carry, what breaks first, and whether it will carry your application.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXIT_CODES, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 all goals met; 1 a goal failed or is undecided; 2 usage or scenario error;
+3 the run could not be completed; 4 refused by the write guard.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// A tour on an embedded scenario: about a minute, ends in its review
+    Demo(Demo),
+    /// What this machine can and cannot do, and the command that mends it
+    Doctor(Doctor),
+    /// A dry run: the steps, the time, every target and what would be written
+    Plan(Plan),
+    /// Run a scenario for real, record it and review it
+    Run(Run),
+    /// Show the review of a record
+    Review(Review),
+    /// Load targets ad hoc, without a scenario file
+    Disk(Disk),
+    /// Wait for a coordinator (started by `run --agent child`)
+    Agent(Agent),
+}
+
+/// What every command that prints results takes.
+#[derive(Clone, Debug, Args)]
+pub struct Output {
+    /// How results are printed on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// No progress and no notes on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs: one document on stdout
+    Json,
+}
+
+/// What every command that measures takes.
+#[derive(Clone, Debug, Args)]
+pub struct Recording {
+    /// Where the record is written [default: NAME-1.wsr, NAME-2.wsr, … here]
+    #[arg(long, value_name = "RUN")]
+    pub out: Option<PathBuf>,
+    /// How the agent that issues the load is reached
+    #[arg(long, value_enum, default_value_t = AgentKind::InProcess)]
+    pub agent: AgentKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AgentKind {
+    /// Threads of this process
+    InProcess,
+    /// A child process, over a socket pair
+    Child,
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Where the demo keeps its data file and its record
+    #[arg(long, value_name = "DIR", default_value = "wirespeed-demo")]
+    pub dir: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// The directory whose file system is examined
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// A scenario file with overrides.
+#[derive(Clone, Debug, Args)]
+pub struct ScenarioArgs {
+    /// The scenario (TOML); `-` reads it from stdin
+    pub file: PathBuf,
+    /// Override a value, as in `--set plan.measure=2s` (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
+    pub set: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub struct Plan {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub recording: Recording,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+pub struct Review {
+    /// The record of a run
+    pub run: PathBuf,
+    /// Write the review to a file instead: .json or .txt
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed disk null: --depth 32                what the generator itself costs
+  wirespeed disk /dev/nvme0n1 --random 100       4 KiB random reads; reading is all it does
+  wirespeed disk t.dat --create 1GiB --read 70   writes, to a file that it makes for this purpose")]
+pub struct Disk {
+    /// A file, a block device, or `null:` (completes at once)
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Transfer size
+    #[arg(long, default_value = "4KiB", value_parser = Bytes::parse)]
+    pub block: Bytes,
+    /// Reads among the operations
+    #[arg(long, default_value = "100%", value_name = "SHARE", value_parser = parse_share)]
+    pub read: Percent,
+    /// Random ones among the operations; the others are sequential
+    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = parse_share)]
+    pub random: Percent,
+    /// Operations outstanding per worker
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub depth: u32,
+    /// Workers (threads) per target
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub workers: u32,
+    /// An open loop at this rate per worker, as in `5000 IOPS` [default: a closed loop]
+    #[arg(long, value_parser = Iops::parse)]
+    pub rate: Option<Iops>,
+    /// Load before the measurement
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = units::parse_duration)]
+    pub warmup: Duration,
+    /// Measured time
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = units::parse_duration)]
+    pub time: Duration,
+    /// Seed of all random choices
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Create the target file with this size when there is none
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub create: Option<Bytes>,
+    /// Through the page cache instead of O_DIRECT
+    #[arg(long)]
+    pub buffered: bool,
+    #[command(flatten)]
+    pub recording: Recording,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+pub struct Agent {
+    /// What connects the agent to its coordinator
+    #[arg(long, value_enum)]
+    pub carrier: Carrier,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Carrier {
+    /// Standard input is one end of a socket pair
+    Stdin,
+}
+
+fn parse_override(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected KEY=VALUE, as in `plan.measure=2s`".to_owned()),
+    }
+}
+
+/// A share with or without its `%`: on the command line nothing else can be meant.
+fn parse_share(text: &str) -> Result<Percent, units::UnitError> {
+    if text.ends_with('%') { Percent::parse(text) } else { Percent::parse(&format!("{text}%")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn overrides_are_split_at_the_first_equals_sign() {
+        assert_eq!(parse_override("a.b = c=d"), Ok(("a.b".into(), "c=d".into())));
+        assert!(parse_override("=1").is_err() && parse_override("plan.measure").is_err());
+    }
+
+    #[test]
+    fn shares_need_no_sign() {
+        assert_eq!(parse_share("67"), Ok(Percent(67.0)));
+        assert_eq!(parse_share("67%"), Ok(Percent(67.0)));
+        assert!(parse_share("167").is_err() && parse_share("many").is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! `wirespeed disk TARGET…`: load without a scenario file. The options become a scenario, so that the record and its
+//! review are those of any other run.
+
+use crate::cli::Disk;
+use crate::exit::{Exit, Failure};
+use crate::files;
+use crate::live::{self, Job};
+use scenario::Source;
+use std::fmt::Write as _;
+
+pub fn disk(args: &Disk) -> Result<Exit, Failure> {
+    let source = Source {
+        name: "<command line>".to_owned(),
+        text: scenario_text(args),
+        overrides: Vec::new(),
+    };
+    let scenario = scenario::load(&source)?;
+    let out = files::record_path(args.recording.out.as_deref(), "disk")?;
+    live::run_and_review(&Job {
+        source,
+        scenario,
+        out,
+        agent: args.recording.agent,
+        output: args.output.clone(),
+    })
+}
+
+/// The options as a scenario; it stands in the record and can be kept as a file.
+fn scenario_text(args: &Disk) -> String {
+    let mut text = String::new();
+    let mut line = |s: String| writeln!(text, "{s}").expect("a String takes every line");
+    let targets: Vec<&str> = args.targets.iter().map(String::as_str).collect();
+    line(format!("[scenario]\ntitle = {}", quoted(&title(args, &targets))));
+    line(format!("seed = {}", args.seed));
+    for (n, target) in targets.iter().enumerate() {
+        line(format!("\n[[target]]\nname = \"target{}\"", n + 1));
+        match *target {
+            "null:" => line("url = \"null:\"\nsize = \"1TiB\"".to_owned()),
+            path => line(format!("file = {}", quoted(path))),
+        }
+        if let (Some(size), true) = (args.create, *target != "null:") {
+            line(format!("create = \"{size}\""));
+        }
+        if args.buffered && *target != "null:" {
+            line("buffered = true".to_owned());
+        }
+    }
+    line(format!("\n[workload.load]\nblock = \"{}\"", args.block));
+    line(format!("read = \"{}%\"\nrandom = \"{}%\"", args.read.0, args.random.0));
+    match args.rate {
+        Some(rate) => line(format!("rate = \"{} IOPS\"\nlimit = {}", rate.0, args.depth)),
+        None => line(format!("depth = {}", args.depth)),
+    }
+    line(format!("workers = {}", args.workers));
+    line(format!(
+        "\n[plan]\nworkload = \"load\"\non = \"target*\"\nwarmup = \"{}ns\"\nmeasure = \"{}ns\"",
+        args.warmup.as_nanos(),
+        args.time.as_nanos()
+    ));
+    text
+}
+
+fn title(args: &Disk, targets: &[&str]) -> String {
+    let mix = match (args.read.0, args.random.0) {
+        (100.0, 0.0) => "sequential reads".to_owned(),
+        (100.0, 100.0) => "random reads".to_owned(),
+        (0.0, 0.0) => "sequential writes".to_owned(),
+        (0.0, 100.0) => "random writes".to_owned(),
+        (read, random) => format!("{read}% reads, {random}% random"),
+    };
+    format!("{} {mix} on {}", args.block, targets.join(", "))
+}
+
+/// A TOML basic string: a JSON string is one, whatever it holds.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    #[track_caller]
+    fn loads(args: &[&str]) -> scenario::Scenario {
+        let all = ["wirespeed", "disk"].iter().chain(args).copied();
+        let Command::Disk(disk) = Cli::try_parse_from(all).unwrap().command else { panic!() };
+        let text = scenario_text(&disk);
+        let source = Source { name: "x".into(), text: text.clone(), overrides: vec![] };
+        scenario::load(&source).unwrap_or_else(|e| panic!("{e}\n{text}"))
+    }
+
+    #[test]
+    fn every_combination_of_options_is_a_scenario() {
+        loads(&["null:"]);
+        loads(&["null:", "--depth", "32", "--random", "100", "--block", "8KiB"]);
+        loads(&["a file \"with\" \\ odd\tname", "--create", "1GiB", "--read", "67", "--buffered"]);
+        loads(&["null:", "--rate", "5000 IOPS", "--depth", "64", "--workers", "4"]);
+        loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
+        assert_eq!(loads(&["null:", "x"]).lab.targets.len(), 2);
+    }
+}

@@ -1,0 +1,224 @@
+//! `wirespeed doctor`: what this machine can and cannot do for a measurement, and the command that mends it.
+//!
+//! Each check is a function that returns one [`Finding`]; none changes anything but a scratch file in the examined
+//! directory, which is removed again.
+
+use crate::cli::{Doctor, Format};
+use crate::exit::{Exit, Failure};
+use clock::Ns;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+/// How well a thing stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Health {
+    /// As it should be.
+    Good,
+    /// Measuring works, with a reservation.
+    Limited,
+    /// Not possible here.
+    Missing,
+}
+
+/// What one check found.
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    health: Health,
+    detail: String,
+    /// What mends it; a command where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
+    if !args.dir.is_dir() {
+        return Err(Failure::usage(format!("--dir {}: not a directory", args.dir.display())));
+    }
+    let findings = [
+        kernel(),
+        processors(),
+        governor(),
+        clock_source(),
+        memory(),
+        open_files(),
+        space(&args.dir),
+        direct_io(&args.dir),
+        marks(&args.dir),
+    ];
+    match args.output.format {
+        Format::Text => print!("{}", text(&findings)),
+        Format::Json => {
+            let json = serde_json::json!({ "version": 1, "checks": findings });
+            println!("{json:#}");
+        }
+    }
+    let all_possible = findings.iter().all(|f| f.health != Health::Missing);
+    Ok(if all_possible { Exit::Met } else { Exit::GoalsNotMet })
+}
+
+fn text(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for f in findings {
+        let word = match f.health {
+            Health::Good => "good   ",
+            Health::Limited => "limited",
+            Health::Missing => "missing",
+        };
+        writeln!(out, "{word}  {:<14} {}", f.check, f.detail).expect("a String takes every line");
+        if let Some(mend) = &f.mend {
+            writeln!(out, "{:25}→ {mend}", "").expect("a String takes every line");
+        }
+    }
+    out
+}
+
+fn good(check: &'static str, detail: String) -> Finding {
+    Finding { check, health: Health::Good, detail, mend: None }
+}
+
+fn limited(check: &'static str, detail: String, mend: &str) -> Finding {
+    Finding { check, health: Health::Limited, detail, mend: Some(mend.to_owned()) }
+}
+
+fn missing(check: &'static str, detail: String, mend: &str) -> Finding {
+    Finding { check, health: Health::Missing, detail, mend: Some(mend.to_owned()) }
+}
+
+fn read(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|s| s.trim().to_owned())
+}
+
+fn kernel() -> Finding {
+    match read("/proc/sys/kernel/osrelease") {
+        Some(release) => good("kernel", format!("Linux {release}")),
+        None => missing("kernel", "no /proc: not a Linux host".to_owned(), "live runs need Linux"),
+    }
+}
+
+fn processors() -> Finding {
+    let usable = std::thread::available_parallelism().map_or(1, usize::from);
+    let detail = format!("{usable} usable");
+    if usable < 2 {
+        return limited(
+            "processors",
+            detail,
+            "give the machine a second processor: the load and \
+             what it loads share one",
+        );
+    }
+    good("processors", detail)
+}
+
+fn governor() -> Finding {
+    match read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").as_deref() {
+        Some("performance") => good("cpu governor", "performance".to_owned()),
+        Some(other) => limited(
+            "cpu governor",
+            format!("{other}: the clock rate changes while measuring"),
+            "cpupower frequency-set -g performance",
+        ),
+        None => good("cpu governor", "none (fixed, or left to the hypervisor)".to_owned()),
+    }
+}
+
+/// The clock is read twice a batch: a slow one shows in every latency.
+fn clock_source() -> Finding {
+    const READS: u64 = 10_000;
+    let name = read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .unwrap_or_else(|| "unknown".to_owned());
+    let start = clock::now();
+    let mut last = start;
+    for _ in 0..READS {
+        last = clock::now();
+    }
+    let cost = last.since(start).0 / READS;
+    let detail = format!("{name}, {cost} ns a reading");
+    if Ns(cost) > Ns(300) {
+        return limited("clock", detail, "boot with clocksource=tsc (or kvm-clock in a guest)");
+    }
+    good("clock", detail)
+}
+
+fn memory() -> Finding {
+    let available = read("/proc/meminfo").and_then(|text| {
+        let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?.to_owned();
+        line.split_whitespace().nth(1)?.parse::<u64>().ok()
+    });
+    match available {
+        Some(kib) if kib < 256 * 1024 => limited(
+            "memory",
+            format!("{} available", units::binary_bytes(kib * 1024)),
+            "free some: workers at depth need their buffers",
+        ),
+        Some(kib) => good("memory", format!("{} available", units::binary_bytes(kib * 1024))),
+        None => limited("memory", "unknown".to_owned(), "mount /proc"),
+    }
+}
+
+fn open_files() -> Finding {
+    let limit = read("/proc/self/limits").and_then(|text| {
+        let line = text.lines().find(|l| l.starts_with("Max open files"))?.to_owned();
+        line.split_whitespace().nth(3)?.parse::<u64>().ok()
+    });
+    match limit {
+        Some(n) if n < 1024 => limited("open files", format!("{n} at most"), "ulimit -n 65536"),
+        Some(n) => good("open files", format!("{n} at most")),
+        None => good("open files", "no limit".to_owned()),
+    }
+}
+
+fn space(dir: &Path) -> Finding {
+    match ::disk::free_space(dir) {
+        Ok(bytes) => {
+            good("space", format!("{} free in {}", units::binary_bytes(bytes), dir.display()))
+        }
+        Err(e) => limited("space", e.to_string(), "choose another --dir"),
+    }
+}
+
+fn direct_io(dir: &Path) -> Finding {
+    match ::disk::direct_io(dir) {
+        Ok(()) => good("direct I/O", format!("works in {}", dir.display())),
+        Err(e) => limited(
+            "direct I/O",
+            e.to_string(),
+            "put targets on another file system, or say `buffered = true` and measure the page cache",
+        ),
+    }
+}
+
+fn marks(dir: &Path) -> Finding {
+    match ::disk::marks(dir) {
+        Ok(()) => {
+            good("marked files", format!("work in {}: made files are known again", dir.display()))
+        }
+        Err(e) => limited(
+            "marked files",
+            e.to_string(),
+            "put created targets on a file system with user extended attributes (ext4, xfs, btrfs)",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reservation_says_what_mends_it() {
+        for f in [kernel(), processors(), governor(), clock_source(), memory(), open_files()] {
+            assert_eq!(f.health == Health::Good, f.mend.is_none(), "{}", f.check);
+        }
+    }
+
+    #[test]
+    fn the_text_has_one_line_a_check_and_one_a_remedy() {
+        let out = text(&[good("a", "b".into()), limited("c", "d".into(), "e")]);
+        assert_eq!(out.lines().count(), 3);
+        assert!(out.contains("limited  c") && out.contains("→ e"));
+    }
+}

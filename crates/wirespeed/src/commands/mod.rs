@@ -1,0 +1,25 @@
+//! One file a command; each turns its arguments into calls of the other crates and prints what comes back.
+
+mod agent;
+mod demo;
+mod disk;
+mod doctor;
+mod plan;
+mod review;
+mod run;
+
+use crate::cli::{Cli, Command};
+use crate::exit::{Exit, Failure};
+
+/// Carries out the command that the user gave.
+pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
+    match cli.command {
+        Command::Demo(args) => demo::demo(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
+        Command::Plan(args) => plan::plan(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Review(args) => review::review(&args),
+        Command::Disk(args) => disk::disk(&args),
+        Command::Agent(args) => agent::agent(&args),
+    }
+}

@@ -1,0 +1,204 @@
+//! `wirespeed plan FILE`: a dry run. Nothing is opened for writing and nothing is made.
+
+use crate::cli::{Format, Plan};
+use crate::exit::{Exit, Failure};
+use crate::files;
+use crate::targets::{self, Asked};
+use disk::Use;
+use fleet::AssignError;
+use scenario::{Scenario, Step};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+pub fn plan(args: &Plan) -> Result<Exit, Failure> {
+    let source = files::scenario_source(&args.scenario)?;
+    let scenario = scenario::load(&source)?;
+    let steps = scenario.steps();
+    let targets = targets::asked(&scenario, &steps);
+    match args.output.format {
+        Format::Text => print!("{}", text(&scenario, &steps, &targets)),
+        Format::Json => println!("{:#}", as_json(&scenario, &steps, &targets)),
+    }
+    Ok(exit_of(&targets))
+}
+
+/// A plan that could not be run ends as the run would: refused, or not to be had.
+fn exit_of(targets: &Result<Vec<Asked>, AssignError>) -> Exit {
+    match targets {
+        Err(_) => Exit::Usage,
+        Ok(targets) => {
+            let error = targets.iter().find_map(|t| t.report.fate.as_ref().err());
+            error.map_or(Exit::Met, targets::exit_of)
+        }
+    }
+}
+
+fn text(scenario: &Scenario, steps: &[Step], targets: &Result<Vec<Asked>, AssignError>) -> String {
+    let mut out = String::new();
+    let mut line = |s: String| writeln!(out, "{s}").expect("a String takes every line");
+    let total: Duration = steps.iter().map(Step::duration).sum();
+    line(scenario.head.title.clone());
+    let count =
+        if steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", steps.len()) };
+    line(format!("{count}, {} of load, seed {}", units::duration(total), scenario.head.seed));
+    line("\nsteps".to_owned());
+    for step in steps {
+        line(format!("  {:>4}  {:<40} {}", step.index + 1, step.name(), phases(step)));
+        for load in &step.loads {
+            line(format!("        {}", load_line(load)));
+        }
+    }
+    line("\ntargets".to_owned());
+    match targets {
+        Err(error) => line(format!("  {error}")),
+        Ok(targets) => targets.iter().for_each(|t| line(target_lines(t))),
+    }
+    line(format!("\n{}", summary(targets)));
+    out
+}
+
+fn phases(step: &Step) -> String {
+    let part = |d: Duration, word: &str| match d.is_zero() {
+        true => String::new(),
+        false => format!("{} {word}", units::duration(d)),
+    };
+    let all = [
+        part(step.warmup, "warm-up"),
+        part(step.measure, "measured"),
+        part(step.cooldown, "cool-down"),
+    ];
+    all.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" + ")
+}
+
+fn load_line(load: &scenario::StepLoad) -> String {
+    let workers = match load.workload.workers {
+        1 => "1 worker".to_owned(),
+        n => format!("{n} workers"),
+    };
+    format!(
+        "{} on {}: {workers} each, {}",
+        load.workload.name,
+        names(&load.on),
+        arrivals(&load.workload.spec)
+    )
+}
+
+/// A list of names, cut where it would fill the screen.
+fn names(all: &[String]) -> String {
+    const SHOWN: usize = 8;
+    match all.len() {
+        n if n > SHOWN => format!("{} and {} more", all[..SHOWN].join(", "), n - SHOWN),
+        _ => all.join(", "),
+    }
+}
+
+fn arrivals(spec: &workload::Spec) -> String {
+    use workload::{Arrivals, Process};
+    let rate = |r: f64| format!("{} IOPS", units::count(r));
+    match spec.arrivals {
+        Arrivals::Closed { depth, .. } => format!("closed loop, depth {depth}"),
+        Arrivals::Open { process, limit } => {
+            let when = match process {
+                Process::Fixed { rate: r } => format!("fixed {}", rate(r)),
+                Process::Poisson { rate: r } => format!("Poisson {}", rate(r)),
+                Process::Ramp { from, to, .. } => format!("ramp {} to {}", rate(from), rate(to)),
+            };
+            format!("open loop, {when} a worker, at most {limit} outstanding")
+        }
+    }
+}
+
+fn target_lines(asked: &Asked) -> String {
+    let report = &asked.report;
+    let size =
+        report.size.map_or_else(|| "size not known".to_owned(), |b| units::Bytes(b).to_string());
+    let mut out = format!("  {:<12} {}  ({}, {size})\n", report.name, report.url, report.what);
+    let verdict = match &report.fate {
+        Ok(done) => done_to(*done, asked.reads).to_owned(),
+        Err(engine::EngineError::Refused(why)) => format!("REFUSED: {why}"),
+        Err(error) => format!("NOT POSSIBLE: {error}"),
+    };
+    write!(out, "  {:<12} {verdict}", "").expect("a String takes every line");
+    for fact in &report.facts {
+        write!(out, "\n  {:<12} {}: {}", "", fact.key, fact.value)
+            .expect("a String takes every line");
+    }
+    out
+}
+
+fn done_to(done: Use, reads: bool) -> &'static str {
+    match (done, reads) {
+        (Use::Null, _) => "would be issued to nothing: measures the generator itself",
+        (Use::Read, _) => "would be read; nothing is written",
+        (Use::Write, true) => "would be read and WRITTEN: Wirespeed made it for this purpose",
+        (Use::Write, false) => "would be WRITTEN: Wirespeed made it for this purpose",
+        (Use::CreateAndRead, _) => "would be created and filled, then read",
+        (Use::CreateAndWrite, true) => "would be created and filled, then read and WRITTEN",
+        (Use::CreateAndWrite, false) => "would be created and filled, then WRITTEN",
+    }
+}
+
+fn summary(targets: &Result<Vec<Asked>, AssignError>) -> String {
+    let Ok(targets) = targets else { return "This cannot be run on this machine.".to_owned() };
+    let failing = targets.iter().filter(|t| t.report.fate.is_err()).count();
+    if failing > 0 {
+        return format!(
+            "A run would end here: {failing} of {} targets cannot be had.",
+            targets.len()
+        );
+    }
+    let written: Vec<&str> = targets
+        .iter()
+        .filter(|t| !matches!(t.report.fate, Ok(Use::Null | Use::Read)))
+        .map(|t| t.report.url.as_str())
+        .collect();
+    match written.is_empty() {
+        true => "Nothing would be written.".to_owned(),
+        false => format!("Nothing else would be written than {}.", written.join(", ")),
+    }
+}
+
+fn as_json(
+    scenario: &Scenario,
+    steps: &[Step],
+    targets: &Result<Vec<Asked>, AssignError>,
+) -> Value {
+    let step = |s: &Step| {
+        json!({
+            "index": s.index,
+            "plan": s.plan,
+            "settings": s.settings,
+            "repetition": s.repetition,
+            "warmup_s": s.warmup.as_secs_f64(),
+            "measure_s": s.measure.as_secs_f64(),
+            "cooldown_s": s.cooldown.as_secs_f64(),
+        })
+    };
+    let target = |t: &Asked| {
+        let refused = t.report.fate.as_ref().err().map(ToString::to_string);
+        json!({
+            "name": t.report.name,
+            "url": t.report.url,
+            "what": t.report.what,
+            "size_bytes": t.report.size,
+            "reads": t.reads,
+            "writes": t.writes,
+            "creates": matches!(t.report.fate, Ok(Use::CreateAndRead | Use::CreateAndWrite)),
+            "refused": refused,
+        })
+    };
+    let (list, impossible) = match targets {
+        Ok(targets) => (targets.iter().map(target).collect(), Value::Null),
+        Err(error) => (Vec::new(), Value::from(error.to_string())),
+    };
+    json!({
+        "version": 1,
+        "title": scenario.head.title,
+        "seed": scenario.head.seed,
+        "load_s": steps.iter().map(Step::duration).sum::<Duration>().as_secs_f64(),
+        "steps": steps.iter().map(step).collect::<Vec<_>>(),
+        "targets": list,
+        "impossible": impossible,
+    })
+}

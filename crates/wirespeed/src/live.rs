@@ -1,0 +1,180 @@
+//! The way of every command that measures: targets checked, a record made, agents started, the coordinator run, the
+//! record reviewed.
+
+use crate::cli::{AgentKind, Format, Output};
+use crate::exit::{Exit, Failure};
+use crate::progress::Display;
+use crate::targets;
+use findings::Analysis;
+use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
+use record::{Fact, Record, RunHead, ScenarioText, Writer};
+use review::Style;
+use scenario::{Scenario, Source};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+/// Columns of a review where no terminal is narrower.
+const WIDTH: usize = 100;
+
+/// The name of the one agent that a run on this machine has.
+const AGENT: &str = "local";
+
+/// A scenario that is about to be run on this machine.
+pub struct Job {
+    pub source: Source,
+    pub scenario: Scenario,
+    /// Where its record goes.
+    pub out: PathBuf,
+    pub agent: AgentKind,
+    pub output: Output,
+}
+
+/// Runs the job, prints its review and says where the record is.
+pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
+    targets::refuse_before_anything_is_made(&job.scenario)?;
+    let outcome = run(job)?;
+    let record = Record::open(&job.out)?;
+    let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
+    print(&analysis, job.output.format);
+    if !job.output.quiet {
+        eprintln!("record: {}", job.out.display());
+    }
+    if let Some(failure) = &outcome.failure {
+        return Err(Failure::Other(
+            exit_of_failure(failure),
+            format!("step {}: {}", failure.step, failure.error),
+        ));
+    }
+    Ok(exit_of(&analysis))
+}
+
+fn run(job: &Job) -> Result<Outcome, Failure> {
+    let control = Arc::new(Control::new());
+    stop_on_signal(&control)?;
+    let head = head(job);
+    let mut writer = Writer::create(&job.out, &head)?;
+    writer.facts(&run_facts())?;
+    let steps = job.scenario.steps();
+    let coordinator = Coordinator {
+        scenario: &job.scenario,
+        steps: &steps,
+        head: &head,
+        limits: Limits::default(),
+        control: &control,
+    };
+    let total = steps.iter().map(scenario::Step::duration).sum();
+    let mut display = Display::new(job.output.quiet, total);
+    let agent = agent_link(job.agent).map_err(Failure::incomplete)?;
+    let outcome = coordinator.run(vec![agent], writer, &mut |progress| display.show(&progress));
+    display.finish();
+    outcome.map_err(|error| match error {
+        RunError::Assign(error) => Failure::usage(error),
+        error => Failure::incomplete(format!("{error} (record: {})", job.out.display())),
+    })
+}
+
+/// The record's first lines. The epoch is set here, on the clock that this machine's agents share.
+fn head(job: &Job) -> RunHead {
+    RunHead {
+        title: job.scenario.head.title.clone(),
+        producer: format!("wirespeed {} run", env!("CARGO_PKG_VERSION")),
+        scenario: ScenarioText {
+            name: job.source.name.clone(),
+            text: job.source.text.clone(),
+            overrides: job.source.overrides.clone(),
+        },
+        epoch: clock::now(),
+        wall_ns: clock::wall_ns(),
+        seed: job.scenario.head.seed,
+    }
+}
+
+fn run_facts() -> Vec<Fact> {
+    let fact =
+        |key: &str, value: String| Fact { subject: "run".to_owned(), key: key.to_owned(), value };
+    let command: Vec<String> =
+        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    vec![fact("version", env!("CARGO_PKG_VERSION").to_owned()), fact("command", command.join(" "))]
+}
+
+/// The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the second ends the process.
+fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
+    let control = Arc::clone(control);
+    let handler = move || {
+        if control.stopped() {
+            std::process::exit(130);
+        }
+        control.stop();
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))
+}
+
+fn agent_link(kind: AgentKind) -> std::io::Result<AgentLink> {
+    match kind {
+        AgentKind::InProcess => AgentLink::in_process(identity(), engines()),
+        AgentKind::Child => {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args(["agent", "--carrier", "stdin"]);
+            AgentLink::child(AGENT, command)
+        }
+    }
+}
+
+fn identity() -> Identity {
+    Identity { name: AGENT.to_owned(), facts: engine::host_facts(AGENT) }
+}
+
+/// Every engine of this binary, by the schemes of the URLs that it understands.
+fn engines() -> EngineRegistry {
+    EngineRegistry::new()
+        .register(&["", "null"], Box::new(disk::DiskEngine::new(engine::Pinning::Auto)))
+}
+
+/// Serves the coordinator at the other end of standard input.
+pub fn serve_stdin() -> Result<(), Failure> {
+    // A Ctrl-C at the terminal reaches the whole process group; the coordinator decides what it means.
+    ctrlc::set_handler(|| {})
+        .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))?;
+    let carrier = fleet::carrier::agent_stdin().map_err(|e| {
+        Failure::usage(format!("standard input is no coordinator's socket ({e}); `wirespeed run --agent child` starts agents"))
+    })?;
+    fleet::serve(carrier, engines(), identity()).map_err(Failure::incomplete)
+}
+
+/// Renders a review for a file: no colour, full width.
+pub fn render(analysis: &Analysis, format: Format) -> String {
+    match format {
+        Format::Text => review::terminal(analysis, Style { color: false, width: WIDTH }),
+        Format::Json => format!("{:#}\n", review::json(analysis)),
+    }
+}
+
+/// Prints a review to stdout: in colour and as wide as the terminal where there is one.
+pub fn print(analysis: &Analysis, format: Format) {
+    let terminal = console::Term::stdout();
+    if format == Format::Json || !terminal.is_term() {
+        print!("{}", render(analysis, format));
+        return;
+    }
+    let color = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let width = WIDTH.min(usize::from(terminal.size().1));
+    print!("{}", review::terminal(analysis, Style { color, width }));
+}
+
+/// The exit code that a review means.
+pub fn exit_of(analysis: &Analysis) -> Exit {
+    match analysis.verdict.exit_code() {
+        0 => Exit::Met,
+        1 => Exit::GoalsNotMet,
+        _ => Exit::Incomplete,
+    }
+}
+
+fn exit_of_failure(failure: &fleet::StepFailure) -> Exit {
+    match &failure.error {
+        fleet::message::Failure::Engine(engine::EngineError::Refused(_)) => Exit::Refused,
+        _ => Exit::Incomplete,
+    }
+}

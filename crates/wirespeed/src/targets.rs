@@ -1,0 +1,65 @@
+//! The targets of a scenario before anything is opened: what they are, what its steps would do with them, and whether
+//! the write guard would let them.
+
+use crate::exit::{Exit, Failure};
+use disk::{Demand, TargetReport};
+use engine::{EngineError, TargetSpec};
+use fleet::{AssignError, Assignment};
+use scenario::{Scenario, Step};
+use std::collections::BTreeMap;
+
+/// What the steps of a scenario ask of one target.
+pub struct Asked {
+    /// What stands there, and whether it may be had.
+    pub report: TargetReport,
+    /// Whether any step reads it.
+    pub reads: bool,
+    /// Whether any step writes it.
+    pub writes: bool,
+}
+
+/// Every target that the steps use, in order of first use.
+pub fn asked(scenario: &Scenario, steps: &[Step]) -> Result<Vec<Asked>, AssignError> {
+    let assignment = Assignment::new(scenario, steps, scenario.head.seed, &["local".to_owned()])?;
+    let mut order: Vec<TargetSpec> = Vec::new();
+    let mut uses: BTreeMap<String, (bool, bool)> = BTreeMap::new();
+    for step in steps {
+        let specs = assignment.step(step)?.specs;
+        for (spec, worker) in
+            specs.iter().flatten().flat_map(|s| s.workers.iter().map(move |w| (s, w)))
+        {
+            let demand = Demand::of(&worker.workload);
+            for target in worker.targets.iter().filter_map(|&n| spec.targets.get(usize::from(n))) {
+                let (reads, writes) = uses.entry(target.name.clone()).or_insert_with(|| {
+                    order.push(target.clone());
+                    (false, false)
+                });
+                *reads |= demand.reads;
+                *writes |= demand.writes;
+            }
+        }
+    }
+    let look = |target: TargetSpec| {
+        let (reads, writes) = uses.get(&target.name).copied().unwrap_or_default();
+        Asked { report: disk::inspect(&target, writes), reads, writes }
+    };
+    Ok(order.into_iter().map(look).collect())
+}
+
+/// Refuses a run that the guard would refuse later, while nothing has been made yet.
+pub fn refuse_before_anything_is_made(scenario: &Scenario) -> Result<(), Failure> {
+    let asked = asked(scenario, &scenario.steps()).map_err(Failure::usage)?;
+    match asked.iter().find_map(|a| a.report.fate.as_ref().err()) {
+        None => Ok(()),
+        Some(error) => Err(Failure::Other(exit_of(error), error.to_string())),
+    }
+}
+
+/// The exit code that a target's fate means.
+pub fn exit_of(error: &EngineError) -> Exit {
+    match error {
+        EngineError::Refused(_) => Exit::Refused,
+        EngineError::Unsupported(_) => Exit::Usage,
+        EngineError::Target { .. } | EngineError::Worker { .. } => Exit::Incomplete,
+    }
+}

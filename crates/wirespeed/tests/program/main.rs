@@ -1,0 +1,7 @@
+//! The whole program, from the command line to the record: what its users and other programs rely on.
+
+mod carriers;
+mod commands;
+mod killed;
+mod mistakes;
+mod support;

@@ -1,0 +1,73 @@
+//! Ceremony of the whole-program tests: a scratch directory, a scenario in it, the program run on it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A scratch directory with a scenario `s.toml`, in which the program is run.
+pub struct Bench {
+    dir: TempDir,
+}
+
+/// How one call of the program ended.
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Bench {
+    pub fn new(scenario: &str) -> Bench {
+        let dir = tempfile::tempdir().expect("a scratch directory");
+        std::fs::write(dir.path().join("s.toml"), scenario).expect("the scenario is written");
+        Bench { dir }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The program, ready to be run here with `args`.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+        command.args(args).current_dir(self.dir.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ended {
+        ended(self.command(args).output().expect("the program starts"))
+    }
+
+    /// Runs the program and demands an exit code.
+    #[track_caller]
+    pub fn expect(&self, code: i32, args: &[&str]) -> Ended {
+        let ended = self.run(args);
+        assert_eq!(
+            ended.code, code,
+            "wirespeed {args:?}\nstdout:\n{}\nstderr:\n{}",
+            ended.stdout, ended.stderr
+        );
+        ended
+    }
+}
+
+pub fn ended(output: Output) -> Ended {
+    Ended {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+pub fn open(path: &Path) -> record::Record {
+    record::Record::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// A scenario on `null:` with a low, fixed rate: long enough to be interrupted, cheap enough to run beside others.
+pub fn slow_null(measure: &str) -> String {
+    format!(
+        "[scenario]\ntitle = \"slow\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n\
+         [workload.w]\nblock = \"4KiB\"\nrate = \"200 IOPS\"\nlimit = 4\n\
+         [plan]\nworkload = \"w\"\non = \"n\"\nwarmup = \"0s\"\nmeasure = \"{measure}\"\n"
+    )
+}
