@@ -82,11 +82,11 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// The message for a file that does not fit.
 pub(crate) fn short_of_room(folder: &Path, bytes: u64, room: u64) -> String {
     format!(
-        "{bytes} bytes ({}) are to be created, but {} has {room} bytes ({}) free; make room, choose another place or \
-         `create` less",
-        units::binary_bytes(bytes),
+        "{bytes} bytes ({} MiB) are to be created, but {} has {room} bytes ({} MiB) free; make room, choose another \
+         place or `create` less",
+        bytes >> 20,
         folder.display(),
-        units::binary_bytes(room)
+        room >> 20
     )
 }
 

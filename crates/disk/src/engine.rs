@@ -95,13 +95,13 @@ impl DiskEngine {
         step: &StepSpec,
         notes: &IntervalTx,
     ) -> Result<Found, EngineError> {
-        let size = units::binary_bytes(bytes);
+        let size = bytes >> 20;
         let say = |level, code, text| {
             let event = Note { level, code, text }.event(step.index, None);
             let _ = notes.send(Output::Event(event));
         };
         let text = format!(
-            "{}: creating {} and filling it with {size} of random data",
+            "{}: creating {} and filling it with {size} MiB of random data",
             spec.name, spec.url
         );
         say(Level::Info, "target-created", text);

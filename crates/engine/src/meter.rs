@@ -217,11 +217,15 @@ impl Meter {
         self.next_cut = self.line.cut_after(last).unwrap_or(Ns::MAX);
     }
 
-    /// A free sheet; from the reserve only where the next one must not mix with the phase that began at `from`.
+    /// A free sheet. The reserve gives one where the next sheet must not mix with the phase that began at `from`, or
+    /// where it holds more than the edges still ahead can need.
     fn fresh(&mut self, from: Ns, until: Ns) -> Option<Box<Sheet>> {
-        let returned = self.back.pop().ok();
-        let edge = self.line.has_edge_in(from, until);
-        returned.or_else(|| if edge { self.reserve.pop() } else { None })
+        if let Ok(returned) = self.back.pop() {
+            return Some(returned);
+        }
+        let crossed = self.line.edges_in(from, until) > 0;
+        let ahead = self.line.edges_in(until, self.line.end());
+        if crossed || self.reserve.len() > ahead { self.reserve.pop() } else { None }
     }
 
     fn send(&mut self, mut sheet: Box<Sheet>, at: Ns, silence: Option<Silence>) {

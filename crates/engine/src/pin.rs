@@ -35,3 +35,23 @@ pub(crate) fn pin(cpu: usize) {
     set.set(cpu);
     let _ = sched_setaffinity(None, &set);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pinning: Pinning, allowed: &[usize], workers: usize, expected: &[Option<usize>]) {
+        assert_eq!(places(pinning, allowed, workers), expected);
+    }
+
+    #[test]
+    fn workers_get_the_highest_processors_or_none() {
+        check(Pinning::Auto, &[0, 1, 2, 7], 2, &[Some(2), Some(7)]);
+        check(Pinning::Auto, &[3], 1, &[Some(3)]);
+        check(Pinning::Auto, &[0, 1], 0, &[]);
+        check(Pinning::Auto, &[0, 1], 3, &[None, None, None]);
+        check(Pinning::Auto, &[], 1, &[None]);
+        check(Pinning::Never, &[0, 1, 2], 2, &[None, None]);
+    }
+}

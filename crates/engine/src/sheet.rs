@@ -11,8 +11,8 @@ use record::{Interval, Phase, SourceId, Tally, Testimony};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Buffers beyond the one in use and those held back for phase edges. The collector calls ten times a second and cuts
-/// are a second apart, so that one would do; a second one rides out a collector that is late.
-const SPARE: usize = 2;
+/// are a second apart, so it may be nine calls late before a cut is missed; each costs some 270 KiB a worker.
+const SPARE: usize = 1;
 
 /// What a worker can report, so that nothing is kept for what cannot happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -103,9 +103,11 @@ impl Timeline {
         })
     }
 
-    /// Whether a phase begins after `from` and not after `to`: what happened on both sides must stay apart.
-    pub fn has_edge_in(&self, from: Ns, to: Ns) -> bool {
+    /// Edges between phases after `from` and not after `to`: what happened on both sides of one must stay apart.
+    pub fn edges_in(&self, from: Ns, to: Ns) -> usize {
         let StepTimes { measure, cooldown, end, .. } = self.times;
-        [measure, cooldown].into_iter().any(|edge| from < edge && edge <= to && edge < end)
+        let later = if cooldown > measure { Some(cooldown) } else { None };
+        let edges = [Some(measure), later].into_iter().flatten();
+        edges.filter(|edge| from < *edge && *edge <= to && *edge < end).count()
     }
 }

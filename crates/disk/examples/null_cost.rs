@@ -1,0 +1,93 @@
+//! The cost of the generator itself: nanoseconds an operation of one worker on `null:`, 8 KiB random reads, at depth 32
+//! and at depth 1, with every latency recorded. The processor time counts: others may share the machine. Run it with
+//! `--release`.
+
+use clock::Ns;
+use disk::DiskEngine;
+use engine::{Engine, EngineError, Output, Pinning, StepSpec, TargetSpec, WorkerSpec};
+use record::{Phase, SourceId};
+use std::sync::mpsc;
+use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
+
+fn main() -> Result<(), EngineError> {
+    for depth in [1, 32] {
+        let Cost { ops, cpu } = measure(depth)?;
+        let each = cpu.0 as f64 / ops.max(1) as f64;
+        println!(
+            "depth {depth:>2}: {each:.1} ns of processor time an operation, {ops} operations in 3 s"
+        );
+    }
+    Ok(())
+}
+
+/// What was done in the measured time, and the worker's processor time for it.
+#[derive(Default)]
+struct Cost {
+    ops: u64,
+    cpu: Ns,
+}
+
+fn measure(depth: u32) -> Result<Cost, EngineError> {
+    let (out, outputs) = mpsc::channel();
+    let prepared = DiskEngine::new(Pinning::Auto).prepare(&step(depth), &out)?;
+    let now = clock::now();
+    let _running = prepared.start(now, now.plus(Ns::millis(50)), out);
+    let mut cost = Cost::default();
+    for output in outputs {
+        match output {
+            Output::Interval(i) if i.phase == Phase::Measure => {
+                cost.ops += i.read.map_or(0, |t| t.ops);
+                let used = i.testimony.map_or(Ns::ZERO, |t| t.cpu_user.plus(t.cpu_system));
+                cost.cpu = cost.cpu.plus(used);
+            }
+            Output::Interval(_) | Output::Event(_) => {}
+            Output::Finished => break,
+            Output::Failed(e) => return Err(e),
+        }
+    }
+    Ok(cost)
+}
+
+fn step(depth: u32) -> StepSpec {
+    let row = Row {
+        size: 8192,
+        share: 100.0,
+        read: 100.0,
+        random: 100.0,
+        delay: Ns::ZERO,
+        burst: 1,
+        align: 0,
+        reply: 0,
+    };
+    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
+    let target = TargetSpec {
+        name: "null".to_owned(),
+        url: "null:".to_owned(),
+        create: None,
+        size: Some(1 << 40),
+        buffered: false,
+    };
+    let worker = WorkerSpec {
+        source: SourceId(0),
+        name: "null".to_owned(),
+        key: 0,
+        targets: vec![0],
+        sharer: 0,
+        sharers: 1,
+        workload: Spec {
+            kind: Kind::Access(access),
+            arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
+            working_set: None,
+            regions: Regions::Shared,
+        },
+    };
+    StepSpec {
+        index: 0,
+        seed: 1,
+        warmup: Ns::secs(1),
+        measure: Ns::secs(3),
+        cooldown: Ns::ZERO,
+        targets: vec![target],
+        workers: vec![worker],
+    }
+}
