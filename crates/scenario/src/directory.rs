@@ -54,6 +54,8 @@ pub(crate) struct Directory {
     index: BTreeMap<String, (Kind, Span)>,
     /// Full names of adapters by their short ones.
     adapters: BTreeMap<String, Vec<String>>,
+    /// Names given so far, those given twice included.
+    declared: usize,
     comparisons: usize,
     references: usize,
     overflow_reported: bool,
@@ -71,7 +73,8 @@ pub(crate) struct Found {
 impl Directory {
     /// Enters a full name. A second definition is reported at its own place, with the first one's.
     pub fn declare(&mut self, full: String, kind: Kind, at: Span, sink: &mut Sink) {
-        if self.is_full() {
+        self.declared += 1;
+        if self.declared > NAMES_MAX {
             let message = format!("the scenario has more than {NAMES_MAX} names");
             self.overflow(sink, at, message);
             return;
@@ -120,7 +123,7 @@ impl Directory {
 
     /// Whether the bound on names is reached.
     pub fn is_full(&self) -> bool {
-        self.order.len() >= NAMES_MAX
+        self.declared > NAMES_MAX
     }
 
     /// What several references mean together, each name once.

@@ -13,7 +13,11 @@ const GOOD: [&str; 3] = [
 /// Loads and, if refused, looks at every place and renders.
 fn survive(text: &str, overrides: &[(&str, &str)]) {
     match load(&source(text, overrides)) {
-        Ok(scenario) => drop(scenario.steps()),
+        Ok(scenario) => {
+            let steps = scenario.steps();
+            let loads = steps.iter().flat_map(|step| &step.loads);
+            assert!(loads.into_iter().all(|load| load.workload.spec.problems().is_empty()));
+        }
         Err(diagnostics) => inspect(&diagnostics),
     }
 }
@@ -149,9 +153,17 @@ fn a_megabyte_of_one_text() {
 }
 
 #[test]
-fn a_megabyte_of_tables() {
+fn a_megabyte_of_vms() {
     large("[[vm]]\nname = \"vm{1..9999}\"\nhost = \"esx*\"\ndisks = [{ lun = \"s*/auto\" }]\n");
+}
+
+#[test]
+fn a_megabyte_of_goals() {
     large("[[goal]]\nstep = { depth = 1 }\nover = \"vm*\"\n");
+}
+
+#[test]
+fn a_megabyte_of_plans() {
     large("[[plan]]\nworkload = \"w\"\non = \"n*\"\nsweep = { depth = \"1..4096\" }\n");
 }
 
