@@ -27,6 +27,7 @@ mod render;
 mod scalar;
 mod schema;
 mod settle;
+mod show;
 mod source;
 mod tree;
 

@@ -89,7 +89,8 @@ pub struct Host {
     pub adapters: Vec<Adapter>,
 }
 
-/// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; a scenario may use NAME alone where it is unique.
+/// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; a scenario may use NAME alone where it is
+/// unique.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adapter {
     /// Its name within the host.

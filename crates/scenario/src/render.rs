@@ -69,7 +69,7 @@ impl Diagnostics {
             Origin::Set(_) => "--set".to_owned(),
         };
         let margin = " ".repeat(number.len());
-        writeln!(f, "  {number} | {cut}{shown}{rest}")?;
+        writeln!(f, "{}", format!("  {number} | {cut}{shown}{rest}").trim_end())?;
         let indent = " ".repeat(start - from + cut.chars().count());
         let label = label.map(|l| format!(" {l}")).unwrap_or_default();
         writeln!(f, "  {margin} | {indent}{marks}{label}")

@@ -29,7 +29,6 @@ pub(crate) fn expected(ty: &Type) -> String {
         Type::Number { min, max } => format!("a number from {min} to {max}"),
         Type::Size { .. } => "a size such as `8KiB`".to_owned(),
         Type::Time { .. } => "a duration such as `10s`".to_owned(),
-        Type::Rate => "a data rate such as `800 MB/s`".to_owned(),
         Type::Iops => "a rate such as `5000 IOPS`".to_owned(),
         Type::Percent => "a share from 0 to 100, such as `67` or `67%`".to_owned(),
         Type::SizeOrPercent => "a size such as `10GiB` or a share such as `20%`".to_owned(),
@@ -109,7 +108,6 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
         Type::Point => point(text),
         Type::Size { min, max } => size(text, *min, *max),
         Type::Time { zero } => time(text, *zero),
-        Type::Rate => rate(text),
         Type::Iops => iops(text),
         Type::Percent => Percent::parse(text).map(Datum::Percent).map_err(|e| unit(text, ty, &e)),
         Type::SizeOrPercent if text.trim_end().ends_with('%') => from_text(text, &Type::Percent),
@@ -207,7 +205,7 @@ fn time(text: &str, zero: bool) -> Result<Datum, Wrong> {
 }
 
 fn rate(text: &str) -> Result<Datum, Wrong> {
-    ByteRate::parse(text).map(Datum::Rate).map_err(|e| unit(text, &Type::Rate, &e))
+    ByteRate::parse(text).map(Datum::Rate).map_err(|e| unit(text, &Type::RateOrWire, &e))
 }
 
 fn iops(text: &str) -> Result<Datum, Wrong> {
@@ -251,9 +249,7 @@ fn units_of(ty: &Type) -> &'static [&'static str] {
         Type::Size { .. } | Type::SizeOrPercent => {
             &["KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "B"]
         }
-        Type::Rate | Type::RateOrWire => {
-            &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s", "% of wire"]
-        }
+        Type::RateOrWire => &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s", "% of wire"],
         Type::Iops => &[" IOPS", "k IOPS", "M IOPS"],
         Type::Time { .. } => &["ms", "us", "ns", "s", "m", "h"],
         _ => &[],

@@ -5,9 +5,8 @@
 
 use crate::model::{Load, Plan, Scenario, Setting, Step, StepLoad, Workload};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
-use workload::{Arrivals, Kind, Process, WorkingSet};
+use workload::{Arrivals, Kind, Process};
 
 /// Operations outstanding per worker at most in an open loop, unless a limit is given.
 pub(crate) const LIMIT_DEFAULT: u32 = 256;
@@ -177,27 +176,4 @@ impl Step {
 impl Plan {
     /// The name of a single plan without one.
     pub const UNNAMED: &str = "plan";
-}
-
-impl fmt::Display for Setting {
-    /// Exact, so that equal texts are equal settings: `8KiB`, `32`, `67%`, `5000 IOPS`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Setting::Block(size) => write!(f, "{size}"),
-            Setting::Depth(n) | Setting::Workers(n) => write!(f, "{n}"),
-            Setting::Read(share) | Setting::Random(share) => write!(f, "{}%", share.0),
-            Setting::Rate(rate) => write!(f, "{} IOPS", rate.0),
-            Setting::WorkingSet(WorkingSet::Bytes(bytes)) => write!(f, "{}", units::Bytes(*bytes)),
-            Setting::WorkingSet(WorkingSet::Percent(share)) => write!(f, "{share}%"),
-        }
-    }
-}
-
-impl fmt::Display for crate::model::Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.port {
-            Some(port) => write!(f, "{}:{port}", self.device),
-            None => f.write_str(&self.device),
-        }
-    }
 }

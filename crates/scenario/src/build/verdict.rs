@@ -336,37 +336,3 @@ fn whose(record: &Record) -> String {
 fn selected(step: &[(String, String)]) -> String {
     step.iter().map(|(key, value)| format!(", {key}={value}")).collect()
 }
-
-impl std::fmt::Display for Metric {
-    /// As in a goal's name: `read`, `p99 latency`, `mean response time`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Metric::ReadRate => f.write_str("read"),
-            Metric::WriteRate => f.write_str("write"),
-            Metric::TotalRate => f.write_str("total"),
-            Metric::Iops => f.write_str("IOPS"),
-            Metric::Errors => f.write_str("errors"),
-            Metric::Latency { point, response } => {
-                let what = if *response { "response time" } else { "service time" };
-                match point {
-                    LatencyPoint::Mean => write!(f, "mean {what}"),
-                    LatencyPoint::Max => write!(f, "max {what}"),
-                    LatencyPoint::Percentile(p) => write!(f, "p{p} {what}"),
-                }
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Value {
-    /// With its unit, as the review prints it.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Value::Rate(rate) => write!(f, "{rate}"),
-            Value::PercentOfWire(share) => write!(f, "{} of wire", units::percent(*share)),
-            Value::Iops(iops) => write!(f, "{}", units::Iops(*iops)),
-            Value::Time(time) => f.write_str(&units::duration(*time)),
-            Value::Count(n) => write!(f, "{n}"),
-        }
-    }
-}

@@ -95,7 +95,6 @@ pub(crate) enum Type {
     Time {
         zero: bool,
     },
-    Rate,
     /// A number, or a text such as `60k IOPS`.
     Iops,
     /// A number from 0 to 100, or a text such as `67%`.

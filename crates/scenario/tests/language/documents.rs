@@ -29,6 +29,21 @@ fn the_schema_is_fresh() {
     fresh("scenario.schema.json", |_| format!("{schema}\n"));
 }
 
+#[test]
+fn every_reference_of_the_schema_leads_somewhere() {
+    fn check(value: &serde_json::Value, root: &serde_json::Value) {
+        if let Some(target) = value.get("$ref").and_then(|r| r.as_str()) {
+            let pointer = target.strip_prefix('#').expect("a reference within the schema");
+            assert!(root.pointer(pointer).is_some_and(|d| d.is_object()), "{target}");
+        }
+        let inner = value.as_object().map(|o| o.values().collect::<Vec<_>>());
+        let inner = inner.or_else(|| value.as_array().map(|a| a.iter().collect()));
+        inner.into_iter().flatten().for_each(|v| check(v, root));
+    }
+    let schema = scenario::schema();
+    check(&schema, &schema);
+}
+
 /// The example of mistakes in the page, and the answer that the page shows.
 #[test]
 fn the_shown_mistakes_are_fresh() {

@@ -106,7 +106,12 @@ proptest! {
     }
 
     #[test]
-    fn a_good_scenario_with_a_hole(which in 0..GOOD.len(), from in 0.0..1.0, length in 0..40usize, piece in prop::sample::select(PIECES)) {
+    fn a_good_scenario_with_a_hole(
+        which in 0..GOOD.len(),
+        from in 0.0..1.0,
+        length in 0..40usize,
+        piece in prop::sample::select(PIECES),
+    ) {
         let mut chars: Vec<char> = GOOD[which].chars().collect();
         let from = (from * chars.len() as f64) as usize;
         let to = (from + length).min(chars.len());

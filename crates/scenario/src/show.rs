@@ -1,0 +1,63 @@
+//! How values of a scenario are written: exactly where texts are compared, for people elsewhere.
+
+use crate::model::{Endpoint, LatencyPoint, Metric, Setting, Value};
+use std::fmt;
+use workload::WorkingSet;
+
+impl fmt::Display for Setting {
+    /// Exact, so that equal texts are equal settings: `8KiB`, `32`, `67%`, `5000 IOPS`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Setting::Block(size) => write!(f, "{size}"),
+            Setting::Depth(n) | Setting::Workers(n) => write!(f, "{n}"),
+            Setting::Read(share) | Setting::Random(share) => write!(f, "{}%", share.0),
+            Setting::Rate(rate) => write!(f, "{} IOPS", rate.0),
+            Setting::WorkingSet(WorkingSet::Bytes(bytes)) => write!(f, "{}", units::Bytes(*bytes)),
+            Setting::WorkingSet(WorkingSet::Percent(share)) => write!(f, "{share}%"),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    /// `esx.hba`, or `fabric:3` with its port.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(f, "{}:{port}", self.device),
+            None => f.write_str(&self.device),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    /// As in a goal's name: `read`, `p99 latency`, `mean response time`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Metric::ReadRate => f.write_str("read"),
+            Metric::WriteRate => f.write_str("write"),
+            Metric::TotalRate => f.write_str("total"),
+            Metric::Iops => f.write_str("IOPS"),
+            Metric::Errors => f.write_str("errors"),
+            Metric::Latency { point, response } => {
+                let what = if *response { "response time" } else { "service time" };
+                match point {
+                    LatencyPoint::Mean => write!(f, "mean {what}"),
+                    LatencyPoint::Max => write!(f, "max {what}"),
+                    LatencyPoint::Percentile(p) => write!(f, "p{p} {what}"),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    /// With its unit, as the review prints it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Rate(rate) => write!(f, "{rate}"),
+            Value::PercentOfWire(share) => write!(f, "{} of wire", units::percent(*share)),
+            Value::Iops(iops) => write!(f, "{}", units::Iops(*iops)),
+            Value::Time(time) => f.write_str(&units::duration(*time)),
+            Value::Count(n) => write!(f, "{n}"),
+        }
+    }
+}
