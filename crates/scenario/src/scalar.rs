@@ -133,11 +133,12 @@ fn from_integer(n: i64, ty: &Type) -> Result<Datum, Wrong> {
     }
 }
 
+/// Adding zero makes a negative zero a plain one, which prints without its sign.
 fn from_number(n: f64, ty: &Type) -> Result<Datum, Wrong> {
     match ty {
         Type::Number { min, max } if (*min..=*max).contains(&n) => Ok(Datum::Number(n)),
-        Type::Percent if (0.0..=100.0).contains(&n) => Ok(Datum::Percent(Percent(n))),
-        Type::Iops if n.is_finite() && n >= 0.0 => Ok(Datum::Iops(Iops(n))),
+        Type::Percent if (0.0..=100.0).contains(&n) => Ok(Datum::Percent(Percent(n + 0.0))),
+        Type::Iops if n.is_finite() && n >= 0.0 => Ok(Datum::Iops(Iops(n + 0.0))),
         _ => Err(Wrong::Shape),
     }
 }

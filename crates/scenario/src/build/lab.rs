@@ -170,13 +170,9 @@ impl Builder<'_> {
         let Some((key, text)) = given.and_then(|key| Some((key, record.text(key)?))) else {
             return vec![String::new(); n];
         };
-        let schemes = ["null:", "iscsi://"];
-        if key == "url" && !schemes.iter().any(|scheme| text.value.starts_with(scheme)) {
-            self.sink.push(|| {
-                let message =
-                    format!("url: `{}` is neither `null:` nor `iscsi://…`", clip(&text.value));
-                Mistake::new(text.at, message).help("a path is written `file = …` or `device = …`")
-            });
+        let is_url = ["null:", "iscsi://"].iter().any(|scheme| text.value.starts_with(scheme));
+        if is_url != (key == "url") {
+            self.sink.push(|| wrong_address(key, &text));
         }
         let urls = names::expand_path(&text.value).unwrap_or_else(|problem| {
             complain(record, key, problem, self.sink);
@@ -241,7 +237,9 @@ impl Builder<'_> {
                 disks: Vec::new(),
             })
             .collect();
-        if !record.has("disks") {
+        // Disks that were given wrongly have been reported.
+        let given = record.slot("disks").is_some_and(|slot| slot.value.is_none());
+        if !given && record.records("disks").is_empty() {
             self.directory.without_disks.extend(names.iter().cloned());
         }
         for disk in record.records("disks") {
@@ -260,7 +258,7 @@ impl Builder<'_> {
         let controller = count_u32(disk, "controller");
         let adapters = vms.first().map_or(0, |vm| vm.scsi.len());
         if controller.is_some_and(|c| c as usize >= adapters.max(1)) {
-            let message = format!("the VM has {adapters} virtual SCSI adapters, counted from 0");
+            let message = format!("`scsi` lists {adapters}, and they are counted from 0");
             complain(disk, "controller", message, self.sink);
         }
         let map = disk.word("map").map(|at| disk_map(at.value));
@@ -468,6 +466,21 @@ impl Builder<'_> {
                 Some(Path { name, from: from?, to: to?, via, policy })
             })
             .collect()
+    }
+}
+
+/// A path where a URL belongs, or a URL where a path belongs.
+fn wrong_address(key: &str, text: &At<String>) -> Mistake {
+    let shown = clip(&text.value);
+    match key {
+        "url" => {
+            let message = format!("url: `{shown}` is neither `null:` nor `iscsi://…`");
+            Mistake::new(text.at, message).help("a path is written `file = …` or `device = …`")
+        }
+        _ => {
+            let message = format!("{key}: `{shown}` is not a path");
+            Mistake::new(text.at, message).help(format!("write `url = \"{shown}\"`"))
+        }
     }
 }
 

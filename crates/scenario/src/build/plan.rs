@@ -69,6 +69,9 @@ impl Planner<'_> {
     fn plan(&mut self, record: &Record) -> Plan {
         let mut loads = Vec::new();
         if record.has("load") {
+            if record.get("load").is_some() && record.records("load").is_empty() {
+                complain(record, "load", "the list is empty", self.sink);
+            }
             loads.extend(record.records("load").into_iter().filter_map(|load| self.load(load)));
         } else if record.has("workload") {
             if !record.has("on") {

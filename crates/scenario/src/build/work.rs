@@ -85,6 +85,9 @@ fn base(record: &Record, sink: &mut Sink) -> Spec {
             }),
         };
     }
+    if record.get("rows").is_some() && record.records("rows").is_empty() {
+        complain(record, "rows", "there must be 1 to 100", sink);
+    }
     let says_what = ["preset", "block", "rows", "transaction", "ladder"];
     if !says_what.iter().any(|key| record.has(key)) {
         sink.push(|| {
