@@ -7,10 +7,12 @@
 mod columns;
 mod error;
 mod histogram;
+mod insert;
 mod interval;
 mod reader;
 mod run;
 mod schema;
+mod select;
 mod total;
 mod writer;
 

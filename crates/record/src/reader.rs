@@ -4,14 +4,14 @@
 //! damaged, or made up. What is small is read once, in one transaction; intervals are read when they are asked for, each
 //! time over a connection of its own, so that a reader that lingers never keeps a run from finishing its file.
 
-use crate::columns::{Cells, RowError};
-use crate::schema::{APPLICATION_ID, FIGURES, TABLES, VERSION};
+use crate::columns::RowError;
+use crate::schema::{APPLICATION_ID, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Counter, Event, Fact, Histogram, Interval, Loop, RecordError, RunHead, ScenarioText, Source,
-    SourceId, Status, StepHead, StepTimes, WorkerLoad,
+    Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status, StepHead,
+    select,
 };
-use rusqlite::{Connection, ErrorCode, OpenFlags, Params};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -44,22 +44,10 @@ impl Record {
         let record = file.query(|db| {
             // One transaction, so that a run that goes on meanwhile is seen at one moment.
             db.execute_batch("BEGIN")?;
-            check_tables(db)?;
-            let (head, status) = read_head(db)?;
-            let facts = rows(db, "SELECT subject, key, value FROM fact ORDER BY seq", [], fact)?;
-            let sources = rows(
-                db,
-                "SELECT source, kind, name, group_name, agent FROM source ORDER BY source",
-                [],
-                source,
-            )?;
-            let events = rows(
-                db,
-                "SELECT at_ns, step, source, level, code, text FROM event ORDER BY at_ns, seq",
-                [],
-                event,
-            )?;
-            Ok((head, status, facts, sources, read_steps(db)?, events))
+            select::check_tables(db)?;
+            let (head, status) = select::head(db)?;
+            let (facts, sources) = (select::facts(db)?, select::sources(db)?);
+            Ok((head, status, facts, sources, select::steps(db)?, select::events(db)?))
         })?;
         let (head, status, facts, sources, steps, events) = record;
         Ok(Record { file, head, status, facts, sources, steps, events })
@@ -100,9 +88,7 @@ impl Record {
     /// # Errors
     /// Where the file cannot be read or is damaged.
     pub fn counters(&self, step: Option<u32>) -> Result<Vec<Counter>, RecordError> {
-        let sql = "SELECT source, step, from_ns, to_ns, name, value, unit FROM counter \
-                   WHERE step IS ? ORDER BY seq";
-        self.file.query(|db| rows(db, sql, [step], counter))
+        self.file.query(|db| select::counters(db, step))
     }
 
     /// The intervals of a step, ordered by start and source, with histograms of two digits. Each histogram takes 17 kB:
@@ -126,7 +112,7 @@ impl Record {
         f: &mut dyn FnMut(Interval),
     ) -> Result<(), RecordError> {
         self.known_step(step)?;
-        self.file.query(|db| each_interval(db, step, f))
+        self.file.query(|db| select::each_interval(db, step, f))
     }
 
     /// What every source did in the measured time of a step, by source; a source without a measured interval is left
@@ -137,11 +123,7 @@ impl Record {
     pub fn totals(&self, step: u32) -> Result<Vec<StepTotal>, RecordError> {
         self.known_step(step)?;
         self.file.query(|db| {
-            let sql = format!(
-                "SELECT t.source, t.measured_ns, s.done, {FIGURES} \
-                 FROM total t JOIN step s ON s.step = t.step WHERE t.step = ? ORDER BY t.source"
-            );
-            let stored = rows(db, &sql, [step], total)?;
+            let stored = select::totals(db, step)?;
             if stored.is_empty() { merge_totals(db, step) } else { Ok(stored) }
         })
     }
@@ -287,188 +269,14 @@ fn immutable_uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-/// All rows of a query, each read by `read`.
-fn rows<T>(
-    db: &Connection,
-    sql: &str,
-    params: impl Params,
-    read: impl Fn(&mut Cells) -> Result<T, RowError>,
-) -> Result<Vec<T>, RowError> {
-    let mut all = Vec::new();
-    each_row(db, sql, params, |cells| {
-        all.push(read(cells)?);
-        Ok(())
-    })?;
-    Ok(all)
-}
-
-fn each_row(
-    db: &Connection,
-    sql: &str,
-    params: impl Params,
-    mut f: impl FnMut(&mut Cells) -> Result<(), RowError>,
-) -> Result<(), RowError> {
-    let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query(params)?;
-    while let Some(row) = rows.next()? {
-        f(&mut Cells::new(row))?;
-    }
-    Ok(())
-}
-
-/// Our names must be plain tables: a view in their place could compute forever.
-fn check_tables(db: &Connection) -> Result<(), RowError> {
-    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'";
-    let present = rows(db, sql, [], |cells| cells.text())?;
-    match TABLES.iter().find(|table| !present.iter().any(|name| name == *table)) {
-        Some(table) => Err(RowError::Bad(format!("the table {table} is missing"))),
-        None => Ok(()),
-    }
-}
-
-fn read_head(db: &Connection) -> Result<(RunHead, Status), RowError> {
-    let sql = "SELECT key, value FROM scenario_override ORDER BY seq";
-    let overrides = rows(db, sql, [], pair)?;
-    let sql = "SELECT title, producer, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status \
-               FROM run WHERE id = 1";
-    let head = rows(db, sql, [], |cells| {
-        let (title, producer) = (cells.text()?, cells.text()?);
-        let (name, text) = (cells.text()?, cells.text()?);
-        let (epoch, wall_ns) = (cells.ns()?, cells.u64()?);
-        let seed = cells.str()?;
-        let seed =
-            seed.parse().map_err(|_| RowError::Bad(format!("the seed {seed:?} is no number")))?;
-        let scenario = ScenarioText { name, text, overrides: overrides.clone() };
-        Ok((RunHead { title, producer, scenario, epoch, wall_ns, seed }, cells.word()?))
-    })?;
-    head.into_iter().next().ok_or_else(|| RowError::Bad("the table run is empty".into()))
-}
-
-fn read_steps(db: &Connection) -> Result<Vec<StepHead>, RowError> {
-    let mut settings: BTreeMap<u32, Vec<(String, String)>> = BTreeMap::new();
-    each_row(db, "SELECT step, key, value FROM step_setting ORDER BY step, seq", [], |cells| {
-        settings.entry(cells.u32()?).or_default().push(pair(cells)?);
-        Ok(())
-    })?;
-    let mut workers: BTreeMap<u32, Vec<WorkerLoad>> = BTreeMap::new();
-    let sql = "SELECT step, source, workload, arrivals, depth, think, rate_per_s, ops_per_transaction \
-               FROM worker_load ORDER BY step, seq";
-    each_row(db, sql, [], |cells| {
-        workers.entry(cells.u32()?).or_default().push(worker_load(cells)?);
-        Ok(())
-    })?;
-    let sql = "SELECT step, plan, repetition, start_ns, measure_ns, cooldown_ns, end_ns \
-               FROM step ORDER BY step";
-    let mut steps = Vec::new();
-    each_row(db, sql, [], |cells| {
-        let index = cells.u32()?;
-        steps.push(StepHead {
-            index,
-            plan: cells.text()?,
-            repetition: cells.u32()?,
-            times: StepTimes {
-                start: cells.ns()?,
-                measure: cells.ns()?,
-                cooldown: cells.ns()?,
-                end: cells.ns()?,
-            },
-            settings: settings.remove(&index).unwrap_or_default(),
-            workers: workers.remove(&index).unwrap_or_default(),
-        });
-        Ok(())
-    })?;
-    Ok(steps)
-}
-
-fn each_interval(db: &Connection, step: u32, f: &mut dyn FnMut(Interval)) -> Result<(), RowError> {
-    let sql = format!(
-        "SELECT source, phase, from_ns, to_ns, {FIGURES} FROM interval \
-         WHERE step = ? ORDER BY from_ns, source"
-    );
-    each_row(db, &sql, [step], |cells| {
-        f(interval(step, cells)?);
-        Ok(())
-    })
-}
-
 /// The totals of a step that ended without writing any.
 fn merge_totals(db: &Connection, step: u32) -> Result<Vec<StepTotal>, RowError> {
     let mut totals: BTreeMap<SourceId, StepTotal> = BTreeMap::new();
-    each_interval(db, step, &mut |interval| {
+    select::each_interval(db, step, &mut |interval| {
         totals
             .entry(interval.source)
             .or_insert_with(|| StepTotal::new(interval.source))
             .add(&interval);
     })?;
     Ok(totals.into_values().filter(|t| t.measured.0 > 0).collect())
-}
-
-fn interval(step: u32, cells: &mut Cells) -> Result<Interval, RowError> {
-    let source = SourceId(cells.u32()?);
-    let phase = cells.word()?;
-    let (from, to) = (cells.ns()?, cells.ns()?);
-    let (read, write, testimony) = cells.figures(Histogram::coarse)?;
-    Ok(Interval { source, step, phase, from, to, read, write, testimony })
-}
-
-fn total(cells: &mut Cells) -> Result<StepTotal, RowError> {
-    let source = SourceId(cells.u32()?);
-    let measured = cells.ns()?;
-    let complete = cells.flag()?;
-    let (read, write, testimony) = cells.figures(Histogram::new)?;
-    Ok(StepTotal { source, read, write, testimony, measured, complete })
-}
-
-fn pair(cells: &mut Cells) -> Result<(String, String), RowError> {
-    Ok((cells.text()?, cells.text()?))
-}
-
-fn fact(cells: &mut Cells) -> Result<Fact, RowError> {
-    Ok(Fact { subject: cells.text()?, key: cells.text()?, value: cells.text()? })
-}
-
-fn source(cells: &mut Cells) -> Result<Source, RowError> {
-    Ok(Source {
-        id: SourceId(cells.u32()?),
-        kind: cells.word()?,
-        name: cells.text()?,
-        group: cells.text()?,
-        agent: cells.text()?,
-    })
-}
-
-fn worker_load(cells: &mut Cells) -> Result<WorkerLoad, RowError> {
-    let source = SourceId(cells.u32()?);
-    let workload = cells.text()?;
-    let arrivals = cells.str()?;
-    let (depth, think, rate) = (cells.opt_u32()?, cells.opt_u64()?, cells.real()?);
-    let arrivals = match (arrivals, depth) {
-        ("closed", Some(depth)) => Loop::Closed { depth, think: think == Some(1) },
-        ("open", _) => Loop::Open { rate },
-        _ => return Err(RowError::Bad(format!("arrivals {arrivals:?} are of no known loop"))),
-    };
-    Ok(WorkerLoad { source, workload, arrivals, ops_per_transaction: cells.u32()? })
-}
-
-fn event(cells: &mut Cells) -> Result<Event, RowError> {
-    Ok(Event {
-        at: cells.ns()?,
-        step: cells.opt_u32()?,
-        source: cells.opt_u32()?.map(SourceId),
-        level: cells.word()?,
-        code: cells.text()?,
-        text: cells.text()?,
-    })
-}
-
-fn counter(cells: &mut Cells) -> Result<Counter, RowError> {
-    Ok(Counter {
-        source: SourceId(cells.u32()?),
-        step: cells.opt_u32()?,
-        from: cells.ns()?,
-        to: cells.ns()?,
-        name: cells.text()?,
-        value: cells.real()?,
-        unit: cells.text()?,
-    })
 }

@@ -4,19 +4,17 @@
 //! The coordinator and the simulator are the only writers. A writer never reads a record, never overwrites one, and
 //! never repairs one: after a failed write it takes nothing more.
 
-use crate::columns::{Figures, int, text};
 use crate::histogram::Encoder;
-use crate::schema::{APPLICATION_ID, CREATE, FIGURES, VERSION, Word};
+use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
 use crate::total::StepTotal;
 use crate::{
-    Counter, Event, Fact, Interval, Loop, RecordError, RunHead, Source, SourceId, Status, StepHead,
-    WorkerLoad,
+    Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status, StepHead,
+    insert,
 };
 use clock::Ns;
-use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, OpenFlags, params, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -93,8 +91,6 @@ pub struct Writer {
     /// Steps with what was measured so far; `None` once their totals are written.
     steps: BTreeMap<u32, Option<BTreeMap<SourceId, StepTotal>>>,
     encoder: Encoder,
-    insert_interval: String,
-    insert_total: String,
     /// Whether a write failed, so that file and memory may disagree.
     broken: bool,
 }
@@ -120,8 +116,6 @@ impl Writer {
                 sources: BTreeSet::new(),
                 steps: BTreeMap::new(),
                 encoder: Encoder::new(),
-                insert_interval: insert("interval", "step, source, phase, from_ns, to_ns"),
-                insert_total: insert("total", "step, source, measured_ns"),
                 broken: false,
             })
             .map_err(|e| {
@@ -136,14 +130,7 @@ impl Writer {
     /// # Errors
     /// Where the write fails.
     pub fn facts(&mut self, facts: &[Fact]) -> Result<(), RecordError> {
-        self.write(|db| {
-            let sql = "INSERT INTO fact (subject, key, value) VALUES (?, ?, ?)";
-            let mut insert = db.prepare_cached(sql)?;
-            for fact in facts {
-                insert.execute(params![fact.subject, fact.key, fact.value])?;
-            }
-            Ok(())
-        })
+        self.write(|db| facts.iter().try_for_each(|fact| insert::fact(db, fact)))
     }
 
     /// Announces a source.
@@ -151,14 +138,9 @@ impl Writer {
     /// # Errors
     /// Where its number or name is taken, or the write fails.
     pub fn source(&mut self, source: &Source) -> Result<(), RecordError> {
-        let row = params![source.id.0, source.kind.word(), source.name, source.group, source.agent];
         self.write_once(
             || format!("source {} ({})", source.id.0, source.name),
-            |db| {
-                let sql = "INSERT INTO source (source, kind, name, group_name, agent) \
-                           VALUES (?, ?, ?, ?, ?)";
-                db.execute(sql, row)
-            },
+            |db| insert::source(db, source),
         )?;
         self.sources.insert(source.id);
         Ok(())
@@ -175,7 +157,7 @@ impl Writer {
         for worker in &step.workers {
             self.known_source(worker.source)?;
         }
-        self.write(|db| insert_step(db, step))?;
+        self.write(|db| insert::step(db, step))?;
         self.steps.insert(step.index, Some(BTreeMap::new()));
         Ok(())
     }
@@ -188,29 +170,14 @@ impl Writer {
     pub fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
         self.known_source(interval.source)?;
         self.open_step(interval.step)?;
-        let mut row = vec![
-            int(interval.step.into()),
-            int(interval.source.0.into()),
-            text(interval.phase.word()),
-            int(interval.from.0),
-            int(interval.to.0),
-        ];
-        let (read, write) = (interval.read.as_ref(), interval.write.as_ref());
-        Figures { read, write, testimony: interval.testimony.as_ref() }.push(
-            &mut row,
-            &mut self.encoder,
-            true,
-        );
-        let sql = std::mem::take(&mut self.insert_interval);
-        let written = self.write_once(
+        let row = insert::interval_row(interval, &mut self.encoder);
+        self.write_once(
             || {
                 let at = interval.from.as_secs_f64();
                 format!("the interval of source {} from {at} s", interval.source.0)
             },
-            |db| execute(db, &sql, row),
-        );
-        self.insert_interval = sql;
-        written?;
+            |db| insert::interval(db, row),
+        )?;
         self.open_step(interval.step)?
             .entry(interval.source)
             .or_insert_with(|| StepTotal::new(interval.source))
@@ -223,17 +190,7 @@ impl Writer {
     /// # Errors
     /// Where the write fails.
     pub fn event(&mut self, event: &Event) -> Result<(), RecordError> {
-        let row = vec![
-            int(event.at.0),
-            event.step.map_or(Value::Null, |s| int(s.into())),
-            event.source.map_or(Value::Null, |s| int(s.0.into())),
-            text(event.level.word()),
-            text(&event.code),
-            text(&event.text),
-        ];
-        let sql = "INSERT INTO event (at_ns, step, source, level, code, text) \
-                   VALUES (?, ?, ?, ?, ?, ?)";
-        self.write(|db| execute(db, sql, row)).map(|_| ())
+        self.write(|db| insert::event(db, event))
     }
 
     /// Adds a hop's counter.
@@ -245,18 +202,7 @@ impl Writer {
         if let Some(step) = counter.step.filter(|step| !self.steps.contains_key(step)) {
             return Err(RecordError::UnknownStep { step });
         }
-        let row = vec![
-            int(counter.source.0.into()),
-            counter.step.map_or(Value::Null, |s| int(s.into())),
-            int(counter.from.0),
-            int(counter.to.0),
-            text(&counter.name),
-            Value::Real(counter.value),
-            text(&counter.unit),
-        ];
-        let sql = "INSERT INTO counter (source, step, from_ns, to_ns, name, value, unit) \
-                   VALUES (?, ?, ?, ?, ?, ?, ?)";
-        self.write(|db| execute(db, sql, row)).map(|_| ())
+        self.write(|db| insert::counter(db, counter))
     }
 
     /// Writes the totals of a step that ran to its end; it takes no further intervals.
@@ -305,7 +251,10 @@ impl Writer {
         let Writer { path, db, .. } = self;
         let folded = fold_log(&db).map_err(|e| RecordError::from_sql(&path, e))?;
         db.close().map_err(|(_, e)| RecordError::from_sql(&path, e))?;
-        File::open(&path)
+        // Opened for writing, without which some systems refuse to make a file durable.
+        OpenOptions::new()
+            .write(true)
+            .open(&path)
             .and_then(|file| file.sync_all())
             .map_err(|source| RecordError::Read { path: path.clone(), source })?;
         if folded { Ok(()) } else { Err(RecordError::HeldOpen { path }) }
@@ -315,27 +264,14 @@ impl Writer {
         let Some(totals) = self.steps.insert(index, None).flatten() else {
             return Ok(());
         };
-        let mut rows = Vec::new();
-        for total in totals.values().filter(|t| t.measured.0 > 0) {
-            let mut row =
-                vec![int(index.into()), int(total.source.0.into()), int(total.measured.0)];
-            let (read, write) = (total.read.as_ref(), total.write.as_ref());
-            Figures { read, write, testimony: total.testimony.as_ref() }.push(
-                &mut row,
-                &mut self.encoder,
-                false,
-            );
-            rows.push(row);
-        }
-        let sql = std::mem::take(&mut self.insert_total);
-        let written = self.write(|db| {
-            for row in rows {
-                execute(db, &sql, row)?;
-            }
-            db.execute("UPDATE step SET done = ? WHERE step = ?", params![complete, index])
-        });
-        self.insert_total = sql;
-        written.map(|_| ())
+        let measured = totals.values().filter(|t| t.measured.0 > 0);
+        let rows: Vec<_> =
+            measured.map(|t| insert::total_row(index, t, &mut self.encoder)).collect();
+        self.write(|db| {
+            rows.into_iter().try_for_each(|row| insert::total(db, row))?;
+            db.execute("UPDATE step SET done = ? WHERE step = ?", params![complete, index])?;
+            Ok(())
+        })
     }
 
     fn known_source(&self, id: SourceId) -> Result<(), RecordError> {
@@ -431,94 +367,8 @@ fn set_up(path: &Path, head: &RunHead) -> rusqlite::Result<Connection> {
          PRAGMA user_version = {VERSION};
          {CREATE}"
     ))?;
-    insert_head(&db, head)?;
+    insert::head(&db, head)?;
     db.execute_batch("COMMIT")?;
     db.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     Ok(db)
-}
-
-fn insert_head(db: &Connection, head: &RunHead) -> rusqlite::Result<()> {
-    let scenario = &head.scenario;
-    let row = [
-        text(&head.title),
-        text(&head.producer),
-        text(&scenario.name),
-        text(&scenario.text),
-        int(head.epoch.0),
-        int(head.wall_ns),
-        // A seed is a name and not a quantity: all 64 bits of it matter, so that it is kept as text.
-        text(&head.seed.to_string()),
-        text(Status::Running.word()),
-    ];
-    let sql = "INSERT INTO run (id, title, producer, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status) \
-               VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)";
-    db.execute(sql, params_from_iter(row))?;
-    for (key, value) in &scenario.overrides {
-        db.execute("INSERT INTO scenario_override (key, value) VALUES (?, ?)", [key, value])?;
-    }
-    Ok(())
-}
-
-fn insert_step(db: &Connection, step: &StepHead) -> rusqlite::Result<()> {
-    let times = &step.times;
-    let row = [
-        int(step.index.into()),
-        text(&step.plan),
-        int(step.repetition.into()),
-        int(times.start.0),
-        int(times.measure.0),
-        int(times.cooldown.0),
-        int(times.end.0),
-    ];
-    let sql = "INSERT INTO step (step, plan, repetition, start_ns, measure_ns, cooldown_ns, end_ns, done) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, 0)";
-    db.execute(sql, params_from_iter(row))?;
-    let sql = "INSERT INTO step_setting (step, seq, key, value) VALUES (?, ?, ?, ?)";
-    for (seq, (key, value)) in step.settings.iter().enumerate() {
-        db.prepare_cached(sql)?.execute(params![step.index, seq as i64, key, value])?;
-    }
-    for (seq, worker) in step.workers.iter().enumerate() {
-        insert_worker(db, step.index, seq as u64, worker)?;
-    }
-    Ok(())
-}
-
-fn insert_worker(
-    db: &Connection,
-    step: u32,
-    seq: u64,
-    worker: &WorkerLoad,
-) -> rusqlite::Result<usize> {
-    let (arrivals, depth, think, rate) = match worker.arrivals {
-        Loop::Closed { depth, think } => {
-            ("closed", int(depth.into()), int(think.into()), Value::Null)
-        }
-        Loop::Open { rate } => ("open", Value::Null, Value::Null, Value::Real(rate)),
-    };
-    let row = vec![
-        int(step.into()),
-        int(seq),
-        int(worker.source.0.into()),
-        text(&worker.workload),
-        text(arrivals),
-        depth,
-        think,
-        rate,
-        int(worker.ops_per_transaction.into()),
-    ];
-    let sql = "INSERT INTO worker_load \
-               (step, seq, source, workload, arrivals, depth, think, rate_per_s, ops_per_transaction) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    execute(db, sql, row)
-}
-
-/// The statement that inserts a row of figures under the given key columns.
-fn insert(table: &str, keys: &str) -> String {
-    let columns = format!("{keys}, {FIGURES}");
-    let marks = vec!["?"; columns.split(',').count()].join(", ");
-    format!("INSERT INTO {table} ({columns}) VALUES ({marks})")
-}
-
-fn execute(db: &Connection, sql: &str, row: Vec<Value>) -> rusqlite::Result<usize> {
-    db.prepare_cached(sql)?.execute(params_from_iter(row))
 }

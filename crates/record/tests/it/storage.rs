@@ -35,6 +35,20 @@ fn a_full_disk_is_an_error_and_keeps_what_was_committed() {
 }
 
 #[test]
+fn a_record_that_cannot_even_begin_leaves_nothing_in_the_way() {
+    let (_dir, path) = common::place();
+    let starve = "trap '' XFSZ; ulimit -f 8 && exec \"$0\" \"$@\"";
+    let Ok(output) = child::command("create", &path, Some(starve)).output() else {
+        eprintln!("skipped: the size of files cannot be limited here");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("refused"), "{said}");
+    assert!(!path.exists());
+    assert_eq!(common::companions(&path), Vec::<String>::new());
+}
+
+#[test]
 fn a_full_file_system_is_named() {
     let (dir, _) = common::place();
     let mounted = std::process::Command::new("mount")

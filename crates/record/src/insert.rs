@@ -1,0 +1,166 @@
+//! One function a table: which row a record's types become. `select` is its counterpart.
+
+use crate::columns::{Figures, int, text};
+use crate::histogram::Encoder;
+use crate::schema::{FIGURES, Word};
+use crate::total::StepTotal;
+use crate::{
+    Counter, Event, Fact, Interval, Loop, RunHead, Source, SourceId, Status, StepHead, WorkerLoad,
+};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+/// The run, still running, with its overrides.
+pub(crate) fn head(db: &Connection, head: &RunHead) -> rusqlite::Result<()> {
+    let columns =
+        "id, title, producer, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status";
+    let row = vec![
+        int(1),
+        text(&head.title),
+        text(&head.producer),
+        text(&head.scenario.name),
+        text(&head.scenario.text),
+        int(head.epoch.0),
+        int(head.wall_ns),
+        // A seed is a name and not a quantity: all 64 bits of it matter, so that it is kept as text.
+        text(&head.seed.to_string()),
+        text(Status::Running.word()),
+    ];
+    insert(db, "run", columns, row)?;
+    for (key, value) in &head.scenario.overrides {
+        insert(db, "scenario_override", "key, value", vec![text(key), text(value)])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn fact(db: &Connection, fact: &Fact) -> rusqlite::Result<()> {
+    let row = vec![text(&fact.subject), text(&fact.key), text(&fact.value)];
+    insert(db, "fact", "subject, key, value", row)
+}
+
+pub(crate) fn source(db: &Connection, source: &Source) -> rusqlite::Result<()> {
+    let row = vec![
+        int(source.id.0.into()),
+        text(source.kind.word()),
+        text(&source.name),
+        text(&source.group),
+        text(&source.agent),
+    ];
+    insert(db, "source", "source, kind, name, group_name, agent", row)
+}
+
+/// A step that is not done yet, with its settings and workers.
+pub(crate) fn step(db: &Connection, step: &StepHead) -> rusqlite::Result<()> {
+    let columns = "step, plan, repetition, start_ns, measure_ns, cooldown_ns, end_ns, done";
+    let times = &step.times;
+    let row = vec![
+        int(step.index.into()),
+        text(&step.plan),
+        int(step.repetition.into()),
+        int(times.start.0),
+        int(times.measure.0),
+        int(times.cooldown.0),
+        int(times.end.0),
+        int(0),
+    ];
+    insert(db, "step", columns, row)?;
+    for (seq, (key, value)) in (0..).zip(&step.settings) {
+        let row = vec![int(step.index.into()), int(seq), text(key), text(value)];
+        insert(db, "step_setting", "step, seq, key, value", row)?;
+    }
+    for (seq, worker) in (0..).zip(&step.workers) {
+        worker_load(db, step.index, seq, worker)?;
+    }
+    Ok(())
+}
+
+fn worker_load(db: &Connection, step: u32, seq: u64, worker: &WorkerLoad) -> rusqlite::Result<()> {
+    let columns =
+        "step, seq, source, workload, arrivals, depth, think, rate_per_s, ops_per_transaction";
+    let (arrivals, depth, think, rate) = match worker.arrivals {
+        Loop::Closed { depth, think } => {
+            ("closed", int(depth.into()), int(think.into()), Value::Null)
+        }
+        Loop::Open { rate } => ("open", Value::Null, Value::Null, Value::Real(rate)),
+    };
+    let row = vec![
+        int(step.into()),
+        int(seq),
+        int(worker.source.0.into()),
+        text(&worker.workload),
+        text(arrivals),
+        depth,
+        think,
+        rate,
+        int(worker.ops_per_transaction.into()),
+    ];
+    insert(db, "worker_load", columns, row)
+}
+
+/// The row of an interval, its histograms with two digits.
+pub(crate) fn interval_row(interval: &Interval, encoder: &mut Encoder) -> Vec<Value> {
+    let mut row = vec![
+        int(interval.step.into()),
+        int(interval.source.0.into()),
+        text(interval.phase.word()),
+        int(interval.from.0),
+        int(interval.to.0),
+    ];
+    let (read, write) = (interval.read.as_ref(), interval.write.as_ref());
+    let figures = Figures { read, write, testimony: interval.testimony.as_ref() };
+    figures.push(&mut row, encoder, true);
+    row
+}
+
+pub(crate) fn interval(db: &Connection, row: Vec<Value>) -> rusqlite::Result<()> {
+    insert(db, "interval", &format!("step, source, phase, from_ns, to_ns, {FIGURES}"), row)
+}
+
+/// The row of a step's total, its histograms with all their digits.
+pub(crate) fn total_row(step: u32, total: &StepTotal, encoder: &mut Encoder) -> Vec<Value> {
+    let mut row = vec![int(step.into()), int(total.source.0.into()), int(total.measured.0)];
+    let (read, write) = (total.read.as_ref(), total.write.as_ref());
+    let figures = Figures { read, write, testimony: total.testimony.as_ref() };
+    figures.push(&mut row, encoder, false);
+    row
+}
+
+pub(crate) fn total(db: &Connection, row: Vec<Value>) -> rusqlite::Result<()> {
+    insert(db, "total", &format!("step, source, measured_ns, {FIGURES}"), row)
+}
+
+pub(crate) fn counter(db: &Connection, counter: &Counter) -> rusqlite::Result<()> {
+    let row = vec![
+        int(counter.source.0.into()),
+        opt_int(counter.step),
+        int(counter.from.0),
+        int(counter.to.0),
+        text(&counter.name),
+        Value::Real(counter.value),
+        text(&counter.unit),
+    ];
+    insert(db, "counter", "source, step, from_ns, to_ns, name, value, unit", row)
+}
+
+pub(crate) fn event(db: &Connection, event: &Event) -> rusqlite::Result<()> {
+    let row = vec![
+        int(event.at.0),
+        opt_int(event.step),
+        opt_int(event.source.map(|SourceId(id)| id)),
+        text(event.level.word()),
+        text(&event.code),
+        text(&event.text),
+    ];
+    insert(db, "event", "at_ns, step, source, level, code, text", row)
+}
+
+fn opt_int(number: Option<u32>) -> Value {
+    number.map_or(Value::Null, |n| int(n.into()))
+}
+
+/// Inserts a row, whose values are in the order of `columns`.
+fn insert(db: &Connection, table: &str, columns: &str, row: Vec<Value>) -> rusqlite::Result<()> {
+    let marks = vec!["?"; row.len()].join(", ");
+    let sql = format!("INSERT INTO {table} ({columns}) VALUES ({marks})");
+    db.prepare_cached(&sql)?.execute(params_from_iter(row)).map(|_| ())
+}

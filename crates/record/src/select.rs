@@ -1,0 +1,222 @@
+//! One function a table: what is read from which rows. `insert` is its counterpart.
+
+use crate::columns::{Cells, RowError};
+use crate::schema::{FIGURES, TABLES};
+use crate::{
+    Counter, Event, Fact, Histogram, Interval, Loop, RunHead, ScenarioText, Source, SourceId,
+    Status, StepHead, StepTimes, StepTotal, WorkerLoad,
+};
+use rusqlite::{Connection, Params};
+use std::collections::BTreeMap;
+
+/// All rows of a query, each read by `read`.
+fn rows<T>(
+    db: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl Fn(&mut Cells) -> Result<T, RowError>,
+) -> Result<Vec<T>, RowError> {
+    let mut all = Vec::new();
+    each_row(db, sql, params, |cells| {
+        all.push(read(cells)?);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+fn each_row(
+    db: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut f: impl FnMut(&mut Cells) -> Result<(), RowError>,
+) -> Result<(), RowError> {
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        f(&mut Cells::new(row))?;
+    }
+    Ok(())
+}
+
+/// Our names must be plain tables: a view in their place could compute forever.
+pub(crate) fn check_tables(db: &Connection) -> Result<(), RowError> {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'";
+    let present = rows(db, sql, [], |cells| cells.text())?;
+    match TABLES.iter().find(|table| !present.iter().any(|name| name == *table)) {
+        Some(table) => Err(RowError::Bad(format!("the table {table} is missing"))),
+        None => Ok(()),
+    }
+}
+
+/// How the run began, and how it ended.
+pub(crate) fn head(db: &Connection) -> Result<(RunHead, Status), RowError> {
+    let sql = "SELECT key, value FROM scenario_override ORDER BY seq";
+    let overrides = rows(db, sql, [], pair)?;
+    let sql = "SELECT title, producer, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status \
+               FROM run WHERE id = 1";
+    let found = rows(db, sql, [], |cells| {
+        let (title, producer) = (cells.text()?, cells.text()?);
+        let (name, text) = (cells.text()?, cells.text()?);
+        let (epoch, wall_ns) = (cells.ns()?, cells.u64()?);
+        let seed = cells.str()?;
+        let seed =
+            seed.parse().map_err(|_| RowError::Bad(format!("the seed {seed:?} is no number")))?;
+        let scenario = ScenarioText { name, text, overrides: overrides.clone() };
+        Ok((RunHead { title, producer, scenario, epoch, wall_ns, seed }, cells.word()?))
+    })?;
+    found.into_iter().next().ok_or_else(|| RowError::Bad("the table run is empty".into()))
+}
+
+pub(crate) fn facts(db: &Connection) -> Result<Vec<Fact>, RowError> {
+    rows(db, "SELECT subject, key, value FROM fact ORDER BY seq", [], fact)
+}
+
+pub(crate) fn sources(db: &Connection) -> Result<Vec<Source>, RowError> {
+    let sql = "SELECT source, kind, name, group_name, agent FROM source ORDER BY source";
+    rows(db, sql, [], source)
+}
+
+/// The steps by number, with their settings and workers.
+pub(crate) fn steps(db: &Connection) -> Result<Vec<StepHead>, RowError> {
+    let mut settings: BTreeMap<u32, Vec<(String, String)>> = BTreeMap::new();
+    each_row(db, "SELECT step, key, value FROM step_setting ORDER BY step, seq", [], |cells| {
+        settings.entry(cells.u32()?).or_default().push(pair(cells)?);
+        Ok(())
+    })?;
+    let mut workers: BTreeMap<u32, Vec<WorkerLoad>> = BTreeMap::new();
+    let sql = "SELECT step, source, workload, arrivals, depth, think, rate_per_s, ops_per_transaction \
+               FROM worker_load ORDER BY step, seq";
+    each_row(db, sql, [], |cells| {
+        workers.entry(cells.u32()?).or_default().push(worker_load(cells)?);
+        Ok(())
+    })?;
+    let sql = "SELECT step, plan, repetition, start_ns, measure_ns, cooldown_ns, end_ns \
+               FROM step ORDER BY step";
+    let mut steps = Vec::new();
+    each_row(db, sql, [], |cells| {
+        let index = cells.u32()?;
+        steps.push(StepHead {
+            index,
+            plan: cells.text()?,
+            repetition: cells.u32()?,
+            times: StepTimes {
+                start: cells.ns()?,
+                measure: cells.ns()?,
+                cooldown: cells.ns()?,
+                end: cells.ns()?,
+            },
+            settings: settings.remove(&index).unwrap_or_default(),
+            workers: workers.remove(&index).unwrap_or_default(),
+        });
+        Ok(())
+    })?;
+    Ok(steps)
+}
+
+/// The intervals of a step by start and source.
+pub(crate) fn each_interval(
+    db: &Connection,
+    step: u32,
+    f: &mut dyn FnMut(Interval),
+) -> Result<(), RowError> {
+    let sql = format!(
+        "SELECT source, phase, from_ns, to_ns, {FIGURES} FROM interval \
+         WHERE step = ? ORDER BY from_ns, source"
+    );
+    each_row(db, &sql, [step], |cells| {
+        f(interval(step, cells)?);
+        Ok(())
+    })
+}
+
+/// The totals that were written of a step, by source.
+pub(crate) fn totals(db: &Connection, step: u32) -> Result<Vec<StepTotal>, RowError> {
+    let sql = format!(
+        "SELECT t.source, t.measured_ns, s.done, {FIGURES} \
+         FROM total t JOIN step s ON s.step = t.step WHERE t.step = ? ORDER BY t.source"
+    );
+    rows(db, &sql, [step], total)
+}
+
+/// The counters of a step, or of none.
+pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter>, RowError> {
+    let sql = "SELECT source, step, from_ns, to_ns, name, value, unit FROM counter \
+               WHERE step IS ? ORDER BY seq";
+    rows(db, sql, [step], counter)
+}
+
+/// The events in the order of time.
+pub(crate) fn events(db: &Connection) -> Result<Vec<Event>, RowError> {
+    let sql = "SELECT at_ns, step, source, level, code, text FROM event ORDER BY at_ns, seq";
+    rows(db, sql, [], event)
+}
+
+fn interval(step: u32, cells: &mut Cells) -> Result<Interval, RowError> {
+    let source = SourceId(cells.u32()?);
+    let phase = cells.word()?;
+    let (from, to) = (cells.ns()?, cells.ns()?);
+    let (read, write, testimony) = cells.figures(Histogram::coarse)?;
+    Ok(Interval { source, step, phase, from, to, read, write, testimony })
+}
+
+fn total(cells: &mut Cells) -> Result<StepTotal, RowError> {
+    let source = SourceId(cells.u32()?);
+    let measured = cells.ns()?;
+    let complete = cells.flag()?;
+    let (read, write, testimony) = cells.figures(Histogram::new)?;
+    Ok(StepTotal { source, read, write, testimony, measured, complete })
+}
+
+fn pair(cells: &mut Cells) -> Result<(String, String), RowError> {
+    Ok((cells.text()?, cells.text()?))
+}
+
+fn fact(cells: &mut Cells) -> Result<Fact, RowError> {
+    Ok(Fact { subject: cells.text()?, key: cells.text()?, value: cells.text()? })
+}
+
+fn source(cells: &mut Cells) -> Result<Source, RowError> {
+    Ok(Source {
+        id: SourceId(cells.u32()?),
+        kind: cells.word()?,
+        name: cells.text()?,
+        group: cells.text()?,
+        agent: cells.text()?,
+    })
+}
+
+fn worker_load(cells: &mut Cells) -> Result<WorkerLoad, RowError> {
+    let source = SourceId(cells.u32()?);
+    let workload = cells.text()?;
+    let arrivals = cells.str()?;
+    let (depth, think, rate) = (cells.opt_u32()?, cells.opt_u64()?, cells.real()?);
+    let arrivals = match (arrivals, depth) {
+        ("closed", Some(depth)) => Loop::Closed { depth, think: think == Some(1) },
+        ("open", _) => Loop::Open { rate },
+        _ => return Err(RowError::Bad(format!("arrivals {arrivals:?} are of no known loop"))),
+    };
+    Ok(WorkerLoad { source, workload, arrivals, ops_per_transaction: cells.u32()? })
+}
+
+fn event(cells: &mut Cells) -> Result<Event, RowError> {
+    Ok(Event {
+        at: cells.ns()?,
+        step: cells.opt_u32()?,
+        source: cells.opt_u32()?.map(SourceId),
+        level: cells.word()?,
+        code: cells.text()?,
+        text: cells.text()?,
+    })
+}
+
+fn counter(cells: &mut Cells) -> Result<Counter, RowError> {
+    Ok(Counter {
+        source: SourceId(cells.u32()?),
+        step: cells.opt_u32()?,
+        from: cells.ns()?,
+        to: cells.ns()?,
+        name: cells.text()?,
+        value: cells.real()?,
+        unit: cells.text()?,
+    })
+}
