@@ -4,7 +4,7 @@
 
 use crate::datum::{Datum, Record, Slot};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::fields::{Need, ROOT, TableDef, Type};
+use crate::fields::{Field, Need, ROOT, TableDef, Type};
 use crate::nearest::{join, nearest, suggestion};
 use crate::scalar;
 use crate::tree::{Entry, Node, Table, Value, clip};
@@ -56,7 +56,9 @@ impl Decoder<'_> {
             (None, Some((workload, name))) if self.def.prefixed => (Some(workload), name),
             _ => (None, key.as_str()),
         };
-        if let Some(field) = self.def.field(name) {
+        // Only settings belong to a workload; the one text among their like, `plan`, does not.
+        let fits = |field: &&Field| workload.is_none() || !matches!(field.ty, Type::Text);
+        if let Some(field) = self.def.field(name).filter(fits) {
             let value = value(&entry.node, &field.ty, name, self.sink);
             let full = workload.map_or_else(|| name.to_owned(), |w| format!("{w}.{name}"));
             self.fields.push(Slot { key: At::new(entry.key.at, full), value });

@@ -131,9 +131,7 @@ impl Builder<'_> {
         if record.has("create") && !record.has("file") {
             complain(record, "create", "only a `file` can be created", self.sink);
         }
-        if record.has("size") && record.has("url") != null
-            || record.has("size") && !record.has("url")
-        {
+        if record.has("size") && !null {
             complain(
                 record,
                 "size",
