@@ -1,8 +1,10 @@
 //! Facts of the device under a target and of the file system it lies on, read from `/sys` and `/proc/self/mountinfo`.
 //! What cannot be read is left out.
 
+use crate::create::folder_of;
 use rustix::fs::{major, minor, statvfs};
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A fact's key and value.
@@ -28,6 +30,14 @@ pub(crate) fn device_facts(device: u64) -> Vec<Pair> {
         ("physical-block", queue("physical_block_size").map(bytes)),
     ];
     facts.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+/// The disk under a path: the one that a file (or, where there is none yet, its directory) lies on, or that a block
+/// device is or is a part of. `None` where no disk is known, as in memory or on a network.
+pub fn disk_under(path: &Path) -> Option<String> {
+    let meta = fs::metadata(path).or_else(|_| fs::metadata(folder_of(path))).ok()?;
+    let device = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
+    device_facts(device).into_iter().find(|(key, _)| *key == "disk").map(|(_, name)| name)
 }
 
 /// The logical block size of the device that a file lies on, in bytes.

@@ -46,7 +46,7 @@ impl WriteGrant {
             Errno::INVAL => no_direct(target),
             e => refused(target, format!("it cannot be opened for writing ({e})")),
         })?;
-        own_file(fd.as_fd(), own).map_err(|why| refused(target, why))?;
+        writable(fd.as_fd(), own).map_err(|why| refused(target, why))?;
         Ok(WriteGrant { fd, flags })
     }
 
@@ -83,39 +83,50 @@ pub(crate) fn no_direct(target: &str) -> EngineError {
 /// Whether a grant would be given, found out without opening anything for writing.
 pub(crate) fn may_write(target: &str, found: &Found, own: &Keepsakes) -> Result<(), EngineError> {
     if found.kind() != FileType::RegularFile {
-        return Err(refused(target, format!("it is {}; {ONLY_OWN}", found.kind_name())));
+        return Err(refused(target, format!("it is {}", found.kind_name())));
     }
     let peek = found
         .open(OFlags::RDONLY)
         .map_err(|e| refused(target, format!("it cannot be opened ({e})")))?;
-    own_file(peek.as_fd(), own).map_err(|why| refused(target, why))
+    writable(peek.as_fd(), own).map_err(|why| refused(target, why))
 }
 
 fn refused(target: &str, why: String) -> EngineError {
-    EngineError::Refused(format!("writing to {target}: {why}"))
+    EngineError::Refused(format!("writing to {target}: {why}; {ONLY_OWN}"))
+}
+
+/// Whether an opened file is our own and not protected by its user.
+fn writable(fd: BorrowedFd<'_>, own: &Keepsakes) -> Result<(), String> {
+    own_file(fd, own)?;
+    // Asked of the mode, because root may open what nobody should write.
+    match fstat(fd) {
+        Ok(stat) if stat.st_mode & OWNER_WRITES == 0 => {
+            Err("it is marked read-only (`chmod u+w` it if that is not meant)".to_owned())
+        }
+        Ok(_) => Ok(()),
+        Err(e) => Err(format!("it cannot be examined ({e})")),
+    }
 }
 
 /// Whether an opened file is one that Wirespeed made, whole and unshared; otherwise why not.
 pub(crate) fn own_file(fd: BorrowedFd<'_>, own: &Keepsakes) -> Result<(), String> {
     let stat = fstat(fd).map_err(|e| format!("it cannot be examined ({e})"))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(format!("it is not a regular file; {ONLY_OWN}"));
+        return Err("it is not a regular file".to_owned());
     }
     if stat.st_nlink != 1 {
-        return Err(format!("it has {} names (hard links); {ONLY_OWN}", stat.st_nlink));
-    }
-    if stat.st_mode & OWNER_WRITES == 0 {
-        return Err("it is marked read-only; `chmod u+w` it if that is not meant".to_owned());
+        return Err(format!("it has {} names (hard links)", stat.st_nlink));
     }
     if own.holds(&stat) {
         return Ok(());
     }
     match read_mark(fd) {
         Some(mark) if mark == mark_for(&stat) => Ok(()),
-        Some(_) => Err(format!(
-            "it is a copy of a file that Wirespeed made, or was changed in size since; {ONLY_OWN}"
-        )),
-        None => Err(format!("it was not made by Wirespeed; {ONLY_OWN}")),
+        Some(_) => {
+            Err("it is a copy of a file that Wirespeed made, or was changed in size since"
+                .to_owned())
+        }
+        None => Err("it was not made by Wirespeed".to_owned()),
     }
 }
 

@@ -19,6 +19,7 @@ mod worker;
 pub use arena::Arena;
 pub use capability::{Incapable, direct_io, free_space, marks};
 pub use demand::Demand;
+pub use device::disk_under;
 pub use engine::DiskEngine;
 pub use file::{Access, FileOpener};
 pub use guard::WriteGrant;

@@ -121,7 +121,8 @@ fn a_stalled_second_is_a_recorded_zero_and_the_late_io_keeps_its_latency() {
         let outcome = run_tasks(vec![task(manner, 1, closed(1))], false, measured(Ns::secs(4)));
         assert_eq!(outcome.verdict, Ok(()));
         outcome.check_tiling(1, Ns::ZERO, Ns::secs(4));
-        assert_eq!(silent_seconds(&outcome), 2);
+        // Two, unless the machine let the first I/O wait.
+        assert!((1..=2).contains(&silent_seconds(&outcome)));
         let slowest = outcome.intervals.iter().flat_map(|i| [&i.read, &i.write]).flatten();
         let slowest = slowest.filter_map(|t| t.service.max()).max().expect("completions");
         assert!(slowest >= Ns::millis(2700), "{slowest:?}");
@@ -173,7 +174,8 @@ fn what_never_completes_is_recorded_with_its_age() {
     outcome.check_tiling(1, Ns::ZERO, Ns::secs(2));
     let ages: Vec<Ns> =
         outcome.intervals.iter().filter_map(|i| i.testimony).map(|t| t.open_age_max).collect();
-    assert!(ages[0] >= Ns::millis(900) && ages[1] >= Ns::millis(1900), "{ages:?}");
+    assert!(ages[0] > Ns::ZERO, "{ages:?}");
+    assert_eq!(ages[1], ages[0].plus(Ns::secs(1)), "the same I/O, a second older");
     assert_eq!(outcome.codes().last(), Some(&"left-open"));
     assert!(outcome.ops() > 0, "the other slot went on");
 }
@@ -215,9 +217,8 @@ fn operations_in_flight_agree_with_littles_law() {
     let tallies = outcome.intervals.iter().flat_map(|i| [&i.read, &i.write]).flatten();
     let busy: u64 = tallies.map(|t| t.service_sum.0).sum();
     let integral = outcome.testimony().in_flight.0;
-    // They differ only by what was in flight at the end: at most the depth times the longest of them.
-    assert!(
-        integral >= busy && (integral - busy) as f64 <= 0.02 * integral as f64,
-        "{busy} of {integral}"
-    );
+    // They differ by what was in flight at the end, and by no more.
+    let last = outcome.intervals.last().and_then(|i| i.testimony).expect("testimony");
+    let open = u64::from(last.open) * last.open_age_max.0;
+    assert!((busy..=busy + open).contains(&integral), "{busy} + {open}, but {integral}");
 }

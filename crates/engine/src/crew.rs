@@ -264,9 +264,7 @@ struct Seat {
 impl Seat {
     fn occupy(self) -> Result<LeftOpen, EngineError> {
         let Seat { index, cpu, scope, phases, task, ready, released, stop, alive: _alive } = self;
-        if let Some(cpu) = cpu {
-            pin::pin(cpu);
-        }
+        pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
             Ok(Opened { load, slots, notes }) => {
                 // Taken on this thread, so that the memory is near its processor.
