@@ -42,8 +42,8 @@ pub(crate) struct Run<'a, S> {
     limits: Limits,
     title: &'a str,
     epoch: Ns,
-    /// Facts that are in the record: agents repeat them with every step.
-    facts: BTreeSet<(String, String, String)>,
+    /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
+    facts: BTreeSet<(String, String)>,
     meter: RateMeter,
     next_tick: Ns,
     /// The step under way.
@@ -387,7 +387,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     fn keep_facts(&mut self, facts: Vec<Fact>) -> Result<(), RunError> {
         let is_new =
-            |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone(), f.value.clone()));
+            |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone()));
         let new: Vec<Fact> = facts.into_iter().filter(is_new).collect();
         Ok(self.sink.facts(&new)?)
     }

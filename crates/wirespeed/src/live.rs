@@ -4,10 +4,11 @@
 use crate::cli::{AgentKind, Format, Output};
 use crate::exit::{Exit, Failure};
 use crate::progress::Display;
-use crate::targets;
+use crate::targets::{self, Asked};
+use clock::Ns;
 use findings::Analysis;
 use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
-use record::{Fact, Record, RunHead, ScenarioText, Writer};
+use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
 use review::Style;
 use scenario::{Scenario, Source};
 use std::path::PathBuf;
@@ -32,8 +33,8 @@ pub struct Job {
 
 /// Runs the job, prints its review and says where the record is.
 pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
-    targets::refuse_before_anything_is_made(&job.scenario)?;
-    let outcome = run(job)?;
+    let targets = targets::granted(&job.scenario)?;
+    let outcome = run(job, &targets)?;
     let record = Record::open(&job.out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     print(&analysis, job.output.format);
@@ -49,12 +50,15 @@ pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
     Ok(exit_of(&analysis))
 }
 
-fn run(job: &Job) -> Result<Outcome, Failure> {
+fn run(job: &Job, targets: &[Asked]) -> Result<Outcome, Failure> {
     let control = Arc::new(Control::new());
     stop_on_signal(&control)?;
     let head = head(job);
     let mut writer = Writer::create(&job.out, &head)?;
     writer.facts(&run_facts())?;
+    for shared in targets::disks_shared_with(&job.out, targets) {
+        writer.event(&record_among_the_measured(&shared))?;
+    }
     let steps = job.scenario.steps();
     let coordinator = Coordinator {
         scenario: &job.scenario,
@@ -96,6 +100,19 @@ fn run_facts() -> Vec<Fact> {
     let command: Vec<String> =
         std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     vec![fact("version", env!("CARGO_PKG_VERSION").to_owned()), fact("command", command.join(" "))]
+}
+
+fn record_among_the_measured(target: &str) -> Event {
+    Event {
+        at: Ns::ZERO,
+        step: None,
+        source: None,
+        level: Level::Warning,
+        code: "record-on-measured-disk".to_owned(),
+        text: format!(
+            "the record lies on the same disk as {target}: its writes are part of the load; --out on another disk"
+        ),
+    }
 }
 
 /// The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the second ends the process.

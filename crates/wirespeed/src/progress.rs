@@ -4,7 +4,8 @@
 use clock::Ns;
 use fleet::{Progress, Rates};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use record::Level;
+use record::{Event, Level};
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub struct Display {
     done_ms: u64,
     step_ms: u64,
     step: String,
+    /// Codes of warnings that were shown: the same one in every step would drown the figures, and the review has all.
+    warned: BTreeSet<String>,
 }
 
 enum Mode {
@@ -33,7 +36,7 @@ impl Display {
         } else {
             Mode::Lines
         };
-        Display { mode, done_ms: 0, step_ms: 0, step: String::new() }
+        Display { mode, done_ms: 0, step_ms: 0, step: String::new(), warned: BTreeSet::new() }
     }
 
     /// Takes one piece of progress.
@@ -52,10 +55,18 @@ impl Display {
                     bar.set_position(self.done_ms);
                 }
             }
-            Progress::Event(event) if event.level >= Level::Warning => {
+            Progress::Event(event) if self.is_news(event) => {
                 self.line(&format!("{}: {}", word(event.level), event.text), true);
             }
             Progress::Event(_) => {}
+        }
+    }
+
+    fn is_news(&mut self, event: &Event) -> bool {
+        match event.level {
+            Level::Info => false,
+            Level::Warning => self.warned.insert(event.code.clone()),
+            Level::Error => true,
         }
     }
 

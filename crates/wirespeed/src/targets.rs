@@ -7,6 +7,7 @@ use engine::{EngineError, TargetSpec};
 use fleet::{AssignError, Assignment};
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What the steps of a scenario ask of one target.
 pub struct Asked {
@@ -46,13 +47,23 @@ pub fn asked(scenario: &Scenario, steps: &[Step]) -> Result<Vec<Asked>, AssignEr
     Ok(order.into_iter().map(look).collect())
 }
 
-/// Refuses a run that the guard would refuse later, while nothing has been made yet.
-pub fn refuse_before_anything_is_made(scenario: &Scenario) -> Result<(), Failure> {
+/// The targets of a run; refuses one that the guard would refuse later, while nothing has been made yet.
+pub fn granted(scenario: &Scenario) -> Result<Vec<Asked>, Failure> {
     let asked = asked(scenario, &scenario.steps()).map_err(Failure::usage)?;
     match asked.iter().find_map(|a| a.report.fate.as_ref().err()) {
-        None => Ok(()),
+        None => Ok(asked),
         Some(error) => Err(Failure::Other(exit_of(error), error.to_string())),
     }
+}
+
+/// The disks that the targets and the record share: writing the record is then a part of the load that is measured.
+pub fn disks_shared_with(record: &Path, targets: &[Asked]) -> Vec<String> {
+    let Some(disk) = disk::disk_under(record) else { return Vec::new() };
+    let on_it = |a: &&Asked| {
+        a.report.url != "null:"
+            && disk::disk_under(Path::new(&a.report.url)).as_ref() == Some(&disk)
+    };
+    targets.iter().filter(on_it).map(|a| format!("{} ({disk})", a.report.name)).collect()
 }
 
 /// The exit code that a target's fate means.

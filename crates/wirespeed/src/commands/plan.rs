@@ -42,11 +42,16 @@ fn text(scenario: &Scenario, steps: &[Step], targets: &Result<Vec<Asked>, Assign
     let count =
         if steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", steps.len()) };
     line(format!("{count}, {} of load, seed {}", units::duration(total), scenario.head.seed));
-    line("\nsteps".to_owned());
+    line(String::new());
+    let (mut last_phases, mut last_loads) = (String::new(), String::new());
     for step in steps {
-        line(format!("  {:>4}  {:<40} {}", step.index + 1, step.name(), phases(step)));
-        for load in &step.loads {
-            line(format!("        {}", load_line(load)));
+        // What did not change since the step before is not said again.
+        let phases = changed(&mut last_phases, phases(step));
+        let loads = step.loads.iter().map(load_line).collect::<Vec<_>>().join("\n        ");
+        let loads = changed(&mut last_loads, loads);
+        line(format!("{:>4}  {:<34} {phases}", step.index + 1, step.name()).trim_end().to_owned());
+        if !loads.is_empty() {
+            line(format!("        {loads}"));
         }
     }
     line("\ntargets".to_owned());
@@ -56,6 +61,15 @@ fn text(scenario: &Scenario, steps: &[Step], targets: &Result<Vec<Asked>, Assign
     }
     line(format!("\n{}", summary(targets)));
     out
+}
+
+/// The text, or nothing where it is the same as the last one.
+fn changed(last: &mut String, text: String) -> String {
+    if *last == text {
+        return String::new();
+    }
+    last.clone_from(&text);
+    text
 }
 
 fn phases(step: &Step) -> String {

@@ -30,13 +30,13 @@ fn mistakes_in_overrides_point_into_them() {
     let text = "[scenario]\ntitle = \"x\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n[workload.w]\nblock = \"8KiB\"\n\
                 [plan]\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n";
     refused(text, &["--set", "plan.mesure=2s"], &["--set", "measure"]);
-    refused(text, &["--set", "plan.measure=2"], &["--set", "no unit"]);
+    refused(text, &["--set", "plan.measure=2"], &["--set:14", "such as `10s`"]);
 }
 
 #[test]
 fn what_is_no_scenario_at_all_is_said_plainly() {
     refused("", &[], &["title"]);
-    refused("\u{0}\u{1}", &[], &["s.toml:1:1"]);
+    refused("\u{0}\u{1}", &[], &["s.toml:1:3", "not TOML"]);
     let bench = Bench::new("");
     let missing = bench.expect(2, &["run", "nothing.toml"]);
     assert!(missing.stderr.contains("nothing.toml"), "{}", missing.stderr);
