@@ -4,6 +4,8 @@
 //! engines that it was given. The two speak [`message`]s and nothing else, even on two threads of one process, so that
 //! a fleet of machines is another [`carrier`] and not another program. What an engine does inside is unknown here.
 
+#![forbid(unsafe_code)]
+
 pub mod agent;
 mod assign;
 pub mod carrier;

@@ -4,6 +4,8 @@
 //! simulator cannot be told from a measured one except by its provenance. This crate does not know how a record came
 //! to be, and judges nothing. `docs/record.md` describes the file for those who read it without us.
 
+#![forbid(unsafe_code)]
+
 mod columns;
 mod error;
 mod histogram;

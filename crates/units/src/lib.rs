@@ -4,6 +4,8 @@
 //! the default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s`
 //! is bits. This crate knows nothing else of Wirespeed.
 
+#![forbid(unsafe_code)]
+
 mod parse;
 mod print;
 

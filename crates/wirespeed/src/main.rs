@@ -3,6 +3,8 @@
 //!
 //! This crate is the one binary: it parses arguments, wires the other crates together and nothing else.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 mod commands;
 mod exit;

@@ -6,6 +6,8 @@
 //!
 //! `docs/workloads.md` describes the semantics for those who write scenarios.
 
+#![forbid(unsafe_code)]
+
 mod access;
 mod address;
 mod arrival;

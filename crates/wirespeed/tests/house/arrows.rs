@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
-    ("scenario", &["units", "workload"]),
+    ("scenario", &["clock", "units", "workload"]),
     ("record", &["clock", "workload"]),
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),
