@@ -344,7 +344,8 @@ fn warn_if_over_subscribed(orders: &Orders, cpus: usize, workers: usize, notes: 
         return;
     }
     let text = format!(
-        "{workers} workers share {cpus} processors: the generator may be the limit; use fewer workers at more depth"
+        "{workers} workers share {cpus} processors: they may wait for one, which counts as latency; read the \
+         generator's own share of the time beside it"
     );
     let note = Note { level: Level::Warning, code: "over-subscribed", text };
     let _ = notes.send(Output::Event(note.event(orders.step, None)));
