@@ -6,6 +6,7 @@ use crate::little::{self, Little};
 use crate::pool::{Flow, Pool};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Loop, Testimony};
+use scenario::Plan;
 use serde::Serialize;
 
 /// Everything that is known about one step. Rates divide by [`measured_ns`](Self::measured_ns) for every worker, also
@@ -44,7 +45,8 @@ pub struct StepFigures {
     pub generator: Generator,
     /// Whether the record agrees with itself.
     pub little: Little,
-    /// (second half − first half) / mean of the throughput; `None` where nothing was done or a half is missing.
+    /// (second half − first half) / mean of the throughput; `None` where nothing was done or a
+    /// worker is missing.
     pub drift: Option<f64>,
 }
 
@@ -139,7 +141,8 @@ impl StepFigures {
         !self.completeness.is_empty() && self.completeness.iter().all(Completeness::is_full)
     }
 
-    /// `block 8KiB, depth 32`, with the repetition from the second on; the plan's name when nothing was settled.
+    /// `block 8KiB, depth 32`, with the repetition from the second on; the plan's name when nothing was settled, or `the
+    /// step` when the plan has none.
     pub fn label(&self) -> String {
         label(&self.plan, &self.settings, self.repetition)
     }
@@ -149,7 +152,7 @@ impl StepFigures {
 pub(crate) fn label(plan: &str, settings: &[(String, String)], repetition: u32) -> String {
     let mut text = settings.iter().map(|(k, v)| format!("{k} {v}")).collect::<Vec<_>>().join(", ");
     if text.is_empty() {
-        text = plan.to_owned();
+        text = if plan == Plan::UNNAMED { "the step".to_owned() } else { plan.to_owned() };
     }
     if repetition > 0 {
         text.push_str(&format!(" (run {})", u64::from(repetition) + 1));
@@ -238,12 +241,11 @@ fn loops(workers: &[WorkerData]) -> Loops {
     }
 }
 
-/// Steady state in its simplest form: the two halves of the measured time compared. A step that was cut short has no
-/// second half to compare.
+/// Steady state in its simplest form: the two halves of the measured time compared. Where a worker is missing, the halves
+/// differ by its absence, so there is nothing to compare.
 fn drift(step: &StepData) -> Option<f64> {
-    let whole = step.head.times.measured();
+    let whole = step.workers.iter().all(|w| step.completeness(w) >= COMPLETE_SHARE);
     let sum = |half: usize| step.workers.iter().map(|w| w.halves[half]).sum::<f64>();
     let (first, second) = (sum(0), sum(1));
-    let cut = step.span.as_secs_f64() < COMPLETE_SHARE * whole.as_secs_f64();
-    (!cut && first + second > 0.0).then(|| (second - first) / ((first + second) / 2.0))
+    (whole && first + second > 0.0).then(|| (second - first) / ((first + second) / 2.0))
 }

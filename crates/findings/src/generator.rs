@@ -153,7 +153,7 @@ impl Generator {
     }
 }
 
-/// Mean in flight over depth, over all workers to which it applies.
+/// Mean in flight over depth, over all workers to which it applies; `None` where nothing was ever issued or completed.
 fn fill(workers: &[WorkerData]) -> Option<f64> {
     let (mut in_flight, mut slots) = (0.0, 0.0);
     for w in workers {
@@ -162,7 +162,7 @@ fn fill(workers: &[WorkerData]) -> Option<f64> {
             slots += f64::from(depth) * w.covered.as_secs_f64();
         }
     }
-    (slots > 0.0).then(|| in_flight / slots)
+    (in_flight > 0.0 && slots > 0.0).then(|| in_flight / slots)
 }
 
 fn share(part: f64, whole: f64) -> f64 {

@@ -5,6 +5,8 @@
 //! that is missing passes, and every threshold is a named constant that `docs/review.md` explains. Rendering is left to
 //! the `review` crate.
 
+#![forbid(unsafe_code)]
+
 mod balance;
 mod claims;
 mod figures;

@@ -11,14 +11,16 @@ use serde::Serialize;
 use std::time::Duration;
 use units::{count, duration, percent};
 
-/// Measured time below which a step is too short to trust, in nanoseconds.
+/// Measured time below which a step is too short, in nanoseconds.
 pub const SHORT_NS: u64 = 5_000_000_000;
-/// Operations below which a step is too short to trust.
+/// Operations below which high percentiles mean little.
 pub const SHORT_OPS: u64 = 100;
 /// Difference between the halves of the measured time, relative to their mean, from which a step is not steady.
 pub const DRIFT: f64 = 0.10;
 /// Age from which an operation that is still open counts as stalled, in nanoseconds.
 pub const STALLED_NS: u64 = 1_000_000_000;
+/// Share of the offered load below which an open loop was not carried.
+pub const CARRIED: f64 = 0.95;
 /// Steps that a warning names before it says how many more there are.
 const NAMED: usize = 3;
 
@@ -265,19 +267,7 @@ impl<'a> List<'a> {
     }
 
     fn duration(&mut self) {
-        let of = self.that(|s| {
-            s.total.both.ops > 0 && (s.measured_ns < SHORT_NS || s.total.both.ops < SHORT_OPS)
-        });
-        let shortest = of.iter().map(|s| s.measured_ns).min().unwrap_or(0);
-        let fewest = of.iter().map(|s| s.total.both.ops).min().unwrap_or(0);
-        let text = format!(
-            "measured for {} and {} at the least {{in}}: high percentiles rest on few operations",
-            ns_text(shortest),
-            plural_u64(fewest, "operation"),
-        );
-        let next = "set `measure` to 5 s or more, and long enough for 100 operations";
-        self.add("too-short", Severity::Warning, &of, &text, next);
-
+        self.too_short();
         let of = self.that(|s| s.drift.is_some_and(|d| d.abs() > DRIFT));
         let by_size = |a: &&&StepFigures, b: &&&StepFigures| {
             a.drift.map_or(0.0, f64::abs).total_cmp(&b.drift.map_or(0.0, f64::abs))
@@ -297,7 +287,42 @@ impl<'a> List<'a> {
         );
     }
 
+    /// A step that was cut off is missing more than time; this is about steps that were planned too short.
+    fn too_short(&mut self) {
+        let whole = |s: &StepFigures| s.complete() && s.total.both.ops > 0;
+        let of = self.that(|s| whole(s) && s.measured_ns < SHORT_NS);
+        let shortest = of.iter().map(|s| s.measured_ns).min().unwrap_or(0);
+        let text = format!(
+            "measured for no more than {} {{in}}: a moment's luck weighs much",
+            ns_text(shortest)
+        );
+        self.add("too-short", Severity::Warning, &of, &text, "set `measure` to 5 s or more");
+
+        let of = self.that(|s| whole(s) && s.total.both.ops < SHORT_OPS);
+        let fewest = of.iter().map(|s| s.total.both.ops).min().unwrap_or(0);
+        let text = format!(
+            "no more than {} completed {{in}}: high percentiles rest on one or two of them",
+            plural_u64(fewest, "operation")
+        );
+        self.add("few-operations", Severity::Warning, &of, &text, "measure longer");
+    }
+
     fn loops(&mut self) {
+        let short = |s: &StepFigures| {
+            s.loops == Loops::Open && s.complete() && s.total.both.iops < CARRIED * s.offered_iops
+        };
+        let of = self.that(|s| short(s) && s.total.both.ops > 0);
+        let part = |s: &StepFigures| s.total.both.iops / s.offered_iops;
+        if let Some(worst) = of.iter().min_by(|a, b| part(a).total_cmp(&part(b))) {
+            let text = format!(
+                "the offered load was not carried {{in}}: of {} operations a second {} were done ({})",
+                count(worst.offered_iops.round()),
+                count(worst.total.both.iops.round()),
+                share_text(part(worst)),
+            );
+            let next = "response time then grows with the length of the step; offer less, or look for what limits";
+            self.add("not-carried", Severity::Warning, &of, &text, next);
+        }
         let of = self.that(|s| s.loops != Loops::Open && s.total.both.ops > 0);
         let text = "closed loops {in}: latency is service time, and a stall of the target also stops the load";
         let next = "to see what users of an independent load would see, set `rate` (an open loop)";

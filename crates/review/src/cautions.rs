@@ -23,10 +23,14 @@ pub(crate) fn write(page: &mut Page, warnings: &[Warning]) {
     }
 }
 
-/// A sentence as it is printed: a capital first, a full stop last.
+/// A sentence as it is printed: a full stop last, and a capital first unless it begins with a name.
 fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let first = text.split(' ').next().unwrap_or_default();
+    let plain = !first.is_empty() && first.chars().all(|c| c.is_ascii_lowercase());
     let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{}{stop}", chars.as_str())
+    if plain {
+        format!("{}{}{stop}", text[..1].to_ascii_uppercase(), &text[1..])
+    } else {
+        format!("{text}{stop}")
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::number::moment;
 use crate::paint::{Ink, Page};
-use crate::text::clean;
+use crate::text::{clean, fit};
 use findings::Run;
 use record::Fact;
 
@@ -17,6 +17,8 @@ const HOST: [(&str, &str, &str); 6] = [
 ];
 /// Facts that are the generator's own business.
 const NOT_SHOWN: [&str; 1] = ["depth"];
+/// Columns that a fact may take.
+const VALUE_MAX: usize = 48;
 /// Hosts and targets that are told.
 const SUBJECTS_MAX: usize = 8;
 
@@ -59,7 +61,7 @@ fn describe(facts: &[&Fact]) -> String {
         HOST.iter().filter_map(told).collect()
     } else {
         let shown = facts.iter().filter(|f| !NOT_SHOWN.contains(&f.key.as_str()));
-        shown.map(|f| format!("{} {}", f.key, f.value)).collect()
+        shown.map(|f| format!("{} {}", f.key, fit(&f.value, VALUE_MAX))).collect()
     };
     parts.join(" · ")
 }

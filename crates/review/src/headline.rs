@@ -13,10 +13,12 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     page.hanging(mark, ink, &text, ink);
     let limited = analysis.steps.iter().filter(|s| s.generator.limit == Limit::Limited).count();
     if limited > 0 {
-        let text = format!(
-            "The generator limited {limited} of {}: those figures are its own, not the target's.",
-            plural(analysis.steps.len(), "step")
-        );
+        let which = match analysis.steps.len() {
+            1 => "the step".to_owned(),
+            all => format!("{limited} of {all} steps"),
+        };
+        let text =
+            format!("The generator limited {which}: these figures are its own, not the target's.");
         page.hanging("! ", Ink::Caution, &text, Ink::Caution);
     }
 }

@@ -33,8 +33,10 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 }
 
 fn most_work(steps: &[StepFigures]) -> Option<String> {
+    // Reversed, so that of equals the first is named.
     let best = steps
         .iter()
+        .rev()
         .filter(|s| s.total.both.ops > 0)
         .max_by(|a, b| a.total.both.bytes_per_s.total_cmp(&b.total.both.bytes_per_s))?;
     let both = &best.total.both;
@@ -44,7 +46,7 @@ fn most_work(steps: &[StepFigures]) -> Option<String> {
         None => String::new(),
     };
     let p99 = both.response.or(both.service).map_or(0, |l| l.p99_ns);
-    let lead = if steps.len() > 1 { "Most data: " } else { "" };
+    let lead = if steps.len() > 1 { "Most work: " } else { "" };
     Some(format!(
         "{lead}{}, {} IOPS{transactions}{at}, p99 {}.",
         rate(both.bytes_per_s),
@@ -55,8 +57,8 @@ fn most_work(steps: &[StepFigures]) -> Option<String> {
 
 fn knee(sweep: &Sweep, plans: usize) -> String {
     let fixed = sweep.fixed.iter().map(|(k, v)| format!(" at {} {}", clean(k), clean(v)));
-    let plan = if plans > 1 { format!("{}: ", clean(&sweep.plan)) } else { String::new() };
-    let over = format!("{plan}over {}{}", clean(&sweep.axis), fixed.collect::<String>());
+    let plan = if plans > 1 { format!(" in {}", clean(&sweep.plan)) } else { String::new() };
+    let over = format!("over {}{plan}{}", clean(&sweep.axis), fixed.collect::<String>());
     match &sweep.knee {
         Answer::At { value, earliest, latest, share_of_peak, .. } => {
             let between = match earliest == latest {

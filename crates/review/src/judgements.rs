@@ -24,7 +24,7 @@ pub(crate) fn goals(page: &mut Page, goals: &[GoalOutcome]) {
         Column::names("").fill_inked(goals.iter().map(inked)),
         Column::names("goal").fill(goals.iter().map(|g| clean(&g.name))),
         Column::numbers("observed", "").fill(goals.iter().map(observed)),
-        Column::names("tightest in").fill(goals.iter().map(place)),
+        Column::names("where").fill(goals.iter().map(place)),
     ];
     table::write(page, columns);
     for goal in goals.iter().filter(|g| g.status != Status::Met) {
@@ -40,20 +40,11 @@ fn place(goal: &GoalOutcome) -> String {
 
 /// A goal that did not hold, in a sentence.
 fn why(goal: &GoalOutcome) -> String {
-    let mut text = goal.name.clone();
-    if let Some(step) = goal.step_index {
-        let member = goal.member.as_ref().map_or(String::new(), |m| format!(", {m}"));
-        text.push_str(&format!(", step {step}{member}"));
-    }
-    text.push_str(&format!(": {}", goal.reason));
-    if goal.cells_not_met > 1 {
-        text.push_str(&format!(
-            " ({} of {} not met)",
-            goal.cells_not_met,
-            plural(goal.cells, "check")
-        ));
-    }
-    text + "."
+    let more = match goal.cells_not_met {
+        0 | 1 => String::new(),
+        n => format!(" ({n} of {} not met)", plural(goal.cells, "check")),
+    };
+    format!("{}: {}{more}.", goal.name, goal.reason)
 }
 
 pub(crate) fn claims(page: &mut Page, claims: &[ClaimOutcome]) {

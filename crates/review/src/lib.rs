@@ -4,6 +4,8 @@
 //! careful about. This crate measures nothing and judges nothing; every number comes from [`findings`]. Whatever words a
 //! record contains are cleaned before they reach a terminal.
 
+#![forbid(unsafe_code)]
+
 mod cautions;
 mod footer;
 mod headline;

@@ -75,10 +75,14 @@ fn work(steps: &[StepFigures]) -> Vec<Column> {
     let numbers = |name: &str, unit: &str, of: &dyn Fn(&StepFigures) -> f64| {
         Column::numbers(name, unit).fill(steps.iter().map(|s| digits(of(s))))
     };
-    let mut columns = vec![
+    let mut columns = Vec::new();
+    if steps.iter().any(|s| s.offered_iops > 0.0) {
+        columns.push(numbers("offered", "1/s", &|s| s.offered_iops).rank(6));
+    }
+    columns.extend([
         numbers("IOPS", "1/s", &|s| s.total.both.iops),
         numbers("total", "MB/s", &|s| s.total.both.bytes_per_s / 1e6),
-    ];
+    ]);
     // Where one direction is idle in every step, the total says it all.
     let some = |of: &dyn Fn(&StepFigures) -> u64| steps.iter().any(|s| of(s) > 0);
     if some(&|s| s.total.read.bytes) && some(&|s| s.total.write.bytes) {
@@ -168,11 +172,11 @@ fn balance(page: &mut Page, steps: &[StepFigures]) {
         Ink::Dim,
     );
     let mut columns = settings(steps);
-    if rows.len() != steps.len() || columns.is_empty() {
-        columns = vec![
-            Column::names("step").fill(rows.iter().map(|(s, _)| clean(&s.label()))),
-            Column::names("workload").fill(rows.iter().map(|(_, b)| clean(&b.workloads.join("+")))),
-        ];
+    if rows.len() != steps.len() {
+        // Several workloads in a step: a row for each.
+        columns = vec![Column::names("step").fill(rows.iter().map(|(s, _)| clean(&s.label())))];
+        let workloads = rows.iter().map(|(_, b)| clean(&b.workloads.join("+")));
+        columns.push(Column::names("workload").fill(workloads));
     }
     let share = |most: bool| {
         rows.iter().map(move |(_, b)| {

@@ -53,13 +53,21 @@ fn a_closed_loop_says_so() {
 }
 
 #[test]
+fn an_open_loop_that_was_not_carried_says_so() {
+    let behind = Work { ops: 900, ..Work::default() };
+    let text = "of 1,000 operations a second 900 were done (90%)";
+    check(OPEN, behind, &["not-carried"], text);
+    check(OPEN, Work { ops: 960, ..Work::default() }, &[], "");
+}
+
+#[test]
 fn operations() {
     let errors = Work { errors: 1000, ..Work::default() };
     check(OPEN, errors, &["errors"], "5,000 of 10,000 operations failed (50%) in the step");
     let idle = Work { ops: 0, ..Work::default() };
     check(OPEN, idle, &["zero-ios"], "not one operation completed");
     let few = Work { ops: 10, ..Work::default() };
-    check(OPEN, few, &["too-short"], "measured for 5 s and 50 operations at the least");
+    check("rate = \"10 IOPS\"", few, &["few-operations"], "no more than 50 operations completed");
     let hung = Work { open: 2, open_age: Ns::secs(4), ..Work::default() };
     check(OPEN, hung, &["stalled"], "in flight for up to 4 s");
     let slow = Work { open: 2, open_age: Ns::millis(900), ..Work::default() };
@@ -70,12 +78,24 @@ fn operations() {
 fn time() {
     let early = Work { seconds: 4, ..Work::default() };
     let text = "1 worker did not report the whole measured time in the step; the worst, data/load/0, 80% of it";
-    check(OPEN, early, &["workers-incomplete", "too-short"], text);
-    let slowing = Work { drift: 0.8, ..Work::default() };
+    check(OPEN, early, &["workers-incomplete"], text);
+    let slowing = Work { ops: 1300, drift: 0.8, ..Work::default() };
     check(OPEN, slowing, &["not-steady"], "did 17.4% less");
     let growing = Work { drift: 1.5, ..Work::default() };
     check(OPEN, growing, &["not-steady"], "more than the first");
     check(OPEN, Work { drift: 0.95, ..Work::default() }, &[], "");
+}
+
+#[test]
+fn a_short_step() {
+    let short = scenario(OPEN).replace("5s", "2s");
+    let analysis = Sketch::of(&short).analyse(|_, _| Work::default());
+    assert_eq!(codes(&analysis), ["too-short"]);
+    assert!(
+        analysis.warnings[0].text.starts_with("measured for no more than 2 s"),
+        "{:?}",
+        analysis.warnings
+    );
 }
 
 #[test]

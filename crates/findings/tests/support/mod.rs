@@ -80,6 +80,7 @@ pub struct Sketch<'a> {
     hop: Option<(&'a str, Vec<(&'a str, f64)>)>,
     title: Option<&'a str>,
     stored: Option<&'a str>,
+    renamed: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> Sketch<'a> {
@@ -93,6 +94,7 @@ impl<'a> Sketch<'a> {
             hop: None,
             title: None,
             stored: None,
+            renamed: None,
         }
     }
 
@@ -110,6 +112,12 @@ impl<'a> Sketch<'a> {
     /// The scenario that the record holds, where it is not the one that was run.
     pub fn stored(mut self, text: &'a str) -> Sketch<'a> {
         self.stored = Some(text);
+        self
+    }
+
+    /// A VM or target goes by another name in the record than in the scenario.
+    pub fn rename(mut self, from: &'a str, to: &'a str) -> Sketch<'a> {
+        self.renamed = Some((from, to));
         self
     }
 
@@ -167,7 +175,7 @@ impl<'a> Sketch<'a> {
         };
         let mut writer = Writer::create(path, &head).expect("the record is created");
         writer.facts(&self.facts).expect("facts are written");
-        let mut known = Known::new();
+        let mut known = Known { ids: BTreeMap::new(), renamed: self.renamed };
         let hop = self.hop.as_ref().map(|(name, _)| {
             let hop = source_of(u32::MAX, name, name, SourceKind::Hop);
             writer.source(&hop).expect("the hop is announced");
@@ -195,8 +203,29 @@ impl<'a> Sketch<'a> {
     }
 }
 
-/// Sources that have been announced, by name.
-type Known = BTreeMap<String, SourceId>;
+/// Sources that have been announced, by name, and who goes by another name.
+struct Known<'a> {
+    ids: BTreeMap<String, SourceId>,
+    renamed: Option<(&'a str, &'a str)>,
+}
+
+impl Known<'_> {
+    /// A worker's source, announced when it is first met.
+    fn worker(&mut self, group: &str, workload: &str, n: u32, writer: &mut Writer) -> SourceId {
+        let group = match self.renamed {
+            Some((from, to)) if from == group => to,
+            _ => group,
+        };
+        let name = format!("{group}/{workload}/{n}");
+        let next = u32::try_from(self.ids.len()).unwrap();
+        *self.ids.entry(name.clone()).or_insert_with(|| {
+            writer
+                .source(&source_of(next, &name, group, SourceKind::Worker))
+                .expect("a source is announced");
+            SourceId(next)
+        })
+    }
+}
 
 fn source_of(id: u32, name: &str, group: &str, kind: SourceKind) -> Source {
     Source { id: SourceId(id), kind, name: name.into(), group: group.into(), agent: "sim".into() }
@@ -206,7 +235,7 @@ fn source_of(id: u32, name: &str, group: &str, kind: SourceKind) -> Source {
 fn step_head(
     step: &Step,
     start: Ns,
-    known: &mut Known,
+    known: &mut Known<'_>,
     writer: &mut Writer,
 ) -> (StepHead, Vec<String>) {
     let (mut workers, mut groups) = (Vec::new(), Vec::new());
@@ -214,14 +243,7 @@ fn step_head(
         for (group, n) in
             load.on.iter().flat_map(|on| (0..load.workload.workers).map(move |n| (on, n)))
         {
-            let name = format!("{group}/{}/{n}", load.workload.name);
-            let next = u32::try_from(known.len()).unwrap();
-            let id = *known.entry(name.clone()).or_insert_with(|| {
-                writer
-                    .source(&source_of(next, &name, group, SourceKind::Worker))
-                    .expect("a source is announced");
-                SourceId(next)
-            });
+            let id = known.worker(group, &load.workload.name, n, writer);
             workers.push(WorkerLoad {
                 source: id,
                 workload: load.workload.name.clone(),
