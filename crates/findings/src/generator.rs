@@ -76,7 +76,7 @@ pub(crate) fn judge(step: &StepData, null: bool) -> Generator {
         sum.merge(&t);
         let time = w.covered.as_secs_f64();
         wall += time;
-        ops += w.ops() + w.errors();
+        ops = ops.saturating_add(w.ops()).saturating_add(w.errors());
         let own = share(t.own.as_secs_f64(), time);
         if own > worst || worst_worker.is_empty() {
             (worst, worst_worker) = (own, w.source.name.clone());

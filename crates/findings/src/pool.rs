@@ -118,14 +118,13 @@ impl Pool {
     /// A metric in its base unit (bytes a second, operations a second, nanoseconds, a count); `None` where it needs
     /// operations and there were none.
     pub fn metric(&self, metric: &Metric) -> Option<f64> {
+        let sum = |of: fn(&Tally) -> u64| of(&self.read) as f64 + of(&self.write) as f64;
         match metric {
             Metric::ReadRate => Some(per_second(self.read.bytes as f64, self.span)),
             Metric::WriteRate => Some(per_second(self.write.bytes as f64, self.span)),
-            Metric::TotalRate => {
-                Some(per_second((self.read.bytes + self.write.bytes) as f64, self.span))
-            }
-            Metric::Iops => Some(per_second((self.read.ops + self.write.ops) as f64, self.span)),
-            Metric::Errors => Some((self.read.errors + self.write.errors) as f64),
+            Metric::TotalRate => Some(per_second(sum(|t| t.bytes), self.span)),
+            Metric::Iops => Some(per_second(sum(|t| t.ops), self.span)),
+            Metric::Errors => Some(sum(|t| t.errors)),
             Metric::Latency { point, response } => latency_point(&self.both(), *point, *response),
         }
     }

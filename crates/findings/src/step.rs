@@ -54,7 +54,7 @@ impl StepData {
                 w.testimony = total.testimony;
             }
         }
-        let middle = Ns(head.times.measure.0 + head.times.measured().0 / 2);
+        let middle = head.times.measure.plus(Ns(head.times.measured().0 / 2));
         record.for_each_interval(head.index, &mut |interval| {
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == interval.source) {
                 w.take(&interval, middle);
@@ -131,12 +131,12 @@ impl WorkerData {
 
     /// Operations that completed successfully.
     pub fn ops(&self) -> u64 {
-        self.tallies().map(|t| t.ops).sum()
+        self.tallies().fold(0, |n, t| n.saturating_add(t.ops))
     }
 
     /// Operations that failed.
     pub fn errors(&self) -> u64 {
-        self.tallies().map(|t| t.errors).sum()
+        self.tallies().fold(0, |n, t| n.saturating_add(t.errors))
     }
 
     /// The sum of the service times of its successful operations.

@@ -41,7 +41,7 @@ pub(crate) fn write(page: &mut Page, run: &Run) {
     }
     for subject in subjects.iter().take(SUBJECTS_MAX) {
         let facts: Vec<&Fact> = run.facts.iter().filter(|f| f.subject == *subject).collect();
-        let line = format!("{subject}: {}", describe(&facts));
+        let line = format!("{}: {}", fit(subject, VALUE_MAX), describe(&facts));
         page.hanging("", Ink::Dim, &clean(&line), Ink::Dim);
     }
     if subjects.len() > SUBJECTS_MAX {

@@ -10,7 +10,9 @@ pub(crate) fn digits(value: f64) -> String {
         v if v < 0.9995 => format!("{value:.3}"),
         v if v < 9.995 => format!("{value:.2}"),
         v if v < 99.95 => format!("{value:.1}"),
-        _ => units::count(value),
+        v if v < 1e12 => units::count(value),
+        // Nobody measures this; but it may stand in a record.
+        _ => format!("{value:.2e}"),
     }
 }
 
@@ -79,4 +81,66 @@ pub(crate) fn moment(unix_ns: u64) -> String {
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_significant_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.0001, "<0.001"),
+            (0.9994, "0.999"),
+            (0.9996, "1.00"),
+            (9.994, "9.99"),
+            (9.996, "10.0"),
+            (99.94, "99.9"),
+            (99.96, "100"),
+            (61_234.4, "61,234"),
+            (9e18, "9.00e18"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(digits(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn shares_and_bars() {
+        let shares = [(0.0, "0"), (0.0001, "<0.1"), (0.02, "2.0"), (0.0996, "10"), (1.08, "108")];
+        for (share, expected) in shares {
+            assert_eq!(percent(share), expected, "{share}");
+        }
+        let bars = [(0.0, ""), (0.001, "▏"), (0.5, "████"), (0.99, "███████▉"), (7.0, "████████")];
+        for (share, expected) in bars {
+            assert_eq!(bar(share, 8), expected, "{share}");
+        }
+    }
+
+    #[test]
+    fn moments_of_the_calendar() {
+        let cases = [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_827_696, "2000-02-29 12:34 UTC"),
+            (951_868_799, "2000-02-29 23:59 UTC"),
+            (951_868_800, "2000-03-01 00:00 UTC"),
+            (4_107_542_399, "2100-02-28 23:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00 UTC"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(moment(seconds * 1_000_000_000), expected);
+        }
+        assert_eq!(moment(u64::MAX), "2554-07-21 23:34 UTC");
+    }
+
+    #[test]
+    fn the_middle_latency_chooses_the_unit() {
+        for (ns, name, shown) in
+            [(412, "ns", "412"), (412_000, "us", "412"), (26_000_000, "ms", "26.0")]
+        {
+            let unit = TimeUnit::of(vec![1, ns, u64::MAX]);
+            assert_eq!((unit.name, unit.show(ns).as_str()), (name, shown));
+        }
+    }
 }

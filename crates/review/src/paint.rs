@@ -1,6 +1,6 @@
 //! The page that a review is written on: lines in a fixed width, with colour or without.
 
-use crate::text::wrap;
+use crate::text::{fit, wrap};
 
 /// How a review is rendered. The caller decides, because it knows the terminal and `NO_COLOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Page {
     /// A section's heading.
     pub fn heading(&mut self, text: &str) {
         self.gap();
-        let text = self.ink(Ink::Bold, text);
+        let text = self.ink(Ink::Bold, &fit(text, self.width));
         self.line(&text);
     }
 

@@ -8,8 +8,12 @@ use crate::text::{Align, pad, width};
 const GAP: usize = 2;
 /// Columns before a table.
 const INDENT: usize = 2;
-/// A column of names is not cut below this.
+/// A column of names is cut to this before a column is dropped.
+const NAME_LONG: usize = 24;
+/// A column of names is not cut below this while anything else can be cut.
 const NAME_MIN: usize = 6;
+/// Headings of numbers are cut to this where they are wider than their numbers.
+const HEADING_MAX: usize = 9;
 
 /// A column of a table.
 pub(crate) struct Column {
@@ -55,8 +59,19 @@ impl Column {
     }
 
     fn width(&self) -> usize {
-        let cells = self.cells.iter().map(|(_, text)| width(text));
-        cells.chain([width(&self.name), width(&self.unit)]).max().unwrap_or(0)
+        self.cells_width().max(width(&self.name)).max(width(&self.unit))
+    }
+
+    fn cells_width(&self) -> usize {
+        self.cells.iter().map(|(_, text)| width(text)).max().unwrap_or(0)
+    }
+
+    /// What the column keeps when names are cut to `name` columns: numbers stay whole.
+    fn least(&self, name: usize) -> usize {
+        match self.align {
+            Align::Left => name,
+            Align::Right => self.cells_width().max(name.min(HEADING_MAX)),
+        }
     }
 }
 
@@ -97,34 +112,38 @@ fn row(
     page.line(&line);
 }
 
-/// The widths of the columns, after those were dropped that found no room.
+/// The widths of the columns, after those were dropped that found no room. Long names and headings are cut before columns
+/// are dropped, but not beyond what tells them apart; numbers are cut only where nothing else is left.
 fn layout(columns: &mut Vec<Column>, room: usize) -> Vec<usize> {
     loop {
         let mut widths: Vec<usize> = columns.iter().map(Column::width).collect();
-        let total =
-            |widths: &[usize]| widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
-        // Long names are cut before columns are dropped, but not beyond what tells them apart.
-        for least in [24, NAME_MIN] {
-            while total(&widths) > room {
-                let names = columns
-                    .iter()
-                    .enumerate()
-                    .filter(|(i, c)| c.align == Align::Left && widths[*i] > least);
-                let Some((i, _)) = names.max_by_key(|(i, _)| widths[*i]) else { break };
-                widths[i] -= 1;
-            }
-            if total(&widths) <= room {
-                return widths;
-            }
-            let droppable =
-                columns.iter().enumerate().filter_map(|(i, c)| Some((c.rank?, i))).min();
-            if let Some((_, i)) = droppable {
-                columns.remove(i);
-                break;
-            }
-            if least == NAME_MIN {
+        if shrink(&mut widths, columns, room, |c| c.least(NAME_LONG)) {
+            return widths;
+        }
+        let droppable = columns.iter().enumerate().filter_map(|(i, c)| Some((c.rank?, i))).min();
+        match droppable {
+            Some((_, i)) => drop(columns.remove(i)),
+            None => {
+                let _fits = shrink(&mut widths, columns, room, |c| c.least(NAME_MIN))
+                    || shrink(&mut widths, columns, room, |_| 1);
                 return widths;
             }
         }
     }
+}
+
+/// Cuts the widest column, over and over, but none below its least width. Whether they fit then.
+fn shrink(
+    widths: &mut [usize],
+    columns: &[Column],
+    room: usize,
+    least: impl Fn(&Column) -> usize,
+) -> bool {
+    let gaps = GAP * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > room {
+        let cuttable = columns.iter().enumerate().filter(|(i, c)| widths[*i] > least(c));
+        let Some((widest, _)) = cuttable.max_by_key(|(i, _)| widths[*i]) else { return false };
+        widths[widest] -= 1;
+    }
+    true
 }

@@ -99,3 +99,41 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_steer_a_terminal_is_escaped() {
+        let cases = [
+            ("plain ünïcode 漢字", "plain ünïcode 漢字"),
+            ("\u{1b}[31m", "\\u{1b}[31m"),
+            ("a\r\n\tb", "a\\r\\n\\tb"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("\u{202e}cod.exe", "\\u{202e}cod.exe"),
+            ("v\u{200b}m", "v\\u{200b}m"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(clean(text), expected);
+        }
+        assert_eq!(clean(&"x".repeat(5000)).chars().count(), CHARS_MAX + 1);
+    }
+
+    #[test]
+    fn texts_take_their_columns_and_no_more() {
+        for (text, columns, expected) in [
+            ("short", 5, "short"),
+            ("longer", 5, "long…"),
+            ("漢字漢字", 5, "漢字…"),
+            ("漢", 1, "…"),
+            ("x", 0, ""),
+        ] {
+            assert_eq!(fit(text, columns), expected);
+        }
+        assert_eq!(pad("漢", 4, Align::Right), "  漢");
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("unbreakable", 4), ["unbr", "eaka", "ble"]);
+        assert_eq!(wrap("", 4), [""; 0]);
+    }
+}
