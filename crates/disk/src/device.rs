@@ -63,7 +63,8 @@ pub(crate) fn mount_facts(path: &Path) -> Vec<Pair> {
         facts.push(("mount-options", mount.options));
     }
     if let Ok(vfs) = statvfs(path) {
-        facts.push(("free", bytes(vfs.f_bavail.saturating_mul(vfs.f_frsize).to_string())));
+        let free = vfs.f_bavail.saturating_mul(vfs.f_frsize);
+        facts.push(("free", format!("{} MiB", free >> 20)));
     }
     facts
 }

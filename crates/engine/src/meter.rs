@@ -11,7 +11,8 @@ use record::Tally;
 use rtrb::{Consumer, Producer};
 use workload::Dir;
 
-/// A start later than this after its due time counts as late.
+/// A start later than this after it was due and a slot was free counts as late: then the generator is to blame. While
+/// all slots are in flight it is the target that makes operations wait, which response time shows.
 const LATE: Ns = Ns::millis(1);
 
 /// How a worker passed the time that led to the present.
@@ -40,6 +41,8 @@ pub struct Meter {
     next_cut: Ns,
     slots: Vec<Slot>,
     in_flight: u32,
+    /// When the last shortage of slots ended.
+    room_since: Ns,
     /// `None` once the step has ended: nothing is counted any more.
     current: Option<Box<Sheet>>,
     #[expect(
@@ -79,6 +82,7 @@ impl Meter {
             next_cut: line.cut_after(line.start()).unwrap_or(Ns::MAX),
             slots: sheets.slots,
             in_flight: 0,
+            room_since: Ns::ZERO,
             current: Some(current),
             reserve: sheets.reserve,
             out: sheets.out,
@@ -120,7 +124,7 @@ impl Meter {
         if self.scope.open_loop
             && let Some(sheet) = &mut self.current
         {
-            let delay = self.now.since(due);
+            let delay = self.now.since(due.max(self.room_since));
             sheet.testimony.late += u64::from(delay > LATE);
             sheet.testimony.late_max = sheet.testimony.late_max.max(delay);
         }
@@ -133,6 +137,9 @@ impl Meter {
         let Slot { dir, due, submitted } = std::mem::replace(place, Slot::FREE);
         if submitted == Ns::MAX {
             return;
+        }
+        if self.in_flight as usize == self.slots.len() {
+            self.room_since = self.now;
         }
         self.in_flight -= 1;
         let Some(sheet) = self.current.as_deref_mut() else { return };

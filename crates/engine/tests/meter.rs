@@ -199,6 +199,20 @@ fn late_starts_are_counted_in_open_loops_alone() {
 }
 
 #[test]
+fn a_start_that_waited_for_a_slot_is_not_the_generators_fault() {
+    let mut bench = Bench::new(OPEN, [0, 1000, 0]);
+    (0..SLOTS).for_each(|slot| bench.submit(10, slot));
+    let due = Ns::secs(10).plus(Ns::millis(20));
+    bench.complete(500, 2);
+    bench.at(500).submitted(2, Dir::Read, due);
+    bench.complete(600, 2);
+    bench.at(605).submitted(2, Dir::Read, due);
+    bench.at(1000);
+    let t = bench.collect()[0].testimony.expect("testimony");
+    assert_eq!((t.late, t.late_max), (1, Ns::millis(5)), "only what came after there was room");
+}
+
+#[test]
 fn errors_are_counted_apart_and_by_number() {
     let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
     for (slot, errno) in [(0, 5), (1, 5), (2, 28), (3, 4095)] {

@@ -66,9 +66,10 @@ pub struct Testimony {
     pub own: Ns,
     /// The integral of operations in flight over time: divided by the interval's length it is the mean number in flight.
     pub in_flight: Ns,
-    /// Operations submitted more than a millisecond after they were due (open loops).
+    /// Operations submitted more than a millisecond after they were due and the generator could have (open loops): while
+    /// all slots are in flight, the target makes them wait and not the generator.
     pub late: u64,
-    /// The largest delay between due and submission.
+    /// The largest such delay.
     pub late_max: Ns,
     /// Cuts at which no free buffer was available, so that this interval took in more than its own time.
     pub overruns: u32,

@@ -37,7 +37,7 @@ pub enum SourceKind {
 pub struct RunHead {
     /// The scenario's title.
     pub title: String,
-    /// What made the record: `wirespeed run`, `wirespeed simulate`, …
+    /// What made the record: `wirespeed run`, `by hand, in a test`, …
     pub producer: String,
     /// The scenario, with its overrides; a record carries its own question.
     pub scenario: ScenarioText,

@@ -18,7 +18,7 @@ pub fn place() -> (TempDir, PathBuf) {
 pub fn head() -> RunHead {
     RunHead {
         title: "Two VMs read through one adapter".into(),
-        producer: "wirespeed simulate".into(),
+        producer: "by hand, in a test".into(),
         scenario: ScenarioText {
             name: "two.toml".into(),
             text: "[scenario]\ntitle = \"Two VMs\"\n".into(),

@@ -134,7 +134,7 @@ fn target_lines(asked: &Asked) -> String {
         Err(error) => format!("NOT POSSIBLE: {error}"),
     };
     write!(out, "  {:<12} {verdict}", "").expect("a String takes every line");
-    for fact in &report.facts {
+    for fact in report.facts.iter().filter(|f| f.key != "url" && f.key != "kind") {
         write!(out, "\n  {:<12} {}: {}", "", fact.key, fact.value)
             .expect("a String takes every line");
     }
