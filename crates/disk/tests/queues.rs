@@ -142,7 +142,8 @@ fn an_open_loop_shows_what_a_stall_makes_wait() {
         })
         .sum();
     assert!(slow > 50, "only {slow} of the arrivals behind the stall show it");
-    assert!(outcome.testimony().late > 50);
+    // All slots were in flight: the target made them wait, and the generator is not blamed for it.
+    assert!(outcome.testimony().late < slow, "{:?}", outcome.testimony());
 }
 
 #[test]
