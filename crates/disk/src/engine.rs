@@ -7,7 +7,7 @@ use crate::create::create;
 use crate::file::{Access, FileOpener};
 use crate::found::{Found, direct, reopen};
 use crate::guard::{Keepsakes, WriteGrant};
-use crate::target::{BLOCK, Verdict, cannot_open, extent, facts_of, judge, open_to_read};
+use crate::target::{BLOCK, Verdict, cannot_open, extent, facts_of, judge, label, open_to_read};
 use crate::{Demand, NullOpener, Opener, Worker};
 use clock::Ns;
 use engine::{
@@ -76,7 +76,7 @@ impl DiskEngine {
         self.known.insert(spec.url.clone());
         let facts = facts_of(spec, Some(&found));
         if writes {
-            let grant = WriteGrant::check(&spec.name, &found, spec.buffered, &self.own)?;
+            let grant = WriteGrant::check(&label(spec), &found, spec.buffered, &self.own)?;
             let extent = extent(spec, &found, &grant)?;
             return Ok(Resolved { extent, how: How::Write(grant), facts });
         }

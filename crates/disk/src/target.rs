@@ -124,6 +124,11 @@ pub(crate) fn judge(
     }
 }
 
+/// A target by its name and its place, for messages that speak of it without saying where it is.
+pub(crate) fn label(spec: &TargetSpec) -> String {
+    format!("{} ({})", spec.name, spec.url)
+}
+
 fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<Verdict, EngineError> {
     let folder = folder_of(path);
     if bytes == 0 {
@@ -179,7 +184,7 @@ fn usable(
 ) -> Result<Verdict, EngineError> {
     if writes {
         // Examined here without opening it for writing; the grant repeats the check on the descriptor it holds.
-        guard::may_write(&spec.name, &found, own)?;
+        guard::may_write(&label(spec), &found, own)?;
     }
     match found.kind() {
         FileType::RegularFile if found.stat().st_size == 0 => Err(trouble(
@@ -194,7 +199,7 @@ fn usable(
 /// Opens what was found for reading.
 pub(crate) fn open_to_read(spec: &TargetSpec, found: &Found) -> Result<OwnedFd, EngineError> {
     found.open(OFlags::RDONLY | direct(spec.buffered)).map_err(|e| match e {
-        Errno::INVAL if !spec.buffered => guard::no_direct(&spec.name),
+        Errno::INVAL if !spec.buffered => guard::no_direct(&label(spec)),
         e => cannot_open(spec, e),
     })
 }

@@ -386,8 +386,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     }
 
     fn keep_facts(&mut self, facts: Vec<Fact>) -> Result<(), RunError> {
-        let is_new =
-            |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone()));
+        let is_new = |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone()));
         let new: Vec<Fact> = facts.into_iter().filter(is_new).collect();
         Ok(self.sink.facts(&new)?)
     }
