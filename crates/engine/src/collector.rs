@@ -20,6 +20,8 @@ pub(crate) struct Member {
     pub name: String,
     /// `None` until it has opened.
     pub drain: Option<Drain>,
+    /// Operations that it can have in flight; 0 until it has opened.
+    pub depth: u32,
     drought: Drought,
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
 }
@@ -43,7 +45,8 @@ impl Member {
         name: String,
         thread: JoinHandle<Result<LeftOpen, EngineError>>,
     ) -> Member {
-        Member { source, name, drain: None, drought: Drought::default(), thread: Some(thread) }
+        let (drought, thread) = (Drought::default(), Some(thread));
+        Member { source, name, drain: None, depth: 0, drought, thread }
     }
 
     /// Waits for the thread and says how it ended; `None` where that is known already.

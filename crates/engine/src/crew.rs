@@ -83,7 +83,7 @@ pub struct Orders {
     pub grace: Ns,
     /// Whether threads are pinned.
     pub pinning: Pinning,
-    /// Provenance of what was opened; the crew adds each worker's real depth (`depth`, subject: the worker's name).
+    /// Provenance of what was opened.
     pub facts: Vec<Fact>,
 }
 
@@ -169,11 +169,7 @@ impl Crew {
             let Stance { drain, slots, notes: said } = answer?;
             let member = &mut self.members[index];
             member.drain = Some(drain);
-            self.orders.facts.push(Fact {
-                subject: member.name.clone(),
-                key: "depth".to_owned(),
-                value: slots.to_string(),
-            });
+            member.depth = slots;
             for note in said {
                 let event = note.event(self.orders.step, Some(member.source));
                 let _ = notes.send(Output::Event(event));
@@ -192,6 +188,10 @@ impl Crew {
 impl Prepared for Crew {
     fn facts(&self) -> Vec<Fact> {
         self.orders.facts.clone()
+    }
+
+    fn depths(&self) -> Vec<(SourceId, u32)> {
+        self.members.iter().map(|m| (m.source, m.depth)).collect()
     }
 
     fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {

@@ -24,7 +24,7 @@ pub use spec::{StepSpec, TargetSpec, WorkerSpec};
 pub use timeline::{Phases, Timeline};
 
 use clock::Ns;
-use record::{Event, Fact, Interval};
+use record::{Event, Fact, Interval, SourceId};
 use std::sync::mpsc::Sender;
 use thiserror::Error;
 
@@ -43,6 +43,9 @@ pub trait Engine: Send {
 pub trait Prepared: Send {
     /// Provenance of what was opened: device model, scheduler, queue settings, file system.
     fn facts(&self) -> Vec<Fact>;
+
+    /// Operations that each worker can really have in flight, which its queue may limit below what was asked for.
+    fn depths(&self) -> Vec<(SourceId, u32)>;
 
     /// Starts the load at `at` on the monotonic clock; `epoch` is zero of the record's time base. Intervals, events
     /// and finally one [`Output::Finished`] or [`Output::Failed`] arrive at `out`.

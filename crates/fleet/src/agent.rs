@@ -218,7 +218,8 @@ impl Agent {
             }
             Ok((engines, Ok(prepared))) => {
                 let facts = prepared.iter().flat_map(|p| p.facts()).collect();
-                self.outbox.send(FromAgent::Ready { step, facts })?;
+                let depths = prepared.iter().flat_map(|p| p.depths()).collect();
+                self.outbox.send(FromAgent::Ready { step, facts, depths })?;
                 return Ok(State::Ready { step, engines, prepared, wires: preparing.notes });
             }
             Ok((engines, Err(error))) => (engines, error),

@@ -61,6 +61,8 @@ pub enum FromAgent {
         step: u32,
         /// Provenance of what was opened.
         facts: Vec<Fact>,
+        /// Operations that each worker can really have in flight.
+        depths: Vec<(SourceId, u32)>,
     },
     /// What the workers did, at most [`BATCH_MAX`] at a time.
     Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),

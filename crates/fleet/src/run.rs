@@ -8,9 +8,9 @@ use crate::rates::RateMeter;
 use crate::roster::{Duty, Patience, Roster};
 use crate::sink::RecordSink;
 use clock::Ns;
-use record::{Event, Fact, Level, Status, StepHead, StepTimes};
+use record::{Event, Fact, Level, Loop, SourceId, Status, StepHead, StepTimes, WorkerLoad};
 use scenario::Step;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How often to look at the user's wishes and the agents' limits while nothing comes in.
@@ -44,6 +44,8 @@ pub(crate) struct Run<'a, S> {
     epoch: Ns,
     /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
     facts: BTreeSet<(String, String)>,
+    /// What the workers of the step under way can have in flight.
+    depths: BTreeMap<SourceId, u32>,
     meter: RateMeter,
     next_tick: Ns,
     /// The step under way.
@@ -70,6 +72,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             title: &coordinator.head.title,
             epoch: coordinator.head.epoch,
             facts: BTreeSet::new(),
+            depths: BTreeMap::new(),
             meter: RateMeter::default(),
             next_tick: clock::now(),
             step: None,
@@ -151,6 +154,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     ) -> Result<StepEnd, RunError> {
         let index = step.index;
         self.step = Some(index);
+        self.depths.clear();
         self.meter = RateMeter::default();
         (self.observer)(Progress::StepStarting {
             index,
@@ -198,7 +202,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             settings: step.settings.clone(),
             repetition: step.repetition,
             times,
-            workers: assigned.loads.clone(),
+            workers: self.as_carried_out(&assigned.loads),
         })?;
         let end = self.epoch.plus(times.end);
         for agent in self.roster.with(Duty::Wait) {
@@ -207,6 +211,21 @@ impl<'a, S: RecordSink> Run<'a, S> {
             self.tell(agent, ToAgent::Start { epoch: self.epoch, at })?;
         }
         Ok(())
+    }
+
+    /// What the workers were asked to do, with the depth that their queues can carry: a mean in flight that is compared
+    /// with a depth nobody had would blame the generator.
+    fn as_carried_out(&self, loads: &[WorkerLoad]) -> Vec<WorkerLoad> {
+        let carried = |load: &WorkerLoad| {
+            let mut load = load.clone();
+            if let (Loop::Closed { depth, .. }, Some(real)) =
+                (&mut load.arrivals, self.depths.get(&load.source))
+            {
+                *depth = *real;
+            }
+            load
+        };
+        loads.iter().map(carried).collect()
     }
 
     /// Listens until nobody has `duty` any more: well when somebody has reached `next`.
@@ -281,8 +300,9 @@ impl<'a, S: RecordSink> Run<'a, S> {
         use Duty::{Prepare, Run, Stop, Wait};
         let duty = self.roster.duty(agent);
         match (message, duty) {
-            (FromAgent::Ready { step, facts }, Prepare) if Some(step) == self.step => {
+            (FromAgent::Ready { step, facts, depths }, Prepare) if Some(step) == self.step => {
                 self.keep_facts(facts)?;
+                self.depths.extend(depths);
                 self.roster.assign(agent, Wait, Patience::ENDLESS);
             }
             // It crossed with the order to stop.

@@ -136,7 +136,10 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         .prop_map(|(version, name, facts, now)| Greeting { version, name, facts, now });
     prop_oneof![
         greeting.prop_map(FromAgent::Hello),
-        (any::<u32>(), facts()).prop_map(|(step, facts)| FromAgent::Ready { step, facts }),
+        (any::<u32>(), facts(), any::<u32>()).prop_map(|(step, facts, depth)| {
+            let depths = vec![(SourceId(step), depth)];
+            FromAgent::Ready { step, facts, depths }
+        }),
         prop::collection::vec(interval(), 0..4).prop_map(FromAgent::Intervals),
         prop::collection::vec(counter(), 0..4).prop_map(FromAgent::Counters),
         event().prop_map(FromAgent::Event),

@@ -6,7 +6,7 @@ use common::*;
 use fleet::carrier;
 use fleet::message::{Failure, FromAgent, ToAgent};
 use fleet::{AgentLink, Progress, RunError};
-use record::{Event, Record, Status, Writer};
+use record::{Event, Loop, Record, Status, Writer};
 use std::process::Command;
 
 /// The environment variable that makes this test binary an agent, with the script to follow.
@@ -67,6 +67,8 @@ fn a_record_on_disk_is_complete() {
     assert_eq!(record.status(), Status::Complete);
     assert_eq!(record.steps().len(), 2);
     assert_eq!(record.intervals(1).unwrap().len(), 6);
+    let carried = Loop::Closed { depth: 1, think: false };
+    assert!(record.steps()[1].workers.iter().all(|w| w.arrivals == carried), "as the queue can");
 }
 
 #[test]
@@ -222,7 +224,9 @@ fn check_disorder(early: bool, says: impl Fn() -> FromAgent + Send + 'static, wh
         introduce(&mut end, "local");
         assert!(matches!(end.inbox.recv(), Ok(ToAgent::Prepare(_))));
         if !early {
-            end.outbox.send(FromAgent::Ready { step: 0, facts: Vec::new() }).unwrap();
+            end.outbox
+                .send(FromAgent::Ready { step: 0, facts: Vec::new(), depths: Vec::new() })
+                .unwrap();
             assert!(matches!(end.inbox.recv(), Ok(ToAgent::Start { .. })));
         }
         end.outbox.send(says()).unwrap();
@@ -240,7 +244,7 @@ fn messages_out_of_order_lose_an_agent() {
         interval.source = record::SourceId(99);
         FromAgent::Intervals(vec![interval])
     };
-    let ready = |step| move || FromAgent::Ready { step, facts: Vec::new() };
+    let ready = |step| move || FromAgent::Ready { step, facts: Vec::new(), depths: Vec::new() };
     let protocol = || Failure::Protocol("a message it did not know".into());
     check_disorder(true, ready(1), "with Ready");
     check_disorder(true, || FromAgent::Finished { step: 0 }, "with Finished");

@@ -169,6 +169,11 @@ impl Prepared for FakePrepared {
         self.step.targets.iter().map(fact).collect()
     }
 
+    /// A queue that carries one operation at a time.
+    fn depths(&self) -> Vec<(record::SourceId, u32)> {
+        self.step.workers.iter().map(|w| (w.source, 1)).collect()
+    }
+
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
         let (stop, stopped) = mpsc::channel();
         let play = move || {
