@@ -3,6 +3,7 @@
 
 use crate::cli::{AgentKind, Format, Output};
 use crate::exit::{Exit, Failure};
+use crate::out;
 use crate::progress::Display;
 use crate::targets::{self, Asked};
 use clock::Ns;
@@ -37,7 +38,7 @@ pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
     let outcome = run(job, &targets)?;
     let record = Record::open(&job.out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
-    print(&analysis, job.output.format);
+    print(&analysis, job.output.format)?;
     if !job.output.quiet {
         eprintln!("record: {}", job.out.display());
     }
@@ -151,9 +152,6 @@ fn engines() -> EngineRegistry {
 
 /// Serves the coordinator at the other end of standard input.
 pub fn serve_stdin() -> Result<(), Failure> {
-    // A Ctrl-C at the terminal reaches the whole process group; the coordinator decides what it means.
-    ctrlc::set_handler(|| {})
-        .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))?;
     let carrier = fleet::carrier::agent_stdin().map_err(|e| {
         Failure::usage(format!("standard input is no coordinator's socket ({e}); `wirespeed run --agent child` starts agents"))
     })?;
@@ -169,15 +167,14 @@ pub fn render(analysis: &Analysis, format: Format) -> String {
 }
 
 /// Prints a review to stdout: in colour and as wide as the terminal where there is one.
-pub fn print(analysis: &Analysis, format: Format) {
+pub fn print(analysis: &Analysis, format: Format) -> Result<(), Failure> {
     let terminal = console::Term::stdout();
     if format == Format::Json || !terminal.is_term() {
-        print!("{}", render(analysis, format));
-        return;
+        return out::result(&render(analysis, format));
     }
     let color = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let width = WIDTH.min(usize::from(terminal.size().1));
-    print!("{}", review::terminal(analysis, Style { color, width }));
+    out::result(&review::terminal(analysis, Style { color, width }))
 }
 
 /// The exit code that a review means.

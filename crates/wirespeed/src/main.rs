@@ -11,6 +11,7 @@ mod exit;
 mod files;
 mod live;
 mod mistakes;
+mod out;
 mod progress;
 mod targets;
 

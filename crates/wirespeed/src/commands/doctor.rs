@@ -5,6 +5,7 @@
 
 use crate::cli::{Doctor, Format};
 use crate::exit::{Exit, Failure};
+use crate::out;
 use clock::Ns;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -49,13 +50,10 @@ pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
         direct_io(&args.dir),
         marks(&args.dir),
     ];
-    match args.output.format {
-        Format::Text => print!("{}", text(&findings)),
-        Format::Json => {
-            let json = serde_json::json!({ "version": 1, "checks": findings });
-            println!("{json:#}");
-        }
-    }
+    out::result(&match args.output.format {
+        Format::Text => text(&findings),
+        Format::Json => format!("{:#}\n", serde_json::json!({ "version": 1, "checks": findings })),
+    })?;
     let all_possible = findings.iter().all(|f| f.health != Health::Missing);
     Ok(if all_possible { Exit::Met } else { Exit::GoalsNotMet })
 }

@@ -3,6 +3,7 @@
 use crate::cli::{Format, Plan};
 use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::out;
 use crate::targets::{self, Asked};
 use disk::Use;
 use fleet::AssignError;
@@ -16,10 +17,10 @@ pub fn plan(args: &Plan) -> Result<Exit, Failure> {
     let scenario = scenario::load(&source)?;
     let steps = scenario.steps();
     let targets = targets::asked(&scenario, &steps);
-    match args.output.format {
-        Format::Text => print!("{}", text(&scenario, &steps, &targets)),
-        Format::Json => println!("{:#}", as_json(&scenario, &steps, &targets)),
-    }
+    out::result(&match args.output.format {
+        Format::Text => text(&scenario, &steps, &targets),
+        Format::Json => format!("{:#}\n", as_json(&scenario, &steps, &targets)),
+    })?;
     Ok(exit_of(&targets))
 }
 

@@ -19,7 +19,7 @@ pub fn review(args: &Review) -> Result<Exit, Failure> {
                 eprintln!("review written to {}", out.display());
             }
         }
-        None => live::print(&analysis, args.output.format),
+        None => live::print(&analysis, args.output.format)?,
     }
     Ok(live::exit_of(&analysis))
 }

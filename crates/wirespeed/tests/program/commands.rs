@@ -86,6 +86,26 @@ fn a_review_can_be_written_to_a_file() {
 }
 
 #[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let bench = Bench::new(SMALL);
+    bench.expect(0, &["run", "s.toml", "--quiet", "--out", "r.wsr"]);
+    for args in [&["review", "r.wsr"][..], &["plan", "s.toml"], &["doctor"]] {
+        let mut child = bench
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        drop(child.stdout.take());
+        let ended = crate::support::ended(child.wait_with_output().expect("it ends"));
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}");
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let status = bench.command(&["doctor"]).stdout(full).stderr(Stdio::null()).status();
+    assert_eq!(status.expect("it ends").code(), Some(3));
+}
+
+#[test]
 fn a_record_is_never_overwritten() {
     let bench = Bench::new(SMALL);
     std::fs::write(bench.path("r.wsr"), "precious").unwrap();
