@@ -28,7 +28,7 @@ fuzz: ## Ten minutes of fuzzing a parser
 
 docs: ## Writes the generated documents anew; a test fails when they are stale
 	@scripts/need $@
-	UPDATE_DOCS=1 cargo test --workspace --locked --quiet docs_
+	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario documents
 
 clean: ## Removes everything that was built or found by fuzzing
 	cargo clean

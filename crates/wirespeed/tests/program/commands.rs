@@ -47,6 +47,54 @@ fn a_run_leaves_a_record_and_prints_its_review() {
 }
 
 #[test]
+fn a_record_beside_what_it_measures_says_so() {
+    let bench = Bench::new(SMALL);
+    bench.expect(0, &["run", "s.toml", "--quiet", "--out", "r.wsr"]);
+    let warned = |path: &str| {
+        let events = open(&bench.path(path)).events().to_vec();
+        events.iter().any(|e| e.code == "record-on-measured-disk")
+    };
+    assert_eq!(warned("r.wsr"), disk::disk_under(&bench.path("")).is_some());
+    bench
+        .expect(0, &["disk", "null:", "--time", "200ms", "--warmup", "0s", "-q", "--out", "n.wsr"]);
+    assert!(!warned("n.wsr"), "nothing lies on no disk");
+}
+
+#[test]
+fn every_scenario_of_the_repository_can_be_planned() {
+    let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let mut planned = 0;
+    for entry in std::fs::read_dir(scenarios).expect("scenarios/") {
+        let file = entry.expect("an entry").path();
+        Bench::new("").expect(0, &["plan", file.to_str().expect("a plain name")]);
+        planned += 1;
+    }
+    assert!(planned >= 2);
+}
+
+#[test]
+fn the_demo_in_short_runs_both_plans() {
+    let bench = Bench::new(include_str!("../../../../scenarios/demo.toml"));
+    let mut args = vec!["run", "s.toml", "--agent", "child"];
+    for set in [
+        "target.data.create=8MiB",
+        "target.data.buffered=true",
+        "plan.obldisk.warmup=0s",
+        "plan.obldisk.measure=100ms",
+        "plan.oblload.warmup=0s",
+        "plan.oblload.measure=100ms",
+    ] {
+        args.extend(["--set", set]);
+    }
+    let ended = bench.run(&args);
+    // Equal shares within a tenth of a second are not promised.
+    assert!(matches!(ended.code, 0 | 1), "{}", ended.stderr);
+    for expected in ["obldisk", "oblload", "trans.", "no I/O fails"] {
+        assert!(ended.stdout.contains(expected), "no {expected:?} in\n{}", ended.stdout);
+    }
+}
+
+#[test]
 fn goals_decide_the_exit_code() {
     for (goal, code) in [
         ("[[goal]]\niops = { at_least = \"1 IOPS\" }", 0),
