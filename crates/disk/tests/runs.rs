@@ -111,7 +111,7 @@ fn a_prepared_step_can_be_dropped() {
 }
 
 #[test]
-fn facts_name_the_target_and_the_real_depth() {
+fn facts_name_the_target_and_depths_are_the_real_ones() {
     let folder = tempfile::tempdir().expect("a directory");
     let target = file(&folder.path().join("data"), Some(MIB));
     let step = step(target, 1, random(8 * KIB, 100.0, closed(16)), Ns::secs(1));
@@ -123,7 +123,7 @@ fn facts_name_the_target_and_the_real_depth() {
     };
     assert_eq!(value("data", "kind"), Some("a regular file"));
     assert!(value("data", "file-system").is_some());
-    assert_eq!(value("data/0", "depth"), Some("1"));
+    assert_eq!(prepared.depths(), [(step.workers[0].source, 1)]);
 }
 
 #[test]
