@@ -8,11 +8,12 @@ help: ## Lists these targets
 
 build: ## Builds the release binary
 	@scripts/need $@
-	cargo build --release --locked
+	cargo build --release --locked --package wirespeed
 
 demo: ## Builds it and takes a tour of about a minute, on a file that it creates
 	@scripts/need $@
-	cargo run --release --locked --quiet -- demo
+	cargo build --release --locked --package wirespeed
+	@cargo run --release --locked --quiet -- demo
 
 test: ## Format, lints, tests, the rules of the house, and 20 s of fuzzing a parser
 	@scripts/need $@
