@@ -7,7 +7,7 @@ use units::{Bytes, Iops, Percent};
 
 /// What a virtualized storage fabric will carry, what breaks first, and whether it will carry your application.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = EXIT_CODES, propagate_version = true)]
+#[command(version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -37,8 +37,9 @@ pub enum Command {
 
 /// What every command that prints results takes.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Output {
-    /// How results are printed on stdout
+    /// How results are printed on stdout: for people, or one document for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// No progress and no notes on stderr
@@ -48,28 +49,25 @@ pub struct Output {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
     Text,
-    /// For programs: one document on stdout
     Json,
 }
 
 /// What every command that measures takes.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Run")]
 pub struct Recording {
     /// Where the record is written [default: NAME-1.wsr, NAME-2.wsr, … here]
     #[arg(long, value_name = "RUN")]
     pub out: Option<PathBuf>,
-    /// How the agent that issues the load is reached
+    /// Who issues the load: threads of this process, or a child process over a socket pair
     #[arg(long, value_enum, default_value_t = AgentKind::InProcess)]
     pub agent: AgentKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AgentKind {
-    /// Threads of this process
     InProcess,
-    /// A child process, over a socket pair
     Child,
 }
 
@@ -141,37 +139,37 @@ pub struct Disk {
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Transfer size
-    #[arg(long, default_value = "4KiB", value_parser = Bytes::parse)]
+    #[arg(long, default_value = "4KiB", value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Load")]
     pub block: Bytes,
     /// Reads among the operations
-    #[arg(long, default_value = "100%", value_name = "SHARE", value_parser = parse_share)]
+    #[arg(long, default_value = "100%", value_name = "SHARE", value_parser = parse_share, help_heading = "Load")]
     pub read: Percent,
     /// Random ones among the operations; the others are sequential
-    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = parse_share)]
+    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = parse_share, help_heading = "Load")]
     pub random: Percent,
-    /// Operations outstanding per worker
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    /// Operations outstanding per worker; with --rate, at most
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Load")]
     pub depth: u32,
     /// Workers (threads) per target
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Load")]
     pub workers: u32,
     /// An open loop at this rate per worker, as in `5000 IOPS` [default: a closed loop]
-    #[arg(long, value_parser = Iops::parse)]
+    #[arg(long, value_parser = Iops::parse, help_heading = "Load")]
     pub rate: Option<Iops>,
     /// Load before the measurement
-    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = units::parse_duration, help_heading = "Time")]
     pub warmup: Duration,
     /// Measured time
-    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = units::parse_duration, help_heading = "Time")]
     pub time: Duration,
     /// Seed of all random choices
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = "Load")]
     pub seed: u64,
     /// Create the target file with this size when there is none
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Target")]
     pub create: Option<Bytes>,
     /// Through the page cache instead of O_DIRECT
-    #[arg(long)]
+    #[arg(long, help_heading = "Target")]
     pub buffered: bool,
     #[command(flatten)]
     pub recording: Recording,
@@ -181,14 +179,13 @@ pub struct Disk {
 
 #[derive(Debug, Args)]
 pub struct Agent {
-    /// What connects the agent to its coordinator
+    /// What connects the agent to its coordinator: standard input is one end of a socket pair
     #[arg(long, value_enum)]
     pub carrier: Carrier,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Carrier {
-    /// Standard input is one end of a socket pair
     Stdin,
 }
 
