@@ -18,8 +18,8 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),
     ("fleet", &["clock", "engine", "record", "scenario", "workload"]),
-    ("findings", &["clock", "record", "scenario", "units", "workload"]),
-    ("review", &["clock", "findings", "record", "scenario", "units"]),
+    ("findings", &["clock", "record", "scenario", "units"]),
+    ("review", &["findings", "record", "scenario", "units"]),
     (
         "wirespeed",
         &[
