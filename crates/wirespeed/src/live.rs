@@ -20,7 +20,7 @@ use std::sync::Arc;
 const WIDTH: usize = 100;
 
 /// The name of the one agent that a run on this machine has.
-const AGENT: &str = "local";
+pub const AGENT: &str = "local";
 
 /// A scenario that is about to be run on this machine.
 pub struct Job {
@@ -45,7 +45,7 @@ pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
     if let Some(failure) = &outcome.failure {
         return Err(Failure::Other(
             exit_of_failure(failure),
-            format!("step {}: {}", failure.step, failure.error),
+            format!("step {}: {}", failure.step + 1, failure.error),
         ));
     }
     Ok(exit_of(&analysis))

@@ -58,6 +58,8 @@ impl Display {
             Progress::Event(event) if self.is_news(event) => {
                 self.line(&format!("{}: {}", word(event.level), event.text), true);
             }
+            // A file that is being filled keeps its step waiting: say so.
+            Progress::Event(event) if event.level == Level::Info => self.line(&event.text, false),
             Progress::Event(_) => {}
         }
     }

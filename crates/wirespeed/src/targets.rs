@@ -2,6 +2,7 @@
 //! the write guard would let them.
 
 use crate::exit::{Exit, Failure};
+use crate::live::AGENT;
 use disk::{Demand, TargetReport};
 use engine::{EngineError, TargetSpec};
 use fleet::{AssignError, Assignment};
@@ -21,7 +22,7 @@ pub struct Asked {
 
 /// Every target that the steps use, in order of first use.
 pub fn asked(scenario: &Scenario, steps: &[Step]) -> Result<Vec<Asked>, AssignError> {
-    let assignment = Assignment::new(scenario, steps, scenario.head.seed, &["local".to_owned()])?;
+    let assignment = Assignment::new(scenario, steps, scenario.head.seed, &[AGENT.to_owned()])?;
     let mut order: Vec<TargetSpec> = Vec::new();
     let mut uses: BTreeMap<String, (bool, bool)> = BTreeMap::new();
     for step in steps {
