@@ -4,7 +4,7 @@
 
 use clock::Ns;
 use disk::DiskEngine;
-use engine::{Engine, EngineError, Output, Pinning, StepSpec, TargetSpec, WorkerSpec};
+use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
 use record::{Phase, SourceId};
 use std::sync::mpsc;
 use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
@@ -29,7 +29,7 @@ struct Cost {
 
 fn measure(depth: u32) -> Result<Cost, EngineError> {
     let (out, outputs) = mpsc::channel();
-    let prepared = DiskEngine::new(Pinning::Auto).prepare(&step(depth), &out)?;
+    let prepared = DiskEngine::new(Pinning::Auto).prepare(&step(depth), &out, &Stop::default())?;
     let now = clock::now();
     let _running = prepared.start(now, now.plus(Ns::millis(50)), out);
     let mut cost = Cost::default();
@@ -60,13 +60,7 @@ fn step(depth: u32) -> StepSpec {
         reply: 0,
     };
     let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    let target = TargetSpec {
-        name: "null".to_owned(),
-        url: "null:".to_owned(),
-        create: None,
-        size: Some(1 << 40),
-        buffered: false,
-    };
+    let target = TargetSpec { size: Some(1 << 40), ..TargetSpec::new("null", "null:") };
     let worker = WorkerSpec {
         source: SourceId(0),
         name: "null".to_owned(),

@@ -8,11 +8,11 @@ use crate::file::{Access, FileOpener};
 use crate::found::{Found, direct, reopen};
 use crate::guard::{Keepsakes, WriteGrant};
 use crate::target::{BLOCK, Verdict, cannot_open, extent, facts_of, judge, label, open_to_read};
-use crate::{Demand, NullOpener, Opener, Worker};
+use crate::{NullOpener, Opener, Worker};
 use clock::Ns;
 use engine::{
     Crew, Engine, EngineError, IntervalTx, Note, Orders, Output, Phases, Pinning, Post, Prepared,
-    Scope, StepSpec, TargetSpec, WorkerSpec,
+    Scope, StepSpec, Stop, TargetSpec, WorkerSpec,
 };
 use record::{Fact, Level};
 use rustix::fd::{AsFd, OwnedFd};
@@ -20,7 +20,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::path::Path;
-use workload::{Arrivals, Extent, Key, Place};
+use workload::{Arrivals, Demand, Extent, Key, Place};
 
 /// How long workers wait for what is in flight at the end of a step.
 const GRACE: Ns = Ns::secs(5);
@@ -130,6 +130,7 @@ impl Engine for DiskEngine {
         &mut self,
         step: &StepSpec,
         notes: &IntervalTx,
+        _stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
         let mut resolved = Vec::with_capacity(step.targets.len());
         for (index, target) in step.targets.iter().enumerate() {

@@ -4,7 +4,6 @@
 mod arena;
 mod capability;
 mod create;
-mod demand;
 mod device;
 mod engine;
 mod feed;
@@ -18,7 +17,6 @@ mod worker;
 
 pub use arena::Arena;
 pub use capability::{Incapable, direct_io, free_space, marks};
-pub use demand::Demand;
 pub use device::disk_under;
 pub use engine::DiskEngine;
 pub use file::{Access, FileOpener};

@@ -5,11 +5,11 @@
 //! call but those of its queue and its clock.
 
 use crate::feed::{Batch, Feed, feed};
-use crate::{Arena, Completions, Demand, OpenError, Opener, Queue};
+use crate::{Arena, Completions, OpenError, Opener, Queue};
 use clock::{Ns, Rng};
 use engine::{EngineError, Load, Meter, Note, Opened, Spent, Stop, Task};
 use record::Level;
-use workload::{Arrivals, Key, Place, Spec};
+use workload::{Arrivals, Demand, Key, Place, Spec};
 
 /// Purpose of the random stream that fills the buffers, apart from those of operations.
 const BUFFERS: u64 = 0x6275_6666;

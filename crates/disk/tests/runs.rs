@@ -4,7 +4,7 @@ mod common;
 
 use clock::Ns;
 use common::*;
-use engine::{Engine, EngineError, Pinning};
+use engine::{Engine, EngineError, Pinning, Stop};
 use record::{Level, Phase};
 use std::sync::mpsc;
 
@@ -81,7 +81,9 @@ fn sixty_four_workers_are_over_subscribed_and_all_report() {
 fn an_early_stop_ends_the_step_with_what_it_has() {
     let step = step(null(), 2, random(8 * KIB, 100.0, closed(4)), Ns::secs(3600));
     let (out, outputs) = mpsc::channel();
-    let prepared = disk::DiskEngine::new(Pinning::Auto).prepare(&step, &out).expect("null opens");
+    let prepared = disk::DiskEngine::new(Pinning::Auto)
+        .prepare(&step, &out, &Stop::default())
+        .expect("null opens");
     let now = clock::now();
     let running = prepared.start(now, now, out);
     clock::sleep_until(now.plus(Ns::millis(500)));
@@ -96,7 +98,9 @@ fn an_early_stop_ends_the_step_with_what_it_has() {
 fn a_step_that_is_called_off_before_its_start_ends_empty() {
     let step = step(null(), 2, random(8 * KIB, 100.0, closed(4)), Ns::secs(1));
     let (out, outputs) = mpsc::channel();
-    let prepared = disk::DiskEngine::new(Pinning::Auto).prepare(&step, &out).expect("null opens");
+    let prepared = disk::DiskEngine::new(Pinning::Auto)
+        .prepare(&step, &out, &Stop::default())
+        .expect("null opens");
     let now = clock::now();
     drop(prepared.start(now, now.plus(Ns::secs(3600)), out));
     let outcome = Outcome::of(&outputs);
@@ -107,7 +111,11 @@ fn a_step_that_is_called_off_before_its_start_ends_empty() {
 fn a_prepared_step_can_be_dropped() {
     let step = step(null(), 8, random(8 * KIB, 100.0, closed(4)), Ns::secs(1));
     let (out, _outputs) = mpsc::channel();
-    drop(disk::DiskEngine::new(Pinning::Auto).prepare(&step, &out).expect("null opens"));
+    drop(
+        disk::DiskEngine::new(Pinning::Auto)
+            .prepare(&step, &out, &Stop::default())
+            .expect("null opens"),
+    );
 }
 
 #[test]
@@ -116,7 +124,8 @@ fn facts_name_the_target_and_depths_are_the_real_ones() {
     let target = file(&folder.path().join("data"), Some(MIB));
     let step = step(target, 1, random(8 * KIB, 100.0, closed(16)), Ns::secs(1));
     let (out, _outputs) = mpsc::channel();
-    let prepared = disk::DiskEngine::default().prepare(&step, &out).expect("a file");
+    let prepared =
+        disk::DiskEngine::default().prepare(&step, &out, &Stop::default()).expect("a file");
     let facts = prepared.facts();
     let value = |subject: &str, key: &str| {
         facts.iter().find(|f| f.subject == subject && f.key == key).map(|f| f.value.as_str())

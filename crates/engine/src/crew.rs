@@ -56,7 +56,7 @@ pub trait Load {
     fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError>;
 }
 
-/// The wish for an early end, looked at by workers once a batch.
+/// The wish for an early end, looked at by workers once a batch and by whatever takes long before the start.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 

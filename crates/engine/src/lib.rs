@@ -20,7 +20,7 @@ pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, errno_name};
 pub use meter::{LeftOpen, Meter, Spent};
 pub use pin::Pinning;
 pub use sheet::{Drain, Scope, Sheets};
-pub use spec::{StepSpec, TargetSpec, WorkerSpec};
+pub use spec::{Fill, StepSpec, TargetSpec, WorkerSpec};
 pub use timeline::{Phases, Timeline};
 
 use clock::Ns;
@@ -32,10 +32,12 @@ use thiserror::Error;
 pub trait Engine: Send {
     /// Opens, checks, creates and fills what the step needs and parks its threads at the start barrier. Slow and
     /// fallible on purpose, so that nothing after it is. `notes` takes events on the way (a depth that was clamped).
+    /// What takes long (filling) looks at `stop`, and ends in an error soon after it was asked for.
     fn prepare(
         &mut self,
         step: &StepSpec,
         notes: &IntervalTx,
+        stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError>;
 }
 

@@ -3,6 +3,7 @@
 use clock::Ns;
 use record::SourceId;
 use serde::{Deserialize, Serialize};
+use workload::{Data, Demand};
 
 /// One step for one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct StepSpec {
 }
 
 /// A target of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetSpec {
     /// Its name in the scenario.
     pub name: String,
@@ -36,6 +37,27 @@ pub struct TargetSpec {
     pub size: Option<u64>,
     /// Through the page cache instead of O_DIRECT.
     pub buffered: bool,
+    /// What data that is written to it is like.
+    pub data: Data,
+    /// Whether it is filled before its first load.
+    pub fill: Fill,
+    /// What all steps of the run ask of it, so that it is filled and sampled once.
+    pub demand: Demand,
+}
+
+/// Whether a target that may be written is filled before its first load of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fill {
+    /// Where samples show that it needs it.
+    #[default]
+    Auto,
+    /// Whatever it holds.
+    Always,
+    /// Never.
+    Never,
+    /// Written twice from its first to its last byte in blocks of 128 KiB, as the Solid State Storage Performance Test
+    /// Specification of SNIA preconditions.
+    SniaPts,
 }
 
 /// A worker of a step: one thread, one target set, one workload.
@@ -55,6 +77,22 @@ pub struct WorkerSpec {
     pub sharers: u32,
     /// What it issues.
     pub workload: workload::Spec,
+}
+
+impl TargetSpec {
+    /// A target that is there and opened past the page cache, with nothing special about it.
+    pub fn new(name: impl Into<String>, url: impl Into<String>) -> TargetSpec {
+        TargetSpec {
+            name: name.into(),
+            url: url.into(),
+            create: None,
+            size: None,
+            buffered: false,
+            data: Data::default(),
+            fill: Fill::Auto,
+            demand: Demand::default(),
+        }
+    }
 }
 
 impl StepSpec {

@@ -7,7 +7,8 @@
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
 use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
 use crate::registry::EngineRegistry;
-use engine::{EngineError, Handle, Output, Prepared, StepSpec};
+use clock::Ns;
+use engine::{EngineError, Handle, Output, Prepared, StepSpec, Stop};
 use record::{Fact, Interval};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
@@ -16,6 +17,10 @@ use thiserror::Error;
 
 /// How often a busy agent looks at what its engines have put out.
 const POLL: Duration = Duration::from_millis(50);
+
+/// How long an order to stop waits for engines that are preparing: they leave off between two writes of a file that they
+/// fill, but an open that hangs cannot be called back.
+const PATIENCE: Ns = Ns::secs(2);
 
 /// How an agent introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +45,8 @@ pub enum ServeError {
     Thread(#[from] std::io::Error),
 }
 
-/// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing may
-/// go on until its process ends.
+/// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing has been
+/// told to leave off, but one that hangs in an open may go on until its process ends.
 pub fn serve(
     carrier: AgentEnd,
     engines: EngineRegistry,
@@ -88,8 +93,11 @@ struct Preparing {
     step: u32,
     notes: Wires,
     done: Receiver<Preparation>,
-    /// The coordinator no longer wants it, and has been told that the step is over.
-    abandoned: bool,
+    stop: Stop,
+    /// Set when the coordinator no longer wants it: when it is told at the latest that the step is over.
+    abandoned: Option<Ns>,
+    /// It has been told.
+    told: bool,
 }
 
 /// The engines come back with what they have prepared, or with why they could not.
@@ -183,9 +191,10 @@ impl Agent {
                 self.outbox.send(FromAgent::Finished { step })?;
                 State::Idle(engines)
             }
-            State::Preparing(preparing) if !preparing.abandoned => {
-                self.outbox.send(FromAgent::Finished { step: preparing.step })?;
-                State::Preparing(Preparing { abandoned: true, ..preparing })
+            State::Preparing(preparing) if preparing.abandoned.is_none() => {
+                preparing.stop.ask();
+                let abandoned = Some(clock::now().plus(PATIENCE));
+                State::Preparing(Preparing { abandoned, ..preparing })
             }
             other => other,
         })
@@ -202,18 +211,25 @@ impl Agent {
         Ok(())
     }
 
-    fn report_preparing(&mut self, preparing: Preparing) -> Result<State, ServeError> {
+    fn report_preparing(&mut self, mut preparing: Preparing) -> Result<State, ServeError> {
         let outcome = preparing.done.try_recv();
-        if !preparing.abandoned {
+        let step = preparing.step;
+        if !preparing.told {
             self.forward(&preparing.notes.rx)?;
         }
-        let step = preparing.step;
+        if let Some(until) = preparing.abandoned
+            && !preparing.told
+            && (outcome.is_ok() || clock::now() >= until)
+        {
+            self.outbox.send(FromAgent::Finished { step })?;
+            preparing.told = true;
+        }
         let (engines, error) = match outcome {
             Err(TryRecvError::Empty) => return Ok(State::Preparing(preparing)),
             Err(TryRecvError::Disconnected) => {
                 return Err(self.refuse(format!("an engine broke down preparing step {step}")));
             }
-            Ok((engines, Ok(_) | Err(_))) if preparing.abandoned => {
+            Ok((engines, Ok(_) | Err(_))) if preparing.abandoned.is_some() => {
                 return Ok(State::Idle(engines));
             }
             Ok((engines, Ok(prepared))) => {
@@ -285,6 +301,16 @@ impl Agent {
     }
 }
 
+impl Drop for Agent {
+    /// What is being prepared is called off, and has a moment to leave nothing half made.
+    fn drop(&mut self) {
+        if let State::Preparing(preparing) = &self.state {
+            preparing.stop.ask();
+            let _ = preparing.done.recv_timeout(PATIENCE.into());
+        }
+    }
+}
+
 /// What a look at a step's channel showed.
 #[derive(Default)]
 struct News {
@@ -298,15 +324,17 @@ struct News {
 fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<State, ServeError> {
     let (tx, rx) = mpsc::channel();
     let (report, done) = mpsc::sync_channel(1);
-    let (index, notes) = (step.index, tx.clone());
+    let (index, notes, stop) = (step.index, tx.clone(), Stop::default());
+    let called_off = stop.clone();
     let work = move || {
-        let outcome = engines.prepare(&step, &notes);
+        let outcome = engines.prepare(&step, &notes, &called_off);
         // Nobody listens when the coordinator is gone; what was prepared is then dropped here.
         let _ = report.send((engines, outcome));
     };
     thread::Builder::new().name("agent-prepare".to_owned()).spawn(work)?;
     let notes = Wires { tx, rx };
-    Ok(State::Preparing(Preparing { step: index, notes, done, abandoned: false }))
+    let (abandoned, told) = (None, false);
+    Ok(State::Preparing(Preparing { step: index, notes, done, stop, abandoned, told }))
 }
 
 impl State {

@@ -12,7 +12,7 @@ use record::{Loop, Source, SourceId, SourceKind, WorkerLoad};
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
-use workload::{Arrivals, Process};
+use workload::{Arrivals, Demand, Process};
 
 /// A run as it is divided among agents.
 pub struct Assignment<'a> {
@@ -21,6 +21,8 @@ pub struct Assignment<'a> {
     agents: usize,
     /// The agent of each VM and target that has workers.
     places: BTreeMap<&'a str, usize>,
+    /// What all steps ask of each target, by its position in the lab.
+    demands: BTreeMap<usize, Demand>,
     sources: Vec<Source>,
     by_name: BTreeMap<String, SourceId>,
 }
@@ -100,8 +102,14 @@ impl<'a> Assignment<'a> {
         let mut names: Vec<String> = Vec::new();
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
         let mut known: BTreeSet<&str> = BTreeSet::new();
+        let mut demands = BTreeMap::new();
         for step in steps {
-            for Draft { name, group, targets, .. } in draft(&lab, step)? {
+            for Draft { load, name, group, targets, .. } in draft(&lab, step)? {
+                let demand = Demand::of(&load.workload.spec);
+                for target in &targets {
+                    let sum: &mut Demand = demands.entry(*target).or_default();
+                    *sum = sum.and(demand);
+                }
                 if named.insert(name.clone(), group).is_none() {
                     names.push(name);
                 }
@@ -120,7 +128,7 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        Ok(Assignment { lab, seed, agents: agents.len(), places, sources, by_name })
+        Ok(Assignment { lab, seed, agents: agents.len(), places, demands, sources, by_name })
     }
 
     /// Every worker of every step, in order of first appearance; a source's number is its position.
@@ -142,7 +150,8 @@ impl<'a> Assignment<'a> {
             let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
             let mut number = |target: &usize| {
                 *numbers.entry(*target).or_insert_with(|| {
-                    spec.targets.push(target_spec(&self.lab.targets[*target]));
+                    spec.targets
+                        .push(target_spec(&self.lab.targets[*target], self.demands[target]));
                     (spec.targets.len() - 1) as u16
                 })
             };
@@ -185,13 +194,13 @@ fn worker_spec(draft: &Draft, source: SourceId, key: u32, targets: Vec<u16>) -> 
     }
 }
 
-fn target_spec(target: &Target) -> TargetSpec {
+fn target_spec(target: &Target, demand: Demand) -> TargetSpec {
     TargetSpec {
-        name: target.name.clone(),
-        url: target.url.clone(),
         create: target.create.map(|b| b.0),
         size: target.size.map(|b| b.0),
         buffered: target.buffered,
+        demand,
+        ..TargetSpec::new(&target.name, &target.url)
     }
 }
 

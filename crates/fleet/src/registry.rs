@@ -3,7 +3,7 @@
 //! The binary registers engines by the schemes of the URLs that they understand (`""` for paths, `null` for `null:`);
 //! the agent knows no engine by name.
 
-use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec};
+use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
 
 /// The engines of an agent.
 #[derive(Default)]
@@ -35,10 +35,12 @@ impl EngineRegistry {
         &mut self,
         step: &StepSpec,
         notes: &IntervalTx,
+        stop: &Stop,
     ) -> Result<Vec<Box<dyn Prepared>>, EngineError> {
         let parts = self.divide(step)?;
-        let prepare =
-            |(entry, part): (usize, StepSpec)| self.entries[entry].engine.prepare(&part, notes);
+        let prepare = |(entry, part): (usize, StepSpec)| {
+            self.entries[entry].engine.prepare(&part, notes, stop)
+        };
         parts.into_iter().map(prepare).collect()
     }
 

@@ -38,13 +38,7 @@ fn prepare() -> ToAgent {
 
 /// A step with workers on targets of these URLs: for each worker, its targets.
 fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
-    let target = |url: &&str| TargetSpec {
-        name: format!("<{url}>"),
-        url: (*url).to_owned(),
-        create: None,
-        size: None,
-        buffered: false,
-    };
+    let target = |url: &&str| TargetSpec::new(format!("<{url}>"), *url);
     let worker = |(i, targets): (usize, &&[u16])| WorkerSpec {
         source: SourceId(i as u32),
         name: format!("w{i}"),
@@ -147,6 +141,7 @@ fn another_version_is_refused_with_a_greeting() {
 fn stop_is_answered_in_every_state() {
     for (script, says) in [
         ("hang in prepare", vec![(prepare(), "")]),
+        ("fill", vec![(prepare(), "")]),
         ("run", vec![(prepare(), "ready")]),
         ("wait", vec![(prepare(), "ready"), (start(), "")]),
     ] {
@@ -159,6 +154,18 @@ fn stop_is_answered_in_every_state() {
         }
         end.outbox.send(ToAgent::Stop).unwrap();
         listen(&mut end, "finished 5");
+    }
+}
+
+#[test]
+fn an_engine_that_is_filling_hears_of_a_stop_and_its_last_word_arrives() {
+    let (mut end, _thread) = agent(engines("fill"));
+    end.outbox.send(hello()).unwrap();
+    for _ in 0..2 {
+        end.outbox.send(prepare()).unwrap();
+        end.outbox.send(ToAgent::Stop).unwrap();
+        let heard = listen(&mut end, "finished 5");
+        assert_eq!(heard.iter().rev().take(2).collect::<Vec<_>>(), ["finished 5", "fill-stopped"]);
     }
 }
 

@@ -91,7 +91,12 @@ fn failure() -> impl Strategy<Value = Failure> {
 fn step() -> impl Strategy<Value = StepSpec> {
     let (create, size) = (prop::option::of(any::<u64>()), prop::option::of(any::<u64>()));
     let target = (".*", ".*", create, size, any::<bool>()).prop_map(
-        |(name, url, create, size, buffered)| TargetSpec { name, url, create, size, buffered },
+        |(name, url, create, size, buffered)| TargetSpec {
+            create,
+            size,
+            buffered,
+            ..TargetSpec::new(name, url)
+        },
     );
     let indices = prop::collection::vec(any::<u16>(), 0..4);
     let worker = (any::<u32>(), ".*", indices, any::<u32>(), 1..64u32).prop_map(

@@ -3,12 +3,13 @@
 
 use crate::exit::{Exit, Failure};
 use crate::live::AGENT;
-use disk::{Demand, TargetReport};
+use disk::TargetReport;
 use engine::{EngineError, TargetSpec};
 use fleet::{AssignError, Assignment};
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
 use std::path::Path;
+use workload::Demand;
 
 /// What the steps of a scenario ask of one target.
 pub struct Asked {

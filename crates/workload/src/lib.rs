@@ -12,6 +12,8 @@ mod access;
 mod address;
 mod arrival;
 mod check;
+mod data;
+mod demand;
 mod draw;
 mod presets;
 mod sequential;
@@ -20,6 +22,8 @@ mod spec;
 mod stream;
 mod transaction;
 
+pub use data::Data;
+pub use demand::{Demand, Reach};
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::*;
 pub use stream::{Extent, Key, Next, Op, Place, Stream};

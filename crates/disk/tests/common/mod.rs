@@ -5,7 +5,7 @@ use clock::Ns;
 use disk::{DiskEngine, Opener, Worker};
 use engine::{
     Crew, Engine, EngineError, Orders, Output, Phases, Pinning, Post, Prepared, Scope, StepSpec,
-    TargetSpec, Task, WorkerSpec,
+    Stop, TargetSpec, Task, WorkerSpec,
 };
 use record::{Event, Interval, Phase, SourceId, Testimony};
 use std::path::Path;
@@ -51,7 +51,7 @@ pub fn file(path: &Path, create: Option<u64>) -> TargetSpec {
 }
 
 fn target(url: &str, create: Option<u64>) -> TargetSpec {
-    TargetSpec { name: "data".to_owned(), url: url.to_owned(), create, size: None, buffered: false }
+    TargetSpec { create, ..TargetSpec::new("data", url) }
 }
 
 /// A step of one target and equal workers, with 200 ms of warm-up, `measure` and 100 ms of cool-down.
@@ -149,7 +149,7 @@ impl Outcome {
 /// Prepares a step on an engine and runs it to its end.
 pub fn run_on(engine: &mut DiskEngine, step: &StepSpec) -> Result<Outcome, EngineError> {
     let (out, outputs) = mpsc::channel();
-    let prepared = engine.prepare(step, &out)?;
+    let prepared = engine.prepare(step, &out, &Stop::default())?;
     let now = clock::now();
     let _running = prepared.start(now, now.plus(Ns::millis(20)), out);
     Ok(Outcome::of(&outputs))

@@ -4,7 +4,7 @@
 #![allow(dead_code)] // Each test binary uses its own part.
 
 use clock::Ns;
-use engine::{Engine, EngineError, Handle, IntervalTx, Output, Prepared, StepSpec};
+use engine::{Engine, EngineError, Handle, IntervalTx, Output, Prepared, StepSpec, Stop};
 use fleet::carrier::{self, AgentEnd};
 use fleet::message::{FromAgent, Greeting, PROTOCOL, ToAgent};
 use fleet::{
@@ -124,6 +124,7 @@ impl Engine for Fake {
         &mut self,
         step: &StepSpec,
         notes: &IntervalTx,
+        stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
         match self.0.as_str() {
             "refuse" => return Err(EngineError::Refused("t0 is mounted".into())),
@@ -131,6 +132,13 @@ impl Engine for Fake {
                 return Err(EngineError::Refused("t0 is mounted".into()));
             }
             "panic in prepare" => panic!("a defect"),
+            "fill" => {
+                while !stop.asked() {
+                    clock::sleep_until(clock::now().plus(Ns::millis(5)));
+                }
+                let _ = notes.send(Output::Event(note("fill-stopped", step.workers[0].source)));
+                return Err(EngineError::Unsupported("stopped".into()));
+            }
             "hang in prepare" => loop {
                 thread::park();
             },
