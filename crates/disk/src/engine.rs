@@ -176,6 +176,7 @@ fn post(step: &StepSpec, worker: &WorkerSpec, targets: &[Resolved]) -> Result<Po
         },
         key: Key { seed: step.seed, step: step.index, worker: *key, slot: 0 },
         opener: opener(name, &used, demand.writes)?,
+        payload: None,
         grace: GRACE,
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });

@@ -8,9 +8,11 @@ use std::collections::BinaryHeap;
 use workload::{Arrivals, Key, Next, Op, Place, Spec, SpecError, Stream};
 
 /// I/Os that wait for submission, with the moments at which they were due. Never grows beyond its depth.
-pub(crate) struct Batch {
-    pub ios: Vec<Io>,
-    pub dues: Vec<Ns>,
+pub struct Batch {
+    pub(crate) ios: Vec<Io>,
+    pub(crate) dues: Vec<Ns>,
+    /// The first so many have been admitted by the worker's payload.
+    admitted: usize,
 }
 
 /// The source of a worker's operations; one virtual call a batch.
@@ -47,9 +49,28 @@ pub(crate) fn feed(spec: &Spec, place: &Place, key: Key) -> Result<Box<dyn Feed>
 }
 
 impl Batch {
-    pub fn with_capacity(depth: u32) -> Batch {
+    pub(crate) fn with_capacity(depth: u32) -> Batch {
         let depth = depth as usize;
-        Batch { ios: Vec::with_capacity(depth), dues: Vec::with_capacity(depth) }
+        let (ios, dues) = (Vec::with_capacity(depth), Vec::with_capacity(depth));
+        Batch { ios, dues, admitted: 0 }
+    }
+
+    /// Shows `may_go` every I/O that has not been admitted yet, once, and moves those for which it says so behind the
+    /// ones that have. Returns how many are admitted now, from the front.
+    pub fn admit(&mut self, mut may_go: impl FnMut(&Io) -> bool) -> usize {
+        for i in self.admitted..self.ios.len() {
+            if may_go(&self.ios[i]) {
+                self.ios.swap(self.admitted, i);
+                self.dues.swap(self.admitted, i);
+                self.admitted += 1;
+            }
+        }
+        self.admitted
+    }
+
+    /// I/Os that were admitted and have not been taken.
+    pub(crate) fn admitted(&self) -> &[Io] {
+        &self.ios[..self.admitted]
     }
 
     fn push(&mut self, slot: u32, op: Op) {
@@ -59,9 +80,10 @@ impl Batch {
     }
 
     /// Forgets the first `n`, which a queue has taken.
-    pub fn taken(&mut self, n: usize) {
+    pub(crate) fn taken(&mut self, n: usize) {
         self.ios.drain(..n);
         self.dues.drain(..n);
+        self.admitted = self.admitted.saturating_sub(n);
     }
 }
 
@@ -133,5 +155,39 @@ impl Feed for Open {
 
     fn wake(&self) -> Ns {
         if self.free.is_empty() { Ns::MAX } else { self.next }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::Dir;
+
+    #[track_caller]
+    fn check(batch: &mut Batch, odd_go: bool, admitted: usize, slots: &[u32]) {
+        assert_eq!(batch.admit(|io| odd_go || io.slot % 2 == 0), admitted);
+        assert_eq!(batch.ios.iter().map(|io| io.slot).collect::<Vec<_>>(), slots);
+        assert!(batch.ios.iter().zip(&batch.dues).all(|(io, due)| u64::from(io.slot) == due.0));
+    }
+
+    #[test]
+    fn what_is_held_back_stays_behind_what_was_admitted_and_keeps_its_moment() {
+        let mut batch = Batch::with_capacity(8);
+        let op = |slot: u32| Op {
+            dir: Dir::Write,
+            target: 0,
+            offset: 0,
+            len: 512,
+            due: Ns(slot.into()),
+        };
+        (0..5).for_each(|slot| batch.push(slot, op(slot)));
+        check(&mut batch, false, 3, &[0, 2, 4, 3, 1]);
+        batch.taken(2);
+        batch.push(6, op(6));
+        check(&mut batch, false, 2, &[4, 6, 1, 3]);
+        assert_eq!(batch.admitted().len(), 2);
+        check(&mut batch, true, 4, &[4, 6, 1, 3]);
+        batch.taken(4);
+        assert!(batch.ios.is_empty() && batch.admitted().is_empty());
     }
 }

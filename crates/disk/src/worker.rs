@@ -5,7 +5,7 @@
 //! call but those of its queue and its clock.
 
 use crate::feed::{Batch, Feed, feed};
-use crate::{Arena, Completions, OpenError, Opener, Queue};
+use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
 use engine::{EngineError, Load, Meter, Note, Opened, Spent, Stop, Task};
 use record::Level;
@@ -26,6 +26,8 @@ pub struct Worker {
     pub key: Key,
     /// Where its I/O goes.
     pub opener: Box<dyn Opener>,
+    /// What prepares and examines its buffers; `None` where nobody cares what they hold.
+    pub payload: Option<Box<dyn PayloadOpener>>,
     /// How long after the end it waits for what is in flight.
     pub grace: Ns,
 }
@@ -51,8 +53,10 @@ impl Task for Worker {
             .map_err(|e| problem(&self.name, e.to_string()))?;
         let Key { seed, step, worker, .. } = self.key;
         arena.fill(depth, &mut Rng::keyed(seed, &[BUFFERS, step.into(), worker.into()]));
+        let payload = self.payload.map(|payload| payload.open(&arena, depth));
         let issuer = Issuer {
             queue,
+            payload: payload.transpose().map_err(target_error)?,
             feed,
             batch: Batch::with_capacity(depth),
             done: Vec::with_capacity(depth as usize),
@@ -79,6 +83,7 @@ fn clamped(name: &str, asked: u32, depth: u32) -> Note {
 /// The data plane of a worker.
 struct Issuer {
     queue: Box<dyn Queue>,
+    payload: Option<Box<dyn Payload>>,
     feed: Box<dyn Feed>,
     batch: Batch,
     done: Completions,
@@ -93,13 +98,14 @@ impl Load for Issuer {
         meter.advance(now, Spent::Waiting);
         while now < end && !stop.asked() {
             self.feed.fill(now.since(start), &mut self.batch);
-            if !self.batch.ios.is_empty() {
+            let ready = self.admit(now);
+            if ready > 0 {
                 let at = clock::now();
                 meter.advance(at, Spent::Own);
                 if at >= end {
                     break;
                 }
-                self.submit(meter, start)?;
+                self.submit(ready, meter, start)?;
             }
             now = self.wait(meter, start);
         }
@@ -107,14 +113,25 @@ impl Load for Issuer {
             meter.finish(now);
         }
         self.wind_down(meter, start);
+        if let Some(payload) = &mut self.payload {
+            payload.ended(self.batch.admitted());
+        }
         Ok(())
     }
 }
 
 impl Issuer {
-    /// Hands the batch to the queue, as of the meter's present.
-    fn submit(&mut self, meter: &mut Meter, start: Ns) -> Result<(), EngineError> {
-        let taken = self.queue.submit(&self.batch.ios).min(self.batch.ios.len());
+    /// I/Os at the front of the batch that may go, their buffers prepared.
+    fn admit(&mut self, now: Ns) -> usize {
+        match &mut self.payload {
+            None => self.batch.ios.len(),
+            Some(payload) => payload.admit(&mut self.batch, now),
+        }
+    }
+
+    /// Hands the first `ready` of the batch to the queue, as of the meter's present.
+    fn submit(&mut self, ready: usize, meter: &mut Meter, start: Ns) -> Result<(), EngineError> {
+        let taken = self.queue.submit(&self.batch.ios[..ready]).min(ready);
         if taken == 0 && meter.in_flight() == 0 {
             let problem = "its empty queue takes no I/O: a fault of the queue".to_owned();
             return Err(EngineError::Worker { worker: self.name.clone(), problem });
@@ -140,6 +157,9 @@ impl Issuer {
     fn account(&mut self, meter: &mut Meter, start: Ns) -> Ns {
         let now = clock::now();
         meter.advance(now, Spent::Waiting);
+        if let Some(payload) = &mut self.payload {
+            payload.completed(&mut self.done, now);
+        }
         for completion in &self.done {
             meter.completed(completion.slot, completion.result);
         }

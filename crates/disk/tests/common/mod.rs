@@ -173,6 +173,7 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
         },
         key: Key { seed: 1, step: 3, worker: 0, slot: 0 },
         opener,
+        payload: None,
         grace,
     }
 }

@@ -1,0 +1,33 @@
+//! The joint through which a worker's buffers are prepared before submission and examined after completion: one virtual
+//! call a batch each way. A worker whose buffers nobody looks at (pure reads without verification, `null:`) has none,
+//! and pays a comparison for it.
+//!
+//! A payload may also hold I/Os back, as verification does while an overlapping one is in flight: they stay in the
+//! batch and are offered again with the next one. What it prepares counts as the generator's own time, never as latency.
+
+use crate::feed::Batch;
+use crate::{Arena, Completion, Io, OpenError};
+use clock::Ns;
+
+/// Makes a payload: built on the control plane, opened on the worker's own thread, where the arena is.
+pub trait PayloadOpener: Send {
+    /// Opens the payload for I/Os in the first `slots` buffers of the arena, of which it keeps a clone. Takes all memory
+    /// that it will ever need.
+    fn open(self: Box<Self>, arena: &Arena, slots: u32) -> Result<Box<dyn Payload>, OpenError>;
+}
+
+/// Prepares what a worker writes and examines what it has read. Bare, like all that runs on a worker's thread.
+pub trait Payload {
+    /// Prepares the buffers of I/Os that wait ([`Batch::admit`] walks over them) and returns how many, from the front of
+    /// the batch, may be submitted. Some always may where nothing is in flight. `now` is the worker's last stamp.
+    fn admit(&mut self, batch: &mut Batch, now: Ns) -> usize;
+
+    /// Looks at completions before they are counted, while their buffers still hold what was moved. It may turn one into
+    /// an error, and must not trust their number or order.
+    fn completed(&mut self, done: &mut [Completion], now: Ns);
+
+    /// The worker issues no more; `unsent` were admitted and never submitted.
+    fn ended(&mut self, unsent: &[Io]) {
+        let _ = unsent;
+    }
+}
