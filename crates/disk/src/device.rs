@@ -47,6 +47,12 @@ pub(crate) fn logical_block(device: u64) -> Option<u32> {
     read(&disk.join("queue/logical_block_size"))?.parse().ok()
 }
 
+/// Whether the device that a file lies on completes I/O by polling too.
+pub(crate) fn polled_queues(device: u64) -> bool {
+    let disk = node(device).map(|n| if n.join("partition").exists() { parent(&n) } else { n });
+    disk.and_then(|disk| read(&disk.join("queue/io_poll"))).is_some_and(|flag| flag == "1")
+}
+
 /// The size of a block device in bytes, without opening it. The kernel counts sectors of 512 bytes here, whatever the
 /// device's own are.
 pub(crate) fn size(device: u64) -> Option<u64> {

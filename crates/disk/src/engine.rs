@@ -7,14 +7,16 @@ use crate::create::create;
 use crate::file::{Access, FileOpener};
 use crate::found::{Found, direct, reopen};
 use crate::guard::{Keepsakes, WriteGrant};
-use crate::target::{BLOCK, Verdict, cannot_open, extent, facts_of, judge, label, open_to_read};
+use crate::target::{
+    BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read,
+};
 use crate::{NullOpener, Opener, Worker};
 use clock::Ns;
 use engine::{
     Crew, Engine, EngineError, IntervalTx, Note, Orders, Output, Phases, Pinning, Post, Prepared,
     Scope, StepSpec, Stop, TargetSpec, WorkerSpec,
 };
-use record::{Fact, Level};
+use record::{Fact, Level, SourceId};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -74,6 +76,7 @@ impl DiskEngine {
             Verdict::Create { bytes } => self.create(spec, writes, bytes, step, notes)?,
         };
         self.known.insert(spec.url.clone());
+        can_poll(spec, &found)?;
         let facts = facts_of(spec, Some(&found));
         if writes {
             let grant = WriteGrant::check(&label(spec), &found, spec.buffered, &self.own)?;
@@ -150,8 +153,26 @@ impl Engine for DiskEngine {
             pinning: self.pinning,
             facts: resolved.into_iter().flat_map(|r| r.facts).collect(),
         };
-        Ok(Box::new(Crew::muster(orders, posts, notes)?))
+        let mut crew = Crew::muster(orders, posts, notes)?;
+        crew.add_facts(queue_facts(step, &crew));
+        Ok(Box::new(crew))
     }
+}
+
+/// What carries the I/O to each target: the same for all of its workers.
+fn queue_facts(step: &StepSpec, crew: &Crew) -> Vec<Fact> {
+    let fact = |(source, how): (SourceId, &str)| {
+        let worker = step.workers.iter().find(|worker| worker.source == source)?;
+        let fact = |index: &u16| {
+            let subject = step.targets.get(usize::from(*index))?.name.clone();
+            Some(Fact { subject, key: "queue".to_owned(), value: how.to_owned() })
+        };
+        Some(worker.targets.iter().filter_map(fact).collect::<Vec<_>>())
+    };
+    let mut facts: Vec<Fact> = crew.carriers().filter_map(fact).flatten().collect();
+    facts.sort_by(|a, b| a.subject.cmp(&b.subject));
+    facts.dedup();
+    facts
 }
 
 /// Builds one worker, with open files of its own.
@@ -199,6 +220,12 @@ fn opener(
             "worker {worker} has `null:` among real targets; give `null:` a worker of its own"
         )));
     }
+    let (first, _) = targets[0];
+    if targets.iter().any(|(spec, _)| (spec.queue, spec.polled) != (first.queue, first.polled)) {
+        return Err(EngineError::Unsupported(format!(
+            "worker {worker} has targets with different `queue` or `polled`; give each kind a worker of its own"
+        )));
+    }
     let accesses = targets.iter().map(|(spec, resolved)| {
         let access = match &resolved.how {
             // A target is opened for writing when any worker writes to it; one that only reads gets no such right.
@@ -210,5 +237,6 @@ fn opener(
         };
         access.map_err(|e| cannot_open(spec, e))
     });
-    Ok(Box::new(FileOpener::new(accesses.collect::<Result<_, _>>()?)))
+    let accesses = accesses.collect::<Result<_, _>>()?;
+    Ok(Box::new(FileOpener::new(accesses, first.queue, first.polled)))
 }

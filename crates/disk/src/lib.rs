@@ -12,8 +12,10 @@ mod found;
 mod guard;
 mod null;
 mod payload;
+mod pread;
 mod queue;
 mod target;
+mod uring;
 mod worker;
 
 pub use arena::Arena;
@@ -27,4 +29,5 @@ pub use null::NullOpener;
 pub use payload::{Payload, PayloadOpener};
 pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};
 pub use target::{TargetReport, Use, inspect};
+pub use uring::io_uring;
 pub use worker::Worker;

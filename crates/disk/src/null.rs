@@ -24,6 +24,10 @@ impl Queue for NullQueue {
         u32::MAX
     }
 
+    fn how(&self) -> &str {
+        "null, completes at once"
+    }
+
     fn submit(&mut self, ios: &[Io]) -> usize {
         let room = self.done.capacity() - self.done.len();
         let taken = ios.len().min(room);

@@ -45,6 +45,9 @@ pub trait Queue {
     /// I/Os that can really be in flight at once; a worker keeps to it.
     fn depth_max(&self) -> u32;
 
+    /// What carries the I/O, for the record's provenance: `io_uring, registered buffers, …`.
+    fn how(&self) -> &str;
+
     /// Takes I/Os from the front of `ios` and returns how many; fewer than all only when the queue is full.
     fn submit(&mut self, ios: &[Io]) -> usize;
 

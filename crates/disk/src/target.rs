@@ -1,7 +1,7 @@
 //! What a target is, what a step would do with it, and whether it may: one decision, for `plan` and for the run.
 
 use crate::create::{folder_of, room_in, short_of_room};
-use crate::device::{device_facts, logical_block, mount_facts};
+use crate::device::{device_facts, logical_block, mount_facts, polled_queues};
 use crate::found::{Found, direct};
 use crate::guard::{self, Keepsakes};
 use engine::{EngineError, TargetSpec};
@@ -202,6 +202,21 @@ pub(crate) fn open_to_read(spec: &TargetSpec, found: &Found) -> Result<OwnedFd, 
         Errno::INVAL if !spec.buffered => guard::no_direct(&label(spec)),
         e => cannot_open(spec, e),
     })
+}
+
+/// Whether completions can be polled for: io_uring takes the wish on any device, and lets I/Os fail later.
+pub(crate) fn can_poll(spec: &TargetSpec, found: &Found) -> Result<(), EngineError> {
+    if !spec.polled || polled_queues(found.device()) {
+        return Ok(());
+    }
+    Err(trouble(
+        spec,
+        format!(
+            "polled completion was asked for, and the device of {} has no polled queues (its queue/io_poll in sysfs is \
+             0; for NVMe load the driver with `nvme.poll_queues=4`); leave `polled` out",
+            spec.url
+        ),
+    ))
 }
 
 /// Size and logical block of an opened file or device.

@@ -43,6 +43,7 @@ impl Task for Worker {
         })?;
         let queue = self.opener.open(&arena).map_err(target_error)?;
         let depth = asked.min(queue.depth_max());
+        let how = queue.how().to_owned();
         // Streams must know the real depth: the slots of a worker walk sequential runs together.
         match &mut self.spec.arrivals {
             Arrivals::Closed { depth: slots, .. } | Arrivals::Open { limit: slots, .. } => {
@@ -63,9 +64,11 @@ impl Task for Worker {
             name: self.name,
             grace: self.grace,
         };
-        let notes =
-            (depth < asked).then(|| clamped(&issuer.name, asked, depth)).into_iter().collect();
-        Ok(Opened { load: Box::new(issuer), slots: depth, notes })
+        let notes = (depth < asked)
+            .then(|| clamped(&issuer.name, asked, depth, &how))
+            .into_iter()
+            .collect();
+        Ok(Opened { load: Box::new(issuer), slots: depth, notes, how })
     }
 }
 
@@ -73,9 +76,10 @@ fn target_error(OpenError { target, problem }: OpenError) -> EngineError {
     EngineError::Target { target, problem }
 }
 
-fn clamped(name: &str, asked: u32, depth: u32) -> Note {
+fn clamped(name: &str, asked: u32, depth: u32, how: &str) -> Note {
     let text = format!(
-        "{name}: depth {asked} was asked for, but its queue carries {depth} at a time; raise `workers` instead of depth"
+        "{name}: depth {asked} was asked for, but its queue carries {depth} at a time ({how}); raise `workers` instead \
+         of depth"
     );
     Note { level: Level::Warning, code: "depth-clamped", text }
 }

@@ -54,6 +54,10 @@ impl Queue for Odd {
         self.depth
     }
 
+    fn how(&self) -> &str {
+        "odd"
+    }
+
     fn submit(&mut self, ios: &[Io]) -> usize {
         let taken = match self.manner {
             Manner::Refuses => 0,

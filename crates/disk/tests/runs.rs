@@ -4,7 +4,7 @@ mod common;
 
 use clock::Ns;
 use common::*;
-use engine::{Engine, EngineError, Pinning, Stop};
+use engine::{Engine, EngineError, Pinning, QueueKind, Stop, TargetSpec};
 use record::{Level, Phase};
 use std::sync::mpsc;
 
@@ -56,6 +56,7 @@ fn an_open_loop_keeps_its_rate_and_its_response_times() {
 fn a_created_file_is_read_in_the_depth_that_pread_can_carry() {
     let folder = tempfile::tempdir().expect("a directory");
     let target = file(&folder.path().join("data"), Some(4 * MIB));
+    let target = TargetSpec { queue: QueueKind::Pread, ..target };
     let outcome = check(&step(target, 2, random(8 * KIB, 100.0, closed(16)), Ns::millis(300)));
     assert_eq!(outcome.codes(), ["target-created", "depth-clamped", "depth-clamped"]);
     let clamped = &outcome.events[1];
@@ -122,6 +123,7 @@ fn a_prepared_step_can_be_dropped() {
 fn facts_name_the_target_and_depths_are_the_real_ones() {
     let folder = tempfile::tempdir().expect("a directory");
     let target = file(&folder.path().join("data"), Some(MIB));
+    let target = TargetSpec { queue: QueueKind::Uring, ..target };
     let step = step(target, 1, random(8 * KIB, 100.0, closed(16)), Ns::secs(1));
     let (out, _outputs) = mpsc::channel();
     let prepared =
@@ -132,7 +134,7 @@ fn facts_name_the_target_and_depths_are_the_real_ones() {
     };
     assert_eq!(value("data", "kind"), Some("a regular file"));
     assert!(value("data", "file-system").is_some());
-    assert_eq!(prepared.depths(), [(step.workers[0].source, 1)]);
+    assert_eq!(prepared.depths(), [(step.workers[0].source, 16)]);
 }
 
 #[test]

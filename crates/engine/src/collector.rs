@@ -22,6 +22,8 @@ pub(crate) struct Member {
     pub drain: Option<Drain>,
     /// Operations that it can have in flight; 0 until it has opened.
     pub depth: u32,
+    /// What carries its operations; empty until it has opened.
+    pub how: String,
     drought: Drought,
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
 }
@@ -46,7 +48,7 @@ impl Member {
         thread: JoinHandle<Result<LeftOpen, EngineError>>,
     ) -> Member {
         let (drought, thread) = (Drought::default(), Some(thread));
-        Member { source, name, drain: None, depth: 0, drought, thread }
+        Member { source, name, drain: None, depth: 0, how: String::new(), drought, thread }
     }
 
     /// Waits for the thread and says how it ended; `None` where that is known already.

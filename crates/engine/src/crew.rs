@@ -36,6 +36,8 @@ pub struct Opened {
     pub slots: u32,
     /// What is worth knowing about how it was opened.
     pub notes: Vec<Note>,
+    /// What carries its operations, for the record's provenance: one of few texts, the same for equal workers.
+    pub how: String,
 }
 
 /// An event without its place and time.
@@ -103,6 +105,7 @@ struct Stance {
     drain: Drain,
     slots: u32,
     notes: Vec<Note>,
+    how: String,
 }
 
 impl Stop {
@@ -159,6 +162,16 @@ impl Crew {
         Ok(crew)
     }
 
+    /// What carries each worker's operations.
+    pub fn carriers(&self) -> impl Iterator<Item = (SourceId, &str)> {
+        self.members.iter().map(|member| (member.source, member.how.as_str()))
+    }
+
+    /// Adds provenance that is known only now that the workers have opened.
+    pub fn add_facts(&mut self, facts: Vec<Fact>) {
+        self.orders.facts.extend(facts);
+    }
+
     fn await_ready(
         &mut self,
         ready: &Receiver<Ready>,
@@ -166,8 +179,9 @@ impl Crew {
     ) -> Result<(), EngineError> {
         // The channel closes when every thread has reported or died.
         for (index, answer) in ready {
-            let Stance { drain, slots, notes: said } = answer?;
+            let Stance { drain, slots, notes: said, how } = answer?;
             let member = &mut self.members[index];
+            member.how = how;
             member.drain = Some(drain);
             member.depth = slots;
             for note in said {
@@ -266,10 +280,10 @@ impl Seat {
         let Seat { index, cpu, scope, phases, task, ready, released, stop, alive: _alive } = self;
         pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
-            Ok(Opened { load, slots, notes }) => {
+            Ok(Opened { load, slots, notes, how }) => {
                 // Taken on this thread, so that the memory is near its processor.
                 let (sheets, drain) = Sheets::provide(scope, slots, phases);
-                let _ = ready.send((index, Ok(Stance { drain, slots, notes })));
+                let _ = ready.send((index, Ok(Stance { drain, slots, notes, how })));
                 (load, sheets)
             }
             Err(e) => {

@@ -20,7 +20,7 @@ pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, errno_name};
 pub use meter::{LeftOpen, Meter, Spent};
 pub use pin::Pinning;
 pub use sheet::{Drain, Scope, Sheets};
-pub use spec::{Fill, StepSpec, TargetSpec, WorkerSpec};
+pub use spec::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 pub use timeline::{Phases, Timeline};
 
 use clock::Ns;

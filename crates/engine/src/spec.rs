@@ -37,12 +37,28 @@ pub struct TargetSpec {
     pub size: Option<u64>,
     /// Through the page cache instead of O_DIRECT.
     pub buffered: bool,
+    /// What carries the I/O.
+    pub queue: QueueKind,
+    /// Completions are looked for instead of waited for; the device must have polled queues.
+    pub polled: bool,
     /// What data that is written to it is like.
     pub data: Data,
     /// Whether it is filled before its first load.
     pub fill: Fill,
     /// What all steps of the run ask of it, so that it is filled and sampled once.
     pub demand: Demand,
+}
+
+/// What carries I/O to files and block devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QueueKind {
+    /// io_uring where it may be used, otherwise `pread` and `pwrite`.
+    #[default]
+    Auto,
+    /// io_uring or nothing.
+    Uring,
+    /// `pread` and `pwrite`, one at a time.
+    Pread,
 }
 
 /// Whether a target that may be written is filled before its first load of a run.
@@ -88,6 +104,8 @@ impl TargetSpec {
             create: None,
             size: None,
             buffered: false,
+            queue: QueueKind::Auto,
+            polled: false,
             data: Data::default(),
             fill: Fill::Auto,
             demand: Demand::default(),

@@ -38,7 +38,7 @@ impl Task for Habit {
             Habit::PanicsOpening => panic!("on purpose, while opening"),
             _ => {
                 let note = Note { level: Level::Info, code: "opened", text: "ready".to_owned() };
-                Ok(Opened { load: self, slots: 1, notes: vec![note] })
+                Ok(Opened { load: self, slots: 1, notes: vec![note], how: String::new() })
             }
         }
     }

@@ -7,7 +7,7 @@
 use crate::cluster::cluster;
 use crate::draft::{Draft, Lab, draft};
 use clock::Ns;
-use engine::{StepSpec, TargetSpec, WorkerSpec};
+use engine::{QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use record::{Loop, Source, SourceId, SourceKind, WorkerLoad};
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,6 +199,12 @@ fn target_spec(target: &Target, demand: Demand) -> TargetSpec {
         create: target.create.map(|b| b.0),
         size: target.size.map(|b| b.0),
         buffered: target.buffered,
+        queue: match target.queue {
+            scenario::Queue::Auto => QueueKind::Auto,
+            scenario::Queue::Uring => QueueKind::Uring,
+            scenario::Queue::Pread => QueueKind::Pread,
+        },
+        polled: target.polled,
         demand,
         ..TargetSpec::new(&target.name, &target.url)
     }

@@ -4,7 +4,7 @@ mod common;
 
 use clock::Ns;
 use common::spec;
-use engine::{EngineError, StepSpec, TargetSpec, WorkerSpec};
+use engine::{EngineError, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use fleet::frame::{self, FRAME_MAX, FrameError};
 use fleet::message::{BATCH_MAX, Failure, FromAgent, Greeting, ToAgent};
 use proptest::prelude::*;
@@ -90,11 +90,14 @@ fn failure() -> impl Strategy<Value = Failure> {
 
 fn step() -> impl Strategy<Value = StepSpec> {
     let (create, size) = (prop::option::of(any::<u64>()), prop::option::of(any::<u64>()));
-    let target = (".*", ".*", create, size, any::<bool>()).prop_map(
-        |(name, url, create, size, buffered)| TargetSpec {
+    let queue = prop_oneof![Just(QueueKind::Auto), Just(QueueKind::Uring), Just(QueueKind::Pread)];
+    let target = (".*", ".*", create, size, any::<bool>(), queue, any::<bool>()).prop_map(
+        |(name, url, create, size, buffered, queue, polled)| TargetSpec {
             create,
             size,
             buffered,
+            queue,
+            polled,
             ..TargetSpec::new(name, url)
         },
     );

@@ -62,7 +62,7 @@ pub struct Lab {
 }
 
 /// `[[target]]`: something that I/O can be issued to on the machine that runs the scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
     /// Its name in the scenario.
     pub name: String,
@@ -74,6 +74,22 @@ pub struct Target {
     pub size: Option<Bytes>,
     /// Through the page cache instead of O_DIRECT.
     pub buffered: bool,
+    /// What carries its I/O.
+    pub queue: Queue,
+    /// Completions are looked for instead of waited for.
+    pub polled: bool,
+}
+
+/// What carries I/O to files and block devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queue {
+    /// io_uring where it may be used, otherwise `pread` and `pwrite`.
+    #[default]
+    Auto,
+    /// io_uring or nothing.
+    Uring,
+    /// `pread` and `pwrite`, one at a time.
+    Pread,
 }
 
 /// `[[host]]`.

@@ -171,10 +171,24 @@ pub struct Disk {
     /// Through the page cache instead of O_DIRECT
     #[arg(long, help_heading = "Target")]
     pub buffered: bool,
+    /// What carries the I/O: io_uring where it may be used, io_uring or nothing, or pread
+    #[arg(long, value_enum, default_value_t = Queue::Auto, help_heading = "Target")]
+    pub queue: Queue,
+    /// Look for completions instead of waiting for them (io_uring, on a device with polled queues)
+    #[arg(long, help_heading = "Target")]
+    pub polled: bool,
     #[command(flatten)]
     pub recording: Recording,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Queue {
+    Auto,
+    #[value(name = "io_uring")]
+    Uring,
+    Pread,
 }
 
 #[derive(Debug, Args)]

@@ -26,13 +26,8 @@ use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
 
 /// A scenario in which targets `t0`, `t1`, … stand, and the VMs of `vms` on those they name.
 pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
-    let target = |i: usize| Target {
-        name: format!("t{i}"),
-        url: format!("fake:{i}"),
-        create: None,
-        size: None,
-        buffered: false,
-    };
+    let target =
+        |i: usize| Target { name: format!("t{i}"), url: format!("fake:{i}"), ..Target::default() };
     let disk = |name: &&str| VmDisk {
         backing: Backing::Target((*name).to_owned()),
         map: None,

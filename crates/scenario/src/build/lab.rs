@@ -149,6 +149,21 @@ impl Builder<'_> {
         if record.has("buffered") && !record.has("file") && !record.has("device") {
             complain(record, "buffered", "only a `file` or a `device` has a page cache", self.sink);
         }
+        for key in ["queue", "polled"] {
+            if record.has(key) && !record.has("file") && !record.has("device") {
+                complain(
+                    record,
+                    key,
+                    "only a `file` or a `device` has a choice of queues",
+                    self.sink,
+                );
+            }
+        }
+        let queue = queue(record);
+        let polled = record.flag("polled").is_some_and(|at| at.value);
+        if polled && queue == Queue::Pread {
+            complain(record, "polled", "only io_uring can poll; `queue` says pread", self.sink);
+        }
         names
             .iter()
             .zip(urls)
@@ -158,6 +173,8 @@ impl Builder<'_> {
                 create: record.size("create").map(|at| at.value),
                 size: record.size("size").map(|at| at.value),
                 buffered: record.flag("buffered").is_some_and(|at| at.value),
+                queue,
+                polled,
             })
             .collect()
     }
@@ -500,6 +517,14 @@ fn disk_map(word: &str) -> DiskMap {
         "partition" => DiskMap::Partition,
         "passthrough" => DiskMap::Passthrough,
         _ => DiskMap::File,
+    }
+}
+
+fn queue(record: &Record) -> Queue {
+    match record.word("queue").map(|at| at.value) {
+        Some("io_uring") => Queue::Uring,
+        Some("pread") => Queue::Pread,
+        _ => Queue::Auto,
     }
 }
 

@@ -42,6 +42,12 @@ const POLICIES: &[Word] = &[
     word("active-passive", "used when the active path fails"),
 ];
 
+const QUEUES: &[Word] = &[
+    word("auto", "io_uring where it may be used, otherwise pread"),
+    word("io_uring", "io_uring or nothing"),
+    word("pread", "`pread` and `pwrite`: one operation a worker at a time"),
+];
+
 pub(super) static TARGET: TableDef = TableDef {
     title: "[[target]]",
     id: "target",
@@ -66,6 +72,13 @@ pub(super) static TARGET: TableDef = TableDef {
         ),
         optional("size", SIZE, "Size of a `null:` target, which has none by itself."),
         default("buffered", Type::Flag, "false", "Through the page cache instead of O_DIRECT."),
+        default("queue", Type::Word(QUEUES), "auto", "What carries its I/O."),
+        default(
+            "polled",
+            Type::Flag,
+            "false",
+            "Completions are looked for instead of waited for (io_uring, on a device with polled queues).",
+        ),
     ],
     choices: &[Choice { keys: &["file", "device", "url"], required: true }],
     ..PLAIN

@@ -1,7 +1,7 @@
 //! `wirespeed disk TARGET…`: load without a scenario file. The options become a scenario, so that the record and its
 //! review are those of any other run.
 
-use crate::cli::Disk;
+use crate::cli::{Disk, Queue};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, Job};
@@ -44,6 +44,12 @@ fn scenario_text(args: &Disk) -> String {
         if args.buffered && *target != "null:" {
             line("buffered = true".to_owned());
         }
+        if let (Some(queue), true) = (queue_word(args.queue), *target != "null:") {
+            line(format!("queue = \"{queue}\""));
+        }
+        if args.polled && *target != "null:" {
+            line("polled = true".to_owned());
+        }
     }
     line(format!("\n[workload.load]\nblock = \"{}\"", args.block));
     line(format!("read = \"{}%\"\nrandom = \"{}%\"", args.read.0, args.random.0));
@@ -58,6 +64,15 @@ fn scenario_text(args: &Disk) -> String {
         args.time.as_nanos()
     ));
     text
+}
+
+/// The scenario's word for a queue; `None` for the one that need not be named.
+fn queue_word(queue: Queue) -> Option<&'static str> {
+    match queue {
+        Queue::Auto => None,
+        Queue::Uring => Some("io_uring"),
+        Queue::Pread => Some("pread"),
+    }
 }
 
 fn title(args: &Disk, targets: &[&str]) -> String {
@@ -97,6 +112,8 @@ mod tests {
         loads(&["null:", "--depth", "32", "--random", "100", "--block", "8KiB"]);
         loads(&["a file \"with\" \\ odd\tname", "--create", "1GiB", "--read", "67", "--buffered"]);
         loads(&["null:", "--rate", "5000 IOPS", "--depth", "64", "--workers", "4"]);
+        loads(&["x", "--queue", "io_uring", "--polled"]);
+        loads(&["null:", "x", "--queue", "pread"]);
         loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
         assert_eq!(loads(&["null:", "x"]).lab.targets.len(), 2);
     }

@@ -46,6 +46,7 @@ pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
         clock_source(),
         memory(),
         open_files(),
+        io_uring(),
         space(&args.dir),
         direct_io(&args.dir),
         marks(&args.dir),
@@ -166,6 +167,20 @@ fn open_files() -> Finding {
         Some(n) if n < 1024 => limited("open files", format!("{n} at most"), "ulimit -n 65536"),
         Some(n) => good("open files", format!("{n} at most")),
         None => good("open files", "no limit".to_owned()),
+    }
+}
+
+fn io_uring() -> Finding {
+    match ::disk::io_uring() {
+        Ok(how) if how.contains("registered buffers") => good("io_uring", how),
+        Ok(how) => {
+            limited("io_uring", format!("{how}, buffers not registered"), "ulimit -l unlimited")
+        }
+        Err(why) => limited(
+            "io_uring",
+            format!("{why}; `pread` carries one operation a worker at a time"),
+            "allow it: sysctl kernel.io_uring_disabled=0, and the container's seccomp profile",
+        ),
     }
 }
 
