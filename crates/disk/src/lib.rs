@@ -3,6 +3,7 @@
 
 mod arena;
 mod capability;
+mod content;
 mod create;
 mod device;
 mod engine;
@@ -20,6 +21,7 @@ mod worker;
 
 pub use arena::Arena;
 pub use capability::{Incapable, direct_io, free_space, marks};
+pub use content::{BLOCK, Content, SECTOR};
 pub use device::disk_under;
 pub use engine::DiskEngine;
 pub use feed::Batch;

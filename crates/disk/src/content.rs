@@ -1,0 +1,179 @@
+//! The content of what is written: incompressible and non-repeating at memory speed, or as far reducible as was asked.
+//!
+//! A block of 4 KiB consists of sectors of 512 bytes. Each begins with a *stamp* of 16 bytes that no other sector has:
+//! a number, and a seal by which a sampler knows a block of ours, and what ratios it was made for. After the stamp come
+//! as many random bytes as the compression ratio leaves, and then zeros. Spreading both over every sector makes the
+//! ratio hold for any chunk from 512 bytes on. Repeated blocks are whole blocks of 4 KiB, spread so that a compressor's
+//! window does not reach from one to its equal.
+//!
+//! Nothing is written here: callers own the buffers. The idea of compressible and repeated buffers comes from fio and
+//! vdbench; the seal is ours.
+
+use clock::Rng;
+use workload::Data;
+
+/// Bytes of a sector: no two that were meant to differ are alike.
+pub const SECTOR: usize = 512;
+
+/// Bytes of a block: what a compressor is given and what is repeated as a whole.
+pub const BLOCK: usize = 4096;
+
+/// Bytes of a stamp.
+const STAMP: usize = 16;
+
+/// Repeated blocks stand this many blocks apart or less, and most of them more than a hundred.
+const WINDOW: u64 = 256;
+
+/// Odd, so that multiplying by it permutes a window; near the golden ratio, so that neighbours end up far apart.
+const SCATTER: u64 = 159;
+
+/// Bytes that LZ4 adds to the random ones of a sector to describe itself and the zeros after them.
+const OVERHEAD: f64 = 6.0;
+
+/// Makes content of one kind. Equal `salt`s make equal content, different ones content that has no sector in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Content {
+    salt: u64,
+    /// Random bytes of a sector, its stamp among them.
+    noise: usize,
+    /// Blocks for each different one.
+    dedupe: f64,
+    /// The ratios as the seal carries them.
+    code: u32,
+}
+
+impl Content {
+    /// Content with these ratios; both are at least 1.
+    pub fn new(data: Data, salt: u64) -> Content {
+        let noise = match data.compress > 1.0 {
+            true => (SECTOR as f64 / data.compress - OVERHEAD).round() as usize,
+            false => SECTOR,
+        };
+        let thousandths = |ratio: f64| (ratio * 1000.0).round() as u32 & 0xffff;
+        Content {
+            salt,
+            noise: noise.clamp(STAMP, SECTOR),
+            dedupe: data.dedupe.max(1.0),
+            code: thousandths(data.compress) << 16 | thousandths(data.dedupe),
+        }
+    }
+
+    /// Writes into `out` what stands `at` this byte of a target, a multiple of [`BLOCK`]: the same whoever asks, in
+    /// whatever order.
+    pub fn write(&self, at: u64, out: &mut [u8]) {
+        let first = at / BLOCK as u64;
+        for (number, block) in (first..).zip(out.chunks_mut(BLOCK)) {
+            let source = self.source(number);
+            self.noise(source, block);
+            self.stamp(source.wrapping_mul((BLOCK / SECTOR) as u64), block);
+        }
+    }
+
+    /// Fills one block with the random bytes of the stream `stream`, and with zeros as far as it is to be compressible.
+    pub(crate) fn noise(&self, stream: u64, block: &mut [u8]) {
+        let mut rng = Rng::keyed(self.salt, &[stream]);
+        if self.noise == SECTOR {
+            return rng.fill(block);
+        }
+        for sector in block.chunks_mut(SECTOR) {
+            let (noise, rest) = sector.split_at_mut(self.noise.min(sector.len()));
+            rng.fill(noise);
+            rest.fill(0);
+        }
+    }
+
+    /// Stamps the sectors of `data` with `first` and the numbers after it.
+    #[inline]
+    pub(crate) fn stamp(&self, first: u64, data: &mut [u8]) {
+        let mut number = self.salt.wrapping_add(first);
+        for sector in data.chunks_mut(SECTOR) {
+            if let Some(stamp) = sector.first_chunk_mut::<STAMP>() {
+                let seal = seal(number) ^ u64::from(self.code);
+                *stamp = (u128::from(seal) << 64 | u128::from(number)).to_le_bytes();
+            }
+            number = number.wrapping_add(1);
+        }
+    }
+
+    /// Whether a sector was made by Wirespeed, for these ratios.
+    pub(crate) fn made(&self, sector: &[u8]) -> bool {
+        code_of(sector) == Some(self.code)
+    }
+
+    /// Whether blocks are repeated on purpose.
+    pub(crate) fn repeats(&self) -> bool {
+        self.dedupe > 1.0
+    }
+
+    /// The block whose content stands in block `number`: each of the numbers below n / dedupe for `dedupe` blocks.
+    fn source(&self, number: u64) -> u64 {
+        if !self.repeats() {
+            return number;
+        }
+        let scattered = number - number % WINDOW + (number % WINDOW).wrapping_mul(SCATTER) % WINDOW;
+        (scattered as f64 / self.dedupe) as u64
+    }
+}
+
+/// The ratios that a sector of ours was made for; `None` for one of others.
+fn code_of(sector: &[u8]) -> Option<u32> {
+    let stamp = u128::from_le_bytes(*sector.first_chunk::<STAMP>()?);
+    let difference = seal(stamp as u64) ^ (stamp >> 64) as u64;
+    u32::try_from(difference).ok()
+}
+
+/// A fast one-to-one scrambling of a stamp's number: 32 bits of it say whose the stamp is, the others carry the ratios.
+#[inline]
+fn seal(number: u64) -> u64 {
+    let z = (!number ^ number >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (z ^ z >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn content(compress: f64, dedupe: f64, salt: u64) -> Content {
+        Content::new(Data { compress, dedupe }, salt)
+    }
+
+    fn made(content: &Content, at: u64, bytes: usize) -> Vec<u8> {
+        let mut out = vec![0xaa; bytes];
+        content.write(at, &mut out);
+        out
+    }
+
+    #[test]
+    fn content_depends_on_the_place_alone() {
+        for c in [content(1.0, 1.0, 1), content(2.0, 1.5, 1)] {
+            let whole = made(&c, 0, 64 * BLOCK);
+            for first in [0, 1, 17, 63] {
+                let alone = made(&c, (first * BLOCK) as u64, BLOCK);
+                assert_eq!(alone, whole[first * BLOCK..][..BLOCK]);
+            }
+            assert_eq!(made(&c, 0, 3 * BLOCK - 7), whole[..3 * BLOCK - 7]);
+        }
+    }
+
+    #[test]
+    fn other_salts_have_no_sector_in_common() {
+        let sectors = |salt| made(&content(8.0, 1.0, salt), 0, 256 * BLOCK);
+        let (a, b) = (sectors(1), sectors(0x1234_5678_9abc_def0));
+        let ours: HashSet<&[u8]> = a.chunks(SECTOR).collect();
+        assert!(b.chunks(SECTOR).all(|sector| !ours.contains(sector)));
+    }
+
+    #[test]
+    fn a_block_of_ours_is_known_with_its_ratios_and_one_of_others_is_not() {
+        let (plain, reducible) = (content(1.0, 1.0, 7), content(2.0, 1.5, 7));
+        let block = made(&plain, 1 << 40, BLOCK);
+        assert!(block.chunks(SECTOR).all(|s| plain.made(s) && !reducible.made(s)));
+        assert!(made(&reducible, 0, BLOCK).chunks(SECTOR).all(|s| reducible.made(s)));
+        let mut foreign = vec![0; 1 << 20];
+        assert!(foreign.chunks(SECTOR).all(|s| code_of(s).is_none()));
+        Rng::keyed(3, &[]).fill(&mut foreign);
+        assert!(foreign.chunks(SECTOR).all(|s| code_of(s).is_none()));
+        assert!(code_of(&[1; STAMP - 1]).is_none());
+    }
+}
