@@ -10,8 +10,8 @@ use crate::guard::{Keepsakes, WriteGrant};
 use crate::target::{
     BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read,
 };
-use crate::{NullOpener, Opener, Worker};
-use clock::Ns;
+use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
+use clock::{Ns, Rng};
 use engine::{
     Crew, Engine, EngineError, IntervalTx, Note, Orders, Output, Phases, Pinning, Post, Prepared,
     Scope, StepSpec, Stop, TargetSpec, WorkerSpec,
@@ -26,6 +26,9 @@ use workload::{Arrivals, Demand, Extent, Key, Place};
 
 /// How long workers wait for what is in flight at the end of a step.
 const GRACE: Ns = Ns::secs(5);
+
+/// Purpose of the random stream that tells the data of one worker from that of others.
+const FRESH: u64 = 0x6672_6573;
 
 /// The live block engine.
 #[derive(Debug, Default)]
@@ -197,12 +200,24 @@ fn post(step: &StepSpec, worker: &WorkerSpec, targets: &[Resolved]) -> Result<Po
         },
         key: Key { seed: step.seed, step: step.index, worker: *key, slot: 0 },
         opener: opener(name, &used, demand.writes)?,
-        payload: None,
+        payload: demand.writes.then(|| fresh(step, *key, &used)),
         grace: GRACE,
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
     let scope = Scope { reads: demand.reads, writes: demand.writes, open_loop };
     Ok(Post { source: *source, name: name.clone(), scope, task: Box::new(task) })
+}
+
+/// What a worker writes: unlike all that other workers, steps and runs write, so that storage that finds duplicates finds
+/// none but those asked for.
+fn fresh(
+    step: &StepSpec,
+    worker: u32,
+    targets: &[(&TargetSpec, &Resolved)],
+) -> Box<dyn PayloadOpener> {
+    let key = [FRESH, step.index.into(), worker.into(), clock::wall_ns()];
+    let salt = Rng::keyed(step.seed, &key).next_u64();
+    Box::new(Fresh::new(targets.iter().map(|(spec, _)| spec.data).collect(), salt))
 }
 
 /// The queue that carries I/O to all of a worker's targets.

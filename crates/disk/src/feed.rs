@@ -73,6 +73,12 @@ impl Batch {
         &self.ios[..self.admitted]
     }
 
+    /// A batch of one.
+    #[cfg(test)]
+    pub(crate) fn of(io: Io) -> Batch {
+        Batch { ios: vec![io], dues: vec![Ns::ZERO], admitted: 0 }
+    }
+
     fn push(&mut self, slot: u32, op: Op) {
         let Op { dir, target, offset, len, due } = op;
         self.ios.push(Io { slot, dir, target, offset, len });

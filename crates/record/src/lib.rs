@@ -13,6 +13,7 @@ mod insert;
 mod interval;
 mod reader;
 mod run;
+mod sampling;
 mod schema;
 mod select;
 mod total;
@@ -27,5 +28,6 @@ pub use run::{
     Fact, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
     WorkerLoad,
 };
+pub use sampling::{NoSampling, Sampling};
 pub use total::StepTotal;
 pub use writer::Writer;
