@@ -8,6 +8,7 @@
 use crate::feed::Batch;
 use crate::{Arena, Completion, Io, OpenError};
 use clock::Ns;
+use engine::Reports;
 
 /// Makes a payload: built on the control plane, opened on the worker's own thread, where the arena is.
 pub trait PayloadOpener: Send {
@@ -25,6 +26,11 @@ pub trait Payload {
     /// Looks at completions before they are counted, while their buffers still hold what was moved. It may turn one into
     /// an error, and must not trust their number or order.
     fn completed(&mut self, done: &mut [Completion], now: Ns);
+
+    /// The control plane's end of what it reports; asked once, after it was opened.
+    fn reports(&mut self) -> Option<Box<dyn Reports>> {
+        None
+    }
 
     /// The worker issues no more; `unsent` were admitted and never submitted.
     fn ended(&mut self, unsent: &[Io]) {

@@ -55,9 +55,11 @@ impl Task for Worker {
         let Key { seed, step, worker, .. } = self.key;
         arena.fill(depth, &mut Rng::keyed(seed, &[BUFFERS, step.into(), worker.into()]));
         let payload = self.payload.map(|payload| payload.open(&arena, depth));
+        let mut payload = payload.transpose().map_err(target_error)?;
+        let reports = payload.as_mut().and_then(|payload| payload.reports());
         let issuer = Issuer {
             queue,
-            payload: payload.transpose().map_err(target_error)?,
+            payload,
             feed,
             batch: Batch::with_capacity(depth),
             done: Vec::with_capacity(depth as usize),
@@ -68,7 +70,7 @@ impl Task for Worker {
             .then(|| clamped(&issuer.name, asked, depth, &how))
             .into_iter()
             .collect();
-        Ok(Opened { load: Box::new(issuer), slots: depth, notes, how })
+        Ok(Opened { load: Box::new(issuer), slots: depth, notes, how, reports })
     }
 }
 

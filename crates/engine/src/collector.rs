@@ -3,9 +3,9 @@
 
 use crate::fault::{Budget, Drought};
 use crate::sheet::Drain;
-use crate::{EngineError, IntervalTx, LeftOpen, Note, Output, Stop, Timeline};
+use crate::{EngineError, IntervalTx, LeftOpen, Note, Output, Reports, Stop, Timeline};
 use clock::Ns;
-use record::{Event, Level, SourceId};
+use record::{Counter, Event, Level, SourceId};
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -24,6 +24,7 @@ pub(crate) struct Member {
     pub depth: u32,
     /// What carries its operations; empty until it has opened.
     pub how: String,
+    pub reports: Option<Box<dyn Reports>>,
     drought: Drought,
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
 }
@@ -48,7 +49,8 @@ impl Member {
         thread: JoinHandle<Result<LeftOpen, EngineError>>,
     ) -> Member {
         let (drought, thread) = (Drought::default(), Some(thread));
-        Member { source, name, drain: None, depth: 0, how: String::new(), drought, thread }
+        let (how, reports) = (String::new(), None);
+        Member { source, name, drain: None, depth: 0, how, reports, drought, thread }
     }
 
     /// Waits for the thread and says how it ended; `None` where that is known already.
@@ -85,6 +87,7 @@ impl Collector {
             }
         }
         self.give_up_on_the_rest();
+        self.count();
         let verdict = self.failure.take().map_or(Output::Finished, Output::Failed);
         let _ = self.out.send(verdict);
     }
@@ -93,7 +96,14 @@ impl Collector {
     fn drain(&mut self) {
         let Collector { line, step, out, budget, failure, stop, members, .. } = self;
         for member in members {
-            let Member { source, name, drain, drought, .. } = member;
+            let Member { source, name, drain, drought, reports, .. } = member;
+            if let Some(reports) = reports {
+                reports.news(&mut |at, note| {
+                    let event =
+                        Event { at: line.on_record(at), ..note.event(*step, Some(*source)) };
+                    let _ = out.send(Output::Event(event));
+                });
+            }
             let Some(drain) = drain else { continue };
             drain.collect(*source, *step, line, |interval, errnos| {
                 let (events, over) = budget.weigh(name, drought, &interval, errnos);
@@ -106,6 +116,26 @@ impl Collector {
                     failure.get_or_insert(e);
                 }
             });
+        }
+    }
+
+    /// Sends what loads have counted beside their intervals.
+    fn count(&mut self) {
+        let Collector { line, step, out, members, .. } = self;
+        let to = clock::now().clamp(line.start(), line.end());
+        for member in members {
+            for (name, value) in member.reports.iter_mut().flat_map(|r| r.counts()) {
+                let counter = Counter {
+                    source: member.source,
+                    step: Some(*step),
+                    from: line.on_record(line.start()),
+                    to: line.on_record(to),
+                    name: name.to_owned(),
+                    value: value as f64,
+                    unit: "1".to_owned(),
+                };
+                let _ = out.send(Output::Counter(counter));
+            }
         }
     }
 

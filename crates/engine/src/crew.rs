@@ -7,7 +7,9 @@
 use crate::collector::{Collector, Member};
 use crate::sheet::{Drain, Scope, Sheets};
 use crate::timeline::{Phases, Timeline};
-use crate::{EngineError, Handle, IntervalTx, LeftOpen, Meter, Output, Pinning, Prepared, pin};
+use crate::{
+    EngineError, Handle, IntervalTx, LeftOpen, Meter, Output, Pinning, Prepared, Reports, pin,
+};
 use clock::Ns;
 use record::{Event, Fact, Level, SourceId};
 use std::convert::Infallible;
@@ -36,6 +38,8 @@ pub struct Opened {
     pub slots: u32,
     /// What is worth knowing about how it was opened.
     pub notes: Vec<Note>,
+    /// What it reports beside its figures, if anything.
+    pub reports: Option<Box<dyn Reports>>,
     /// What carries its operations, for the record's provenance: one of few texts, the same for equal workers.
     pub how: String,
 }
@@ -106,6 +110,7 @@ struct Stance {
     slots: u32,
     notes: Vec<Note>,
     how: String,
+    reports: Option<Box<dyn Reports>>,
 }
 
 impl Stop {
@@ -179,9 +184,10 @@ impl Crew {
     ) -> Result<(), EngineError> {
         // The channel closes when every thread has reported or died.
         for (index, answer) in ready {
-            let Stance { drain, slots, notes: said, how } = answer?;
+            let Stance { drain, slots, notes: said, how, reports } = answer?;
             let member = &mut self.members[index];
             member.how = how;
+            member.reports = reports;
             member.drain = Some(drain);
             member.depth = slots;
             for note in said {
@@ -280,10 +286,11 @@ impl Seat {
         let Seat { index, cpu, scope, phases, task, ready, released, stop, alive: _alive } = self;
         pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
-            Ok(Opened { load, slots, notes, how }) => {
+            Ok(Opened { load, slots, notes, how, reports }) => {
                 // Taken on this thread, so that the memory is near its processor.
                 let (sheets, drain) = Sheets::provide(scope, slots, phases);
-                let _ = ready.send((index, Ok(Stance { drain, slots, notes, how })));
+                let stance = Stance { drain, slots, notes, how, reports };
+                let _ = ready.send((index, Ok(stance)));
                 (load, sheets)
             }
             Err(e) => {

@@ -10,6 +10,7 @@ mod facts;
 mod fault;
 mod meter;
 mod pin;
+mod reports;
 mod sheet;
 mod spec;
 mod timeline;
@@ -19,12 +20,13 @@ pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, errno_name};
 pub use meter::{LeftOpen, Meter, Spent};
 pub use pin::Pinning;
+pub use reports::Reports;
 pub use sheet::{Drain, Scope, Sheets};
 pub use spec::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 pub use timeline::{Phases, Timeline};
 
 use clock::Ns;
-use record::{Event, Fact, Interval, SourceId};
+use record::{Counter, Event, Fact, Interval, SourceId};
 use std::sync::mpsc::Sender;
 use thiserror::Error;
 
@@ -68,6 +70,8 @@ pub type IntervalTx = Sender<Output>;
 pub enum Output {
     /// One source's interval, times on the record's time base.
     Interval(Box<Interval>),
+    /// What one source counted in a step beside its intervals.
+    Counter(Counter),
     /// Something worth knowing.
     Event(Event),
     /// All workers reached the end; no further output follows.

@@ -3,7 +3,7 @@
 use clock::Ns;
 use engine::{
     Crew, ERRORS_MAX, EngineError, Load, Meter, Note, Opened, Orders, Output, Phases, Pinning,
-    Post, Prepared, Scope, Spent, Stop, Task,
+    Post, Prepared, Reports, Scope, Spent, Stop, Task,
 };
 use record::{Level, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -25,6 +25,8 @@ enum Habit {
     Hangs,
     /// Operations fail, so many at the start and one every ten milliseconds.
     Errs(u64),
+    /// Reports one piece of news and two counts.
+    Reports,
     /// Every tenth operation succeeds, all others fail.
     ErrsMostly,
 }
@@ -38,9 +40,27 @@ impl Task for Habit {
             Habit::PanicsOpening => panic!("on purpose, while opening"),
             _ => {
                 let note = Note { level: Level::Info, code: "opened", text: "ready".to_owned() };
-                Ok(Opened { load: self, slots: 1, notes: vec![note], how: String::new() })
+                let told = || Box::new(Said(false)) as Box<dyn Reports>;
+                let reports = matches!(*self, Habit::Reports).then(told);
+                Ok(Opened { load: self, slots: 1, notes: vec![note], how: String::new(), reports })
             }
         }
+    }
+}
+
+/// Whether the news has been told.
+struct Said(bool);
+
+impl Reports for Said {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+        if !std::mem::replace(&mut self.0, true) {
+            let text = "as seen".to_owned();
+            say(Ns::MAX, Note { level: Level::Error, code: "seen", text });
+        }
+    }
+
+    fn counts(&mut self) -> Vec<(&'static str, u64)> {
+        vec![("seen", 7), ("unseen", 0)]
     }
 }
 
@@ -114,6 +134,7 @@ fn gather(outputs: &Receiver<Output>) -> (usize, Vec<String>, Result<(), EngineE
     loop {
         match outputs.recv_timeout(HANG).expect("a verdict in bounded time") {
             Output::Interval(_) => intervals += 1,
+            Output::Counter(_) => {}
             Output::Event(event) => codes.push(event.code),
             Output::Finished => return (intervals, codes, Ok(())),
             Output::Failed(e) => return (intervals, codes, Err(e)),
@@ -204,4 +225,25 @@ fn the_host_has_facts() {
             "{key}"
         );
     }
+}
+
+#[test]
+fn what_a_load_reports_is_told_and_counted_once() {
+    let (out, outputs) = mpsc::channel();
+    let crew = muster(&[Habit::Good, Habit::Reports], Ns::millis(300), &out).expect("it opens");
+    let now = clock::now();
+    let _running = Box::new(crew).start(now, now.plus(Ns::millis(10)), out);
+    let (mut told, mut counted) = (Vec::new(), Vec::new());
+    loop {
+        match outputs.recv_timeout(HANG).expect("a verdict in bounded time") {
+            Output::Event(event) => told.push((event.code, event.source)),
+            Output::Counter(c) => counted.push((c.name, c.value, c.source, c.from <= c.to)),
+            Output::Interval(_) => {}
+            end => break assert_eq!(end, Output::Finished),
+        }
+    }
+    told.retain(|(code, _)| code != "opened" && code != "over-subscribed");
+    assert_eq!(told, [("seen".to_owned(), Some(SourceId(1)))]);
+    let count = |name: &str, value| (name.to_owned(), value, SourceId(1), true);
+    assert_eq!(counted, [count("seen", 7.0), count("unseen", 0.0)]);
 }

@@ -278,6 +278,10 @@ impl Agent {
                         self.send_batch(&mut batch)?;
                     }
                 }
+                Ok(Output::Counter(counter)) => {
+                    self.send_batch(&mut batch)?;
+                    self.outbox.send(FromAgent::Counters(vec![counter]))?;
+                }
                 Ok(Output::Event(event)) => {
                     self.send_batch(&mut batch)?;
                     self.outbox.send(FromAgent::Event(event))?;

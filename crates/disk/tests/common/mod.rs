@@ -7,7 +7,7 @@ use engine::{
     Crew, Engine, EngineError, Orders, Output, Phases, Pinning, Post, Prepared, Scope, StepSpec,
     Stop, TargetSpec, Task, WorkerSpec,
 };
-use record::{Event, Interval, Phase, SourceId, Testimony};
+use record::{Counter, Event, Interval, Phase, SourceId, Testimony};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -81,17 +81,24 @@ pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> St
 pub struct Outcome {
     pub intervals: Vec<Interval>,
     pub events: Vec<Event>,
+    pub counters: Vec<Counter>,
     pub verdict: Result<(), EngineError>,
 }
 
 impl Outcome {
     /// Collects until the verdict.
     pub fn of(outputs: &Receiver<Output>) -> Outcome {
-        let mut outcome = Outcome { intervals: Vec::new(), events: Vec::new(), verdict: Ok(()) };
+        let mut outcome = Outcome {
+            intervals: Vec::new(),
+            events: Vec::new(),
+            counters: Vec::new(),
+            verdict: Ok(()),
+        };
         loop {
             match outputs.recv_timeout(HANG).expect("a verdict in bounded time") {
                 Output::Interval(interval) => outcome.intervals.push(*interval),
                 Output::Event(event) => outcome.events.push(event),
+                Output::Counter(counter) => outcome.counters.push(counter),
                 Output::Finished => return outcome,
                 Output::Failed(e) => {
                     outcome.verdict = Err(e);
