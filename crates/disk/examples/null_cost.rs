@@ -68,6 +68,7 @@ fn step(depth: u32) -> StepSpec {
         targets: vec![0],
         sharer: 0,
         sharers: 1,
+        verify: false,
         workload: Spec {
             kind: Kind::Access(access),
             arrivals: Arrivals::Closed { depth, think: Ns::ZERO },

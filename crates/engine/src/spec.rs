@@ -41,6 +41,8 @@ pub struct TargetSpec {
     pub queue: QueueKind,
     /// Completions are looked for instead of waited for; the device must have polled queues.
     pub polled: bool,
+    /// The file in which verification keeps what each block must hold, for later runs.
+    pub verify_state: Option<String>,
     /// What data that is written to it is like.
     pub data: Data,
     /// Whether it is filled before its first load.
@@ -93,6 +95,8 @@ pub struct WorkerSpec {
     pub sharers: u32,
     /// What it issues.
     pub workload: workload::Spec,
+    /// Whether its blocks carry what they can be checked by, and are checked.
+    pub verify: bool,
 }
 
 impl TargetSpec {
@@ -104,6 +108,7 @@ impl TargetSpec {
             create: None,
             size: None,
             buffered: false,
+            verify_state: None,
             queue: QueueKind::Auto,
             polled: false,
             data: Data::default(),

@@ -191,6 +191,7 @@ fn worker_spec(draft: &Draft, source: SourceId, key: u32, targets: Vec<u16>) -> 
         sharer: draft.sharer,
         sharers: draft.sharers,
         workload: draft.load.workload.spec.clone(),
+        verify: draft.load.workload.verify,
     }
 }
 
@@ -199,6 +200,7 @@ fn target_spec(target: &Target, demand: Demand) -> TargetSpec {
         create: target.create.map(|b| b.0),
         size: target.size.map(|b| b.0),
         buffered: target.buffered,
+        verify_state: target.verify_state.clone(),
         queue: match target.queue {
             scenario::Queue::Auto => QueueKind::Auto,
             scenario::Queue::Uring => QueueKind::Uring,

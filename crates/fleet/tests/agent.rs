@@ -47,6 +47,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
         sharer: 0,
         sharers: 1,
         workload: spec(1),
+        verify: false,
     };
     ToAgent::Prepare(Box::new(StepSpec {
         index: 5,

@@ -111,6 +111,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             sharer,
             sharers: 9,
             workload: spec(depth),
+            verify: depth % 2 == 0,
         },
     );
     let targets = prop::collection::vec(target, 0..4);

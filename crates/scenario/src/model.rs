@@ -78,6 +78,8 @@ pub struct Target {
     pub queue: Queue,
     /// Completions are looked for instead of waited for.
     pub polled: bool,
+    /// The file in which verification keeps what each block must hold.
+    pub verify_state: Option<String>,
 }
 
 /// What carries I/O to files and block devices.
@@ -349,6 +351,8 @@ pub struct Workload {
     pub spec: workload::Spec,
     /// Workers for each VM or target it runs on; 1 unless given.
     pub workers: u32,
+    /// What it writes can be checked, and what it reads is.
+    pub verify: bool,
 }
 
 /// `[plan]` or `[[plan]]`.

@@ -64,6 +64,7 @@ pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> St
         sharer: i,
         sharers: workers,
         workload: workload.clone(),
+        verify: false,
     };
     StepSpec {
         index: 3,

@@ -85,7 +85,7 @@ pub fn spec(depth: u32) -> Spec {
 
 pub fn load(workload: &str, workers: u32, on: &[&str]) -> StepLoad {
     StepLoad {
-        workload: Workload { name: workload.to_owned(), spec: spec(4), workers },
+        workload: Workload { name: workload.to_owned(), spec: spec(4), workers, verify: false },
         on: on.iter().map(|&n| n.to_owned()).collect(),
     }
 }

@@ -159,6 +159,15 @@ impl Builder<'_> {
                 );
             }
         }
+        if record.has("verify_state") && null {
+            complain(
+                record,
+                "verify_state",
+                "`null:` holds nothing that could be verified",
+                self.sink,
+            );
+        }
+        let states = self.files(record, "verify_state", names.len());
         let queue = queue(record);
         let polled = record.flag("polled").is_some_and(|at| at.value);
         if polled && queue == Queue::Pread {
@@ -167,7 +176,8 @@ impl Builder<'_> {
         names
             .iter()
             .zip(urls)
-            .map(|(name, url)| Target {
+            .zip(states)
+            .map(|((name, url), verify_state)| Target {
                 name: name.clone(),
                 url,
                 create: record.size("create").map(|at| at.value),
@@ -175,6 +185,7 @@ impl Builder<'_> {
                 buffered: record.flag("buffered").is_some_and(|at| at.value),
                 queue,
                 polled,
+                verify_state: Some(verify_state).filter(|path| !path.is_empty()),
             })
             .collect()
     }
@@ -189,18 +200,30 @@ impl Builder<'_> {
         if is_url != (key == "url") {
             self.sink.push(|| wrong_address(key, &text));
         }
-        let urls = names::expand_path(&text.value).unwrap_or_else(|problem| {
+        self.dealt_paths(record, key, &text.value, n)
+    }
+
+    /// The path under a key for each of `n` targets; empty where there is none.
+    fn files(&mut self, record: &Record, key: &str, n: usize) -> Vec<String> {
+        match record.text(key) {
+            Some(text) => self.dealt_paths(record, key, &text.value, n),
+            None => vec![String::new(); n],
+        }
+    }
+
+    fn dealt_paths(&mut self, record: &Record, key: &str, path: &str, n: usize) -> Vec<String> {
+        let paths = names::expand_path(path).unwrap_or_else(|problem| {
             complain(record, key, problem, self.sink);
             Vec::new()
         });
-        if urls.len() == 1 && n > 1 && key != "url" {
+        if paths.len() == 1 && n > 1 && key != "url" {
             let message =
                 format!("{n} targets would share one {key}; put the range of `name` into it");
             complain(record, key, message, self.sink);
         }
-        match deal(&urls, false, n) {
-            Ok(urls) => return urls,
-            Err(problem) if !urls.is_empty() => complain(record, key, problem, self.sink),
+        match deal(&paths, false, n) {
+            Ok(paths) => return paths,
+            Err(problem) if !paths.is_empty() => complain(record, key, problem, self.sink),
             Err(_) => {}
         }
         vec![String::new(); n]

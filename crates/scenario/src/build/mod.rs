@@ -6,6 +6,7 @@
 mod lab;
 mod plan;
 mod verdict;
+mod verify;
 mod work;
 
 use crate::datum::{Datum, Record};
@@ -20,6 +21,7 @@ pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
     let lab = lab::lab(root, &mut directory, sink);
     let workloads = work::workloads(root, sink);
     let plans = plan::plans(root, &workloads, &mut directory, sink);
+    verify::check(root, &lab, &workloads, &plans, sink);
     let goals = verdict::goals(root, &plans, &mut directory, sink);
     let claims = verdict::claims(root, &plans, &mut directory, sink);
     Scenario { head, lab, workloads, plans, goals, claims }

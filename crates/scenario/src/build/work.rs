@@ -31,7 +31,8 @@ fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
     }
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
-    let mut workload = Workload { name: name.value.clone(), spec, workers };
+    let verify = record.flag("verify").is_some_and(|at| at.value);
+    let mut workload = Workload { name: name.value.clone(), spec, workers, verify };
     // Beside rows or a transaction these have been reported already.
     let own = !record.has("rows") && !record.has("transaction");
     for key in ["block", "read", "random"].into_iter().filter(|_| own) {
@@ -50,6 +51,14 @@ fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
     }
     if let Some(regions) = record.word("regions") {
         workload.spec.regions = if regions.value == "own" { Regions::Own } else { Regions::Shared };
+    }
+    if verify {
+        if workload.spec.regions == Regions::Shared && record.has("regions") {
+            let problem = "verified workers need regions of their own, so that each knows what its blocks must hold; \
+                           say `own`, or leave it out";
+            complain(record, "regions", problem, sink);
+        }
+        workload.spec.regions = Regions::Own;
     }
     for problem in workload.spec.problems() {
         sink.push(|| unsound(&problem, record));

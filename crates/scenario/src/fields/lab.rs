@@ -72,6 +72,12 @@ pub(super) static TARGET: TableDef = TableDef {
         ),
         optional("size", SIZE, "Size of a `null:` target, which has none by itself."),
         default("buffered", Type::Flag, "false", "Through the page cache instead of O_DIRECT."),
+        optional(
+            "verify_state",
+            Type::Text,
+            "Path of the file in which verification keeps what each block must hold, for later runs. A range in it is \
+             paired with the range in `name`.",
+        ),
         default("queue", Type::Word(QUEUES), "auto", "What carries its I/O."),
         default(
             "polled",

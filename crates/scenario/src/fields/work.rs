@@ -62,6 +62,13 @@ pub(super) static WORKLOAD: TableDef = TableDef {
         ),
         default("regions", Type::Word(REGIONS), "shared", "How workers share a target."),
         default(
+            "verify",
+            Type::Flag,
+            "false",
+            "Every block that is written carries its address, a generation and a checksum, and every block that is read \
+             is checked. Workers then have regions of their own.",
+        ),
+        default(
             "skew",
             Type::WordOrTable(SKEWS, &SKEW),
             "uniform",

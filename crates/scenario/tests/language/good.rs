@@ -4,7 +4,7 @@ use crate::support::{bad, good};
 use scenario::{
     Backing, Endpoint, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope, Value,
 };
-use workload::{Arrivals, Kind, Process, Skew, WorkingSet};
+use workload::{Arrivals, Kind, Process, Regions, Skew, WorkingSet};
 
 /// A scenario with one workload on one target, and more.
 fn small(more: &str) -> String {
@@ -145,7 +145,12 @@ fn workloads_are_settled() {
     assert_eq!(spec("users").arrivals, users);
     assert_eq!(spec("users").working_set, Some(WorkingSet::Percent(20.0)));
     assert!(matches!(spec("rise").arrivals, Arrivals::Open { process: Process::Ramp { .. }, .. }));
-    assert_eq!(s.workloads.iter().map(|w| w.workers).collect::<Vec<_>>(), [1, 1, 1, 2, 1]);
+    assert_eq!(s.workloads.iter().map(|w| w.workers).collect::<Vec<_>>(), [1, 1, 1, 2, 1, 1]);
+    let verified: Vec<&str> =
+        s.workloads.iter().filter(|w| w.verify).map(|w| w.name.as_str()).collect();
+    assert_eq!((verified, spec("checked").regions), (vec!["checked"], Regions::Own));
+    let states: Vec<_> = s.lab.targets.iter().filter_map(|t| t.verify_state.as_deref()).collect();
+    assert_eq!(states, ["/mnt/{b}/kept1.state", "/mnt/{b}/kept2.state"]);
 }
 
 #[test]
