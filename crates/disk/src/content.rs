@@ -30,6 +30,17 @@ const SCATTER: u64 = 159;
 /// Bytes that LZ4 adds to the random ones of a sector to describe itself and the zeros after them.
 const OVERHEAD: f64 = 6.0;
 
+/// Whose a block is, by its first sector's seal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Wirespeed made it, for the ratios that were asked about.
+    Ours,
+    /// Wirespeed made it, for others.
+    OtherRatios,
+    /// Somebody else's.
+    Foreign,
+}
+
 /// Makes content of one kind. Equal `salt`s make equal content, different ones content that has no sector in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Content {
@@ -95,9 +106,18 @@ impl Content {
         }
     }
 
-    /// Whether a sector was made by Wirespeed, for these ratios.
-    pub(crate) fn made(&self, sector: &[u8]) -> bool {
-        code_of(sector) == Some(self.code)
+    /// Whose a block is.
+    pub(crate) fn origin(&self, block: &[u8]) -> Origin {
+        match code_of(block) {
+            None => Origin::Foreign,
+            Some(code) if code == self.code => Origin::Ours,
+            Some(_) => Origin::OtherRatios,
+        }
+    }
+
+    /// Whether it is neither compressible nor repeated.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.noise == SECTOR && !self.repeats()
     }
 
     /// Whether blocks are repeated on purpose.
@@ -168,8 +188,12 @@ mod tests {
     fn a_block_of_ours_is_known_with_its_ratios_and_one_of_others_is_not() {
         let (plain, reducible) = (content(1.0, 1.0, 7), content(2.0, 1.5, 7));
         let block = made(&plain, 1 << 40, BLOCK);
-        assert!(block.chunks(SECTOR).all(|s| plain.made(s) && !reducible.made(s)));
-        assert!(made(&reducible, 0, BLOCK).chunks(SECTOR).all(|s| reducible.made(s)));
+        for sector in block.chunks(SECTOR) {
+            assert_eq!(plain.origin(sector), Origin::Ours);
+            assert_eq!(reducible.origin(sector), Origin::OtherRatios);
+        }
+        let block = made(&reducible, 0, BLOCK);
+        assert!(block.chunks(SECTOR).all(|s| reducible.origin(s) == Origin::Ours));
         let mut foreign = vec![0; 1 << 20];
         assert!(foreign.chunks(SECTOR).all(|s| code_of(s).is_none()));
         Rng::keyed(3, &[]).fill(&mut foreign);

@@ -3,33 +3,32 @@
 //! The file has no name while it is filled (`O_TMPFILE`), so that a killed process leaves nothing behind; where a file
 //! system cannot do that, it has a temporary one. The final name is given by a link, which never replaces anything.
 
-use crate::{Arena, guard};
-use clock::Rng;
-use engine::EngineError;
+use crate::content::Content;
+use crate::fill::{Broken, CHUNK, Fill, Progress};
+use crate::guard;
+use engine::{EngineError, Stop};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
-use rustix::fs::{fallocate, fcntl_getfl, fcntl_setfl, fstatvfs, fsync, linkat, openat};
+use rustix::fs::{fallocate, fstatvfs, fsync, linkat, openat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Bytes of one write while filling.
-const CHUNK: u32 = 4 << 20;
-
-/// Purpose of the random stream that fills a file, apart from those of operations.
-const FILLING: u64 = 0x6669_6c6c;
-
 /// A file that has just been made.
 pub(crate) struct Made {
+    /// How much was filled, and how fast.
+    pub filled: Progress,
     /// Set where the file system keeps no marks: the only proof that the file is ours.
     pub unmarked: Option<OwnedFd>,
 }
 
-/// Creates `path` with `bytes` of random data of the stream named by `seed` and `target`.
+/// Creates `path` with `bytes` of content, telling `tell` how far it has come, unless `stop` is asked for meanwhile.
 pub(crate) fn create(
     target: &str,
     path: &Path,
     bytes: u64,
-    seed: u64,
+    content: Content,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Progress),
 ) -> Result<Made, EngineError> {
     let failed = |problem: String| EngineError::Target { target: target.to_owned(), problem };
     let folder = folder_of(path);
@@ -39,11 +38,20 @@ pub(crate) fn create(
         }
         e => failed(format!("nothing can be created in {} ({e})", folder.display())),
     })?;
-    let key: Vec<u64> = std::iter::once(FILLING).chain(target.bytes().map(u64::from)).collect();
-    let mut rng = Rng::keyed(seed, &key);
-    let made = reserve(scratch.fd(), bytes).and_then(|()| fill(scratch.fd(), bytes, &mut rng));
-    made.map_err(|e| failed(no_room(folder, bytes, e)))?;
-    fsync(scratch.fd()).map_err(|e| failed(format!("its data did not reach the device ({e})")))?;
+    let fill = Fill {
+        fd: scratch.fd(),
+        content,
+        range: 0..bytes,
+        chunk: CHUNK,
+        align: rustix::param::page_size() as u32,
+        stop,
+    };
+    let failed_at = |e| failed(no_room(folder, bytes, e));
+    reserve(scratch.fd(), bytes).map_err(failed_at)?;
+    let filled = fill.run(tell).map_err(|e| match e {
+        Broken::Failed(e, _) => failed_at(e),
+        Broken::Stopped(_) => failed("its creation was stopped; nothing is left behind".to_owned()),
+    })?;
     let marked = match guard::mark(scratch.fd()) {
         Ok(()) => true,
         Err(Errno::OPNOTSUPP) => false,
@@ -60,7 +68,7 @@ pub(crate) fn create(
     if let Ok(folder) = openat(CWD, folder, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
         let _ = fsync(folder);
     }
-    Ok(Made { unmarked: if marked { None } else { Some(scratch.into_fd()) } })
+    Ok(Made { filled, unmarked: if marked { None } else { Some(scratch.into_fd()) } })
 }
 
 /// Bytes that an unprivileged user may still write in `folder`; `None` where its file system does not say.
@@ -103,47 +111,6 @@ fn reserve(fd: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         other => other,
     }
-}
-
-fn fill(fd: BorrowedFd<'_>, bytes: u64, rng: &mut Rng) -> Result<(), Errno> {
-    let arena = Arena::new(1, CHUNK).map_err(|_| Errno::NOMEM)?;
-    let base = arena.slot(0).ok_or(Errno::NOMEM)?;
-    // SAFETY: the slot is mapped, `CHUNK` long, and used by nothing else.
-    let buffer = unsafe { std::slice::from_raw_parts_mut(base, CHUNK as usize) };
-    let page = rustix::param::page_size() as u64;
-    let mut at = 0;
-    while at < bytes {
-        let left = bytes - at;
-        let len = match left.min(CHUNK.into()) {
-            // What is no whole page cannot be written directly; it goes last and through the cache.
-            tail if tail < page => {
-                let flags = fcntl_getfl(fd)?;
-                fcntl_setfl(fd, flags - OFlags::DIRECT)?;
-                tail
-            }
-            len => len / page * page,
-        };
-        let chunk = &mut buffer[..len as usize];
-        rng.fill(chunk);
-        write_all(fd, chunk, at)?;
-        at += len;
-    }
-    Ok(())
-}
-
-fn write_all(fd: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), Errno> {
-    while !data.is_empty() {
-        match rustix::io::pwrite(fd, data, at) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(n) => {
-                data = &data[n..];
-                at += n as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
 }
 
 /// A file that has not got its name yet. Dropped, it is gone.
@@ -219,11 +186,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("data");
         let scratch = Scratch::named(&path).expect("a scratch file");
-        fill(scratch.fd(), MIB + 7, &mut Rng::keyed(1, &[])).expect("room for a MiB");
+        rustix::fs::ftruncate(scratch.fd(), MIB).expect("room for a MiB");
         scratch.publish(&path).expect("a free name");
         drop(scratch);
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
-        assert_eq!(fs::metadata(&path).expect("there").len(), MIB + 7);
+        assert_eq!(fs::metadata(&path).expect("there").len(), MIB);
     }
 
     #[test]
@@ -232,7 +199,7 @@ mod tests {
         for maker in [Scratch::new as Maker, Scratch::named] {
             let folder = tempfile::tempdir().expect("a directory");
             let scratch = maker(&folder.path().join("data")).expect("a scratch file");
-            fill(scratch.fd(), MIB, &mut Rng::keyed(1, &[])).expect("room for a MiB");
+            rustix::fs::ftruncate(scratch.fd(), MIB).expect("room for a MiB");
             drop(scratch);
             assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
         }

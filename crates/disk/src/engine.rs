@@ -3,6 +3,7 @@
 //! Everything slow or fallible happens here, on the control plane: creation and filling (in the first step that names a
 //! target), the guard, and one open file for each worker and target.
 
+use crate::conditioning::{Conditioning, Errand};
 use crate::create::create;
 use crate::file::{Access, FileOpener};
 use crate::found::{Found, direct, reopen};
@@ -13,8 +14,8 @@ use crate::target::{
 use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
 use clock::{Ns, Rng};
 use engine::{
-    Crew, Engine, EngineError, IntervalTx, Note, Orders, Output, Phases, Pinning, Post, Prepared,
-    Scope, StepSpec, Stop, TargetSpec, WorkerSpec,
+    Crew, Engine, EngineError, IntervalTx, Orders, Phases, Pinning, Post, Prepared, Scope,
+    StepSpec, Stop, TargetSpec, WorkerSpec,
 };
 use record::{Fact, Level, SourceId};
 use rustix::fd::{AsFd, OwnedFd};
@@ -37,6 +38,7 @@ pub struct DiskEngine {
     own: Keepsakes,
     /// Targets that were created or found by an earlier step: they are not made a second time.
     known: BTreeSet<String>,
+    conditioning: Conditioning,
 }
 
 /// A target that stands ready to be opened for workers.
@@ -59,13 +61,10 @@ impl DiskEngine {
     }
 
     /// Makes a target ready to be opened for workers.
-    fn resolve(
-        &mut self,
-        spec: &TargetSpec,
-        writes: bool,
-        step: &StepSpec,
-        notes: &IntervalTx,
-    ) -> Result<Resolved, EngineError> {
+    fn resolve(&mut self, errand: &Errand, writes: bool) -> Result<Resolved, EngineError> {
+        let spec = errand.spec;
+        let writes = writes || self.conditioning.would_write(spec);
+        let mut filled = None;
         let found = match judge(spec, writes, &self.own)? {
             Verdict::Null { size } => {
                 let extent = Extent { size, block: BLOCK };
@@ -76,42 +75,47 @@ impl DiskEngine {
                 let problem = format!("{} has vanished since an earlier step", spec.url);
                 return Err(EngineError::Target { target: spec.name.clone(), problem });
             }
-            Verdict::Create { bytes } => self.create(spec, writes, bytes, step, notes)?,
+            Verdict::Create { bytes } => {
+                let (found, fact) = self.create(errand, writes, bytes)?;
+                filled = Some(fact);
+                found
+            }
         };
         self.known.insert(spec.url.clone());
         can_poll(spec, &found)?;
-        let facts = facts_of(spec, Some(&found));
+        let mut facts = facts_of(spec, Some(&found));
+        facts.extend(filled);
         if writes {
             let grant = WriteGrant::check(&label(spec), &found, spec.buffered, &self.own)?;
             let extent = extent(spec, &found, &grant)?;
+            facts.extend(self.conditioning.writable(errand, &found, &grant, extent)?);
             return Ok(Resolved { extent, how: How::Write(grant), facts });
         }
         let fd = open_to_read(spec, &found)?;
         let extent = extent(spec, &found, &fd)?;
+        facts.extend(self.conditioning.readable(errand, &found, extent));
         let flags = OFlags::RDONLY | direct(spec.buffered);
         Ok(Resolved { extent, how: How::Read(fd, flags), facts })
     }
 
-    /// Creates a target's file, and finds it again as any other.
+    /// Creates a target's file, and finds it again as any other. The fact says how it was filled.
     fn create(
         &mut self,
-        spec: &TargetSpec,
+        errand: &Errand,
         writes: bool,
         bytes: u64,
-        step: &StepSpec,
-        notes: &IntervalTx,
-    ) -> Result<Found, EngineError> {
+    ) -> Result<(Found, Fact), EngineError> {
+        let spec = errand.spec;
         let size = bytes >> 20;
-        let say = |level, code, text| {
-            let event = Note { level, code, text }.event(step.index, None);
-            let _ = notes.send(Output::Event(event));
-        };
-        let text = format!(
-            "{}: creating {} and filling it with {size} MiB of random data",
-            spec.name, spec.url
-        );
-        say(Level::Info, "target-created", text);
-        let made = create(&spec.name, Path::new(&spec.url), bytes, step.seed)?;
+        let text =
+            format!("{}: creating {} and filling it with {size} MiB of data", spec.name, spec.url);
+        errand.say(Level::Info, "target-created", text);
+        let path = Path::new(&spec.url);
+        let content = errand.content(0);
+        let mut tell = errand.teller("filled");
+        let made = create(&spec.name, path, bytes, content, errand.stop, &mut tell)?;
+        self.conditioning.note_filled(spec);
+        let filled = errand.fact("fill", made.filled.to_string());
         if let Some(fd) = made.unmarked {
             self.own.keep(fd).map_err(|e| cannot_open(spec, e))?;
             let text = format!(
@@ -119,10 +123,10 @@ impl DiskEngine {
                  to it, and a later one cannot reuse it",
                 spec.name
             );
-            say(Level::Warning, "target-unmarked", text);
+            errand.say(Level::Warning, "target-unmarked", text);
         }
         match judge(spec, writes, &self.own)? {
-            Verdict::Open(found) => Ok(found),
+            Verdict::Open(found) => Ok((found, filled)),
             Verdict::Null { .. } | Verdict::Create { .. } => Err(EngineError::Target {
                 target: spec.name.clone(),
                 problem: format!("{} has vanished right after it was created", spec.url),
@@ -136,15 +140,18 @@ impl Engine for DiskEngine {
         &mut self,
         step: &StepSpec,
         notes: &IntervalTx,
-        _stop: &Stop,
+        stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
         let mut resolved = Vec::with_capacity(step.targets.len());
         for (index, target) in step.targets.iter().enumerate() {
-            let writes = |w: &WorkerSpec| {
-                w.targets.iter().any(|t| usize::from(*t) == index) && Demand::of(&w.workload).writes
-            };
-            let writes = step.workers.iter().any(writes);
-            resolved.push(self.resolve(target, writes, step, notes)?);
+            let demands = step.workers.iter().filter_map(|worker| {
+                let uses = worker.targets.iter().any(|t| usize::from(*t) == index);
+                uses.then(|| Demand::of(&worker.workload))
+            });
+            let asked = demands.fold(Demand::default(), Demand::and);
+            let demand = target.demand.and(asked);
+            let errand = Errand { spec: target, step, demand, notes, stop };
+            resolved.push(self.resolve(&errand, asked.writes)?);
         }
         let post = |worker| post(step, worker, &resolved);
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;

@@ -3,12 +3,14 @@
 
 mod arena;
 mod capability;
+mod conditioning;
 mod content;
 mod create;
 mod device;
 mod engine;
 mod feed;
 mod file;
+mod fill;
 mod found;
 mod fresh;
 mod guard;
@@ -16,6 +18,7 @@ mod null;
 mod payload;
 mod pread;
 mod queue;
+mod sample;
 mod target;
 mod uring;
 mod worker;
