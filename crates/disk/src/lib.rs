@@ -1,6 +1,7 @@
 //! The live block engine: queues to files, devices and nothing at all, the workers that keep them full, and the guard
 //! that decides what may be written. It knows no iSCSI, no coordinator and no reports.
 
+mod aio;
 mod arena;
 mod capability;
 mod conditioning;
@@ -11,6 +12,7 @@ mod engine;
 mod feed;
 mod file;
 mod fill;
+mod flight;
 mod found;
 mod fresh;
 mod guard;

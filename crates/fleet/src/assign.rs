@@ -204,6 +204,7 @@ fn target_spec(target: &Target, demand: Demand) -> TargetSpec {
         queue: match target.queue {
             scenario::Queue::Auto => QueueKind::Auto,
             scenario::Queue::Uring => QueueKind::Uring,
+            scenario::Queue::Aio => QueueKind::Aio,
             scenario::Queue::Pread => QueueKind::Pread,
         },
         polled: target.polled,

@@ -85,11 +85,13 @@ pub struct Target {
 /// What carries I/O to files and block devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queue {
-    /// io_uring where it may be used, otherwise `pread` and `pwrite`.
+    /// io_uring where it may be used, Linux AIO where the device makes io_uring slow, otherwise `pread` and `pwrite`.
     #[default]
     Auto,
     /// io_uring or nothing.
     Uring,
+    /// Linux AIO or nothing.
+    Aio,
     /// `pread` and `pwrite`, one at a time.
     Pread,
 }

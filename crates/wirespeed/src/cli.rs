@@ -171,7 +171,7 @@ pub struct Disk {
     /// Through the page cache instead of O_DIRECT
     #[arg(long, help_heading = "Target")]
     pub buffered: bool,
-    /// What carries the I/O: io_uring where it may be used, io_uring or nothing, or pread
+    /// What carries the I/O [auto: io_uring, or Linux AIO where the device makes io_uring slow, or pread]
     #[arg(long, value_enum, default_value_t = Queue::Auto, help_heading = "Target")]
     pub queue: Queue,
     /// Look for completions instead of waiting for them (io_uring, on a device with polled queues)
@@ -188,6 +188,7 @@ pub enum Queue {
     Auto,
     #[value(name = "io_uring")]
     Uring,
+    Aio,
     Pread,
 }
 

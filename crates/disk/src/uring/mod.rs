@@ -8,6 +8,7 @@
 mod enter;
 mod setup;
 
+use crate::flight::{Flight, Landing, Rest, failure};
 use crate::{Access, Arena, Completion, Completions, Io, Queue};
 use clock::Ns;
 use io_uring::squeue::Entry;
@@ -44,13 +45,6 @@ pub(crate) struct UringQueue {
     polled: bool,
 }
 
-/// One I/O under way; what is left of it where the kernel moved only a part.
-#[derive(Clone, Copy)]
-struct Flight {
-    io: Io,
-    done: u32,
-}
-
 impl UringQueue {
     /// Opens a ring for the calling thread, which alone may use it. Where there can be none, the targets come back with
     /// the reason.
@@ -80,14 +74,10 @@ impl UringQueue {
     }
 
     /// The entry that carries the rest of a flight; `None` where it asks for what is not there.
-    fn entry(&self, Flight { io, done }: Flight) -> Option<Entry> {
-        if io.len as usize > self.arena.slot_bytes() {
-            return None;
-        }
-        let base = self.arena.slot(io.slot)?.wrapping_add(done as usize);
+    fn entry(&self, flight: Flight) -> Option<Entry> {
+        let io = flight.io;
+        let Rest { base, offset, len } = flight.rest(&self.arena)?;
         let target = self.targets.get(usize::from(io.target))?;
-        let offset = io.offset.checked_add(u64::from(done))?;
-        let len = io.len - done;
         let buffer = self.setup.slots_a_buffer.map(|slots| (io.slot / slots) as u16);
         // A macro, because what files and descriptors have in common has no name outside the library.
         macro_rules! entry_on {
@@ -119,7 +109,7 @@ impl UringQueue {
         for io in ios {
             let Some(place) = self.flights.get(io.slot as usize) else { break };
             debug_assert!(place.is_none(), "a slot has one I/O at a time");
-            let flight = Flight { io: *io, done: 0 };
+            let flight = Flight::new(*io);
             match self.entry(flight) {
                 Some(entry) if !self.push(&entry) => break,
                 Some(_) => {
@@ -147,7 +137,7 @@ impl UringQueue {
         for entry in self.setup.ring.completion().take(room) {
             let slot = entry.user_data() as u32;
             let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { continue };
-            let result = match flight.landed(entry.result()) {
+            let result = match flight.landed(entry.result().into()) {
                 Landing::Done => Ok(flight.io.len),
                 Landing::Failed(e) => Err(e.raw_os_error()),
                 Landing::Partial => {
@@ -249,33 +239,4 @@ impl Drop for UringQueue {
             std::mem::forget(self.arena.clone());
         }
     }
-}
-
-/// How an entry came back.
-enum Landing {
-    Done,
-    Partial,
-    Failed(Errno),
-}
-
-impl Flight {
-    /// Takes in the kernel's result: bytes moved, or a negated error number.
-    fn landed(&mut self, result: i32) -> Landing {
-        match u32::try_from(result) {
-            // The end of the file, or of the device.
-            Ok(0) => Landing::Failed(Errno::IO),
-            Ok(moved) => {
-                self.done = self.done.saturating_add(moved).min(self.io.len);
-                if self.done == self.io.len { Landing::Done } else { Landing::Partial }
-            }
-            Err(_) => match Errno::from_raw_os_error(result.wrapping_neg()) {
-                Errno::INTR | Errno::AGAIN => Landing::Partial,
-                e => Landing::Failed(e),
-            },
-        }
-    }
-}
-
-fn failure(slot: u32, e: Errno) -> Completion {
-    Completion { slot, result: Err(e.raw_os_error()) }
 }

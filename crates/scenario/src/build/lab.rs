@@ -170,8 +170,8 @@ impl Builder<'_> {
         let states = self.files(record, "verify_state", names.len());
         let queue = queue(record);
         let polled = record.flag("polled").is_some_and(|at| at.value);
-        if polled && queue == Queue::Pread {
-            complain(record, "polled", "only io_uring can poll; `queue` says pread", self.sink);
+        if polled && matches!(queue, Queue::Pread | Queue::Aio) {
+            complain(record, "polled", "only io_uring can poll; `queue` names another", self.sink);
         }
         names
             .iter()
@@ -546,6 +546,7 @@ fn disk_map(word: &str) -> DiskMap {
 fn queue(record: &Record) -> Queue {
     match record.word("queue").map(|at| at.value) {
         Some("io_uring") => Queue::Uring,
+        Some("aio") => Queue::Aio,
         Some("pread") => Queue::Pread,
         _ => Queue::Auto,
     }

@@ -43,8 +43,12 @@ const POLICIES: &[Word] = &[
 ];
 
 const QUEUES: &[Word] = &[
-    word("auto", "io_uring where it may be used, otherwise pread"),
+    word(
+        "auto",
+        "io_uring; Linux AIO for devices that io_uring would serve by kernel threads; otherwise pread",
+    ),
     word("io_uring", "io_uring or nothing"),
+    word("aio", "Linux AIO or nothing: block devices with direct I/O"),
     word("pread", "`pread` and `pwrite`: one operation a worker at a time"),
 ];
 

@@ -71,6 +71,7 @@ fn queue_word(queue: Queue) -> Option<&'static str> {
     match queue {
         Queue::Auto => None,
         Queue::Uring => Some("io_uring"),
+        Queue::Aio => Some("aio"),
         Queue::Pread => Some("pread"),
     }
 }

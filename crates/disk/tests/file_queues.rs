@@ -1,5 +1,5 @@
-//! io_uring against plain files: every I/O lands where it belongs, at any depth, in any order, on any of many targets;
-//! what cannot be done fails alone; and where a ring is refused, `pread` takes over and says why.
+//! The queues of files and devices: every I/O lands where it belongs, at any depth, in any order, on any of many targets;
+//! what cannot be done fails alone; and the queue that is chosen is the one that costs least for a device.
 
 mod common;
 
@@ -17,6 +17,7 @@ const KIB: u32 = 1024;
 const MIB: u64 = 1 << 20;
 const EINVAL: i32 = 22;
 const EIO: i32 = 5;
+const ALL: [QueueKind; 3] = [QueueKind::Uring, QueueKind::Aio, QueueKind::Pread];
 
 /// A file of random bytes, and the bytes.
 fn random_file(path: &Path, len: u64, seed: u64) -> Vec<u8> {
@@ -66,7 +67,13 @@ fn every_read_of_many_targets_lands_in_its_slot() {
     let folder = tempfile::tempdir().expect("a directory");
     let paths: Vec<_> = (0..5).map(|n| folder.path().join(format!("{n}"))).collect();
     let data: Vec<_> = paths.iter().zip(0..).map(|(p, n)| random_file(p, MIB, n)).collect();
-    for (kind, depth) in [(QueueKind::Uring, 64), (QueueKind::Uring, 1), (QueueKind::Pread, 1)] {
+    for (kind, depth) in [
+        (QueueKind::Uring, 64),
+        (QueueKind::Uring, 1),
+        (QueueKind::Aio, 64),
+        (QueueKind::Aio, 1),
+        (QueueKind::Pread, 1),
+    ] {
         let arena = Arena::new(depth, 64 * KIB).expect("memory");
         let targets = paths.iter().map(|p| opened(p)).collect();
         let mut queue = open(&arena, targets, kind);
@@ -92,7 +99,7 @@ fn what_cannot_be_done_fails_alone() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("data");
     random_file(&path, 64 << 10, 1);
-    for kind in [QueueKind::Uring, QueueKind::Pread] {
+    for kind in ALL {
         let arena = Arena::new(8, 8 * KIB).expect("memory");
         let mut queue = open(&arena, vec![opened(&path)], kind);
         let past = 64 << 10;
@@ -119,7 +126,7 @@ fn a_read_only_descriptor_refuses_a_write() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("data");
     let before = random_file(&path, 64 << 10, 1);
-    for kind in [QueueKind::Uring, QueueKind::Pread] {
+    for kind in ALL {
         let arena = Arena::new(1, 4 * KIB).expect("memory");
         let mut queue = open(&arena, vec![opened(&path)], kind);
         let write = Io { dir: Dir::Write, ..read(0, 0, 0, 4 * KIB) };
@@ -133,18 +140,20 @@ fn an_empty_reap_waits_until_its_moment_and_no_longer() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("data");
     random_file(&path, 4096, 1);
-    let arena = Arena::new(4, 4 * KIB).expect("memory");
-    let mut queue = open(&arena, vec![opened(&path)], QueueKind::Uring);
-    let mut done = Vec::with_capacity(4);
-    let until = clock::now().plus(Ns::millis(20));
-    queue.reap(1, until, &mut done);
-    assert!(done.is_empty() && clock::now() >= until);
-    // A moment that has passed: what is ready comes back, and nothing is waited for.
-    queue.submit(&[read(0, 0, 0, 512)]);
-    while done.is_empty() {
-        queue.reap(0, Ns::ZERO, &mut done);
+    for kind in [QueueKind::Uring, QueueKind::Aio] {
+        let arena = Arena::new(4, 4 * KIB).expect("memory");
+        let mut queue = open(&arena, vec![opened(&path)], kind);
+        let mut done = Vec::with_capacity(4);
+        let until = clock::now().plus(Ns::millis(20));
+        queue.reap(1, until, &mut done);
+        assert!(done.is_empty() && clock::now() >= until);
+        // A moment that has passed: what is ready comes back, and nothing is waited for.
+        queue.submit(&[read(0, 0, 0, 512)]);
+        while done.is_empty() {
+            queue.reap(0, Ns::ZERO, &mut done);
+        }
+        assert_eq!(done[0].result, Ok(512));
     }
-    assert_eq!(done[0].result, Ok(512));
 }
 
 /// A pipe that nobody writes to is a device that hangs.
@@ -168,27 +177,87 @@ fn an_io_that_hangs_does_not_hold_the_worker_past_its_moment() {
 fn writes_reach_the_file() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("data");
-    let step = |index, read| {
-        let target = TargetSpec { queue: QueueKind::Uring, ..file(&path, Some(MIB)) };
+    let step = |index, read, queue| {
+        let target = TargetSpec { queue, ..file(&path, Some(MIB)) };
         let mut step = step(target, 2, random(4 * KIB, read, closed(16)), Ns::millis(300));
         step.index = index;
         step
     };
     let mut engine = disk::DiskEngine::new(Pinning::Never);
-    run_on(&mut engine, &step(0, 100.0)).expect("a new file");
-    let before = std::fs::read(&path).expect("there");
-    let outcome = run_on(&mut engine, &step(1, 0.0)).expect("its own file");
-    assert_eq!((outcome.verdict.clone(), outcome.errors()), (Ok(()), 0));
-    let after = std::fs::read(&path).expect("there");
-    let changed = before.chunks(4096).zip(after.chunks(4096)).filter(|(a, b)| a != b).count();
-    assert!(changed > 0 && outcome.ops() as usize >= changed, "{changed} blocks changed");
+    run_on(&mut engine, &step(0, 100.0, QueueKind::Auto)).expect("a new file");
+    for (kind, index) in ALL.into_iter().zip(1..) {
+        let before = std::fs::read(&path).expect("there");
+        let outcome = run_on(&mut engine, &step(index, 0.0, kind)).expect("its own file");
+        assert_eq!((outcome.verdict.clone(), outcome.errors()), (Ok(()), 0));
+        let after = std::fs::read(&path).expect("there");
+        let changed = before.chunks(4096).zip(after.chunks(4096)).filter(|(a, b)| a != b).count();
+        assert!(changed > 0 && outcome.ops() as usize >= changed, "{changed} blocks changed");
+    }
+}
+
+/// A loop device over a file, detached in the end. `None`, with a line that says so, where there can be none.
+struct Loop(String);
+
+impl Loop {
+    fn over(path: &Path) -> Option<Loop> {
+        let output =
+            std::process::Command::new("losetup").args(["-f", "--show"]).arg(path).output();
+        match output {
+            Ok(output) if output.status.success() => {
+                Some(Loop(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
+            }
+            other => {
+                println!("skipped: no loop device ({other:?})");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("losetup").args(["-d", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_device_gets_the_queue_that_suits_it() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("data");
+    let data = random_file(&path, MIB, 1);
+    let Some(device) = Loop::over(&path) else { return };
+    let found = |direct| {
+        let flags = if direct { rustix::fs::OFlags::DIRECT } else { rustix::fs::OFlags::empty() };
+        let fd = rustix::fs::open(&device.0, flags, rustix::fs::Mode::empty());
+        Access::Read(fd.expect("root opens it"))
+    };
+    let nowait = |access: &Access| {
+        use rustix::io::{Errno, ReadWriteFlags, preadv2};
+        #[repr(align(4096))]
+        struct Page([u8; 4096]);
+        let mut page = Page([0; 4096]);
+        let into = &mut [std::io::IoSliceMut::new(&mut page.0)];
+        preadv2(access, into, 0, ReadWriteFlags::NOWAIT) != Err(Errno::OPNOTSUPP)
+    };
+    let arena = Arena::new(16, 4 * KIB).expect("memory");
+    let word = if nowait(&found(true)) { "io_uring" } else { "Linux AIO" };
+    for (direct, word) in [(true, word), (false, "io_uring")] {
+        let mut queue = open(&arena, vec![found(direct)], QueueKind::Auto);
+        assert!(queue.how().starts_with(word), "{} where {word} suits", queue.how());
+        let ios: Vec<Io> =
+            (0..16).map(|slot| read(slot, 0, u64::from(slot) * 4096, 4096)).collect();
+        for (io, done) in ios.iter().zip(carry(&mut *queue, &ios)) {
+            assert_eq!(done.result, Ok(4096));
+            assert!(buffer(&arena, io.slot, 4096) == data[io.offset as usize..][..4096]);
+        }
+    }
 }
 
 #[test]
 fn the_record_says_what_carried_the_io() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("data");
-    for (kind, word) in [(QueueKind::Uring, "io_uring"), (QueueKind::Pread, "pread")] {
+    for (kind, word) in ALL.into_iter().zip(["io_uring", "Linux AIO", "pread"]) {
         let target = TargetSpec { queue: kind, ..file(&path, Some(MIB)) };
         let step = step(target, 3, random(4 * KIB, 100.0, closed(4)), Ns::millis(100));
         let (out, _outputs) = std::sync::mpsc::channel();

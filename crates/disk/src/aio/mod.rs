@@ -1,0 +1,192 @@
+//! Block devices by Linux AIO: any depth, one system call a submitted batch, and completions read from shared memory.
+//!
+//! For devices that cannot promise never to wait (no `NOWAIT`): io_uring hands each of their I/Os to a thread of the
+//! kernel, whose work is in nobody's account and costs several times the I/O itself on a fast device. AIO submits them on
+//! the worker's own thread. Only with direct I/O on block devices; elsewhere io_submit(2) may wait for the I/O itself.
+
+mod context;
+
+use crate::flight::{Flight, Landing, Rest, failure};
+use crate::{Access, Arena, Completion, Completions, Io, Queue};
+use clock::Ns;
+use context::{Context, Event, Iocb};
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::io::Errno;
+use workload::Dir;
+
+/// How long to wait where the kernel has no room for a request at the moment and nothing is in flight.
+const BREATH: Ns = Ns(100_000);
+
+/// A queue on a context of its own.
+pub(crate) struct AioQueue {
+    context: Context,
+    arena: Arena,
+    targets: Vec<Access>,
+    /// What each slot has in flight.
+    flights: Vec<Option<Flight>>,
+    in_flight: u32,
+    /// A request a slot: rewritten for every I/O, read by the kernel only while it is submitted.
+    requests: Box<[Iocb]>,
+    /// Requests that wait to be submitted, as the kernel wants them named.
+    waiting: Vec<*mut Iocb>,
+    events: Box<[Event]>,
+    failed: Completions,
+    how: &'static str,
+}
+
+impl AioQueue {
+    /// Opens a context. Where there can be none, the targets come back with the reason.
+    pub fn open(
+        arena: &Arena,
+        targets: Vec<Access>,
+        how: &'static str,
+    ) -> Result<AioQueue, (Vec<Access>, String)> {
+        let context = match Context::new(arena.slots()) {
+            Ok(context) => context,
+            Err(Errno::AGAIN) => {
+                let problem = "no room for Linux AIO (`sysctl fs.aio-max-nr` is used up)";
+                return Err((targets, problem.to_owned()));
+            }
+            Err(e) => return Err((targets, format!("Linux AIO could not be set up ({e})"))),
+        };
+        let slots = arena.slots() as usize;
+        Ok(AioQueue {
+            context,
+            arena: arena.clone(),
+            targets,
+            flights: vec![None; slots],
+            in_flight: 0,
+            requests: vec![Iocb::default(); slots].into(),
+            waiting: Vec::with_capacity(slots),
+            events: vec![Event::default(); slots].into(),
+            failed: Vec::with_capacity(slots),
+            how,
+        })
+    }
+
+    /// Writes the request for the rest of a flight; `false` where it asks for what is not there.
+    fn prepare(&mut self, flight: Flight) -> bool {
+        let Flight { io, .. } = flight;
+        let target = self.targets.get(usize::from(io.target));
+        let (Some(Rest { base, offset, len }), Some(target)) = (flight.rest(&self.arena), target)
+        else {
+            return false;
+        };
+        let descriptor = target.as_fd().as_raw_fd();
+        let write = io.dir == Dir::Write;
+        let request = &mut self.requests[io.slot as usize];
+        *request = Iocb::new(io.slot, write, descriptor, base, len, offset);
+        self.waiting.push(request);
+        true
+    }
+
+    /// Submits what waits. What the kernel refuses by itself has failed; what it has no room for waits on.
+    fn send(&mut self) {
+        let mut sent = 0;
+        while sent < self.waiting.len() {
+            match self.context.submit(&self.waiting[sent..]) {
+                Ok(taken) => sent += taken,
+                Err(Errno::AGAIN | Errno::INTR) => break,
+                Err(e) => {
+                    // SAFETY: the pointer is to one of `requests`, which nobody else refers to.
+                    let slot = unsafe { (*self.waiting[sent]).slot() };
+                    self.flights[slot as usize] = None;
+                    self.in_flight -= 1;
+                    self.failed.push(failure(slot, e));
+                    sent += 1;
+                }
+            }
+        }
+        self.waiting.drain(..sent);
+    }
+
+    /// Takes what has completed; waits until `until` for at least one where nothing has.
+    fn gather(&mut self, wait: bool, until: Ns, out: &mut Completions) {
+        let room = (out.capacity() - out.len()).min(self.events.len());
+        let events = &mut self.events[..room];
+        let taken = match self.context.take(events) {
+            Ok(0) if wait => self.context.wait(1, until.since(clock::now()), events),
+            other => other,
+        };
+        // A wait that was interrupted is made again by the caller.
+        for n in 0..taken.unwrap_or(0) {
+            self.landed(self.events[n], out);
+        }
+    }
+
+    fn landed(&mut self, event: Event, out: &mut Completions) {
+        let slot = event.data as u32;
+        let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { return };
+        let result = match flight.landed(event.result) {
+            Landing::Done => Ok(flight.io.len),
+            Landing::Failed(e) => Err(e.raw_os_error()),
+            Landing::Partial => {
+                let rest = *flight;
+                self.prepare(rest);
+                return;
+            }
+        };
+        self.flights[slot as usize] = None;
+        self.in_flight -= 1;
+        out.push(Completion { slot, result });
+    }
+}
+
+impl Queue for AioQueue {
+    fn depth_max(&self) -> u32 {
+        self.arena.slots()
+    }
+
+    fn how(&self) -> &str {
+        self.how
+    }
+
+    fn submit(&mut self, ios: &[Io]) -> usize {
+        for io in ios {
+            let flight = Flight::new(*io);
+            if io.slot < self.arena.slots() && self.prepare(flight) {
+                self.flights[io.slot as usize] = Some(flight);
+                self.in_flight += 1;
+            } else {
+                self.failed.push(failure(io.slot, Errno::INVAL));
+            }
+        }
+        self.send();
+        ios.len()
+    }
+
+    fn reap(&mut self, min: u32, until: Ns, out: &mut Completions) {
+        let before = out.len();
+        loop {
+            let got = (out.len() - before + self.failed.len()) as u32;
+            let on_its_way = self.in_flight as usize > self.waiting.len();
+            self.gather(got < min && on_its_way, until, out);
+            if !self.waiting.is_empty() {
+                self.send();
+            }
+            let got = (out.len() - before + self.failed.len()) as u32;
+            if got >= min || clock::now() >= until {
+                break;
+            }
+            if self.in_flight as usize == self.waiting.len() {
+                // Nothing is on its way: either nothing is to be done, or the kernel has no room for it.
+                let pause = if self.in_flight == 0 { until } else { clock::now().plus(BREATH) };
+                clock::sleep_until(pause.min(until));
+            }
+        }
+        let room = out.capacity() - out.len();
+        let taken = room.min(self.failed.len());
+        out.extend(self.failed.drain(..taken));
+    }
+}
+
+impl Drop for AioQueue {
+    fn drop(&mut self) {
+        if self.in_flight as usize > self.waiting.len() {
+            // The kernel may still write to a buffer, and giving the context back would wait for a device that hangs.
+            std::mem::forget(self.arena.clone());
+        } else {
+            self.context.destroy();
+        }
+    }
+}
