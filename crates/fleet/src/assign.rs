@@ -7,7 +7,7 @@
 use crate::cluster::cluster;
 use crate::draft::{Draft, Lab, draft};
 use clock::Ns;
-use engine::{QueueKind, StepSpec, TargetSpec, WorkerSpec};
+use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use record::{Loop, Source, SourceId, SourceKind, WorkerLoad};
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,8 +150,11 @@ impl<'a> Assignment<'a> {
             let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
             let mut number = |target: &usize| {
                 *numbers.entry(*target).or_insert_with(|| {
-                    spec.targets
-                        .push(target_spec(&self.lab.targets[*target], self.demands[target]));
+                    spec.targets.push(target_spec(
+                        &self.lab.targets[*target],
+                        step,
+                        self.demands[target],
+                    ));
                     (spec.targets.len() - 1) as u16
                 })
             };
@@ -195,7 +198,13 @@ fn worker_spec(draft: &Draft, source: SourceId, key: u32, targets: Vec<u16>) -> 
     }
 }
 
-fn target_spec(target: &Target, demand: Demand) -> TargetSpec {
+fn target_spec(target: &Target, step: &Step, demand: Demand) -> TargetSpec {
+    let fill = match target.fill {
+        _ if step.precondition => Fill::SniaPts,
+        scenario::Fill::Auto => Fill::Auto,
+        scenario::Fill::Always => Fill::Always,
+        scenario::Fill::Never => Fill::Never,
+    };
     TargetSpec {
         create: target.create.map(|b| b.0),
         size: target.size.map(|b| b.0),
@@ -208,6 +217,8 @@ fn target_spec(target: &Target, demand: Demand) -> TargetSpec {
             scenario::Queue::Pread => QueueKind::Pread,
         },
         polled: target.polled,
+        data: target.data,
+        fill,
         demand,
         ..TargetSpec::new(&target.name, &target.url)
     }

@@ -4,11 +4,12 @@ mod common;
 
 use clock::Ns;
 use common::*;
+use engine::Fill;
 use fleet::Assignment;
 use record::Loop;
 use scenario::{Backing, Scenario, Step, StepLoad};
 use std::time::Duration;
-use workload::{Arrivals, Kind, Process, Skew, Transaction};
+use workload::{Arrivals, Data, Demand, Kind, Process, Skew, Transaction, WorkingSet};
 
 /// The assignment of steps to agents `a`, `b`, …: for each step and agent, every worker as
 /// `NAME:TARGETS SHARER/SHARERS`.
@@ -60,6 +61,30 @@ fn workers_are_named_after_what_they_work_for() {
     // The same load twice is two workers.
     check(&lab, vec![load("w", 1, &["t0"]), load("w", 1, &["t0"])], "t0/0:t0 0/1, t0/1:t0 0/1");
     check(&lab, vec![load("w", 1, &["t0", "t0"])], "t0/0:t0 0/2, t0/1:t0 1/2");
+}
+
+#[test]
+fn a_target_knows_what_all_steps_ask_of_it_and_what_is_done_to_it_first() {
+    let mut lab = scenario(2, &[]);
+    lab.lab.targets[0].fill = scenario::Fill::Never;
+    lab.lab.targets[1].data.compress = 2.0;
+    let mut writes = load("w", 1, &["t0"]);
+    writes.workload.spec.working_set = Some(WorkingSet::Bytes(4096));
+    let Kind::Access(access) = &mut writes.workload.spec.kind else { panic!("rows") };
+    (access.rows[0].read, access.rows[0].size) = (0.0, 512);
+    let mut steps = [step(0, vec![load("x", 1, &["t0", "t1"])]), step(1, vec![writes])];
+    steps[1].precondition = true;
+    let agents = ["a".to_owned()];
+    let assignment = Assignment::new(&lab, &steps, 1, &agents).unwrap();
+    let targets = |n: usize| assignment.step(&steps[n]).unwrap().specs[0].clone().unwrap().targets;
+    let (first, second) = (targets(0), targets(1));
+    assert_eq!(first[0].demand, second[0].demand);
+    let Demand { reads, writes, reach, .. } = first[0].demand;
+    assert_eq!((reads, writes, reach.within(1 << 30)), (true, true, 1 << 30));
+    assert!(!first[1].demand.writes);
+    assert_eq!((first[0].fill, first[1].fill), (Fill::Never, Fill::Auto));
+    assert_eq!((first[0].data, first[1].data.compress), (Data::default(), 2.0));
+    assert_eq!(second[0].fill, Fill::SniaPts);
 }
 
 #[test]

@@ -78,8 +78,24 @@ pub struct Target {
     pub queue: Queue,
     /// Completions are looked for instead of waited for.
     pub polled: bool,
+    /// What data that is written to it is like.
+    pub data: workload::Data,
+    /// Whether it is filled before its first load.
+    pub fill: Fill,
     /// The file in which verification keeps what each block must hold.
     pub verify_state: Option<String>,
+}
+
+/// Whether a target that may be written is filled before its first load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fill {
+    /// Where samples show that it needs it.
+    #[default]
+    Auto,
+    /// Whatever it holds.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// What carries I/O to files and block devices.
@@ -374,6 +390,8 @@ pub struct Plan {
     pub sweep: Vec<Axis>,
     /// How often the whole sweep is run; 1 unless given.
     pub repeat: u32,
+    /// Targets are preconditioned as SNIA PTS does before the first step.
+    pub precondition: bool,
 }
 
 /// A workload on a set of VMs or targets.
@@ -430,6 +448,8 @@ pub struct Step {
     pub measure: Duration,
     /// Phases.
     pub cooldown: Duration,
+    /// Targets are preconditioned as SNIA PTS does before its load: the first step of a plan that asks for it.
+    pub precondition: bool,
     /// What runs at the same time, with the sweep's settings applied.
     pub loads: Vec<StepLoad>,
 }

@@ -116,7 +116,9 @@ impl Scenario {
             for repetition in 0..plan.repeat {
                 for n in 0..plan.combinations() {
                     let index = steps.len() as u32;
-                    steps.push(step(plan, index, repetition, &plan.combination(n), &workloads));
+                    let first = repetition == 0 && n == 0;
+                    let settings = plan.combination(n);
+                    steps.push(step(plan, index, repetition, &settings, &workloads, first));
                 }
             }
         }
@@ -130,6 +132,7 @@ fn step(
     repetition: u32,
     settings: &[(&str, &Setting)],
     workloads: &BTreeMap<&str, &Workload>,
+    first: bool,
 ) -> Step {
     let settled = |name: &str| {
         let mut workload = (*workloads.get(name)?).clone();
@@ -148,6 +151,7 @@ fn step(
         warmup: plan.warmup,
         measure: plan.measure,
         cooldown: plan.cooldown,
+        precondition: plan.precondition && first,
         loads: plan.loads.iter().filter_map(load).collect(),
     }
 }

@@ -100,6 +100,7 @@ pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
         warmup: Duration::from_secs(1),
         measure: Duration::from_secs(2),
         cooldown: Duration::ZERO,
+        precondition: false,
         loads,
     }
 }

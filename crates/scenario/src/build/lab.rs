@@ -1,6 +1,6 @@
 //! The lab: names first, then everything that refers to them.
 
-use super::{complain, count_u32, place};
+use super::{complain, content, count_u32, place};
 use crate::catalog;
 use crate::datum::Record;
 use crate::diagnostics::{At, Class, Mistake, Sink};
@@ -167,6 +167,7 @@ impl Builder<'_> {
                 self.sink,
             );
         }
+        let (data, fill) = (content::data(record), content::fill(record, null, self.sink));
         let states = self.files(record, "verify_state", names.len());
         let queue = queue(record);
         let polled = record.flag("polled").is_some_and(|at| at.value);
@@ -185,6 +186,8 @@ impl Builder<'_> {
                 buffered: record.flag("buffered").is_some_and(|at| at.value),
                 queue,
                 polled,
+                data,
+                fill,
                 verify_state: Some(verify_state).filter(|path| !path.is_empty()),
             })
             .collect()

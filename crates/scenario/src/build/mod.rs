@@ -3,6 +3,7 @@
 //! Building goes on after a mistake with whatever value keeps the rest meaningful; the result is only handed out when
 //! there was none.
 
+mod content;
 mod lab;
 mod plan;
 mod verdict;
@@ -21,6 +22,7 @@ pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
     let lab = lab::lab(root, &mut directory, sink);
     let workloads = work::workloads(root, sink);
     let plans = plan::plans(root, &workloads, &mut directory, sink);
+    content::check(root, &lab, &plans, sink);
     verify::check(root, &lab, &workloads, &plans, sink);
     let goals = verdict::goals(root, &plans, &mut directory, sink);
     let claims = verdict::claims(root, &plans, &mut directory, sink);

@@ -92,6 +92,7 @@ impl Planner<'_> {
             cooldown: time("cooldown").unwrap_or_default(),
             sweep: sweep.map(|sweep| self.axes(sweep, &loads)).unwrap_or_default(),
             repeat: count_u32(record, "repeat").unwrap_or(1),
+            precondition: record.word("precondition").is_some_and(|at| at.value == "snia-pts"),
             loads,
         };
         if self.within_bounds(&plan, record)

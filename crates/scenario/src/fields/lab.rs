@@ -52,6 +52,12 @@ const QUEUES: &[Word] = &[
     word("pread", "`pread` and `pwrite`: one operation a worker at a time"),
 ];
 
+const FILLS: &[Word] = &[
+    word("auto", "where samples show unwritten, zero or repeated blocks, or data of other ratios"),
+    word("always", "whatever it holds"),
+    word("never", "it stays as it is"),
+];
+
 pub(super) static TARGET: TableDef = TableDef {
     title: "[[target]]",
     id: "target",
@@ -82,6 +88,13 @@ pub(super) static TARGET: TableDef = TableDef {
             "Path of the file in which verification keeps what each block must hold, for later runs. A range in it is \
              paired with the range in `name`.",
         ),
+        optional("data", Type::Table(&DATA), "What data that is written to it is like."),
+        default(
+            "fill",
+            Type::Word(FILLS),
+            "auto",
+            "Whether it is filled before its first load, over all that the run touches of it, if it may be written.",
+        ),
         default("queue", Type::Word(QUEUES), "auto", "What carries its I/O."),
         default(
             "polled",
@@ -91,6 +104,28 @@ pub(super) static TARGET: TableDef = TableDef {
         ),
     ],
     choices: &[Choice { keys: &["file", "device", "url"], required: true }],
+    ..PLAIN
+};
+
+static DATA: TableDef = TableDef {
+    title: "`data`",
+    id: "data",
+    doc: "How far data can be reduced by storage that compresses it or finds duplicates. By default it cannot: it is \
+          random, and no 512 bytes of it are like others.",
+    fields: &[
+        default(
+            "compress",
+            Type::Number { min: 1.0, max: 16.0 },
+            "1",
+            "Original over compressed size, as LZ4 reaches it on chunks of 4 KiB.",
+        ),
+        default(
+            "dedupe",
+            Type::Number { min: 1.0, max: 50.0 },
+            "1",
+            "Blocks of 4 KiB over different blocks among them.",
+        ),
+    ],
     ..PLAIN
 };
 

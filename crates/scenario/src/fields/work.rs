@@ -232,6 +232,14 @@ static TRANSACTION: TableDef = TableDef {
     ..PLAIN
 };
 
+const PRECONDITIONS: &[Word] = &[
+    word("none", "nothing beyond what `fill` of the target says"),
+    word(
+        "snia-pts",
+        "their whole capacity is written twice from front to back, as SNIA PTS does with an SSD",
+    ),
+];
+
 pub(super) static PLAN: TableDef = TableDef {
     title: "[plan]",
     id: "plan",
@@ -254,6 +262,12 @@ pub(super) static PLAN: TableDef = TableDef {
             "sweep",
             Type::Table(&SWEEP),
             "Settings to go through: every combination is one step, and the first axis varies slowest.",
+        ),
+        default(
+            "precondition",
+            Type::Word(PRECONDITIONS),
+            "none",
+            "What is done to its targets before its first step; they must be ones that may be written.",
         ),
         default("repeat", count(1, 10_000), "1", "How often every step is run."),
     ],

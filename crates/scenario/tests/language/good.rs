@@ -2,9 +2,9 @@
 
 use crate::support::{bad, good};
 use scenario::{
-    Backing, Endpoint, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope, Value,
+    Backing, Endpoint, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope, Value,
 };
-use workload::{Arrivals, Kind, Process, Regions, Skew, WorkingSet};
+use workload::{Arrivals, Data, Kind, Process, Regions, Skew, WorkingSet};
 
 /// A scenario with one workload on one target, and more.
 fn small(more: &str) -> String {
@@ -151,6 +151,22 @@ fn workloads_are_settled() {
     assert_eq!((verified, spec("checked").regions), (vec!["checked"], Regions::Own));
     let states: Vec<_> = s.lab.targets.iter().filter_map(|t| t.verify_state.as_deref()).collect();
     assert_eq!(states, ["/mnt/{b}/kept1.state", "/mnt/{b}/kept2.state"]);
+}
+
+#[test]
+fn targets_say_what_they_hold_and_plans_what_is_done_before() {
+    let s = everything();
+    let target = |name: &str| s.lab.targets.iter().find(|t| t.name == name).expect(name);
+    let held = |name: &str| (target(name).data, target(name).fill);
+    assert_eq!(held("data1"), (Data { compress: 2.0, dedupe: 1.5 }, Fill::Always));
+    assert_eq!(held("data2"), held("data1"));
+    assert_eq!(held("disk"), (Data::default(), Fill::Never));
+    assert_eq!(held("kept1"), (Data::default(), Fill::Auto));
+    // Once a plan, before its first step.
+    let preconditioned: Vec<String> =
+        s.steps().iter().filter(|step| step.precondition).map(|step| step.name()).collect();
+    assert_eq!(preconditioned, ["verified"]);
+    assert_eq!(s.steps().iter().filter(|step| step.plan == "verified").count(), 2);
 }
 
 #[test]

@@ -1,0 +1,49 @@
+//! What targets hold: what their data is like, whether they are filled, and which plans precondition them.
+
+use super::{complain, place};
+use crate::datum::Record;
+use crate::diagnostics::{Mistake, Sink};
+use crate::model::{Backing, Fill, Lab, Plan};
+use workload::Data;
+
+/// What data on a target is like.
+pub(super) fn data(target: &Record) -> Data {
+    let ratio = |key| target.record("data").and_then(|data| data.number(key)).map(|at| at.value);
+    let Data { compress, dedupe } = Data::default();
+    Data {
+        compress: ratio("compress").unwrap_or(compress),
+        dedupe: ratio("dedupe").unwrap_or(dedupe),
+    }
+}
+
+/// Whether a target is filled.
+pub(super) fn fill(target: &Record, null: bool, sink: &mut Sink) -> Fill {
+    if null && target.has("fill") {
+        complain(target, "fill", "`null:` holds nothing", sink);
+    }
+    match target.word("fill").map(|at| at.value) {
+        Some("always") => Fill::Always,
+        Some("never") => Fill::Never,
+        _ => Fill::Auto,
+    }
+}
+
+/// Reports plans that would precondition what holds nothing.
+pub(super) fn check(root: &Record, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
+    let null = |name: &str| {
+        lab.targets.iter().any(|target| target.name == name && target.url.starts_with("null:"))
+    };
+    let on_null = |name: &str| match lab.vms.iter().find(|vm| vm.name == name) {
+        Some(vm) => {
+            vm.disks.iter().any(|disk| matches!(&disk.backing, Backing::Target(t) if null(t)))
+        }
+        None => null(name),
+    };
+    for (plan, record) in plans.iter().zip(root.records("plan")).filter(|(p, _)| p.precondition) {
+        let mut on = plan.loads.iter().flat_map(|load| &load.on);
+        if let Some(name) = on.find(|name| on_null(name)) {
+            let message = format!("precondition: `{name}` is `null:`, which holds nothing");
+            sink.push(|| Mistake::new(place(record, "precondition"), message));
+        }
+    }
+}
