@@ -14,8 +14,8 @@ use crate::target::{
 use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
 use clock::{Ns, Rng};
 use engine::{
-    Crew, Engine, EngineError, IntervalTx, Orders, Phases, Pinning, Post, Prepared, Scope,
-    StepSpec, Stop, TargetSpec, WorkerSpec,
+    Crew, Engine, EngineError, HANG_AFTER, IntervalTx, Orders, Phases, Pinning, Post, Prepared,
+    Scope, StepSpec, Stop, TargetSpec, WorkerSpec,
 };
 use record::{Fact, Level, SourceId};
 use rustix::fd::{AsFd, OwnedFd};
@@ -160,6 +160,7 @@ impl Engine for DiskEngine {
             phases: Phases::from(step),
             // Longer than the workers' own, so that they can say what they leave open.
             grace: GRACE.plus(GRACE),
+            hang_after: HANG_AFTER,
             pinning: self.pinning,
             facts: resolved.into_iter().flat_map(|r| r.facts).collect(),
         };
@@ -212,7 +213,8 @@ fn post(step: &StepSpec, worker: &WorkerSpec, targets: &[Resolved]) -> Result<Po
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
     let scope = Scope { reads: demand.reads, writes: demand.writes, open_loop };
-    Ok(Post { source: *source, name: name.clone(), scope, task: Box::new(task) })
+    let targets = used.iter().map(|(spec, _)| spec.name.clone()).collect();
+    Ok(Post { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
 }
 
 /// What a worker writes: unlike all that other workers, steps and runs write, so that storage that finds duplicates finds

@@ -134,6 +134,26 @@ fn a_stalled_second_is_a_recorded_zero_and_the_late_io_keeps_its_latency() {
 }
 
 #[test]
+fn an_io_that_hangs_is_told_while_it_does_and_when_it_is_over() {
+    let (from, to) = (Ns::millis(500), Ns::millis(3300));
+    for manner in [Manner::Stalls(from, to), Manner::Blocks(from, to)] {
+        let outcome = run_tasks(vec![task(manner, 1, closed(1))], false, measured(Ns::secs(4)));
+        let hangs: Vec<_> = outcome.events.iter().filter(|e| e.code.starts_with("hang")).collect();
+        let codes: Vec<&str> = hangs.iter().map(|e| e.code.as_str()).collect();
+        assert!(
+            codes.starts_with(&["hang"]) && codes.ends_with(&["hang", "hang-over"]),
+            "{codes:?}"
+        );
+        assert!(
+            hangs[0].text.starts_with("probe/0: an I/O on t has not come back for "),
+            "{hangs:?}"
+        );
+        assert!(hangs[0].at < to, "told while it hangs: {hangs:?}");
+        assert!(hangs.iter().all(|e| e.source == Some(record::SourceId(0)) && e.step == Some(3)));
+    }
+}
+
+#[test]
 fn an_open_loop_shows_what_a_stall_makes_wait() {
     let manner = Manner::Stalls(Ns::millis(200), Ns::millis(1700));
     let outcome =

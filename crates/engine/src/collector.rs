@@ -2,6 +2,7 @@
 //! tells how each thread ended. Never on a worker's thread.
 
 use crate::fault::{Budget, Drought};
+use crate::hang::{Hang, Watch};
 use crate::sheet::Drain;
 use crate::{EngineError, IntervalTx, LeftOpen, Note, Output, Reports, Stop, Timeline};
 use clock::Ns;
@@ -14,10 +15,16 @@ use std::time::Duration;
 /// How often rings are emptied.
 const TICK: Duration = Duration::from_millis(100);
 
+/// A collector that was itself away for longer than this (a suspended machine, no processor) does not judge by the clock
+/// whether workers hang: they may have been away with it. It looks again at the next tick.
+const AWAY: Ns = Ns::secs(1);
+
 /// One worker, seen from the control plane.
 pub(crate) struct Member {
     pub source: SourceId,
     pub name: String,
+    /// What its I/O goes to, in words.
+    targets: String,
     /// `None` until it has opened.
     pub drain: Option<Drain>,
     /// Operations that it can have in flight; 0 until it has opened.
@@ -26,6 +33,7 @@ pub(crate) struct Member {
     pub how: String,
     pub reports: Option<Box<dyn Reports>>,
     drought: Drought,
+    watch: Watch,
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
 }
 
@@ -46,11 +54,22 @@ impl Member {
     pub fn new(
         source: SourceId,
         name: String,
+        targets: String,
+        watch: Watch,
         thread: JoinHandle<Result<LeftOpen, EngineError>>,
     ) -> Member {
-        let (drought, thread) = (Drought::default(), Some(thread));
-        let (how, reports) = (String::new(), None);
-        Member { source, name, drain: None, depth: 0, how, reports, drought, thread }
+        Member {
+            source,
+            name,
+            targets,
+            drain: None,
+            depth: 0,
+            how: String::new(),
+            reports: None,
+            drought: Drought::default(),
+            watch,
+            thread: Some(thread),
+        }
     }
 
     /// Waits for the thread and says how it ended; `None` where that is known already.
@@ -74,6 +93,7 @@ impl Collector {
     /// Runs until all threads have gone or are given up; sends the verdict last.
     pub fn run(mut self) {
         let mut given_up_at = self.line.end().plus(self.grace);
+        let mut looked = clock::now();
         loop {
             let closed = self.alive.recv_timeout(TICK) == Err(RecvTimeoutError::Disconnected);
             let now = clock::now();
@@ -82,6 +102,10 @@ impl Collector {
             }
             self.bury(closed);
             self.drain();
+            if now.since(looked) < AWAY || closed {
+                self.look(now);
+            }
+            looked = now;
             if closed || now >= given_up_at {
                 break;
             }
@@ -96,7 +120,7 @@ impl Collector {
     fn drain(&mut self) {
         let Collector { line, step, out, budget, failure, stop, members, .. } = self;
         for member in members {
-            let Member { source, name, drain, drought, reports, .. } = member;
+            let Member { source, name, targets, drain, drought, watch, reports, .. } = member;
             if let Some(reports) = reports {
                 reports.news(&mut |at, note| {
                     let event =
@@ -106,7 +130,11 @@ impl Collector {
             }
             let Some(drain) = drain else { continue };
             drain.collect(*source, *step, line, |interval, errnos| {
-                let (events, over) = budget.weigh(name, drought, &interval, errnos);
+                let (mut events, over) = budget.weigh(name, drought, &interval, errnos);
+                for hang in watch.hear(&interval).into_iter().flatten() {
+                    let event = hung(name, targets, hang).event(*step, Some(*source));
+                    events.push(Event { at: interval.to, ..event });
+                }
                 let _ = out.send(Output::Interval(Box::new(interval)));
                 for event in events {
                     let _ = out.send(Output::Event(event));
@@ -139,6 +167,24 @@ impl Collector {
         }
     }
 
+    /// Looks at those from whom nothing comes.
+    fn look(&mut self, now: Ns) {
+        let Collector { line, step, out, members, .. } = self;
+        for member in members.iter_mut() {
+            let Some(seen) = member.drain.as_ref().and_then(Drain::last_seen) else { continue };
+            let seen = line.on_record(seen);
+            let news = match member.thread {
+                Some(_) => member.watch.look(line.on_record(now), seen),
+                None => member.watch.ended(seen),
+            };
+            if let Some(hang) = news {
+                let note = hung(&member.name, &member.targets, hang);
+                let event = note.event(*step, Some(member.source));
+                let _ = out.send(Output::Event(Event { at: line.on_record(now), ..event }));
+            }
+        }
+    }
+
     /// Takes in how threads ended: those that have, or all of them once it is known that they all have.
     fn bury(&mut self, all: bool) {
         for member in &mut self.members {
@@ -149,10 +195,12 @@ impl Collector {
                 None => {}
                 Some(Ok(left)) if left.count == 0 => {}
                 Some(Ok(left)) => {
+                    member.watch.give_up();
                     let event = left_open(member, left, self.step, &self.line);
                     let _ = self.out.send(Output::Event(event));
                 }
                 Some(Err(e)) => {
+                    member.watch.give_up();
                     self.stop.ask();
                     self.failure.get_or_insert(e);
                 }
@@ -171,6 +219,24 @@ impl Collector {
             member.thread = None;
         }
     }
+}
+
+fn hung(name: &str, targets: &str, hang: Hang) -> Note {
+    let (code, text) = match hang {
+        Hang::On { age } => {
+            let age = age.as_secs_f64();
+            let text = format!(
+                "{name}: an I/O on {targets} has not come back for {age:.1} s; its device or the path to it may hang \
+                 (see dmesg)"
+            );
+            ("hang", text)
+        }
+        Hang::Over { took } => {
+            let took = took.as_secs_f64();
+            ("hang-over", format!("{name}: the I/O on {targets} that hung ended after {took:.1} s"))
+        }
+    };
+    Note { level: Level::Warning, code, text }
 }
 
 fn left_open(member: &Member, left: LeftOpen, step: u32, line: &Timeline) -> Event {

@@ -5,6 +5,7 @@
 //! comes back ends in [`Output::Failed`], never in a hang.
 
 use crate::collector::{Collector, Member};
+use crate::hang::Watch;
 use crate::sheet::{Drain, Scope, Sheets};
 use crate::timeline::{Phases, Timeline};
 use crate::{
@@ -20,6 +21,9 @@ use std::thread::{Builder, JoinHandle};
 
 /// The kernel keeps this many bytes of a thread's name.
 const NAME_MAX: usize = 15;
+
+/// Targets of a worker that a message names before it counts the rest.
+const TARGETS_NAMED: usize = 4;
 
 /// While a thread waits for the agreed start it looks this often whether it was called off.
 const CALLED_OFF: Ns = Ns::millis(100);
@@ -72,6 +76,8 @@ pub struct Post {
     pub source: SourceId,
     /// Its name, for messages and its thread.
     pub name: String,
+    /// The names of what it issues to, for messages.
+    pub targets: Vec<String>,
     /// What it can report.
     pub scope: Scope,
     /// What it will do.
@@ -87,6 +93,8 @@ pub struct Orders {
     pub phases: Phases,
     /// How long after the end a thread may still be waiting for an I/O before it is given up. Loads keep to less.
     pub grace: Ns,
+    /// Age from which an operation hangs and is told about: [`crate::HANG_AFTER`].
+    pub hang_after: Ns,
     /// Whether threads are pinned.
     pub pinning: Pinning,
     /// Provenance of what was opened.
@@ -159,7 +167,9 @@ impl Crew {
                 alive: alive_tx.clone(),
             };
             let thread = spawn(&post.name, move || seat.occupy())?;
-            crew.members.push(Member::new(post.source, post.name, thread));
+            let watch = Watch::new(crew.orders.hang_after);
+            let targets = one_of(&post.targets);
+            crew.members.push(Member::new(post.source, post.name, targets, watch, thread));
             crew.releases.push(release);
         }
         drop(ready_tx);
@@ -349,6 +359,21 @@ fn spawn<T: Send + 'static>(
     let mut kept: String = name.chars().filter(|c| *c != '\0').collect();
     kept.truncate(kept.floor_char_boundary(NAME_MAX));
     Builder::new().name(kept).spawn(body).map_err(|e| no_thread(name, &e))
+}
+
+/// One target by its name, or how many it may be.
+fn one_of(targets: &[String]) -> String {
+    match targets {
+        [one] => one.clone(),
+        _ => {
+            let named = &targets[..targets.len().min(TARGETS_NAMED)];
+            let more = match targets.len() - named.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            format!("one of {}{more}", named.join(", "))
+        }
+    }
 }
 
 fn no_thread(name: &str, e: &std::io::Error) -> EngineError {

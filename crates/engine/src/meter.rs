@@ -4,6 +4,7 @@
 //! locks nothing and makes no system call but one for the thread's CPU time a cut. Where no free sheet is at hand it
 //! keeps accumulating and counts an overrun; across a phase edge it never does.
 
+use crate::pulse::Pulse;
 use crate::sheet::{Sheet, Sheets, Silence};
 use crate::{Scope, Timeline};
 use clock::{CpuTime, Ns};
@@ -52,6 +53,7 @@ pub struct Meter {
     reserve: Vec<Box<Sheet>>,
     out: Producer<Box<Sheet>>,
     back: Consumer<Box<Sheet>>,
+    pulse: Pulse,
     cpu: fn() -> CpuTime,
     cpu_before: CpuTime,
 }
@@ -75,6 +77,7 @@ impl Meter {
     pub fn new(sheets: Sheets, line: Timeline, cpu: fn() -> CpuTime) -> Meter {
         let mut current = sheets.current;
         current.from = line.start();
+        sheets.pulse.beat(line.start());
         Meter {
             line,
             scope: sheets.scope,
@@ -87,6 +90,7 @@ impl Meter {
             reserve: sheets.reserve,
             out: sheets.out,
             back: sheets.back,
+            pulse: sheets.pulse,
             cpu,
             cpu_before: cpu(),
         }
@@ -110,6 +114,7 @@ impl Meter {
     /// Moves the present to `now`, a stamp that the worker has just read, and cuts all intervals that end on the way.
     /// What completes at a cut belongs to the interval that begins there.
     pub fn advance(&mut self, now: Ns, spent: Spent) {
+        self.pulse.beat(now);
         if now >= self.next_cut {
             self.cut(now, spent);
         }

@@ -5,6 +5,7 @@
 //! interval of zeros a cut at the collector: a worker that wakes after a minute needs no sixty buffers to say so.
 
 use crate::meter::Slot;
+use crate::pulse::Pulse;
 use crate::{ErrnoCounts, Phases, Timeline};
 use clock::Ns;
 use record::{Interval, Phase, SourceId, Tally, Testimony};
@@ -64,6 +65,7 @@ pub struct Sheets {
     pub(crate) reserve: Vec<Box<Sheet>>,
     pub(crate) out: Producer<Box<Sheet>>,
     pub(crate) back: Consumer<Box<Sheet>>,
+    pub(crate) pulse: Pulse,
 }
 
 /// The collector's end.
@@ -72,6 +74,7 @@ pub struct Drain {
     scope: Scope,
     full: Consumer<Box<Sheet>>,
     empty: Producer<Box<Sheet>>,
+    pulse: Pulse,
 }
 
 impl Sheets {
@@ -88,7 +91,9 @@ impl Sheets {
         let slots = vec![Slot::FREE; slots as usize];
         let current = Sheet::new(scope);
         let reserve = (0..edges).map(|_| Sheet::new(scope)).collect();
-        (Sheets { scope, slots, current, reserve, out, back }, Drain { scope, full, empty })
+        let pulse = Pulse::new();
+        let drain = Drain { scope, full, empty, pulse: pulse.clone() };
+        (Sheets { scope, slots, current, reserve, out, back, pulse }, drain)
     }
 }
 
@@ -127,6 +132,11 @@ impl Sheet {
 }
 
 impl Drain {
+    /// When the worker last read the clock, whether or not a sheet has come of it; `None` before its start.
+    pub fn last_seen(&self) -> Option<Ns> {
+        self.pulse.last()
+    }
+
     /// Takes every sheet that has arrived, hands its intervals to `sink` in order (times on the record's time base)
     /// together with the error numbers seen in them, and sends the sheet back.
     pub fn collect(

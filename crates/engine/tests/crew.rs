@@ -23,6 +23,8 @@ enum Habit {
     Panics,
     /// Never looks at the clock again.
     Hangs,
+    /// Sits in one operation for most of the step, as in a system call.
+    Blocks,
     /// Operations fail, so many at the start and one every ten milliseconds.
     Errs(u64),
     /// Reports one piece of news and two counts.
@@ -75,6 +77,12 @@ impl Load for Habit {
             }
             Habit::Panics => panic!("on purpose, while running"),
             Habit::Hangs => clock::sleep_until(meter.line().end().plus(Ns::secs(3))),
+            Habit::Blocks => {
+                meter.submitted(0, Dir::Read, Ns::ZERO);
+                clock::sleep_until(meter.line().start().plus(Ns::secs(1)));
+                meter.advance(clock::now(), Spent::Waiting);
+                meter.completed(0, Ok(512));
+            }
             Habit::Errs(n) => (0..n).for_each(|_| operate(meter, Err(5))),
             _ => operate(meter, Ok(512)),
         }
@@ -105,12 +113,14 @@ fn muster(habits: &[Habit], measure: Ns, notes: &Sender<Output>) -> Result<Crew,
         step: 0,
         phases: Phases { measure, ..Phases::default() },
         grace: Ns::millis(500),
+        hang_after: Ns::millis(200),
         pinning: Pinning::Auto,
         facts: Vec::new(),
     };
     let post = |(i, habit): (u32, &Habit)| Post {
         source: SourceId(i),
         name: format!("a-name-longer-than-the-kernel-keeps-äöü/{i}"),
+        targets: ["a", "b"].map(str::to_owned).to_vec(),
         scope: Scope { reads: true, writes: false, open_loop: false },
         task: Box::new(*habit),
     };
@@ -177,6 +187,18 @@ fn one_that_breaks_ends_the_step_for_all() {
 #[test]
 fn one_that_never_comes_back_is_given_up() {
     check(&[Habit::Good, Habit::Hangs], Ns::millis(100), "has not come back from an I/O");
+}
+
+#[test]
+fn one_that_is_blocked_is_told_while_it_is_and_when_it_is_over() {
+    let (_, codes, verdict) = run(&[Habit::Blocks], Ns::millis(1500));
+    assert_eq!(verdict, Ok(()));
+    let hangs: Vec<&String> = codes.iter().filter(|code| code.starts_with("hang")).collect();
+    // A loaded machine may miss one of the doublings, and see the worker away afterwards.
+    assert!(
+        hangs.len() >= 2 && hangs[0] == "hang" && hangs.contains(&&"hang-over".to_owned()),
+        "{codes:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The figures of a step: what was asked, what was done, how long it took, and who did it.
 
 use crate::balance::{Balance, balance};
+use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
 use crate::pool::{Flow, Pool};
@@ -48,6 +49,8 @@ pub struct StepFigures {
     /// (second half − first half) / mean of the throughput; `None` where nothing was done or a
     /// worker is missing.
     pub drift: Option<f64>,
+    /// When the first and the last of its workers were done; `None` where nothing was.
+    pub done: Option<Done>,
 }
 
 /// What some workers did in the measured time.
@@ -133,6 +136,7 @@ impl StepFigures {
             generator: generator::judge(step, null),
             little: little::check(step),
             drift: drift(step),
+            done: done::done(step),
         }
     }
 

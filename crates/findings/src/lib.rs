@@ -9,9 +9,11 @@
 
 mod balance;
 mod claims;
+mod done;
 mod figures;
 pub mod generator;
 mod goals;
+mod hangs;
 pub mod knee;
 pub mod little;
 mod pool;
@@ -26,6 +28,7 @@ pub mod warnings;
 
 pub use balance::{Balance, Share, balance};
 pub use claims::{ClaimOutcome, ReadingOutcome, Score};
+pub use done::{Done, Finish};
 pub use figures::{Completeness, Figures, GroupFigures, Loops, StepFigures};
 pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};

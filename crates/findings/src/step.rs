@@ -32,6 +32,8 @@ pub(crate) struct WorkerData {
     pub covered: Ns,
     /// End of its last measured interval.
     pub last: Option<Ns>,
+    /// End of the last interval, of whatever phase, in which an operation ended.
+    pub done: Option<Ns>,
     /// Bytes in the first and the second half of the measured time.
     pub halves: [f64; 2],
     /// The most operations in flight at the end of any interval.
@@ -101,6 +103,7 @@ impl WorkerData {
             testimony: None,
             covered: Ns::ZERO,
             last: None,
+            done: None,
             halves: [0.0; 2],
             open_max: 0,
         }
@@ -111,14 +114,17 @@ impl WorkerData {
         if let Some(t) = &interval.testimony {
             self.open_max = self.open_max.max(t.open);
         }
+        let tallies = || [interval.read.as_ref(), interval.write.as_ref()].into_iter().flatten();
+        if tallies().any(|t| t.ops > 0 || t.errors > 0) {
+            self.done = self.done.max(Some(interval.to));
+        }
         if interval.phase != Phase::Measure {
             return;
         }
         let length = interval.to.since(interval.from);
         self.covered = self.covered.plus(length);
         self.last = self.last.max(Some(interval.to));
-        let tallies = [interval.read.as_ref(), interval.write.as_ref()];
-        let bytes = tallies.into_iter().flatten().map(|t| t.bytes as f64).sum::<f64>();
+        let bytes = tallies().map(|t| t.bytes as f64).sum::<f64>();
         // An interval across the middle is divided in proportion to its time.
         let early = match length.0 {
             0 => f64::from(u8::from(interval.from < middle)),

@@ -4,6 +4,7 @@
 
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{LATE_SHARE, Limit};
+use crate::hangs;
 use crate::little::Little;
 use crate::run::Run;
 use record::{Event, Level};
@@ -331,7 +332,11 @@ impl<'a> List<'a> {
 
     /// Events of the engine, the coordinator and the agents; equal codes are told once.
     fn events(&mut self, events: &[Event]) {
-        let mut grave: Vec<&Event> = events.iter().filter(|e| e.level >= Level::Warning).collect();
+        self.warnings.extend(hangs::warning(events));
+        let told = |e: &&Event| {
+            e.level >= Level::Warning && ![hangs::ON, hangs::OVER].contains(&e.code.as_str())
+        };
+        let mut grave: Vec<&Event> = events.iter().filter(told).collect();
         grave.sort_by(|a, b| b.level.cmp(&a.level).then(a.at.cmp(&b.at)));
         let mut codes: Vec<&str> = Vec::new();
         for event in &grave {

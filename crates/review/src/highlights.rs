@@ -22,6 +22,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         sentences.push(format!("{} more in the JSON review.", plural(more, "curve")));
     }
     sentences.extend(balance(&analysis.steps));
+    sentences.extend(done(&analysis.steps));
     sentences.extend(generator(&analysis.steps));
     if sentences.is_empty() {
         return;
@@ -126,6 +127,25 @@ fn balance(steps: &[StepFigures]) -> Option<String> {
         plural(worst.shares.len(), "VM or target").replace("VM or targets", "VMs or targets"),
         percent(worst.spread),
         worst.jain
+    ))
+}
+
+/// The step whose workers were done at moments furthest apart, if far enough.
+fn done(steps: &[StepFigures]) -> Option<String> {
+    let apart = steps.iter().filter_map(|s| Some((s, s.done.as_ref().filter(|d| d.apart())?)));
+    // Reversed, so that of equals the first is named.
+    let (step, done) = apart.rev().max_by_key(|(_, d)| d.last.after_ns - d.first.after_ns)?;
+    let at = if steps.len() > 1 { format!(" ({})", clean(&step.label())) } else { String::new() };
+    let seconds = |ns: u64| latency(ns as f64);
+    let first = match done.first.after_ns {
+        0 => "never did anything".to_owned(),
+        ns => format!("was done after {}", seconds(ns)),
+    };
+    Some(format!(
+        "First done, last done: {} {first}, {} after {} of load{at}; in between the load was less than asked.",
+        clean(&done.first.worker),
+        clean(&done.last.worker),
+        seconds(done.last.after_ns)
     ))
 }
 

@@ -371,6 +371,8 @@ Two VMs read and write
 Findings
   • 85.2 MB/s, 1,300 IOPS, p99 1.36 ms.
   • Balance over 2 VMs or targets: spread 108%, Jain's index 0.7752.
+  • First done, last done: vm2/mix/0 was done after 5 s, vm1/mix/0 after 12 s of load; in between
+    the load was less than asked.
   • Generator: it had room; at most 2.0% of its time was its own.
 
 Steps

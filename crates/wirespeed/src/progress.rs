@@ -4,7 +4,7 @@
 use clock::Ns;
 use fleet::{Progress, Rates};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use record::{Event, Level};
+use record::{Event, Level, SourceId};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -18,6 +18,15 @@ pub struct Display {
     step: String,
     /// Codes of warnings that were shown: the same one in every step would drown the figures, and the review has all.
     warned: BTreeSet<String>,
+    hanging: Hanging,
+}
+
+/// Workers whose I/O hangs. One of them speaks for all, however many hang on the same device.
+#[derive(Default)]
+struct Hanging {
+    all: BTreeSet<Option<SourceId>>,
+    /// The one whose events are shown.
+    speaker: Option<Option<SourceId>>,
 }
 
 enum Mode {
@@ -36,19 +45,29 @@ impl Display {
         } else {
             Mode::Lines
         };
-        Display { mode, done_ms: 0, step_ms: 0, step: String::new(), warned: BTreeSet::new() }
+        Display {
+            mode,
+            done_ms: 0,
+            step_ms: 0,
+            step: String::new(),
+            warned: BTreeSet::new(),
+            hanging: Hanging::default(),
+        }
     }
 
     /// Takes one piece of progress.
     pub fn show(&mut self, progress: &Progress) {
         match progress {
             Progress::StepStarting { index, of, name, duration } => {
+                self.hanging = Hanging::default();
                 self.step = format!("[{}/{of}] {name}", index + 1);
                 self.step_ms = duration.0 / 1_000_000;
                 self.line(&format!("{} …", self.step), false);
             }
             Progress::Preparing => {}
-            Progress::Second { elapsed, rates, .. } => self.advance(*elapsed, &figures(rates)),
+            Progress::Second { elapsed, rates, .. } => {
+                self.advance(*elapsed, &(figures(rates) + &self.hanging.text()));
+            }
             Progress::StepDone { .. } => {
                 self.done_ms += self.step_ms;
                 if let Mode::Bar(bar) = &self.mode {
@@ -65,10 +84,12 @@ impl Display {
     }
 
     fn is_news(&mut self, event: &Event) -> bool {
-        match event.level {
-            Level::Info => false,
-            Level::Warning => self.warned.insert(event.code.clone()),
-            Level::Error => true,
+        match (event.level, event.code.as_str()) {
+            (_, "hang") => self.hanging.begins(event.source),
+            (_, "hang-over") => self.hanging.ends(event.source),
+            (Level::Info, _) => false,
+            (Level::Warning, _) => self.warned.insert(event.code.clone()),
+            (Level::Error, _) => true,
         }
     }
 
@@ -96,6 +117,28 @@ impl Display {
             Mode::Bar(bar) => bar.set_message(text.to_owned()),
             Mode::Lines => eprintln!("{text}"),
             Mode::Quiet => {}
+        }
+    }
+}
+
+impl Hanging {
+    /// Takes in that a worker hangs, or still does; whether to say so.
+    fn begins(&mut self, worker: Option<SourceId>) -> bool {
+        self.all.insert(worker);
+        *self.speaker.get_or_insert(worker) == worker
+    }
+
+    /// Takes in that a worker hangs no more; whether to say so.
+    fn ends(&mut self, worker: Option<SourceId>) -> bool {
+        self.all.remove(&worker);
+        self.speaker.take_if(|speaker| *speaker == worker).is_some()
+    }
+
+    fn text(&self) -> String {
+        match self.all.len() {
+            0 => String::new(),
+            1 => "  1 worker hangs".to_owned(),
+            n => format!("  {n} workers hang"),
         }
     }
 }
@@ -129,5 +172,27 @@ fn word(level: Level) -> &'static str {
         Level::Info => "note",
         Level::Warning => "warning",
         Level::Error => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_worker_speaks_for_all_that_hang() {
+        let worker = |n| Some(SourceId(n));
+        let mut hanging = Hanging::default();
+        assert_eq!(hanging.text(), "");
+        assert!(hanging.begins(worker(1)), "the first");
+        assert_eq!(hanging.text(), "  1 worker hangs");
+        assert!(hanging.begins(worker(1)), "again, as its age has doubled");
+        assert!(!hanging.begins(worker(2)), "another on the same device");
+        assert_eq!(hanging.text(), "  2 workers hang");
+        assert!(hanging.ends(worker(1)));
+        assert!(hanging.begins(worker(2)), "the next to speak");
+        assert!(!hanging.begins(worker(1)) && !hanging.ends(worker(1)));
+        assert!(hanging.ends(worker(2)));
+        assert_eq!(hanging.text(), "");
     }
 }

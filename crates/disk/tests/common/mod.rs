@@ -193,11 +193,18 @@ pub fn muster(
     phases: Phases,
 ) -> (Crew, mpsc::Sender<Output>, Receiver<Output>) {
     let (out, outputs) = mpsc::channel();
-    let orders =
-        Orders { step: 3, phases, grace: Ns::secs(2), pinning: Pinning::Never, facts: Vec::new() };
+    let orders = Orders {
+        step: 3,
+        phases,
+        grace: Ns::secs(2),
+        hang_after: Ns::millis(1200),
+        pinning: Pinning::Never,
+        facts: Vec::new(),
+    };
     let post = |(i, task)| Post {
         source: SourceId(i),
         name: format!("probe/{i}"),
+        targets: vec!["t".to_owned()],
         scope: Scope { reads: true, writes: true, open_loop },
         task,
     };

@@ -146,6 +146,40 @@ fn events_are_told_once_a_code_and_the_gravest_first() {
     assert_eq!((clamped.severity, clamped.steps.as_slice()), (Severity::Warning, &[0][..]));
 }
 
+/// The text of the one warning about hangs, told of these events: worker, second, code and text.
+#[track_caller]
+fn check_hangs(events: &[(u32, u64, &str, &str)], expected: &str) {
+    let scenario = scenario(OPEN);
+    let mut sketch = Sketch::of(&scenario);
+    for (source, second, code, text) in events {
+        sketch = sketch.event_of(*source, *second, code, text);
+    }
+    let analysis = sketch.analyse(|_, _| Work::default());
+    assert_eq!(codes(&analysis), ["hang"]);
+    assert_eq!(analysis.warnings[0].text, expected);
+    assert_eq!(analysis.warnings[0].steps, [0]);
+}
+
+#[test]
+fn hangs_are_one_warning_in_the_words_of_the_longest() {
+    check_hangs(&[(0, 5, "hang", "w0: 5 s")], "w0: 5 s");
+    check_hangs(&[(0, 5, "hang", "w0: 5 s"), (0, 10, "hang", "w0: 10 s")], "w0: 10 s");
+    let over = [(0, 5, "hang", "w0: 5 s"), (0, 7, "hang-over", "w0: ended after 7 s")];
+    check_hangs(&over, "w0: ended after 7 s");
+    let two = [
+        (0, 5, "hang", "w0: 5 s"),
+        (1, 5, "hang", "w1: 5 s"),
+        (1, 10, "hang", "w1: 10 s"),
+        (0, 11, "hang-over", "w0: ended after 11 s"),
+        (1, 11, "hang-over", "w1: ended after 11 s"),
+    ];
+    check_hangs(&two, "w1: ended after 11 s (and 1 more of the kind)");
+    let again =
+        [(0, 5, "hang", "first"), (0, 6, "hang-over", "first, over"), (0, 20, "hang", "second")];
+    check_hangs(&again, "first, over (and 1 more of the kind)");
+    check_hangs(&[(0, 6, "hang-over", "whose beginning was lost")], "whose beginning was lost");
+}
+
 #[test]
 fn runs_that_were_not_completed() {
     let scenario = scenario(OPEN);

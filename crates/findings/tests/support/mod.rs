@@ -138,6 +138,14 @@ impl<'a> Sketch<'a> {
         self
     }
 
+    /// An event to one worker at a moment.
+    pub fn event_of(mut self, source: u32, second: u64, code: &str, text: &str) -> Sketch<'a> {
+        let (code, text) = (code.to_owned(), text.to_owned());
+        let (at, source) = (Ns::secs(second), Some(SourceId(source)));
+        self.events.push(Event { at, step: Some(0), source, level: Level::Warning, code, text });
+        self
+    }
+
     /// A hop with counters, each by name and amount a second.
     pub fn hop(mut self, name: &'a str, counters: &[(&'a str, f64)]) -> Sketch<'a> {
         self.hop = Some((name, counters.to_vec()));

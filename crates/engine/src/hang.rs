@@ -1,0 +1,226 @@
+//! I/O that hangs, told while it hangs: which worker, and for how long it has been waiting.
+//!
+//! Two witnesses, since either may be silent. A worker that wakes at every cut reports the age of its oldest operation
+//! with each interval. One that is blocked in a system call reports nothing, but its [pulse](crate::pulse) has stopped;
+//! it was last seen as it went into its queue. Pure bookkeeping on moments of the record's time base, one watch a worker,
+//! on the control plane; `khungtaskd` of the Linux kernel does the same for tasks.
+
+use clock::Ns;
+use record::Interval;
+
+/// Age from which an operation hangs. Far above what a loaded disk takes at a deep queue, and far below the 30 s after
+/// which Linux gives up on a SCSI or NVMe command. A hang is told again each time its age has doubled.
+pub const HANG_AFTER: Ns = Ns::secs(5);
+
+/// What there is to tell about one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hang {
+    /// Its oldest operation has been in flight for `age`.
+    On {
+        /// Since its submission.
+        age: Ns,
+    },
+    /// It hangs no more: the operation ended after about `took`.
+    Over {
+        /// From its submission to its end; where that was not counted, to the end of the interval that it ended in.
+        took: Ns,
+    },
+}
+
+/// Watches one worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    after: Ns,
+    /// Submission of the oldest operation in flight, as of the last interval.
+    oldest: Option<Ns>,
+    /// The hang that has been told.
+    told: Option<Told>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    since: Ns,
+    /// The age at which to tell it again.
+    again: Ns,
+}
+
+impl Watch {
+    /// Watches for operations older than `after`.
+    pub fn new(after: Ns) -> Watch {
+        Watch { after, oldest: None, told: None }
+    }
+
+    /// Takes in what the worker reported of one interval. Returns a hang that is over, and one that is on, in this order.
+    pub fn hear(&mut self, interval: &Interval) -> [Option<Hang>; 2] {
+        let Some(testimony) = &interval.testimony else { return [None, None] };
+        self.oldest = (testimony.open > 0).then(|| {
+            // The age is exact; of an interval that was cut late, the moment may lie before the record's beginning.
+            interval.to.since(testimony.open_age_max)
+        });
+        let over = match self.told {
+            Some(told) if self.oldest.is_none_or(|oldest| oldest > told.since) => {
+                self.told = None;
+                Some(Hang::Over { took: took(interval, told.since, self.after) })
+            }
+            _ => None,
+        };
+        [over, self.oldest.and_then(|since| self.tell(since, interval.to))]
+    }
+
+    /// Looks at a worker from outside: it was last seen at `seen`. Returns a hang, if there is news of one.
+    pub fn look(&mut self, now: Ns, seen: Ns) -> Option<Hang> {
+        // A worker that wakes at its cuts has said itself how old its oldest operation is.
+        if now.since(seen) < self.after {
+            return None;
+        }
+        self.tell(self.oldest.map_or(seen, |oldest| oldest.min(seen)), now)
+    }
+
+    /// The worker has ended with nothing in flight, and was last seen at `seen`.
+    pub fn ended(&mut self, seen: Ns) -> Option<Hang> {
+        self.told.take().map(|told| Hang::Over { took: seen.since(told.since) })
+    }
+
+    /// The worker has ended otherwise: how its hang ends will not be known.
+    pub fn give_up(&mut self) {
+        self.told = None;
+    }
+
+    fn tell(&mut self, since: Ns, now: Ns) -> Option<Hang> {
+        let age = now.since(since);
+        if age < self.told.map_or(self.after, |told| told.again) {
+            return None;
+        }
+        let mut again = self.after;
+        while again <= age && again < Ns::MAX {
+            again = again.plus(again).max(Ns(1));
+        }
+        // What a worker said of an operation is older than the moment it was last seen at: the same hang, better known.
+        let since = self.told.map_or(since, |told| told.since.min(since));
+        self.told = Some(Told { since, again });
+        Some(Hang::On { age })
+    }
+}
+
+/// How long the operation took that was submitted at `since` and ended within `interval`: the longest service time of
+/// the interval is its own, unless it failed, since failed operations are in no histogram.
+fn took(interval: &Interval, since: Ns, after: Ns) -> Ns {
+    let tallies = [&interval.read, &interval.write].into_iter().flatten();
+    let longest = tallies.filter_map(|tally| tally.service.max()).max();
+    let until_end = interval.to.since(since);
+    longest.filter(|longest| *longest >= after && *longest <= until_end).unwrap_or(until_end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Phase, SourceId, Tally, Testimony};
+
+    const AFTER: Ns = Ns::secs(5);
+
+    /// The interval from `second` on; the oldest operation in flight at its end is `age` seconds old, and the slowest
+    /// that ended in it took `slowest` seconds.
+    fn interval(second: u64, age: Option<u64>, slowest: Option<u64>) -> Interval {
+        let mut read = Tally::empty(false);
+        if let Some(seconds) = slowest {
+            read.success(512, Ns::secs(seconds), Ns::secs(seconds));
+        }
+        let open_age_max = Ns::secs(age.unwrap_or(0));
+        let testimony =
+            Testimony { open: age.is_some().into(), open_age_max, ..Testimony::default() };
+        Interval {
+            source: SourceId(0),
+            step: 0,
+            phase: Phase::Measure,
+            from: Ns::secs(second),
+            to: Ns::secs(second + 1),
+            read: Some(read),
+            write: None,
+            testimony: Some(testimony),
+        }
+    }
+
+    fn on(seconds: u64) -> Option<Hang> {
+        Some(Hang::On { age: Ns::secs(seconds) })
+    }
+
+    /// The seconds that the news speak of: those of a hang that is on are positive.
+    fn seconds(news: impl IntoIterator<Item = Option<Hang>>) -> Vec<i64> {
+        let whole = |ns: Ns| (ns.as_secs_f64()).round() as i64;
+        let one = |hang| match hang {
+            Hang::On { age } => whole(age),
+            Hang::Over { took } => -whole(took),
+        };
+        news.into_iter().flatten().map(one).collect()
+    }
+
+    #[test]
+    fn a_worker_that_wakes_tells_of_its_oldest_operation_as_its_age_doubles() {
+        let mut watch = Watch::new(AFTER);
+        let hears = (0..45).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
+        assert_eq!(seconds(hears), [5, 10, 20, 40]);
+        assert_eq!(seconds(watch.hear(&interval(45, None, Some(45)))), [-45]);
+        assert_eq!(seconds(watch.hear(&interval(46, None, None))), [], "told once");
+    }
+
+    #[test]
+    fn a_worker_that_is_blocked_is_seen_from_outside() {
+        let mut watch = Watch::new(AFTER);
+        let looks = (0..230).map(|tenth| watch.look(Ns::millis(tenth * 100), Ns::ZERO));
+        assert_eq!(seconds(looks), [5, 10, 20]);
+        // What it says as it wakes is known by then, and the end comes with the interval that counts it.
+        let hears = (0..23).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
+        assert_eq!(seconds(hears), []);
+        assert_eq!(seconds(watch.hear(&interval(23, Some(0), Some(23)))), [-23]);
+    }
+
+    #[test]
+    fn what_a_worker_said_last_is_older_than_the_moment_it_was_seen() {
+        let mut watch = Watch::new(AFTER);
+        assert_eq!(seconds(watch.hear(&interval(0, Some(1), None))), []);
+        assert_eq!(watch.look(Ns::secs(6), Ns::millis(900)), on(6));
+        assert_eq!(watch.look(Ns::secs(6), Ns::millis(900)), None);
+    }
+
+    #[test]
+    fn patience_is_not_a_hang() {
+        let mut watch = Watch::new(AFTER);
+        for s in 0..100 {
+            assert_eq!(watch.hear(&interval(s, Some(4), Some(4))), [None, None]);
+            assert_eq!(watch.look(Ns::secs(s + 1), Ns::secs(s)), None);
+        }
+    }
+
+    #[test]
+    fn the_next_hang_is_another() {
+        let mut watch = Watch::new(AFTER);
+        assert_eq!(seconds(watch.hear(&interval(6, Some(7), None))), [7]);
+        // The first ends; one that was submitted two seconds later is now the oldest, and hangs already.
+        assert_eq!(seconds(watch.hear(&interval(7, Some(6), Some(8)))), [-8, 6]);
+        assert_eq!(seconds(watch.hear(&interval(8, None, Some(7)))), [-7]);
+    }
+
+    #[test]
+    fn a_hang_that_ends_in_an_error_is_over_by_the_end_of_its_interval() {
+        let mut watch = Watch::new(AFTER);
+        assert_eq!(seconds(watch.hear(&interval(29, Some(30), None))), [30]);
+        assert_eq!(seconds(watch.hear(&interval(30, None, Some(1)))), [-31]);
+    }
+
+    #[test]
+    fn a_hang_that_ends_after_the_load_is_over_when_the_worker_ends() {
+        let mut watch = Watch::new(AFTER);
+        assert_eq!(watch.ended(Ns::secs(3)), None);
+        assert_eq!(watch.look(Ns::secs(8), Ns::secs(2)), on(6));
+        let mut left = watch.clone();
+        assert_eq!(watch.ended(Ns::secs(9)), Some(Hang::Over { took: Ns::secs(7) }));
+        left.give_up();
+        assert_eq!(left.ended(Ns::secs(9)), None);
+    }
+
+    #[test]
+    fn no_age_is_too_great() {
+        let mut watch = Watch::new(AFTER);
+        assert_eq!(watch.look(Ns::MAX, Ns::ZERO), Some(Hang::On { age: Ns::MAX }));
+    }
+}
