@@ -178,9 +178,42 @@ pub struct Disk {
     #[arg(long, help_heading = "Target")]
     pub polled: bool,
     #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
     pub recording: Recording,
     #[command(flatten)]
     pub output: Output,
+}
+
+/// What targets hold before the load and are sent during it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
+pub struct DataArgs {
+    /// Original over compressed size of what is written, from 1 to 16
+    #[arg(long, default_value_t = 1.0, value_name = "RATIO", value_parser = |t: &str| parse_ratio(t, 16.0))]
+    pub compress: f64,
+    /// Blocks of 4 KiB over different ones among what is written, from 1 to 50
+    #[arg(long, default_value_t = 1.0, value_name = "RATIO", value_parser = |t: &str| parse_ratio(t, 50.0))]
+    pub dedupe: f64,
+    /// Whether targets that may be written are filled first [auto: where samples show that they need it]
+    #[arg(long, value_enum, default_value_t = Fill::Auto)]
+    pub fill: Fill,
+    /// What is done to targets before the load [snia-pts: their whole capacity is written twice]
+    #[arg(long, value_enum, default_value_t = Precondition::None)]
+    pub precondition: Precondition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fill {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Precondition {
+    None,
+    SniaPts,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -218,6 +251,12 @@ fn parse_share(text: &str) -> Result<Percent, units::UnitError> {
     if text.ends_with('%') { Percent::parse(text) } else { Percent::parse(&format!("{text}%")) }
 }
 
+/// A ratio of original to reduced size.
+fn parse_ratio(text: &str, max: f64) -> Result<f64, String> {
+    let ratio = text.parse().ok().filter(|ratio| (1.0..=max).contains(ratio));
+    ratio.ok_or_else(|| format!("expected a ratio from 1 to {max}, original over reduced"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +278,13 @@ mod tests {
         assert_eq!(parse_share("67"), Ok(Percent(67.0)));
         assert_eq!(parse_share("67%"), Ok(Percent(67.0)));
         assert!(parse_share("167").is_err() && parse_share("many").is_err());
+    }
+
+    #[test]
+    fn ratios_have_bounds() {
+        assert_eq!((parse_ratio("1", 16.0), parse_ratio("2.5", 16.0)), (Ok(1.0), Ok(2.5)));
+        for wrong in ["0.5", "17", "-2", "NaN", "inf", "2:1", ""] {
+            assert!(parse_ratio(wrong, 16.0).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! `wirespeed disk TARGET…`: load without a scenario file. The options become a scenario, so that the record and its
 //! review are those of any other run.
 
-use crate::cli::{Disk, Queue};
+use crate::cli::{DataArgs, Disk, Fill, Precondition, Queue};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, Job};
@@ -50,6 +50,7 @@ fn scenario_text(args: &Disk) -> String {
         if args.polled && *target != "null:" {
             line("polled = true".to_owned());
         }
+        data_lines(&args.data, *target == "null:", &mut line);
     }
     line(format!("\n[workload.load]\nblock = \"{}\"", args.block));
     line(format!("read = \"{}%\"\nrandom = \"{}%\"", args.read.0, args.random.0));
@@ -63,7 +64,23 @@ fn scenario_text(args: &Disk) -> String {
         args.warmup.as_nanos(),
         args.time.as_nanos()
     ));
+    if args.data.precondition == Precondition::SniaPts {
+        line("precondition = \"snia-pts\"".to_owned());
+    }
     text
+}
+
+/// What a target holds: only what differs from the defaults.
+fn data_lines(data: &DataArgs, null: bool, line: &mut impl FnMut(String)) {
+    if (data.compress, data.dedupe) != (1.0, 1.0) {
+        line(format!("data = {{ compress = {:?}, dedupe = {:?} }}", data.compress, data.dedupe));
+    }
+    match data.fill {
+        _ if null => {}
+        Fill::Auto => {}
+        Fill::Always => line("fill = \"always\"".to_owned()),
+        Fill::Never => line("fill = \"never\"".to_owned()),
+    }
 }
 
 /// The scenario's word for a queue; `None` for the one that need not be named.
@@ -117,5 +134,14 @@ mod tests {
         loads(&["null:", "x", "--queue", "pread"]);
         loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
         assert_eq!(loads(&["null:", "x"]).lab.targets.len(), 2);
+        let reducible =
+            loads(&["null:", "x", "--compress", "2", "--dedupe", "1.5", "--fill", "never"]);
+        assert!(
+            reducible.lab.targets.iter().all(|t| (t.data.compress, t.data.dedupe) == (2.0, 1.5))
+        );
+        assert_eq!(reducible.lab.targets[1].fill, scenario::Fill::Never);
+        assert!(
+            loads(&["x", "--precondition", "snia-pts", "--fill", "always"]).plans[0].precondition
+        );
     }
 }
