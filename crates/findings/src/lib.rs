@@ -9,6 +9,7 @@
 
 mod balance;
 mod claims;
+mod content;
 mod done;
 mod figures;
 pub mod generator;
@@ -28,6 +29,7 @@ pub mod warnings;
 
 pub use balance::{Balance, Share, balance};
 pub use claims::{ClaimOutcome, ReadingOutcome, Score};
+pub use content::{Content, POOR_SHARE, Proportion};
 pub use done::{Done, Finish};
 pub use figures::{Completeness, Figures, GroupFigures, Loops, StepFigures};
 pub use generator::Generator;
@@ -58,6 +60,8 @@ pub struct Analysis {
     pub verdict: Verdict,
     /// The run as a whole.
     pub run: Run,
+    /// What targets held when they were first read, where it was looked at.
+    pub contents: Vec<Content>,
     /// Figures of every step, in the order of the run.
     pub steps: Vec<StepFigures>,
     /// Curves over the axes that are load, with their knees.
@@ -117,12 +121,14 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
     }
     let count = scenario.ok().map(|_| u32::try_from(planned.len()).unwrap_or(u32::MAX));
     let run = Run::of(record, scenario, count);
+    let contents = content::contents(record.facts());
     let goals: Vec<GoalOutcome> = judges.into_iter().map(goals::Judge::finish).collect();
     Ok(Analysis {
         version: VERSION,
         verdict: Verdict::of(&run, &goals),
         sweeps: sweep::sweeps(&steps),
-        warnings: warnings::warnings(&run, &steps, record.events()),
+        warnings: warnings::warnings(&run, &steps, record.events(), &contents),
+        contents,
         goals,
         claims: compares.into_iter().map(claims::Compare::finish).collect(),
         run,

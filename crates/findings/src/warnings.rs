@@ -2,6 +2,7 @@
 //!
 //! One warning a code, over all steps it concerns, so that a long run does not drown its reader.
 
+use crate::content::{self, Content};
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{LATE_SHARE, Limit};
 use crate::hangs;
@@ -53,7 +54,12 @@ pub struct Warning {
 }
 
 /// All warnings of a run, the gravest first.
-pub(crate) fn warnings(run: &Run, steps: &[StepFigures], events: &[Event]) -> Vec<Warning> {
+pub(crate) fn warnings(
+    run: &Run,
+    steps: &[StepFigures],
+    events: &[Event],
+    contents: &[Content],
+) -> Vec<Warning> {
     let mut list = List { steps, warnings: Vec::new() };
     list.run(run);
     list.completeness();
@@ -63,6 +69,7 @@ pub(crate) fn warnings(run: &Run, steps: &[StepFigures], events: &[Event]) -> Ve
     list.duration();
     list.loops();
     list.events(events);
+    list.warnings.extend(content::warnings(contents));
     list.warnings.sort_by_key(|w| w.severity);
     list.warnings
 }

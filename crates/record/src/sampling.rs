@@ -37,14 +37,16 @@ impl fmt::Display for Sampling {
         let Sampling { blocks, block, over, unwritten, zero, repeated } = self;
         write!(
             f,
-            "{blocks} blocks of {block} B over {over} B: {unwritten} unwritten, {zero} zero, {repeated} repeated"
+            "{unwritten} unwritten, {zero} zero, {repeated} repeated of {blocks} blocks of {block} B over {over} B"
         )
     }
 }
 
 /// A text that is no sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no sampling of a target; expected `1000 blocks of 4096 B over 1073741824 B: …`")]
+#[error(
+    "this is no sampling of a target; expected `0 unwritten, 0 zero, 0 repeated of 1000 blocks of …`"
+)]
 pub struct NoSampling;
 
 impl FromStr for Sampling {
@@ -53,7 +55,7 @@ impl FromStr for Sampling {
     fn from_str(text: &str) -> Result<Sampling, NoSampling> {
         let numbers = text.split([' ', ',']).filter_map(|word| word.parse::<u64>().ok());
         let numbers: Vec<u64> = numbers.collect();
-        let &[blocks, block, over, unwritten, zero, repeated] = numbers.as_slice() else {
+        let &[unwritten, zero, repeated, blocks, block, over] = numbers.as_slice() else {
             return Err(NoSampling);
         };
         let short = |n: u64| u32::try_from(n).map_err(|_| NoSampling);

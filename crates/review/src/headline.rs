@@ -1,9 +1,10 @@
 //! The first lines: what was asked, how it came out, and whether the figures can be trusted at all.
 
+use crate::number::percent;
 use crate::paint::{Ink, Page};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
-use findings::{Analysis, Verdict};
+use findings::{Analysis, Content, POOR_SHARE, Verdict};
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     let title = fit(&clean(&analysis.run.title), page.width());
@@ -20,6 +21,25 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         let text =
             format!("The generator limited {which}: these figures are its own, not the target's.");
         page.hanging("! ", Ink::Caution, &text, Ink::Caution);
+    }
+    contents(page, &analysis.contents);
+}
+
+/// Targets that held nothing, or the same over and over: what was read of them is no storage's figure.
+fn contents(page: &mut Page, contents: &[Content]) {
+    let shown = |share: f64| percent(share);
+    for content in contents {
+        let says = [
+            (&content.empty, "holds nothing: reading unwritten data measures nothing"),
+            (&content.repeated, "repeats itself: storage that finds duplicates reads one copy"),
+        ];
+        for (part, what) in says.iter().filter(|(part, _)| part.share >= POOR_SHARE) {
+            let target = clean(&content.target);
+            let (share, low, high) = (shown(part.share), shown(part.low), shown(part.high));
+            let between = if low == high { String::new() } else { format!(" ({low}% to {high}%)") };
+            let text = format!("{share}% of {target}{between} {what}; see the warnings.");
+            page.hanging("! ", Ink::Caution, &text, Ink::Caution);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::paint::{Ink, Page};
 use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
-use findings::{Analysis, StepFigures, Sweep, Unit};
+use findings::{Analysis, Content, StepFigures, Sweep, Unit};
 use units::{count, rate};
 
 /// Curves that are told in sentences; the others are in the JSON.
@@ -24,6 +24,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     sentences.extend(balance(&analysis.steps));
     sentences.extend(done(&analysis.steps));
     sentences.extend(generator(&analysis.steps));
+    sentences.extend(content(&analysis.contents));
     if sentences.is_empty() {
         return;
     }
@@ -164,4 +165,25 @@ fn generator(steps: &[StepFigures]) -> Option<String> {
         _ => "it had room",
     };
     Some(format!("Generator: {says}; at most {own}% of its time was its own."))
+}
+
+/// Targets that were looked at and hold what they should.
+fn content(contents: &[Content]) -> Option<String> {
+    let sound: Vec<&Content> = contents.iter().filter(|c| c.is_sound()).collect();
+    let blocks: u64 = sound.iter().map(|c| u64::from(c.blocks)).sum();
+    let worst = sound.iter().map(|c| c.empty.high).fold(0.0, f64::max);
+    let at_most = match worst > 0.0 {
+        true => format!(" (with 95% confidence at most {}%)", percent(worst)),
+        false => String::new(),
+    };
+    (blocks > 0).then(|| {
+        format!(
+            "Data: none of {} sampled blocks of {} is unwritten, zero or repeated{at_most}.",
+            count(blocks as f64),
+            match &sound[..] {
+                [one] => clean(&one.target),
+                all => plural(all.len(), "target"),
+            }
+        )
+    })
 }

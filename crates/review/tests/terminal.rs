@@ -167,6 +167,49 @@ wirespeed simulate · 2026-05-28 20:26 UTC · test.toml · seed 1
 }
 
 #[test]
+fn data_that_is_none() {
+    let thin = "800 unwritten, 32 zero, 5 repeated of 1000 blocks of 4096 B over 1099511627776 B";
+    let full = "0 unwritten, 0 zero, 0 repeated of 1000 blocks of 4096 B over 1099511627776 B";
+    let scenario = one_file(ONE, "");
+    let sketch = Sketch::of(&scenario).fact("data", "sample", thin);
+    let analysis = sketch.fact("log", "sample", full).analyse(|_, _| Work::default());
+    assert_snapshot!(rendered(&analysis), @r#"
+Random reads from one file
+• Measured; the scenario sets no goals.
+! 83% of data (81% to 85%) holds nothing: reading unwritten data measures nothing; see the warnings.
+
+Findings
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • Generator: it had room; at most 2.0% of its time was its own.
+  • Data: none of 1,000 sampled blocks of log is unwritten, zero or repeated (with 95% confidence at
+    most 0.4%).
+
+Steps
+  closed loop: latency is service time, from submission to completion
+   IOPS  total  p50    p99  p99.9    max  in flight  gen
+    1/s   MB/s   us     us     us     us       mean    %
+  1,000   8.19  988  1,138  5,001  5,001       1.00  2.0
+
+Warnings
+  ! 832 of 1,000 sampled blocks of data hold nothing (83.2%; with 95% confidence 80.8% to 85.4%):
+    800 were never written, 32 read as zeros.
+    → Reading unwritten data measures nothing, because no device is asked for it: fill the target
+      first (see `fill`), or read one that holds data.
+  · Closed loops in the step: latency is service time, and a stall of the target also stops the
+    load.
+    → To see what users of an independent load would see, set `rate` (an open loop).
+  · 5 of 1,000 sampled blocks of data equal others or repeat one pattern (0.50%; with 95% confidence
+    0.20% to 1.20%).
+    → Storage that finds duplicates keeps one copy and reads it from its cache: fill the target
+      first (see `fill`), or read one whose data is like that of your application.
+
+wirespeed simulate · 2026-05-28 20:26 UTC · test.toml · seed 1
+data: sample 800 unwritten, 32 zero, 5 repeated of 1000 bloc…
+log: sample 0 unwritten, 0 zero, 0 repeated of 1000 blocks …
+"#);
+}
+
+#[test]
 fn goals_failed() {
     let scenario = one_file(
         SWEEP,
@@ -620,7 +663,7 @@ fn json_is_the_analysis_with_its_version() {
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         keys,
-        ["claims", "goals", "run", "steps", "sweeps", "verdict", "version", "warnings"]
+        ["claims", "contents", "goals", "run", "steps", "sweeps", "verdict", "version", "warnings"]
     );
     assert_eq!(json["version"], 1);
     assert_eq!(json["verdict"]["kind"], "met");

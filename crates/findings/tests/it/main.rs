@@ -5,6 +5,7 @@ mod support;
 
 mod balance;
 mod claims;
+mod content;
 mod done;
 mod generator;
 mod goals;
