@@ -12,7 +12,7 @@ pub struct StepSpec {
     pub index: u32,
     /// The run's seed.
     pub seed: u64,
-    /// Load before the measurement.
+    /// Load before the measurement, at the longest.
     pub warmup: Ns,
     /// The measured time.
     pub measure: Ns,

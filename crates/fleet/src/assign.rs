@@ -169,7 +169,7 @@ impl<'a> Assignment<'a> {
         StepSpec {
             index: step.index,
             seed: self.seed,
-            warmup: step.warmup.into(),
+            warmup: step.warmup_max().into(),
             measure: step.measure.into(),
             cooldown: step.cooldown.into(),
             targets: Vec::new(),

@@ -29,6 +29,7 @@ mod schema;
 mod settle;
 mod show;
 mod source;
+pub mod steady;
 mod tree;
 
 pub use catalog::catalog;
@@ -37,6 +38,7 @@ pub use model::*;
 pub use reference::reference;
 pub use schema::schema;
 pub use source::Source;
+pub use steady::Steady;
 
 use diagnostics::{Sink, Span};
 

@@ -1,6 +1,7 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
+use crate::Steady;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, Percent};
@@ -380,8 +381,10 @@ pub struct Plan {
     pub name: String,
     /// What runs at the same time.
     pub loads: Vec<Load>,
-    /// Load that is not measured.
+    /// Load that is not measured; with `steady`, the least of it.
     pub warmup: Duration,
+    /// When the measurement begins, if not just after the warm-up.
+    pub steady: Option<Steady>,
     /// Load that is measured.
     pub measure: Duration,
     /// Load after the measurement, so that workers do not measure each other's absence.
@@ -442,8 +445,10 @@ pub struct Step {
     pub settings: Vec<(String, String)>,
     /// Which repetition, from 0.
     pub repetition: u32,
-    /// Phases.
+    /// Phases; with `steady`, the least.
     pub warmup: Duration,
+    /// When the measurement begins, if not just after the warm-up.
+    pub steady: Option<Steady>,
     /// Phases.
     pub measure: Duration,
     /// Phases.

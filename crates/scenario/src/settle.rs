@@ -149,6 +149,7 @@ fn step(
         settings: settings.iter().map(|(k, v)| ((*k).to_owned(), v.to_string())).collect(),
         repetition,
         warmup: plan.warmup,
+        steady: plan.steady,
         measure: plan.measure,
         cooldown: plan.cooldown,
         precondition: plan.precondition && first,
@@ -171,9 +172,14 @@ impl Step {
         words.join(" ")
     }
 
-    /// Warm-up, measurement and cool-down together.
+    /// The longest that its warm-up can take.
+    pub fn warmup_max(&self) -> Duration {
+        self.steady.map_or(self.warmup, |steady| steady.within.max(self.warmup))
+    }
+
+    /// Warm-up, measurement and cool-down together, at the longest.
     pub fn duration(&self) -> Duration {
-        self.warmup.saturating_add(self.measure).saturating_add(self.cooldown)
+        self.warmup_max().saturating_add(self.measure).saturating_add(self.cooldown)
     }
 }
 

@@ -98,6 +98,7 @@ pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
         settings: vec![("depth".into(), index.to_string())],
         repetition: 0,
         warmup: Duration::from_secs(1),
+        steady: None,
         measure: Duration::from_secs(2),
         cooldown: Duration::ZERO,
         precondition: false,

@@ -6,6 +6,7 @@
 mod content;
 mod lab;
 mod plan;
+mod steady;
 mod verdict;
 mod verify;
 mod work;

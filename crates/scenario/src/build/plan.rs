@@ -1,5 +1,6 @@
 //! Plans: loads, sweeps, and the check that every step is sound.
 
+use super::steady::steady;
 use super::work::{find, setting_of};
 use super::{complain, count_u32, place};
 use crate::datum::{Datum, Record, Slot};
@@ -84,10 +85,12 @@ impl Planner<'_> {
             loads.extend(self.load(record));
         }
         let time = |key| record.time(key).map(|at| at.value);
+        let warmup = time("warmup").unwrap_or(WARMUP_DEFAULT);
         let sweep = record.record("sweep");
         let plan = Plan {
             name: record.text("name").map_or_else(|| Plan::UNNAMED.to_owned(), |at| at.value),
-            warmup: time("warmup").unwrap_or(WARMUP_DEFAULT),
+            warmup,
+            steady: steady(record, warmup, self.sink),
             measure: time("measure").unwrap_or_default(),
             cooldown: time("cooldown").unwrap_or_default(),
             sweep: sweep.map(|sweep| self.axes(sweep, &loads)).unwrap_or_default(),

@@ -250,7 +250,17 @@ pub(super) static PLAN: TableDef = TableDef {
         optional("workload", Type::Text, "The workload, where there is one load."),
         optional("on", Type::Refs("a VM or a target"), "The VMs and targets that run it."),
         optional("load", Type::Tables(&LOAD), "Several loads at the same time."),
-        default("warmup", TIME, "2s", "Load before the measurement."),
+        default(
+            "warmup",
+            TIME,
+            "2s",
+            "Load before the measurement; with `steady`, the least of it.",
+        ),
+        optional(
+            "steady",
+            Type::WordOrTable(STEADY_RULES, &STEADY),
+            "The measurement begins when the load has become steady. Without this key it begins after `warmup`.",
+        ),
         required("measure", Type::Time { zero: false }, "Load that is measured."),
         default(
             "cooldown",
@@ -273,6 +283,55 @@ pub(super) static PLAN: TableDef = TableDef {
     ],
     choices: &[Choice { keys: &["workload", "load"], required: true }],
     conflicts: &[Conflict { key: "load", others: &["on"], why: "every load has its own" }],
+    ..PLAIN
+};
+
+const STEADY_RULES: &[Word] = &[word(
+    "snia",
+    "as SNIA PTS defines it: of the last five rounds, the largest and the smallest differ by at most 20% of their mean, \
+     and the line fitted to them rises or falls by at most 10% of it",
+)];
+
+const METRICS: &[Word] = &[
+    word("iops", "operations a second"),
+    word("throughput", "bytes a second"),
+    word("latency", "mean service time"),
+];
+
+static STEADY: TableDef = TableDef {
+    title: "`steady`",
+    id: "steady",
+    doc: "The rule by which a load is steady; each key has SNIA's value unless given. The window is the last `rounds` \
+          rounds; it is looked at each second.",
+    fields: &[
+        default(
+            "within",
+            Type::Time { zero: false },
+            "60s",
+            "The longest warm-up: then the measurement begins all the same, and the review says that the load was not \
+             steady.",
+        ),
+        default("rounds", count(3, 1_000), "5", "Rounds of the window."),
+        default("round", Type::Time { zero: false }, "1s", "Length of a round, at least a second."),
+        default(
+            "spread",
+            Type::Percent,
+            "20%",
+            "The most that the largest and the smallest round of a window may differ, of their mean.",
+        ),
+        default(
+            "slope",
+            Type::Percent,
+            "10%",
+            "The most that the line fitted to a window may rise or fall over it, of the mean.",
+        ),
+        default(
+            "metric",
+            Type::Word(METRICS),
+            "iops",
+            "What must be steady, over all workers together.",
+        ),
+    ],
     ..PLAIN
 };
 

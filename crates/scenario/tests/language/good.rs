@@ -2,8 +2,11 @@
 
 use crate::support::{bad, good};
 use scenario::{
-    Backing, Endpoint, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope, Value,
+    Backing, Endpoint, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope, Steady,
+    Value, steady,
 };
+use std::time::Duration;
+use units::Percent;
 use workload::{Arrivals, Data, Kind, Process, Regions, Skew, WorkingSet};
 
 /// A scenario with one workload on one target, and more.
@@ -64,6 +67,28 @@ fn what_is_not_given_has_its_default() {
     assert_eq!((row.size, row.share, row.read, row.random), (8192, 100.0, 100.0, 0.0));
     assert!(matches!(s.workloads[0].spec.arrivals, Arrivals::Closed { depth: 1, .. }));
     assert_eq!(s.steps()[0].name(), "plan");
+}
+
+#[test]
+fn steady_is_snias_rule_but_for_what_is_said() {
+    let plan = "[plan]\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n";
+    let rule = |line: &str| good(&small(&format!("{plan}{line}"))).steps()[0].steady;
+    assert_eq!(rule(""), None);
+    assert_eq!(rule("steady = \"snia\""), Some(Steady::SNIA));
+    assert_eq!(rule("steady = {}"), Some(Steady::SNIA));
+    let all = "steady = { within = \"20min\", rounds = 10, round = \"1min\", spread = 30, slope = \"5%\", metric = \"latency\" }";
+    let expected = Steady {
+        within: Duration::from_secs(1200),
+        rounds: 10,
+        round: Duration::from_secs(60),
+        spread: Percent(30.0),
+        slope: Percent(5.0),
+        metric: steady::Metric::Latency,
+    };
+    assert_eq!(rule(all), Some(expected));
+    let step = &good(&small(&format!("{plan}warmup = \"5s\"\nsteady = \"snia\""))).steps()[0];
+    assert_eq!((step.warmup.as_secs(), step.warmup_max().as_secs()), (5, 60));
+    assert_eq!(step.duration().as_secs(), 61);
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod documents;
 mod good;
 mod overrides;
 mod robust;
+mod steady;
 mod support;

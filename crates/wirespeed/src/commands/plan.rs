@@ -79,7 +79,14 @@ fn phases(step: &Step) -> String {
         false => format!("{} {word}", units::duration(d)),
     };
     let all = [
-        part(step.warmup, "warm-up"),
+        match step.steady {
+            None => part(step.warmup, "warm-up"),
+            Some(_) => format!(
+                "{} to {} warm-up until steady",
+                units::duration(step.warmup),
+                units::duration(step.warmup_max())
+            ),
+        },
         part(step.measure, "measured"),
         part(step.cooldown, "cool-down"),
     ];
@@ -186,6 +193,7 @@ fn as_json(
             "settings": s.settings,
             "repetition": s.repetition,
             "warmup_s": s.warmup.as_secs_f64(),
+            "warmup_max_s": s.warmup_max().as_secs_f64(),
             "measure_s": s.measure.as_secs_f64(),
             "cooldown_s": s.cooldown.as_secs_f64(),
         })

@@ -1,0 +1,54 @@
+//! The key `steady` of a plan: a word, or a table over SNIA's values.
+
+use super::{complain, count_u32};
+use crate::datum::{Datum, Record};
+use crate::diagnostics::Sink;
+use crate::steady::{Metric, Steady};
+use std::time::Duration;
+use units::duration;
+
+/// Intervals of a record are a second long: shorter rounds could not be told apart.
+const ROUND_MIN: Duration = Duration::from_secs(1);
+
+/// The rule of a plan whose warm-up takes at least `warmup`; `None` where it has none.
+pub(super) fn steady(plan: &Record, warmup: Duration, sink: &mut Sink) -> Option<Steady> {
+    let rule = match &plan.get("steady")?.value {
+        Datum::Record(table) => rule(table, sink),
+        _ => Steady::SNIA,
+    };
+    let window = rule.round.saturating_mul(rule.rounds);
+    if rule.within < warmup {
+        let (within, warmup) = (duration(rule.within), duration(warmup));
+        let problem =
+            format!("it ends within {within}, before the warm-up of {warmup}; raise `within`");
+        complain(plan, "steady", problem, sink);
+    } else if rule.within < window {
+        let (within, window) = (duration(rule.within), duration(window));
+        let problem =
+            format!("within {within} there is no window of {window} to look at; raise `within`");
+        complain(plan, "steady", problem, sink);
+    }
+    Some(rule)
+}
+
+fn rule(table: &Record, sink: &mut Sink) -> Steady {
+    let snia = Steady::SNIA;
+    let time = |key| table.time(key).map(|at| at.value);
+    let percent = |key| table.percent(key).map(|at| at.value);
+    let round = time("round").unwrap_or(snia.round);
+    if round < ROUND_MIN {
+        complain(table, "round", "a round is at least 1 s, the length of an interval", sink);
+    }
+    Steady {
+        within: time("within").unwrap_or(snia.within),
+        rounds: count_u32(table, "rounds").unwrap_or(snia.rounds),
+        round,
+        spread: percent("spread").unwrap_or(snia.spread),
+        slope: percent("slope").unwrap_or(snia.slope),
+        metric: match table.word("metric").map(|at| at.value) {
+            Some("throughput") => Metric::Throughput,
+            Some("latency") => Metric::Latency,
+            _ => snia.metric,
+        },
+    }
+}
