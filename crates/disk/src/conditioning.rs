@@ -7,7 +7,7 @@
 //! The preset follows the Solid State Storage Performance Test Specification of SNIA (PTS 2.0.2), whose purge is left to
 //! the user, since Wirespeed erases nothing unasked.
 
-use crate::content::Content;
+use crate::content::{BLOCK, Content};
 use crate::fill::{Broken, CHUNK, Fill, Progress};
 use crate::found::Found;
 use crate::guard::WriteGrant;
@@ -38,6 +38,48 @@ const TELL_MIN: Ns = Ns::secs(1);
 /// And no more seldom than this.
 const TELL_MAX: Ns = Ns::secs(30);
 
+/// What a run would write to a target before its first load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filling {
+    /// Nothing.
+    Nothing,
+    /// So many bytes, if samples show that it needs them.
+    IfNeeded(u64),
+    /// So many bytes.
+    Once(u64),
+    /// So many bytes, its whole capacity, twice: as SNIA PTS preconditions.
+    Twice(u64),
+}
+
+impl Filling {
+    /// What would be written to a target of `size` bytes; `created` tells whether it would have to be created.
+    pub(crate) fn of(spec: &TargetSpec, size: u64, created: bool) -> Filling {
+        match spec.fill {
+            Rule::SniaPts => Filling::Twice(size),
+            _ if created => Filling::Once(size),
+            _ if !fills(spec) => Filling::Nothing,
+            Rule::Always => Filling::Once(reach(spec.demand, size)),
+            Rule::Auto | Rule::Never => Filling::IfNeeded(reach(spec.demand, size)),
+        }
+    }
+}
+
+/// How much of a target of `size` bytes may be touched, in whole blocks.
+fn reach(demand: Demand, size: u64) -> u64 {
+    let blocks = demand.reach.within(size).checked_next_multiple_of(BLOCK as u64);
+    blocks.unwrap_or(size).min(size)
+}
+
+/// Whether filling a target may be needed.
+fn fills(spec: &TargetSpec) -> bool {
+    match spec.fill {
+        Rule::SniaPts => true,
+        Rule::Never => false,
+        Rule::Auto => spec.demand.writes,
+        Rule::Always => spec.demand.writes || spec.create.is_some(),
+    }
+}
+
 /// Which targets, by URL, have been seen to in this run.
 #[derive(Debug, Default)]
 pub(crate) struct Conditioning {
@@ -58,13 +100,7 @@ pub(crate) struct Errand<'a> {
 impl Conditioning {
     /// Whether a target has to be opened for writing before a step that may only read it.
     pub fn would_write(&self, spec: &TargetSpec) -> bool {
-        match spec.fill {
-            Rule::SniaPts => true,
-            Rule::Never => false,
-            _ if self.filled.contains(&spec.url) => false,
-            Rule::Auto => spec.demand.writes,
-            Rule::Always => spec.demand.writes || spec.create.is_some(),
-        }
+        fills(spec) && (spec.fill == Rule::SniaPts || !self.filled.contains(&spec.url))
     }
 
     /// A target is filled with what is wanted.
@@ -107,7 +143,7 @@ impl Conditioning {
             errand.say(Level::Info, "fill-not-needed", text);
             return done(self, errand.fact(Sampling::FACT, seen.sampling.to_string()));
         }
-        let range = 0..errand.demand.reach.within(extent.size);
+        let range = 0..reach(errand.demand, extent.size);
         let filled = errand.fill(grant, extent, range, CHUNK, 0, "filled")?;
         done(self, errand.fact("fill", filled.to_string()))
     }
@@ -162,7 +198,7 @@ impl Errand<'_> {
                 fd: fd.as_fd(),
                 file: found.kind() == FileType::RegularFile,
                 cached,
-                over: self.demand.reach.within(extent.size),
+                over: reach(self.demand, extent.size),
                 align: extent.block,
                 seed: self.step.seed,
                 content: self.content(0),
@@ -205,7 +241,7 @@ impl Errand<'_> {
             all.total += one.total;
             all.elapsed = all.elapsed.plus(one.elapsed);
         }
-        Ok(self.fact("fill", format!("{all}, as SNIA PTS preconditions")))
+        Ok(self.fact("precondition", format!("{all}, as SNIA PTS does")))
     }
 
     fn fill(
@@ -238,7 +274,7 @@ impl Errand<'_> {
         let problem = match broken {
             Broken::Stopped(p) => {
                 let text = format!(
-                    "{}: filling was stopped after {}; the rest holds what it held before, and a later run fills it again",
+                    "{}: filling was stopped after {}; the rest holds what it held before, and a later run looks at it anew",
                     self.spec.name,
                     mib(&p)
                 );

@@ -113,7 +113,13 @@ impl DiskEngine {
         let path = Path::new(&spec.url);
         let content = errand.content(0);
         let mut tell = errand.teller("filled");
-        let made = create(&spec.name, path, bytes, content, errand.stop, &mut tell)?;
+        let made = create(&spec.name, path, bytes, content, errand.stop, &mut tell);
+        if made.is_err() && errand.stop.asked() {
+            let text =
+                format!("{}: creating {} was stopped; nothing is left behind", spec.name, spec.url);
+            errand.say(Level::Warning, "fill-stopped", text);
+        }
+        let made = made?;
         self.conditioning.note_filled(spec);
         let filled = errand.fact("fill", made.filled.to_string());
         if let Some(fd) = made.unmarked {

@@ -27,6 +27,7 @@ mod worker;
 
 pub use arena::Arena;
 pub use capability::{Incapable, direct_io, free_space, marks};
+pub use conditioning::Filling;
 pub use content::{BLOCK, Content, SECTOR};
 pub use device::disk_under;
 pub use engine::DiskEngine;

@@ -1,5 +1,6 @@
 //! What a target is, what a step would do with it, and whether it may: one decision, for `plan` and for the run.
 
+use crate::conditioning::Filling;
 use crate::create::{folder_of, room_in, short_of_room};
 use crate::device::{device_facts, logical_block, mount_facts, polled_queues};
 use crate::found::{Found, direct};
@@ -47,6 +48,8 @@ pub struct TargetReport {
     /// What would be done with it; `Err` says why it cannot be or may not be
     /// ([`EngineError::Refused`] where the guard forbids it).
     pub fate: Result<Use, EngineError>,
+    /// What would be written to it before that.
+    pub filling: Filling,
     /// Device, queue settings, file system, free space.
     pub facts: Vec<Fact>,
 }
@@ -66,6 +69,11 @@ pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
         Ok(Verdict::Create { bytes }) => Some(*bytes),
         _ => found.as_ref().and_then(size_unopened),
     };
+    let filling = match &judged {
+        Ok(Verdict::Create { bytes }) => Filling::of(spec, *bytes, true),
+        Ok(Verdict::Open(_)) => Filling::of(spec, size.unwrap_or(0), false),
+        Ok(Verdict::Null { .. }) | Err(_) => Filling::Nothing,
+    };
     let fate = judged.map(|verdict| match verdict {
         Verdict::Null { .. } => Use::Null,
         Verdict::Create { .. } if writes => Use::CreateAndWrite,
@@ -80,6 +88,7 @@ pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
         what: what.to_owned(),
         size,
         fate,
+        filling,
         facts,
     }
 }

@@ -185,7 +185,8 @@ fn rules_for_filling_are_kept() {
         hollow(&path, 4 * MIB, kept);
         let before = fs::read(&path).expect("readable");
         let prepared = once(TargetSpec { fill: rule, ..file(&path, None) }, 50.0);
-        assert_eq!(prepared.fact("fill").is_some(), filled, "{rule:?} {kept}");
+        let fact = prepared.fact("fill").or(prepared.fact("precondition"));
+        assert_eq!(fact.is_some(), filled, "{rule:?} {kept}");
         assert_eq!(before != fs::read(&path).expect("readable"), filled, "{rule:?} {kept}");
         if rule == Fill::Never {
             let missing = 1000 - (1000 * kept / (4 * MIB)) as u32;
@@ -240,8 +241,8 @@ fn preconditioning_writes_everything_twice_and_says_that_nothing_was_purged() {
     step.workers[0].workload.working_set = Some(WorkingSet::Bytes(MIB));
     let prepared = prepare_step(&mut DiskEngine::default(), &step, &Stop::default());
     assert_eq!(prepared.codes(), ["preconditioning", "not-purged"]);
-    let fact = prepared.fact("fill").expect("a fact");
-    assert!(fact.starts_with("8 MiB in ") && fact.ends_with("as SNIA PTS preconditions"), "{fact}");
+    let fact = prepared.fact("precondition").expect("a fact");
+    assert!(fact.starts_with("8 MiB in ") && fact.ends_with("as SNIA PTS does"), "{fact}");
     assert_eq!(blocks_with_data(&path), 1025, "the whole capacity, whatever the working set");
 }
 
@@ -268,6 +269,7 @@ fn a_fill_that_is_called_off_says_what_it_leaves() {
     assert!(filling.events[0].text.contains("after 0 of 4 MiB"), "{:?}", filling.events);
     assert!(matches!(filling.verdict, Err(EngineError::Target { .. })));
     let creating = prepare(&mut engine, file(&new, Some(MIB)), 0.0, &stop);
+    assert_eq!(creating.codes(), ["target-created", "fill-stopped"]);
     let words = creating.verdict.expect_err("stopped").to_string();
     assert!(words.contains("nothing is left behind") && !new.exists(), "{words}");
     // Whoever goes on is not told that it was filled.

@@ -1,10 +1,10 @@
 //! The first lines: what was asked, how it came out, and whether the figures can be trusted at all.
 
-use crate::number::percent;
 use crate::paint::{Ink, Page};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
 use findings::{Analysis, Content, POOR_SHARE, Verdict};
+use units::percent;
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     let title = fit(&clean(&analysis.run.title), page.width());
@@ -27,7 +27,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 
 /// Targets that held nothing, or the same over and over: what was read of them is no storage's figure.
 fn contents(page: &mut Page, contents: &[Content]) {
-    let shown = |share: f64| percent(share);
+    let shown = |share: f64| percent((share * 1000.0).round() / 10.0);
     for content in contents {
         let says = [
             (&content.empty, "holds nothing: reading unwritten data measures nothing"),
@@ -36,8 +36,8 @@ fn contents(page: &mut Page, contents: &[Content]) {
         for (part, what) in says.iter().filter(|(part, _)| part.share >= POOR_SHARE) {
             let target = clean(&content.target);
             let (share, low, high) = (shown(part.share), shown(part.low), shown(part.high));
-            let between = if low == high { String::new() } else { format!(" ({low}% to {high}%)") };
-            let text = format!("{share}% of {target}{between} {what}; see the warnings.");
+            let between = if low == high { String::new() } else { format!(" ({low} to {high})") };
+            let text = format!("{share} of {target}{between} {what}; see the warnings.");
             page.hanging("! ", Ink::Caution, &text, Ink::Caution);
         }
     }

@@ -176,7 +176,8 @@ fn data_that_is_none() {
     assert_snapshot!(rendered(&analysis), @r#"
 Random reads from one file
 • Measured; the scenario sets no goals.
-! 83% of data (81% to 85%) holds nothing: reading unwritten data measures nothing; see the warnings.
+! 83.2% of data (80.8% to 85.4%) holds nothing: reading unwritten data measures nothing; see the
+  warnings.
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.

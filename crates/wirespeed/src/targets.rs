@@ -4,7 +4,7 @@
 use crate::exit::{Exit, Failure};
 use crate::live::AGENT;
 use disk::TargetReport;
-use engine::{EngineError, TargetSpec};
+use engine::{EngineError, Fill, TargetSpec};
 use fleet::{AssignError, Assignment};
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
@@ -33,12 +33,17 @@ pub fn asked(scenario: &Scenario, steps: &[Step]) -> Result<Vec<Asked>, AssignEr
         {
             let demand = Demand::of(&worker.workload);
             for target in worker.targets.iter().filter_map(|&n| spec.targets.get(usize::from(n))) {
+                let preconditioned = target.fill == Fill::SniaPts;
                 let (reads, writes) = uses.entry(target.name.clone()).or_insert_with(|| {
                     order.push(target.clone());
                     (false, false)
                 });
                 *reads |= demand.reads;
-                *writes |= demand.writes;
+                *writes |= demand.writes || preconditioned;
+                // Only the first step of a plan says so.
+                for known in order.iter_mut().filter(|t| preconditioned && t.name == target.name) {
+                    known.fill = Fill::SniaPts;
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::out;
 use crate::targets::{self, Asked};
-use disk::Use;
+use disk::{Filling, Use};
 use fleet::AssignError;
 use scenario::{Scenario, Step};
 use serde_json::{Value, json};
@@ -142,11 +142,45 @@ fn target_lines(asked: &Asked) -> String {
         Err(error) => format!("NOT POSSIBLE: {error}"),
     };
     write!(out, "  {:<12} {verdict}", "").expect("a String takes every line");
+    if let Some(text) = filling_line(report.filling) {
+        write!(out, "\n  {:<12} {text}", "").expect("a String takes every line");
+    }
     for fact in report.facts.iter().filter(|f| f.key != "url" && f.key != "kind") {
         write!(out, "\n  {:<12} {}: {}", "", fact.key, fact.value)
             .expect("a String takes every line");
     }
     out
+}
+
+/// What would be written before the load, and how long it may take.
+fn filling_line(filling: Filling) -> Option<String> {
+    let (bytes, text) = match filling {
+        Filling::Nothing => return None,
+        Filling::IfNeeded(bytes) => {
+            (bytes, "before that, samples are read; where they show no data, {} would be WRITTEN")
+        }
+        Filling::Once(bytes) => (bytes, "before that, {} would be WRITTEN"),
+        Filling::Twice(bytes) => (
+            bytes,
+            "before that, all its {} would be WRITTEN twice as SNIA PTS preconditions; it is not purged",
+        ),
+    };
+    let times = if matches!(filling, Filling::Twice(_)) { 2 } else { 1 };
+    let amount = match bytes >> 20 {
+        0 => units::Bytes(bytes).to_string(),
+        mib => format!("{} MiB", units::count(mib as f64)),
+    };
+    let text = text.replace("{}", &amount);
+    Some(format!("{text} ({})", at_speeds(bytes.saturating_mul(times))))
+}
+
+/// How long writing takes on a slow and on a fast device: nothing was measured yet.
+fn at_speeds(bytes: u64) -> String {
+    let at = |rate: u64, name: &str| {
+        let time = Duration::from_secs((bytes / rate).max(1));
+        format!("{} at {name}", units::duration(time))
+    };
+    format!("{}, {}", at(200_000_000, "200 MB/s"), at(2_000_000_000, "2 GB/s"))
 }
 
 fn done_to(done: Use, reads: bool) -> &'static str {
@@ -159,6 +193,16 @@ fn done_to(done: Use, reads: bool) -> &'static str {
         (Use::CreateAndWrite, true) => "would be created and filled, then read and WRITTEN",
         (Use::CreateAndWrite, false) => "would be created and filled, then WRITTEN",
     }
+}
+
+fn filling_json(filling: Filling) -> Value {
+    let (when, bytes) = match filling {
+        Filling::Nothing => return Value::Null,
+        Filling::IfNeeded(bytes) => ("if-needed", bytes),
+        Filling::Once(bytes) => ("once", bytes),
+        Filling::Twice(bytes) => ("twice", bytes),
+    };
+    json!({ "when": when, "bytes": bytes })
 }
 
 fn summary(targets: &Result<Vec<Asked>, AssignError>) -> String {
@@ -208,6 +252,7 @@ fn as_json(
             "reads": t.reads,
             "writes": t.writes,
             "creates": matches!(t.report.fate, Ok(Use::CreateAndRead | Use::CreateAndWrite)),
+            "filling": filling_json(t.report.filling),
             "refused": refused,
         })
     };

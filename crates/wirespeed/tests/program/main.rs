@@ -2,6 +2,7 @@
 
 mod carriers;
 mod commands;
+mod data;
 mod killed;
 mod mistakes;
 mod support;
