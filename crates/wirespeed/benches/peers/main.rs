@@ -1,25 +1,34 @@
-//! Wirespeed and fio in turn, on one core: what the generator itself costs, and whether both see the same disk.
+//! Wirespeed and fio in turn, on one core: what the generator itself costs, how fast each drives a device in memory, what
+//! an I/O costs at a fixed rate, and whether both see the same device.
 //!
-//! Ten pairs (A B A B …) in one run, so that whatever drifts on the machine drifts for both; each pair yields a ratio.
-//! Every figure is the tool's own report. This program reads no clock.
+//! Ten pairs (A B A B …) a comparison in one run, so that whatever drifts on the machine drifts for both; each pair yields a
+//! ratio. Every figure is the tool's own report, but for processor time, which is the kernel's. This program reads no
+//! clock. Arguments choose comparisons by their letters; without any, all are made.
 
+mod compare;
 mod estimate;
+mod stamping;
+mod throttle;
 mod tools;
+mod zram;
 
+use compare::{Bar, Comparison, Figure, Must, compare};
 use estimate::Estimate;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use tools::{Outcome, Problem, Tool};
+use throttle::Throttle;
+use tools::{Problem, SHORT, STEADY, Times, Tool};
+use zram::Zram;
 
 const PAIRS: usize = 10;
-const FILE_SIZE: u64 = 256 << 20;
 
-/// Two command lines that ask for the same work.
-struct Comparison {
-    title: &'static str,
-    wirespeed: Tool,
-    fio: Tool,
-}
+/// What fio is told so that it works as Wirespeed does: files and buffers registered, batches as large.
+const TUNED: [&str; 5] = [
+    "--registerfiles",
+    "--fixedbufs",
+    "--iodepth_batch_submit=32",
+    "--iodepth_batch_complete_min=1",
+    "--iodepth_batch_complete_max=32",
+];
 
 fn main() -> std::process::ExitCode {
     match run() {
@@ -35,91 +44,182 @@ fn run() -> Result<(), Problem> {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("peers");
     std::fs::create_dir_all(&scratch).map_err(|e| Problem::file(&scratch, e))?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let core = cores - 1;
-    println!("{PAIRS} pairs each, both tools on core {core} of {cores}; A is Wirespeed, B is fio");
-    for comparison in [null(core, &scratch), file(core, &scratch)?] {
-        compare(&comparison)?;
+    let bench = Bench { core: cores - 1, scratch, chosen: letters() };
+    println!(
+        "{PAIRS} pairs each, both tools on core {} of {cores}; A is Wirespeed, B is fio",
+        bench.core
+    );
+    if bench.wants('a') {
+        compare(&bench.null())?;
+    }
+    if "bcdefg".chars().any(|letter| bench.wants(letter)) {
+        match Zram::new()? {
+            Some(zram) => bench.on(&zram)?,
+            None => {
+                println!("\nskipped: (b) to (f) need root and a kernel with zram");
+                stamping::report(None)?;
+            }
+        }
     }
     Ok(())
 }
 
-/// The cost of the generator itself: I/O that completes at once, with every latency recorded.
-fn null(core: usize, scratch: &Path) -> Comparison {
-    Comparison {
-        title: "null target, 8 KiB random reads, depth 32",
-        wirespeed: Tool::wirespeed(core, scratch, "null:", 32),
-        fio: Tool::fio(core, &["--ioengine=null", "--size=1g", "--iodepth=32"]),
+/// The letters given as arguments; `cargo bench` adds options of its own.
+fn letters() -> Vec<char> {
+    let words = std::env::args().skip(1).filter(|word| !word.starts_with('-'));
+    words.flat_map(|word| word.chars().collect::<Vec<_>>()).collect()
+}
+
+struct Bench {
+    core: usize,
+    scratch: PathBuf,
+    chosen: Vec<char>,
+}
+
+impl Bench {
+    fn wants(&self, letter: char) -> bool {
+        self.chosen.is_empty() || self.chosen.contains(&letter)
     }
-}
 
-/// Agreement: the same file, the same system call, page cache bypassed.
-fn file(core: usize, scratch: &Path) -> Result<Comparison, Problem> {
-    let path = scratch.join("data.bin");
-    fill(&path).map_err(|e| Problem::file(&path, e))?;
-    let name = path.display().to_string();
-    let filename = format!("--filename={name}");
-    Ok(Comparison {
-        title: "a 256 MiB file, O_DIRECT, 8 KiB random reads by pread, depth 1",
-        wirespeed: Tool::wirespeed(core, scratch, &name, 1),
-        fio: Tool::fio(core, &["--ioengine=psync", "--direct=1", "--size=256m", &filename]),
-    })
-}
-
-/// Incompressible data, on the disk and not only in memory: reading what was never written measures nothing.
-fn fill(path: &PathBuf) -> std::io::Result<()> {
-    if std::fs::metadata(path).is_ok_and(|data| data.len() == FILE_SIZE) {
-        return Ok(());
+    /// The cost of the generator itself: I/O that completes at once, with every latency recorded.
+    fn null(&self) -> Comparison {
+        Comparison {
+            title: "(a) null target, 8 KiB random reads, depth 32".to_owned(),
+            wirespeed: Tool::wirespeed(
+                self.core,
+                &self.scratch,
+                "null:",
+                SHORT,
+                &["--depth", "32"],
+            ),
+            fio: Tool::fio(self.core, SHORT, &["--ioengine=null", "--size=1g", "--iodepth=32"]),
+            bars: vec![Bar { figure: Figure::Iops, must: Must::BeAtLeast(3.0) }],
+        }
     }
-    let mut file = std::fs::File::create(path)?;
-    let mut random = clock::Rng::keyed(1, &[]);
-    let mut block = vec![0; 1 << 20];
-    for _ in 0..FILE_SIZE / block.len() as u64 {
-        random.fill(&mut block);
-        file.write_all(&block)?;
+
+    fn on(&self, zram: &Zram) -> Result<(), Problem> {
+        if self.wants('b') {
+            self.depth_32(zram)?;
+        }
+        if self.wants('c') {
+            let title = "(c) zram, 8 KiB random reads, depth 1, fio's io_uring";
+            let bar = Bar { figure: Figure::Iops, must: Must::BeAtLeast(1.3) };
+            compare(&self.pair(
+                zram,
+                title,
+                SHORT,
+                &["--depth", "1"],
+                &["--iodepth=1"],
+                vec![bar],
+            ))?;
+        }
+        if self.wants('d') {
+            let title = "(d) zram, 8 KiB random reads at a fixed 50,000 IOPS";
+            let bar = Bar { figure: Figure::CpuPerIo, must: Must::BeAtMost(0.7) };
+            compare(&self.paced(zram, title, 50_000, vec![bar]))?;
+        }
+        if self.wants('e') {
+            self.agreement(zram)?;
+        }
+        if self.wants('f') {
+            self.open_loop(zram)?;
+        }
+        if self.wants('g') {
+            stamping::report(Some(&zram.path))?;
+        }
+        Ok(())
     }
-    file.sync_all()
-}
 
-fn compare(comparison: &Comparison) -> Result<(), Problem> {
-    let Comparison { title, wirespeed, fio } = comparison;
-    println!("\n{title}\n  A: {wirespeed}\n  B: {fio}");
-    println!("  pair        A IOPS        B IOPS     A/B");
-    let mut pairs = Vec::with_capacity(PAIRS);
-    for number in 1..=PAIRS {
-        let (a, b) = (wirespeed.run()?, fio.run()?);
-        let ratio = a.iops / b.iops;
-        println!(
-            "  {number:4} {:>13} {:>13} {ratio:7.3}",
-            units::count(a.iops),
-            units::count(b.iops)
-        );
-        pairs.push((a, b));
+    fn depth_32(&self, zram: &Zram) -> Result<(), Problem> {
+        let at_least = |bar| vec![Bar { figure: Figure::Iops, must: Must::BeAtLeast(bar) }];
+        let depth = ["--iodepth=32"];
+        let tuned = [&depth[..], &TUNED].concat();
+        let title = "(b) zram, 8 KiB random reads, depth 32, fio's io_uring";
+        let defaults = format!("{title} at its defaults");
+        compare(&self.pair(zram, &defaults, SHORT, &["--depth", "32"], &depth, at_least(2.0)))?;
+        let as_ours = format!("{title} with registered files, fixed buffers and our batches");
+        compare(&self.pair(zram, &as_ours, SHORT, &["--depth", "32"], &tuned, at_least(1.2)))?;
+        let title = "(b) for the reader: both by io_uring, fio tuned";
+        let ours = ["--depth", "32", "--queue", "io_uring"];
+        compare(&self.pair(zram, title, SHORT, &ours, &tuned, Vec::new()))?;
+        let mut comparison = self.pair(zram, "", SHORT, &["--depth", "32"], &[], Vec::new());
+        comparison.title = "(b) for the reader: fio's libaio with our batches".to_owned();
+        comparison.fio = self.fio(zram, "libaio", SHORT, &[&depth[..], &TUNED[2..]].concat());
+        compare(&comparison)
     }
-    conclude(&pairs);
-    Ok(())
-}
 
-fn conclude(pairs: &[(Outcome, Outcome)]) {
-    let of = |figure: fn(&(Outcome, Outcome)) -> f64| {
-        Estimate::of(&pairs.iter().map(figure).collect::<Vec<_>>()).expect("ten pairs are enough")
-    };
-    let ratio = of(|(a, b)| a.iops / b.iops);
-    println!(
-        "  medians: A {} IOPS, B {} IOPS; 99% of reads within {} (A), {} (B)",
-        units::count(of(|(a, _)| a.iops).median),
-        units::count(of(|(_, b)| b.iops).median),
-        units::duration(nanoseconds(of(|(a, _)| a.p99_ns).median)),
-        units::duration(nanoseconds(of(|(_, b)| b.p99_ns).median)),
-    );
-    println!(
-        "  A/B: median {:.3}, {:.1}% interval {:.3} to {:.3}",
-        ratio.median,
-        100.0 * ratio.confidence,
-        ratio.low,
-        ratio.high
-    );
-}
+    /// A device that lets a known rate through: both must report it.
+    fn agreement(&self, zram: &Zram) -> Result<(), Problem> {
+        let device = zram.device_number()?;
+        for iops in [5_000, 50_000] {
+            let Some(throttle) = Throttle::new(&device, iops)? else {
+                println!("\nskipped: (e) needs control groups with a block controller");
+                return Ok(());
+            };
+            let title = format!(
+                "(e) zram throttled to {} IOPS by the block layer",
+                units::count(iops.into())
+            );
+            let bars = vec![Bar { figure: Figure::Iops, must: Must::Agree(0.02) }];
+            let Comparison { title, wirespeed, fio, bars } =
+                self.pair(zram, &title, STEADY, &["--depth", "32"], &["--iodepth=32"], bars);
+            let (wirespeed, fio) =
+                (wirespeed.inside(&throttle.procs()), fio.inside(&throttle.procs()));
+            compare(&Comparison { title, wirespeed, fio, bars })?;
+        }
+        Ok(())
+    }
 
-fn nanoseconds(ns: f64) -> std::time::Duration {
-    std::time::Duration::from_nanos(ns as u64)
+    /// At shares of what fio reaches at most, which is measured first.
+    fn open_loop(&self, zram: &Zram) -> Result<(), Problem> {
+        let tuned = [&["--iodepth=32"][..], &TUNED].concat();
+        let most = self.fio(zram, "io_uring", SHORT, &tuned);
+        let runs = (0..PAIRS).map(|_| Ok(most.run()?.iops)).collect::<Result<Vec<_>, Problem>>()?;
+        let most = Estimate::of(&runs).expect("ten runs are enough").median;
+        println!("\nfio's most on this device, tuned: {} IOPS (median)", units::count(most));
+        for percent in [50, 80] {
+            let rate = (most * f64::from(percent) / 100.0 / 1000.0).round() as u32 * 1000;
+            let title = format!(
+                "(f) open loop at {percent}% of fio's most: {} IOPS; latency from submission",
+                units::count(rate.into())
+            );
+            let bars = [Figure::P50, Figure::P99]
+                .map(|figure| Bar { figure, must: Must::BeAtMost(1.0) })
+                .into();
+            compare(&self.paced(zram, &title, rate, bars))?;
+        }
+        Ok(())
+    }
+
+    /// Both at a fixed rate, with up to 32 in flight.
+    fn paced(&self, zram: &Zram, title: &str, iops: u32, bars: Vec<Bar>) -> Comparison {
+        let (ours, theirs) = (format!("{iops} IOPS"), format!("--rate_iops={iops}"));
+        let ours = ["--rate", &ours, "--depth", "32"];
+        self.pair(zram, title, STEADY, &ours, &["--iodepth=32", &theirs], bars)
+    }
+
+    fn pair(
+        &self,
+        zram: &Zram,
+        title: &str,
+        times: Times,
+        ours: &[&str],
+        theirs: &[&str],
+        bars: Vec<Bar>,
+    ) -> Comparison {
+        let target = zram.path.display().to_string();
+        Comparison {
+            title: title.to_owned(),
+            wirespeed: Tool::wirespeed(self.core, &self.scratch, &target, times, ours),
+            fio: self.fio(zram, "io_uring", times, theirs),
+            bars,
+        }
+    }
+
+    fn fio(&self, zram: &Zram, engine: &str, times: Times, more: &[&str]) -> Tool {
+        let engine = format!("--ioengine={engine}");
+        let filename = format!("--filename={}", zram.path.display());
+        let common = [&engine[..], "--direct=1", "--size=256m", &filename];
+        Tool::fio(self.core, times, &[&common[..], more].concat())
+    }
 }
