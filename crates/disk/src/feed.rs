@@ -129,6 +129,10 @@ impl Feed for Closed {
     }
 }
 
+/// An arrival this close ahead goes with the one that is due: a wake-up of its own would cost more than the I/O, and be
+/// late by as much. Its latency counts from its start, so that nothing looks faster for it.
+const AHEAD: Ns = Ns(20_000);
+
 struct Open {
     stream: Stream,
     free: Vec<u32>,
@@ -138,10 +142,14 @@ struct Open {
 
 impl Feed for Open {
     fn fill(&mut self, now: Ns, batch: &mut Batch) {
-        while self.next <= now
+        if self.next > now {
+            return;
+        }
+        let near = now.plus(AHEAD);
+        while self.next <= near
             && let Some(slot) = self.free.last().copied()
         {
-            match self.stream.next(now) {
+            match self.stream.next(near) {
                 Next::Op(op) => {
                     self.free.pop();
                     batch.push(slot, op);
@@ -167,7 +175,7 @@ impl Feed for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::Dir;
+    use workload::{Access, Dir, Extent, Kind, Process, Regions, Row, Skew};
 
     #[track_caller]
     fn check(batch: &mut Batch, odd_go: bool, admitted: usize, slots: &[u32]) {
@@ -195,5 +203,48 @@ mod tests {
         check(&mut batch, true, 4, &[4, 6, 1, 3]);
         batch.taken(4);
         assert!(batch.ios.is_empty() && batch.admitted().is_empty());
+    }
+
+    /// How many operations an open loop of `rate` a second issues at each of these moments, in microseconds.
+    #[track_caller]
+    fn check_arrivals(rate: f64, limit: u32, moments_us: &[u64], expected: &[usize]) {
+        let row = Row {
+            size: 4096,
+            share: 100.0,
+            read: 100.0,
+            random: 100.0,
+            delay: Ns::ZERO,
+            burst: 1,
+            align: 0,
+            reply: 0,
+        };
+        let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
+        let spec = Spec {
+            kind: Kind::Access(access),
+            arrivals: Arrivals::Open { process: Process::Fixed { rate }, limit },
+            working_set: None,
+            regions: Regions::Shared,
+        };
+        let targets = vec![Extent { size: 1 << 30, block: 512 }];
+        let place = Place { targets, sharer: 0, sharers: 1, start: Ns::ZERO };
+        let key = Key { seed: 1, step: 0, worker: 0, slot: 0 };
+        let mut feed = feed(&spec, &place, key).expect("a sound spec");
+        let mut issued = Vec::new();
+        for moment in moments_us {
+            let mut batch = Batch::with_capacity(limit);
+            feed.fill(Ns(moment * 1000), &mut batch);
+            issued.push(batch.ios.len());
+        }
+        assert_eq!(issued, expected);
+    }
+
+    #[test]
+    fn arrivals_close_ahead_go_with_the_one_that_is_due() {
+        // Every 10 us: with the one at 0 go those at 10 and 20; nothing more until 30 is due.
+        check_arrivals(100_000.0, 64, &[0, 5, 29, 30, 31], &[3, 0, 0, 3, 0]);
+        // Every 100 us: each goes alone, and never before it is due.
+        check_arrivals(10_000.0, 64, &[0, 85, 99, 100, 350], &[1, 0, 0, 1, 2]);
+        // Never more than there are slots.
+        check_arrivals(100_000.0, 2, &[0, 1000], &[2, 0]);
     }
 }

@@ -111,7 +111,7 @@ impl Load for Issuer {
                 if at >= end {
                     break;
                 }
-                self.submit(ready, meter, start)?;
+                self.submit(ready, meter, start, at)?;
             }
             now = self.wait(meter, start);
         }
@@ -136,14 +136,21 @@ impl Issuer {
     }
 
     /// Hands the first `ready` of the batch to the queue, as of the meter's present.
-    fn submit(&mut self, ready: usize, meter: &mut Meter, start: Ns) -> Result<(), EngineError> {
+    fn submit(
+        &mut self,
+        ready: usize,
+        meter: &mut Meter,
+        start: Ns,
+        at: Ns,
+    ) -> Result<(), EngineError> {
         let taken = self.queue.submit(&self.batch.ios[..ready]).min(ready);
         if taken == 0 && meter.in_flight() == 0 {
             let problem = "its empty queue takes no I/O: a fault of the queue".to_owned();
             return Err(EngineError::Worker { worker: self.name.clone(), problem });
         }
         for (io, due) in self.batch.ios[..taken].iter().zip(&self.batch.dues) {
-            meter.submitted(io.slot, io.dir, start.plus(*due));
+            // One that goes ahead of its moment is due when it goes.
+            meter.submitted(io.slot, io.dir, start.plus(*due).min(at));
         }
         self.batch.taken(taken);
         Ok(())

@@ -154,7 +154,7 @@ impl Tool {
         let mut command = Command::new("bash");
         command
             .arg("-c")
-            .arg(format!("TIMEFORMAT='cpu %U %S'; time ({enter}exec \"$@\")"))
+            .arg(format!("TIMEFORMAT='cpu %U %S'; time {{ {enter}\"$@\"; }}"))
             .arg("bench")
             .args(&self.words);
         command
