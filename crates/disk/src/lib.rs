@@ -34,7 +34,7 @@ pub use engine::DiskEngine;
 pub use feed::Batch;
 pub use file::{Access, FileOpener};
 pub use fresh::Fresh;
-pub use guard::WriteGrant;
+pub use guard::{Medium, WriteGrant};
 pub use null::NullOpener;
 pub use payload::{Payload, PayloadOpener};
 pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};

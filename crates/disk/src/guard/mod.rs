@@ -4,11 +4,15 @@
 //! Writing is granted for one thing alone: a regular file that Wirespeed created for this purpose and marked. The checks
 //! are made on the opened descriptor, so that nothing can slip in between. No device is ever granted.
 
+mod medium;
+
 use crate::found::{Found, direct, reopen};
 use engine::EngineError;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, Stat, XattrFlags, fgetxattr, fsetxattr, fstat};
 use rustix::io::Errno;
+
+pub use medium::Medium;
 
 /// The extended attribute that marks a file as Wirespeed's own.
 const MARK: &str = "user.wirespeed";
