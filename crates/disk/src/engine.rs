@@ -7,10 +7,11 @@ use crate::conditioning::{Conditioning, Errand};
 use crate::create::create;
 use crate::file::{Access, FileOpener};
 use crate::found::{Found, direct, reopen};
-use crate::guard::{Keepsakes, WriteGrant};
+use crate::guard::{Identity, Keepsakes, WriteGrant};
 use crate::target::{
     BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read,
 };
+use crate::verify::{Plan, State, Watch};
 use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
 use clock::{Ns, Rng};
 use engine::{
@@ -23,6 +24,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use workload::{Arrivals, Demand, Extent, Key, Place};
 
 /// How long workers wait for what is in flight at the end of a step.
@@ -39,6 +41,7 @@ pub struct DiskEngine {
     /// Targets that were created or found by an earlier step: they are not made a second time.
     known: BTreeSet<String>,
     conditioning: Conditioning,
+    watch: Watch,
 }
 
 /// A target that stands ready to be opened for workers.
@@ -46,6 +49,9 @@ struct Resolved {
     extent: Extent,
     how: How,
     facts: Vec<Fact>,
+    /// What its blocks must hold, where they are verified.
+    state: Option<Arc<State>>,
+    identity: Option<Identity>,
 }
 
 enum How {
@@ -68,7 +74,8 @@ impl DiskEngine {
         let found = match judge(spec, writes, &self.own)? {
             Verdict::Null { size } => {
                 let extent = Extent { size, block: BLOCK };
-                return Ok(Resolved { extent, how: How::Null, facts: facts_of(spec, None) });
+                let facts = facts_of(spec, None);
+                return Ok(Resolved { extent, how: How::Null, facts, state: None, identity: None });
             }
             Verdict::Open(found) => found,
             Verdict::Create { .. } if self.known.contains(&spec.url) => {
@@ -84,18 +91,26 @@ impl DiskEngine {
         self.known.insert(spec.url.clone());
         can_poll(spec, &found)?;
         let mut facts = facts_of(spec, Some(&found));
+        let created = filled.is_some();
         facts.extend(filled);
         if writes {
             let grant = WriteGrant::check(&label(spec), &found, spec.buffered, &self.own)?;
             let extent = extent(spec, &found, &grant)?;
+            let state = self.watch.state(errand, &found, extent, created)?;
+            if self.watch.holds(spec) {
+                self.conditioning.note_filled(spec);
+            }
             facts.extend(self.conditioning.writable(errand, &found, &grant, extent)?);
-            return Ok(Resolved { extent, how: How::Write(grant), facts });
+            let how = How::Write(grant);
+            return Ok(Resolved { extent, how, facts, state, identity: found.identity() });
         }
         let fd = open_to_read(spec, &found)?;
         let extent = extent(spec, &found, &fd)?;
+        let state = self.watch.state(errand, &found, extent, created)?;
         facts.extend(self.conditioning.readable(errand, &found, extent));
         let flags = OFlags::RDONLY | direct(spec.buffered);
-        Ok(Resolved { extent, how: How::Read(fd, flags), facts })
+        let how = How::Read(fd, flags);
+        Ok(Resolved { extent, how, facts, state, identity: found.identity() })
     }
 
     /// Creates a target's file, and finds it again as any other. The fact says how it was filled.
@@ -159,7 +174,10 @@ impl Engine for DiskEngine {
             let errand = Errand { spec: target, step, demand, notes, stop };
             resolved.push(self.resolve(&errand, asked.writes)?);
         }
-        let post = |worker| post(step, worker, &resolved);
+        refuse_doubles(step, &resolved)?;
+        let states = resolved.iter().map(|r| r.state.clone()).collect();
+        let mut plan = self.watch.plan(step, states)?;
+        let post = |worker| post(step, worker, &resolved, &mut plan);
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
         let orders = Orders {
             step: step.index,
@@ -172,8 +190,27 @@ impl Engine for DiskEngine {
         };
         let mut crew = Crew::muster(orders, posts, notes)?;
         crew.add_facts(queue_facts(step, &crew));
-        Ok(Box::new(crew))
+        Ok(plan.keep(step, Box::new(crew)))
     }
+}
+
+/// Verification cannot hold where one thing is two targets: neither knows what is written to the other.
+fn refuse_doubles(step: &StepSpec, targets: &[Resolved]) -> Result<(), EngineError> {
+    for (index, one) in targets.iter().enumerate() {
+        let is_same = |other: &Resolved| {
+            one.identity.is_some()
+                && one.identity == other.identity
+                && (one.state.is_some() || other.state.is_some())
+        };
+        if let Some(earlier) = targets[..index].iter().position(is_same) {
+            return Err(EngineError::Unsupported(format!(
+                "{} and {} are the same file or device, which cannot be verified under two names; use one of them",
+                label(&step.targets[earlier]),
+                label(&step.targets[index])
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What carries the I/O to each target: the same for all of its workers.
@@ -193,7 +230,12 @@ fn queue_facts(step: &StepSpec, crew: &Crew) -> Vec<Fact> {
 }
 
 /// Builds one worker, with open files of its own.
-fn post(step: &StepSpec, worker: &WorkerSpec, targets: &[Resolved]) -> Result<Post, EngineError> {
+fn post(
+    step: &StepSpec,
+    worker: &WorkerSpec,
+    targets: &[Resolved],
+    plan: &mut Plan,
+) -> Result<Post, EngineError> {
     let WorkerSpec { source, name, key, sharer, sharers, workload, .. } = worker;
     let used = worker.targets.iter().map(|index| {
         let index = usize::from(*index);
@@ -203,6 +245,10 @@ fn post(step: &StepSpec, worker: &WorkerSpec, targets: &[Resolved]) -> Result<Po
     });
     let used: Vec<_> = used.collect::<Result<_, EngineError>>()?;
     let demand = Demand::of(workload);
+    let payload = match worker.verify {
+        true => Some(plan.payload(step, worker)?),
+        false => demand.writes.then(|| fresh(step, *key, &used)),
+    };
     let task = Worker {
         name: name.clone(),
         spec: workload.clone(),
@@ -214,7 +260,7 @@ fn post(step: &StepSpec, worker: &WorkerSpec, targets: &[Resolved]) -> Result<Po
         },
         key: Key { seed: step.seed, step: step.index, worker: *key, slot: 0 },
         opener: opener(name, &used, demand.writes)?,
-        payload: demand.writes.then(|| fresh(step, *key, &used)),
+        payload,
         grace: GRACE,
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });

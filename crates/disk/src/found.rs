@@ -52,6 +52,15 @@ impl Found {
         &self.stat
     }
 
+    /// What it is the same as under another name: device and inode, or the block device's own number.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        match self.kind() {
+            FileType::BlockDevice => Some((u64::MAX, self.stat.st_rdev)),
+            FileType::RegularFile => Some((self.stat.st_dev, self.stat.st_ino)),
+            _ => None,
+        }
+    }
+
     /// The block device that it is, or that it lies on.
     pub fn device(&self) -> u64 {
         match self.kind() {

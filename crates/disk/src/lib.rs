@@ -23,6 +23,7 @@ mod queue;
 mod sample;
 mod target;
 mod uring;
+mod verify;
 mod worker;
 
 pub use arena::Arena;
@@ -40,4 +41,5 @@ pub use payload::{Payload, PayloadOpener};
 pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};
 pub use target::{TargetReport, Use, inspect};
 pub use uring::io_uring;
+pub use verify::Verification;
 pub use worker::Worker;

@@ -5,7 +5,10 @@ mod common;
 
 use clock::Ns;
 use common::*;
-use disk::{Access, DiskEngine, FileOpener, NullOpener, Opener};
+use disk::{
+    Access, Arena, Completion, DiskEngine, FileOpener, Io, NullOpener, OpenError, Opener, Queue,
+    Verification, Worker,
+};
 use engine::{
     EngineError, Load, Meter, Opened, Phases, Pinning, QueueKind, Stop, TargetSpec, Task,
 };
@@ -13,11 +16,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use workload::Arrivals;
+use workload::{Arrivals, Dir, Extent, WorkingSet};
 
 /// Counts what each thread asks of the allocator.
 struct Counting;
@@ -84,9 +87,16 @@ impl Load for WatchedLoad {
 
 #[track_caller]
 fn check_no_allocation(opener: impl Fn() -> Box<dyn Opener>, read: f64, arrivals: Arrivals) {
+    check(|| worker(opener(), random(8 * KIB, read, arrivals), Ns::millis(200)));
+}
+
+/// Runs two such workers.
+#[track_caller]
+fn check(task: impl Fn() -> Worker) -> Outcome {
+    let arrivals = task().spec.arrivals;
     let calls = Arc::new(AtomicU64::new(0));
     let watched = |_| {
-        let task = worker(opener(), random(8 * KIB, read, arrivals), Ns::millis(200));
+        let task = task();
         Box::new(Watched { task: Box::new(task), calls: calls.clone() }) as Box<dyn Task>
     };
     let phases =
@@ -96,6 +106,98 @@ fn check_no_allocation(opener: impl Fn() -> Box<dyn Opener>, read: f64, arrivals
     assert_eq!(outcome.verdict, Ok(()));
     assert!(outcome.ops() > 100);
     assert_eq!(calls.load(Ordering::Relaxed), 0, "calls of the allocator after the start");
+    outcome
+}
+
+/// A queue over memory of its own. It forgets one write of so many.
+struct Memory {
+    data: Vec<u8>,
+    arena: Arena,
+    done: Vec<Completion>,
+    writes: u64,
+    forgets: u64,
+}
+
+/// Opens one.
+struct Forgetting(u64);
+
+impl Memory {
+    fn carry(&mut self, io: &Io) {
+        let base = self.arena.slot(io.slot).expect("a slot");
+        // SAFETY: the slot is mapped and as long as the largest I/O, and this thread alone uses it.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(base, io.len as usize) };
+        let place = &mut self.data[io.offset as usize..][..io.len as usize];
+        self.writes += u64::from(io.dir == Dir::Write);
+        match io.dir {
+            Dir::Read => buffer.copy_from_slice(place),
+            Dir::Write if self.writes.is_multiple_of(self.forgets) => {}
+            Dir::Write => place.copy_from_slice(buffer),
+        }
+    }
+}
+
+impl Opener for Forgetting {
+    fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError> {
+        let (data, done) = (vec![0; 1 << 20], Vec::with_capacity(64));
+        Ok(Box::new(Memory { data, arena: arena.clone(), done, writes: 0, forgets: self.0 }))
+    }
+}
+
+impl Queue for Memory {
+    fn depth_max(&self) -> u32 {
+        64
+    }
+
+    fn how(&self) -> &str {
+        "memory"
+    }
+
+    fn submit(&mut self, ios: &[Io]) -> usize {
+        for io in ios {
+            self.carry(io);
+            self.done.push(Completion { slot: io.slot, result: Ok(io.len) });
+        }
+        ios.len()
+    }
+
+    fn reap(&mut self, _: u32, until: Ns, out: &mut Vec<Completion>) {
+        if self.done.is_empty() {
+            clock::sleep_until(until);
+        }
+        out.append(&mut self.done);
+    }
+}
+
+/// Two workers with verification, on memory that forgets one write of so many.
+#[track_caller]
+fn check_verified(arrivals: Arrivals, forgets: u64) -> Outcome {
+    check(|| {
+        let mut spec = random(8 * KIB, 60.0, arrivals);
+        spec.working_set = Some(WorkingSet::Bytes(1 << 20));
+        let extent = Extent { size: 1 << 30, block: 512 };
+        let payload = Verification::in_memory(&[("memory", extent)], 8 * KIB).expect("memory");
+        Worker {
+            payload: Some(Box::new(payload)),
+            ..worker(Box::new(Forgetting(forgets)), spec, Ns::millis(200))
+        }
+    })
+}
+
+#[test]
+fn verification_allocates_nothing() {
+    for arrivals in [closed(32), closed(1), fixed(5_000.0, 16)] {
+        let outcome = check_verified(arrivals, u64::MAX);
+        assert_eq!((outcome.errors(), outcome.codes().contains(&"verify-lost")), (0, false));
+        let checked = outcome.counters.iter().find(|c| c.name == "verify-checked");
+        assert!(checked.is_some_and(|c| c.value > 100.0), "{checked:?}");
+    }
+}
+
+#[test]
+fn finding_faults_allocates_nothing() {
+    let outcome = check_verified(fixed(2_000.0, 16), 50);
+    assert!(outcome.codes().contains(&"verify-lost"), "{:?}", outcome.codes());
+    assert!(outcome.errors() > 0, "reads of wrong data are no successes");
 }
 
 #[test]
@@ -147,19 +249,27 @@ const CHILD_TARGET: &str = "WIRESPEED_CHILD_TARGET";
 const CHILD_QUEUE: &str = "WIRESPEED_CHILD_QUEUE";
 const CHILD_RATE: &str = "WIRESPEED_CHILD_RATE";
 
+/// After the name of the queue: the load is verified, and its state is kept.
+const VERIFIED: &str = " verified";
+
 #[test]
 #[ignore = "the child of the tests that trace system calls"]
 fn child() {
-    let Some(path) = std::env::var_os(CHILD_TARGET) else { return };
+    let Some(path) = std::env::var_os(CHILD_TARGET).map(PathBuf::from) else { return };
     let rate: f64 = std::env::var(CHILD_RATE).ok().and_then(|r| r.parse().ok()).unwrap_or(0.0);
     let arrivals = if rate > 0.0 { fixed(rate, 1) } else { closed(1) };
-    let queue = match std::env::var(CHILD_QUEUE).as_deref() {
-        Ok("pread") => QueueKind::Pread,
-        Ok("aio") => QueueKind::Aio,
+    let queue = std::env::var(CHILD_QUEUE).expect("told by the test");
+    let state = queue.ends_with(VERIFIED).then(|| format!("{}.state", path.display()));
+    let queue = match queue.trim_end_matches(VERIFIED) {
+        "pread" => QueueKind::Pread,
+        "aio" => QueueKind::Aio,
         _ => QueueKind::Uring,
     };
-    let target = TargetSpec { queue, ..file(Path::new(&path), Some(1 << 20)) };
-    let step = step(target, 1, random(4 * KIB, 50.0, arrivals), Ns::millis(1200));
+    let verify = state.is_some();
+    let target = file(Path::new(&path), Some(1 << 20));
+    let target = TargetSpec { queue, verify_state: state, ..target };
+    let mut step = step(target, 1, random(4 * KIB, 50.0, arrivals), Ns::millis(1200));
+    step.workers[0].verify = verify;
     let outcome = run_on(&mut DiskEngine::new(Pinning::Auto), &step).expect("a new file");
     assert_eq!((outcome.verdict.clone(), outcome.errors()), (Ok(()), 0));
     assert!(outcome.ops() > 10);
@@ -228,6 +338,12 @@ fn a_closed_loop_makes_no_call_but_its_io_and_its_clock() {
     check_system_calls("pread", "0", &["getrusage", "pread64", "pwrite64"]);
     check_system_calls("io_uring", "0", &["getrusage", "io_uring_enter"]);
     check_system_calls("aio", "0", &["getrusage", "io_getevents", "io_submit"]);
+}
+
+#[test]
+fn verification_makes_no_call() {
+    check_system_calls("pread verified", "0", &["getrusage", "pread64", "pwrite64"]);
+    check_system_calls("io_uring verified", "0", &["getrusage", "io_uring_enter"]);
 }
 
 #[test]

@@ -11,8 +11,7 @@ use record::{Event, Fact, Sampling};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::mpsc;
 use tempfile::TempDir;
 use workload::{Data, Demand, Reach, WorkingSet};
@@ -231,83 +230,6 @@ fn a_target_that_is_only_read_is_looked_at_once_and_left_alone() {
     }
     let after = fs::metadata(&path).expect("there");
     assert_eq!(before.modified().expect("a time"), after.modified().expect("a time"));
-}
-
-#[test]
-fn what_verification_has_still_to_check_is_not_overwritten() {
-    let folder = folder();
-    let path = folder.path().join("data");
-    let state = folder.path().join("state");
-    fs::write(&state, "kept").expect("written");
-    let verify_state = state.to_str().map(str::to_owned);
-    hollow(&path, 4 * MIB, 2 * MIB);
-    let before = fs::read(&path).expect("readable");
-    for (fill, refused) in
-        [(Fill::Auto, false), (Fill::Never, false), (Fill::Always, true), (Fill::SniaPts, true)]
-    {
-        let target = TargetSpec { fill, verify_state: verify_state.clone(), ..file(&path, None) };
-        let prepared = once(target, 50.0);
-        match &prepared.verdict {
-            Err(e) => assert!(refused && e.to_string().contains("remove that file"), "{e}"),
-            Ok(()) => assert!(!refused && prepared.sampling().sound() == 500, "{fill:?}"),
-        }
-        assert!(before == fs::read(&path).expect("readable"));
-    }
-}
-
-#[test]
-fn space_that_is_reserved_and_not_written_holds_nothing() {
-    let folder = folder();
-    let path = folder.path().join("data");
-    let reserved = File::create(&path).expect("a file");
-    match rustix::fs::fallocate(&reserved, rustix::fs::FallocateFlags::empty(), 0, 4 * MIB) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::OPNOTSUPP) => {
-            return println!("skipped: the file system of {} reserves nothing", path.display());
-        }
-        Err(e) => panic!("{e}"),
-    }
-    let Sampling { blocks, unwritten, zero, .. } = once(file(&path, None), 100.0).sampling();
-    assert_eq!((blocks, unwritten + zero), (1000, 1000));
-}
-
-/// A loop device over a file; detached when dropped.
-struct Loop(PathBuf);
-
-impl Loop {
-    /// `None`, with a note, where there can be none.
-    fn over(file: &Path) -> Option<Loop> {
-        let made = Command::new("losetup").args(["-f", "--show"]).arg(file).output();
-        match made {
-            Ok(out) if out.status.success() => {
-                Some(Loop(String::from_utf8_lossy(&out.stdout).trim().into()))
-            }
-            other => {
-                println!("skipped: no loop device ({other:?})");
-                None
-            }
-        }
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
-    }
-}
-
-#[test]
-fn a_device_is_looked_at_as_a_file_is() {
-    let folder = folder();
-    let path = folder.path().join("data");
-    hollow(&path, 8 * MIB, 2 * MIB);
-    let Some(device) = Loop::over(&path) else { return };
-    let before = fs::read(&path).expect("readable");
-    let Sampling { blocks, over, unwritten, zero, repeated, .. } =
-        once(file(&device.0, None), 100.0).sampling();
-    assert_eq!((blocks, over), (1000, 8 * MIB));
-    assert_eq!((unwritten, zero, repeated), (0, 750, 0), "a device does not say what is unwritten");
-    assert!(before == fs::read(&path).expect("readable"));
 }
 
 #[test]

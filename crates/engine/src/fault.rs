@@ -11,6 +11,10 @@ pub const ERRORS_MAX: u64 = 1_000;
 /// A worker that gets nothing but errors for this long stops the step.
 pub const ONLY_ERRORS_MAX: Ns = Ns::secs(1);
 
+/// `EILSEQ`: the data that an operation read is not what was written. No device reports it, so that what verification
+/// finds cannot be mistaken for a device's own word.
+pub const WRONG_DATA: i32 = 84;
+
 /// Linux's highest error number; anything outside is counted as that.
 const ERRNO_MAX: usize = 133;
 
@@ -145,7 +149,10 @@ impl Budget {
 }
 
 fn first_seen(worker: &str, interval: &Interval, errno: i32) -> Event {
-    let meaning = std::io::Error::from_raw_os_error(errno);
+    let meaning = match errno {
+        WRONG_DATA => "what was read is not what was written".to_owned(),
+        errno => std::io::Error::from_raw_os_error(errno).to_string(),
+    };
     Event {
         at: interval.to,
         step: Some(interval.step),

@@ -19,7 +19,7 @@ mod timeline;
 
 pub use crew::{Crew, Load, Note, Opened, Orders, Post, Stop, Task};
 pub use facts::host_facts;
-pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, errno_name};
+pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
 pub use meter::{LeftOpen, Meter, Spent};
 pub use pin::Pinning;

@@ -34,7 +34,7 @@ pub struct WriteGrant {
 pub(crate) struct Keepsakes(Vec<(OwnedFd, Identity)>);
 
 /// A file's identity while it exists.
-type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 impl WriteGrant {
     /// Checks what was found and opens it for writing. `target` names it in messages.

@@ -36,7 +36,7 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
     ("rustix", &["disk", "engine", "fleet", "wirespeed"]),
-    ("rtrb", &["engine"]),
+    ("rtrb", &["disk", "engine"]),
     ("hdrhistogram", &["record"]),
     ("rusqlite", &["record"]),
     ("rmp-serde", &["fleet"]),

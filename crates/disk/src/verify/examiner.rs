@@ -1,0 +1,197 @@
+//! Looks at blocks that were read: right ones cost a checksum and a comparison, wrong ones are judged, counted, and told
+//! in detail as far as the ring to the control plane has room. Used by workers, and by the pass over a kept state.
+
+use super::block::{BLOCK_MAX, Header, Reading, is_marked, stored_sum, sum};
+use super::fault::{Fault, Kind, Scene};
+use super::state::State;
+use super::word::Age;
+use clock::Ns;
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Faults that one examiner tells in detail; all are counted.
+pub(crate) const DETAILS_MAX: usize = 16;
+
+/// What one examiner has counted. One writer, and readers at any time.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    checked: AtomicU64,
+    unknown: AtomicU64,
+    written: AtomicU64,
+    faults: [AtomicU64; Kind::ALL.len()],
+}
+
+impl Counts {
+    /// Blocks that were compared with what they must hold.
+    pub fn checked(&self) -> u64 {
+        self.checked.load(Ordering::Relaxed)
+    }
+
+    /// Blocks that were read and of which nothing was known.
+    pub fn unknown(&self) -> u64 {
+        self.unknown.load(Ordering::Relaxed)
+    }
+
+    /// Blocks whose write succeeded.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Faults of one kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        self.faults[kind as usize].load(Ordering::Relaxed)
+    }
+
+    pub fn add_written(&self, blocks: u64) {
+        add(&self.written, blocks);
+    }
+}
+
+/// Plain, because there is one writer.
+fn add(count: &AtomicU64, more: u64) {
+    count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}
+
+/// Examines blocks of some targets.
+pub(crate) struct Examiner {
+    targets: Box<[Arc<State>]>,
+    /// For each target, the identities of all others that are verified at the same time.
+    others: Box<[Box<[u64]>]>,
+    counts: Arc<Counts>,
+    faults: Producer<Fault>,
+    scratch: Box<[u8]>,
+}
+
+/// What comes out of an examiner, for the control plane.
+pub(crate) struct Findings {
+    pub counts: Arc<Counts>,
+    pub faults: Consumer<Fault>,
+}
+
+/// What became of one block.
+enum Verdict {
+    Right,
+    Unknown,
+    Wrong,
+}
+
+impl Examiner {
+    /// An examiner of these targets, in the order that I/Os number them. `all` are the targets of the whole step.
+    pub fn new(targets: &[Arc<State>], all: &[Arc<State>]) -> (Examiner, Findings) {
+        let (faults, told) = RingBuffer::new(DETAILS_MAX);
+        let counts = Arc::new(Counts::default());
+        let others =
+            |state: &Arc<State>| all.iter().map(|s| s.id).filter(|id| *id != state.id).collect();
+        let examiner = Examiner {
+            targets: targets.into(),
+            others: targets.iter().map(others).collect(),
+            counts: counts.clone(),
+            faults,
+            scratch: vec![0; BLOCK_MAX as usize].into(),
+        };
+        (examiner, Findings { counts, faults: told })
+    }
+
+    /// The state of a target.
+    #[inline]
+    pub fn state(&self, target: u16) -> Option<&Arc<State>> {
+        self.targets.get(usize::from(target))
+    }
+
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Examines what was read of a target from `offset` on. Whether nothing is wrong with it.
+    pub fn examine(&mut self, target: u16, offset: u64, read: &[u8], now: Ns) -> bool {
+        let Examiner { targets, others, counts, faults, scratch } = self;
+        let number = usize::from(target);
+        let (Some(state), Some(others)) = (targets.get(number), others.get(number)) else {
+            return true;
+        };
+        let (mut checked, mut unknown, mut wrong) = (0, 0, 0);
+        let addresses = (0..).map(|i| offset + i * u64::from(state.block));
+        for (data, at) in read.chunks_exact(state.block as usize).zip(addresses) {
+            match look(state, at, data) {
+                Verdict::Right => checked += 1,
+                Verdict::Unknown => unknown += 1,
+                Verdict::Wrong => {
+                    wrong += 1;
+                    let scene = Scene {
+                        id: state.id,
+                        block: state.block,
+                        offset: at,
+                        word: state.ledger.get(state.block_at(at)),
+                        at_least: state.at_least,
+                        read,
+                        read_at: offset,
+                        others,
+                    };
+                    let fault = judge(&scene, target, data, scratch, now);
+                    add(&counts.faults[fault.kind as usize], 1);
+                    // Where the ring is full the fault is counted and not told.
+                    let _ = faults.push(fault);
+                }
+            }
+        }
+        add(&counts.checked, checked + wrong);
+        add(&counts.unknown, unknown);
+        wrong == 0
+    }
+}
+
+#[cold]
+fn judge(scene: &Scene, target: u16, data: &[u8], scratch: &mut [u8], now: Ns) -> Fault {
+    let (kind, found) = scene.judge(data, &mut scratch[..data.len().min(BLOCK_MAX as usize)]);
+    Fault {
+        at: now,
+        target,
+        offset: scene.offset,
+        kind,
+        expected: scene.word,
+        found,
+        stored_sum: stored_sum(data),
+        sum: sum(data),
+    }
+}
+
+/// Compares one block with what is known of it.
+#[inline]
+fn look(state: &State, offset: u64, data: &[u8]) -> Verdict {
+    let block = state.block_at(offset);
+    let word = state.ledger.get(block);
+    if word.is_open() {
+        return look_at_open(state, offset, data);
+    }
+    let Reading::Whole(header) = Reading::of(data) else { return Verdict::Wrong };
+    let age = if state.at_least {
+        word.age_at_least(header.generation)
+    } else {
+        word.age(header.generation)
+    };
+    if header.id == state.id && header.offset == offset && age == Age::Fits {
+        state.ledger.note_seen(block, word);
+        Verdict::Right
+    } else {
+        Verdict::Wrong
+    }
+}
+
+/// A block that may hold anything is still wrong where it holds what was written for another place, and it is right
+/// where it holds one of the generations in doubt.
+fn look_at_open(state: &State, offset: u64, data: &[u8]) -> Verdict {
+    if !is_marked(data) || Header::parse(data).id != state.id {
+        return Verdict::Unknown;
+    }
+    let word = state.ledger.get(state.block_at(offset));
+    match Reading::of(data) {
+        Reading::Whole(header) if header.offset != offset => Verdict::Wrong,
+        Reading::Whole(header) => match word.age(header.generation) {
+            Age::Fits => Verdict::Right,
+            Age::Unissued if !state.at_least => Verdict::Wrong,
+            _ => Verdict::Unknown,
+        },
+        Reading::Broken => Verdict::Unknown,
+    }
+}

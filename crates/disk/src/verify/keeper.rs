@@ -1,0 +1,120 @@
+//! Keeps states in their files while a step runs: a checkpoint a second, and a last one at its end. A thread of the
+//! control plane; no worker ever waits for it.
+
+use super::state::State;
+use clock::Ns;
+use engine::{Handle, IntervalTx, Note, Output, Prepared};
+use record::{Fact, Level, SourceId};
+use rustix::io::Errno;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// From one checkpoint's end to the next one's beginning.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// A step of which some targets have a kept state.
+pub(crate) struct Keeping {
+    pub step: u32,
+    pub inner: Box<dyn Prepared>,
+    pub states: Vec<Arc<State>>,
+}
+
+struct Running {
+    /// Dropped first: its workers end, and no write is in flight any more.
+    inner: Option<Box<dyn Handle>>,
+    /// Dropping it ends the thread.
+    stay: Option<Sender<Infallible>>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+struct Keeper {
+    states: Vec<Arc<State>>,
+    step: u32,
+    epoch: Ns,
+    out: IntervalTx,
+    /// A failure is told once.
+    failed: bool,
+}
+
+impl Prepared for Keeping {
+    fn facts(&self) -> Vec<Fact> {
+        self.inner.facts()
+    }
+
+    fn depths(&self) -> Vec<(SourceId, u32)> {
+        self.inner.depths()
+    }
+
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+        let Keeping { step, inner, states } = *self;
+        let (stay, until) = mpsc::channel();
+        let keeper = Keeper { states, step, epoch, out: out.clone(), failed: false };
+        let thread = Builder::new().name("verify-keeper".to_owned());
+        let keeper = match thread.spawn(move || keeper.run(&until)) {
+            Ok(thread) => Some(thread),
+            Err(e) => {
+                let text = format!(
+                    "no thread to keep the verification state could be started ({e}): after a power cut it will know \
+                     nothing of this step"
+                );
+                let note = Note { level: Level::Warning, code: "verify-state-not-kept", text };
+                let _ = out.send(Output::Event(note.event(step, None)));
+                None
+            }
+        };
+        Box::new(Running { inner: Some(inner.start(epoch, at, out)), stay: Some(stay), keeper })
+    }
+}
+
+impl Handle for Running {
+    fn stop(&self) {
+        if let Some(inner) = &self.inner {
+            inner.stop();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.inner = None;
+        self.stay = None;
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}
+
+impl Keeper {
+    fn run(mut self, until: &Receiver<Infallible>) {
+        let states = std::mem::take(&mut self.states);
+        let kept =
+            || states.iter().filter(|s| !s.at_least).filter_map(|s| Some((s, s.kept.as_ref()?)));
+        while until.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+            for (state, kept) in kept() {
+                self.tell(state, kept.checkpoint(&state.ledger));
+            }
+        }
+        for (state, kept) in kept() {
+            self.tell(state, kept.close(&state.ledger));
+        }
+    }
+
+    fn tell(&mut self, state: &State, outcome: Result<(), Errno>) {
+        let Err(e) = outcome else { return };
+        if std::mem::replace(&mut self.failed, true) {
+            return;
+        }
+        let text = format!(
+            "{}: its verification state could not be brought to stable storage ({e}): after a power cut it will know less \
+             than it should; see the kernel log (dmesg)",
+            state.label
+        );
+        let note = Note { level: Level::Error, code: "verify-state-not-kept", text };
+        let event =
+            record::Event { at: clock::now().since(self.epoch), ..note.event(self.step, None) };
+        let _ = self.out.send(Output::Event(event));
+    }
+}

@@ -1,0 +1,27 @@
+//! Verification: every block that is written says which it is, and every block that is read is held against what is known
+//! of it, so that a write which was lost, torn, misplaced or undone is found and named. `docs/verify.md` says what is
+//! promised and what is not.
+//!
+//! A worker's thread stamps and checks ([`verifier`]); what each block must hold is a word in memory or in a file
+//! ([`word`], [`ledger`], [`state`]); faults leave the data plane as numbers and become words beyond it ([`report`]).
+//! The idea of self-describing blocks is that of fio's `verify` and of vdbench's data validation.
+
+mod block;
+mod examiner;
+mod fault;
+mod gate;
+mod keeper;
+mod kept;
+mod ledger;
+mod pass;
+mod report;
+mod state;
+#[cfg(test)]
+mod trial;
+mod verifier;
+mod watch;
+mod word;
+pub use verifier::Verification;
+
+pub(crate) use state::State;
+pub(crate) use watch::{Plan, Watch};

@@ -1,0 +1,97 @@
+//! A pass over a target whose state was kept: every block is read once and held against what is known of it, before any
+//! load. This is what is asked after a crash or a power cut; it runs on the control plane.
+
+use super::examiner::{Counts, Examiner, Findings};
+use super::report;
+use super::state::State;
+use crate::Arena;
+use engine::{Note, Stop};
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes of one read.
+const CHUNK: u32 = 1 << 20;
+
+/// What a pass found.
+pub(crate) struct Passed {
+    pub counts: Arc<Counts>,
+    /// Blocks that could not be read, and the first error.
+    pub unreadable: u64,
+    pub first: Option<Errno>,
+    /// Blocks that were to be read.
+    pub blocks: u64,
+    /// The first faults in words.
+    pub notes: Vec<Note>,
+    /// It was called off before its end.
+    pub stopped: bool,
+}
+
+/// Reads the whole target through `fd`.
+pub(crate) fn pass(state: &Arc<State>, fd: BorrowedFd<'_>, stop: &Stop) -> Result<Passed, String> {
+    let block = u64::from(state.block);
+    let arena = Arena::new(1, CHUNK.max(state.block)).map_err(|e| format!("no memory ({e})"))?;
+    let base = arena.slot(0).ok_or("no memory")?;
+    let room = arena.slot_bytes() as u64;
+    // SAFETY: the slot is mapped and so long, and nothing else uses it.
+    let buffer = unsafe { std::slice::from_raw_parts_mut(base, arena.slot_bytes()) };
+    let (mut examiner, Findings { counts, mut faults }) =
+        Examiner::new(std::slice::from_ref(state), std::slice::from_ref(state));
+    let end = state.ledger.len() * block;
+    let mut passed = Passed {
+        counts,
+        unreadable: 0,
+        first: None,
+        blocks: state.ledger.len(),
+        notes: Vec::new(),
+        stopped: false,
+    };
+    let mut at = 0;
+    while at < end {
+        if stop.asked() {
+            passed.stopped = true;
+            break;
+        }
+        let len = (end - at).min(room);
+        let data = &mut buffer[..len as usize];
+        if read(fd, data, at).is_ok() {
+            examiner.examine(0, at, data, clock::now());
+        } else {
+            // Block by block, so that one bad place hides no other.
+            for (data, at) in
+                data.chunks_exact_mut(state.block as usize).zip((at..).step_by(block as usize))
+            {
+                match read(fd, data, at) {
+                    Ok(()) => {
+                        examiner.examine(0, at, data, clock::now());
+                    }
+                    Err(e) => {
+                        passed.unreadable += 1;
+                        passed.first.get_or_insert(e);
+                    }
+                }
+            }
+        }
+        at += len;
+    }
+    while let Ok(fault) = faults.pop() {
+        passed.notes.push(report::note(&fault, state, &BTreeMap::new()));
+    }
+    Ok(passed)
+}
+
+fn read(fd: BorrowedFd<'_>, mut out: &mut [u8], mut at: u64) -> Result<(), Errno> {
+    while !out.is_empty() {
+        match rustix::io::pread(fd, &mut *out, at) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(n) => {
+                out = &mut out[n..];
+                at += n as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}

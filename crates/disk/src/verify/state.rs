@@ -1,0 +1,97 @@
+//! What is known of one target while it is verified: shared by its workers, kept from step to step.
+
+use super::block::{BLOCK_MAX, BLOCK_MIN};
+use super::kept::{self, Kept, Loaded, Request};
+use super::ledger::Ledger;
+use clock::Rng;
+use rustix::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use workload::Extent;
+
+/// The verification state of one target.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// The target's name and place, for messages.
+    pub label: String,
+    /// What its blocks carry, so that those of another state are told apart, however alike the runs.
+    pub id: u64,
+    /// Bytes of one verified block: the target's logical block.
+    pub block: u32,
+    /// What each block must hold.
+    pub ledger: Ledger,
+    /// When it was taken up in this run, in nanoseconds since the Unix epoch.
+    pub since: u64,
+    /// Only what was flushed before a power cut is known for certain: newer generations are as good, and nothing may be
+    /// written.
+    pub at_least: bool,
+    /// Where it outlives the process.
+    pub kept: Option<Kept>,
+}
+
+impl State {
+    /// A state that knows nothing yet, in memory.
+    pub fn new(label: String, extent: Extent) -> Result<State, String> {
+        let blocks = blocks_of(extent)?;
+        let ledger = Ledger::in_memory(blocks).map_err(|e| {
+            format!("no memory for the verification state of {blocks} blocks ({e})")
+        })?;
+        let (id, since) = (new_id(), clock::wall_ns());
+        Ok(State { label, id, block: extent.block, ledger, since, at_least: false, kept: None })
+    }
+
+    /// A state that is kept in a file; what was found in it comes beside it.
+    pub fn kept(
+        label: String,
+        extent: Extent,
+        path: &Path,
+        target: OwnedFd,
+    ) -> Result<(State, Found), String> {
+        let Extent { size, block } = extent;
+        let blocks = blocks_of(extent)?;
+        let request = Request { path, size, block, blocks, id: new_id(), target };
+        let Loaded { kept, ledger, id, at_least, damaged, old } = kept::open(request)
+            .map_err(|e| format!("its verification state {} {e}", path.display()))?;
+        let known = ledger.words().filter(|word| !word.is_unwritten()).count() as u64;
+        let found = Found { old, known, damaged };
+        let since = clock::wall_ns();
+        Ok((State { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
+    }
+
+    /// The number of the block at a byte offset.
+    #[inline]
+    pub fn block_at(&self, offset: u64) -> u64 {
+        // Logical blocks of devices are powers of two, which `blocks_of` has made sure of.
+        offset >> self.block.trailing_zeros()
+    }
+}
+
+/// What a kept state knew when it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The file was there before.
+    pub old: bool,
+    /// Blocks that had been written.
+    pub known: u64,
+    /// Sectors of its table that were damaged.
+    pub damaged: u64,
+}
+
+/// The blocks of a target, or why they cannot be verified.
+pub(crate) fn blocks_of(extent: Extent) -> Result<u64, String> {
+    let Extent { size, block } = extent;
+    if !block.is_power_of_two() || !(BLOCK_MIN..=BLOCK_MAX).contains(&block) {
+        return Err(format!(
+            "its logical block of {block} bytes cannot be verified, only powers of two from {BLOCK_MIN} to {BLOCK_MAX}"
+        ));
+    }
+    Ok(size / u64::from(block))
+}
+
+/// An identity that no other state has: made of the moment and a count.
+pub(crate) fn new_id() -> u64 {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let process = u64::from(std::process::id());
+    Rng::keyed(clock::wall_ns(), &[clock::now().0, process, count]).next_u64()
+}

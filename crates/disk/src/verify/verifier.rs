@@ -1,0 +1,217 @@
+//! Verification on a worker's thread: stamps what is written, checks what was read, and holds back what overlaps.
+//!
+//! At most one I/O that writes is under way for a block, and no read beside it, so that what a read must find is always
+//! known: I/Os wait in the batch until those that they overlap have completed.
+
+use super::block::{Header, spoil};
+use super::examiner::{Examiner, Findings};
+use super::gate::Gate;
+use super::report::{Bulletin, Lead};
+use super::state::State;
+use crate::payload::{Payload, PayloadOpener};
+use crate::{Arena, Batch, Completion, Io, OpenError};
+use clock::Ns;
+use engine::{Reports, WRONG_DATA};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use workload::{Dir, Extent};
+
+/// `EIO`: an operation that moved less than it should.
+const EIO: i32 = 5;
+
+/// A verifier before its thread exists: the payload of one worker.
+pub struct Verification {
+    /// The states of the worker's targets, in the order that I/Os number them.
+    pub(crate) states: Vec<Arc<State>>,
+    /// Those of all targets that the step verifies.
+    pub(crate) all: Vec<Arc<State>>,
+    /// Who writes, and in which step.
+    pub(crate) worker: u32,
+    pub(crate) step: u32,
+    /// Bytes of its largest I/O.
+    pub(crate) block_max: u32,
+    /// What the pass before the load has counted, and the states whose blocks this worker's report sums up.
+    pub(crate) lead: Lead,
+    /// Names of the workers of this run, by number.
+    pub(crate) writers: Arc<BTreeMap<u32, String>>,
+}
+
+impl Verification {
+    /// Verification of targets that a queue of its own kind carries, for one worker and one step, with nothing known of
+    /// them yet. The text says which target cannot be verified.
+    pub fn in_memory(
+        targets: &[(&str, Extent)],
+        block_max: u32,
+    ) -> Result<Verification, OpenError> {
+        let state = |(name, extent): &(&str, Extent)| {
+            let target = (*name).to_owned();
+            let state = State::new(target.clone(), *extent);
+            state.map(Arc::new).map_err(|problem| OpenError { target, problem })
+        };
+        let states: Vec<Arc<State>> = targets.iter().map(state).collect::<Result<_, _>>()?;
+        Ok(Verification {
+            all: states.clone(),
+            lead: Lead { states: states.clone(), pass: Vec::new() },
+            states,
+            worker: 0,
+            step: 0,
+            block_max,
+            writers: Arc::default(),
+        })
+    }
+}
+
+struct Verifier {
+    arena: Arena,
+    examiner: Examiner,
+    gate: Gate,
+    slots: Box<[Slot]>,
+    stamp: Stamp,
+    reports: Option<Bulletin>,
+}
+
+/// What all headers of a worker have in common.
+struct Stamp {
+    worker: u32,
+    step: u32,
+    /// Wall-clock time of the monotonic clock's zero.
+    wall_zero: u64,
+}
+
+/// What one slot is doing.
+#[derive(Clone, Copy)]
+enum Slot {
+    Free,
+    /// Admitted, and perhaps in flight.
+    Busy(Io),
+}
+
+impl PayloadOpener for Verification {
+    fn open(self: Box<Self>, arena: &Arena, slots: u32) -> Result<Box<dyn Payload>, OpenError> {
+        let (examiner, Findings { counts, faults }) = Examiner::new(&self.states, &self.all);
+        let states = self.states.into();
+        let writers = self.writers;
+        let reports = Bulletin { states, counts, faults, lead: self.lead, writers, told: 0 };
+        Ok(Box::new(Verifier {
+            arena: arena.clone(),
+            examiner,
+            gate: Gate::new(slots, self.block_max),
+            slots: vec![Slot::Free; slots as usize].into(),
+            stamp: Stamp {
+                worker: self.worker,
+                step: self.step,
+                wall_zero: clock::wall_ns().saturating_sub(clock::now().0),
+            },
+            reports: Some(reports),
+        }))
+    }
+}
+
+impl Payload for Verifier {
+    fn admit(&mut self, batch: &mut Batch, now: Ns) -> usize {
+        let Verifier { arena, examiner, gate, slots, stamp, .. } = self;
+        batch.admit(|io| {
+            let may_go = gate.admits(io);
+            if may_go && let Some(slot) = slots.get_mut(io.slot as usize) {
+                *slot = Slot::Busy(*io);
+                if let (Some(state), Some(buffer)) = (examiner.state(io.target), buffer(arena, io))
+                {
+                    prepare(state, io, buffer, stamp, now);
+                }
+            }
+            may_go
+        })
+    }
+
+    fn completed(&mut self, done: &mut [Completion], now: Ns) {
+        for completion in done {
+            let Some(slot) = self.slots.get_mut(completion.slot as usize) else { continue };
+            // A queue that completes something twice is not to be believed the second time.
+            let Slot::Busy(io) = std::mem::replace(slot, Slot::Free) else { continue };
+            if completion.result.is_ok_and(|bytes| bytes != io.len) {
+                completion.result = Err(EIO);
+            }
+            if completion.result.is_ok() && !self.conclude(&io, now) {
+                completion.result = Err(WRONG_DATA);
+            }
+            self.gate.leave(completion.slot);
+        }
+    }
+
+    fn reports(&mut self) -> Option<Box<dyn Reports>> {
+        self.reports.take().map(|reports| Box::new(reports) as Box<dyn Reports>)
+    }
+
+    fn ended(&mut self, unsent: &[Io]) {
+        for io in unsent.iter().filter(|io| io.dir == Dir::Write) {
+            let Some(state) = self.examiner.state(io.target) else { continue };
+            for block in blocks(state, io) {
+                state.ledger.set(block, state.ledger.get(block).withdrawn());
+            }
+        }
+    }
+}
+
+impl Verifier {
+    /// Takes in an I/O that succeeded; whether it was right.
+    fn conclude(&mut self, io: &Io, now: Ns) -> bool {
+        match io.dir {
+            Dir::Write => {
+                let Some(state) = self.examiner.state(io.target) else { return true };
+                let mut written = 0;
+                for block in blocks(state, io) {
+                    state.ledger.set(block, state.ledger.get(block).settled());
+                    written += 1;
+                }
+                self.examiner.counts().add_written(written);
+                true
+            }
+            Dir::Read => match buffer(&mut self.arena, io) {
+                Some(buffer) => self.examiner.examine(io.target, io.offset, buffer, now),
+                None => true,
+            },
+        }
+    }
+}
+
+/// Stamps the blocks of a write; makes those of a read fail unless data arrives in them.
+fn prepare(state: &State, io: &Io, buffer: &mut [u8], stamp: &Stamp, now: Ns) {
+    let places = buffer.chunks_exact_mut(state.block as usize).zip(blocks(state, io));
+    if io.dir == Dir::Read {
+        return places.for_each(|(data, _)| spoil(data));
+    }
+    let written = stamp.wall_zero.saturating_add(now.0);
+    let count = io.len / state.block;
+    for ((data, block), index) in places.zip(0..) {
+        let word = state.ledger.get(block).issued();
+        state.ledger.set(block, word);
+        let header = Header {
+            id: state.id,
+            offset: io.offset + u64::from(index) * u64::from(state.block),
+            generation: word.newest(),
+            step: stamp.step,
+            written,
+            worker: stamp.worker,
+            index,
+            count,
+        };
+        header.stamp(data);
+    }
+}
+
+/// The blocks that an I/O covers.
+#[inline]
+fn blocks(state: &State, io: &Io) -> std::ops::Range<u64> {
+    let first = state.block_at(io.offset);
+    first..first + u64::from(io.len / state.block)
+}
+
+/// The buffer of an I/O that is not in flight.
+#[inline]
+fn buffer<'a>(arena: &'a mut Arena, io: &Io) -> Option<&'a mut [u8]> {
+    let len = io.len as usize;
+    let base = arena.slot(io.slot).filter(|_| len <= arena.slot_bytes())?;
+    // SAFETY: the slot is mapped and at least `len` long. Its I/O has not been submitted or has completed, and the
+    // worker's thread, which alone knows the arena, holds no other reference to it.
+    Some(unsafe { std::slice::from_raw_parts_mut(base, len) })
+}

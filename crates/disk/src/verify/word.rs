@@ -1,0 +1,261 @@
+//! What is known of one block, in 32 bits: which generation was issued last, which older ones it may still hold, and
+//! whether the newest has been read back.
+//!
+//! ```text
+//! bit 31      open: it may hold anything, because nobody knows what it held before
+//! bit 30      seen: its newest generation has been read since it was written
+//! bits 25-29  doubt: so many generations before the newest are as good as the newest
+//! bits 0-24   the newest generation that was issued; 0 = none
+//! ```
+//!
+//! A write is *issued* before it is submitted and *settled* when it has succeeded. In between, and for ever if it
+//! failed or its end was never heard of, the block is in doubt: it may hold what it held before or what was written.
+//! Nothing else is needed for a crash: a word that is read after one says the truth, whenever it came.
+
+/// Generations run from 1 to this and begin again at 1: nothing that old is ever compared.
+pub(crate) const GENERATION_MAX: u32 = (1 << 25) - 1;
+
+const DOUBT_MAX: u32 = 31;
+const DOUBT_SHIFT: u32 = 25;
+const SEEN: u32 = 1 << 30;
+const OPEN: u32 = 1 << 31;
+
+/// What is known of one block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Word(pub u32);
+
+/// How a generation that was found relates to those that a block may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Age {
+    /// It is one of them.
+    Fits,
+    /// It is this many generations older than the oldest of them.
+    Older(u32),
+    /// It was never issued for this block.
+    Unissued,
+}
+
+impl Word {
+    /// Nothing was ever issued for this block.
+    pub fn is_unwritten(self) -> bool {
+        self.newest() == 0
+    }
+
+    /// The newest generation that was issued; 0 where none was.
+    pub fn newest(self) -> u32 {
+        self.0 & GENERATION_MAX
+    }
+
+    /// The oldest generation that the block may hold.
+    pub fn oldest(self) -> u32 {
+        back(self.newest(), self.doubt())
+    }
+
+    /// It may hold anything.
+    pub fn is_open(self) -> bool {
+        self.is_unwritten() || self.0 & OPEN != 0
+    }
+
+    /// The newest generation has been read since it was written.
+    pub fn is_seen(self) -> bool {
+        self.0 & SEEN != 0
+    }
+
+    /// A write of the next generation is about to be submitted.
+    pub fn issued(self) -> Word {
+        if self.is_unwritten() {
+            return Word::of(1, 0, true);
+        }
+        let next = if self.newest() == GENERATION_MAX { 1 } else { self.newest() + 1 };
+        match self.doubt() {
+            // Too many failures in a row to remember what may be there.
+            DOUBT_MAX => Word::of(next, DOUBT_MAX, true),
+            doubt => Word::of(next, doubt + 1, self.is_open()),
+        }
+    }
+
+    /// The newest generation was not submitted after all.
+    pub fn withdrawn(self) -> Word {
+        match (self.newest(), self.doubt()) {
+            (0, _) | (1, 0) => Word::default(),
+            (_, 0) => self,
+            (newest, doubt) => Word::of(back(newest, 1), doubt - 1, self.is_open()),
+        }
+    }
+
+    /// The write of the newest generation has succeeded.
+    pub fn settled(self) -> Word {
+        Word::of(self.newest(), 0, false)
+    }
+
+    /// The newest generation has been read.
+    pub fn seen(self) -> Word {
+        Word(self.0 | SEEN)
+    }
+
+    /// Nothing has been read yet: where a new run begins.
+    pub fn unseen(self) -> Word {
+        Word(self.0 & !SEEN)
+    }
+
+    /// How a generation that was found here relates to what may be here.
+    pub fn age(self, found: u32) -> Age {
+        if self.is_unwritten() || found == 0 || found > GENERATION_MAX {
+            return Age::Unissued;
+        }
+        match distance(found, self.newest()) {
+            steps if steps <= self.doubt() => Age::Fits,
+            steps if steps < GENERATION_MAX / 2 => Age::Older(steps - self.doubt()),
+            _ => Age::Unissued,
+        }
+    }
+
+    /// The same where only the oldest is known for certain, as after a power cut: whatever is not older fits.
+    pub fn age_at_least(self, found: u32) -> Age {
+        if found == 0 || found > GENERATION_MAX {
+            return Age::Unissued;
+        }
+        match distance(found, self.oldest()) {
+            0 => Age::Fits,
+            steps if steps < GENERATION_MAX / 2 && !self.is_open() => Age::Older(steps),
+            _ => Age::Fits,
+        }
+    }
+
+    fn doubt(self) -> u32 {
+        self.0 >> DOUBT_SHIFT & DOUBT_MAX
+    }
+
+    fn of(newest: u32, doubt: u32, open: bool) -> Word {
+        Word(newest | doubt << DOUBT_SHIFT | if open { OPEN } else { 0 })
+    }
+}
+
+/// `steps` generations before `generation`.
+pub(crate) fn back(generation: u32, steps: u32) -> u32 {
+    if generation > steps {
+        generation - steps
+    } else if generation == 0 {
+        0
+    } else {
+        generation + GENERATION_MAX - steps
+    }
+}
+
+/// Writes that lead from one generation to another.
+fn distance(from: u32, to: u32) -> u32 {
+    if to >= from { to - from } else { to + GENERATION_MAX - from }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A block as it is known exactly: what it may hold, newest last; 0 stands for what was there before.
+    #[derive(Default)]
+    struct Model {
+        may_hold: Vec<u32>,
+        newest: u32,
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Success,
+        Failure,
+        Withdrawal,
+    }
+
+    fn events() -> impl Strategy<Value = Vec<Event>> {
+        let event =
+            prop_oneof![Just(Event::Success), Just(Event::Failure), Just(Event::Withdrawal)];
+        prop::collection::vec(event, 0..120)
+    }
+
+    proptest! {
+        #[test]
+        fn a_word_accepts_exactly_what_a_block_may_hold(events in events()) {
+            let mut word = Word::default();
+            let mut model = Model { may_hold: vec![0], newest: 0 };
+            for event in events {
+                let before = word;
+                word = word.issued();
+                match event {
+                    Event::Withdrawal => {
+                        // Exact, but where doubt was forgotten.
+                        if before.doubt() < DOUBT_MAX {
+                            prop_assert_eq!(word.withdrawn(), before.unseen());
+                        }
+                        word = before;
+                        continue;
+                    }
+                    Event::Success => {
+                        word = word.settled();
+                        model.may_hold.clear();
+                    }
+                    Event::Failure => {}
+                }
+                model.newest += 1;
+                model.may_hold.push(model.newest);
+                prop_assert_eq!(word.newest(), model.newest);
+                for generation in 1..=model.newest + 3 {
+                    let fits = word.age(generation) == Age::Fits;
+                    if model.may_hold.contains(&generation) && !word.is_open() {
+                        prop_assert!(fits, "{generation} in {:?}", model.may_hold);
+                    }
+                    if !model.may_hold.contains(&generation) {
+                        prop_assert!(!fits, "{generation} not in {:?}", model.may_hold);
+                    }
+                }
+                if model.may_hold.contains(&0) {
+                    prop_assert!(word.is_open());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_first_write_may_be_over_anything_until_it_succeeds() {
+        let first = Word::default().issued();
+        assert!(first.is_open() && !first.is_unwritten());
+        assert!(!first.settled().is_open());
+        assert_eq!(first.withdrawn(), Word::default());
+    }
+
+    #[test]
+    fn generations_begin_again() {
+        let last = Word::of(GENERATION_MAX, 0, false);
+        let next = last.issued();
+        assert_eq!((next.newest(), next.oldest()), (1, GENERATION_MAX));
+        assert_eq!(next.age(GENERATION_MAX), Age::Fits);
+        assert_eq!(next.settled().age(GENERATION_MAX), Age::Older(1));
+        assert_eq!(next.settled().age(2), Age::Unissued);
+        assert_eq!(next.withdrawn(), last);
+        assert_eq!(next.age(0), Age::Unissued);
+        assert_eq!(next.age(u32::MAX), Age::Unissued);
+    }
+
+    #[test]
+    fn after_a_power_cut_nothing_older_than_what_was_flushed_fits() {
+        let flushed = Word::of(7, 0, false);
+        for (found, age) in
+            [(6, Age::Older(1)), (7, Age::Fits), (900, Age::Fits), (0, Age::Unissued)]
+        {
+            assert_eq!(flushed.age_at_least(found), age);
+        }
+        let doubtful = Word::of(7, 2, false);
+        assert_eq!(
+            (doubtful.age_at_least(5), doubtful.age_at_least(4)),
+            (Age::Fits, Age::Older(1))
+        );
+        assert_eq!(Word::default().age_at_least(3), Age::Fits);
+    }
+
+    #[test]
+    fn what_was_seen_is_forgotten_with_the_next_write() {
+        let seen = Word::default().issued().settled().seen();
+        assert!(seen.is_seen() && !seen.unseen().is_seen());
+        assert!(!seen.issued().is_seen());
+        assert_eq!((seen.newest(), seen.oldest()), (1, 1));
+    }
+}
