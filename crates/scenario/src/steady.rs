@@ -64,6 +64,13 @@ impl Steady {
         metric: Metric::Iops,
     };
 
+    /// The lengths of PTS itself: rounds of a minute, of which it runs at most 25.
+    pub const PTS: Steady = Steady {
+        within: Duration::from_secs(25 * 60),
+        round: Duration::from_secs(60),
+        ..Steady::SNIA
+    };
+
     /// The last window of a series of rounds, in order of time; `None` while there are too few, and where they have no
     /// mean to compare with.
     pub fn window(&self, rounds: &[f64]) -> Option<Window> {

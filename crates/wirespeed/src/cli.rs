@@ -198,7 +198,8 @@ pub struct DataArgs {
     /// Whether targets that may be written are filled first [auto: where samples show that they need it]
     #[arg(long, value_enum, default_value_t = Fill::Auto)]
     pub fill: Fill,
-    /// What is done to targets before the load [snia-pts: their whole capacity is written twice]
+    /// What is done to targets before the load [snia-pts: their whole capacity is written twice, and the warm-up goes on
+    /// until the load is steady, for up to 25 min]
     #[arg(long, value_enum, default_value_t = Precondition::None)]
     pub precondition: Precondition,
 }

@@ -9,6 +9,7 @@ use crate::directory::{Directory, Kind};
 use crate::model::*;
 use crate::nearest::suggestion;
 use crate::settle::{apply, concerns};
+use crate::steady::Steady;
 use crate::tree::clip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -86,16 +87,20 @@ impl Planner<'_> {
         }
         let time = |key| record.time(key).map(|at| at.value);
         let warmup = time("warmup").unwrap_or(WARMUP_DEFAULT);
+        let precondition = record.word("precondition").is_some_and(|at| at.value == "snia-pts");
+        // The second half of PTS's preconditioning: the load itself, until it is steady.
+        let preset =
+            precondition.then(|| Steady { within: Steady::PTS.within.max(warmup), ..Steady::PTS });
         let sweep = record.record("sweep");
         let plan = Plan {
             name: record.text("name").map_or_else(|| Plan::UNNAMED.to_owned(), |at| at.value),
             warmup,
-            steady: steady(record, warmup, self.sink),
+            steady: steady(record, warmup, self.sink).or(preset),
             measure: time("measure").unwrap_or_default(),
             cooldown: time("cooldown").unwrap_or_default(),
             sweep: sweep.map(|sweep| self.axes(sweep, &loads)).unwrap_or_default(),
             repeat: count_u32(record, "repeat").unwrap_or(1),
-            precondition: record.word("precondition").is_some_and(|at| at.value == "snia-pts"),
+            precondition,
             loads,
         };
         if self.within_bounds(&plan, record)

@@ -236,7 +236,8 @@ const PRECONDITIONS: &[Word] = &[
     word("none", "nothing beyond what `fill` of the target says"),
     word(
         "snia-pts",
-        "their whole capacity is written twice from front to back, as SNIA PTS does with an SSD",
+        "as SNIA PTS does with an SSD: their whole capacity is written twice from front to back, and each step warms up \
+         until it is steady (rounds of a minute, 25 min at most) unless `steady` says otherwise",
     ),
 ];
 

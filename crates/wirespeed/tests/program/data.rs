@@ -122,7 +122,8 @@ fn a_plan_names_what_would_be_written_first() {
 
 #[test]
 fn preconditioning_is_recorded_with_what_it_left_out() {
-    let bench = Bench::new(SCENARIO);
+    let steady = "steady = { within = \"3s\", rounds = 3, round = \"1s\" }";
+    let bench = Bench::new(&format!("{SCENARIO}{steady}\n"));
     bench.expect(
         0,
         &["run", "s.toml", "-q", "--set", "plan.precondition=snia-pts", "--out", "r.wsr"],
