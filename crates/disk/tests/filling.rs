@@ -11,7 +11,8 @@ use record::{Event, Fact, Sampling};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc;
 use tempfile::TempDir;
 use workload::{Data, Demand, Reach, WorkingSet};
@@ -268,6 +269,45 @@ fn space_that_is_reserved_and_not_written_holds_nothing() {
     }
     let Sampling { blocks, unwritten, zero, .. } = once(file(&path, None), 100.0).sampling();
     assert_eq!((blocks, unwritten + zero), (1000, 1000));
+}
+
+/// A loop device over a file; detached when dropped.
+struct Loop(PathBuf);
+
+impl Loop {
+    /// `None`, with a note, where there can be none.
+    fn over(file: &Path) -> Option<Loop> {
+        let made = Command::new("losetup").args(["-f", "--show"]).arg(file).output();
+        match made {
+            Ok(out) if out.status.success() => {
+                Some(Loop(String::from_utf8_lossy(&out.stdout).trim().into()))
+            }
+            other => {
+                println!("skipped: no loop device ({other:?})");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_device_is_looked_at_as_a_file_is() {
+    let folder = folder();
+    let path = folder.path().join("data");
+    hollow(&path, 8 * MIB, 2 * MIB);
+    let Some(device) = Loop::over(&path) else { return };
+    let before = fs::read(&path).expect("readable");
+    let Sampling { blocks, over, unwritten, zero, repeated, .. } =
+        once(file(&device.0, None), 100.0).sampling();
+    assert_eq!((blocks, over), (1000, 8 * MIB));
+    assert_eq!((unwritten, zero, repeated), (0, 750, 0), "a device does not say what is unwritten");
+    assert!(before == fs::read(&path).expect("readable"));
 }
 
 #[test]
