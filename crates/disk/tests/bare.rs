@@ -6,8 +6,8 @@ mod common;
 use clock::Ns;
 use common::*;
 use disk::{
-    Access, Arena, Completion, DiskEngine, FileOpener, Io, NullOpener, OpenError, Opener, Queue,
-    Verification, Worker,
+    Access, Arena, Completion, DiskEngine, FileOpener, Fresh, Io, NullOpener, OpenError, Opener,
+    Queue, Verification, Worker,
 };
 use engine::{
     EngineError, Load, Meter, Opened, Phases, Pinning, QueueKind, Stop, TargetSpec, Task,
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use workload::{Arrivals, Dir, Extent, WorkingSet};
+use workload::{Arrivals, Data, Dir, Extent, WorkingSet};
 
 /// Counts what each thread asks of the allocator.
 struct Counting;
@@ -87,7 +87,12 @@ impl Load for WatchedLoad {
 
 #[track_caller]
 fn check_no_allocation(opener: impl Fn() -> Box<dyn Opener>, read: f64, arrivals: Arrivals) {
-    check(|| worker(opener(), random(8 * KIB, read, arrivals), Ns::millis(200)));
+    // What it writes is made on the way, in all the kinds that there are.
+    let fresh = || Fresh::new(vec![Data { compress: 2.0, dedupe: 2.0 }], 1);
+    check(|| Worker {
+        payload: Some(Box::new(fresh())),
+        ..worker(opener(), random(8 * KIB, read, arrivals), Ns::millis(200))
+    });
 }
 
 /// Runs two such workers.

@@ -117,6 +117,39 @@ fn a_created_file_is_as_reducible_as_was_asked() {
     assert!((ratio / 4.0 - 1.0).abs() < 0.02, "{ratio}");
 }
 
+/// Runs a step of three workers on a new file, and returns the file before and after.
+fn written(data: Data, read: f64) -> (Vec<u8>, Vec<u8>) {
+    let folder = folder();
+    let path = folder.path().join("data");
+    let target = TargetSpec { data, ..file(&path, Some(8 * MIB)) };
+    once(target.clone(), 100.0).verdict.expect("a new file");
+    let before = fs::read(&path).expect("readable");
+    let step = step(target, 3, random(16 * KIB, read, closed(4)), Ns::millis(300));
+    let outcome = run(&step).expect("our own file");
+    assert_eq!((outcome.verdict.clone(), outcome.errors()), (Ok(()), 0));
+    (before, fs::read(&path).expect("readable"))
+}
+
+#[test]
+fn what_a_load_writes_is_like_nothing_else_even_where_it_reads() {
+    for read in [0.0, 50.0] {
+        let (before, after) = written(Data::default(), read);
+        let different: HashSet<&[u8]> = after.chunks(SECTOR).collect();
+        assert_eq!(different.len(), after.len() / SECTOR);
+        let kept = before.chunks(SECTOR).filter(|sector| different.contains(sector)).count();
+        assert!(kept < different.len(), "something was written");
+    }
+}
+
+#[test]
+fn what_a_load_writes_is_as_reducible_as_was_asked() {
+    let (before, after) = written(Data { compress: 4.0, dedupe: 1.0 }, 50.0);
+    assert!(before != after);
+    let reduced: usize = after.chunks(BLOCK).map(|b| lz4_flex::block::compress(b).len()).sum();
+    let ratio = after.len() as f64 / reduced as f64;
+    assert!((ratio / 4.0 - 1.0).abs() < 0.02, "{ratio}");
+}
+
 #[test]
 fn what_needs_it_is_filled_before_it_is_written() {
     let folder = folder();

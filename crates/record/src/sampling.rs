@@ -89,6 +89,15 @@ mod tests {
         assert_eq!(SAMPLE.sound(), 994);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic_and_none_is_read_as_another(text in ".*|[0-9 ,a-zB]{0,120}") {
+            if let Ok(sampling) = text.parse::<Sampling>() {
+                proptest::prop_assert_eq!(sampling.to_string(), text);
+            }
+        }
+    }
+
     #[test]
     fn anything_else_is_none() {
         let text = SAMPLE.to_string();
