@@ -20,7 +20,6 @@ use rustix::fs::{Advice, FileType, OFlags, fadvise};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::Path;
 use workload::{Demand, Extent};
 
 /// Bytes of one write while preconditioning, as PTS sets them.
@@ -119,15 +118,6 @@ impl Conditioning {
         extent: Extent,
     ) -> Result<Vec<Fact>, EngineError> {
         let spec = errand.spec;
-        if let Some(state) = kept_state(spec) {
-            return match spec.fill {
-                Rule::Auto | Rule::Never => Ok(self.readable(errand, found, extent)),
-                Rule::Always | Rule::SniaPts => Err(errand.trouble(format!(
-                    "filling it would destroy what {state} says that it holds; verify it first, then remove that file, or \
-                     leave the target as it is with `fill = \"never\"`"
-                ))),
-            };
-        }
         match spec.fill {
             Rule::SniaPts => {
                 let fact = errand.precondition(grant, extent)?;
@@ -300,17 +290,8 @@ impl Errand<'_> {
                 mib(&p)
             ),
         };
-        self.trouble(problem)
-    }
-
-    fn trouble(&self, problem: String) -> EngineError {
         EngineError::Target { target: self.spec.name.clone(), problem }
     }
-}
-
-/// The state that verification has kept of a target in an earlier run: what the target holds is still to be checked.
-fn kept_state(spec: &TargetSpec) -> Option<&str> {
-    spec.verify_state.as_deref().filter(|path| Path::new(path).exists())
 }
 
 /// Opens a target to look at it, past the page cache where it can be; whether it could not.

@@ -267,28 +267,6 @@ fn a_target_that_is_only_read_is_looked_at_once_and_left_alone() {
 }
 
 #[test]
-fn what_verification_has_still_to_check_is_not_overwritten() {
-    let folder = folder();
-    let path = folder.path().join("data");
-    let state = folder.path().join("state");
-    fs::write(&state, "kept").expect("written");
-    let verify_state = state.to_str().map(str::to_owned);
-    hollow(&path, 4 * MIB, 2 * MIB);
-    let before = fs::read(&path).expect("readable");
-    for (fill, refused) in
-        [(Fill::Auto, false), (Fill::Never, false), (Fill::Always, true), (Fill::SniaPts, true)]
-    {
-        let target = TargetSpec { fill, verify_state: verify_state.clone(), ..file(&path, None) };
-        let prepared = once(target, 50.0);
-        match &prepared.verdict {
-            Err(e) => assert!(refused && e.to_string().contains("remove that file"), "{e}"),
-            Ok(()) => assert!(!refused && prepared.sampling().sound() == 500, "{fill:?}"),
-        }
-        assert!(before == fs::read(&path).expect("readable"));
-    }
-}
-
-#[test]
 fn space_that_is_reserved_and_not_written_holds_nothing() {
     let folder = folder();
     let path = folder.path().join("data");
