@@ -99,16 +99,17 @@ struct Issuer {
 
 impl Load for Issuer {
     fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
-        let (start, end) = (meter.line().start(), meter.line().end());
+        let start = meter.line().start();
         let mut now = clock::now();
         meter.advance(now, Spent::Waiting);
-        while now < end && !stop.asked() {
+        // The end may move forward at a cut, if the measurement begins sooner than planned.
+        while now < meter.line().end() && !stop.asked() {
             self.feed.fill(now.since(start), &mut self.batch);
             let ready = self.admit(now);
             if ready > 0 {
                 let at = clock::now();
                 meter.advance(at, Spent::Own);
-                if at >= end {
+                if at >= meter.line().end() {
                     break;
                 }
                 self.submit(ready, meter, start, at)?;

@@ -4,7 +4,7 @@
 use crate::fault::{Budget, Drought};
 use crate::hang::{Hang, Watch};
 use crate::sheet::Drain;
-use crate::{EngineError, IntervalTx, LeftOpen, Note, Output, Reports, Stop, Timeline};
+use crate::{Edge, EngineError, IntervalTx, LeftOpen, Note, Output, Reports, Stop, Timeline};
 use clock::Ns;
 use record::{Counter, Event, Level, SourceId};
 use std::convert::Infallible;
@@ -45,6 +45,7 @@ pub(crate) struct Collector {
     pub members: Vec<Member>,
     pub alive: Receiver<Infallible>,
     pub stop: Stop,
+    pub edge: Edge,
     pub out: IntervalTx,
     pub budget: Budget,
     pub failure: Option<EngineError>,
@@ -92,20 +93,23 @@ impl Member {
 impl Collector {
     /// Runs until all threads have gone or are given up; sends the verdict last.
     pub fn run(mut self) {
-        let mut given_up_at = self.line.end().plus(self.grace);
+        let mut stopped_until = Ns::MAX;
         let mut looked = clock::now();
         loop {
             let closed = self.alive.recv_timeout(TICK) == Err(RecvTimeoutError::Disconnected);
             let now = clock::now();
             if self.stop.asked() {
-                given_up_at = given_up_at.min(now.plus(self.grace));
+                stopped_until = stopped_until.min(now.plus(self.grace));
             }
+            // Before the sheets are looked at: whatever follows the edge was counted after it had been settled.
+            self.line.follow(&self.edge);
             self.bury(closed);
             self.drain();
             if now.since(looked) < AWAY || closed {
                 self.look(now);
             }
             looked = now;
+            let given_up_at = self.line.end().plus(self.grace).min(stopped_until);
             if closed || now >= given_up_at {
                 break;
             }

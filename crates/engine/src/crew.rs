@@ -9,7 +9,7 @@ use crate::hang::Watch;
 use crate::sheet::{Drain, Scope, Sheets};
 use crate::timeline::{Phases, Timeline};
 use crate::{
-    EngineError, Handle, IntervalTx, LeftOpen, Meter, Output, Pinning, Prepared, Reports, pin,
+    Edge, EngineError, Handle, IntervalTx, LeftOpen, Meter, Output, Pinning, Prepared, Reports, pin,
 };
 use clock::Ns;
 use record::{Event, Fact, Level, SourceId};
@@ -21,6 +21,9 @@ use std::thread::{Builder, JoinHandle};
 
 /// The kernel keeps this many bytes of a thread's name.
 const NAME_MAX: usize = 15;
+
+/// What one processor has written, every other one sees within far less than this.
+const VISIBLE: Ns = Ns::millis(1);
 
 /// Targets of a worker that a message names before it counts the rest.
 const TARGETS_NAMED: usize = 4;
@@ -107,6 +110,7 @@ pub struct Crew {
     members: Vec<Member>,
     releases: Vec<Sender<Timeline>>,
     stop: Stop,
+    edge: Edge,
     alive: Receiver<Infallible>,
 }
 
@@ -151,6 +155,7 @@ impl Crew {
             members: Vec::with_capacity(posts.len()),
             releases: Vec::with_capacity(posts.len()),
             stop: Stop::default(),
+            edge: Edge::default(),
             alive,
         };
         for (index, (post, cpu)) in posts.into_iter().zip(places).enumerate() {
@@ -164,6 +169,7 @@ impl Crew {
                 ready: ready_tx.clone(),
                 released,
                 stop: crew.stop.clone(),
+                edge: crew.edge.clone(),
                 alive: alive_tx.clone(),
             };
             let thread = spawn(&post.name, move || seat.occupy())?;
@@ -238,22 +244,23 @@ impl Prepared for Crew {
             members: std::mem::take(&mut self.members),
             alive: std::mem::replace(&mut self.alive, nobody),
             stop: self.stop.clone(),
+            edge: self.edge.clone(),
             out: out.clone(),
             budget: Default::default(),
             failure: None,
         };
-        let stop = self.stop.clone();
+        let (stop, edge) = (self.stop.clone(), self.edge.clone());
         match Builder::new().name("collector".to_owned()).spawn(move || collector.run()) {
             Ok(thread) => {
                 for release in self.releases.drain(..) {
                     // A thread that has died meanwhile is found by the collector.
                     let _ = release.send(line);
                 }
-                Box::new(Running { stop, collector: Some(thread) })
+                Box::new(Running { stop, edge, line, collector: Some(thread) })
             }
             Err(e) => {
                 let _ = out.send(Output::Failed(no_thread("collector", &e)));
-                Box::new(Running { stop, collector: None })
+                Box::new(Running { stop, edge, line, collector: None })
             }
         }
     }
@@ -287,13 +294,15 @@ struct Seat {
     ready: Sender<Ready>,
     released: Receiver<Timeline>,
     stop: Stop,
+    edge: Edge,
     /// Never sent on: the channel closes when the last thread has gone, however it went.
     alive: Sender<Infallible>,
 }
 
 impl Seat {
     fn occupy(self) -> Result<LeftOpen, EngineError> {
-        let Seat { index, cpu, scope, phases, task, ready, released, stop, alive: _alive } = self;
+        let Seat { index, cpu, scope, phases, task, ready, released, stop, edge, alive: _alive } =
+            self;
         pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
             Ok(Opened { load, slots, notes, how, reports }) => {
@@ -311,7 +320,7 @@ impl Seat {
         drop(ready);
         let Ok(line) = released.recv() else { return Ok(LeftOpen::default()) };
         wait_for(line.start(), &stop);
-        let mut meter = Meter::new(sheets, line, clock::thread_cpu);
+        let mut meter = Meter::new(sheets, line, edge, clock::thread_cpu);
         let result = load.run(&mut meter, &stop);
         let now = clock::now();
         meter.finish(now);
@@ -333,12 +342,19 @@ fn wait_for(at: Ns, stop: &Stop) {
 /// A step under way.
 struct Running {
     stop: Stop,
+    edge: Edge,
+    line: Timeline,
     collector: Option<JoinHandle<()>>,
 }
 
 impl Handle for Running {
     fn stop(&self) {
         self.stop.ask();
+    }
+
+    fn measure(&self, at: Ns) -> bool {
+        // Looked at after it is settled: a worker that makes this cut from now on knows, and none has made it yet.
+        self.line.may_measure_from(at) && self.edge.settle(at) && clock::now().plus(VISIBLE) < at
     }
 }
 

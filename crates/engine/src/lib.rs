@@ -6,6 +6,7 @@
 
 mod collector;
 mod crew;
+mod edge;
 mod facts;
 mod fault;
 mod hang;
@@ -18,6 +19,7 @@ mod spec;
 mod timeline;
 
 pub use crew::{Crew, Load, Note, Opened, Orders, Post, Stop, Task};
+pub use edge::Edge;
 pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
@@ -63,6 +65,12 @@ pub trait Prepared: Send {
 pub trait Handle: Send {
     /// Asks for an early end: workers stop issuing, what is in flight completes or is recorded as open.
     fn stop(&self);
+
+    /// Lets the measurement begin at `at` on the monotonic clock, sooner than planned; what follows it moves with it.
+    /// The moment must be a whole second since the epoch, and still to come when this returns. `false` where it is not,
+    /// or where another was settled before: then workers may disagree, and the step is worth nothing.
+    #[must_use]
+    fn measure(&self, at: Ns) -> bool;
 }
 
 /// Where a step's output goes: off the data plane already, so an ordinary channel.

@@ -6,7 +6,7 @@
 
 use crate::pulse::Pulse;
 use crate::sheet::{Sheet, Sheets, Silence};
-use crate::{Scope, Timeline};
+use crate::{Edge, Scope, Timeline};
 use clock::{CpuTime, Ns};
 use record::Tally;
 use rtrb::{Consumer, Producer};
@@ -37,6 +37,7 @@ pub struct LeftOpen {
 /// Counts what one worker does during one step.
 pub struct Meter {
     line: Timeline,
+    edge: Edge,
     scope: Scope,
     now: Ns,
     next_cut: Ns,
@@ -72,14 +73,15 @@ impl Slot {
 }
 
 impl Meter {
-    /// A meter whose present is the start of `line`. `cpu` reads the calling thread's CPU time
+    /// A meter whose present is the start of `line`, whose phases `edge` may still move. `cpu` reads the calling thread's CPU time
     /// ([`clock::thread_cpu`]); what was used before this call is not counted.
-    pub fn new(sheets: Sheets, line: Timeline, cpu: fn() -> CpuTime) -> Meter {
+    pub fn new(sheets: Sheets, line: Timeline, edge: Edge, cpu: fn() -> CpuTime) -> Meter {
         let mut current = sheets.current;
         current.from = line.start();
         sheets.pulse.beat(line.start());
         Meter {
             line,
+            edge,
             scope: sheets.scope,
             now: line.start(),
             next_cut: line.cut_after(line.start()).unwrap_or(Ns::MAX),
@@ -96,7 +98,8 @@ impl Meter {
         }
     }
 
-    /// The step's timeline.
+    /// The step's timeline, as it was settled at the last cut: its end may still move forward, but not before the next
+    /// cut.
     pub fn line(&self) -> &Timeline {
         &self.line
     }
@@ -198,6 +201,7 @@ impl Meter {
     /// Cuts at the next edge, and at all further edges up to `now` as a silence: nothing happened between them.
     #[cold]
     fn cut(&mut self, now: Ns, spent: Spent) {
+        self.line.follow(&self.edge);
         let first = self.next_cut;
         let last = self.line.cut_before(now).max(first);
         let Some(mut sheet) = self.current.take() else { return };

@@ -1,9 +1,10 @@
 //! When a step's phases begin and end, and where its intervals are cut: at the epoch plus whole seconds *and* at every
-//! phase edge, so that an interval lies in one phase and is at most a second long.
+//! phase edge, so that an interval lies in one phase and is at most a second long. The edges after the warm-up may be
+//! moved forward once ([`Edge`]).
 //!
 //! Pure arithmetic on moments of the monotonic clock; it never reads that clock.
 
-use crate::StepSpec;
+use crate::{Edge, StepSpec};
 use clock::Ns;
 use record::{Phase, StepTimes};
 
@@ -49,6 +50,23 @@ impl Timeline {
         let cooldown = measure.plus(phases.measure);
         let end = cooldown.plus(phases.cooldown);
         Timeline { epoch: epoch.min(start), times: StepTimes { start, measure, cooldown, end } }
+    }
+
+    /// Whether the measurement may begin at `at` instead of as planned: at a cut that is made in any case, before its
+    /// time, and after the start.
+    pub fn may_measure_from(&self, at: Ns) -> bool {
+        let StepTimes { start, measure, .. } = self.times;
+        let whole = at.since(self.epoch).0.is_multiple_of(SECOND);
+        start < at && at <= measure && whole
+    }
+
+    /// Moves the phases to where an edge has settled them; does nothing before that, or a second time.
+    pub fn follow(&mut self, edge: &Edge) {
+        let Some(at) = edge.settled().filter(|at| self.may_measure_from(*at)) else { return };
+        let StepTimes { start, measure, cooldown, end } = self.times;
+        let (measured, cool) = (cooldown.since(measure), end.since(cooldown));
+        let cooldown = at.plus(measured);
+        self.times = StepTimes { start, measure: at, cooldown, end: cooldown.plus(cool) };
     }
 
     /// When the load starts.

@@ -5,7 +5,7 @@ use engine::{
     Crew, ERRORS_MAX, EngineError, Load, Meter, Note, Opened, Orders, Output, Phases, Pinning,
     Post, Prepared, Reports, Scope, Spent, Stop, Task,
 };
-use record::{Level, SourceId};
+use record::{Level, Phase, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 use workload::Dir;
@@ -109,9 +109,17 @@ fn operate(meter: &mut Meter, result: Result<u32, i32>) {
 }
 
 fn muster(habits: &[Habit], measure: Ns, notes: &Sender<Output>) -> Result<Crew, EngineError> {
+    muster_for(habits, Phases { measure, ..Phases::default() }, notes)
+}
+
+fn muster_for(
+    habits: &[Habit],
+    phases: Phases,
+    notes: &Sender<Output>,
+) -> Result<Crew, EngineError> {
     let orders = Orders {
         step: 0,
-        phases: Phases { measure, ..Phases::default() },
+        phases,
         grace: Ns::millis(500),
         hang_after: Ns::millis(200),
         pinning: Pinning::Auto,
@@ -165,6 +173,31 @@ fn a_good_crew_finishes() {
     assert_eq!(verdict, Ok(()));
     assert!(intervals >= 2);
     assert_eq!(codes.iter().filter(|code| *code == "opened").count(), 2);
+}
+
+#[test]
+fn a_measurement_is_brought_forward_to_a_moment_that_is_still_to_come() {
+    let (out, outputs) = mpsc::channel();
+    let phases = Phases { warmup: Ns::secs(3600), measure: Ns::millis(300), cooldown: Ns::ZERO };
+    let crew = muster_for(&[Habit::Good; 2], phases, &out).expect("a good crew");
+    let epoch = clock::now();
+    let running = Box::new(crew).start(epoch, epoch.plus(Ns::millis(10)), out);
+    assert!(!running.measure(epoch), "before the start");
+    assert!(!running.measure(epoch.plus(Ns::millis(2500))), "between two cuts");
+    assert!(!running.measure(epoch.plus(Ns::secs(7200))), "after its time");
+    assert!(running.measure(epoch.plus(Ns::secs(2))));
+    assert!(running.measure(epoch.plus(Ns::secs(2))), "the same again");
+    assert!(!running.measure(epoch.plus(Ns::secs(3))), "another");
+    let mut measured = Vec::new();
+    loop {
+        match outputs.recv_timeout(HANG).expect("the step ends, an hour early") {
+            Output::Interval(i) if i.phase == Phase::Measure => measured.push((i.from, i.to)),
+            Output::Finished => break,
+            Output::Failed(e) => panic!("{e}"),
+            _ => {}
+        }
+    }
+    assert_eq!(measured, [(Ns::secs(2), Ns::millis(2300)); 2]);
 }
 
 #[test]

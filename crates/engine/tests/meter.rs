@@ -1,7 +1,7 @@
 //! The meter on a synthetic clock: every count in its interval, whatever stalls and whoever is slow.
 
 use clock::{CpuTime, Ns};
-use engine::{Drain, ErrnoCounts, Meter, Phases, Scope, Sheets, Spent, Timeline};
+use engine::{Drain, Edge, ErrnoCounts, Meter, Phases, Scope, Sheets, Spent, Timeline};
 use proptest::prelude::*;
 use record::{Interval, Phase, SourceId};
 use workload::Dir;
@@ -19,6 +19,7 @@ struct Bench {
     meter: Meter,
     drain: Drain,
     line: Timeline,
+    edge: Edge,
     intervals: Vec<Interval>,
     errnos: Vec<(i32, u32)>,
 }
@@ -33,8 +34,9 @@ impl Bench {
         };
         let line = Timeline::new(Ns::secs(10), Ns::secs(10), phases);
         let (sheets, drain) = Sheets::provide(scope, SLOTS, phases);
-        let meter = Meter::new(sheets, line, no_cpu);
-        Bench { meter, drain, line, intervals: Vec::new(), errnos: Vec::new() }
+        let edge = Edge::default();
+        let meter = Meter::new(sheets, line, edge.clone(), no_cpu);
+        Bench { meter, drain, line, edge, intervals: Vec::new(), errnos: Vec::new() }
     }
 
     fn at(&mut self, ms: u64) -> &mut Meter {
@@ -56,7 +58,8 @@ impl Bench {
     }
 
     fn collect(&mut self) -> &[Interval] {
-        let Bench { drain, line, intervals, errnos, .. } = self;
+        let Bench { drain, line, edge, intervals, errnos, .. } = self;
+        line.follow(edge);
         drain.collect(SourceId(7), 3, line, |interval, seen: &ErrnoCounts| {
             intervals.push(interval);
             errnos.extend(seen.iter());
@@ -147,6 +150,67 @@ fn a_slow_collector_loses_nothing_and_is_counted() {
     assert_eq!(overruns as usize, 25 - rows.len(), "every cut that was not made");
     for (phase, length) in
         [(Phase::Warmup, 3000), (Phase::Measure, 20_000), (Phase::Cooldown, 2000)]
+    {
+        let ops = bench.intervals.iter().filter(|i| i.phase == phase);
+        let ops: u64 = ops.filter_map(|i| i.read.as_ref()).map(|t| t.ops).sum();
+        assert_eq!(ops, length / 100, "{phase:?} keeps to itself");
+    }
+}
+
+/// Bounds in milliseconds, phase and reads of all intervals when the measurement is brought forward to 2 s, by what
+/// happens until then and afterwards. Planned are 5 s of warm-up, 2 s measured and 1 s after that.
+#[track_caller]
+fn check_brought_forward(until: &[u64], after: &[u64], expected: &[(u64, u64, Phase, u64)]) {
+    let mut bench = Bench::new(CLOSED, [5000, 2000, 1000]);
+    bench.submit(0, 0);
+    let step = |bench: &mut Bench, ms: u64| {
+        bench.complete(ms, 0);
+        bench.submit(ms, 0);
+        bench.collect();
+    };
+    until.iter().for_each(|ms| step(&mut bench, *ms));
+    assert!(bench.edge.settle(Ns::secs(12)));
+    after.iter().for_each(|ms| step(&mut bench, *ms));
+    let rows = bench.rows();
+    let row = |(i, (from, to, reads)): (&Interval, (u64, u64, u64))| (from, to, i.phase, reads);
+    let found: Vec<_> = bench.intervals.iter().zip(rows).map(row).collect();
+    assert_eq!(found, expected);
+    assert_eq!(bench.meter.next_cut(), Ns::MAX, "the step ends sooner");
+}
+
+#[test]
+fn a_measurement_that_is_brought_forward_has_its_edge_where_it_was_settled() {
+    use Phase::{Cooldown, Measure, Warmup};
+    let busy = [
+        (0, 1000, Warmup, 1),
+        (1000, 2000, Warmup, 2),
+        (2000, 3000, Measure, 1),
+        (3000, 4000, Measure, 1),
+        (4000, 5000, Cooldown, 1),
+    ];
+    check_brought_forward(&[500, 1200], &[1700, 2500, 3500, 4500, 5000], &busy);
+    // Blocked across the edge, and across every other one: it cuts them as it wakes.
+    let blocked =
+        |reads| [(0, 1000, Warmup, 1), (1000, 2000, Warmup, 0), (2000, 3000, Measure, reads)];
+    let rest = [(3000, 4000, Measure, 1), (4000, 5000, Cooldown, 1)];
+    let woke = [&blocked(1)[..], &rest].concat();
+    check_brought_forward(&[500], &[2900, 3900, 4900, 5000], &woke);
+    let slept = [(3000, 4000, Measure, 0), (4000, 5000, Cooldown, 0)];
+    check_brought_forward(&[500], &[60_000], &[&blocked(0)[..], &slept].concat());
+}
+
+#[test]
+fn a_slow_collector_does_not_mix_what_lies_on_both_sides_of_the_edge() {
+    let mut bench = Bench::new(CLOSED, [60_000, 10_000, 5000]);
+    assert!(bench.edge.settle(Ns::secs(20)));
+    for ms in (0..25_000).step_by(100) {
+        bench.submit(ms, 0);
+        bench.complete(ms + 50, 0);
+    }
+    bench.at(25_000);
+    bench.collect();
+    for (phase, length) in
+        [(Phase::Warmup, 10_000), (Phase::Measure, 10_000), (Phase::Cooldown, 5000)]
     {
         let ops = bench.intervals.iter().filter(|i| i.phase == phase);
         let ops: u64 = ops.filter_map(|i| i.read.as_ref()).map(|t| t.ops).sum();
@@ -289,10 +353,16 @@ proptest! {
     #[test]
     fn nothing_is_lost_and_littles_law_holds(
         acts in prop::collection::vec(act(), 1..200),
-        phases in [0..4000u64, 1..9000u64, 0..4000u64],
+        planned in [0..4000u64, 1..9000u64, 0..4000u64],
+        brought_forward in prop::option::of(0..4000u64),
     ) {
+        let mut bench = Bench::new(CLOSED, planned);
+        let mut phases = planned;
+        if let Some(ms) = brought_forward.map(|ms| ms / 1000 * 1000).filter(|ms| (1..=planned[0]).contains(ms)) {
+            bench.edge.settle(Ns::secs(10).plus(Ns::millis(ms)));
+            phases[0] = ms;
+        }
         let end: u64 = phases.iter().sum();
-        let mut bench = Bench::new(CLOSED, phases);
         let mut since: [Option<u64>; SLOTS as usize] = [None; SLOTS as usize];
         let (mut now, mut done, mut in_flight) = (0, [0u64; 3], 0);
         for (gap, act) in acts {
@@ -324,8 +394,9 @@ proptest! {
 
         let mut at = Ns::ZERO;
         let (mut ops, mut integral) = ([0u64; 3], Ns::ZERO);
+        bench.collect();
         let line = bench.line;
-        for interval in bench.collect() {
+        for interval in &bench.intervals {
             prop_assert_eq!(interval.from, at);
             at = interval.to;
             let t = interval.testimony.expect("testimony");

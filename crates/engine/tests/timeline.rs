@@ -1,7 +1,7 @@
 //! Cuts tile a step: no gap, no overlap, at most a second, one phase each.
 
 use clock::Ns;
-use engine::{Phases, Timeline};
+use engine::{Edge, Phases, Timeline};
 use proptest::prelude::*;
 use record::Phase;
 
@@ -50,6 +50,45 @@ fn edges_between_empty_phases_need_nothing() {
         let [a, b, c] = lengths;
         assert_eq!(phases(a, b, c).inner_edges(), edges, "{lengths:?}");
     }
+}
+
+/// Where a measurement that is planned from 5.5 s on, for 2 s and with 1 s after it, begins and where the step ends, in
+/// milliseconds, when it is to begin at `at`. The step starts at 1.5 s, the epoch is at 0.5 s.
+#[track_caller]
+fn check_edge(at: u64, begins: u64, ends: u64) {
+    let mut line =
+        Timeline::new(Ns(500 * MS), Ns(1500 * MS), phases(4000 * MS, 2000 * MS, 1000 * MS));
+    let (edge, planned) = (Edge::default(), line);
+    line.follow(&edge);
+    assert_eq!(line, planned, "nothing is settled yet");
+    assert!(edge.settle(Ns(at * MS)));
+    for _ in 0..2 {
+        line.follow(&edge);
+        let first = line.pieces(line.start(), line.end());
+        let mut measured = first.filter(|(from, _)| line.phase_at(*from) == Some(Phase::Measure));
+        assert_eq!(measured.next().map(|(from, _)| from.0 / MS), Some(begins));
+        assert_eq!(line.end().0 / MS, ends);
+        assert_eq!(line.phase_at(Ns((ends - 500) * MS)), Some(Phase::Cooldown));
+    }
+}
+
+#[test]
+fn a_measurement_is_brought_forward_to_a_whole_second_of_the_warm_up() {
+    for at in [2500, 4500, 5500] {
+        check_edge(at, at, at + 3000);
+    }
+    for at in [0, 500, 1500, 2000, 2501, 6500, 8500, u64::MAX / MS] {
+        check_edge(at, 5500, 8500);
+    }
+}
+
+#[test]
+fn an_edge_is_settled_once() {
+    let edge = Edge::default();
+    assert_eq!(edge.settled(), None);
+    assert!(edge.settle(Ns(7)) && edge.settle(Ns(7)));
+    assert!(!edge.clone().settle(Ns(8)));
+    assert_eq!(edge.settled(), Some(Ns(7)));
 }
 
 proptest! {

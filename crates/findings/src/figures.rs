@@ -5,9 +5,10 @@ use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
 use crate::pool::{Flow, Pool};
+use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{Loop, Testimony};
-use scenario::Plan;
+use record::{Event, Loop, Testimony};
+use scenario::{Plan, Steady};
 use serde::Serialize;
 
 /// Everything that is known about one step. Rates divide by [`measured_ns`](Self::measured_ns) for every worker, also
@@ -49,6 +50,11 @@ pub struct StepFigures {
     /// (second half − first half) / mean of the throughput; `None` where nothing was done or a
     /// worker is missing.
     pub drift: Option<f64>,
+    /// Whether the measured time was steady, by the plan's rule or SNIA's; `None` where nothing was done or a worker is
+    /// missing.
+    pub steady: Option<Steadiness>,
+    /// How long the load was on before the measurement, and what ended that.
+    pub warm_up: WarmUp,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
 }
@@ -107,8 +113,8 @@ pub enum Loops {
 }
 
 impl StepFigures {
-    /// The figures of a step; `null` tells whether all its targets complete at once.
-    pub(crate) fn of(step: &StepData, null: bool) -> StepFigures {
+    /// The figures of a step; `null` tells whether all its targets complete at once, `events` are those of the run.
+    pub(crate) fn of(step: &StepData, null: bool, rule: &Steady, events: &[Event]) -> StepFigures {
         let groups = groups(step);
         let (mut depth, mut offered) = (0_u32, 0.0);
         for worker in &step.workers {
@@ -136,6 +142,8 @@ impl StepFigures {
             generator: generator::judge(step, null),
             little: little::check(step),
             drift: drift(step),
+            steady: steady::steadiness(step, rule),
+            warm_up: WarmUp::of(step, events),
             done: done::done(step),
         }
     }

@@ -23,6 +23,7 @@ mod rounding;
 mod run;
 mod scope;
 mod select;
+mod steady;
 mod step;
 mod sweep;
 pub mod warnings;
@@ -38,6 +39,7 @@ pub use little::Little;
 pub use pool::{Flow, Latency};
 pub use quantity::{Quantity, Unit};
 pub use run::{Run, Verdict};
+pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use sweep::Sweep;
 pub use warnings::Warning;
 
@@ -108,10 +110,12 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
         claims.iter().map(|c| claims::Compare::new(c, record.facts())).collect();
     let mut steps = Vec::new();
     for head in record.steps() {
-        let step = StepData::read(record, head.clone(), record.sources())?;
+        let rule = planned.iter().find(|p| p.index == head.index).and_then(|p| p.steady);
+        let rule = rule.unwrap_or(steady::RULE);
+        let step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let null = !step.workers.is_empty()
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
-        steps.push(StepFigures::of(&step, null));
+        steps.push(StepFigures::of(&step, null, &rule, record.events()));
         judges.iter_mut().for_each(|j| j.see(&step));
         compares.iter_mut().for_each(|c| c.see(&step));
     }

@@ -3,10 +3,13 @@
 //! Only this module and [`crate::analyse`] read the record. Histograms live here and no longer than one step, so a
 //! long run is analysed in the memory of its largest step.
 
+use crate::steady::round;
 use clock::Ns;
 use record::{
-    Counter, Interval, Phase, Record, Source, SourceId, StepHead, Tally, Testimony, WorkerLoad,
+    Counter, Interval, Phase, Record, Rounds, Source, SourceId, StepHead, Tally, Testimony,
+    WorkerLoad,
 };
+use scenario::Steady;
 
 /// Below this share of the planned measured time a worker (or a step) counts as incomplete. Cuts tile the measured
 /// time exactly; the slack only absorbs rounding.
@@ -19,6 +22,8 @@ pub(crate) struct StepData {
     pub counters: Vec<(String, Counter)>,
     /// From the beginning of the measured time to the last moment of it that any worker reported.
     pub span: Ns,
+    /// The measured time in rounds.
+    pub rounds: Rounds,
 }
 
 /// A worker that the step announced, whether or not anything was heard of it.
@@ -46,6 +51,7 @@ impl StepData {
         record: &Record,
         head: StepHead,
         sources: &[Source],
+        rule: &Steady,
     ) -> Result<StepData, record::RecordError> {
         let mut workers: Vec<WorkerData> =
             head.workers.iter().map(|load| WorkerData::silent(load.clone(), sources)).collect();
@@ -57,27 +63,24 @@ impl StepData {
             }
         }
         let middle = head.times.measure.plus(Ns(head.times.measured().0 / 2));
+        let length = round(rule, head.times.measured());
+        let mut rounds = Rounds::new(head.times.measure, length, workers.len());
         record.for_each_interval(head.index, &mut |interval| {
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == interval.source) {
                 w.take(&interval, middle);
+                if interval.phase == Phase::Measure {
+                    rounds.add(&interval);
+                }
             }
         })?;
         let counters = named_counters(record.counters(Some(head.index))?, sources);
-        Ok(StepData::new(head, workers, counters))
-    }
 
-    /// A step from its parts.
-    pub fn new(
-        head: StepHead,
-        workers: Vec<WorkerData>,
-        counters: Vec<(String, Counter)>,
-    ) -> StepData {
         let end = workers.iter().filter_map(|w| w.last).max();
         let span = match end {
             Some(end) => end.min(head.times.cooldown).since(head.times.measure),
             None => Ns::ZERO,
         };
-        StepData { head, workers, counters, span }
+        Ok(StepData { head, workers, counters, span, rounds })
     }
 
     /// Share of the planned measured time that a worker reported, 0 to 1.

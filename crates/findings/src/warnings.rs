@@ -8,6 +8,7 @@ use crate::generator::{LATE_SHARE, Limit};
 use crate::hangs;
 use crate::little::Little;
 use crate::run::Run;
+use crate::steady::{Moved, Steadiness};
 use record::{Event, Level};
 use serde::Serialize;
 use std::time::Duration;
@@ -17,8 +18,6 @@ use units::{count, duration, percent};
 pub const SHORT_NS: u64 = 5_000_000_000;
 /// Operations below which high percentiles mean little.
 pub const SHORT_OPS: u64 = 100;
-/// Difference between the halves of the measured time, relative to their mean, from which a step is not steady.
-pub const DRIFT: f64 = 0.10;
 /// Age from which an operation that is still open counts as stalled, in nanoseconds.
 pub const STALLED_NS: u64 = 1_000_000_000;
 /// Share of the offered load below which an open loop was not carried.
@@ -276,23 +275,14 @@ impl<'a> List<'a> {
 
     fn duration(&mut self) {
         self.too_short();
-        let of = self.that(|s| s.drift.is_some_and(|d| d.abs() > DRIFT));
-        let by_size = |a: &&&StepFigures, b: &&&StepFigures| {
-            a.drift.map_or(0.0, f64::abs).total_cmp(&b.drift.map_or(0.0, f64::abs))
-        };
-        let worst = of.iter().max_by(by_size).and_then(|s| s.drift).unwrap_or(0.0);
-        let text = format!(
-            "throughput was not steady {{in}}: the second half of the measured time did {} {} than the first",
-            share_text(worst.abs()),
-            if worst < 0.0 { "less" } else { "more" },
-        );
-        self.add(
-            "not-steady",
-            Severity::Warning,
-            &of,
-            &text,
-            "use a longer warm-up, or measure longer",
-        );
+        let of = self.that(|s| moved(s).is_some());
+        let beyond = |m: &Moved| (m.spread / m.spread_max).max(m.slope.abs() / m.slope_max);
+        let all = of.iter().filter_map(|s| moved(s));
+        let worst = all.max_by(|a, b| beyond(a).total_cmp(&beyond(b)));
+        let text = worst.map_or("", |m| m.text.as_str());
+        let text = format!("what was measured was not steady {{in}}: {text}");
+        let next = "use a longer warm-up, or measure longer; `steady` lets the warm-up last until the load is steady";
+        self.add("not-steady", Severity::Warning, &of, &text, next);
     }
 
     /// A step that was cut off is missing more than time; this is about steps that were planned too short.
@@ -301,7 +291,7 @@ impl<'a> List<'a> {
         let of = self.that(|s| whole(s) && s.measured_ns < SHORT_NS);
         let shortest = of.iter().map(|s| s.measured_ns).min().unwrap_or(0);
         let text = format!(
-            "measured for no more than {} {{in}}: a moment's luck weighs much",
+            "measured for no more than {} {{in}}: a moment's luck weighs much, and whether it was steady cannot be told",
             ns_text(shortest)
         );
         self.add("too-short", Severity::Warning, &of, &text, "set `measure` to 5 s or more");
@@ -371,6 +361,14 @@ impl<'a> List<'a> {
                 steps,
             });
         }
+    }
+}
+
+/// How much a step moved that was not steady.
+fn moved(step: &StepFigures) -> Option<&Moved> {
+    match &step.steady {
+        Some(Steadiness::NotSteady(moved)) => Some(moved),
+        _ => None,
     }
 }
 

@@ -110,6 +110,21 @@ struct Running {
     output: Receiver<Output>,
     /// Engines that have not finished yet.
     left: usize,
+    /// Why the step is worth nothing though its engines go on: it was told too late when to measure.
+    late: Option<EngineError>,
+}
+
+impl Running {
+    /// Tells the engines when to measure, or to stop where it is too late for that.
+    fn measure(mut self, at: Ns) -> Running {
+        if !self.handles.iter().all(|handle| handle.measure(at)) {
+            let problem = "the order to begin the measurement came too late: this machine, or the way to it, is too \
+                           busy; use fewer workers, or a fixed `warmup` instead of `steady`";
+            self.late = Some(EngineError::Unsupported(problem.to_owned()));
+            self.handles.iter().for_each(|handle| handle.stop());
+        }
+        self
+    }
 }
 
 /// Both ends of the channel that a step's engines write to. A step has its own, so that nothing late of one step
@@ -152,9 +167,14 @@ impl Agent {
                 let left = prepared.len();
                 let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
                 let handles = prepared.into_iter().map(start).collect();
-                State::Running(Running { step, engines, handles, output: rx, left })
+                State::Running(Running { step, engines, handles, output: rx, left, late: None })
             }
             (ToAgent::Stop, state) => self.stop(state)?,
+            (ToAgent::Measure { step, at }, State::Running(running)) if step == running.step => {
+                State::Running(running.measure(at))
+            }
+            // It crossed with the step's end.
+            (ToAgent::Measure { .. }, State::Idle(engines)) => State::Idle(engines),
             (message, state) => {
                 let problem = format!("{} while {}", name_of(&message), state.doing());
                 return Err(self.refuse(problem));
@@ -254,7 +274,7 @@ impl Agent {
                 "an engine ended in step {step} without a word; this is a defect of the engine"
             ))),
             None if running.left > 0 => return Ok(State::Running(running)),
-            None => None,
+            None => running.late,
         };
         // Waits for the threads; what they still say belongs to the step.
         drop(running.handles);
@@ -359,6 +379,7 @@ fn name_of(message: &ToAgent) -> &'static str {
         ToAgent::Hello { .. } => "Hello",
         ToAgent::Prepare(_) => "Prepare",
         ToAgent::Start { .. } => "Start",
+        ToAgent::Measure { .. } => "Measure",
         ToAgent::Stop => "Stop",
         ToAgent::Bye => "Bye",
     }

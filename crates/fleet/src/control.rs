@@ -42,6 +42,8 @@ pub struct Limits {
     pub stop: Ns,
     /// Between the order to start and the start, so that the order arrives before.
     pub lead: Ns,
+    /// Between the order to measure and the measurement, so that the order arrives before; workers run meanwhile.
+    pub lead_measure: Ns,
 }
 
 impl Default for Limits {
@@ -52,6 +54,7 @@ impl Default for Limits {
             silence: Ns::secs(30),
             stop: Ns::secs(30),
             lead: Ns::millis(100),
+            lead_measure: Ns::secs(1),
         }
     }
 }

@@ -22,6 +22,7 @@ mod registry;
 mod roster;
 mod run;
 mod sink;
+mod steady;
 
 pub use agent::{Identity, ServeError, serve};
 pub use assign::{AssignError, AssignedStep, Assignment};

@@ -1,7 +1,8 @@
 //! What a coordinator and an agent say to each other: the whole of it, whatever carries the words.
 //!
 //! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`,
-//! and `Start` with intervals, counters and events until `Finished`. `Stop` ends a step early, `Bye` the conversation.
+//! and `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step early,
+//! `Bye` the conversation.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!
@@ -19,7 +20,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The most intervals or counters that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
@@ -42,6 +43,15 @@ pub enum ToAgent {
         /// Zero of the record's time base, on the monotonic clock.
         epoch: Ns,
         /// When the load starts, on the monotonic clock.
+        at: Ns,
+    },
+    /// Begin the measurement of the step under way sooner than planned; what follows it moves with it. No answer, unless
+    /// the order came too late: then `Failed`, since workers may have passed the moment. After the step's end it means
+    /// nothing.
+    Measure {
+        /// Which step.
+        step: u32,
+        /// From when on, on the monotonic clock: a whole second since the epoch.
         at: Ns,
     },
     /// End the step early; answered with `Finished` once nothing is in flight.

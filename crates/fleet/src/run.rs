@@ -7,6 +7,7 @@ use crate::message::{Failure, FromAgent, Greeting, PROTOCOL, Reported, ToAgent, 
 use crate::rates::RateMeter;
 use crate::roster::{Duty, Patience, Roster};
 use crate::sink::RecordSink;
+use crate::steady::{Warmed, Warming};
 use clock::Ns;
 use record::{Event, Fact, Level, Loop, SourceId, Status, StepHead, StepTimes, WorkerLoad};
 use scenario::Step;
@@ -52,6 +53,8 @@ pub(crate) struct Run<'a, S> {
     step: Option<u32>,
     /// Its edges, from the order to start on.
     times: Option<StepTimes>,
+    /// Its warm-up, while it lasts until the load is steady.
+    warming: Option<Warming>,
     failure: Option<StepFailure>,
     lost: Vec<String>,
 }
@@ -77,6 +80,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             next_tick: clock::now(),
             step: None,
             times: None,
+            warming: None,
             failure: None,
             lost: Vec::new(),
         }
@@ -174,7 +178,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             (self.observer)(Progress::StepDone { index });
         }
         self.sink.commit()?;
-        (self.step, self.times) = (None, None);
+        (self.step, self.times, self.warming) = (None, None, None);
         Ok(end)
     }
 
@@ -196,6 +200,9 @@ impl<'a, S: RecordSink> Run<'a, S> {
         let at = clock::now().plus(self.limits.lead);
         let times = times_of(step, at.since(self.epoch));
         self.times = Some(times);
+        let least = step.warmup.into();
+        let workers = assigned.loads.len();
+        self.warming = step.steady.map(|rule| Warming::new(rule, &times, least, workers));
         self.sink.step(&StepHead {
             index: step.index,
             plan: step.plan.clone(),
@@ -246,6 +253,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     /// Brings all agents back to idleness: those that still have something to do are stopped.
     fn wind_down(&mut self) -> Result<(), RunError> {
+        self.warming = None;
         let until = clock::now().plus(self.limits.stop);
         for duty in [Duty::Prepare, Duty::Wait, Duty::Run] {
             for agent in self.roster.with(duty) {
@@ -276,7 +284,47 @@ impl<'a, S: RecordSink> Run<'a, S> {
                 }
             }
         }
+        self.settle()?;
         self.tick()
+    }
+
+    /// Settles when the measurement begins, once that is known.
+    fn settle(&mut self) -> Result<(), RunError> {
+        let (Some(step), Some(planned), Some(warming)) = (self.step, self.times, &self.warming)
+        else {
+            return Ok(());
+        };
+        let Some(warmed) = warming.look(self.now(), self.limits.lead_measure) else {
+            return Ok(());
+        };
+        self.warming = None;
+        let (level, code, text) = match warmed {
+            Warmed::Steady { at, why } => {
+                if at < planned.measure {
+                    self.measure_from(step, planned, at)?;
+                }
+                (Level::Info, "steady", why)
+            }
+            Warmed::Never { why } => (Level::Warning, "never-steady", why),
+        };
+        let (at, code) = (self.now(), code.to_owned());
+        self.record_event(Event { at, step: Some(step), source: None, level, code, text })
+    }
+
+    /// Brings the measurement forward: for the agents and in the record.
+    fn measure_from(&mut self, step: u32, planned: StepTimes, at: Ns) -> Result<(), RunError> {
+        let cooldown = at.plus(planned.measured());
+        let end = cooldown.plus(planned.end.since(planned.cooldown));
+        let times = StepTimes { measure: at, cooldown, end, ..planned };
+        self.times = Some(times);
+        self.sink.step_times(step, &times)?;
+        let (at, end) = (self.epoch.plus(at), self.epoch.plus(end));
+        for agent in self.roster.with(Duty::Run) {
+            let quiet = self.limits.silence;
+            self.roster.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
+            self.tell(agent, ToAgent::Measure { step, at })?;
+        }
+        Ok(())
     }
 
     /// Once a second: commits what has come and shows it.
@@ -310,6 +358,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             (FromAgent::Intervals(list), Run | Stop) if self.may_report(agent, &list) => {
                 for interval in &list {
                     self.meter.add(interval);
+                    self.warming.iter_mut().for_each(|warming| warming.add(interval));
                     self.sink.interval(interval)?;
                 }
             }
@@ -418,7 +467,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
 }
 
 fn times_of(step: &Step, start: Ns) -> StepTimes {
-    let measure = start.plus(step.warmup.into());
+    let measure = start.plus(step.warmup_max().into());
     let cooldown = measure.plus(step.measure.into());
     StepTimes { start, measure, cooldown, end: cooldown.plus(step.cooldown.into()) }
 }

@@ -1,6 +1,6 @@
 //! Where a coordinator writes what it hears: a record, and in tests a list.
 
-use record::{Counter, Event, Fact, Interval, Source, Status, StepHead, Writer};
+use record::{Counter, Event, Fact, Interval, Source, Status, StepHead, StepTimes, Writer};
 
 /// Why a sink took nothing more; its text names the file.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
@@ -14,6 +14,8 @@ pub trait RecordSink {
     fn source(&mut self, source: &Source) -> Result<(), SinkError>;
     /// A step whose load is about to start.
     fn step(&mut self, head: &StepHead) -> Result<(), SinkError>;
+    /// The step's measurement begins at another time than was announced.
+    fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), SinkError>;
     /// What a source did.
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError>;
     /// What a hop counted.
@@ -39,6 +41,10 @@ impl RecordSink for Writer {
 
     fn step(&mut self, head: &StepHead) -> Result<(), SinkError> {
         Ok(Writer::step(self, head)?)
+    }
+
+    fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), SinkError> {
+        Ok(Writer::step_times(self, index, times)?)
     }
 
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {

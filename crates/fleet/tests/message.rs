@@ -134,6 +134,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
         (any::<u32>(), ".*").prop_map(|(version, run)| ToAgent::Hello { version, run }),
         step().prop_map(|step| ToAgent::Prepare(Box::new(step))),
         (ns(), ns()).prop_map(|(epoch, at)| ToAgent::Start { epoch, at }),
+        (any::<u32>(), ns()).prop_map(|(step, at)| ToAgent::Measure { step, at }),
         Just(ToAgent::Stop),
         Just(ToAgent::Bye),
     ]

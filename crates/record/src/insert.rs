@@ -5,7 +5,8 @@ use crate::histogram::Encoder;
 use crate::schema::{FIGURES, Word};
 use crate::total::StepTotal;
 use crate::{
-    Counter, Event, Fact, Interval, Loop, RunHead, Source, SourceId, Status, StepHead, WorkerLoad,
+    Counter, Event, Fact, Interval, Loop, RunHead, Source, SourceId, Status, StepHead, StepTimes,
+    WorkerLoad,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -72,6 +73,14 @@ pub(crate) fn step(db: &Connection, step: &StepHead) -> rusqlite::Result<()> {
         worker_load(db, step.index, seq, worker)?;
     }
     Ok(())
+}
+
+/// The times of a step that has been inserted.
+pub(crate) fn step_times(db: &Connection, index: u32, times: &StepTimes) -> rusqlite::Result<()> {
+    let sql =
+        "UPDATE step SET start_ns = ?, measure_ns = ?, cooldown_ns = ?, end_ns = ? WHERE step = ?";
+    let row = [times.start.0, times.measure.0, times.cooldown.0, times.end.0, index.into()];
+    db.execute(sql, params_from_iter(row.map(int))).map(|_| ())
 }
 
 fn worker_load(db: &Connection, step: u32, seq: u64, worker: &WorkerLoad) -> rusqlite::Result<()> {

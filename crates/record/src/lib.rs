@@ -12,6 +12,7 @@ mod histogram;
 mod insert;
 mod interval;
 mod reader;
+mod rounds;
 mod run;
 mod sampling;
 mod schema;
@@ -24,6 +25,7 @@ pub use error::RecordError;
 pub use histogram::{Histogram, HistogramError};
 pub use interval::{Counter, Event, Interval, Level, Phase, Tally, Testimony};
 pub use reader::Record;
+pub use rounds::{Round, Rounds};
 pub use run::{
     Fact, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
     WorkerLoad,

@@ -9,7 +9,7 @@ use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
 use crate::total::StepTotal;
 use crate::{
     Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status, StepHead,
-    insert,
+    StepTimes, insert,
 };
 use clock::Ns;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
@@ -160,6 +160,16 @@ impl Writer {
         self.write(|db| insert::step(db, step))?;
         self.steps.insert(step.index, Some(BTreeMap::new()));
         Ok(())
+    }
+
+    /// Corrects the times of a step whose measurement began sooner than announced: they are those that its intervals
+    /// keep to.
+    ///
+    /// # Errors
+    /// Where the step was not announced or is done, or the write fails.
+    pub fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), RecordError> {
+        self.open_step(index)?;
+        self.write(|db| insert::step_times(db, index, times))
     }
 
     /// Adds an interval: its histograms with two digits to the file, with all their digits to the step's totals.

@@ -6,7 +6,7 @@ use crate::paint::{Ink, Page};
 use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
-use findings::{Analysis, Content, StepFigures, Sweep, Unit};
+use findings::{Analysis, Content, Steadiness, StepFigures, Sweep, Unit, WarmUpEnd};
 use units::{count, rate};
 
 /// Curves that are told in sentences; the others are in the JSON.
@@ -22,6 +22,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         sentences.push(format!("{} more in the JSON review.", plural(more, "curve")));
     }
     sentences.extend(balance(&analysis.steps));
+    sentences.extend(warm_up(&analysis.steps));
     sentences.extend(done(&analysis.steps));
     sentences.extend(generator(&analysis.steps));
     sentences.extend(content(&analysis.contents));
@@ -129,6 +130,29 @@ fn balance(steps: &[StepFigures]) -> Option<String> {
         percent(worst.spread),
         worst.jain
     ))
+}
+
+/// Where the measurement waited for a steady load: how long, and what became of it.
+fn warm_up(steps: &[StepFigures]) -> Option<String> {
+    let waited = || steps.iter().filter(|s| s.warm_up.ended != WarmUpEnd::AsPlanned);
+    let steady = waited().filter(|s| s.warm_up.ended == WarmUpEnd::Steady).count();
+    let lasted = || waited().map(|s| s.warm_up.lasted_ns);
+    let (least, most) = (lasted().min()?, lasted().max()?);
+    let lasted = match least == most {
+        true => latency(most as f64),
+        false => format!("{} to {}", latency(least as f64), latency(most as f64)),
+    };
+    let stayed = waited().filter(|s| matches!(s.steady, Some(Steadiness::Steady(_)))).count();
+    Some(match (waited().count(), steady, stayed) {
+        (1, 0, _) => format!("Not steady after a warm-up of {lasted}; see the warnings."),
+        (1, _, 1) => format!("Steady after a warm-up of {lasted}, and while it was measured."),
+        (1, _, _) => {
+            format!("Steady after a warm-up of {lasted}; see the warnings for the measured time.")
+        }
+        (all, _, _) => format!(
+            "Steady after a warm-up of {lasted} in {steady} of {all} steps, and while it was measured in {stayed}."
+        ),
+    })
 }
 
 /// The step whose workers were done at moments furthest apart, if far enough.

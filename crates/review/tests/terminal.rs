@@ -397,6 +397,24 @@ total = { at_least = "10 MB/s" }
 "#;
 
 #[test]
+fn a_measurement_that_waited_for_a_steady_load() {
+    for (code, drift, expected) in [
+        ("steady", 1.0, "  • Steady after a warm-up of 2 s, and while it was measured.\n"),
+        (
+            "steady",
+            0.5,
+            "  • Steady after a warm-up of 2 s; see the warnings for the measured time.\n",
+        ),
+        ("never-steady", 1.0, "  • Not steady after a warm-up of 2 s; see the warnings.\n"),
+    ] {
+        let scenario = one_file(ONE, "");
+        let sketch = Sketch::of(&scenario).event(Level::Warning, code, "what it says");
+        let text = rendered(&sketch.analyse(|_, _| Work { drift, ..Work::default() }));
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
 fn an_agent_lost() {
     let half = |_: &Step, group: &str| Work {
         seconds: if group == "vm2" { 3 } else { u64::MAX },

@@ -159,6 +159,9 @@ pub struct Disk {
     /// Load before the measurement
     #[arg(long, default_value = "1s", value_name = "TIME", value_parser = units::parse_duration, help_heading = "Time")]
     pub warmup: Duration,
+    /// Begin to measure once the load is steady by SNIA's rule, after the warm-up and within TIME [default TIME: 60s]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration, num_args = 0..=1, require_equals = true, default_missing_value = "60s", help_heading = "Time")]
+    pub steady: Option<Duration>,
     /// Measured time
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = units::parse_duration, help_heading = "Time")]
     pub time: Duration,

@@ -75,6 +75,10 @@ impl Handle for Running {
             inner.stop();
         }
     }
+
+    fn measure(&self, at: Ns) -> bool {
+        self.inner.as_ref().is_none_or(|inner| inner.measure(at))
+    }
 }
 
 impl Drop for Running {

@@ -12,5 +12,6 @@ mod goals;
 mod knee;
 mod little;
 mod run;
+mod steady;
 mod sweep;
 mod warnings;

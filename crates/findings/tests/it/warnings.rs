@@ -80,9 +80,9 @@ fn time() {
     let text = "1 worker did not report the whole measured time in the step; the worst, data/load/0, 80% of it";
     check(OPEN, early, &["workers-incomplete"], text);
     let slowing = Work { ops: 1300, drift: 0.8, ..Work::default() };
-    check(OPEN, slowing, &["not-steady"], "did 17.4% less");
+    check(OPEN, slowing, &["not-steady"], "spread of throughput was 21.7% of its mean");
     let growing = Work { drift: 1.5, ..Work::default() };
-    check(OPEN, growing, &["not-steady"], "more than the first");
+    check(OPEN, growing, &["not-steady"], "and its line rose by 50% (at most 10%)");
     check(OPEN, Work { drift: 0.95, ..Work::default() }, &[], "");
 }
 

@@ -13,7 +13,7 @@ use fleet::{
 };
 use record::{
     Counter, Event, Fact, Interval, Level, Phase, RunHead, ScenarioText, Source, Status, StepHead,
-    Tally, Testimony,
+    StepTimes, Tally, Testimony,
 };
 use scenario::{Backing, Head, Lab, Scenario, Step, StepLoad, Target, Vm, VmDisk, Workload};
 use std::sync::mpsc::{self, Sender};
@@ -181,6 +181,8 @@ impl Prepared for FakePrepared {
 
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
         let (stop, stopped) = mpsc::channel();
+        let (measure, told) = mpsc::channel::<Ns>();
+        let in_time = self.script != "too late";
         let play = move || {
             let intervals = intervals(&self.step, at.since(epoch));
             let half = intervals.len() / 2;
@@ -213,6 +215,26 @@ impl Prepared for FakePrepared {
                     while stopped.recv().is_ok() {}
                     return;
                 }
+                // Warms up in no time, and measures from when it is told on.
+                "steady" => {
+                    send(&intervals);
+                    let from = told.recv().unwrap().since(epoch);
+                    let step = StepSpec { warmup: Ns::ZERO, ..self.step.clone() };
+                    send(&self::intervals(&step, from));
+                    Output::Finished
+                }
+                // Six seconds of warm-up in no time, each with twice the work of the last, if need be.
+                "too late" | "unsteady" => {
+                    let step = StepSpec { warmup: Ns::secs(6), ..self.step.clone() };
+                    let mut list = self::intervals(&step, at.since(epoch));
+                    for interval in list.iter_mut().filter(|_| self.script == "unsteady") {
+                        let read = interval.read.as_mut().unwrap();
+                        read.ops <<= interval.from.since(at.since(epoch)).0 / 1_000_000_000;
+                    }
+                    send(&list);
+                    let _ = stopped.recv_timeout(Duration::from_secs(2));
+                    Output::Finished
+                }
                 "vanish" => return,
                 "empty" => Output::Finished,
                 _ => {
@@ -223,18 +245,25 @@ impl Prepared for FakePrepared {
             let _ = out.send(end);
         };
         let thread = Some(thread::spawn(play));
-        Box::new(FakeHandle { stop: Some(stop), thread })
+        Box::new(FakeHandle { stop: Some(stop), measure, in_time, thread })
     }
 }
 
 struct FakeHandle {
     stop: Option<Sender<()>>,
+    measure: Sender<Ns>,
+    in_time: bool,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Handle for FakeHandle {
     fn stop(&self) {
         let _ = self.stop.as_ref().map(|s| s.send(()));
+    }
+
+    fn measure(&self, at: Ns) -> bool {
+        let _ = self.measure.send(at);
+        self.in_time
     }
 }
 
@@ -335,6 +364,12 @@ impl RecordSink for Kept {
     }
     fn step(&mut self, head: &StepHead) -> Result<(), SinkError> {
         self.keep("step", |log| log.steps.push(head.clone()))
+    }
+    fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), SinkError> {
+        let of = |head: &&mut StepHead| head.index == index;
+        self.keep("step_times", |log| {
+            log.steps.iter_mut().find(of).expect("an announced step").times = *times;
+        })
     }
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
         self.keep("interval", |log| log.intervals.push(interval.clone()))

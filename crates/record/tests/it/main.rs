@@ -11,6 +11,7 @@ mod live;
 mod opening;
 mod percentiles;
 mod round_trip;
+mod rounds;
 mod size;
 mod storage;
 mod writing;

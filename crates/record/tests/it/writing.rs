@@ -69,6 +69,7 @@ fn what_was_not_announced_is_refused() {
     refuses(|w| w.interval(&interval(&step(0, 3, 2), 9, 0)), &["source 9 is not"]);
     refuses(|w| w.step(&step(1, 3, 8)), &["source 3 is not"]);
     refuses(|w| w.step_done(4), &["step 4 is not"]);
+    refuses(|w| w.step_times(4, &step(4, 3, 2).times), &["step 4 is not"]);
     refuses(|w| w.counter(&counter(Some(3), 1.0)), &["step 3 is not"]);
     let stranger = Counter { source: SourceId(8), ..counter(None, 1.0) };
     refuses(|w| w.counter(&stranger), &["source 8 is not"]);
@@ -101,9 +102,23 @@ fn a_done_step_takes_nothing_more() {
     let mut writer = begun(&path);
     writer.step_done(0).expect("the end of a step");
     says(writer.step_done(0), &["step 0 is done"]);
+    says(writer.step_times(0, &step(0, 3, 2).times), &["step 0 is done"]);
     says(writer.interval(&interval(&step(0, 3, 2), 0, 0)), &["step 0 is done"]);
     writer.finish(Status::Complete).expect("one plain file");
     assert!(Record::open(&path).and_then(|r| r.totals(0)).expect("totals").is_empty());
+}
+
+#[test]
+fn a_measurement_that_begins_sooner_corrects_its_step_alone() {
+    let (_dir, path) = place();
+    let mut writer = begun(&path);
+    writer.step(&step(1, 3, 2)).expect("another step");
+    let mut sooner = step(0, 3, 2);
+    (sooner.times.measure, sooner.times.end) = (clock::Ns(7), clock::Ns(9));
+    writer.step_times(0, &sooner.times).expect("the step is known");
+    writer.finish(Status::Complete).expect("one plain file");
+    let record = Record::open(&path).expect("a record");
+    assert_eq!(record.steps(), [sooner, step(1, 3, 2)]);
 }
 
 #[test]

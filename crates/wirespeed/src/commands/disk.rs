@@ -64,6 +64,9 @@ fn scenario_text(args: &Disk) -> String {
         args.warmup.as_nanos(),
         args.time.as_nanos()
     ));
+    if let Some(within) = args.steady {
+        line(format!("steady = {{ within = \"{}ns\" }}", within.as_nanos()));
+    }
     if args.data.precondition == Precondition::SniaPts {
         line("precondition = \"snia-pts\"".to_owned());
     }
@@ -133,6 +136,10 @@ mod tests {
         loads(&["x", "--queue", "io_uring", "--polled"]);
         loads(&["null:", "x", "--queue", "pread"]);
         loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
+        let steady = |args: &[&str]| loads(args).steps()[0].steady.map(|s| s.within.as_secs());
+        assert_eq!(steady(&["x"]), None);
+        assert_eq!(steady(&["--steady", "x"]), Some(60), "what follows is a target");
+        assert_eq!(steady(&["x", "--steady=20min"]), Some(1200));
         assert_eq!(loads(&["null:", "x"]).lab.targets.len(), 2);
         let reducible =
             loads(&["null:", "x", "--compress", "2", "--dedupe", "1.5", "--fill", "never"]);

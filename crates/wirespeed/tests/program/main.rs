@@ -5,4 +5,5 @@ mod commands;
 mod data;
 mod killed;
 mod mistakes;
+mod steady;
 mod support;

@@ -1,0 +1,132 @@
+//! Whether what was measured was steady, and what ended the warm-up.
+//!
+//! The rule is the plan's own, SNIA's where it has none ([`scenario::steady`]), with the whole measured time as the
+//! window: it is divided into as many equal rounds as the rule has, so that a long step is judged no more strictly than a
+//! short one. Rounds shorter than an interval cannot be told apart, so that a short step is not judged.
+
+use crate::step::{COMPLETE_SHARE, StepData};
+use clock::Ns;
+use record::{Event, Round};
+use scenario::Steady;
+use scenario::steady::{Figures, Metric, Window};
+use serde::Serialize;
+
+/// The event that a step was measured once its load was steady.
+const STEADY: &str = "steady";
+/// The event that a step was measured though its load had not become steady.
+const NEVER_STEADY: &str = "never-steady";
+
+/// The shortest round: an interval.
+const ROUND_MIN: Ns = Ns::secs(1);
+
+/// The rule where a plan has none: SNIA's, over bytes a second.
+pub(crate) const RULE: Steady = Steady { metric: Metric::Throughput, ..Steady::SNIA };
+
+/// Whether the measured time of a step was steady.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Steadiness {
+    /// There are too few intervals to tell.
+    TooShort,
+    /// It was.
+    Steady(Moved),
+    /// It was not.
+    NotSteady(Moved),
+}
+
+/// How much the rounds of a measured time moved, and how much they might have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// What was looked at: `IOPS`, `throughput`, `mean latency`.
+    pub metric: String,
+    /// Rounds that the measured time was divided into.
+    pub rounds: u32,
+    /// Length of each, in nanoseconds.
+    pub round_ns: u64,
+    /// (largest − smallest) / mean.
+    pub spread: f64,
+    /// The most allowed.
+    pub spread_max: f64,
+    /// What the line fitted to the rounds rises from the first to the last, by their mean.
+    pub slope: f64,
+    /// The most allowed, up or down.
+    pub slope_max: f64,
+    /// The same as a clause for people.
+    pub text: String,
+}
+
+/// The warm-up of a step, as it came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WarmUp {
+    /// How long it lasted, in nanoseconds.
+    pub lasted_ns: u64,
+    /// What ended it.
+    pub ended: WarmUpEnd,
+}
+
+/// What ended a warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarmUpEnd {
+    /// Its time.
+    AsPlanned,
+    /// The load was steady.
+    Steady,
+    /// Its longest time: the load was not steady.
+    NeverSteady,
+}
+
+impl WarmUp {
+    pub(crate) fn of(step: &StepData, events: &[Event]) -> WarmUp {
+        let told =
+            |code: &str| events.iter().any(|e| e.step == Some(step.head.index) && e.code == code);
+        let ended = match () {
+            () if told(NEVER_STEADY) => WarmUpEnd::NeverSteady,
+            () if told(STEADY) => WarmUpEnd::Steady,
+            () => WarmUpEnd::AsPlanned,
+        };
+        let times = &step.head.times;
+        WarmUp { lasted_ns: times.measure.since(times.start).0, ended }
+    }
+}
+
+/// The length of a step's rounds.
+pub(crate) fn round(rule: &Steady, measured: Ns) -> Ns {
+    Ns(measured.0.div_ceil(u64::from(rule.rounds.max(1)))).max(ROUND_MIN)
+}
+
+/// Whether a step was steady; `None` where nothing was done or a worker is missing, whose absence would be all that the
+/// rounds show.
+pub(crate) fn steadiness(step: &StepData, rule: &Steady) -> Option<Steadiness> {
+    let whole = step.workers.iter().all(|w| step.completeness(w) >= COMPLETE_SHARE);
+    if !whole || step.workers.iter().all(|w| w.ops() == 0) {
+        return None;
+    }
+    let of = |round: &Round| match rule.metric {
+        Metric::Iops => round.iops(),
+        Metric::Throughput => round.bytes_per_s(),
+        Metric::Latency => round.service_ns_per_op(),
+    };
+    let rounds: Vec<f64> = step.rounds.all().iter().map(of).collect();
+    if rounds.len() < rule.rounds as usize {
+        return Some(Steadiness::TooShort);
+    }
+    let window = Window::of(&rounds)?;
+    let moved = moved(rule, round(rule, step.head.times.measured()), &window);
+    let kind = if rule.holds(&window) { Steadiness::Steady } else { Steadiness::NotSteady };
+    Some(kind(moved))
+}
+
+fn moved(rule: &Steady, round: Ns, window: &Window) -> Moved {
+    let rule = Steady { round: round.into(), ..*rule };
+    Moved {
+        metric: rule.metric.to_string(),
+        rounds: rule.rounds,
+        round_ns: round.0,
+        spread: window.spread,
+        spread_max: rule.spread.0 / 100.0,
+        slope: window.slope,
+        slope_max: rule.slope.0 / 100.0,
+        text: Figures(&rule, window).to_string(),
+    }
+}

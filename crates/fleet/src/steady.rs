@@ -1,0 +1,209 @@
+//! Watches a step that warms up until its load is steady, and says from when on to measure.
+//!
+//! The rule is [`scenario::steady`]'s, the rounds are the record's; here is only what time it is. The coordinator tells
+//! its agents, and records what came of it.
+
+use clock::Ns;
+use record::{Interval, Phase, Round, Rounds, StepTimes};
+use scenario::Steady;
+use scenario::steady::{Figures, Metric, Window};
+
+/// A step under way whose measurement has not been settled.
+pub(crate) struct Warming {
+    rule: Steady,
+    rounds: Rounds,
+    start: Ns,
+    /// When the measurement may begin at the earliest, and when it begins in any case, on the record's time base.
+    least: Ns,
+    most: Ns,
+}
+
+/// What became of a warm-up.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Warmed {
+    /// The load is steady: measure from this moment on, a whole second of the record's time.
+    Steady { at: Ns, why: String },
+    /// The longest warm-up is over, and the load is not steady.
+    Never { why: String },
+}
+
+impl Warming {
+    /// Watches a step of these times, with a warm-up of at least `least` and so many workers.
+    pub fn new(rule: Steady, times: &StepTimes, least: Ns, workers: usize) -> Warming {
+        Warming {
+            rule,
+            rounds: Rounds::new(times.start, rule.round.into(), workers),
+            start: times.start,
+            least: times.start.plus(least),
+            most: times.measure,
+        }
+    }
+
+    /// Takes in what a worker did.
+    pub fn add(&mut self, interval: &Interval) {
+        if interval.phase == Phase::Warmup {
+            self.rounds.add(interval);
+        }
+    }
+
+    /// Looks at the last window; `None` while there is nothing to decide. The measurement begins no sooner than `lead`
+    /// from now, so that the order reaches every agent before.
+    pub fn look(&self, now: Ns, lead: Ns) -> Option<Warmed> {
+        let reached = now.plus(lead);
+        if reached < self.least.min(self.most) {
+            return None;
+        }
+        let of = |round: &Round| match self.rule.metric {
+            Metric::Iops => round.iops(),
+            Metric::Throughput => round.bytes_per_s(),
+            Metric::Latency => round.service_ns_per_op(),
+        };
+        let rounds: Vec<f64> = self.rounds.finished().iter().map(of).collect();
+        let window = self.rule.window(&rounds);
+        let at = next_second(reached.max(self.least));
+        let load = |until: Ns| format!("{:.0} s of load", until.since(self.start).as_secs_f64());
+        match window.filter(|window| self.rule.holds(window)) {
+            Some(window) => {
+                // So late that the measurement begins by itself.
+                let at = at.min(self.most);
+                let why =
+                    format!("steady after {}: {}", load(now.min(at)), Figures(&self.rule, &window));
+                Some(Warmed::Steady { at, why })
+            }
+            None if now >= self.most => {
+                let (load, figures) = (load(self.most), self.figures(window));
+                let why = format!("not steady after {load}, but measured all the same: {figures}");
+                Some(Warmed::Never { why })
+            }
+            None => None,
+        }
+    }
+
+    fn figures(&self, window: Option<Window>) -> String {
+        match window {
+            Some(window) => Figures(&self.rule, &window).to_string(),
+            None => format!(
+                "no {} rounds in which anything was done could be compared",
+                self.rule.rounds
+            ),
+        }
+    }
+}
+
+/// The first whole second not before `at`.
+fn next_second(at: Ns) -> Ns {
+    let second = Ns::secs(1).0;
+    Ns(at.0.div_ceil(second).saturating_mul(second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{SourceId, Tally};
+
+    /// What is said, second by second, of two workers that together do so many operations in each, from 300 ms on: at
+    /// which second it is settled, and from when on to measure. At least 2 s of warm-up, 10 s at most.
+    #[track_caller]
+    fn check(ops: &[u64], lead: Ns, settled: Option<(u64, Option<u64>)>) {
+        let start = Ns::millis(300);
+        let measure = start.plus(Ns::secs(10));
+        let cooldown = measure.plus(Ns::secs(5));
+        let times = StepTimes { start, measure, cooldown, end: cooldown };
+        let mut warming = Warming::new(Steady::SNIA, &times, Ns::secs(2), 2);
+        for (second, ops) in (0..).zip(ops) {
+            for source in 0..2 {
+                warming.add(&interval(source, start, second, ops / 2));
+            }
+            let now = Ns::secs(second + 1).plus(Ns::millis(150));
+            if let Some(warmed) = warming.look(now, lead) {
+                let at = match warmed {
+                    Warmed::Steady { at, .. } => Some(at.0 / 1_000_000),
+                    Warmed::Never { .. } => None,
+                };
+                assert_eq!(Some((second, at)), settled, "{warmed:?}");
+                return;
+            }
+        }
+        assert_eq!(None, settled);
+    }
+
+    fn interval(source: u32, start: Ns, second: u64, ops: u64) -> Interval {
+        let mut read = Tally::empty(false);
+        (0..ops).for_each(|_| read.success(8192, Ns(1000), Ns(1000)));
+        Interval {
+            source: SourceId(source),
+            step: 0,
+            phase: Phase::Warmup,
+            from: Ns::secs(second).max(start),
+            to: Ns::secs(second + 1),
+            read: Some(read),
+            write: None,
+            testimony: None,
+        }
+    }
+
+    #[test]
+    fn the_measurement_begins_at_a_whole_second_once_the_load_is_steady() {
+        const LEAD: Ns = Ns::secs(1);
+        // The first interval is 700 ms long.
+        let even = [70, 100, 100, 100, 100, 100];
+        check(&even, LEAD, Some((4, Some(7000))));
+        check(&even, Ns::millis(100), Some((4, Some(6000))));
+        check(&even[..4], LEAD, None);
+        let late = [700, 800, 600, 400, 200, 100, 100, 100, 100, 100];
+        check(&late, Ns::millis(100), Some((9, Some(10_300))));
+        let never: Vec<u64> = (1..=11).map(|n| n * n * 50).collect();
+        check(&never, LEAD, Some((10, None)));
+        check(&[0; 11], LEAD, Some((10, None)));
+    }
+
+    #[test]
+    fn it_begins_not_before_the_least_warm_up() {
+        let times = StepTimes {
+            start: Ns::ZERO,
+            measure: Ns::secs(60),
+            cooldown: Ns::secs(70),
+            end: Ns::secs(70),
+        };
+        let mut warming = Warming::new(Steady::SNIA, &times, Ns::secs(20), 1);
+        let mut settled = None;
+        for second in 0..30 {
+            warming.add(&interval(0, Ns::ZERO, second, 100));
+            let now = Ns::secs(second + 1).plus(Ns::millis(150));
+            settled = settled.or(warming.look(now, Ns::secs(1)));
+        }
+        assert!(
+            matches!(settled, Some(Warmed::Steady { at, .. }) if at == Ns::secs(21)),
+            "{settled:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_said_has_its_figures() {
+        let times = StepTimes {
+            start: Ns::ZERO,
+            measure: Ns::secs(6),
+            cooldown: Ns::secs(7),
+            end: Ns::secs(7),
+        };
+        let say = |ops: fn(u64) -> u64| {
+            let mut warming = Warming::new(Steady::SNIA, &times, Ns::ZERO, 1);
+            (0..6).for_each(|s| warming.add(&interval(0, Ns::ZERO, s, ops(s))));
+            match warming.look(Ns::millis(6100), Ns::secs(1)) {
+                Some(Warmed::Steady { why, .. } | Warmed::Never { why }) => why,
+                None => String::new(),
+            }
+        };
+        let figures = |spread: &str, slope: &str| {
+            format!(
+                "over 5 rounds of 1 s the spread of IOPS was {spread} of its mean (at most 20%), and its line rose by \
+                 {slope} (at most 10%)"
+            )
+        };
+        assert_eq!(say(|_| 100), format!("steady after 6 s of load: {}", figures("0%", "0%")));
+        let rising = "not steady after 6 s of load, but measured all the same: ";
+        assert_eq!(say(|s| 100 * s), rising.to_owned() + &figures("133%", "133%"));
+        let nothing = "no 5 rounds in which anything was done could be compared";
+        assert_eq!(say(|_| 0), rising.to_owned() + nothing);
+    }
+}
