@@ -26,6 +26,7 @@ mod select;
 mod steady;
 mod step;
 mod sweep;
+mod verification;
 pub mod warnings;
 
 pub use balance::{Balance, Share, balance};
@@ -41,6 +42,7 @@ pub use quantity::{Quantity, Unit};
 pub use run::{Run, Verdict};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use sweep::Sweep;
+pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
 use record::{Record, RecordError};
@@ -64,6 +66,8 @@ pub struct Analysis {
     pub run: Run,
     /// What targets held when they were first read, where it was looked at.
     pub contents: Vec<Content>,
+    /// What verification found; `None` where nothing was verified.
+    pub verification: Option<Verification>,
     /// Figures of every step, in the order of the run.
     pub steps: Vec<StepFigures>,
     /// Curves over the axes that are load, with their knees.
@@ -109,6 +113,7 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
     let mut compares: Vec<_> =
         claims.iter().map(|c| claims::Compare::new(c, record.facts())).collect();
     let mut steps = Vec::new();
+    let mut verification = None;
     for head in record.steps() {
         let rule = planned.iter().find(|p| p.index == head.index).and_then(|p| p.steady);
         let rule = rule.unwrap_or(steady::RULE);
@@ -116,6 +121,7 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
         let null = !step.workers.is_empty()
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
         steps.push(StepFigures::of(&step, null, &rule, record.events()));
+        Verification::see(&mut verification, &step.counters);
         judges.iter_mut().for_each(|j| j.see(&step));
         compares.iter_mut().for_each(|c| c.see(&step));
     }
@@ -126,13 +132,15 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
     let count = scenario.ok().map(|_| u32::try_from(planned.len()).unwrap_or(u32::MAX));
     let run = Run::of(record, scenario, count);
     let contents = content::contents(record.facts());
+    Verification::told(&mut verification, record.events());
     let goals: Vec<GoalOutcome> = judges.into_iter().map(goals::Judge::finish).collect();
     Ok(Analysis {
         version: VERSION,
-        verdict: Verdict::of(&run, &goals),
+        verdict: Verdict::of(&run, &goals, verification.as_ref()),
         sweeps: sweep::sweeps(&steps),
         warnings: warnings::warnings(&run, &steps, record.events(), &contents),
         contents,
+        verification,
         goals,
         claims: compares.into_iter().map(claims::Compare::finish).collect(),
         run,

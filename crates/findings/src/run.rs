@@ -1,6 +1,7 @@
 //! What a record says of the run as a whole, and how the run came out.
 
 use crate::goals::{GoalOutcome, Status};
+use crate::verification::Verification;
 use record::{Event, Fact, Record};
 use scenario::{Backing, Scenario};
 use serde::Serialize;
@@ -48,6 +49,17 @@ pub enum Verdict {
     },
     /// At least one goal failed.
     Failed {
+        /// Goals met.
+        met: usize,
+        /// Goals failed.
+        failed: usize,
+        /// Goals undecided.
+        undecided: usize,
+    },
+    /// Data was read that is not what was written, whatever the goals.
+    Wrong {
+        /// Blocks that were wrong.
+        blocks: u64,
         /// Goals met.
         met: usize,
         /// Goals failed.
@@ -121,12 +133,18 @@ impl Run {
 }
 
 impl Verdict {
-    pub(crate) fn of(run: &Run, goals: &[GoalOutcome]) -> Verdict {
+    pub(crate) fn of(
+        run: &Run,
+        goals: &[GoalOutcome],
+        verification: Option<&Verification>,
+    ) -> Verdict {
+        let blocks = verification.map_or(0, |v| v.wrong);
         let count = |status| goals.iter().filter(|g| g.status == status).count();
         let (met, failed, undecided) =
             (count(Status::Met), count(Status::Failed), count(Status::Undecided));
         match () {
             () if run.incomplete().is_some() => Verdict::Incomplete { met, failed, undecided },
+            () if blocks > 0 => Verdict::Wrong { blocks, met, failed, undecided },
             () if failed > 0 => Verdict::Failed { met, failed, undecided },
             () if undecided > 0 || run.scenario_error.is_some() => {
                 Verdict::Undecided { met, undecided }
@@ -136,12 +154,13 @@ impl Verdict {
         }
     }
 
-    /// The exit code that the command line promises: 0 all goals met (or none set), 1 a goal failed or is undecided, 3
+    /// The exit code that the command line promises: 0 all goals met (or none set), 1 a goal failed or is
+    /// undecided, or data was wrong, 3
     /// the run could not be completed.
     pub fn exit_code(&self) -> u8 {
         match self {
             Verdict::Met { .. } | Verdict::NoGoals => 0,
-            Verdict::Failed { .. } | Verdict::Undecided { .. } => 1,
+            Verdict::Failed { .. } | Verdict::Wrong { .. } | Verdict::Undecided { .. } => 1,
             Verdict::Incomplete { .. } => 3,
         }
     }

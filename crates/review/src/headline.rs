@@ -3,8 +3,8 @@
 use crate::paint::{Ink, Page};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
-use findings::{Analysis, Content, POOR_SHARE, Verdict};
-use units::percent;
+use findings::{Analysis, Content, POOR_SHARE, Verdict, Verification};
+use units::{count, percent};
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     let title = fit(&clean(&analysis.run.title), page.width());
@@ -22,7 +22,32 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
             format!("The generator limited {which}: these figures are its own, not the target's.");
         page.hanging("! ", Ink::Caution, &text, Ink::Caution);
     }
+    verification(page, analysis.verification.as_ref());
     contents(page, &analysis.contents);
+}
+
+/// Whether what was read is what was written.
+fn verification(page: &mut Page, verification: Option<&Verification>) {
+    let Some(v) = verification else { return };
+    let checked = format!("Verification: {} checked", blocks(v.checked));
+    let kinds: Vec<String> =
+        v.faults.iter().map(|f| format!("{} {}", count(f.blocks as f64), f.kind)).collect();
+    match (v.wrong, v.checked) {
+        (0, 0) => {
+            let text = "Verification: no block was checked, because nothing was known of those that were read.";
+            page.hanging("! ", Ink::Caution, text, Ink::Caution);
+        }
+        (0, _) => page.hanging("✔ ", Ink::Good, &format!("{checked}, none wrong."), Ink::Good),
+        (wrong, _) => {
+            let text = format!("{checked}, {} wrong: {}.", count(wrong as f64), kinds.join(", "));
+            page.hanging("✘ ", Ink::Bad, &text, Ink::Bad);
+        }
+    }
+}
+
+/// `1 block`, `3,000 blocks`.
+pub(crate) fn blocks(n: u64) -> String {
+    format!("{} block{}", count(n as f64), if n == 1 { "" } else { "s" })
 }
 
 /// Targets that held nothing, or the same over and over: what was read of them is no storage's figure.
@@ -60,6 +85,13 @@ fn verdict(analysis: &Analysis) -> (&'static str, Ink, String) {
         Verdict::Met { met } => ("✔ ", Ink::Good, format!("All {met} goals are met.")),
         Verdict::Failed { met, failed, undecided } => {
             ("✘ ", Ink::Bad, format!("Not met: {}.", goals(met, failed, undecided)))
+        }
+        Verdict::Wrong { met, failed, undecided, .. } => {
+            let of_goals = match met + failed + undecided {
+                0 => String::new(),
+                _ => format!(" Of the goals: {}.", goals(met, failed, undecided)),
+            };
+            ("✘ ", Ink::Bad, format!("Data was wrong.{of_goals}"))
         }
         Verdict::Undecided { met, undecided } => {
             ("? ", Ink::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))

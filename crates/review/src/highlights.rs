@@ -1,12 +1,14 @@
 //! What was found, in sentences with numbers: the most work, the knees, the balance, the generator.
 
-use crate::headline::plural;
+use crate::headline::{blocks, plural};
 use crate::number::{latency, percent};
 use crate::paint::{Ink, Page};
 use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
-use findings::{Analysis, Content, Steadiness, StepFigures, Sweep, Unit, WarmUpEnd};
+use findings::{
+    Analysis, Content, Coverage, Steadiness, StepFigures, Sweep, Unit, Verification, WarmUpEnd,
+};
 use units::{count, rate};
 
 /// Curves that are told in sentences; the others are in the JSON.
@@ -25,6 +27,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     sentences.extend(warm_up(&analysis.steps));
     sentences.extend(done(&analysis.steps));
     sentences.extend(generator(&analysis.steps));
+    sentences.extend(verification(analysis.verification.as_ref()));
     sentences.extend(content(&analysis.contents));
     if sentences.is_empty() {
         return;
@@ -56,6 +59,27 @@ fn most_work(steps: &[StepFigures]) -> Option<String> {
         count(both.iops.round()),
         latency(p99 as f64)
     ))
+}
+
+/// How far verification reached.
+fn verification(verification: Option<&Verification>) -> Option<String> {
+    let v = verification?;
+    let written = match v.written {
+        0 => String::new(),
+        n => format!("{} written, ", blocks(n)),
+    };
+    let unknown = match v.unknown {
+        0 => String::new(),
+        n => format!(", {} read of which nothing was known", blocks(n)),
+    };
+    let coverage = v.coverage.map(|Coverage { blocks, known, seen }| {
+        let [blocks, known, seen] = [blocks, known, seen].map(|n| count(n as f64));
+        format!(
+            "; of the targets' {blocks} blocks {known} are known, {seen} of them read since their last write"
+        )
+    });
+    let (checked, coverage) = (blocks(v.checked), coverage.unwrap_or_default());
+    Some(format!("Verification: {written}{checked} checked{unknown}{coverage}."))
 }
 
 fn knee(sweep: &Sweep, plans: usize) -> String {

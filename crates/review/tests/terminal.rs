@@ -682,11 +682,88 @@ fn json_is_the_analysis_with_its_version() {
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         keys,
-        ["claims", "contents", "goals", "run", "steps", "sweeps", "verdict", "version", "warnings"]
+        [
+            "claims",
+            "contents",
+            "goals",
+            "run",
+            "steps",
+            "sweeps",
+            "verdict",
+            "verification",
+            "version",
+            "warnings"
+        ]
     );
     assert_eq!(json["version"], 1);
     assert_eq!(json["verdict"]["kind"], "met");
     assert_eq!(json["goals"][1]["observed"]["unit"], "B/s");
     assert_eq!(json["steps"][0]["total"]["both"]["response"]["count"], 20_000);
     assert_eq!(json["steps"][0]["generator"]["limit"], "not-limited");
+}
+
+#[test]
+fn wrong_data_is_told_first() {
+    let scenario = one_file(ONE, "");
+    let fault = "data (t.dat) at byte 40960 (block 80): a lost write; expected generation 7, found generation 6, written \
+                 by data in step 1 at 2026-11-21 05:07:01.123456 UTC (checksum 0x1a2b3c4d, right)";
+    let counters = &[
+        ("verify-checked", 123_456.7),
+        ("verify-written", 1_000.0),
+        ("verify-unknown", 12.0),
+        ("verify-lost", 0.2),
+        ("verify-corrupt", 0.1),
+        ("verify-blocks", 26_214.4),
+        ("verify-blocks-known", 10_000.0),
+        ("verify-blocks-seen", 9_999.7),
+    ];
+    let sketch = Sketch::of(&scenario).hop("counts", counters);
+    let analysis = sketch.event(Level::Error, "verify-lost", fault).analyse(|_, _| Work::default());
+    assert_snapshot!(head(&analysis), @r"
+Random reads from one file
+✘ Data was wrong.
+✘ Verification: 1,234,567 blocks checked, 3 wrong: 2 lost, 1 corrupt.
+
+Findings
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • Generator: it had room; at most 2.0% of its time was its own.
+  • Verification: 10,000 blocks written, 1,234,567 blocks checked, 120 blocks read of which nothing
+    was known; of the targets' 262,144 blocks 100,000 are known, 99,997 of them read since their
+    last write.
+");
+}
+
+#[test]
+fn right_data_is_told_too() {
+    let scenario = one_file(ONE, "");
+    let right: &[(&str, f64)] = &[("verify-checked", 123_456.7), ("verify-written", 1_000.0)];
+    let nothing: &[(&str, f64)] = &[("verify-checked", 0.0), ("verify-unknown", 7.0)];
+    let of =
+        |counters| Sketch::of(&scenario).hop("counts", counters).analyse(|_, _| Work::default());
+    assert_snapshot!(head(&of(right)), @r"
+Random reads from one file
+• Measured; the scenario sets no goals.
+✔ Verification: 1,234,567 blocks checked, none wrong.
+
+Findings
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • Generator: it had room; at most 2.0% of its time was its own.
+  • Verification: 10,000 blocks written, 1,234,567 blocks checked.
+");
+    assert_snapshot!(head(&of(nothing)), @r"
+Random reads from one file
+• Measured; the scenario sets no goals.
+! Verification: no block was checked, because nothing was known of those that were read.
+
+Findings
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • Generator: it had room; at most 2.0% of its time was its own.
+  • Verification: 0 blocks checked, 70 blocks read of which nothing was known.
+");
+}
+
+/// A review as far as its tables.
+#[track_caller]
+fn head(analysis: &Analysis) -> String {
+    rendered(analysis).split("\nSteps\n").next().unwrap_or_default().to_owned()
 }

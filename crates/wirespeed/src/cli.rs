@@ -14,8 +14,8 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 all goals met; 1 a goal failed or is undecided; 2 usage or scenario error;
-3 the run could not be completed; 4 refused by the write guard.";
+Exit codes: 0 all goals met; 1 a goal failed or is undecided, or data was wrong; 2 usage
+or scenario error; 3 the run could not be completed; 4 refused by the write guard.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -133,7 +133,8 @@ pub struct Review {
 Examples:
   wirespeed disk null: --depth 32                what the generator itself costs
   wirespeed disk /dev/nvme0n1 --random 100       4 KiB random reads; reading is all it does
-  wirespeed disk t.dat --create 1GiB --read 70   writes, to a file that it makes for this purpose")]
+  wirespeed disk t.dat --create 1GiB --read 70   writes, to a file that it makes for this purpose
+  wirespeed disk t.dat --verify --verify-state S --read 70   … and holds every block against what it wrote")]
 pub struct Disk {
     /// A file, a block device, or `null:` (completes at once)
     #[arg(required = true, value_name = "TARGET")]
@@ -183,6 +184,8 @@ pub struct Disk {
     #[command(flatten)]
     pub data: DataArgs,
     #[command(flatten)]
+    pub verification: VerifyArgs,
+    #[command(flatten)]
     pub recording: Recording,
     #[command(flatten)]
     pub output: Output,
@@ -205,6 +208,18 @@ pub struct DataArgs {
     /// until the load is steady, for up to 25 min]
     #[arg(long, value_enum, default_value_t = Precondition::None)]
     pub precondition: Precondition,
+}
+
+/// Whether what is read is what was written.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Verification")]
+pub struct VerifyArgs {
+    /// Mark every block that is written, and check every block that is read
+    #[arg(long)]
+    pub verify: bool,
+    /// Keep in FILE what each block must hold, so that a later run can check it: after a crash, or a power cut
+    #[arg(long, value_name = "FILE", requires = "verify")]
+    pub verify_state: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// 0: done, and all goals met.
     Met,
-    /// 1: a goal failed or is undecided.
+    /// 1: a goal failed or is undecided, or verification found wrong data.
     GoalsNotMet,
     /// 2: a usage or scenario error; nothing was run.
     Usage,

@@ -14,4 +14,5 @@ mod little;
 mod run;
 mod steady;
 mod sweep;
+mod verification;
 mod warnings;

@@ -14,6 +14,11 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
         text: scenario_text(args),
         overrides: Vec::new(),
     };
+    if args.verification.verify_state.is_some() && args.targets.len() > 1 {
+        return Err(Failure::usage(
+            "a verification state is that of one target: name one, or write a scenario with `verify_state` for each",
+        ));
+    }
     let scenario = scenario::load(&source)?;
     let out = files::record_path(args.recording.out.as_deref(), "disk")?;
     live::run_and_review(&Job {
@@ -50,6 +55,9 @@ fn scenario_text(args: &Disk) -> String {
         if args.polled && *target != "null:" {
             line("polled = true".to_owned());
         }
+        if let Some(state) = &args.verification.verify_state {
+            line(format!("verify_state = {}", quoted(state)));
+        }
         data_lines(&args.data, *target == "null:", &mut line);
     }
     line(format!("\n[workload.load]\nblock = \"{}\"", args.block));
@@ -59,6 +67,9 @@ fn scenario_text(args: &Disk) -> String {
         None => line(format!("depth = {}", args.depth)),
     }
     line(format!("workers = {}", args.workers));
+    if args.verification.verify {
+        line("verify = true".to_owned());
+    }
     line(format!(
         "\n[plan]\nworkload = \"load\"\non = \"target*\"\nwarmup = \"{}ns\"\nmeasure = \"{}ns\"",
         args.warmup.as_nanos(),
@@ -135,6 +146,9 @@ mod tests {
         loads(&["null:", "--rate", "5000 IOPS", "--depth", "64", "--workers", "4"]);
         loads(&["x", "--queue", "io_uring", "--polled"]);
         loads(&["null:", "x", "--queue", "pread"]);
+        let verified = loads(&["x", "--verify", "--verify-state", "a \"state\""]);
+        assert_eq!(verified.lab.targets[0].verify_state.as_deref(), Some("a \"state\""));
+        assert!(verified.workloads[0].verify && !loads(&["x"]).workloads[0].verify);
         loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
         let steady = |args: &[&str]| loads(args).steps()[0].steady.map(|s| s.within.as_secs());
         assert_eq!(steady(&["x"]), None);
