@@ -12,7 +12,7 @@ use record::{Interval, Phase, SourceId, Tally, Testimony};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Buffers beyond the one in use and those held back for phase edges. The collector calls ten times a second and cuts
-/// are a second apart, so it may be nine calls late before a cut is missed; each costs some 270 KiB a worker.
+/// are a second apart, so it may be nine calls late before a cut is missed.
 const SPARE: usize = 1;
 
 /// What a worker can report, so that nothing is kept for what cannot happen.
@@ -99,8 +99,8 @@ impl Sheets {
 
 impl Sheet {
     fn new(scope: Scope) -> Box<Sheet> {
-        let tally = |used: bool| used.then(|| Tally::empty(scope.open_loop));
-        let mut sheet = Box::new(Sheet {
+        let tally = |used: bool| used.then(|| Tally::reserved(scope.open_loop));
+        Box::new(Sheet {
             from: Ns::ZERO,
             to: Ns::ZERO,
             read: tally(scope.reads),
@@ -108,10 +108,7 @@ impl Sheet {
             testimony: Testimony::default(),
             errnos: ErrnoCounts::default(),
             silence: None,
-        });
-        // Writes every page, so that the measurement meets no page fault of the histograms' making.
-        sheet.clear();
-        sheet
+        })
     }
 
     fn clear(&mut self) {

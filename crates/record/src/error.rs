@@ -45,10 +45,20 @@ pub enum RecordError {
     },
     /// A later version of the format.
     #[error(
-        "{path} is a record of format version {found}, and this program reads up to version {VERSION}; open it with \
-         a newer one"
+        "{path} is a record of format version {found}, and this program reads version {VERSION}; open it with a newer one"
     )]
     TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// An earlier version of the format.
+    #[error(
+        "{path} is a record of format version {found}, and this program reads version {VERSION}; review it with the \
+         version of Wirespeed that made it (its `producer`), or run its scenario again"
+    )]
+    TooOld {
         /// The file.
         path: PathBuf,
         /// Its version.

@@ -129,17 +129,26 @@ pub struct Counter {
 impl Tally {
     /// Nothing completed; with a response histogram when `open_loop`.
     pub fn empty(open_loop: bool) -> Tally {
+        Tally::of(Histogram::new, open_loop)
+    }
+
+    /// The same for a worker's thread: counting will never allocate.
+    pub fn reserved(open_loop: bool) -> Tally {
+        Tally::of(Histogram::reserved, open_loop)
+    }
+
+    fn of(histogram: fn() -> Histogram, open_loop: bool) -> Tally {
         Tally {
             ops: 0,
             bytes: 0,
             errors: 0,
             service_sum: Ns::ZERO,
-            service: Histogram::new(),
-            response: open_loop.then(Histogram::new),
+            service: histogram(),
+            response: open_loop.then(histogram),
         }
     }
 
-    /// Counts one successful operation. Allocates nothing.
+    /// Counts one successful operation. Allocates nothing where the tally was [reserved](Tally::reserved).
     pub fn success(&mut self, bytes: u64, service: Ns, response: Ns) {
         self.ops += 1;
         self.bytes += bytes;

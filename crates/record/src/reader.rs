@@ -37,7 +37,7 @@ impl Record {
     /// Opens a record and reads everything but its intervals, totals and counters, as it stands at this moment.
     ///
     /// # Errors
-    /// Where the file cannot be read, is no record, is of a newer format version, is cut off or damaged; and where it
+    /// Where the file cannot be read, is no record, is of another format version, is cut off or damaged; and where it
     /// was not finished and lies in a directory that cannot be written, so that SQLite cannot work on its log.
     pub fn open(path: &Path) -> Result<Record, RecordError> {
         let file = RecordFile::open(path)?;
@@ -91,7 +91,7 @@ impl Record {
         self.file.query(|db| select::counters(db, step))
     }
 
-    /// The intervals of a step, ordered by start and source, with histograms of two digits. Each histogram takes 17 kB:
+    /// The intervals of a step, ordered by start and source, with histograms of two digits. Each histogram takes some 8 kB:
     /// a long step of many sources is better taken through [`for_each_interval`](Record::for_each_interval).
     ///
     /// # Errors
@@ -175,6 +175,9 @@ impl RecordFile {
         let found = word(&header, 60);
         if found > VERSION {
             return Err(RecordError::TooNew { path: path.to_path_buf(), found });
+        }
+        if found < VERSION {
+            return Err(RecordError::TooOld { path: path.to_path_buf(), found });
         }
         let logged = header[18] == 2 || header[19] == 2;
         let expected = stated_length(&header);

@@ -8,7 +8,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
 /// `PRAGMA user_version`: the version of this format. It grows with any change that a reader of the last version could
 /// misread.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Tables that a record must have.
 pub(crate) const TABLES: [&str; 11] = [

@@ -172,19 +172,35 @@ fn the_examples_are_valid_for_a_killed_and_for_an_empty_record() {
     drop(writer);
 }
 
+/// A line as the documented reader prints it.
+fn line(what: &str, merged: &Histogram) -> String {
+    let us = |p| merged.percentile(p).expect("a value").0 as f64 / 1e3;
+    let (count, p50, p99) = (merged.count(), us(50.0), us(99.0));
+    format!("{what}: {count} reads, p50 {p50:.1} us, p99 {p99:.1} us\n")
+}
+
 #[test]
 fn the_documented_reader_agrees_with_ours() {
     let (_dir, path) = place();
     example(&path);
     let record = Record::open(&path).expect("a record");
+    let mut expected = String::new();
     for index in 0..3 {
         let mut merged = Histogram::new();
         for total in record.totals(index).expect("totals") {
             merged.merge(&total.read.expect("reads").service);
         }
-        let us = |p| merged.percentile(p).expect("a value").0 as f64 / 1e3;
-        let (count, p50, p99) = (merged.count(), us(50.0), us(99.0));
-        let line = format!("step {index}: {count} reads, p50 {p50:.1} us, p99 {p99:.1} us\n");
-        assert!(TEXT.contains(&line), "the documentation should show: {line}");
+        expected += &line(&format!("step {index}"), &merged);
     }
+    let mut seconds: BTreeMap<u64, Histogram> = BTreeMap::new();
+    for interval in record.intervals(1).expect("intervals") {
+        if interval.phase == Phase::Measure {
+            let second = seconds.entry(interval.from.0 / Ns::secs(1).0).or_default();
+            second.merge(&interval.read.expect("reads").service);
+        }
+    }
+    for (second, merged) in seconds {
+        expected += &line(&format!("from {second}"), &merged);
+    }
+    assert!(TEXT.contains(&expected), "the documentation should show:\n{expected}");
 }

@@ -71,7 +71,15 @@ fn changed(sql: &str) -> Result<Record, RecordError> {
 
 #[test]
 fn a_newer_format_is_refused_with_both_versions() {
-    says(changed("PRAGMA user_version = 7"), &["format version 7", "up to version 1"]);
+    says(changed("PRAGMA user_version = 7"), &["format version 7", "reads version 2", "newer"]);
+}
+
+#[test]
+fn an_older_format_is_refused_with_both_versions() {
+    for found in [0, 1] {
+        let said = [&format!("format version {found},")[..], "reads version 2", "producer"];
+        says(changed(&format!("PRAGMA user_version = {found}")), &said);
+    }
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! The size budget: an hour of 64 sources at one second stays under 200 MiB. `docs/record.md` has the table of what is
-//! measured here.
+//! The size budget: an hour of 64 sources at one second stays under 200 MiB, whatever they do. `docs/record.md` has the
+//! table of what is measured here.
 
 use crate::common::{interval, place, step};
 use clock::{Ns, Rng};
 use record::*;
 
 const SOURCES: u32 = 64;
-const SECONDS: u64 = 10;
+const SECONDS: u64 = 40;
 /// Intervals of an hour of 64 sources.
 const HOUR: f64 = 3600.0 * 64.0;
 /// 200 MiB, over as many.
@@ -46,12 +46,17 @@ fn bytes_per_interval(make: impl Fn(&mut Rng) -> Second) -> f64 {
     (full - empty) as f64 / f64::from(SOURCES) / SECONDS as f64
 }
 
-/// A busy second: log-normal latencies about `median_us`, the spread of a device that is doing something.
+/// A busy second: log-normal latencies about `median_us`, the spread of a device that is doing something, and one in a
+/// hundred from a tail that begins at ten times that.
 fn busy(rng: &mut Rng, ops: u32, median_us: f64, open_loop: bool) -> Option<Tally> {
     let mut tally = Tally::empty(open_loop);
     for _ in 0..ops {
         let normal: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
-        let service = Ns((median_us * 1e3 * (0.5 * normal).exp()) as u64);
+        let service_us = match rng.below(100) {
+            0 => median_us * (10.0 + rng.exp(10.0)),
+            _ => median_us * (0.5 * normal).exp(),
+        };
+        let service = Ns((service_us * 1e3) as u64);
         tally.success(8192, service, service.plus(Ns(rng.exp(20_000.0) as u64)));
     }
     Some(tally)
@@ -59,11 +64,11 @@ fn busy(rng: &mut Rng, ops: u32, median_us: f64, open_loop: bool) -> Option<Tall
 
 /// Measures one row of the documentation's table, and holds it to what is printed there.
 #[track_caller]
-fn check(name: &str, within: bool, make: impl Fn(&mut Rng) -> Second) {
+fn check(name: &str, make: impl Fn(&mut Rng) -> Second) {
     let bytes = bytes_per_interval(make);
     let row = format!("| {name} | {bytes:.0} | {:.0} MiB |", bytes * HOUR / 1024.0 / 1024.0);
     println!("{row}");
-    assert_eq!(bytes < BUDGET, within, "{row}");
+    assert!(bytes < BUDGET, "{row}");
     let text = include_str!("../../../../docs/record.md");
     let documented = text.lines().find_map(|line| line.strip_prefix(&format!("| {name} | ")));
     let documented = documented.and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
@@ -74,28 +79,28 @@ fn check(name: &str, within: bool, make: impl Fn(&mut Rng) -> Second) {
 #[test]
 fn idle() {
     let empty = || Some(Tally::empty(false));
-    check("no operation at all", true, |_| (empty(), empty()));
+    check("no operation at all", |_| (empty(), empty()));
 }
 
 #[test]
 fn closed_loops() {
-    check("1,000 reads", true, |rng| (busy(rng, 1000, 500.0, false), None));
-    check("10,000 reads", true, |rng| (busy(rng, 10_000, 500.0, false), None));
-    check("700 reads, 300 writes", true, |rng| {
+    check("1,000 reads", |rng| (busy(rng, 1000, 500.0, false), None));
+    check("10,000 reads", |rng| (busy(rng, 10_000, 500.0, false), None));
+    check("700 reads, 300 writes", |rng| {
         (busy(rng, 700, 500.0, false), busy(rng, 300, 1500.0, false))
     });
-    check("7,000 reads, 3,000 writes", false, |rng| {
+    check("7,000 reads, 3,000 writes", |rng| {
         (busy(rng, 7000, 500.0, false), busy(rng, 3000, 1500.0, false))
     });
 }
 
 #[test]
 fn open_loops_keep_two_histograms() {
-    check("1,000 reads, open loop", true, |rng| (busy(rng, 1000, 500.0, true), None));
-    check("700 reads, 300 writes, open loop", false, |rng| {
+    check("1,000 reads, open loop", |rng| (busy(rng, 1000, 500.0, true), None));
+    check("700 reads, 300 writes, open loop", |rng| {
         (busy(rng, 700, 500.0, true), busy(rng, 300, 1500.0, true))
     });
-    check("7,000 reads, 3,000 writes, open loop", false, |rng| {
+    check("7,000 reads, 3,000 writes, open loop", |rng| {
         (busy(rng, 7000, 500.0, true), busy(rng, 3000, 1500.0, true))
     });
 }
