@@ -208,8 +208,9 @@ fn write_all(fd: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), Err
 mod tests {
     use super::*;
     use rustix::fd::AsFd;
-    use std::fs::File;
-    use std::os::unix::fs::FileExt;
+    use std::fs::{File, OpenOptions};
+    use std::os::unix::fs::{FileExt, OpenOptionsExt};
+    use std::process::Command;
     use workload::Data;
 
     const MIB: u64 = 1 << 20;
@@ -241,6 +242,29 @@ mod tests {
             expected.resize(2 * MIB as usize, 0);
             assert!(found == expected, "{range:?}");
         }
+    }
+
+    /// What the guard grants of a device is a descriptor like this one.
+    #[test]
+    fn a_device_is_filled_past_the_page_cache_to_its_last_sector() {
+        let backing = tempfile::NamedTempFile::new().expect("a file");
+        backing.as_file().set_len(MIB + 512).expect("room");
+        let made = Command::new("losetup").args(["-f", "--show"]).arg(backing.path()).output();
+        let Some(made) = made.ok().filter(|out| out.status.success()) else {
+            return println!("skipped: no loop device can be set up");
+        };
+        let device = String::from_utf8_lossy(&made.stdout).trim().to_owned();
+        let mut options = OpenOptions::new();
+        let flags = OFlags::DIRECT.bits() as i32;
+        let filled = options.write(true).custom_flags(flags).open(&device).map(|device| {
+            fill(&device, 0..MIB + 512, &Stop::default()).map(|progress| progress.done)
+        });
+        let detached = Command::new("losetup").arg("-d").arg(&device).status();
+        assert!(detached.is_ok_and(|status| status.success()));
+        assert_eq!(filled.expect("our own device"), Ok(MIB + 512));
+        let mut expected = vec![0; MIB as usize + 512];
+        content().write(0, &mut expected);
+        assert!(std::fs::read(backing.path()).expect("readable") == expected);
     }
 
     #[test]
