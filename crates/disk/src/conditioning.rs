@@ -229,7 +229,7 @@ impl Errand<'_> {
         );
         self.say(Level::Info, "preconditioning", text);
         let text = format!(
-            "{name} was not purged before its preconditioning, as SNIA PTS asks: Wirespeed erases nothing unasked. Purge it \
+            "{name}: it was not purged before its preconditioning, as SNIA PTS asks: Wirespeed erases nothing unasked. Purge it \
              yourself before a run (`nvme format`, `blkdiscard`, or the maker's tool) where figures are to be compared \
              with others'"
         );
