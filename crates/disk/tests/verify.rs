@@ -310,11 +310,17 @@ fn a_state_serves_one_run_at_a_time() {
 
 /// Makes the kept state look as if the machine had started anew since.
 fn cut_the_power(place: &Place) {
+    change_head(place, |head| {
+        head[32] = 0;
+        head[40..76].copy_from_slice(b"00000000-0000-0000-0000-00000000dead");
+    });
+}
+
+fn change_head(place: &Place, change: impl FnOnce(&mut [u8; 512])) {
     let file = File::options().read(true).write(true).open(place.state()).expect("there");
     let mut head = [0; 512];
     file.read_exact_at(&mut head, 0).expect("a header");
-    head[32] = 0;
-    head[40..76].copy_from_slice(b"00000000-0000-0000-0000-00000000dead");
+    change(&mut head);
     let sum = crc32c::crc32c(&head[..508]);
     head[508..].copy_from_slice(&sum.to_le_bytes());
     file.write_all_at(&head, 0).expect("writable");
@@ -341,6 +347,26 @@ fn after_a_power_cut_what_was_flushed_must_be_there() {
     let pass = read(&place);
     assert_eq!(count(&pass, "verify-corrupt"), faults(&pass).len() as u64);
     assert!(faults(&pass)[0].contains(&format!("at byte {at} ")), "{:?}", faults(&pass));
+}
+
+/// Makes the kept state look as if its run had been killed.
+fn kill(place: &Place) {
+    change_head(place, |head| head[32] = 0);
+}
+
+#[test]
+fn what_was_flushed_can_be_asked_for_alone() {
+    let place = Place::new();
+    let spec = random(4 * KIB, 0.0, closed(4));
+    check_honest(&run(&verified(place.target(true), 1, spec.clone(), SHORT)));
+    kill(&place);
+    let flushed = || TargetSpec { verify_flushed: true, ..place.target(true) };
+    let pass = run(&verified(flushed(), 1, random(4 * KIB, 100.0, closed(1)), SHORT));
+    check_honest(&pass);
+    assert!(count(&pass, "verify-checked") > 0);
+    check_refused(&verified(flushed(), 1, spec.clone(), SHORT), &["flushed", "remove it"]);
+    // Without that word the state is as exact as ever.
+    check_honest(&run(&verified(place.target(true), 1, spec, SHORT)));
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub struct TargetSpec {
     pub polled: bool,
     /// The file in which verification keeps what each block must hold, for later runs.
     pub verify_state: Option<String>,
+    /// Blocks need to hold only what that file says had been flushed, or something newer.
+    pub verify_flushed: bool,
     /// What data that is written to it is like.
     pub data: Data,
     /// Whether it is filled before its first load.
@@ -111,6 +113,7 @@ impl TargetSpec {
             size: None,
             buffered: false,
             verify_state: None,
+            verify_flushed: false,
             queue: QueueKind::Auto,
             polled: false,
             data: Data::default(),

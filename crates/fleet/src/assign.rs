@@ -210,6 +210,7 @@ fn target_spec(target: &Target, step: &Step, demand: Demand) -> TargetSpec {
         size: target.size.map(|b| b.0),
         buffered: target.buffered,
         verify_state: target.verify_state.clone(),
+        verify_flushed: target.verify_flushed,
         queue: match target.queue {
             scenario::Queue::Auto => QueueKind::Auto,
             scenario::Queue::Uring => QueueKind::Uring,

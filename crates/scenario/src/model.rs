@@ -85,6 +85,8 @@ pub struct Target {
     pub fill: Fill,
     /// The file in which verification keeps what each block must hold.
     pub verify_state: Option<String>,
+    /// Blocks need to hold only what had been flushed, or something newer.
+    pub verify_flushed: bool,
 }
 
 /// Whether a target that may be written is filled before its first load.

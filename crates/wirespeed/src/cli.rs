@@ -220,6 +220,9 @@ pub struct VerifyArgs {
     /// Keep in FILE what each block must hold, so that a later run can check it: after a crash, or a power cut
     #[arg(long, value_name = "FILE", requires = "verify")]
     pub verify_state: Option<String>,
+    /// Ask only for what had been flushed: after the target lost its power and this machine did not
+    #[arg(long, requires = "verify_state")]
+    pub verify_flushed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

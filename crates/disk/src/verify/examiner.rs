@@ -1,7 +1,7 @@
 //! Looks at blocks that were read: right ones cost a checksum and a comparison, wrong ones are judged, counted, and told
 //! in detail as far as the ring to the control plane has room. Used by workers, and by the pass over a kept state.
 
-use super::block::{BLOCK_MAX, Header, Reading, is_marked, stored_sum, sum};
+use super::block::{Header, Reading, is_marked, stored_sum, sum};
 use super::fault::{Fault, Kind, Scene};
 use super::state::State;
 use super::word::Age;
@@ -83,12 +83,13 @@ impl Examiner {
         let counts = Arc::new(Counts::default());
         let others =
             |state: &Arc<State>| all.iter().map(|s| s.id).filter(|id| *id != state.id).collect();
+        let block_max = targets.iter().map(|state| state.block).max().unwrap_or(0);
         let examiner = Examiner {
             targets: targets.into(),
             others: targets.iter().map(others).collect(),
             counts: counts.clone(),
             faults,
-            scratch: vec![0; BLOCK_MAX as usize].into(),
+            scratch: vec![0; block_max as usize].into(),
         };
         (examiner, Findings { counts, faults: told })
     }
@@ -118,11 +119,16 @@ impl Examiner {
                 Verdict::Unknown => unknown += 1,
                 Verdict::Wrong => {
                     wrong += 1;
+                    let block = state.block_at(at);
+                    let word = state.ledger.get(block);
+                    if !state.ledger.note(block, word, word.accused()) {
+                        continue;
+                    }
                     let scene = Scene {
                         id: state.id,
                         block: state.block,
                         offset: at,
-                        word: state.ledger.get(state.block_at(at)),
+                        word,
                         at_least: state.at_least,
                         read,
                         read_at: offset,
@@ -143,7 +149,7 @@ impl Examiner {
 
 #[cold]
 fn judge(scene: &Scene, target: u16, data: &[u8], scratch: &mut [u8], now: Ns) -> Fault {
-    let (kind, found) = scene.judge(data, &mut scratch[..data.len().min(BLOCK_MAX as usize)]);
+    let (kind, found) = scene.judge(data, &mut scratch[..data.len()]);
     Fault {
         at: now,
         target,
@@ -171,7 +177,7 @@ fn look(state: &State, offset: u64, data: &[u8]) -> Verdict {
         word.age(header.generation)
     };
     if header.id == state.id && header.offset == offset && age == Age::Fits {
-        state.ledger.note_seen(block, word);
+        state.ledger.note(block, word, word.seen());
         Verdict::Right
     } else {
         Verdict::Wrong

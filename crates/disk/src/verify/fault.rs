@@ -12,7 +12,7 @@
 //! | foreign | nothing that was ever written here: zeros, another program's data, another run's block |
 
 use super::block::{self, HEADER, Header, KNOWN, Reading};
-use super::word::{Age, Word, back};
+use super::word::{Age, DOUBT_MAX, Word, back};
 use clock::Ns;
 
 /// Bits in which a block may differ from what it should be and still count as that block with flipped bits.
@@ -225,7 +225,8 @@ impl Scene<'_> {
         let (word, claimed) = (self.word, Header::parse(data).generation);
         let acceptable = (0..).map(move |i| back(word.newest(), i));
         let until = back(word.oldest(), PAST);
-        let known = acceptable.take_while(move |g| *g != until).take(32 + PAST as usize);
+        let known =
+            acceptable.take_while(move |g| *g != until).take((1 + DOUBT_MAX + PAST) as usize);
         let known = known.filter(move |_| !word.is_unwritten());
         let claimed = Some(claimed).filter(|g| word.age(*g) != Age::Unissued);
         known.chain(claimed)

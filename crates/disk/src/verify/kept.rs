@@ -84,6 +84,8 @@ pub(crate) struct Request<'a> {
     pub size: u64,
     pub block: u32,
     pub blocks: u64,
+    /// Only what was flushed counts, whatever else is known.
+    pub flushed: bool,
     /// The identity of a state that is yet to be made.
     pub id: u64,
     /// A descriptor of the target of which the state may keep one.
@@ -113,7 +115,7 @@ pub(crate) fn open(request: Request) -> Result<Loaded, String> {
 }
 
 fn begin(request: Request, file: OwnedFd) -> Result<Loaded, String> {
-    let Request { path, size, block, blocks, id, target } = request;
+    let Request { path, size, block, blocks, id, target, flushed: _ } = request;
     let ledger = map(&file, blocks)?;
     let head = Head { id, size, block, clean: true, boot: boot_id() };
     let kept = Kept { path: path.to_owned(), file, head, blocks, target };
@@ -160,7 +162,7 @@ fn make(request: &Request, file: &OwnedFd) -> Result<(), String> {
 }
 
 fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
-    let Request { path, size, block, blocks, target, .. } = request;
+    let Request { path, size, block, blocks, target, flushed, .. } = request;
     let stat = fstat(&file).map_err(|e| format!("cannot be examined ({e})"))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err("is no regular file; name another".to_owned());
@@ -183,7 +185,7 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     }
     let kept = Kept { path: path.to_owned(), file, head, blocks, target };
     let same_life = head.boot != UNKNOWN_LIFE && head.boot == boot_id();
-    let (ledger, at_least, damaged) = match (head.clean, same_life) {
+    let (ledger, at_least, damaged) = match (head.clean, same_life && !flushed) {
         // Killed: the live words are what they were at the last moment.
         (false, true) => (map(&kept.file, blocks)?, false, 0),
         (true, _) => {
@@ -192,7 +194,7 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
             // Of some blocks it is not known any more which generations were issued.
             (ledger, damaged > 0, damaged)
         }
-        // The power was cut: only the table counts, and it is left as it is.
+        // The power was cut, here or at the target: only the table counts, and it is left as it is.
         (false, false) => {
             let ledger = Ledger::in_memory(blocks).map_err(|e| format!("needs memory ({e})"))?;
             let damaged = kept.load_table(&ledger)?;
@@ -201,8 +203,8 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     };
     for block in 0..ledger.len() {
         let word = ledger.get(block);
-        if word.is_seen() {
-            ledger.set(block, word.unseen());
+        if word.is_seen() || word.is_accused() {
+            ledger.set(block, word.unread());
         }
     }
     Ok(Loaded { kept, ledger, id: head.id, at_least, damaged, old: true })
@@ -329,7 +331,7 @@ impl Head {
 
 /// The words of one sector as they stand, without what has been read.
 fn copy(ledger: &Ledger, sector: u64) -> [u32; WORDS as usize] {
-    std::array::from_fn(|i| ledger.get(sector * WORDS + i as u64).unseen().0)
+    std::array::from_fn(|i| ledger.get(sector * WORDS + i as u64).unread().0)
 }
 
 fn encode(id: u64, sector: u64, words: &[u32; WORDS as usize]) -> [u8; SECTOR] {
@@ -413,4 +415,74 @@ fn read_at(file: &OwnedFd, mut out: &mut [u8], mut at: u64) -> Result<(), Errno>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HEAD: Head = Head {
+        id: 77,
+        size: 1 << 20,
+        block: 512,
+        clean: true,
+        boot: *b"01234567-89ab-cdef-0123-456789abcdef",
+    };
+
+    #[test]
+    fn what_is_written_is_read_and_what_was_changed_is_not() {
+        let words = std::array::from_fn(|i| i as u32 * 7);
+        let mut sector = encode(77, 3, &words);
+        assert_eq!(decode(77, 3, &sector), Some(words));
+        assert_eq!((decode(78, 3, &sector), decode(77, 4, &sector)), (None, None));
+        let mut head = HEAD.encode();
+        assert_eq!(Head::decode(&head), Some(Ok(HEAD)));
+        for byte in 0..SECTOR {
+            sector[byte] ^= 16;
+            head[byte] ^= 16;
+            assert_eq!((decode(77, 3, &sector), Head::decode(&head)), (None, None), "{byte}");
+            sector[byte] ^= 16;
+            head[byte] ^= 16;
+        }
+        assert_eq!(decode(77, 3, &sector[..511]), None);
+    }
+
+    #[test]
+    fn another_version_is_told_from_damage() {
+        let mut head = HEAD.encode();
+        head[8] = 2;
+        seal(&mut head);
+        assert!(Head::decode(&head).is_some_and(|h| h.is_err_and(|e| e.contains("version 2"))));
+    }
+
+    fn open_over(bytes: &[u8]) -> Result<Loaded, String> {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("state");
+        std::fs::write(&path, bytes).expect("room");
+        let target = tempfile::tempfile().expect("a file").into();
+        let (size, block, blocks) = (1 << 20, 512, 2048);
+        open(Request { path: &path, size, block, blocks, flushed: false, id: 1, target })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// A sealed header with anything in it, over a file of any length.
+        #[test]
+        fn no_file_makes_it_panic(
+            patches in prop::collection::vec((8usize..508, any::<u8>()), 0..8),
+            length in 0usize..200_000,
+        ) {
+            let mut head = HEAD.encode();
+            patches.into_iter().for_each(|(at, byte)| head[at] = byte);
+            seal(&mut head);
+            let mut file = vec![0x5a; length];
+            let kept = length.min(SECTOR);
+            file[..kept].copy_from_slice(&head[..kept]);
+            if let Ok(loaded) = open_over(&file) {
+                prop_assert!(loaded.at_least == (loaded.damaged > 0));
+            }
+        }
+    }
 }

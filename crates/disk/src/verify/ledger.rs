@@ -68,15 +68,15 @@ impl Ledger {
         }
     }
 
-    /// Notes that the newest generation of a block has been read; readers may share a block that nobody writes.
+    /// Notes what was read of a block, unless somebody has changed it meanwhile: readers may share a block that nobody
+    /// writes. Whether it was this call that noted it.
     #[inline]
-    pub fn note_seen(&self, block: u64, word: Word) {
-        if !word.is_seen()
-            && let Some(cell) = self.cell(block)
-        {
-            let _ =
-                cell.compare_exchange(word.0, word.seen().0, Ordering::Relaxed, Ordering::Relaxed);
-        }
+    pub fn note(&self, block: u64, before: Word, after: Word) -> bool {
+        let note = |cell: &AtomicU32| {
+            let (before, after) = (before.0, after.0);
+            cell.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        before != after && self.cell(block).is_some_and(note)
     }
 
     /// Every word, in the order of the blocks.
@@ -122,9 +122,8 @@ mod tests {
         }
         assert_eq!((ledger.get(0), ledger.get(999)), (word, word));
         assert_eq!((ledger.get(1000), ledger.get(u64::MAX)), (Word::default(), Word::default()));
-        ledger.note_seen(0, Word::default());
-        assert_eq!(ledger.get(0), word, "it has changed meanwhile");
-        ledger.note_seen(0, word);
+        assert!(!ledger.note(0, Word::default(), word.seen()), "it has changed meanwhile");
+        assert!(ledger.note(0, word, word.seen()) && !ledger.note(0, word, word.seen()));
         assert_eq!(ledger.words().filter(|w| w.is_seen()).count(), 1);
         assert!(Ledger::in_memory(u64::MAX).is_err());
     }

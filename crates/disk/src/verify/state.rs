@@ -40,16 +40,18 @@ impl State {
         Ok(State { label, id, block: extent.block, ledger, since, at_least: false, kept: None })
     }
 
-    /// A state that is kept in a file; what was found in it comes beside it.
+    /// A state that is kept in a file; what was found in it comes beside it. `flushed` asks for no more than what had
+    /// been flushed.
     pub fn kept(
         label: String,
         extent: Extent,
         path: &Path,
+        flushed: bool,
         target: OwnedFd,
     ) -> Result<(State, Found), String> {
         let Extent { size, block } = extent;
         let blocks = blocks_of(extent)?;
-        let request = Request { path, size, block, blocks, id: new_id(), target };
+        let request = Request { path, size, block, blocks, flushed, id: new_id(), target };
         let Loaded { kept, ledger, id, at_least, damaged, old } = kept::open(request)
             .map_err(|e| format!("its verification state {} {e}", path.display()))?;
         let known = ledger.words().filter(|word| !word.is_unwritten()).count() as u64;

@@ -82,8 +82,8 @@ impl Watch {
     ) -> Result<State, EngineError> {
         let spec = errand.spec;
         let target = found.open(OFlags::RDONLY).map_err(|e| trouble(spec, format!("{e}")))?;
-        let (state, was) =
-            State::kept(label(spec), extent, path, target).map_err(|e| trouble(spec, e))?;
+        let (state, was) = State::kept(label(spec), extent, path, spec.verify_flushed, target)
+            .map_err(|e| trouble(spec, e))?;
         let name = path.display();
         if was.known > 0 && created {
             return Err(trouble(
@@ -117,8 +117,8 @@ impl Watch {
                 format!("knows {} blocks, and nothing may be written", was.known)
             }
             (true, true) => format!(
-                "was not closed before this machine started anew: {} blocks must hold at least what had been flushed, and \
-                 nothing may be written",
+                "tells of {} blocks what had been flushed: they must hold that or something newer, and nothing may be \
+                 written",
                 was.known
             ),
         };
@@ -256,7 +256,7 @@ fn may_write(spec: &TargetSpec, state: &State, step: &StepSpec) -> Result<(), En
         Some(kept) if state.at_least && writes => Err(trouble(
             spec,
             format!(
-                "its verification state {} was left by a power cut, or is damaged: it can only be read against (`--read 100`); remove it to \
+                "its verification state {} is damaged or tells only what had been flushed before a power cut: it can only be read against (`--read 100`); remove it to \
              write anew",
                 kept.path().display()
             ),

@@ -4,7 +4,8 @@
 //! ```text
 //! bit 31      open: it may hold anything, because nobody knows what it held before
 //! bit 30      seen: its newest generation has been read since it was written
-//! bits 25-29  doubt: so many generations before the newest are as good as the newest
+//! bit 29      accused: what it holds instead has been reported
+//! bits 25-28  doubt: so many generations before the newest are as good as the newest
 //! bits 0-24   the newest generation that was issued; 0 = none
 //! ```
 //!
@@ -15,8 +16,10 @@
 /// Generations run from 1 to this and begin again at 1: nothing that old is ever compared.
 pub(crate) const GENERATION_MAX: u32 = (1 << 25) - 1;
 
-const DOUBT_MAX: u32 = 31;
+/// Generations in doubt that can be told apart.
+pub(crate) const DOUBT_MAX: u32 = 15;
 const DOUBT_SHIFT: u32 = 25;
+const ACCUSED: u32 = 1 << 29;
 const SEEN: u32 = 1 << 30;
 const OPEN: u32 = 1 << 31;
 
@@ -88,14 +91,24 @@ impl Word {
         Word::of(self.newest(), 0, false)
     }
 
+    /// What the block holds instead of what it must has been reported: once is enough.
+    pub fn is_accused(self) -> bool {
+        self.0 & ACCUSED != 0
+    }
+
     /// The newest generation has been read.
     pub fn seen(self) -> Word {
-        Word(self.0 | SEEN)
+        Word((self.0 | SEEN) & !ACCUSED)
+    }
+
+    /// Something else has been read, and is reported.
+    pub fn accused(self) -> Word {
+        Word(self.0 | ACCUSED)
     }
 
     /// Nothing has been read yet: where a new run begins.
-    pub fn unseen(self) -> Word {
-        Word(self.0 & !SEEN)
+    pub fn unread(self) -> Word {
+        Word(self.0 & !(SEEN | ACCUSED))
     }
 
     /// How a generation that was found here relates to what may be here.
@@ -184,7 +197,7 @@ mod tests {
                     Event::Withdrawal => {
                         // Exact, but where doubt was forgotten.
                         if before.doubt() < DOUBT_MAX {
-                            prop_assert_eq!(word.withdrawn(), before.unseen());
+                            prop_assert_eq!(word.withdrawn(), before.unread());
                         }
                         word = before;
                         continue;
@@ -254,8 +267,13 @@ mod tests {
     #[test]
     fn what_was_seen_is_forgotten_with_the_next_write() {
         let seen = Word::default().issued().settled().seen();
-        assert!(seen.is_seen() && !seen.unseen().is_seen());
+        assert!(seen.is_seen() && !seen.unread().is_seen());
         assert!(!seen.issued().is_seen());
+        let accused = seen.accused();
+        assert!(accused.is_accused() && accused.is_seen() && !accused.seen().is_accused());
+        assert!(!accused.issued().is_accused() && !accused.unread().is_accused());
+        assert!(Word::default().accused().is_unwritten());
+        assert_eq!(Word::default().accused().issued(), Word::default().issued());
         assert_eq!((seen.newest(), seen.oldest()), (1, 1));
     }
 }

@@ -169,6 +169,10 @@ impl Builder<'_> {
         }
         let (data, fill) = (content::data(record), content::fill(record, null, self.sink));
         let states = self.files(record, "verify_state", names.len());
+        if record.has("verify_flushed") && !record.has("verify_state") {
+            let problem = "it says how a `verify_state` is read, and there is none";
+            complain(record, "verify_flushed", problem, self.sink);
+        }
         let queue = queue(record);
         let polled = record.flag("polled").is_some_and(|at| at.value);
         if polled && matches!(queue, Queue::Pread | Queue::Aio) {
@@ -189,6 +193,7 @@ impl Builder<'_> {
                 data,
                 fill,
                 verify_state: Some(verify_state).filter(|path| !path.is_empty()),
+                verify_flushed: record.flag("verify_flushed").is_some_and(|at| at.value),
             })
             .collect()
     }

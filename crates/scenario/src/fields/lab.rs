@@ -88,6 +88,13 @@ pub(super) static TARGET: TableDef = TableDef {
             "Path of the file in which verification keeps what each block must hold, for later runs. A range in it is \
              paired with the range in `name`.",
         ),
+        default(
+            "verify_flushed",
+            Type::Flag,
+            "false",
+            "Blocks need to hold only what `verify_state` says had been flushed, or something newer: after the target \
+             lost its power and this machine did not.",
+        ),
         optional("data", Type::Table(&DATA), "What data that is written to it is like."),
         default(
             "fill",

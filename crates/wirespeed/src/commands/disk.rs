@@ -57,6 +57,9 @@ fn scenario_text(args: &Disk) -> String {
         }
         if let Some(state) = &args.verification.verify_state {
             line(format!("verify_state = {}", quoted(state)));
+            if args.verification.verify_flushed {
+                line("verify_flushed = true".to_owned());
+            }
         }
         data_lines(&args.data, *target == "null:", &mut line);
     }
@@ -146,8 +149,10 @@ mod tests {
         loads(&["null:", "--rate", "5000 IOPS", "--depth", "64", "--workers", "4"]);
         loads(&["x", "--queue", "io_uring", "--polled"]);
         loads(&["null:", "x", "--queue", "pread"]);
-        let verified = loads(&["x", "--verify", "--verify-state", "a \"state\""]);
+        let verified =
+            loads(&["x", "--verify", "--verify-state", "a \"state\"", "--verify-flushed"]);
         assert_eq!(verified.lab.targets[0].verify_state.as_deref(), Some("a \"state\""));
+        assert!(verified.lab.targets[0].verify_flushed);
         assert!(verified.workloads[0].verify && !loads(&["x"]).workloads[0].verify);
         loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
         let steady = |args: &[&str]| loads(args).steps()[0].steady.map(|s| s.within.as_secs());
