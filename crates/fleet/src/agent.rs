@@ -7,9 +7,10 @@
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
 use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
 use crate::registry::EngineRegistry;
+use crate::sampling::{Hop, Sampling};
 use clock::Ns;
-use engine::{EngineError, Handle, Output, Prepared, StepSpec, Stop};
-use record::{Fact, Interval};
+use engine::{EngineError, Handle, Output, Phases, Prepared, StepSpec, Stop, Timeline};
+use record::{Counter, Fact, Interval, SourceId};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
 use std::time::Duration;
@@ -82,15 +83,24 @@ enum State {
     /// The engines are at it, on a thread of their own, so that `Stop` and a lost coordinator are noticed.
     Preparing(Preparing),
     /// Threads stand at the barrier.
-    Ready { step: u32, engines: EngineRegistry, prepared: Vec<Box<dyn Prepared>>, wires: Wires },
+    Ready(Ready),
     /// The load is on.
     Running(Running),
     /// A change of state is under way; seen only after a change that ended in an error.
     Broken,
 }
 
+struct Ready {
+    step: u32,
+    phases: Phases,
+    engines: EngineRegistry,
+    prepared: Vec<Box<dyn Prepared>>,
+    wires: Wires,
+}
+
 struct Preparing {
     step: u32,
+    phases: Phases,
     notes: Wires,
     done: Receiver<Preparation>,
     stop: Stop,
@@ -100,13 +110,14 @@ struct Preparing {
     told: bool,
 }
 
-/// The engines come back with what they have prepared, or with why they could not.
-type Preparation = (EngineRegistry, Result<Vec<Box<dyn Prepared>>, EngineError>);
+/// The engines come back with what they have prepared and the hops under it, or with why they could not.
+type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, Vec<Hop>), EngineError>);
 
 struct Running {
     step: u32,
     engines: EngineRegistry,
     handles: Vec<Box<dyn Handle>>,
+    sampling: Option<Sampling>,
     output: Receiver<Output>,
     /// Engines that have not finished yet.
     left: usize,
@@ -114,9 +125,35 @@ struct Running {
     late: Option<EngineError>,
 }
 
+impl Ready {
+    /// Starts the load, and the look at the hops where they have numbers in the record.
+    fn start(self, epoch: Ns, at: Ns, hops: Vec<SourceId>) -> Result<Running, ServeError> {
+        let Ready { step, phases, mut engines, prepared, wires: Wires { tx, rx } } = self;
+        let sampler = if hops.is_empty() { None } else { engines.sampler.take() };
+        let line = Timeline::new(epoch, at, phases);
+        let begin = |sampler| Sampling::start(sampler, hops, step, line);
+        let sampling = sampler.map(begin).transpose()?;
+        let left = prepared.len();
+        let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
+        let handles = prepared.into_iter().map(start).collect();
+        Ok(Running { step, engines, handles, sampling, output: rx, left, late: None })
+    }
+}
+
+/// The facts of a hop.
+fn facts_of(hop: &Hop) -> Vec<Fact> {
+    let fact = |(key, value): &(String, String)| Fact {
+        subject: hop.name.clone(),
+        key: key.clone(),
+        value: value.clone(),
+    };
+    hop.facts.iter().map(fact).collect()
+}
+
 impl Running {
     /// Tells the engines when to measure, or to stop where it is too late for that.
     fn measure(mut self, at: Ns) -> Running {
+        self.sampling.iter().for_each(|sampling| sampling.measure(at));
         if !self.handles.iter().all(|handle| handle.measure(at)) {
             let problem = "the order to begin the measurement came too late: this machine, or the way to it, is too \
                            busy; use fewer workers, or a fixed `warmup` instead of `steady`";
@@ -160,14 +197,8 @@ impl Agent {
                 State::Idle(engines)
             }
             (ToAgent::Prepare(step), State::Idle(engines)) => prepare(*step, engines)?,
-            (
-                ToAgent::Start { epoch, at },
-                State::Ready { step, engines, prepared, wires: Wires { tx, rx } },
-            ) => {
-                let left = prepared.len();
-                let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
-                let handles = prepared.into_iter().map(start).collect();
-                State::Running(Running { step, engines, handles, output: rx, left, late: None })
+            (ToAgent::Start { epoch, at, hops }, State::Ready(ready)) => {
+                State::Running(ready.start(epoch, at, hops)?)
             }
             (ToAgent::Stop, state) => self.stop(state)?,
             (ToAgent::Measure { step, at }, State::Running(running)) if step == running.step => {
@@ -206,7 +237,7 @@ impl Agent {
                 running.handles.iter().for_each(|h| h.stop());
                 State::Running(running)
             }
-            State::Ready { step, engines, prepared, .. } => {
+            State::Ready(Ready { step, engines, prepared, .. }) => {
                 drop(prepared);
                 self.outbox.send(FromAgent::Finished { step })?;
                 State::Idle(engines)
@@ -252,11 +283,14 @@ impl Agent {
             Ok((engines, Ok(_) | Err(_))) if preparing.abandoned.is_some() => {
                 return Ok(State::Idle(engines));
             }
-            Ok((engines, Ok(prepared))) => {
-                let facts = prepared.iter().flat_map(|p| p.facts()).collect();
+            Ok((engines, Ok((prepared, hops)))) => {
+                let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
+                facts.extend(hops.iter().flat_map(facts_of));
+                let hops = hops.into_iter().map(|hop| hop.name).collect();
                 let depths = prepared.iter().flat_map(|p| p.depths()).collect();
-                self.outbox.send(FromAgent::Ready { step, facts, depths })?;
-                return Ok(State::Ready { step, engines, prepared, wires: preparing.notes });
+                self.outbox.send(FromAgent::Ready { step, facts, depths, hops })?;
+                let Preparing { phases, notes: wires, .. } = preparing;
+                return Ok(State::Ready(Ready { step, phases, engines, prepared, wires }));
             }
             Ok((engines, Err(error))) => (engines, error),
         };
@@ -267,6 +301,8 @@ impl Agent {
     fn report_running(&mut self, mut running: Running) -> Result<State, ServeError> {
         let step = running.step;
         let news = self.forward(&running.output)?;
+        let counters = running.sampling.as_ref().map(Sampling::counters).unwrap_or_default();
+        self.send_counters(counters)?;
         running.left = running.left.saturating_sub(news.finished);
         let failure = match news.failed {
             Some(error) => Some(error),
@@ -279,6 +315,11 @@ impl Agent {
         // Waits for the threads; what they still say belongs to the step.
         drop(running.handles);
         self.forward(&running.output)?;
+        if let Some(sampling) = running.sampling {
+            let (sampler, counters) = sampling.end();
+            running.engines.sampler = sampler;
+            self.send_counters(counters)?;
+        }
         self.outbox.send(match failure {
             None => FromAgent::Finished { step },
             Some(error) => FromAgent::Failed { step: Some(step), error: error.into() },
@@ -317,6 +358,14 @@ impl Agent {
         }
     }
 
+    fn send_counters(&mut self, mut counters: Vec<Counter>) -> Result<(), ServeError> {
+        while !counters.is_empty() {
+            let rest = counters.split_off(counters.len().min(BATCH_MAX));
+            self.outbox.send(FromAgent::Counters(std::mem::replace(&mut counters, rest)))?;
+        }
+        Ok(())
+    }
+
     fn send_batch(&mut self, batch: &mut Vec<Interval>) -> Result<(), ServeError> {
         if !batch.is_empty() {
             self.outbox.send(FromAgent::Intervals(std::mem::take(batch)))?;
@@ -349,16 +398,20 @@ fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<State, ServeEr
     let (tx, rx) = mpsc::channel();
     let (report, done) = mpsc::sync_channel(1);
     let (index, notes, stop) = (step.index, tx.clone(), Stop::default());
+    let phases = Phases::from(&step);
     let called_off = stop.clone();
     let work = move || {
-        let outcome = engines.prepare(&step, &notes, &called_off);
+        let outcome = engines.prepare(&step, &notes, &called_off).map(|prepared| {
+            let hops = engines.sampler.as_mut().map(|sampler| sampler.hops(&step));
+            (prepared, hops.unwrap_or_default())
+        });
         // Nobody listens when the coordinator is gone; what was prepared is then dropped here.
         let _ = report.send((engines, outcome));
     };
     thread::Builder::new().name("agent-prepare".to_owned()).spawn(work)?;
     let notes = Wires { tx, rx };
     let (abandoned, told) = (None, false);
-    Ok(State::Preparing(Preparing { step: index, notes, done, stop, abandoned, told }))
+    Ok(State::Preparing(Preparing { step: index, phases, notes, done, stop, abandoned, told }))
 }
 
 impl State {
@@ -367,7 +420,7 @@ impl State {
             State::Strange(_) => "waiting for Hello",
             State::Idle(_) => "waiting for a step",
             State::Preparing(_) => "preparing a step",
-            State::Ready { .. } => "ready to start a step",
+            State::Ready(_) => "ready to start a step",
             State::Running(_) => "running a step",
             State::Broken => "broken",
         }

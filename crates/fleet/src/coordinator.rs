@@ -100,7 +100,7 @@ impl Coordinator<'_> {
                 member.sources.insert(source.id);
             }
         }
-        let mut run = Run::new(self, roster, &mut sink, observer);
+        let mut run = Run::new(self, roster, assignment.sources(), &mut sink, observer);
         let status = run.greet().and_then(|()| self.steps(&mut run, &assignment));
         // The agents are dismissed here, before the record is closed.
         let outcome = match status.map(|status| run.outcome(status)) {

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The most intervals or counters that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
@@ -44,6 +44,8 @@ pub enum ToAgent {
         epoch: Ns,
         /// When the load starts, on the monotonic clock.
         at: Ns,
+        /// The numbers of the agent's hops in the record, in the order in which it named them.
+        hops: Vec<SourceId>,
     },
     /// Begin the measurement of the step under way sooner than planned; what follows it moves with it. No answer, unless
     /// the order came too late: then `Failed`, since workers may have passed the moment. After the step's end it means
@@ -73,6 +75,9 @@ pub enum FromAgent {
         facts: Vec<Fact>,
         /// Operations that each worker can really have in flight.
         depths: Vec<(SourceId, u32)>,
+        /// Hops that it will count at, by their names on its machine.
+        #[serde(deserialize_with = "batch")]
+        hops: Vec<String>,
     },
     /// What the workers did, at most [`BATCH_MAX`] at a time.
     Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),

@@ -3,12 +3,15 @@
 //! The binary registers engines by the schemes of the URLs that they understand (`""` for paths, `null` for `null:`);
 //! the agent knows no engine by name.
 
+use crate::sampling::Sampler;
 use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
 
 /// The engines of an agent.
 #[derive(Default)]
 pub struct EngineRegistry {
     entries: Vec<Entry>,
+    /// What looks at the hops under them; away while it samples a step.
+    pub(crate) sampler: Option<Box<dyn Sampler>>,
 }
 
 struct Entry {
@@ -28,6 +31,11 @@ impl EngineRegistry {
         let schemes = schemes.iter().map(|&s| s.to_owned()).collect();
         self.entries.push(Entry { schemes, engine });
         self
+    }
+
+    /// Adds what samples the hops under the engines' targets.
+    pub fn sampler(self, sampler: Box<dyn Sampler>) -> EngineRegistry {
+        EngineRegistry { sampler: Some(sampler), ..self }
     }
 
     /// Prepares a step: every engine that is concerned gets its workers and their targets.

@@ -3,13 +3,14 @@
 use crate::assign::AssignedStep;
 use crate::control::{Control, Limits, Progress};
 use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
+use crate::hops::Hops;
 use crate::message::{Failure, FromAgent, Greeting, PROTOCOL, Reported, ToAgent, check_version};
 use crate::rates::RateMeter;
 use crate::roster::{Duty, Patience, Roster};
 use crate::sink::RecordSink;
 use crate::steady::{Warmed, Warming};
 use clock::Ns;
-use record::{Event, Fact, Level, Loop, SourceId, Status, StepHead, StepTimes, WorkerLoad};
+use record::{Event, Fact, Level, Loop, Source, SourceId, Status, StepHead, StepTimes, WorkerLoad};
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -47,6 +48,7 @@ pub(crate) struct Run<'a, S> {
     facts: BTreeSet<(String, String)>,
     /// What the workers of the step under way can have in flight.
     depths: BTreeMap<SourceId, u32>,
+    hops: Hops,
     meter: RateMeter,
     next_tick: Ns,
     /// The step under way.
@@ -63,6 +65,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     pub fn new(
         coordinator: &Coordinator<'a>,
         roster: Roster,
+        workers: &[Source],
         sink: &'a mut S,
         observer: &'a mut dyn FnMut(Progress),
     ) -> Run<'a, S> {
@@ -76,6 +79,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             epoch: coordinator.head.epoch,
             facts: BTreeSet::new(),
             depths: BTreeMap::new(),
+            hops: Hops::after(workers),
             meter: RateMeter::default(),
             next_tick: clock::now(),
             step: None,
@@ -159,6 +163,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
         let index = step.index;
         self.step = Some(index);
         self.depths.clear();
+        self.hops.begin_step();
         self.meter = RateMeter::default();
         (self.observer)(Progress::StepStarting {
             index,
@@ -215,7 +220,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
         for agent in self.roster.with(Duty::Wait) {
             let quiet = self.limits.silence;
             self.roster.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
-            self.tell(agent, ToAgent::Start { epoch: self.epoch, at })?;
+            let hops = self.hops.of_step(agent);
+            self.tell(agent, ToAgent::Start { epoch: self.epoch, at, hops })?;
         }
         Ok(())
     }
@@ -348,8 +354,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
         use Duty::{Prepare, Run, Stop, Wait};
         let duty = self.roster.duty(agent);
         match (message, duty) {
-            (FromAgent::Ready { step, facts, depths }, Prepare) if Some(step) == self.step => {
+            (FromAgent::Ready { step, facts, depths, hops }, Prepare)
+                if Some(step) == self.step =>
+            {
                 self.keep_facts(facts)?;
+                self.announce_hops(agent, hops)?;
                 self.depths.extend(depths);
                 self.roster.assign(agent, Wait, Patience::ENDLESS);
             }
@@ -379,6 +388,16 @@ impl<'a, S: RecordSink> Run<'a, S> {
                 let what = name_of(&other);
                 self.lose(agent, format!("it broke the protocol with {what} in state {duty:?}"))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Gives an agent's hops their numbers, and those that are new their place in the record.
+    fn announce_hops(&mut self, agent: usize, names: Vec<String>) -> Result<(), RunError> {
+        let member = &mut self.roster.members[agent];
+        for source in self.hops.ready(agent, &member.name, names) {
+            member.sources.insert(source.id);
+            self.sink.source(&source)?;
         }
         Ok(())
     }

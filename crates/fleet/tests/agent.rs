@@ -61,7 +61,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
 }
 
 fn start() -> ToAgent {
-    ToAgent::Start { epoch: Ns::ZERO, at: clock::now() }
+    ToAgent::Start { epoch: Ns::ZERO, at: clock::now(), hops: Vec::new() }
 }
 
 /// What an agent says, in words, until it has said `last`.

@@ -133,7 +133,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
     prop_oneof![
         (any::<u32>(), ".*").prop_map(|(version, run)| ToAgent::Hello { version, run }),
         step().prop_map(|step| ToAgent::Prepare(Box::new(step))),
-        (ns(), ns()).prop_map(|(epoch, at)| ToAgent::Start { epoch, at }),
+        (ns(), ns()).prop_map(|(epoch, at)| ToAgent::Start { epoch, at, hops: vec![SourceId(3)] }),
         (any::<u32>(), ns()).prop_map(|(step, at)| ToAgent::Measure { step, at }),
         Just(ToAgent::Stop),
         Just(ToAgent::Bye),
@@ -148,7 +148,7 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         greeting.prop_map(FromAgent::Hello),
         (any::<u32>(), facts(), any::<u32>()).prop_map(|(step, facts, depth)| {
             let depths = vec![(SourceId(step), depth)];
-            FromAgent::Ready { step, facts, depths }
+            FromAgent::Ready { step, facts, depths, hops: vec!["vda".into()] }
         }),
         prop::collection::vec(interval(), 0..4).prop_map(FromAgent::Intervals),
         prop::collection::vec(counter(), 0..4).prop_map(FromAgent::Counters),

@@ -225,7 +225,12 @@ fn check_disorder(early: bool, says: impl Fn() -> FromAgent + Send + 'static, wh
         assert!(matches!(end.inbox.recv(), Ok(ToAgent::Prepare(_))));
         if !early {
             end.outbox
-                .send(FromAgent::Ready { step: 0, facts: Vec::new(), depths: Vec::new() })
+                .send(FromAgent::Ready {
+                    step: 0,
+                    facts: Vec::new(),
+                    depths: Vec::new(),
+                    hops: Vec::new(),
+                })
                 .unwrap();
             assert!(matches!(end.inbox.recv(), Ok(ToAgent::Start { .. })));
         }
@@ -244,7 +249,9 @@ fn messages_out_of_order_lose_an_agent() {
         interval.source = record::SourceId(99);
         FromAgent::Intervals(vec![interval])
     };
-    let ready = |step| move || FromAgent::Ready { step, facts: Vec::new(), depths: Vec::new() };
+    let ready = |step| {
+        move || FromAgent::Ready { step, facts: Vec::new(), depths: Vec::new(), hops: Vec::new() }
+    };
     let protocol = || Failure::Protocol("a message it did not know".into());
     check_disorder(true, ready(1), "with Ready");
     check_disorder(true, || FromAgent::Finished { step: 0 }, "with Finished");

@@ -69,8 +69,10 @@ fn without_the_rule_nobody_is_told_when_to_measure() {
     let agent = by_hand("local", |mut end| {
         introduce(&mut end, "local");
         let Ok(ToAgent::Prepare(step)) = end.inbox.recv() else { panic!("to prepare") };
-        end.outbox.send(FromAgent::Ready { step: 0, facts: vec![], depths: vec![] }).unwrap();
-        let Ok(ToAgent::Start { epoch, at }) = end.inbox.recv() else { panic!("to start") };
+        end.outbox
+            .send(FromAgent::Ready { step: 0, facts: vec![], depths: vec![], hops: vec![] })
+            .unwrap();
+        let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };
         let mut list = intervals(&step, at.since(epoch));
         list.truncate(200);
         end.outbox.send(FromAgent::Intervals(list)).unwrap();

@@ -3,6 +3,7 @@
 
 use crate::cli::{AgentKind, Format, Output};
 use crate::exit::{Exit, Failure};
+use crate::hops::Disks;
 use crate::out;
 use crate::progress::Display;
 use crate::targets::{self, Asked};
@@ -148,6 +149,7 @@ fn identity() -> Identity {
 fn engines() -> EngineRegistry {
     EngineRegistry::new()
         .register(&["", "null"], Box::new(disk::DiskEngine::new(engine::Pinning::Auto)))
+        .sampler(Box::new(Disks::default()))
 }
 
 /// Serves the coordinator at the other end of standard input.

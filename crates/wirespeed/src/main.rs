@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod exit;
 mod files;
+mod hops;
 mod live;
 mod mistakes;
 mod out;

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
@@ -17,14 +17,15 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("record", &["clock", "workload"]),
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),
+    ("probe", &["clock"]),
     ("fleet", &["clock", "engine", "record", "scenario", "workload"]),
     ("findings", &["clock", "record", "scenario", "units"]),
     ("review", &["findings", "record", "scenario", "units"]),
     (
         "wirespeed",
         &[
-            "clock", "disk", "engine", "findings", "fleet", "record", "review", "scenario",
-            "units", "workload",
+            "clock", "disk", "engine", "findings", "fleet", "probe", "record", "review",
+            "scenario", "units", "workload",
         ],
     ),
 ];
@@ -35,7 +36,7 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("libc", &["clock", "disk"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
-    ("rustix", &["disk", "engine", "fleet", "wirespeed"]),
+    ("rustix", &["disk", "engine", "fleet", "probe", "wirespeed"]),
     ("rtrb", &["disk", "engine"]),
     ("hdrhistogram", &["record"]),
     ("rusqlite", &["record"]),

@@ -1,0 +1,163 @@
+//! Samples hops beside a step: at its start, at every cut of its intervals and at its end, so that what the hops counted
+//! and what the workers did are of the same time.
+//!
+//! A [`Sampler`] is given to an agent by whoever builds it; what a hop is and how it is looked at is unknown here. The
+//! sampling has a thread of its own, on the control plane, that sleeps between two cuts. A sample carries the moment at
+//! which it was taken, which is a little later than the cut: counters are contiguous, and nothing is lost between them.
+
+use clock::Ns;
+use engine::{Edge, StepSpec, Timeline};
+use record::{Counter, SourceId};
+use std::convert::Infallible;
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{Builder, JoinHandle};
+
+/// Looks at hops.
+pub trait Sampler: Send {
+    /// The hops of a step, once everything that it uses has been opened. Slow and fallible things belong here; a hop that
+    /// cannot be found is left out.
+    fn hops(&mut self, step: &StepSpec) -> Vec<Hop>;
+
+    /// Looks at all hops of the last [`hops`](Sampler::hops), in their order. Must not take long.
+    fn sample(&mut self) -> Vec<Sample>;
+}
+
+/// A place where traffic is counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Its name on this machine: `vda`.
+    pub name: String,
+    /// What is worth knowing about it, by key.
+    pub facts: Vec<(String, String)>,
+}
+
+/// One look at one hop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// When, on the monotonic clock.
+    pub at: Ns,
+    /// What it says of itself, always in the same order; empty where it says nothing at this moment.
+    pub readings: Vec<Reading>,
+}
+
+/// One number of a hop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// What is counted, as the record names it: `read-bytes`.
+    pub name: &'static str,
+    /// `B`, `1`, `ns`.
+    pub unit: &'static str,
+    /// A number that only grows, of which differences are recorded, or a level, which is recorded as it is.
+    pub grows: bool,
+    /// The number.
+    pub value: f64,
+}
+
+/// The sampling of one step.
+pub(crate) struct Sampling {
+    counters: Receiver<Counter>,
+    edge: Edge,
+    /// Dropping it ends the thread.
+    stay: Sender<Infallible>,
+    thread: JoinHandle<Box<dyn Sampler>>,
+}
+
+struct Work {
+    sampler: Box<dyn Sampler>,
+    /// The hops' numbers in the record, in the order of the samples.
+    hops: Vec<SourceId>,
+    step: u32,
+    line: Timeline,
+    edge: Edge,
+    out: Sender<Counter>,
+    until: Receiver<Infallible>,
+}
+
+impl Sampling {
+    /// Begins to sample hops, whose numbers in the record are given in their order.
+    pub fn start(
+        sampler: Box<dyn Sampler>,
+        hops: Vec<SourceId>,
+        step: u32,
+        line: Timeline,
+    ) -> io::Result<Sampling> {
+        let (out, counters) = mpsc::channel();
+        let (stay, until) = mpsc::channel();
+        let edge = Edge::default();
+        let work = Work { sampler, hops, step, line, edge: edge.clone(), out, until };
+        let thread = Builder::new().name("sampler".to_owned()).spawn(move || work.run())?;
+        Ok(Sampling { counters, edge, stay, thread })
+    }
+
+    /// What has been counted since the last time.
+    pub fn counters(&self) -> Vec<Counter> {
+        self.counters.try_iter().collect()
+    }
+
+    /// The measurement begins at `at`.
+    pub fn measure(&self, at: Ns) {
+        self.edge.settle(at);
+    }
+
+    /// Takes a last look and gives the sampler back, with what has been counted until then; no sampler where its thread
+    /// has panicked.
+    pub fn end(self) -> (Option<Box<dyn Sampler>>, Vec<Counter>) {
+        let Sampling { counters, stay, thread, .. } = self;
+        drop(stay);
+        let sampler = thread.join().ok();
+        (sampler, counters.try_iter().collect())
+    }
+}
+
+impl Work {
+    fn run(mut self) -> Box<dyn Sampler> {
+        let mut ended = self.sleep_until(self.line.start());
+        let mut before = self.sampler.sample();
+        let mut cut = self.line.start();
+        while !ended {
+            self.line.follow(&self.edge);
+            // Cuts that were slept through, on a busy machine, are not made up for.
+            let Some(next) = self.line.cut_after(cut.max(clock::now())) else { break };
+            cut = next;
+            ended = self.sleep_until(cut);
+            let now = self.sampler.sample();
+            self.send(&before, &now);
+            before = now;
+        }
+        self.sampler
+    }
+
+    /// Whether the end came before the moment.
+    fn sleep_until(&self, at: Ns) -> bool {
+        let wait = at.since(clock::now());
+        self.until.recv_timeout(wait.into()) == Err(RecvTimeoutError::Disconnected)
+    }
+
+    fn send(&self, before: &[Sample], now: &[Sample]) {
+        for ((source, before), now) in self.hops.iter().zip(before).zip(now) {
+            for (i, reading) in now.readings.iter().enumerate() {
+                let counter = Counter {
+                    source: *source,
+                    step: Some(self.step),
+                    from: self.line.on_record(before.at),
+                    to: self.line.on_record(now.at),
+                    name: reading.name.to_owned(),
+                    value: amount(before.readings.get(i), reading),
+                    unit: reading.unit.to_owned(),
+                };
+                let _ = self.out.send(counter);
+            }
+        }
+    }
+}
+
+/// What a reading says of the time since the last one; not a number where there was none, or where it shrank, as when a
+/// device was replaced.
+fn amount(before: Option<&Reading>, now: &Reading) -> f64 {
+    match before {
+        _ if !now.grows => now.value,
+        Some(before) if before.value <= now.value => now.value - before.value,
+        _ => f64::NAN,
+    }
+}
