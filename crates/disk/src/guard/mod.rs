@@ -4,7 +4,10 @@
 //! Writing is granted for one thing alone: a regular file that Wirespeed created for this purpose and marked. The checks
 //! are made on the opened descriptor, so that nothing can slip in between. No device is ever granted.
 
+#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
 mod medium;
+#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
+mod signature;
 
 use crate::found::{Found, direct, reopen};
 use engine::EngineError;
