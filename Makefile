@@ -1,7 +1,7 @@
 # Every target asks scripts/need for what it uses: installed when root, named otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench fuzz docs clean
+.PHONY: help build demo test bench fuzz soak docs clean
 
 help: ## Lists these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
@@ -26,6 +26,12 @@ bench: ## Ten interleaved pairs against fio a comparison, on one core
 fuzz: ## Ten minutes of fuzzing a parser
 	@scripts/need $@
 	scripts/fuzz long
+
+soak: ## An hour of verified load in ./soak, in which nothing may be found (SOAK=10m for less)
+	@scripts/need $@
+	@mkdir -p soak && cd soak && rm -f soak?.dat soak?.state && \
+		cargo run --release --locked --quiet --manifest-path ../Cargo.toml --package wirespeed -- \
+		run ../scenarios/soak.toml --set plan.measure=$${SOAK:-1h}
 
 docs: ## Writes the generated documents anew; a test fails when they are stale
 	@scripts/need $@

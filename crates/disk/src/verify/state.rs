@@ -54,7 +54,7 @@ impl State {
         let request = Request { path, size, block, blocks, flushed, id: new_id(), target };
         let Loaded { kept, ledger, id, at_least, damaged, old } = kept::open(request)
             .map_err(|e| format!("its verification state {} {e}", path.display()))?;
-        let known = ledger.words().filter(|word| !word.is_unwritten()).count() as u64;
+        let known = ledger.words().filter(|word| !word.is_open()).count() as u64;
         let found = Found { old, known, damaged };
         let since = clock::wall_ns();
         Ok((State { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
@@ -73,7 +73,7 @@ impl State {
 pub(crate) struct Found {
     /// The file was there before.
     pub old: bool,
-    /// Blocks that had been written.
+    /// Blocks of which it is known what they must hold.
     pub known: u64,
     /// Sectors of its table that were damaged.
     pub damaged: u64,

@@ -159,20 +159,8 @@ impl Builder<'_> {
                 );
             }
         }
-        if record.has("verify_state") && null {
-            complain(
-                record,
-                "verify_state",
-                "`null:` holds nothing that could be verified",
-                self.sink,
-            );
-        }
         let (data, fill) = (content::data(record), content::fill(record, null, self.sink));
-        let states = self.files(record, "verify_state", names.len());
-        if record.has("verify_flushed") && !record.has("verify_state") {
-            let problem = "it says how a `verify_state` is read, and there is none";
-            complain(record, "verify_flushed", problem, self.sink);
-        }
+        let states = self.states(record, null, names.len());
         let queue = queue(record);
         let polled = record.flag("polled").is_some_and(|at| at.value);
         if polled && matches!(queue, Queue::Pread | Queue::Aio) {
@@ -196,6 +184,19 @@ impl Builder<'_> {
                 verify_flushed: record.flag("verify_flushed").is_some_and(|at| at.value),
             })
             .collect()
+    }
+
+    /// Where verification keeps its state of each of `n` targets; empty where it keeps none.
+    fn states(&mut self, record: &Record, null: bool, n: usize) -> Vec<String> {
+        if record.has("verify_state") && null {
+            let problem = "`null:` holds nothing that could be verified";
+            complain(record, "verify_state", problem, self.sink);
+        }
+        if record.has("verify_flushed") && !record.has("verify_state") {
+            let problem = "it says how a `verify_state` is read, and there is none";
+            complain(record, "verify_flushed", problem, self.sink);
+        }
+        self.files(record, "verify_state", n)
     }
 
     /// The path or URL of each of `n` targets.
