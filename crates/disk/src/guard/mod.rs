@@ -7,6 +7,10 @@
 #[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
 mod medium;
 #[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
+mod reservation;
+#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
+mod sample;
+#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
 mod signature;
 
 use crate::found::{Found, direct, reopen};

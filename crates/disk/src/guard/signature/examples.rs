@@ -25,12 +25,20 @@ impl Made {
         self
     }
 
-    fn byte_block(&self, block: u64) -> [u8; 512] {
-        let mut bytes = [0; 512];
-        if let Some(seed) = self.noise {
-            Rng::keyed(seed, &[block]).fill(&mut bytes);
+    /// What there is where nothing was put.
+    fn background(&self, offset: u64, out: &mut [u8]) {
+        out.fill(0);
+        let Some(seed) = self.noise else { return };
+        let mut at = offset;
+        let end = offset + out.len() as u64;
+        while at < end {
+            let mut block = [0; 512];
+            Rng::keyed(seed, &[at / 512]).fill(&mut block);
+            let within = (at % 512) as usize;
+            let n = (512 - within).min((end - at) as usize);
+            out[(at - offset) as usize..][..n].copy_from_slice(&block[within..within + n]);
+            at += n as u64;
         }
-        bytes
     }
 }
 
@@ -45,15 +53,7 @@ impl Medium for Made {
         if self.bad.is_some_and(|bad| (offset..end).contains(&bad)) {
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }
-        let mut at = offset;
-        while at < end {
-            let block = self.byte_block(at / 512);
-            let within = (at % 512) as usize;
-            let n = (512 - within).min((end - at) as usize);
-            let to = (at - offset) as usize;
-            out[to..to + n].copy_from_slice(&block[within..within + n]);
-            at += n as u64;
-        }
+        self.background(offset, out);
         for (start, piece) in &self.pieces {
             let from = (*start).max(offset);
             let to = (start + piece.len() as u64).min(end);

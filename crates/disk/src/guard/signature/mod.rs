@@ -17,6 +17,9 @@ mod real;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(super) use examples::Made;
+
 use super::Medium;
 use std::collections::BTreeMap;
 use std::fmt;
