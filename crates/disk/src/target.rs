@@ -260,6 +260,7 @@ pub(crate) fn facts_of(spec: &TargetSpec, found: Option<&Found>) -> Vec<Fact> {
         let path = Path::new(&spec.url);
         pairs.extend(mount_facts(if found.is_some() { path } else { folder_of(path) }));
     }
+    pairs.extend(spec.verify_state.iter().map(|path| ("verify-state", path.clone())));
     let fact = |(key, value): (&str, String)| Fact {
         subject: spec.name.clone(),
         key: key.to_owned(),

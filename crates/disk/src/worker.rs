@@ -14,6 +14,9 @@ use workload::{Arrivals, Demand, Key, Place, Spec};
 /// Purpose of the random stream that fills the buffers, apart from those of operations.
 const BUFFERS: u64 = 0x6275_6666;
 
+/// A slot that no worker has.
+const STRAY: u32 = u32::MAX;
+
 /// A worker before its thread exists.
 pub struct Worker {
     /// Its name, for messages.
@@ -65,6 +68,7 @@ impl Task for Worker {
             done: Vec::with_capacity(depth as usize),
             name: self.name,
             grace: self.grace,
+            strays: 0,
         };
         let notes = (depth < asked)
             .then(|| clamped(&issuer.name, asked, depth, &how))
@@ -95,6 +99,8 @@ struct Issuer {
     done: Completions,
     name: String,
     grace: Ns,
+    /// Completions of what was not in flight.
+    strays: u64,
 }
 
 impl Load for Issuer {
@@ -123,7 +129,10 @@ impl Load for Issuer {
         if let Some(payload) = &mut self.payload {
             payload.ended(self.batch.admitted());
         }
-        Ok(())
+        match self.strays {
+            0 => Ok(()),
+            n => Err(self.fault(format!("its queue completed {n} I/Os that were not in flight"))),
+        }
     }
 }
 
@@ -136,6 +145,11 @@ impl Issuer {
         }
     }
 
+    fn fault(&self, what: String) -> EngineError {
+        let problem = format!("{what}: a fault of the queue");
+        EngineError::Worker { worker: self.name.clone(), problem }
+    }
+
     /// Hands the first `ready` of the batch to the queue, as of the meter's present.
     fn submit(
         &mut self,
@@ -146,8 +160,7 @@ impl Issuer {
     ) -> Result<(), EngineError> {
         let taken = self.queue.submit(&self.batch.ios[..ready]).min(ready);
         if taken == 0 && meter.in_flight() == 0 {
-            let problem = "its empty queue takes no I/O: a fault of the queue".to_owned();
-            return Err(EngineError::Worker { worker: self.name.clone(), problem });
+            return Err(self.fault("its empty queue takes no I/O".to_owned()));
         }
         for (io, due) in self.batch.ios[..taken].iter().zip(&self.batch.dues) {
             // One that goes ahead of its moment is due when it goes.
@@ -174,8 +187,16 @@ impl Issuer {
         if let Some(payload) = &mut self.payload {
             payload.completed(&mut self.done, now);
         }
-        for completion in &self.done {
-            meter.completed(completion.slot, completion.result);
+        let before = self.strays;
+        for completion in &mut self.done {
+            if !meter.completed(completion.slot, completion.result) {
+                completion.slot = STRAY;
+                self.strays += 1;
+            }
+        }
+        if self.strays > before {
+            // Nobody waits for them, and a slot must not be given out twice.
+            self.done.retain(|completion| completion.slot != STRAY);
         }
         self.feed.completed(&self.done, now.since(start));
         self.done.clear();

@@ -24,6 +24,8 @@ enum Manner {
     Refuses,
     /// Takes one I/O a call, and completes in reverse.
     Picky,
+    /// Completes every hundredth I/O twice, and once one that nobody knows.
+    Repeats,
     /// Counts completions that were handed out.
     Counts(Arc<AtomicU64>),
 }
@@ -83,7 +85,7 @@ impl Queue for Odd {
             _ => {}
         }
         let keep = usize::from(matches!(self.manner, Manner::Hangs));
-        let room = out.capacity() - out.len();
+        let room = (out.capacity() - out.len()).saturating_sub(1).max(1);
         for _ in 0..room.min(self.held.len() - keep) {
             let io = if keep == 1 { self.held.pop() } else { Some(self.held.remove(0)) };
             let Some(io) = io else { break };
@@ -96,6 +98,11 @@ impl Queue for Odd {
                 count.fetch_add(1, Ordering::Relaxed);
             }
             out.push(Completion { slot: io.slot, result });
+            if matches!(self.manner, Manner::Repeats) && self.seen.is_multiple_of(100) {
+                let slot = if self.seen == 100 { 1_000_000 } else { io.slot };
+                out.push(Completion { slot, result });
+                return;
+            }
         }
     }
 }
@@ -210,6 +217,17 @@ fn a_queue_that_takes_nothing_is_a_fault() {
     let outcome =
         run_tasks(vec![task(Manner::Refuses, 4, closed(2))], false, measured(Ns::secs(3600)));
     assert!(outcome.verdict.is_err_and(|e| e.to_string().contains("takes no I/O")));
+}
+
+#[test]
+fn completions_of_nothing_are_a_fault() {
+    let phases = measured(Ns::millis(300));
+    for depth in [8, 64] {
+        let outcome = run_tasks(vec![task(Manner::Repeats, depth, closed(depth))], false, phases);
+        assert!(!outcome.codes().contains(&"left-open"), "{:?}", outcome.codes());
+        let error = outcome.verdict.expect_err("it completed what was not in flight").to_string();
+        assert!(error.contains("not in flight"), "{error}");
+    }
 }
 
 #[test]

@@ -139,19 +139,19 @@ impl Meter {
     }
 
     /// The operation of `slot` ended at present: bytes moved, or an error number. After the step's end it is
-    /// merely no longer in flight. A slot with nothing in flight is ignored.
-    pub fn completed(&mut self, slot: u32, result: Result<u32, i32>) {
-        let Some(place) = self.slots.get_mut(slot as usize) else { return };
+    /// merely no longer in flight. Whether there was one: a slot with nothing in flight is ignored.
+    pub fn completed(&mut self, slot: u32, result: Result<u32, i32>) -> bool {
+        let Some(place) = self.slots.get_mut(slot as usize) else { return false };
         let Slot { dir, due, submitted } = std::mem::replace(place, Slot::FREE);
         if submitted == Ns::MAX {
-            return;
+            return false;
         }
         if self.in_flight as usize == self.slots.len() {
             self.room_since = self.now;
         }
         self.in_flight -= 1;
-        let Some(sheet) = self.current.as_deref_mut() else { return };
-        let Some(tally) = tally_of(sheet, dir) else { return };
+        let Some(sheet) = self.current.as_deref_mut() else { return true };
+        let Some(tally) = tally_of(sheet, dir) else { return true };
         match result {
             Ok(bytes) => {
                 tally.success(u64::from(bytes), self.now.since(submitted), self.now.since(due));
@@ -161,6 +161,7 @@ impl Meter {
                 sheet.errnos.count(errno);
             }
         }
+        true
     }
 
     /// Ends the step at `now`, before its time: the interval under way is cut there. Does nothing after the end.

@@ -7,3 +7,4 @@ mod killed;
 mod mistakes;
 mod steady;
 mod support;
+mod verify;
