@@ -5,6 +5,7 @@ use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
 use crate::pool::{Flow, Pool};
+use crate::served::Served;
 use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Event, Loop, Testimony};
@@ -55,6 +56,8 @@ pub struct StepFigures {
     pub steady: Option<Steadiness>,
     /// How long the load was on before the measurement, and what ended that.
     pub warm_up: WarmUp,
+    /// Whether a cache or the devices under the targets served, for each set of devices that can be told apart.
+    pub served: Vec<Served>,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
 }
@@ -144,6 +147,7 @@ impl StepFigures {
             drift: drift(step),
             steady: steady::steadiness(step, rule),
             warm_up: WarmUp::of(step, events),
+            served: Vec::new(),
             done: done::done(step),
         }
     }

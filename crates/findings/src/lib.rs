@@ -23,6 +23,7 @@ mod rounding;
 mod run;
 mod scope;
 mod select;
+mod served;
 mod steady;
 mod step;
 mod sweep;
@@ -40,6 +41,7 @@ pub use little::Little;
 pub use pool::{Flow, Latency};
 pub use quantity::{Quantity, Unit};
 pub use run::{Run, Verdict};
+pub use served::{By, CACHED_BELOW, MORE_ABOVE, Served, Traffic};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
@@ -48,6 +50,7 @@ pub use warnings::Warning;
 use record::{Record, RecordError};
 use scenario::Scenario;
 use serde::Serialize;
+use served::Places;
 use step::StepData;
 use thiserror::Error;
 
@@ -112,6 +115,7 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
     let mut judges: Vec<_> = goals.iter().map(|g| goals::Judge::new(g, record.facts())).collect();
     let mut compares: Vec<_> =
         claims.iter().map(|c| claims::Compare::new(c, record.facts())).collect();
+    let places = Places::new(scenario.ok(), record.facts(), record.sources());
     let mut steps = Vec::new();
     let mut verification = None;
     for head in record.steps() {
@@ -120,7 +124,9 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
         let step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let null = !step.workers.is_empty()
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
-        steps.push(StepFigures::of(&step, null, &rule, record.events()));
+        let mut figures = StepFigures::of(&step, null, &rule, record.events());
+        figures.served = served::served(&step, &places);
+        steps.push(figures);
         Verification::see(&mut verification, &step.counters);
         judges.iter_mut().for_each(|j| j.see(&step));
         compares.iter_mut().for_each(|c| c.see(&step));

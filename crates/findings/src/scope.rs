@@ -181,7 +181,7 @@ fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
 }
 
 /// A hop's counter over the measured time, and the share of it that the counter covers.
-fn counted(step: &StepData, hop: &str, name: &str) -> Option<(f64, f64)> {
+pub(crate) fn counted(step: &StepData, hop: &str, name: &str) -> Option<(f64, f64)> {
     let times = step.head.times;
     let planned = times.measured().as_secs_f64();
     let (mut sum, mut covered, mut any) = (0.0, 0.0, false);

@@ -67,6 +67,7 @@ pub(crate) fn warnings(
     list.operations();
     list.duration();
     list.loops();
+    list.unknown_devices();
     list.events(events);
     list.warnings.extend(content::warnings(contents));
     list.warnings.sort_by_key(|w| w.severity);
@@ -325,6 +326,16 @@ impl<'a> List<'a> {
         let text = "closed loops {in}: latency is service time, and a stall of the target also stops the load";
         let next = "to see what users of an independent load would see, set `rate` (an open loop)";
         self.add("closed-loop", Severity::Note, &of, text, next);
+    }
+
+    /// Steps of which it cannot be said whether a cache served.
+    fn unknown_devices(&mut self) {
+        let why = |s: &StepFigures| s.served.iter().find_map(|served| served.unknown.clone());
+        let of = self.that(|s| s.total.both.ops > 0 && why(s).is_some());
+        let first = of.first().and_then(|s| why(s)).unwrap_or_default();
+        let text = format!("it is not known whether a cache or the device served {{in}}: {first}");
+        let next = "a device counts where its `queue/iostats` in /sys/block is 1; files in memory or on a network have none";
+        self.add("served-unknown", Severity::Note, &of, &text, next);
     }
 
     /// Events of the engine, the coordinator and the agents; equal codes are told once.

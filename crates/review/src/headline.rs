@@ -1,5 +1,6 @@
 //! The first lines: what was asked, how it came out, and whether the figures can be trusted at all.
 
+use crate::devices;
 use crate::paint::{Ink, Page};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
@@ -20,6 +21,9 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         };
         let text =
             format!("The generator limited {which}: these figures are its own, not the target's.");
+        page.hanging("! ", Ink::Caution, &text, Ink::Caution);
+    }
+    if let Some(text) = devices::caution(&analysis.steps) {
         page.hanging("! ", Ink::Caution, &text, Ink::Caution);
     }
     verification(page, analysis.verification.as_ref());

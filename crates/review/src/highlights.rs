@@ -1,5 +1,6 @@
 //! What was found, in sentences with numbers: the most work, the knees, the balance, the generator.
 
+use crate::devices;
 use crate::headline::{blocks, plural};
 use crate::number::{latency, percent};
 use crate::paint::{Ink, Page};
@@ -24,6 +25,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         sentences.push(format!("{} more in the JSON review.", plural(more, "curve")));
     }
     sentences.extend(balance(&analysis.steps));
+    sentences.extend(devices::sentences(&analysis.steps));
     sentences.extend(warm_up(&analysis.steps));
     sentences.extend(done(&analysis.steps));
     sentences.extend(generator(&analysis.steps));

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod cautions;
+mod devices;
 mod footer;
 mod headline;
 mod highlights;

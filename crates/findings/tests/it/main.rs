@@ -12,6 +12,7 @@ mod goals;
 mod knee;
 mod little;
 mod run;
+mod served;
 mod steady;
 mod sweep;
 mod verification;

@@ -77,7 +77,7 @@ pub struct Sketch<'a> {
     steps_max: usize,
     facts: Vec<Fact>,
     events: Vec<Event>,
-    hop: Option<(&'a str, Vec<(&'a str, f64)>)>,
+    hops: Vec<(&'a str, Vec<(&'a str, f64)>)>,
     title: Option<&'a str>,
     stored: Option<&'a str>,
     renamed: Option<(&'a str, &'a str)>,
@@ -91,7 +91,7 @@ impl<'a> Sketch<'a> {
             steps_max: usize::MAX,
             facts: Vec::new(),
             events: Vec::new(),
-            hop: None,
+            hops: Vec::new(),
             title: None,
             stored: None,
             renamed: None,
@@ -148,7 +148,7 @@ impl<'a> Sketch<'a> {
 
     /// A hop with counters, each by name and amount a second.
     pub fn hop(mut self, name: &'a str, counters: &[(&'a str, f64)]) -> Sketch<'a> {
-        self.hop = Some((name, counters.to_vec()));
+        self.hops.push((name, counters.to_vec()));
         self
     }
 
@@ -184,11 +184,14 @@ impl<'a> Sketch<'a> {
         let mut writer = Writer::create(path, &head).expect("the record is created");
         writer.facts(&self.facts).expect("facts are written");
         let mut known = Known { ids: BTreeMap::new(), renamed: self.renamed };
-        let hop = self.hop.as_ref().map(|(name, _)| {
-            let hop = source_of(u32::MAX, name, name, SourceKind::Hop);
-            writer.source(&hop).expect("the hop is announced");
-            hop.id
-        });
+        let hops: Vec<SourceId> = (0..)
+            .zip(&self.hops)
+            .map(|(n, (name, _))| {
+                let hop = source_of(u32::MAX - n, name, name, SourceKind::Hop);
+                writer.source(&hop).expect("the hop is announced");
+                hop.id
+            })
+            .collect();
         let mut start = Ns::ZERO;
         for step in scenario.steps().iter().take(self.steps_max) {
             let (head, groups) = step_head(step, start, &mut known, &mut writer);
@@ -196,8 +199,8 @@ impl<'a> Sketch<'a> {
             for (load, group) in head.workers.iter().zip(&groups) {
                 worker(&mut writer, &head, load, &work(step, group));
             }
-            if let (Some(id), Some((_, counters))) = (hop, &self.hop) {
-                count(&mut writer, &head, id, counters);
+            for (id, (_, counters)) in hops.iter().zip(&self.hops) {
+                count(&mut writer, &head, *id, counters);
             }
             if self.status == Status::Complete {
                 writer.step_done(step.index).expect("the step is done");

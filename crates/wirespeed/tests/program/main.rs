@@ -3,6 +3,7 @@
 mod carriers;
 mod commands;
 mod data;
+mod devices;
 mod killed;
 mod mistakes;
 mod steady;

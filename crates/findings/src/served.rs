@@ -1,0 +1,247 @@
+//! Served from a cache or by the device: what the workers moved, against what the disks under their targets counted over
+//! the same measured time.
+//!
+//! Targets that lie on the same disk, and disks that serve the same VM, cannot be told apart, so that they are compared
+//! together. A device that counts nothing says nothing about a cache, and neither does one whose counters stand still
+//! though the page cache was bypassed; both are said to be unknown.
+
+use crate::scope::counted;
+use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
+use record::{Fact, Source, SourceKind, Tally};
+use scenario::{Backing, Scenario};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Below this share of what was asked for, the rest came from a cache or stayed in one.
+pub const CACHED_BELOW: f64 = 0.9;
+/// Above this share, the device did more than it was asked for.
+pub const MORE_ABOVE: f64 = 1.1;
+
+/// What a set of disks did for the workers of a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Served {
+    /// The disks or partitions, by their names on their machine.
+    pub devices: Vec<String>,
+    /// The targets on them.
+    pub targets: Vec<String>,
+    /// Whether all of them bypass the page cache.
+    pub direct: bool,
+    /// Reads; `None` where the workers read nothing, or it is unknown.
+    pub read: Option<Traffic>,
+    /// Writes, in the same way.
+    pub write: Option<Traffic>,
+    /// Why it is unknown.
+    pub unknown: Option<String>,
+}
+
+/// One direction, over the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Bytes that the workers moved.
+    pub asked_bytes: f64,
+    /// Bytes that the devices moved, for whomever.
+    pub device_bytes: f64,
+    /// The second by the first.
+    pub ratio: f64,
+    /// What that means.
+    pub by: By,
+}
+
+/// Who served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// A cache, in part or altogether: less reached the device.
+    Cache,
+    /// The device.
+    Device,
+    /// The device, which did more than that besides: read-ahead, other programs, the file system's own writes.
+    DeviceAndMore,
+}
+
+/// What is known about the targets of a run.
+pub(crate) struct Places<'a> {
+    /// Targets by VM or target.
+    targets: BTreeMap<&'a str, Vec<&'a str>>,
+    facts: BTreeMap<(&'a str, &'a str), &'a str>,
+    hops: Vec<&'a Source>,
+}
+
+impl<'a> Places<'a> {
+    pub fn new(scenario: Option<&'a Scenario>, facts: &'a [Fact], sources: &'a [Source]) -> Self {
+        let mut targets: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for lab in scenario.iter().map(|s| &s.lab) {
+            targets.extend(lab.targets.iter().map(|t| (t.name.as_str(), vec![t.name.as_str()])));
+            for vm in &lab.vms {
+                let backed = vm.disks.iter().filter_map(|disk| match &disk.backing {
+                    Backing::Target(target) => Some(target.as_str()),
+                    _ => None,
+                });
+                targets.insert(&vm.name, backed.collect());
+            }
+        }
+        let pair = |f: &'a Fact| ((f.subject.as_str(), f.key.as_str()), f.value.as_str());
+        let hops = sources.iter().filter(|s| s.kind == SourceKind::Hop).collect();
+        Places { targets, facts: facts.iter().map(pair).collect(), hops }
+    }
+
+    fn fact(&self, subject: &str, key: &str) -> Option<&'a str> {
+        self.facts.get(&(subject, key)).copied()
+    }
+
+    /// The hop of a device on an agent's machine.
+    fn hop(&self, device: &str, agent: &str) -> Option<&'a Source> {
+        self.hops.iter().find(|hop| hop.group == device && hop.agent == agent).copied()
+    }
+}
+
+/// VMs and targets that share disks, directly or through others.
+#[derive(Default)]
+struct Set<'a> {
+    groups: BTreeSet<&'a str>,
+    targets: BTreeSet<&'a str>,
+    devices: BTreeSet<&'a str>,
+    /// Targets under which no device is known.
+    nowhere: BTreeSet<&'a str>,
+}
+
+/// Compares the workers of a step with the disks under their targets; nothing where no target was opened on a machine (a
+/// simulated run), and nothing for `null:`.
+pub(crate) fn served(step: &StepData, places: &Places<'_>) -> Vec<Served> {
+    sets(step, places).iter().map(|set| compare(step, places, set)).collect()
+}
+
+fn sets<'a>(step: &'a StepData, places: &Places<'a>) -> Vec<Set<'a>> {
+    let used = || {
+        let groups: BTreeSet<&str> = step.workers.iter().map(|w| w.source.group.as_str()).collect();
+        groups.into_iter().flat_map(|group| {
+            let targets = places.targets.get(group).into_iter().flatten();
+            targets.map(move |target| (group, *target))
+        })
+    };
+    // Opened on a machine: whatever is opened says how it goes about the page cache.
+    let opened = || used().filter(|(_, target)| places.fact(target, "cache").is_some());
+    let at = |target: &str| Some((places.fact(target, "device")?, places.fact(target, "disk")?));
+    // Where a whole disk is a target, its partitions are counted with it.
+    let whole: BTreeSet<&str> = opened()
+        .filter_map(|(_, t)| at(t))
+        .filter(|(device, disk)| device == disk)
+        .map(|d| d.1)
+        .collect();
+    let mut sets: Vec<Set<'a>> = Vec::new();
+    for (group, target) in opened() {
+        let device =
+            at(target).map(|(device, disk)| if whole.contains(disk) { disk } else { device });
+        let mut set = Set::default();
+        set.groups.insert(group);
+        set.targets.insert(target);
+        set.devices.extend(device);
+        if device.is_none() {
+            set.nowhere.insert(target);
+        }
+        let touches = |other: &Set<'_>| {
+            !other.groups.is_disjoint(&set.groups) || !other.devices.is_disjoint(&set.devices)
+        };
+        let (joined, mut rest): (Vec<_>, Vec<_>) = sets.into_iter().partition(touches);
+        for other in joined {
+            set.groups.extend(other.groups);
+            set.targets.extend(other.targets);
+            set.devices.extend(other.devices);
+            set.nowhere.extend(other.nowhere);
+        }
+        rest.push(set);
+        sets = rest;
+    }
+    sets
+}
+
+fn compare(step: &StepData, places: &Places<'_>, set: &Set<'_>) -> Served {
+    let workers = || step.workers.iter().filter(|w| set.groups.contains(w.source.group.as_str()));
+    let asked = |of: fn(&WorkerData) -> Option<&Tally>| -> f64 {
+        workers().filter_map(of).map(|t| t.bytes as f64).sum()
+    };
+    let asked = [asked(|w| w.read.as_ref()), asked(|w| w.write.as_ref())];
+    let agent = workers().next().map_or("", |w| w.source.agent.as_str());
+    let direct = set.targets.iter().all(|t| places.fact(t, "cache") == Some("direct"));
+    let counted = known(set).and_then(|()| devices(step, places, set, agent));
+    let counted = counted.and_then(|bytes| {
+        // A device that has something to do and does nothing at all is one that does not count, unless the page cache can
+        // have done it instead.
+        match bytes == [0.0; 2] && asked != [0.0; 2] && direct {
+            true => Err(format!("the counters of {} stood still", list(&set.devices))),
+            false => Ok(bytes),
+        }
+    });
+    let owned = |names: &BTreeSet<&str>| names.iter().map(|n| (*n).to_owned()).collect();
+    let traffic = |i: usize| {
+        let device = counted.as_ref().ok()?[i];
+        (asked[i] > 0.0).then(|| Traffic::new(asked[i], device))
+    };
+    Served {
+        devices: owned(&set.devices),
+        targets: owned(&set.targets),
+        direct,
+        read: traffic(0),
+        write: traffic(1),
+        unknown: counted.as_ref().err().cloned(),
+    }
+}
+
+/// Refuses a set of which a part lies on nothing that could count.
+fn known(set: &Set<'_>) -> Result<(), String> {
+    match set.nowhere.is_empty() {
+        true => Ok(()),
+        false => Err(format!("no block device is known under {}", list(&set.nowhere))),
+    }
+}
+
+/// Bytes that the devices of a set read and wrote, or why that is not known.
+fn devices(
+    step: &StepData,
+    places: &Places<'_>,
+    set: &Set<'_>,
+    agent: &str,
+) -> Result<[f64; 2], String> {
+    let mut sum = [0.0; 2];
+    for device in &set.devices {
+        let hop = places.hop(device, agent);
+        let hop = hop.ok_or_else(|| format!("the record has no counters of {device}"))?;
+        let why =
+            || places.fact(device, "counters").map(|why| format!(": {why}")).unwrap_or_default();
+        let mut bytes = [0.0; 2];
+        for (bytes, name) in bytes.iter_mut().zip(["read-bytes", "write-bytes"]) {
+            let (counted, share) = counted(step, &hop.name, name)
+                .ok_or_else(|| format!("{device} has no counter `{name}` in this step"))?;
+            if !counted.is_finite() {
+                return Err(format!("{device} gave no numbers{}", why()));
+            }
+            if share < COMPLETE_SHARE {
+                return Err(format!("{device} was not sampled over the whole measured time"));
+            }
+            *bytes = counted;
+        }
+        sum = [sum[0] + bytes[0], sum[1] + bytes[1]];
+    }
+    Ok(sum)
+}
+
+impl Traffic {
+    fn new(asked_bytes: f64, device_bytes: f64) -> Traffic {
+        let ratio = device_bytes / asked_bytes;
+        let by = match ratio {
+            r if r < CACHED_BELOW => By::Cache,
+            r if r > MORE_ABOVE => By::DeviceAndMore,
+            _ => By::Device,
+        };
+        Traffic { asked_bytes, device_bytes, ratio, by }
+    }
+
+    /// The share of what was asked for that no device moved, 0 to 1.
+    pub fn cached_share(&self) -> f64 {
+        (1.0 - self.ratio).max(0.0)
+    }
+}
+
+fn list(names: &BTreeSet<&str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join(", ")
+}
