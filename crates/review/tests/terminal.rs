@@ -155,7 +155,7 @@ Steps
   closed loop: latency is service time, from submission to completion
    IOPS  total  p50    p99  p99.9    max  in flight  gen
     1/s   MB/s   us     us     us     us       mean    %
-  1,000   8.19  988  1,138  5,001  5,001       1.00  2.0
+  1,000   8.19  988  1,138  2,001  5,001       1.00  2.0
 
 Warnings
   · Closed loops in the step: latency is service time, and a stall of the target also stops the
@@ -189,7 +189,7 @@ Steps
   closed loop: latency is service time, from submission to completion
    IOPS  total  p50    p99  p99.9    max  in flight  gen
     1/s   MB/s   us     us     us     us       mean    %
-  1,000   8.19  988  1,138  5,001  5,001       1.00  2.0
+  1,000   8.19  988  1,138  2,001  5,001       1.00  2.0
 
 Warnings
   ! 832 of 1,000 sampled blocks of data hold nothing (83.2%; with 95% confidence 80.8% to 85.4%):
@@ -296,7 +296,7 @@ Steps
   closed loop: latency is service time, from submission to completion
    IOPS  total  p50    p99  p99.9    max  in flight  gen
     1/s   MB/s   us     us     us     us       mean    %
-  1,000   8.19  988  1,138  5,001  5,001       1.00  2.0
+  1,000   8.19  988  1,138  2,001  5,001       1.00  2.0
 
 Goals
                goal                                   observed  where
@@ -441,7 +441,7 @@ Steps
   open loop: latency is response time, from the moment an operation was due
   offered   IOPS  total  read  write    p50    p99  p99.9    max  in flight  gen
       1/s    1/s   MB/s  MB/s   MB/s     us     us     us     us       mean    %
-    2,000  1,300   85.2  57.1   28.1  1,186  1,365  6,001  6,001       1.30  2.0
+    2,000  1,300   85.2  57.1   28.1  1,186  1,365  2,400  6,001       1.30  2.0
 
   Balance over VMs or targets that run the same workload
   n  mean  least       most       spread    Jain
@@ -514,7 +514,7 @@ Steps
   closed loop: latency is service time, from submission to completion
    IOPS  total     errors  p50    p99  p99.9    max  in flight  gen
     1/s   MB/s              us     us     us     us       mean    %
-  1,000   8.19  1,000,000  988  1,138  5,001  5,001       1.00  2.0
+  1,000   8.19  1,000,000  988  1,138  2,001  5,001       1.00  2.0
 
 Goals
             goal               observed  where
