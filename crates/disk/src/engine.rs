@@ -97,6 +97,7 @@ impl DiskEngine {
             let grant = WriteGrant::check(&label(spec), &found, spec.buffered, &self.own)?;
             let extent = extent(spec, &found, &grant)?;
             let state = self.watch.state(errand, &found, extent, created)?;
+            facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
             if self.watch.holds(spec) {
                 self.conditioning.note_filled(spec);
             }
@@ -107,6 +108,7 @@ impl DiskEngine {
         let fd = open_to_read(spec, &found)?;
         let extent = extent(spec, &found, &fd)?;
         let state = self.watch.state(errand, &found, extent, created)?;
+        facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
         facts.extend(self.conditioning.readable(errand, &found, extent));
         let flags = OFlags::RDONLY | direct(spec.buffered);
         let how = How::Read(fd, flags);
@@ -176,7 +178,7 @@ impl Engine for DiskEngine {
         }
         refuse_doubles(step, &resolved)?;
         let states = resolved.iter().map(|r| r.state.clone()).collect();
-        let mut plan = self.watch.plan(step, states)?;
+        let mut plan = self.watch.plan(step, states);
         let post = |worker| post(step, worker, &resolved, &mut plan);
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
         let orders = Orders {
@@ -190,7 +192,7 @@ impl Engine for DiskEngine {
         };
         let mut crew = Crew::muster(orders, posts, notes)?;
         crew.add_facts(queue_facts(step, &crew));
-        Ok(plan.keep(step, Box::new(crew)))
+        plan.keep(step, Box::new(crew))
     }
 }
 

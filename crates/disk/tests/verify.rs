@@ -6,7 +6,7 @@ mod common;
 use clock::{Ns, Rng};
 use common::*;
 use disk::DiskEngine;
-use engine::{EngineError, Pinning, StepSpec, TargetSpec};
+use engine::{Engine, EngineError, Fill, Pinning, StepSpec, Stop, TargetSpec};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -110,6 +110,30 @@ fn loads_of_every_kind_find_nothing() {
             assert_eq!(count(&outcome, "verify-blocks"), 4 * MIB / 512);
         }
     }
+}
+
+#[test]
+fn a_target_that_is_preconditioned_again_is_forgotten() {
+    let place = Place::new();
+    let mut engine = engine();
+    for round in 0..2 {
+        let target = TargetSpec { fill: Fill::SniaPts, ..place.target(false) };
+        let step = verified(target, 1, random(4 * KIB, 50.0, closed(4)), SHORT);
+        check_honest(&run_on(&mut engine, &step).unwrap_or_else(|e| panic!("{round}: {e}")));
+    }
+}
+
+#[test]
+fn a_step_that_is_called_off_leaves_its_state_closed() {
+    let place = Place::new();
+    let step = verified(place.target(true), 1, random(4 * KIB, 50.0, closed(4)), SHORT);
+    let (out, _outputs) = std::sync::mpsc::channel();
+    let mut engine = engine();
+    let prepared = engine.prepare(&step, &out, &Stop::default()).expect("a new file");
+    let is_clean = || std::fs::read(place.state()).expect("there")[32] == 1;
+    assert!(!is_clean(), "a write may come at any moment");
+    drop(prepared);
+    assert!(is_clean());
 }
 
 #[test]

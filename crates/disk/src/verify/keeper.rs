@@ -1,9 +1,10 @@
 //! Keeps states in their files while a step runs: a checkpoint a second, and a last one at its end. A thread of the
 //! control plane; no worker ever waits for it.
 
+use super::kept::Kept;
 use super::state::State;
 use clock::Ns;
-use engine::{Handle, IntervalTx, Note, Output, Prepared};
+use engine::{EngineError, Handle, IntervalTx, Note, Output, Prepared};
 use record::{Fact, Level, SourceId};
 use rustix::io::Errno;
 use std::convert::Infallible;
@@ -17,9 +18,47 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 /// A step of which some targets have a kept state.
 pub(crate) struct Keeping {
-    pub step: u32,
-    pub inner: Box<dyn Prepared>,
-    pub states: Vec<Arc<State>>,
+    step: u32,
+    inner: Box<dyn Prepared>,
+    states: InUse,
+}
+
+/// Kept states of which the words may change. Dropped, they are closed, however a step ends.
+struct InUse(Vec<Arc<State>>);
+
+impl Keeping {
+    /// Takes these states into use, before any write.
+    pub fn new(
+        step: u32,
+        inner: Box<dyn Prepared>,
+        states: Vec<Arc<State>>,
+    ) -> Result<Keeping, EngineError> {
+        let states = InUse(states);
+        for (state, kept) in states.kept() {
+            kept.begin().map_err(|e| EngineError::Target {
+                target: state.label.clone(),
+                problem: format!("its verification state cannot be written ({e})"),
+            })?;
+        }
+        Ok(Keeping { step, inner, states })
+    }
+}
+
+impl InUse {
+    /// Those that may be written: a state of which only what was flushed is known stays as it is.
+    fn kept(&self) -> impl Iterator<Item = (&State, &Kept)> {
+        let writable = self.0.iter().filter(|state| !state.at_least);
+        writable.filter_map(|state| Some((&**state, state.kept.as_ref()?)))
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        for (state, kept) in self.kept() {
+            // Told where it can be heard; here the state merely stays as after a crash.
+            let _ = kept.close(&state.ledger);
+        }
+    }
 }
 
 struct Running {
@@ -31,7 +70,7 @@ struct Running {
 }
 
 struct Keeper {
-    states: Vec<Arc<State>>,
+    states: InUse,
     step: u32,
     epoch: Ns,
     out: IntervalTx,
@@ -93,16 +132,14 @@ impl Drop for Running {
 
 impl Keeper {
     fn run(mut self, until: &Receiver<Infallible>) {
-        let states = std::mem::take(&mut self.states);
-        let kept =
-            || states.iter().filter(|s| !s.at_least).filter_map(|s| Some((s, s.kept.as_ref()?)));
+        let states = std::mem::replace(&mut self.states, InUse(Vec::new()));
         while until.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-            for (state, kept) in kept() {
+            for (state, kept) in states.kept() {
                 self.tell(state, kept.checkpoint(&state.ledger));
             }
         }
-        for (state, kept) in kept() {
-            self.tell(state, kept.close(&state.ledger));
+        for (state, kept) in states.kept() {
+            self.tell(state, kept.checkpoint(&state.ledger));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::block::{BLOCK_MAX, BLOCK_MIN};
 use super::kept::{self, Kept, Loaded, Request};
-use super::ledger::Ledger;
+use super::ledger::{Ledger, WORD};
 use clock::Rng;
 use rustix::fd::OwnedFd;
 use std::path::Path;
@@ -58,6 +58,23 @@ impl State {
         let found = Found { old, known, damaged };
         let since = clock::wall_ns();
         Ok((State { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
+    }
+
+    /// The target is about to be overwritten with something else.
+    pub fn forget(&self) {
+        for block in 0..self.ledger.len() {
+            self.ledger.set(block, self.ledger.get(block).forgotten());
+        }
+    }
+
+    /// What is worth knowing about it, for the record's provenance.
+    pub fn describe(&self) -> String {
+        let blocks = self.ledger.len();
+        format!(
+            "{blocks} blocks of {} B, state of {} KiB",
+            self.block,
+            (blocks * WORD).div_ceil(1024)
+        )
     }
 
     /// The number of the block at a byte offset.

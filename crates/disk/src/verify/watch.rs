@@ -127,10 +127,15 @@ impl Watch {
         Ok(state)
     }
 
-    /// Whether a target's content must stay as it is, because a state knows it.
+    /// Whether a target's content must stay as it is, because a state knows it. Where the plan overwrites it all the
+    /// same, the state forgets it.
     pub fn holds(&self, spec: &TargetSpec) -> bool {
-        let known = |state: &Arc<State>| state.ledger.words().any(|word| !word.is_unwritten());
-        self.states.get(&spec.url).is_some_and(known)
+        let Some(state) = self.states.get(&spec.url) else { return false };
+        if spec.fill == Fill::SniaPts {
+            state.forget();
+            return false;
+        }
+        state.ledger.words().any(|word| !word.is_unwritten())
     }
 
     fn pass(
@@ -170,27 +175,16 @@ impl Watch {
     }
 
     /// What a step verifies, once the states of its targets are open.
-    pub fn plan(
-        &mut self,
-        step: &StepSpec,
-        states: Vec<Option<Arc<State>>>,
-    ) -> Result<Plan, EngineError> {
+    pub fn plan(&mut self, step: &StepSpec, states: Vec<Option<Arc<State>>>) -> Plan {
         for worker in &step.workers {
             self.writers.insert(worker.source.0, worker.name.clone());
         }
-        for state in states.iter().flatten().filter(|state| !state.at_least) {
-            let kept = state.kept.as_ref().map_or(Ok(()), |kept| kept.begin());
-            kept.map_err(|e| EngineError::Target {
-                target: state.label.clone(),
-                problem: format!("its verification state cannot be written ({e})"),
-            })?;
-        }
-        Ok(Plan {
+        Plan {
             states,
             passed: std::mem::take(&mut self.passed),
             writers: Arc::new(self.writers.clone()),
             led: BTreeSet::new(),
-        })
+        }
     }
 }
 
@@ -230,13 +224,17 @@ impl Plan {
     }
 
     /// Wraps a step so that kept states are brought to stable storage while it runs.
-    pub fn keep(self, step: &StepSpec, inner: Box<dyn Prepared>) -> Box<dyn Prepared> {
+    pub fn keep(
+        self,
+        step: &StepSpec,
+        inner: Box<dyn Prepared>,
+    ) -> Result<Box<dyn Prepared>, EngineError> {
         let kept = self.states.into_iter().flatten().filter(|state| state.kept.is_some());
         let states: Vec<Arc<State>> = kept.collect();
         if states.is_empty() {
-            return inner;
+            return Ok(inner);
         }
-        Box::new(Keeping { step: step.index, inner, states })
+        Ok(Box::new(Keeping::new(step.index, inner, states)?))
     }
 }
 

@@ -91,6 +91,11 @@ impl Word {
         Word::of(self.newest(), 0, false)
     }
 
+    /// Somebody has overwritten the block: it may hold anything, and generations go on where they were.
+    pub fn forgotten(self) -> Word {
+        if self.is_unwritten() { self } else { Word::of(self.newest(), 0, true) }
+    }
+
     /// What the block holds instead of what it must has been reported: once is enough.
     pub fn is_accused(self) -> bool {
         self.0 & ACCUSED != 0
@@ -262,6 +267,15 @@ mod tests {
             (Age::Fits, Age::Older(1))
         );
         assert_eq!(Word::default().age_at_least(3), Age::Fits);
+    }
+
+    #[test]
+    fn what_was_overwritten_may_be_anything_and_its_generations_go_on() {
+        let known = Word::default().issued().settled().issued().settled().seen();
+        let forgotten = known.forgotten();
+        assert!(forgotten.is_open() && !forgotten.is_seen() && !forgotten.is_unwritten());
+        assert_eq!(forgotten.issued().settled(), Word::of(3, 0, false));
+        assert_eq!(Word::default().forgotten(), Word::default());
     }
 
     #[test]
