@@ -135,6 +135,11 @@ impl Content {
     }
 }
 
+/// Whether Wirespeed made a block, for whatever ratios.
+pub(crate) fn is_ours(block: &[u8]) -> bool {
+    code_of(block).is_some()
+}
+
 /// The ratios that a sector of ours was made for; `None` for one of others.
 fn code_of(sector: &[u8]) -> Option<u32> {
     let stamp = u128::from_le_bytes(*sector.first_chunk::<STAMP>()?);

@@ -94,7 +94,7 @@ impl DiskEngine {
         let created = filled.is_some();
         facts.extend(filled);
         if writes {
-            let grant = WriteGrant::check(&label(spec), &found, spec.buffered, &self.own)?;
+            let grant = WriteGrant::check(spec, &found, &mut self.own)?;
             let extent = extent(spec, &found, &grant)?;
             let state = self.watch.state(errand, &found, extent, created)?;
             facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));

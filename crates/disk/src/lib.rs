@@ -35,7 +35,7 @@ pub use engine::DiskEngine;
 pub use feed::Batch;
 pub use file::{Access, FileOpener};
 pub use fresh::Fresh;
-pub use guard::{Medium, WriteGrant};
+pub use guard::{Examined, Medium, WriteGrant};
 pub use null::NullOpener;
 pub use payload::{Payload, PayloadOpener};
 pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};

@@ -4,7 +4,7 @@ use crate::conditioning::Filling;
 use crate::create::{folder_of, room_in, short_of_room};
 use crate::device::{device_facts, logical_block, mount_facts, polled_queues};
 use crate::found::{Found, direct};
-use crate::guard::{self, Keepsakes};
+use crate::guard::{self, Examined, Keepsakes};
 use engine::{EngineError, TargetSpec};
 use record::Fact;
 use rustix::fd::{AsFd, OwnedFd};
@@ -50,6 +50,8 @@ pub struct TargetReport {
     pub fate: Result<Use, EngineError>,
     /// What would be written to it before that.
     pub filling: Filling,
+    /// Where it would be written and Wirespeed did not make it: what the guard found, or why it could not look.
+    pub examined: Option<Result<Examined, String>>,
     /// Device, queue settings, file system, free space.
     pub facts: Vec<Fact>,
 }
@@ -57,7 +59,8 @@ pub struct TargetReport {
 /// Looks at a target as a step would, but opens nothing for writing and creates nothing. `writes` tells whether a
 /// workload on it writes.
 pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
-    let judged = judge(spec, writes, &Keepsakes::default());
+    let own = Keepsakes::default();
+    let judged = judge(spec, writes, &own);
     let found = Found::at(Path::new(&spec.url), true).ok().flatten();
     let what = match (&found, &judged) {
         (_, Ok(Verdict::Null { .. })) => "nothing: I/O completes at once",
@@ -89,8 +92,14 @@ pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
         size,
         fate,
         filling,
+        examined: if writes { examined(spec, &own) } else { None },
         facts,
     }
+}
+
+/// What the guard finds at a target that is there and that Wirespeed did not make.
+fn examined(spec: &TargetSpec, own: &Keepsakes) -> Option<Result<Examined, String>> {
+    guard::examine(&find(Path::new(&spec.url), true).ok()??, own)
 }
 
 /// What is to be done with a target.
@@ -117,8 +126,7 @@ pub(crate) fn judge(
         )));
     }
     let path = Path::new(&spec.url);
-    // A link may be read through, but what is created or written is named by itself.
-    let found = Found::at(path, !(writes || spec.create.is_some()));
+    let found = find(path, writes || spec.create.is_some());
     match (found.map_err(|e| cannot_open(spec, e))?, spec.create) {
         (None, None) => Err(trouble(
             spec,
@@ -136,6 +144,19 @@ pub(crate) fn judge(
 /// A target by its name and its place, for messages that speak of it without saying where it is.
 pub(crate) fn label(spec: &TargetSpec) -> String {
     format!("{} ({})", spec.name, spec.url)
+}
+
+/// A link may be read through, but what is created or written is named by itself; only devices have links for names
+/// (`/dev/disk/by-id/…`).
+fn find(path: &Path, changes: bool) -> Result<Option<Found>, Errno> {
+    let found = Found::at(path, !changes)?;
+    if found.as_ref().is_some_and(|found| found.kind() == FileType::Symlink)
+        && let Ok(Some(device)) = Found::at(path, true)
+        && device.kind() == FileType::BlockDevice
+    {
+        return Ok(Some(device));
+    }
+    Ok(found)
 }
 
 fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<Verdict, EngineError> {
@@ -193,7 +214,7 @@ fn usable(
 ) -> Result<Verdict, EngineError> {
     if writes {
         // Examined here without opening it for writing; the grant repeats the check on the descriptor it holds.
-        guard::may_write(&label(spec), &found, own)?;
+        guard::may_write(spec, &found, own)?;
     }
     match found.kind() {
         FileType::RegularFile if found.stat().st_size == 0 => Err(trouble(
@@ -208,7 +229,7 @@ fn usable(
 /// Opens what was found for reading.
 pub(crate) fn open_to_read(spec: &TargetSpec, found: &Found) -> Result<OwnedFd, EngineError> {
     found.open(OFlags::RDONLY | direct(spec.buffered)).map_err(|e| match e {
-        Errno::INVAL if !spec.buffered => guard::no_direct(&label(spec)),
+        Errno::INVAL if !spec.buffered => guard::no_direct(spec),
         e => cannot_open(spec, e),
     })
 }

@@ -163,7 +163,7 @@ fn a_device_is_never_written() {
         assert!(std::env::var_os("CI").is_none(), "no block device to try");
         return println!("skipped: no block device to try");
     };
-    check_refused(&file(&device, None), true, "a block device");
+    check_refused(&file(&device, None), true, "the block device");
     check_refused(&file(&device, Some(MIB)), false, "a block device");
     let report = inspect(&file(&device, None), false);
     assert_eq!(report.what, "a block device");

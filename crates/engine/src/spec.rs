@@ -37,6 +37,10 @@ pub struct TargetSpec {
     pub size: Option<u64>,
     /// Through the page cache instead of O_DIRECT.
     pub buffered: bool,
+    /// The token by which the user says that it may be written, where Wirespeed did not make it.
+    pub write_token: Option<String>,
+    /// Whether what it carries may be lost.
+    pub overwrite: bool,
     /// What carries the I/O.
     pub queue: QueueKind,
     /// Completions are looked for instead of waited for; the device must have polled queues.
@@ -114,6 +118,8 @@ impl TargetSpec {
             buffered: false,
             verify_state: None,
             verify_flushed: false,
+            write_token: None,
+            overwrite: false,
             queue: QueueKind::Auto,
             polled: false,
             data: Data::default(),

@@ -211,6 +211,8 @@ fn target_spec(target: &Target, step: &Step, demand: Demand) -> TargetSpec {
         buffered: target.buffered,
         verify_state: target.verify_state.clone(),
         verify_flushed: target.verify_flushed,
+        write_token: target.write_token.clone(),
+        overwrite: target.overwrite,
         queue: match target.queue {
             scenario::Queue::Auto => QueueKind::Auto,
             scenario::Queue::Uring => QueueKind::Uring,

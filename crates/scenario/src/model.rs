@@ -75,6 +75,10 @@ pub struct Target {
     pub size: Option<Bytes>,
     /// Through the page cache instead of O_DIRECT.
     pub buffered: bool,
+    /// The token by which the user says that it may be written, where Wirespeed did not make it.
+    pub write_token: Option<String>,
+    /// Whether what it carries may be lost.
+    pub overwrite: bool,
     /// What carries its I/O.
     pub queue: Queue,
     /// Completions are looked for instead of waited for.

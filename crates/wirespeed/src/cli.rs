@@ -134,7 +134,8 @@ Examples:
   wirespeed disk null: --depth 32                what the generator itself costs
   wirespeed disk /dev/nvme0n1 --random 100       4 KiB random reads; reading is all it does
   wirespeed disk t.dat --create 1GiB --read 70   writes, to a file that it makes for this purpose
-  wirespeed disk t.dat --verify --verify-state S --read 70   … and holds every block against what it wrote")]
+  wirespeed disk t.dat --verify --verify-state S --read 70   … and holds every block against what it wrote
+  wirespeed disk /dev/sdx --read 0 --plan        writes nothing; tells the token that would allow it")]
 pub struct Disk {
     /// A file, a block device, or `null:` (completes at once)
     #[arg(required = true, value_name = "TARGET")]
@@ -175,6 +176,15 @@ pub struct Disk {
     /// Through the page cache instead of O_DIRECT
     #[arg(long, help_heading = "Target")]
     pub buffered: bool,
+    /// The token of a target that may be written though Wirespeed did not make it; `--plan` prints it (repeatable)
+    #[arg(long, value_name = "TOKEN", help_heading = "Target")]
+    pub write_token: Vec<String>,
+    /// Beside the token: what the target carries (file systems, partitions, data) may be lost
+    #[arg(long, requires = "write_token", help_heading = "Target")]
+    pub overwrite: bool,
+    /// A dry run: what would be read and written, and the tokens of targets that Wirespeed did not make
+    #[arg(long, help_heading = "Run")]
+    pub plan: bool,
     /// What carries the I/O [auto: io_uring, or Linux AIO where the device makes io_uring slow, or pread]
     #[arg(long, value_enum, default_value_t = Queue::Auto, help_heading = "Target")]
     pub queue: Queue,

@@ -1,31 +1,32 @@
 //! The write guard: the only place that hands out the right to write, as a [`WriteGrant`] that holds the checked and
 //! opened descriptor.
 //!
-//! Writing is granted for one thing alone: a regular file that Wirespeed created for this purpose and marked. The checks
-//! are made on the opened descriptor, so that nothing can slip in between. No device is ever granted.
+//! Writing is granted for a regular file that Wirespeed created for this purpose and marked (`own.rs`), and for a target that
+//! the user names with its token (`token.rs`), unless somebody uses it (`system.rs`, `reservation.rs`, and the kernel's own
+//! exclusive open), or it carries something (`signature.rs`, `sample.rs`) that no second flag gives up. The checks are made
+//! on the opened descriptor, which the grant keeps, so that nothing can slip in between.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
+mod examine;
 mod medium;
-#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
+mod own;
 mod reservation;
-#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
 mod sample;
-#[cfg_attr(not(test), expect(dead_code, reason = "no device is granted, so that none is read"))]
 mod signature;
+mod system;
+mod token;
 
 use crate::found::{Found, direct, reopen};
-use engine::EngineError;
+use crate::target::label;
+use engine::{EngineError, TargetSpec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, OFlags, Stat, XattrFlags, fgetxattr, fsetxattr, fstat};
+use rustix::fs::{FileType, OFlags, fstat};
 use rustix::io::Errno;
+use std::sync::Arc;
+use token::Mismatch;
 
+pub use examine::Examined;
 pub use medium::Medium;
-
-/// The extended attribute that marks a file as Wirespeed's own.
-const MARK: &str = "user.wirespeed";
-
-/// The permission to write of a file's owner.
-const OWNER_WRITES: u32 = 0o200;
+pub(crate) use own::{Identity, Keepsakes, mark, own_file};
 
 /// The right to write to one target. It cannot be made outside this module, and it is the only way to a descriptor that
 /// can write.
@@ -33,38 +34,62 @@ const OWNER_WRITES: u32 = 0o200;
 pub struct WriteGrant {
     fd: OwnedFd,
     flags: OFlags,
+    /// The exclusive open of a device: while it lives nobody can mount the device, or claim it in another way.
+    claim: Option<Arc<OwnedFd>>,
 }
 
-/// Files that this process made where the file system keeps no marks. Their descriptors are held, so that no other file
-/// can get their identity.
-#[derive(Debug, Default)]
-pub(crate) struct Keepsakes(Vec<(OwnedFd, Identity)>);
-
-/// A file's identity while it exists.
-pub(crate) type Identity = (u64, u64);
-
 impl WriteGrant {
-    /// Checks what was found and opens it for writing. `target` names it in messages.
+    /// Checks what was found and opens it for writing.
     pub(crate) fn check(
-        target: &str,
+        spec: &TargetSpec,
         found: &Found,
-        buffered: bool,
-        own: &Keepsakes,
+        own: &mut Keepsakes,
     ) -> Result<WriteGrant, EngineError> {
-        may_write(target, found, own)?;
-        let flags = OFlags::RDWR | direct(buffered);
-        let fd = found.open(flags).map_err(|e| match e {
-            Errno::INVAL => no_direct(target),
-            e => refused(target, format!("it cannot be opened for writing ({e})")),
-        })?;
-        writable(fd.as_fd(), own).map_err(|why| refused(target, why))?;
-        Ok(WriteGrant { fd, flags })
+        let refused = |why| refused(spec, why);
+        let flags = OFlags::RDWR | direct(spec.buffered);
+        if let Some(grant) = own.granted(found.stat()) {
+            return grant.another().map_err(|e| refused(unopened(e)));
+        }
+        let open = |flags| {
+            found.open(flags).map_err(|e| match e {
+                Errno::INVAL => no_direct(spec),
+                Errno::BUSY => refused(BUSY.to_owned()),
+                e => refused(unopened(e)),
+            })
+        };
+        if is_own(found, own) {
+            let fd = open(flags)?;
+            own::writable(fd.as_fd(), own).map_err(refused)?;
+            return Ok(WriteGrant { fd, flags, claim: None });
+        }
+        // Examined without the right to write first: to open a device for writing is to be noticed.
+        may_write(spec, found, own)?;
+        let claim = match found.kind() {
+            FileType::BlockDevice => Some(Arc::new(open(flags | OFlags::EXCL)?)),
+            _ => None,
+        };
+        let fd = match &claim {
+            Some(claim) => reopen(claim.as_fd(), flags).map_err(|e| refused(unopened(e)))?,
+            None => open(flags)?,
+        };
+        let same = fstat(&fd).is_ok_and(|stat| {
+            (stat.st_dev, stat.st_ino, stat.st_rdev)
+                == (found.stat().st_dev, found.stat().st_ino, found.stat().st_rdev)
+        });
+        if !same {
+            return Err(refused("it was exchanged for something else just now".to_owned()));
+        }
+        decide(spec, found, fd.as_fd(), claim.is_some()).map_err(refused)?;
+        let grant = WriteGrant { fd, flags, claim };
+        own.keep_grant(&grant).map_err(|e| refused(unopened(e)))?;
+        Ok(grant)
     }
 
     /// The same right through an open file of its own, for another worker: sharing one would make processors contend
     /// for its reference count.
     pub(crate) fn another(&self) -> Result<WriteGrant, Errno> {
-        Ok(WriteGrant { fd: reopen(self.fd.as_fd(), self.flags)?, flags: self.flags })
+        let fd = reopen(self.fd.as_fd(), self.flags)?;
+        Ok(WriteGrant { fd, flags: self.flags, claim: self.claim.clone() })
     }
 
     /// A descriptor for a worker that only reads, with no right to write.
@@ -79,99 +104,125 @@ impl AsFd for WriteGrant {
     }
 }
 
-const ONLY_OWN: &str =
-    "Wirespeed writes only to files that it created itself: name a new path and a size to `create`";
+/// What the kernel's refusal of an exclusive open means.
+const BUSY: &str = "somebody holds it exclusively (a mount, swap, device mapper, MD, or a program)";
+
+/// What opens the way, for messages.
+const ONLY_OWN: &str = "Wirespeed writes to files that it created itself (name a new path and a size to `create`), and to \
+                        what is named with the token that `plan` prints for it";
 
 /// The message for a file system without direct I/O.
-pub(crate) fn no_direct(target: &str) -> EngineError {
+pub(crate) fn no_direct(spec: &TargetSpec) -> EngineError {
     EngineError::Target {
-        target: target.to_owned(),
+        target: label(spec),
         problem: "its file system refuses direct I/O; set `buffered = true` on the target to go through the page cache"
             .to_owned(),
     }
 }
 
 /// Whether a grant would be given, found out without opening anything for writing.
-pub(crate) fn may_write(target: &str, found: &Found, own: &Keepsakes) -> Result<(), EngineError> {
-    if found.kind() != FileType::RegularFile {
-        return Err(refused(target, format!("it is {}", found.kind_name())));
-    }
-    let peek = found
-        .open(OFlags::RDONLY)
-        .map_err(|e| refused(target, format!("it cannot be opened ({e})")))?;
-    writable(peek.as_fd(), own).map_err(|why| refused(target, why))
-}
-
-fn refused(target: &str, why: String) -> EngineError {
-    EngineError::Refused(format!("writing to {target}: {why}; {ONLY_OWN}"))
-}
-
-/// Whether an opened file is our own and not protected by its user.
-fn writable(fd: BorrowedFd<'_>, own: &Keepsakes) -> Result<(), String> {
-    own_file(fd, own)?;
-    // Asked of the mode, because root may open what nobody should write.
-    match fstat(fd) {
-        Ok(stat) if stat.st_mode & OWNER_WRITES == 0 => {
-            Err("it is marked read-only (`chmod u+w` it if that is not meant)".to_owned())
-        }
-        Ok(_) => Ok(()),
-        Err(e) => Err(format!("it cannot be examined ({e})")),
-    }
-}
-
-/// Whether an opened file is one that Wirespeed made, whole and unshared; otherwise why not.
-pub(crate) fn own_file(fd: BorrowedFd<'_>, own: &Keepsakes) -> Result<(), String> {
-    let stat = fstat(fd).map_err(|e| format!("it cannot be examined ({e})"))?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err("it is not a regular file".to_owned());
-    }
-    if stat.st_nlink != 1 {
-        return Err(format!("it has {} names (hard links)", stat.st_nlink));
-    }
-    if own.holds(&stat) {
+pub(crate) fn may_write(
+    spec: &TargetSpec,
+    found: &Found,
+    own: &Keepsakes,
+) -> Result<(), EngineError> {
+    let refused = |why| refused(spec, why);
+    if own.granted(found.stat()).is_some() {
         return Ok(());
     }
-    match read_mark(fd) {
-        Some(mark) if mark == mark_for(&stat) => Ok(()),
-        Some(_) => {
-            Err("it is a copy of a file that Wirespeed made, or was changed in size since"
-                .to_owned())
+    if !matches!(found.kind(), FileType::RegularFile | FileType::BlockDevice) {
+        return Err(refused(format!("it is {}. {ONLY_OWN}", found.kind_name())));
+    }
+    let flags = match found.kind() {
+        FileType::BlockDevice => OFlags::RDONLY | OFlags::DIRECT,
+        _ => OFlags::RDONLY,
+    };
+    let peek = found.open(flags).map_err(|e| refused(unopened(e)))?;
+    if is_own(found, own) {
+        return own::writable(peek.as_fd(), own).map_err(refused);
+    }
+    decide(spec, found, peek.as_fd(), false).map_err(refused)
+}
+
+/// What a target is that Wirespeed did not make, for `plan`; `None` where there is nothing to examine.
+pub(crate) fn examine(found: &Found, own: &Keepsakes) -> Option<Result<Examined, String>> {
+    if !matches!(found.kind(), FileType::RegularFile | FileType::BlockDevice) || is_own(found, own)
+    {
+        return None;
+    }
+    Some(match found.open(OFlags::RDONLY) {
+        Ok(fd) => Examined::new(found, fd.as_fd()),
+        Err(e) => Err(unopened(e)),
+    })
+}
+
+fn is_own(found: &Found, own: &Keepsakes) -> bool {
+    found.kind() == FileType::RegularFile
+        && found.open(OFlags::RDONLY).is_ok_and(|fd| own_file(fd.as_fd(), own).is_ok())
+}
+
+/// Whether an opened target that is not Wirespeed's own may be written; otherwise why not. `claimed` says that this
+/// process holds it exclusively, which is no use by another.
+fn decide(
+    spec: &TargetSpec,
+    found: &Found,
+    fd: BorrowedFd<'_>,
+    claimed: bool,
+) -> Result<(), String> {
+    if found.kind() == FileType::RegularFile {
+        // A token names one file; a second name of it, or a protection, was not in view of who gave it.
+        own_file(fd, &Keepsakes::default()).or_else(|why| match fstat(fd) {
+            Ok(stat) if stat.st_nlink == 1 => Ok(()),
+            _ => Err(why),
+        })?;
+        own::not_protected(fd)?;
+    }
+    let Examined { what, uses, carries, identity, .. } = Examined::new(found, fd)?;
+    let mut uses = uses;
+    if !claimed && found.kind() == FileType::BlockDevice && uses.is_empty() && is_claimed(found) {
+        uses.push(BUSY.to_owned());
+    }
+    if !uses.is_empty() {
+        return Err(format!("it is {what}; {}; no token opens that", uses.join("; ")));
+    }
+    let carrying = match carries.as_slice() {
+        [] => ", on which nothing was found".to_owned(),
+        all => format!(", which carries {}", all.join(", ")),
+    };
+    let Some(token) = &spec.write_token else {
+        return Err(format!("it is {what}{carrying}. {ONLY_OWN}"));
+    };
+    match identity.matches(token) {
+        Err(Mismatch::Mistyped) => {
+            return Err(format!(
+                "`{token}` is no token, or has a slip in it; `plan` prints the one of {what}"
+            ));
         }
-        None => Err("it was not made by Wirespeed".to_owned()),
+        Err(Mismatch::Stale) => {
+            return Err(format!(
+                "the token {token} is stale: it is another target's, or this one has changed since; it is {what}, and \
+                 `plan` prints its present token"
+            ));
+        }
+        Ok(()) => {}
     }
-}
-
-/// Marks a finished file as Wirespeed's own. Where the file system keeps no extended attributes the error is
-/// `EOPNOTSUPP`.
-pub(crate) fn mark(fd: BorrowedFd<'_>) -> Result<(), Errno> {
-    let text = mark_for(&fstat(fd)?);
-    fsetxattr(fd, MARK, text.as_bytes(), XattrFlags::CREATE)
-}
-
-/// Version, size and inode: a file that was resized or copied with its attributes no longer carries its own mark.
-fn mark_for(stat: &Stat) -> String {
-    format!("v1 size={} inode={}", stat.st_size, stat.st_ino)
-}
-
-fn read_mark(fd: BorrowedFd<'_>) -> Option<String> {
-    let mut buffer = [0u8; 128];
-    let n = fgetxattr(fd, MARK, &mut buffer[..]).ok()?;
-    String::from_utf8(buffer[..n].to_vec()).ok()
-}
-
-impl Keepsakes {
-    /// Remembers a file that was made in this process and could not be marked.
-    pub fn keep(&mut self, fd: OwnedFd) -> Result<(), Errno> {
-        let identity = identity(&fstat(&fd)?);
-        self.0.push((fd, identity));
-        Ok(())
+    if !carries.is_empty() && !spec.overwrite {
+        return Err(format!(
+            "it is {what}{carrying}; if that may be lost, say `overwrite = true` (`--overwrite`) besides the token"
+        ));
     }
-
-    fn holds(&self, stat: &Stat) -> bool {
-        self.0.iter().any(|(_, known)| *known == identity(stat))
-    }
+    Ok(())
 }
 
-fn identity(stat: &Stat) -> Identity {
-    (stat.st_dev, stat.st_ino)
+/// Whether another holds a device exclusively, found out without writing.
+fn is_claimed(found: &Found) -> bool {
+    found.open(OFlags::RDONLY | OFlags::EXCL).is_err_and(|e| e == Errno::BUSY)
+}
+
+fn unopened(e: Errno) -> String {
+    format!("it cannot be opened ({e})")
+}
+
+fn refused(spec: &TargetSpec, why: String) -> EngineError {
+    EngineError::Refused(format!("writing to {}: {why}", label(spec)))
 }

@@ -18,16 +18,20 @@ const BLOCK: u64 = 4096;
 /// Purpose of the random stream that draws the blocks.
 const GUARDING: u64 = 0x6775_6172;
 
-/// The offset of the first sampled block that is not all zeros, in the order of the medium. An error names the place that
-/// cannot be read.
-pub(crate) fn non_zero(medium: &dyn Medium, seed: u64) -> io::Result<Option<u64>> {
+/// The offset of the first sampled block that is neither all zeros nor `ours`, in the order of the medium. An error names
+/// the place that cannot be read.
+pub(crate) fn foreign(
+    medium: &dyn Medium,
+    seed: u64,
+    ours: impl Fn(&[u8]) -> bool,
+) -> io::Result<Option<u64>> {
     let mut block = [0; BLOCK as usize];
     for at in places(seed, medium.size()) {
         // The last block may be a part of one.
         let there = &mut block[..(medium.size() - at).min(BLOCK) as usize];
         let told = |e: io::Error| io::Error::new(e.kind(), format!("byte {at}: {e}"));
         medium.read_at(at, there).map_err(told)?;
-        if there.iter().any(|byte| *byte != 0) {
+        if there.iter().any(|byte| *byte != 0) && !ours(there) {
             return Ok(Some(at));
         }
     }
@@ -62,6 +66,17 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    fn non_zero(medium: &dyn Medium, seed: u64) -> io::Result<Option<u64>> {
+        foreign(medium, seed, |_| false)
+    }
+
+    #[test]
+    fn what_is_ours_is_passed_over() {
+        let made = Made::zero(MIB).with(0, vec![7; 4096]).with(8192, vec![9]);
+        let found = foreign(&made, 1, |block| block[0] == 7).expect("it reads");
+        assert_eq!(found, Some(8192));
+    }
+
     #[track_caller]
     fn check(size: u64, data: &[(u64, &[u8])], wanted: Option<u64>) {
         let made =
@@ -93,11 +108,12 @@ mod tests {
 
     #[test]
     fn a_medium_of_a_thousand_blocks_is_read_whole() {
-        for size in [1, 2 * BLOCK, 17 * BLOCK + 1, 999 * BLOCK + 1, 1000 * BLOCK] {
-            assert!(places(1, size).eq((0..size).step_by(BLOCK as usize)), "{size}");
-        }
-        for at in (0..20 * BLOCK).step_by(BLOCK as usize) {
-            check(20 * BLOCK, &[(at + 7, b"x")], Some(at));
+        for size in [2 * BLOCK, 999 * BLOCK + 1, 1000 * BLOCK] {
+            for at in (0..size).step_by(BLOCK as usize) {
+                assert_eq!(places(1, size).nth((at / BLOCK) as usize), Some(at));
+                let made = Made::zero(size).with(at, vec![1]);
+                assert_eq!(non_zero(&made, 1).expect("it reads"), Some(at));
+            }
         }
     }
 
@@ -105,7 +121,7 @@ mod tests {
     fn data_that_covers_a_thousandth_wherever_it_lies_is_seen() {
         // As long as two parts less a block: a whole part lies within wherever it begins.
         let (size, part) = (40_000 * BLOCK, 40 * BLOCK);
-        for at in (0..size - 2 * part).step_by(607 * BLOCK as usize + 1) {
+        for at in (0..size - 2 * part).step_by(7 * BLOCK as usize + 1) {
             let made = Made::zero(size).with(at, vec![1; (2 * part) as usize]);
             assert!(non_zero(&made, at).expect("it reads").is_some(), "{at}");
         }

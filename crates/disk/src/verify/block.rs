@@ -116,6 +116,13 @@ pub(crate) fn is_marked(block: &[u8]) -> bool {
     block.get(4..8) == Some(&MAGIC)
 }
 
+/// Whether `data` begins with a verified block, of whatever size.
+pub(crate) fn is_ours(data: &[u8]) -> bool {
+    let sizes = std::iter::successors(Some(BLOCK_MIN as usize), |size| Some(size * 2));
+    let mut sizes = sizes.take_while(|size| *size <= data.len());
+    is_marked(data) && sizes.any(|size| matches!(Reading::of(&data[..size]), Reading::Whole(_)))
+}
+
 /// Makes a buffer fail as a block, so that a read which moves nothing cannot pass for one.
 #[inline]
 pub(crate) fn spoil(block: &mut [u8]) {

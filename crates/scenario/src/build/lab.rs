@@ -161,6 +161,7 @@ impl Builder<'_> {
         }
         let (data, fill) = (content::data(record), content::fill(record, null, self.sink));
         let states = self.states(record, null, names.len());
+        self.writing(record, names.len());
         let queue = queue(record);
         let polled = record.flag("polled").is_some_and(|at| at.value);
         if polled && matches!(queue, Queue::Pread | Queue::Aio) {
@@ -176,6 +177,8 @@ impl Builder<'_> {
                 create: record.size("create").map(|at| at.value),
                 size: record.size("size").map(|at| at.value),
                 buffered: record.flag("buffered").is_some_and(|at| at.value),
+                write_token: record.text("write_token").map(|at| at.value.to_string()),
+                overwrite: record.flag("overwrite").is_some_and(|at| at.value),
                 queue,
                 polled,
                 data,
@@ -197,6 +200,23 @@ impl Builder<'_> {
             complain(record, "verify_flushed", problem, self.sink);
         }
         self.files(record, "verify_state", n)
+    }
+
+    /// What a table says about being written though Wirespeed did not make it.
+    fn writing(&mut self, record: &Record, n: usize) {
+        let real = record.has("file") || record.has("device");
+        let wrong = [
+            ("write_token", !real, "only a `file` or a `device` has a token"),
+            ("write_token", n > 1, "a token names one target; write the targets one by one"),
+            (
+                "overwrite",
+                !record.has("write_token"),
+                "it goes with a `write_token`, which `plan` prints",
+            ),
+        ];
+        for (key, _, problem) in wrong.into_iter().filter(|(key, is, _)| *is && record.has(key)) {
+            complain(record, key, problem, self.sink);
+        }
     }
 
     /// The path or URL of each of `n` targets.

@@ -102,6 +102,17 @@ pub(super) static TARGET: TableDef = TableDef {
             "auto",
             "Whether it is filled before its first load, over all that the run touches of it, if it may be written.",
         ),
+        optional(
+            "write_token",
+            Type::Text,
+            "The token that `plan` prints for this target. With it a target may be written that Wirespeed did not make.",
+        ),
+        default(
+            "overwrite",
+            Type::Flag,
+            "false",
+            "Beside the token: what the target carries (file systems, partitions, data) may be lost.",
+        ),
         default("queue", Type::Word(QUEUES), "auto", "What carries its I/O."),
         default(
             "polled",

@@ -2,16 +2,19 @@
 //! review are those of any other run.
 
 use crate::cli::{DataArgs, Disk, Fill, Precondition, Queue};
+use crate::commands::plan;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, Job};
+use engine::TargetSpec;
 use scenario::Source;
 use std::fmt::Write as _;
 
 pub fn disk(args: &Disk) -> Result<Exit, Failure> {
+    let tokens = tokens(args)?;
     let source = Source {
         name: "<command line>".to_owned(),
-        text: scenario_text(args),
+        text: scenario_text(args, &tokens),
         overrides: Vec::new(),
     };
     if args.verification.verify_state.is_some() && args.targets.len() > 1 {
@@ -20,6 +23,9 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
         ));
     }
     let scenario = scenario::load(&source)?;
+    if args.plan {
+        return plan::show(&scenario, args.output.format);
+    }
     let out = files::record_path(args.recording.out.as_deref(), "disk")?;
     live::run_and_review(&Job {
         source,
@@ -30,8 +36,35 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
     })
 }
 
+/// The token of each target. A token belongs to the target whose own it is; where there is but one target it is that
+/// one's in any case, so that the guard can say what is wrong with it.
+fn tokens(args: &Disk) -> Result<Vec<Option<&str>>, Failure> {
+    let mut tokens: Vec<Option<&str>> = vec![None; args.targets.len()];
+    for token in &args.write_token {
+        let own = |target: &String| {
+            let examined = disk::inspect(&TargetSpec::new("target", target), true).examined;
+            matches!(examined, Some(Ok(found)) if found.token.eq_ignore_ascii_case(token.trim()))
+        };
+        let place = match args.targets.len() {
+            1 => Some(0),
+            _ => args.targets.iter().position(own),
+        };
+        let Some(place) = place else {
+            return Err(Failure::Other(
+                Exit::Refused,
+                format!(
+                    "--write-token {token}: it is none of these targets', or its target has changed; --plan prints \
+                     their tokens"
+                ),
+            ));
+        };
+        tokens[place] = Some(token.trim());
+    }
+    Ok(tokens)
+}
+
 /// The options as a scenario; it stands in the record and can be kept as a file.
-fn scenario_text(args: &Disk) -> String {
+fn scenario_text(args: &Disk, tokens: &[Option<&str>]) -> String {
     let mut text = String::new();
     let mut line = |s: String| writeln!(text, "{s}").expect("a String takes every line");
     let targets: Vec<&str> = args.targets.iter().map(String::as_str).collect();
@@ -48,6 +81,12 @@ fn scenario_text(args: &Disk) -> String {
         }
         if args.buffered && *target != "null:" {
             line("buffered = true".to_owned());
+        }
+        if let Some(Some(token)) = tokens.get(n).filter(|_| *target != "null:") {
+            line(format!("write_token = {}", quoted(token)));
+            if args.overwrite {
+                line("overwrite = true".to_owned());
+            }
         }
         if let (Some(queue), true) = (queue_word(args.queue), *target != "null:") {
             line(format!("queue = \"{queue}\""));
@@ -136,7 +175,8 @@ mod tests {
     fn loads(args: &[&str]) -> scenario::Scenario {
         let all = ["wirespeed", "disk"].iter().chain(args).copied();
         let Command::Disk(disk) = Cli::try_parse_from(all).unwrap().command else { panic!() };
-        let text = scenario_text(&disk);
+        let tokens = vec![None; disk.targets.len()];
+        let text = scenario_text(&disk, &tokens);
         let source = Source { name: "x".into(), text: text.clone(), overrides: vec![] };
         scenario::load(&source).unwrap_or_else(|e| panic!("{e}\n{text}"))
     }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::out;
 use crate::targets::{self, Asked};
-use disk::{Filling, Use};
+use disk::{Examined, Filling, Use};
 use fleet::AssignError;
 use scenario::{Scenario, Step};
 use serde_json::{Value, json};
@@ -14,12 +14,16 @@ use std::time::Duration;
 
 pub fn plan(args: &Plan) -> Result<Exit, Failure> {
     let source = files::scenario_source(&args.scenario)?;
-    let scenario = scenario::load(&source)?;
+    show(&scenario::load(&source)?, args.output.format)
+}
+
+/// Prints what a run of this scenario would do.
+pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     let steps = scenario.steps();
-    let targets = targets::asked(&scenario, &steps);
-    out::result(&match args.output.format {
-        Format::Text => text(&scenario, &steps, &targets),
-        Format::Json => format!("{:#}\n", as_json(&scenario, &steps, &targets)),
+    let targets = targets::asked(scenario, &steps);
+    out::result(&match format {
+        Format::Text => text(scenario, &steps, &targets),
+        Format::Json => format!("{:#}\n", as_json(scenario, &steps, &targets)),
     })?;
     Ok(exit_of(&targets))
 }
@@ -137,11 +141,23 @@ fn target_lines(asked: &Asked) -> String {
         report.size.map_or_else(|| "size not known".to_owned(), |b| units::Bytes(b).to_string());
     let mut out = format!("  {:<12} {}  ({}, {size})\n", report.name, report.url, report.what);
     let verdict = match &report.fate {
+        Ok(done @ Use::Write) => {
+            let why = match report.examined {
+                Some(_) => "its token was given",
+                None => "Wirespeed made it for this purpose",
+            };
+            format!("{}: {why}", done_to(*done, asked.reads))
+        }
         Ok(done) => done_to(*done, asked.reads).to_owned(),
         Err(engine::EngineError::Refused(why)) => format!("REFUSED: {why}"),
         Err(error) => format!("NOT POSSIBLE: {error}"),
     };
     write!(out, "  {:<12} {verdict}", "").expect("a String takes every line");
+    if let Some(Ok(examined)) = &report.examined {
+        for text in examined_lines(examined) {
+            write!(out, "\n  {:<12} {text}", "").expect("a String takes every line");
+        }
+    }
     if let Some(text) = filling_line(report.filling) {
         write!(out, "\n  {:<12} {text}", "").expect("a String takes every line");
     }
@@ -150,6 +166,35 @@ fn target_lines(asked: &Asked) -> String {
             .expect("a String takes every line");
     }
     out
+}
+
+/// What the guard found at a target that Wirespeed did not make, and the token that would allow to write it.
+fn examined_lines(examined: &Examined) -> Vec<String> {
+    if !examined.uses.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!(
+        "its token: {}  (`write_token = \"{0}\"` on the target, or `--write-token {0}`)",
+        examined.token
+    )];
+    if !examined.carries.is_empty() {
+        lines.push(format!(
+            "it carries {}: that would be lost, so `overwrite` is needed besides",
+            examined.carries.join(", ")
+        ));
+    }
+    lines
+}
+
+fn examined_json(examined: Option<&Result<Examined, String>>) -> Value {
+    match examined {
+        None => Value::Null,
+        Some(Err(problem)) => json!({ "problem": problem }),
+        Some(Ok(Examined { what, token, uses, carries, .. })) => {
+            let token = uses.is_empty().then_some(token);
+            json!({ "what": what, "token": token, "in_use": uses, "carries": carries })
+        }
+    }
 }
 
 /// What would be written before the load, and how long it may take.
@@ -187,8 +232,8 @@ fn done_to(done: Use, reads: bool) -> &'static str {
     match (done, reads) {
         (Use::Null, _) => "would be issued to nothing: measures the generator itself",
         (Use::Read, _) => "would be read; nothing is written",
-        (Use::Write, true) => "would be read and WRITTEN: Wirespeed made it for this purpose",
-        (Use::Write, false) => "would be WRITTEN: Wirespeed made it for this purpose",
+        (Use::Write, true) => "would be read and WRITTEN",
+        (Use::Write, false) => "would be WRITTEN",
         (Use::CreateAndRead, _) => "would be created and filled, then read",
         (Use::CreateAndWrite, true) => "would be created and filled, then read and WRITTEN",
         (Use::CreateAndWrite, false) => "would be created and filled, then WRITTEN",
@@ -253,6 +298,7 @@ fn as_json(
             "writes": t.writes,
             "creates": matches!(t.report.fate, Ok(Use::CreateAndRead | Use::CreateAndWrite)),
             "filling": filling_json(t.report.filling),
+            "examined": examined_json(t.report.examined.as_ref()),
             "refused": refused,
         })
     };

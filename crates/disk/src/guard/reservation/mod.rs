@@ -9,7 +9,6 @@ mod scsi;
 use std::fmt;
 use std::io;
 
-#[expect(unused_imports, reason = "no device is granted, so that none is asked")]
 pub(crate) use scsi::Scsi;
 
 /// What PERSISTENT RESERVE IN is asked for.

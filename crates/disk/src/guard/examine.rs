@@ -1,0 +1,143 @@
+//! What stands at a target that is not Wirespeed's own: who uses it, what it carries, and the token that names it. All of
+//! it from one opened descriptor, so that what was examined is what is written.
+
+use super::medium::{Medium, Opened};
+use super::own::{Keepsakes, own_file};
+use super::reservation::{Reservation, Scsi};
+use super::system::System;
+use super::token::Identity;
+use super::{reservation, sample, signature};
+use crate::found::Found;
+use crate::{content, verify};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, SeekFrom, StatxFlags};
+use rustix::fs::{ioctl_blksszget, major, minor, openat, seek, statx};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Which blocks are sampled: the same each time, so that a plan and a run see the same.
+const SEED: u64 = 1;
+
+/// What was found at a target that a workload would write to and that Wirespeed did not make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examined {
+    /// The device or file in words: kind, name, model, size in bytes.
+    pub what: String,
+    /// The token that names it; it means nothing while somebody uses the target.
+    pub token: String,
+    /// Who uses it: one sentence each. No token and no flag helps against these.
+    pub uses: Vec<String>,
+    /// What would be lost: signatures, or data that nobody knows. The second flag is about these.
+    pub carries: Vec<String>,
+    pub(super) identity: Identity,
+}
+
+impl Examined {
+    /// Looks at what was found, through a descriptor of it that can read. Reading errors are refusals too: what cannot be
+    /// examined must not be written.
+    pub(crate) fn new(found: &Found, fd: BorrowedFd<'_>) -> Result<Examined, String> {
+        let unread = |e: io::Error| format!("it cannot be examined ({e})");
+        let size = seek(fd, SeekFrom::End(0)).map_err(|e| unread(e.into()))?;
+        let medium = Opened::new(&fd, size);
+        let system = System::default();
+        let (what, identity, uses) = match found.kind() {
+            FileType::BlockDevice => device(found, fd, size, &system)?,
+            FileType::RegularFile => file(found, fd, size, &system).map_err(unread)?,
+            _ => return Err(format!("it is {}", found.kind_name())),
+        };
+        let carries = carries(&medium).map_err(unread)?;
+        Ok(Examined { what, token: identity.token(), uses, carries, identity })
+    }
+}
+
+/// Signatures; and where there are none, whether samples show data that Wirespeed did not write.
+fn carries(medium: &dyn Medium) -> io::Result<Vec<String>> {
+    let signatures = signature::signatures(medium)?;
+    let mut all: Vec<String> = signatures.iter().map(ToString::to_string).collect();
+    let ours = |block: &[u8]| content::is_ours(block) || verify::is_ours(block);
+    if all.is_empty()
+        && let Some(offset) = sample::foreign(medium, SEED, ours)?
+    {
+        all.push(format!("data that Wirespeed did not write, at byte {offset} for one"));
+    }
+    Ok(all)
+}
+
+type Parts = (String, Identity, Vec<String>);
+
+fn device(found: &Found, fd: BorrowedFd<'_>, size: u64, system: &System) -> Result<Parts, String> {
+    let number = found.stat().st_rdev;
+    let node = system.node(number).ok_or("it is a block device that /sys does not know")?;
+    let disk = match node.join("partition").exists() {
+        true => node.parent().map_or_else(|| node.clone(), Path::to_path_buf),
+        false => node.clone(),
+    };
+    let mut identity = Identity::default();
+    identity.push("kind", "block device");
+    let lasting = ["wwid", "device/wwid", "serial", "device/serial", "dm/uuid", "md/uuid"];
+    let lasting: Vec<_> = lasting.iter().filter_map(|f| Some((*f, read(&disk.join(f))?))).collect();
+    for (name, value) in &lasting {
+        identity.push(name, value);
+    }
+    if lasting.is_empty() {
+        // What has no name of its own is known by its place, and by a number that the kernel never gives twice.
+        identity.push("number", format!("{}:{}", major(number), minor(number)));
+        identity.push("sequence", read(&disk.join("diskseq")).unwrap_or_default());
+        identity.push("behind", read(&disk.join("loop/backing_file")).unwrap_or_default());
+    }
+    for name in ["partition", "start"] {
+        identity.push(name, read(&node.join(name)).unwrap_or_default());
+    }
+    let model = ["device/model", "dm/name", "loop/backing_file", "md/level"];
+    let model = model.iter().find_map(|file| read(&disk.join(file)));
+    identity.push("model", model.clone().unwrap_or_default());
+    identity.push("size", size);
+    identity.push("block", ioctl_blksszget(fd).unwrap_or_default());
+
+    let mut uses = system.uses_of_device(number);
+    if read(&node.join("ro")).is_some_and(|flag| flag == "1") {
+        uses.push("it is read-only".to_owned());
+    }
+    match reserved(fd, &node, &disk) {
+        Ok(None) => {}
+        Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
+        Err(e) => return Err(format!("its reservations cannot be read ({e})")),
+    }
+    let name = node.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
+    let part = if disk == node { "" } else { "a partition of " };
+    let model = model.map_or(String::new(), |model| format!(" ({part}{model})"));
+    Ok((format!("the block device {name}{model} of {size} bytes"), identity, uses))
+}
+
+/// Another's reservation. A partition's disk is asked, because the kernel passes no command through for a part of one.
+fn reserved(fd: BorrowedFd<'_>, node: &Path, disk: &Path) -> io::Result<Option<Reservation>> {
+    if node == disk {
+        return reservation::foreign(&Scsi::new(&fd));
+    }
+    let name = disk.file_name().unwrap_or_default();
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let whole = openat(CWD, Path::new("/dev").join(name), flags, Mode::empty())?;
+    reservation::foreign(&Scsi::new(&whole))
+}
+
+fn file(found: &Found, fd: BorrowedFd<'_>, size: u64, system: &System) -> io::Result<Parts> {
+    let stat = found.stat();
+    let born = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME)?.stx_btime;
+    let mut identity = Identity::default();
+    identity.push("kind", "file");
+    identity.push("device", stat.st_dev);
+    identity.push("inode", stat.st_ino);
+    identity.push("born", format!("{}.{:09}", born.tv_sec, born.tv_nsec));
+    identity.push("size", size);
+    let uses = system.uses_of_file(stat.st_dev, stat.st_ino);
+    let why = own_file(fd, &Keepsakes::default()).err().unwrap_or_default();
+    let why = why.trim_start_matches("it ");
+    Ok((format!("a regular file of {size} bytes that {why}"), identity, uses))
+}
+
+fn read(path: &PathBuf) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
