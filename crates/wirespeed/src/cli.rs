@@ -53,6 +53,35 @@ pub enum Format {
     Json,
 }
 
+/// What every command that shows a record's results takes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Results {
+    /// How results are printed on stdout: for people, or in a format of programs (see docs/exports.md) [default: text]
+    #[arg(long, value_enum)]
+    pub format: Option<ResultFormat>,
+    /// No progress and no notes on stderr
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    Text,
+    Json,
+    /// What fio prints with --output-format=json+
+    FioJson,
+    /// Iometer's results file
+    Iometer,
+    Csv,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Rows {
+    Step,
+    Interval,
+}
+
 /// What every command that measures takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Run")]
@@ -77,7 +106,7 @@ pub struct Demo {
     #[arg(long, value_name = "DIR", default_value = "wirespeed-demo")]
     pub dir: PathBuf,
     #[command(flatten)]
-    pub output: Output,
+    pub output: Results,
 }
 
 #[derive(Debug, Args)]
@@ -114,18 +143,24 @@ pub struct Run {
     #[command(flatten)]
     pub recording: Recording,
     #[command(flatten)]
-    pub output: Output,
+    pub output: Results,
 }
 
 #[derive(Debug, Args)]
 pub struct Review {
     /// The record of a run
     pub run: PathBuf,
-    /// Write the review to a file instead: .json or .txt
+    /// Write it to a file instead, in the format given or by the file's ending: .txt, .json, .csv
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// What a row of CSV is: a step, or an interval of a worker [default: step]
+    #[arg(long, value_enum)]
+    pub rows: Option<Rows>,
+    /// Only this step, counted from 1 as in a plan (fio-json, iometer and csv)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub step: Option<u32>,
     #[command(flatten)]
-    pub output: Output,
+    pub output: Results,
 }
 
 #[derive(Debug, Args)]
@@ -198,7 +233,7 @@ pub struct Disk {
     #[command(flatten)]
     pub recording: Recording,
     #[command(flatten)]
-    pub output: Output,
+    pub output: Results,
 }
 
 /// What targets hold before the load and are sent during it.

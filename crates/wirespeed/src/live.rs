@@ -1,24 +1,20 @@
 //! The way of every command that measures: targets checked, a record made, agents started, the coordinator run, the
 //! record reviewed.
 
-use crate::cli::{AgentKind, Format, Output};
+use crate::cli::{AgentKind, Results};
 use crate::exit::{Exit, Failure};
 use crate::hops::Disks;
-use crate::out;
+use crate::present::{self, Choice};
 use crate::progress::Display;
 use crate::targets::{self, Asked};
 use clock::Ns;
 use findings::Analysis;
 use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
 use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
-use review::Style;
 use scenario::{Scenario, Source};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-
-/// Columns of a review where no terminal is narrower.
-const WIDTH: usize = 100;
 
 /// The name of the one agent that a run on this machine has.
 pub const AGENT: &str = "local";
@@ -30,7 +26,7 @@ pub struct Job {
     /// Where its record goes.
     pub out: PathBuf,
     pub agent: AgentKind,
-    pub output: Output,
+    pub output: Results,
 }
 
 /// Runs the job, prints its review and says where the record is.
@@ -39,7 +35,7 @@ pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
     let outcome = run(job, &targets)?;
     let record = Record::open(&job.out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
-    print(&analysis, job.output.format)?;
+    present::print(&record, &analysis, Choice::of(job.output.format))?;
     if !job.output.quiet {
         eprintln!("record: {}", job.out.display());
     }
@@ -158,25 +154,6 @@ pub fn serve_stdin() -> Result<(), Failure> {
         Failure::usage(format!("standard input is no coordinator's socket ({e}); `wirespeed run --agent child` starts agents"))
     })?;
     fleet::serve(carrier, engines(), identity()).map_err(Failure::incomplete)
-}
-
-/// Renders a review for a file: no colour, full width.
-pub fn render(analysis: &Analysis, format: Format) -> String {
-    match format {
-        Format::Text => review::terminal(analysis, Style { color: false, width: WIDTH }),
-        Format::Json => format!("{:#}\n", review::json(analysis)),
-    }
-}
-
-/// Prints a review to stdout: in colour and as wide as the terminal where there is one.
-pub fn print(analysis: &Analysis, format: Format) -> Result<(), Failure> {
-    let terminal = console::Term::stdout();
-    if format == Format::Json || !terminal.is_term() {
-        return out::result(&render(analysis, format));
-    }
-    let color = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let width = WIDTH.min(usize::from(terminal.size().1));
-    out::result(&review::terminal(analysis, Style { color, width }))
 }
 
 /// The exit code that a review means.

@@ -13,6 +13,7 @@ mod hops;
 mod live;
 mod mistakes;
 mod out;
+mod present;
 mod progress;
 mod targets;
 

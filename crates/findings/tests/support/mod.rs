@@ -1,6 +1,6 @@
 //! Records written by hand, as a simulator would: a scenario, and what each VM or target does in each step.
 //!
-//! The tests of `review` use it too.
+//! The tests of `review` and `export` use it too.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use clock::Ns;
@@ -155,10 +155,18 @@ impl<'a> Sketch<'a> {
     /// Writes the record, opens it and analyses it. `work` says what a worker of a VM or target does in a step.
     #[track_caller]
     pub fn analyse(self, work: impl Fn(&Step, &str) -> Work) -> Analysis {
+        let (_dir, record) = self.record(work);
+        analyse(&record).expect("the record is analysed")
+    }
+
+    /// Writes the record and opens it; it is gone with its directory.
+    #[track_caller]
+    pub fn record(self, work: impl Fn(&Step, &str) -> Work) -> (tempfile::TempDir, Record) {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("run.wsr");
         self.write(&path, &work);
-        analyse(&Record::open(&path).expect("the record opens")).expect("the record is analysed")
+        let record = Record::open(&path).expect("the record opens");
+        (dir, record)
     }
 
     fn write(&self, path: &std::path::Path, work: &dyn Fn(&Step, &str) -> Work) {

@@ -1,35 +1,55 @@
-//! `wirespeed review RUN`: the review of a record, whoever made it.
+//! `wirespeed review RUN`: the review of a record, whoever made it, and its export to other programs.
 
-use crate::cli::{Format, Review};
+use crate::cli::{ResultFormat, Review, Rows};
 use crate::exit::{Exit, Failure};
 use crate::live;
+use crate::present::{self, Choice};
 use record::Record;
 use std::path::Path;
 
 pub fn review(args: &Review) -> Result<Exit, Failure> {
+    let choice = choice(args)?;
     let record = Record::open(&args.run)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     match &args.out {
         Some(out) => {
-            let format = format_of(out)?;
-            let text = live::render(&analysis, format);
-            std::fs::write(out, text)
-                .map_err(|e| Failure::incomplete(format!("cannot write {}: {e}", out.display())))?;
+            present::write(&record, &analysis, choice, out)?;
             if !args.output.quiet {
                 eprintln!("review written to {}", out.display());
             }
         }
-        None => live::print(&analysis, args.output.format)?,
+        None => present::print(&record, &analysis, choice)?,
     }
     Ok(live::exit_of(&analysis))
 }
 
-fn format_of(out: &Path) -> Result<Format, Failure> {
+/// The format that was asked for: by name, or by the ending of the file that it goes to.
+fn choice(args: &Review) -> Result<Choice, Failure> {
+    use ResultFormat::{Csv, Json, Text};
+    let format = match (args.output.format, &args.out) {
+        (Some(format), _) => format,
+        (None, Some(out)) => format_of(out)?,
+        (None, None) => Text,
+    };
+    if args.rows.is_some() && format != Csv {
+        return Err(Failure::usage("--rows says what a row of CSV is; add --format csv"));
+    }
+    if args.step.is_some() && [Text, Json].contains(&format) {
+        return Err(Failure::usage(
+            "a review shows all steps; --step goes with --format fio-json, iometer or csv",
+        ));
+    }
+    let step = args.step.map(|from_one| from_one - 1);
+    Ok(Choice { format, rows: args.rows.unwrap_or(Rows::Step), step })
+}
+
+fn format_of(out: &Path) -> Result<ResultFormat, Failure> {
     match out.extension().and_then(|e| e.to_str()) {
-        Some("json") => Ok(Format::Json),
-        Some("txt") => Ok(Format::Text),
+        Some("json") => Ok(ResultFormat::Json),
+        Some("txt") => Ok(ResultFormat::Text),
+        Some("csv") => Ok(ResultFormat::Csv),
         _ => Err(Failure::usage(format!(
-            "{}: a review is written as .json or .txt, by the file's ending",
+            "{}: a review is written as .txt, .json or .csv, by the file's ending; another name needs --format",
             out.display()
         ))),
     }

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
@@ -20,11 +20,12 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("probe", &["clock"]),
     ("fleet", &["clock", "engine", "record", "scenario", "workload"]),
     ("findings", &["clock", "record", "scenario", "units"]),
+    ("export", &["clock", "findings", "record", "scenario", "workload"]),
     ("review", &["findings", "record", "scenario", "units"]),
     (
         "wirespeed",
         &[
-            "clock", "disk", "engine", "findings", "fleet", "probe", "record", "review",
+            "clock", "disk", "engine", "export", "findings", "fleet", "probe", "record", "review",
             "scenario", "units", "workload",
         ],
     ),

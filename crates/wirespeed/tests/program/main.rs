@@ -4,6 +4,7 @@ mod carriers;
 mod commands;
 mod data;
 mod devices;
+mod exports;
 mod killed;
 mod mistakes;
 mod steady;

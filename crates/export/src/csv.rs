@@ -1,0 +1,281 @@
+//! CSV: a row a step, or a row an interval of a worker.
+//!
+//! A first line names the columns, with units last. Fields are quoted as RFC 4180 says where they must be; lines end in a
+//! line feed. Numbers have a point whatever the locale. A field is empty where there is no such thing: the median of
+//! nothing, the response time of a closed loop. Columns may be added at the end; none changes its meaning.
+
+use crate::{ExportError, no_step};
+use findings::{Analysis, Flow, Latency, Loops, StepFigures};
+use record::{Interval, Phase, Record, Source, SourceId, Tally};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use thiserror::Error;
+
+/// Why rows could not be written.
+#[derive(Debug, Error)]
+pub enum CsvError {
+    /// The record could not be exported.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// The output took no more.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}
+
+/// Columns of a direction (or both) of a step, after its prefix.
+const FLOW: [&str; 10] = [
+    "ops",
+    "errors",
+    "iops",
+    "mb_per_s",
+    "service_mean_us",
+    "service_p50_us",
+    "service_p95_us",
+    "service_p99_us",
+    "service_p999_us",
+    "service_max_us",
+];
+/// The same for response time, which only open loops have.
+const RESPONSE: [&str; 6] = [
+    "response_mean_us",
+    "response_p50_us",
+    "response_p95_us",
+    "response_p99_us",
+    "response_p999_us",
+    "response_max_us",
+];
+
+/// A row for each step of an analysis, or for one of them (by number, from 0).
+///
+/// # Errors
+/// Where the analysis does not hold that one.
+pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
+    let held: Vec<u32> = analysis.steps.iter().map(|s| s.index).collect();
+    if let Some(index) = only.filter(|index| !held.contains(index)) {
+        return Err(no_step(index, &held));
+    }
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in analysis.steps.iter().flat_map(|s| &s.settings) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let mut header: Vec<String> = ["step", "plan", "repetition"].map(str::to_owned).into();
+    header.extend(keys.iter().map(|key| format!("setting_{key}")));
+    let fixed = ["loop", "depth", "offered_iops", "planned_s", "measured_s", "complete"];
+    header.extend(fixed.map(str::to_owned));
+    for prefix in ["", "read_", "write_"] {
+        header.extend(FLOW.iter().chain(&RESPONSE).map(|column| format!("{prefix}{column}")));
+    }
+    header.extend(["transactions_per_s", "in_flight_mean", "drift"].map(str::to_owned));
+    let mut text = record(&header);
+    for step in analysis.steps.iter().filter(|s| only.is_none_or(|index| s.index == index)) {
+        text += &record(&step_row(step, &keys));
+    }
+    Ok(text)
+}
+
+fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
+    let mut row = vec![step.index.to_string(), step.plan.clone(), step.repetition.to_string()];
+    let setting = |key: &&str| step.settings.iter().find(|(k, _)| k == key);
+    row.extend(keys.iter().map(|key| setting(key).map_or(String::new(), |(_, v)| v.clone())));
+    let loops = match step.loops {
+        Loops::Closed => "closed",
+        Loops::Open => "open",
+        Loops::Mixed => "mixed",
+    };
+    let open = step.loops != Loops::Closed;
+    row.push(loops.to_owned());
+    row.push(some(step.loops != Loops::Open, || step.depth.to_string()));
+    row.push(some(open, || number(step.offered_iops)));
+    row.extend([step.planned_ns, step.measured_ns].map(|ns| number(ns as f64 / 1e9)));
+    row.push(step.complete().to_string());
+    for flow in [&step.total.both, &step.total.read, &step.total.write] {
+        flow_cells(&mut row, flow);
+    }
+    let figures = [step.total.transactions_per_s, step.total.in_flight, step.drift];
+    row.extend(figures.map(|figure| figure.map_or(String::new(), number)));
+    row
+}
+
+fn flow_cells(row: &mut Vec<String>, flow: &Flow) {
+    row.extend([flow.ops, flow.errors].map(|n| n.to_string()));
+    row.extend([flow.iops, flow.bytes_per_s / 1e6].map(number));
+    latency_cells(row, flow.service.as_ref());
+    latency_cells(row, flow.response.as_ref());
+}
+
+fn latency_cells(row: &mut Vec<String>, latency: Option<&Latency>) {
+    let Some(l) = latency else {
+        row.extend(vec![String::new(); RESPONSE.len()]);
+        return;
+    };
+    row.push(number(l.mean_ns / 1e3));
+    row.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.p999_ns, l.max_ns].map(micro));
+}
+
+/// Writes a row for each interval of each worker, ordered by step, time and worker: of the whole record, or of one step
+/// (by number, from 0). It takes the memory of one row.
+///
+/// # Errors
+/// Where the record cannot be read, does not hold the step, or `out` fails.
+pub fn intervals(
+    record_file: &Record,
+    only: Option<u32>,
+    out: &mut dyn Write,
+) -> Result<(), CsvError> {
+    let sources: BTreeMap<SourceId, &Source> =
+        record_file.sources().iter().map(|s| (s.id, s)).collect();
+    let fixed = ["step", "worker", "group", "agent", "phase", "from_s", "to_s"];
+    let mut header: Vec<String> = fixed.map(str::to_owned).into();
+    for prefix in ["read_", "write_"] {
+        header.extend(FLOW.iter().chain(&RESPONSE).map(|column| format!("{prefix}{column}")));
+    }
+    let testimony = ["in_flight_mean", "open_ops", "late_ops", "own_share", "cpu_share"];
+    header.extend(testimony.map(str::to_owned));
+    out.write_all(record(&header).as_bytes())?;
+    for head in crate::view::View::of(record_file).heads(only)? {
+        let mut failure = None;
+        record_file
+            .for_each_interval(head.index, &mut |interval| {
+                let row = record(&interval_row(&interval, sources.get(&interval.source).copied()));
+                if failure.is_none() {
+                    failure = out.write_all(row.as_bytes()).err();
+                }
+            })
+            .map_err(ExportError::from)?;
+        if let Some(error) = failure {
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+fn interval_row(interval: &Interval, source: Option<&Source>) -> Vec<String> {
+    let told = |of: fn(&Source) -> &String| source.map_or(String::new(), |s| of(s).clone());
+    let phase = match interval.phase {
+        Phase::Warmup => "warmup",
+        Phase::Measure => "measure",
+        Phase::Cooldown => "cooldown",
+    };
+    let mut row = vec![interval.step.to_string()];
+    row.extend([told(|s| &s.name), told(|s| &s.group), told(|s| &s.agent), phase.to_owned()]);
+    row.extend([interval.from, interval.to].map(|at| number(at.as_secs_f64())));
+    let length = interval.to.since(interval.from).as_secs_f64();
+    for tally in [&interval.read, &interval.write] {
+        tally_cells(&mut row, tally.as_ref(), length);
+    }
+    match &interval.testimony {
+        None => row.extend(vec![String::new(); 5]),
+        Some(t) => {
+            let share = |of: clock::Ns| number(ratio(of.as_secs_f64(), length));
+            row.push(share(t.in_flight));
+            row.extend([t.open.into(), t.late].map(|n: u64| n.to_string()));
+            row.extend([share(t.own), share(t.cpu_user.plus(t.cpu_system))]);
+        }
+    }
+    row
+}
+
+fn tally_cells(row: &mut Vec<String>, tally: Option<&Tally>, length: f64) {
+    let Some(t) = tally else {
+        row.extend(vec![String::new(); FLOW.len() + RESPONSE.len()]);
+        return;
+    };
+    row.extend([t.ops, t.errors].map(|n| n.to_string()));
+    row.extend([t.ops as f64, t.bytes as f64 / 1e6].map(|amount| number(ratio(amount, length))));
+    let exact = (t.ops > 0).then(|| t.service_sum.0 as f64 / t.ops as f64);
+    histogram_cells(row, Some(&t.service), exact);
+    histogram_cells(row, t.response.as_ref(), None);
+}
+
+fn histogram_cells(
+    row: &mut Vec<String>,
+    histogram: Option<&record::Histogram>,
+    exact_mean: Option<f64>,
+) {
+    let Some(h) = histogram.filter(|h| h.count() > 0) else {
+        row.extend(vec![String::new(); RESPONSE.len()]);
+        return;
+    };
+    let ns = |at: Option<clock::Ns>| at.map_or(0, |ns| ns.0);
+    row.push(number(exact_mean.unwrap_or(ns(h.mean()) as f64) / 1e3));
+    row.extend([50.0, 95.0, 99.0, 99.9].map(|p| micro(ns(h.percentile(p)))));
+    row.push(micro(ns(h.max())));
+}
+
+/// An amount over a length; 0 where there is none.
+fn ratio(amount: f64, length: f64) -> f64 {
+    if length > 0.0 { amount / length } else { 0.0 }
+}
+
+/// Nanoseconds as microseconds.
+fn micro(ns: u64) -> String {
+    number(ns as f64 / 1e3)
+}
+
+/// At most six digits behind the point, and no more than it needs; empty where it is none.
+fn number(figure: f64) -> String {
+    if !figure.is_finite() {
+        return String::new();
+    }
+    let text = format!("{figure:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+fn some(there: bool, text: impl Fn() -> String) -> String {
+    if there { text() } else { String::new() }
+}
+
+/// A line.
+fn record(fields: &[String]) -> String {
+    fields.iter().map(|f| quoted(f)).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// A field as RFC 4180 has it.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        for (field, expected) in [
+            ("", ""),
+            ("plain", "plain"),
+            ("a b;c", "a b;c"),
+            ("a,b", "\"a,b\""),
+            ("say \"no\"", "\"say \"\"no\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("a\rb", "\"a\rb\""),
+        ] {
+            assert_eq!(quoted(field), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_are_short_and_never_words() {
+        for (figure, expected) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1500.0, "1500"),
+            (0.1 + 0.2, "0.3"),
+            (-0.25, "-0.25"),
+            (1e-9, "0"),
+            (-1e-9, "0"),
+            (123_456_789.5, "123456789.5"),
+            (f64::NAN, ""),
+            (f64::INFINITY, ""),
+        ] {
+            assert_eq!(number(figure), expected, "{figure}");
+        }
+    }
+}

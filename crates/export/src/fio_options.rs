@@ -1,0 +1,120 @@
+//! What a step's workers were asked to do, in fio's words. fio prints options as text, and so does this.
+
+use crate::view::{StepView, WorkerView};
+use record::Loop;
+use workload::{Access, Arrivals, Kind, Row};
+
+/// The options of a workload in a step; what the scenario would have told is left out where it cannot be read.
+pub(crate) fn options(
+    step: &StepView,
+    workload: &str,
+    workers: &[&WorkerView],
+) -> Vec<(String, String)> {
+    let mut options = Vec::new();
+    let mut put = |key: &str, value: String| options.push((key.to_owned(), value));
+    put("name", workload.to_owned());
+    let times = &step.head.times;
+    put("runtime", format!("{}ms", times.measured().0 / 1_000_000));
+    put("ramp_time", format!("{}ms", times.measure.since(times.start).0 / 1_000_000));
+    put("time_based", "1".to_owned());
+    put("numjobs", workers.len().to_string());
+    let depth = |w: &&WorkerView| match w.load.arrivals {
+        Loop::Closed { depth, .. } => Some(depth),
+        Loop::Open { .. } => None,
+    };
+    let spec = step.planned(workload).map(|load| &load.workload.spec);
+    let limit = spec.and_then(|spec| match spec.arrivals {
+        Arrivals::Open { limit, .. } => Some(limit),
+        Arrivals::Closed { .. } => None,
+    });
+    if let Some(depth) = workers.iter().filter_map(depth).max().or(limit) {
+        put("iodepth", depth.to_string());
+    }
+    if let Some(Loop::Open { rate }) = workers.first().map(|w| w.load.arrivals) {
+        put("rate_iops", format!("{rate:.0}"));
+    }
+    if let Some(spec) = spec {
+        mix(&spec.kind).put(&mut put);
+    }
+    options
+}
+
+/// What the operations look like on the whole.
+struct Mix {
+    /// Sizes with their shares, in percent.
+    sizes: Vec<(u32, f64)>,
+    /// Reads among all, in percent.
+    read: f64,
+    /// Random ones among all, in percent.
+    random: f64,
+}
+
+impl Mix {
+    fn put(&self, put: &mut impl FnMut(&str, String)) {
+        let random = self.random > 0.0;
+        let rw = match self.read {
+            100.0.. => ["read", "randread"][usize::from(random)],
+            read if read <= 0.0 => ["write", "randwrite"][usize::from(random)],
+            _ => ["rw", "randrw"][usize::from(random)],
+        };
+        put("rw", rw.to_owned());
+        if self.read > 0.0 && self.read < 100.0 {
+            put("rwmixread", format!("{:.0}", self.read));
+        }
+        if random && self.random < 100.0 {
+            put("percentage_random", format!("{:.0}", self.random));
+        }
+        let (least, most) =
+            (self.sizes.iter().map(|s| s.0).min(), self.sizes.iter().map(|s| s.0).max());
+        let (Some(least), Some(most)) = (least, most) else { return };
+        if least == most {
+            put("bs", size(least));
+            return;
+        }
+        put("bs", format!("{}-{}", size(least), size(most)));
+        let split = self.sizes.iter().map(|(bytes, share)| format!("{}/{share:.0}", size(*bytes)));
+        put("bssplit", split.collect::<Vec<_>>().join(":"));
+    }
+}
+
+/// `8k`, as people give it to fio.
+fn size(bytes: u32) -> String {
+    match bytes {
+        b if b.is_multiple_of(1 << 20) => format!("{}m", b >> 20),
+        b if b.is_multiple_of(1 << 10) => format!("{}k", b >> 10),
+        b => b.to_string(),
+    }
+}
+
+fn mix(kind: &Kind) -> Mix {
+    match kind {
+        Kind::Access(access) => mix_of_rows(access),
+        Kind::Transaction(t) => {
+            let (index, table) = (f64::from(t.index_pages), f64::from(t.table_pages));
+            let read = (index * 100.0 + table * t.read) / (index + table).max(1.0);
+            Mix { sizes: vec![(t.page, 100.0)], read, random: 100.0 }
+        }
+    }
+}
+
+fn mix_of_rows(access: &Access) -> Mix {
+    let mean = |of: fn(&Row) -> f64| {
+        access.rows.iter().map(|row| row.share * of(row)).sum::<f64>() / 100.0
+    };
+    let mut sizes: Vec<(u32, f64)> = Vec::new();
+    match access.ladder {
+        Some(ladder) => {
+            let steps: Vec<u32> = ladder.sizes().collect();
+            sizes.extend(steps.iter().map(|bytes| (*bytes, 100.0 / steps.len() as f64)));
+        }
+        None => {
+            for row in &access.rows {
+                match sizes.iter_mut().find(|(bytes, _)| *bytes == row.size) {
+                    Some((_, share)) => *share += row.share,
+                    None => sizes.push((row.size, row.share)),
+                }
+            }
+        }
+    }
+    Mix { sizes, read: mean(|row| row.read), random: mean(|row| row.random) }
+}

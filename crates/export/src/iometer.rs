@@ -1,0 +1,246 @@
+//! Iometer's results file, in the layout of Iometer 1.1: a block for each step, with a row for everything together, each
+//! manager (an agent), each worker, and each disk of a worker that has one.
+//!
+//! The columns are Iometer's, in its order and its units: milliseconds, MiB and MB. What a record does not hold stays
+//! empty, which Iometer's readers know from its own rows. Iometer quotes nothing, so commas in names become semicolons.
+
+use crate::ExportError;
+use crate::civil::Civil;
+use crate::view::{Merged, StepView, View, WorkerView, per_second};
+use clock::Ns;
+use record::{Histogram, Loop, Record, Tally};
+use scenario::Scenario;
+use std::fmt::Write as _;
+use workload::{Kind, Row};
+
+/// The columns of Iometer 1.1, of which the latency bins are the last 21.
+const COLUMNS: &str = "'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,\
+IOps,Read IOps,Write IOps,MiBps (Binary),Read MiBps (Binary),Write MiBps (Binary),\
+MBps (Decimal),Read MBps (Decimal),Write MBps (Decimal),Transactions per Second,Connections per Second,\
+Average Response Time,Average Read Response Time,Average Write Response Time,Average Transaction Time,\
+Average Connection Time,Maximum Response Time,Maximum Read Response Time,Maximum Write Response Time,\
+Maximum Transaction Time,Maximum Connection Time,Errors,Read Errors,Write Errors,Bytes Read,Bytes Written,\
+Read I/Os,Write I/Os,Connections,Transactions per Connection,Total Raw Read Response Time,\
+Total Raw Write Response Time,Total Raw Transaction Time,Total Raw Connection Time,Maximum Raw Read Response Time,\
+Maximum Raw Write Response Time,Maximum Raw Transaction Time,Maximum Raw Connection Time,Total Raw Run Time,\
+Starting Sector,Maximum Size,Queue Depth,% CPU Utilization,% User Time,% Privileged Time,% DPC Time,% Interrupt Time,\
+Processor Speed,Interrupts per Second,CPU Effectiveness,Packets/Second,Packet Errors,Segments Retransmitted/Second,\
+0 to 50 uS,50 to 100 uS,100 to 200 uS,200 to 500 uS,0.5 to 1 mS,1 to 2 mS,2 to 5 mS,5 to 10 mS,10 to 15 mS,\
+15 to 20 mS,20 to 30 mS,30 to 50 mS,50 to 100 mS,100 to 200 mS,200 to 500 mS,0.5 to 1 S,1 to 2 s,2 to 4.7 s,\
+4.7 to 5 s,5 to 10 s, >= 10 s";
+
+/// The upper edges of the latency bins, in microseconds; the last bin has none.
+const EDGES_US: [u64; 20] = [
+    50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 50_000, 100_000,
+    200_000, 500_000, 1_000_000, 2_000_000, 4_700_000, 5_000_000, 10_000_000,
+];
+
+/// Columns between the maxima and counts that can be told and the latency bins, of which only the queue depth is known:
+/// raw times in ticks of a timer, sectors, and the whole machine's processor and network.
+const RAW: usize = 11;
+const AFTER_DEPTH: usize = 11;
+
+/// A record in Iometer's layout, or one step of it (by number, from 0).
+///
+/// # Errors
+/// Where the record cannot be read, or does not hold the step.
+pub fn iometer(record: &Record, step: Option<u32>) -> Result<String, ExportError> {
+    let view = View::of(record);
+    let head = record.head();
+    let stamp = |at: Ns| Civil::of(head.wall_ns.saturating_add(at.0)).iometer();
+    let mut text = String::new();
+    let title = plain(&head.title);
+    let version = env!("CARGO_PKG_VERSION");
+    line(&mut text, format_args!("'Test Type,Test Description\n0,{title}"));
+    line(&mut text, format_args!("'Version\n1.1.0 (wirespeed {version})"));
+    line(&mut text, format_args!("'Time Stamp\n{}", stamp(Ns::ZERO)));
+    for head in view.heads(step)? {
+        let step = view.step(head)?;
+        specifications(&mut text, &step);
+        line(&mut text, format_args!("'Results\n{COLUMNS}"));
+        rows(&mut text, &view, &step);
+        line(&mut text, format_args!("'Time Stamp\n{}", stamp(head.times.end)));
+    }
+    Ok(text)
+}
+
+fn line(text: &mut String, arguments: std::fmt::Arguments) {
+    // A String takes every line.
+    let _ = writeln!(text, "{arguments}");
+}
+
+/// A name on one line and in one field.
+fn plain(name: &str) -> String {
+    let clean = |c| match c {
+        ',' => ';',
+        c if char::is_control(c) => ' ',
+        c => c,
+    };
+    name.chars().map(clean).collect()
+}
+
+/// What a workload of a step is called: Iometer's specifications differ from step to step too.
+fn specification(step: &StepView, workload: &str) -> String {
+    let settings = step.head.settings.iter().map(|(key, value)| format!("; {key} {value}"));
+    plain(&format!("{workload}{}", settings.collect::<String>()))
+}
+
+fn specifications(text: &mut String, step: &StepView) {
+    line(text, format_args!("'Access specifications"));
+    for workload in step.workloads() {
+        line(text, format_args!("'Access specification name,default assignment"));
+        line(text, format_args!("{},0", specification(step, workload)));
+        line(text, format_args!("'size,% of size,% reads,% random,delay,burst,align,reply"));
+        if let Some(load) = step.planned(workload) {
+            access_lines(text, &load.workload.spec.kind);
+        }
+    }
+    line(text, format_args!("'End access specifications"));
+}
+
+/// Iometer's own lines; a transaction's are those of its index and its table.
+fn access_lines(text: &mut String, kind: &Kind) {
+    let mut put = |size: u32, share: f64, read: f64, random: f64, row: Option<&Row>| {
+        let (delay, burst) = row.map_or((0, 1), |r| (r.delay.0 / 1_000_000, r.burst));
+        let (align, reply) = row.map_or((0, 0), |r| (r.align, r.reply));
+        line(
+            text,
+            format_args!("{size},{share:.0},{read:.0},{random:.0},{delay},{burst},{align},{reply}"),
+        );
+    };
+    match kind {
+        Kind::Access(access) => match access.ladder {
+            None => {
+                for row in &access.rows {
+                    put(row.size, row.share, row.read, row.random, Some(row));
+                }
+            }
+            Some(ladder) => {
+                let sizes: Vec<u32> = ladder.sizes().collect();
+                for (size, row) in
+                    sizes.iter().flat_map(|s| access.rows.iter().map(move |r| (s, r)))
+                {
+                    put(*size, row.share / sizes.len() as f64, row.read, row.random, Some(row));
+                }
+            }
+        },
+        Kind::Transaction(t) => {
+            let pages = f64::from(t.index_pages.saturating_add(t.table_pages).max(1));
+            put(t.page, f64::from(t.index_pages) * 100.0 / pages, 100.0, 100.0, None);
+            put(t.page, f64::from(t.table_pages) * 100.0 / pages, t.read, 100.0, None);
+        }
+    }
+}
+
+/// The rows of a step: everything, then each agent with its workers and their disks.
+fn rows(text: &mut String, view: &View, step: &StepView) {
+    let mut agents: Vec<&str> = Vec::new();
+    for worker in &step.workers {
+        if !agents.contains(&worker.agent()) {
+            agents.push(worker.agent());
+        }
+    }
+    let all: Vec<&WorkerView> = step.workers.iter().collect();
+    let count = agents.len().to_string();
+    row(text, view, step, &all, ["ALL", "All", &count, &all.len().to_string()]);
+    for agent in agents {
+        let members: Vec<&WorkerView> =
+            all.iter().filter(|w| w.agent() == agent).copied().collect();
+        row(text, view, step, &members, ["MANAGER", agent, "", &members.len().to_string()]);
+        for worker in members {
+            row(text, view, step, &[worker], ["WORKER", worker.name(), "", ""]);
+            if let [disk] = disks(view, worker.group())[..] {
+                row(text, view, step, &[worker], ["DISK", disk, "", ""]);
+            }
+        }
+    }
+}
+
+/// The targets behind a VM or target.
+fn disks<'a>(view: &'a View, group: &str) -> Vec<&'a str> {
+    let Some(Scenario { lab, .. }) = &view.scenario else { return Vec::new() };
+    if let Some(target) = lab.targets.iter().find(|t| t.name == group) {
+        return vec![&target.name];
+    }
+    let vm = lab.vms.iter().find(|vm| vm.name == group);
+    let backing = vm.into_iter().flat_map(|vm| &vm.disks).map(|disk| match &disk.backing {
+        scenario::Backing::Target(name) => &name[..],
+        scenario::Backing::Lun { array, .. } => &array[..],
+    });
+    backing.collect()
+}
+
+fn row(text: &mut String, view: &View, step: &StepView, workers: &[&WorkerView], head: [&str; 4]) {
+    let [kind, name, managers, count] = head;
+    let mut workloads: Vec<&str> = workers.iter().map(|w| &w.load.workload[..]).collect();
+    workloads.sort_unstable();
+    workloads.dedup();
+    let specification = match workloads[..] {
+        [one] => specification(step, one),
+        _ => String::new(),
+    };
+    let targets = match kind {
+        "DISK" => String::new(),
+        // As Iometer counts them: once for each worker.
+        _ => workers.iter().map(|w| disks(view, w.group()).len()).sum::<usize>().to_string(),
+    };
+    let mut cells = vec![kind.to_owned(), plain(name), specification];
+    cells.extend([managers.to_owned(), count.to_owned(), targets]);
+    let merged = Merged::of(workers.iter().copied());
+    figures(&mut cells, &merged, step.span());
+    cells.extend(vec![String::new(); RAW]);
+    cells.push(depth(workers));
+    cells.extend(vec![String::new(); AFTER_DEPTH]);
+    cells.extend(bins(&merged.both().service));
+    line(text, format_args!("{}", cells.join(",")));
+}
+
+/// From `IOps` to `Transactions per Connection`. To Iometer an I/O without a reply is a transaction.
+fn figures(cells: &mut Vec<String>, merged: &Merged, span: Ns) {
+    let both = merged.both();
+    let sides = [&both, &merged.read, &merged.write];
+    let mut put = |figure: f64| cells.push(format!("{figure:.6}"));
+    sides.iter().for_each(|t| put(per_second(t.ops as f64, span)));
+    sides.iter().for_each(|t| put(per_second(t.bytes as f64 / 1_048_576.0, span)));
+    sides.iter().for_each(|t| put(per_second(t.bytes as f64 / 1e6, span)));
+    put(per_second(both.ops as f64, span));
+    put(0.0);
+    let mean = |t: &Tally| t.service_sum.0 as f64 / 1e6 / t.ops.max(1) as f64;
+    sides.iter().for_each(|t| put(mean(t)));
+    put(mean(&both));
+    put(0.0);
+    let max = |t: &Tally| t.service.max().map_or(0.0, |at| at.0 as f64 / 1e6);
+    sides.iter().for_each(|t| put(max(t)));
+    put(max(&both));
+    put(0.0);
+    let (read, write) = (&merged.read, &merged.write);
+    let counts = [both.errors, read.errors, write.errors, read.bytes, write.bytes];
+    cells.extend(counts.iter().chain(&[read.ops, write.ops, 0]).map(u64::to_string));
+    // Iometer's own value where connections are not tested.
+    cells.push("-1".to_owned());
+}
+
+/// Operations outstanding for each target, where all workers have the same: Iometer's "# of outstanding I/Os".
+fn depth(workers: &[&WorkerView]) -> String {
+    let mut depths: Vec<Option<u32>> = workers
+        .iter()
+        .map(|w| match w.load.arrivals {
+            Loop::Closed { depth, .. } => Some(depth),
+            Loop::Open { .. } => None,
+        })
+        .collect();
+    depths.sort_unstable();
+    depths.dedup();
+    match depths[..] {
+        [Some(depth)] => depth.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn bins(histogram: &Histogram) -> Vec<String> {
+    let mut bins = [0_u64; EDGES_US.len() + 1];
+    for (at, count) in histogram.counts() {
+        bins[EDGES_US.partition_point(|edge| edge * 1000 <= at.0)] += count;
+    }
+    bins.iter().map(u64::to_string).collect()
+}

@@ -1,0 +1,92 @@
+//! Results in the format that was asked for: on stdout, or in a file.
+
+use crate::cli::{ResultFormat, Rows};
+use crate::exit::Failure;
+use crate::out;
+use export::csv::CsvError;
+use findings::Analysis;
+use record::Record;
+use review::Style;
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::Path;
+
+/// Columns of a review where no terminal is narrower.
+const WIDTH: usize = 100;
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    pub format: ResultFormat,
+    pub rows: Rows,
+    /// One step alone, by number from 0.
+    pub step: Option<u32>,
+}
+
+impl Choice {
+    /// All steps, in a format or as text.
+    pub fn of(format: Option<ResultFormat>) -> Choice {
+        Choice { format: format.unwrap_or(ResultFormat::Text), rows: Rows::Step, step: None }
+    }
+}
+
+/// Prints results to stdout: a review in colour and as wide as the terminal where there is one.
+pub fn print(record: &Record, analysis: &Analysis, choice: Choice) -> Result<(), Failure> {
+    if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
+        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        return written(export::csv::intervals(record, choice.step, &mut stdout), &mut stdout);
+    }
+    let terminal = console::Term::stdout();
+    if choice.format != ResultFormat::Text || !terminal.is_term() {
+        return out::result(&text(record, analysis, choice)?);
+    }
+    let color = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let width = WIDTH.min(usize::from(terminal.size().1));
+    out::result(&review::terminal(analysis, Style { color, width }))
+}
+
+/// Writes results to a file: no colour, full width.
+pub fn write(
+    record: &Record,
+    analysis: &Analysis,
+    choice: Choice,
+    path: &Path,
+) -> Result<(), Failure> {
+    let fail = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
+    if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
+        let mut file = BufWriter::new(File::create(path).map_err(fail)?);
+        return written(export::csv::intervals(record, choice.step, &mut file), &mut file);
+    }
+    let text = text(record, analysis, choice)?;
+    std::fs::write(path, text).map_err(fail)
+}
+
+/// Results that are small enough to be held.
+fn text(record: &Record, analysis: &Analysis, choice: Choice) -> Result<String, Failure> {
+    match choice.format {
+        ResultFormat::Text => Ok(review::terminal(analysis, Style { color: false, width: WIDTH })),
+        ResultFormat::Json => Ok(format!("{:#}\n", review::json(analysis))),
+        ResultFormat::FioJson => export::fio_json(record, choice.step).map_err(failure),
+        ResultFormat::Iometer => export::iometer(record, choice.step).map_err(failure),
+        ResultFormat::Csv => export::csv::steps(analysis, choice.step).map_err(failure),
+    }
+}
+
+fn failure(error: export::ExportError) -> Failure {
+    match error {
+        export::ExportError::NoStep { .. } => Failure::usage(format!("--step: {error}")),
+        export::ExportError::Record(error) => Failure::incomplete(error),
+    }
+}
+
+/// How writing rows ended. A reader that has seen enough (`| head`) is no failure.
+fn written(rows: Result<(), CsvError>, out: &mut impl Write) -> Result<(), Failure> {
+    match rows.and_then(|()| Ok(out.flush()?)) {
+        Err(CsvError::Output(e)) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(CsvError::Output(e)) => {
+            Err(Failure::incomplete(format!("the result could not be written: {e}")))
+        }
+        Err(CsvError::Export(error)) => Err(failure(error)),
+        Ok(()) => Ok(()),
+    }
+}
