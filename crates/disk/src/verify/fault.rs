@@ -168,7 +168,7 @@ impl Scene<'_> {
         let Some(best) = best else { return (self.missed(), Found::Strange) };
         let length = data.len() - HEADER;
         if best.bytes == 0 {
-            return self.judge_header(data, best.generation);
+            return self.judge_header(data, best.generation, scratch);
         }
         let parts = |at: usize, head: Option<&Reach>, tail: Option<&Reach>| {
             let generation = |reach: &Reach| reach.generation;
@@ -193,16 +193,18 @@ impl Scene<'_> {
         }
     }
 
-    /// The content is right, so it is the header that is not: of another generation, or damaged.
-    fn judge_header(&self, data: &[u8], generation: u32) -> (Kind, Found) {
+    /// The content is that of a generation, so it is the header that is not: it came without its content, or is damaged.
+    fn judge_header(&self, data: &[u8], generation: u32, scratch: &mut [u8]) -> (Kind, Found) {
         let claimed = Header::parse(data);
-        let ours = block::is_marked(data) && claimed.id == self.id && claimed.offset == self.offset;
-        if ours
-            && claimed.generation != generation
-            && !matches!(self.age(claimed.generation), Age::Unissued)
-        {
-            let (head, tail) = (Some(claimed.generation), Some(generation));
-            return (Kind::Torn, Found::Parts { at: HEADER as u32, head, tail });
+        let issued = !matches!(self.age(claimed.generation), Age::Unissued);
+        if claimed.generation != generation && issued {
+            // Under the content that it speaks of its checksum is right, if nothing else is wrong with it.
+            block::content(self.id, self.offset, claimed.generation, scratch);
+            scratch[..HEADER].copy_from_slice(&data[..HEADER]);
+            if matches!(Reading::of(scratch), Reading::Whole(_)) {
+                let (head, tail) = (Some(claimed.generation), Some(generation));
+                return (Kind::Torn, Found::Parts { at: HEADER as u32, head, tail });
+            }
         }
         let right = Header { generation, id: self.id, offset: self.offset, ..claimed };
         let mut bytes = [0; HEADER];
