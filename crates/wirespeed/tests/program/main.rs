@@ -6,6 +6,7 @@ mod data;
 mod devices;
 mod exports;
 mod killed;
+mod memory;
 mod mistakes;
 mod steady;
 mod support;
