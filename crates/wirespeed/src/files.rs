@@ -4,6 +4,7 @@ use crate::cli::ScenarioArgs;
 use crate::exit::{Exit, Failure};
 use scenario::Source;
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// The largest scenario that is read; a mistaken path should not fill the memory.
@@ -57,6 +58,32 @@ pub fn record_path(out: Option<&Path>, stem: &str) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Refuses a place for results where they would destroy more than older results: a record, or what a device holds.
+pub fn results_path(out: &Path) -> Result<(), Failure> {
+    // What is not there, or cannot be looked at, is left to the writing, which says why it fails.
+    let Ok(meta) = std::fs::metadata(out) else { return Ok(()) };
+    let refused = |what: &str| {
+        let out = out.display();
+        Err(Failure::usage(format!(
+            "{out} is {what}, which is never overwritten: choose another --out"
+        )))
+    };
+    if meta.file_type().is_block_device() {
+        return refused("a block device");
+    }
+    if meta.is_file() && begins_as_sqlite(out) {
+        return refused("a record (or another SQLite file)");
+    }
+    Ok(())
+}
+
+fn begins_as_sqlite(path: &Path) -> bool {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut start = [0; MAGIC.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *MAGIC
+}
+
 /// The stem of a scenario's records: its file name without the ending.
 pub fn stem(source_name: &str) -> String {
     let stem = Path::new(source_name).file_stem().and_then(|s| s.to_str()).unwrap_or("run");
@@ -83,6 +110,40 @@ mod tests {
         std::fs::write(&taken, "x").unwrap();
         assert!(record_path(Some(&taken), "a").is_err());
         assert!(record_path(Some(&dir.path().join("b.wsr")), "a").is_ok());
+    }
+
+    #[test]
+    fn results_replace_results_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for (name, content, free) in [
+            ("old.csv", &b"step,plan\n0,plan\n"[..], true),
+            ("short.txt", b"SQLite", true),
+            ("run.wsr", b"SQLite format 3\0 and pages", false),
+        ] {
+            std::fs::write(path(name), content).unwrap();
+            assert_eq!(results_path(&path(name)).is_ok(), free, "{name}");
+        }
+        std::os::unix::fs::symlink(path("run.wsr"), path("link.csv")).unwrap();
+        std::fs::hard_link(path("run.wsr"), path("hard.csv")).unwrap();
+        assert!(
+            results_path(&path("link.csv")).is_err() && results_path(&path("hard.csv")).is_err()
+        );
+        assert!(
+            results_path(&path("new.csv")).is_ok() && results_path(Path::new("/dev/null")).is_ok()
+        );
+    }
+
+    /// Only asks: a test of the writing itself would be a danger to somebody's disk.
+    #[test]
+    fn results_are_not_for_devices() {
+        let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+        let mut nodes = devices.map(|device| Path::new("/dev").join(device.file_name()));
+        let Some(node) = nodes.find(|node| node.exists()) else {
+            eprintln!("skipped: there is no block device here");
+            return;
+        };
+        assert!(results_path(&node).is_err(), "{}", node.display());
     }
 
     #[test]

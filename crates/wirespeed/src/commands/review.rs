@@ -2,6 +2,7 @@
 
 use crate::cli::{ResultFormat, Review, Rows};
 use crate::exit::{Exit, Failure};
+use crate::files;
 use crate::live;
 use crate::present::{self, Choice};
 use record::Record;
@@ -9,6 +10,7 @@ use std::path::Path;
 
 pub fn review(args: &Review) -> Result<Exit, Failure> {
     let choice = choice(args)?;
+    args.out.as_deref().map_or(Ok(()), files::results_path)?;
     let record = Record::open(&args.run)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     match &args.out {

@@ -168,6 +168,22 @@ fn a_record_is_exported_as_asked_or_by_the_files_ending() {
 }
 
 #[test]
+fn results_never_replace_a_record() {
+    let bench = Bench::new("");
+    loaded(&bench, "text");
+    std::fs::copy(bench.path("r.wsr"), bench.path("other.json")).expect("a copy");
+    let before = std::fs::read(bench.path("r.wsr")).expect("a record");
+    for more in [&["--format", "csv", "--rows", "interval"][..], &["--format", "iometer"]] {
+        for out in ["r.wsr", "./r.wsr", "other.json"] {
+            let ended = bench.expect(2, &[&["review", "r.wsr", "-o", out], more].concat());
+            assert!(ended.stderr.contains("never overwritten"), "{}", ended.stderr);
+        }
+    }
+    assert_eq!(std::fs::read(bench.path("r.wsr")).expect("the record"), before);
+    assert_eq!(std::fs::read(bench.path("other.json")).expect("the other"), before);
+}
+
+#[test]
 fn what_does_not_go_together_is_said() {
     let bench = Bench::new("");
     loaded(&bench, "text");
