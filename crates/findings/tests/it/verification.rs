@@ -32,8 +32,11 @@ fn analyse(sketch: Sketch) -> Analysis {
     sketch.analyse(|_, _| Work::default())
 }
 
+/// Blocks checked, blocks wrong, and the kinds of faults with their counts.
+type Seen<'a> = (u64, u64, Vec<(&'a str, u64)>);
+
 /// Blocks checked and wrong, and each kind of fault.
-fn seen(analysis: &Analysis) -> Option<(u64, u64, Vec<(&str, u64)>)> {
+fn seen(analysis: &Analysis) -> Option<Seen<'_>> {
     let v: &Verification = analysis.verification.as_ref()?;
     Some((v.checked, v.wrong, v.faults.iter().map(|f| (f.kind, f.blocks)).collect()))
 }
