@@ -1,4 +1,4 @@
-//! A record's findings, rendered: for a terminal and as JSON.
+//! A record's findings, rendered: for a terminal, as a page and as JSON.
 //!
 //! The verdict comes first, then what was found in plain sentences, then the tables that prove it, then what to be
 //! careful about. This crate measures nothing and judges nothing; every number comes from [`findings`]. Whatever words a
@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod cautions;
+mod charts;
 mod devices;
 mod footer;
 mod headline;
 mod highlights;
+mod html;
 mod judgements;
 mod number;
 mod paint;
@@ -18,6 +20,7 @@ mod steps;
 mod table;
 mod text;
 
+pub use html::html;
 pub use paint::Style;
 
 use findings::Analysis;

@@ -68,6 +68,8 @@ pub struct Results {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ResultFormat {
     Text,
+    /// One page for a browser, with charts; it needs no network
+    Html,
     Json,
     /// What fio prints with --output-format=json+
     FioJson,
@@ -150,7 +152,7 @@ pub struct Run {
 pub struct Review {
     /// The record of a run
     pub run: PathBuf,
-    /// Write it to a file instead, in the format given or by the file's ending: .txt, .json, .csv
+    /// Write it to a file instead, in the format given or by the file's ending: .html, .txt, .json, .csv
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What a row of CSV is: a step, or an interval of a worker [default: step]

@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("fleet", &["clock", "engine", "record", "scenario", "workload"]),
     ("findings", &["clock", "record", "scenario", "units"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
-    ("review", &["findings", "record", "scenario", "units"]),
+    ("review", &["findings", "record", "scenario", "units", "workload"]),
     (
         "wirespeed",
         &[
@@ -33,7 +33,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
 /// An empty room means that the library is weighed, but for crates that do not exist yet; the data plane never has it.
-const ROOMS: [(&str, &[&str]); 14] = [
+const ROOMS: [(&str, &[&str]); 16] = [
     ("libc", &["clock", "disk"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -44,6 +44,8 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("rmp-serde", &["fleet"]),
     ("toml", &["scenario"]),
     ("strsim", &["scenario"]),
+    ("maud", &["review"]),
+    ("plotly", &["review"]),
     ("clap", &["wirespeed"]),
     ("indicatif", &["wirespeed"]),
     ("miette", &["wirespeed"]),
@@ -217,7 +219,7 @@ fn a_forbidden_arrow_is_caught() {
     caught(arrows(&with("clock", "clock-free")), &[]);
     caught(arrows(&with("units", "clock")), &["`units` must not know `clock`"]);
     caught(arrows(&with("disk", "fleet")), &["`disk` must not know `fleet`"]);
-    caught(arrows(&with("review", "workload")), &["`review` must not know `workload`"]);
+    caught(arrows(&with("review", "export")), &["`review` must not know `export`"]);
     caught(arrows(&with("newcomer", "units")), &["newcomer/Cargo.toml: a crate without a place"]);
     let mut poorer = with("clock", "libc");
     poorer.get_mut("record").unwrap().uses.remove("workload");

@@ -1,0 +1,75 @@
+// Draws the charts, in the colours of the theme that is shown, and lets the reader choose the theme. The page is whole
+// without it, except for the charts.
+(() => {
+  'use strict';
+
+  const figures = JSON.parse(document.getElementById('charts').textContent);
+  const places = [...document.querySelectorAll('[data-chart]')];
+  const paper = window.matchMedia('print');
+  const dark = window.matchMedia('(prefers-color-scheme: dark)');
+  // The width of a chart on A4 in CSS pixels: 210 mm less the margins of the style sheet.
+  const PAPER_WIDTH = 680;
+
+  // What the theme's names stand for: `var(--ink)` becomes a colour. Long rows of numbers are passed on as they are.
+  const probe = document.createElement('span');
+  probe.hidden = true;
+  document.body.append(probe);
+  const colors = new Map();
+  const color = (name) => {
+    if (!colors.has(name)) {
+      probe.style.color = name;
+      colors.set(name, getComputedStyle(probe).color);
+    }
+    return colors.get(name);
+  };
+  const themed = (value) => {
+    if (typeof value === 'string') return value.startsWith('var(--') ? color(value) : value;
+    if (Array.isArray(value)) return typeof value[0] === 'number' ? value : value.map(themed);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, themed(inner)]));
+  };
+
+  const axis = {
+    gridcolor: 'var(--grid)', linecolor: 'var(--rule)', zerolinecolor: 'var(--rule)', tickcolor: 'var(--rule)',
+    automargin: true, ticks: 'outside', ticklen: 4, title: { standoff: 8 },
+  };
+  const template = {
+    layout: {
+      paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
+      font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: 'var(--ink)' },
+      hoverlabel: { bgcolor: 'var(--paper)', bordercolor: 'var(--rule)', font: { color: 'var(--ink)' } },
+      margin: { l: 56, r: 24, t: 24, b: 40 }, hovermode: 'x unified', separators: '.,',
+      legend: { orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom' },
+      xaxis: { ...axis, showgrid: false }, yaxis: axis,
+    },
+  };
+  const config = {
+    responsive: true, displaylogo: false, modeBarButtonsToRemove: ['select2d', 'lasso2d', 'autoScale2d'],
+  };
+
+  const draw = (place) => {
+    const figure = themed(figures[place.dataset.chart]);
+    const width = paper.matches ? Math.min(PAPER_WIDTH, place.clientWidth || PAPER_WIDTH) : undefined;
+    const layout = { ...figure.layout, template: themed(template), width, height: place.clientHeight };
+    Plotly.react(place, figure.data, layout, config);
+  };
+  const drawAll = () => {
+    colors.clear();
+    places.forEach(draw);
+  };
+
+  // One chart a turn, so that the page can be read while the others are drawn.
+  const drawInTurn = () => {
+    const place = places.find((p) => !p.classList.contains('js-plotly-plot'));
+    if (place === undefined) {
+      document.documentElement.dataset.charts = 'drawn';
+      return;
+    }
+    draw(place);
+    setTimeout(drawInTurn);
+  };
+
+  drawInTurn();
+  dark.addEventListener('change', drawAll);
+  paper.addEventListener('change', drawAll);
+})();

@@ -1,0 +1,87 @@
+//! What is put into the page so that it needs nothing else: style, scripts and data, and the policy that lets these
+//! scripts run and no others.
+//!
+//! The policy names each script by its digest (W3C, *Content Security Policy Level 3*, §6.7.2). Should a word of a record
+//! ever get through as markup, the browser would refuse to run it, and to fetch anything for it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{Markup, PreEscaped, html};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The page's own script.
+pub(super) const PAGE: &str = include_str!("../../assets/page.js");
+/// The page's style.
+const STYLE: &str = include_str!("../../assets/page.css");
+
+/// Plotly's own script. The crate hands it out in a tag, followed by a second one for formulas, which no chart has.
+pub(super) fn plotly() -> String {
+    let tags = plotly::Plot::offline_js_sources();
+    let start = tags.find('>').map_or(0, |at| at + 1);
+    let end = tags.find("</script>").unwrap_or(tags.len());
+    tags[start..end.max(start)].to_owned()
+}
+
+/// The policy, the style, and a page's name.
+pub(super) fn head(title: &str, scripts: &[&str]) -> Markup {
+    let digests: Vec<String> = scripts.iter().map(|script| digest(script)).collect();
+    // Plotly sets styles as it draws, and makes pictures of charts for who asks for them.
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'",
+        digests.join(" ")
+    );
+    html! {
+        meta charset="utf-8";
+        meta http-equiv="Content-Security-Policy" content=(policy);
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        meta name="generator" content=(concat!("wirespeed ", env!("CARGO_PKG_VERSION")));
+        // An own icon, so that no browser asks a server for one.
+        link rel="icon" href="data:,";
+        title { (title) }
+        style { (PreEscaped(STYLE)) }
+    }
+}
+
+/// A script of the page.
+pub(super) fn script(text: &str) -> Markup {
+    html! { script { (PreEscaped(text)) } }
+}
+
+/// Data for the scripts. No `<` is left in it, so that nothing in it can end its element.
+pub(super) fn data(id: &str, value: &Value) -> Markup {
+    let text = value.to_string().replace('<', "\\u003c");
+    html! { script id=(id) type="application/json" { (PreEscaped(text)) } }
+}
+
+fn digest(script: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_cannot_end_its_element() {
+        let foreign = serde_json::json!({ "</script><script>alert(1)": "<!--" });
+        let text = data("d", &foreign).into_string();
+        assert_eq!(text.matches('<').count(), 2, "{text}");
+    }
+
+    #[test]
+    fn digests_are_those_of_the_policy() {
+        // The example of the W3C's specification.
+        let known = "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='";
+        assert_eq!(digest("alert('Hello, world.');"), known);
+    }
+
+    #[test]
+    fn plotlys_own_script_and_no_other() {
+        let script = plotly();
+        assert!(script.contains("plotly.js v") && !script.contains("</script"));
+        // The one for formulas would be two million more.
+        assert!((1_000_000..5_500_000).contains(&script.len()), "{} bytes", script.len());
+    }
+}
