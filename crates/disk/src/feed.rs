@@ -23,8 +23,8 @@ pub(crate) trait Feed {
     /// Takes back the slots of completed operations.
     fn completed(&mut self, done: &[Completion], now: Ns);
 
-    /// When there is something to issue though nothing completes; [`Ns::MAX`] where there is not.
-    fn wake(&self) -> Ns;
+    /// When, as of `now`, there is something to issue though nothing completes; [`Ns::MAX`] where there is not.
+    fn wake(&self, now: Ns) -> Ns;
 }
 
 /// Builds the feed of a worker whose arrivals are already clamped to the depth that its queue can carry.
@@ -43,7 +43,6 @@ pub(crate) fn feed(spec: &Spec, place: &Place, key: Key) -> Result<Box<dyn Feed>
             stream: Stream::new(spec, place, Key { slot: 0, ..key })?,
             // The lowest slot last, so that few buffers stay warm while few are in flight.
             free: (0..depth).rev().collect(),
-            next: Ns::ZERO,
         }),
     })
 }
@@ -124,39 +123,39 @@ impl Feed for Closed {
         }
     }
 
-    fn wake(&self) -> Ns {
+    fn wake(&self, _: Ns) -> Ns {
         self.asleep.peek().map_or(Ns::MAX, |Reverse((at, _))| *at)
     }
 }
 
-/// An arrival this close ahead goes with the one that is due: a wake-up of its own would cost more than the I/O, and be
-/// late by as much. Its latency counts from its start, so that nothing looks faster for it.
+/// Who is awake this short before an arrival issues it now: going to sleep and waking up would cost more than the I/O, and
+/// be late by as much. It goes by itself and not with the one before, which would wait for it where a device carries out
+/// I/O as it is submitted. Its latency counts from its start, so that nothing looks faster for it.
 const AHEAD: Ns = Ns(20_000);
 
 struct Open {
     stream: Stream,
     free: Vec<u32>,
-    /// When to ask the stream again.
-    next: Ns,
+}
+
+impl Open {
+    /// Issues what is due at `moment`: no more than asked for, and than there are slots.
+    fn issue(&mut self, moment: Ns, most: usize, batch: &mut Batch) {
+        for _ in 0..most {
+            let Some(slot) = self.free.last().copied() else { return };
+            let Next::Op(op) = self.stream.next(moment) else { return };
+            self.free.pop();
+            batch.push(slot, op);
+        }
+    }
 }
 
 impl Feed for Open {
     fn fill(&mut self, now: Ns, batch: &mut Batch) {
-        if self.next > now {
-            return;
-        }
-        let near = now.plus(AHEAD);
-        while self.next <= near
-            && let Some(slot) = self.free.last().copied()
-        {
-            match self.stream.next(near) {
-                Next::Op(op) => {
-                    self.free.pop();
-                    batch.push(slot, op);
-                }
-                Next::At(at) => self.next = at,
-                Next::AwaitCompletion | Next::Done => self.next = Ns::MAX,
-            }
+        if self.stream.arrival() <= now {
+            self.issue(now, usize::MAX, batch);
+        } else {
+            self.issue(now.plus(AHEAD), 1, batch);
         }
     }
 
@@ -167,8 +166,12 @@ impl Feed for Open {
         }
     }
 
-    fn wake(&self) -> Ns {
-        if self.free.is_empty() { Ns::MAX } else { self.next }
+    fn wake(&self, now: Ns) -> Ns {
+        match self.stream.arrival() {
+            _ if self.free.is_empty() => Ns::MAX,
+            arrival if arrival <= now.plus(AHEAD) => now,
+            arrival => arrival,
+        }
     }
 }
 
@@ -239,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_close_ahead_go_with_the_one_that_is_due() {
-        // Every 10 us: with the one at 0 go those at 10 and 20; nothing more until 30 is due.
-        check_arrivals(100_000.0, 64, &[0, 5, 29, 30, 31], &[3, 0, 0, 3, 0]);
-        // Every 100 us: each goes alone, and never before it is due.
-        check_arrivals(10_000.0, 64, &[0, 85, 99, 100, 350], &[1, 0, 0, 1, 2]);
+    fn an_arrival_that_is_close_goes_ahead_by_itself() {
+        // Every 10 us: what is due goes together, what is close one by one.
+        check_arrivals(100_000.0, 64, &[0, 1, 2, 9, 10, 35, 36], &[1, 1, 1, 0, 1, 1, 1]);
+        // Every 100 us: none goes sooner than that.
+        check_arrivals(10_000.0, 64, &[0, 79, 80, 81, 350], &[1, 0, 1, 0, 2]);
         // Never more than there are slots.
-        check_arrivals(100_000.0, 2, &[0, 1000], &[2, 0]);
+        check_arrivals(100_000.0, 2, &[0, 1000], &[1, 1]);
     }
 }

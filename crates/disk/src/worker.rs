@@ -113,14 +113,14 @@ impl Load for Issuer {
             self.feed.fill(now.since(start), &mut self.batch);
             let ready = self.admit(now);
             if ready > 0 {
-                let at = clock::now();
-                meter.advance(at, Spent::Own);
-                if at >= meter.line().end() {
+                now = clock::now();
+                meter.advance(now, Spent::Own);
+                if now >= meter.line().end() {
                     break;
                 }
-                self.submit(ready, meter, start, at)?;
+                self.submit(ready, meter, start, now)?;
             }
-            now = self.wait(meter, start);
+            now = self.wait(meter, start, now);
         }
         if stop.asked() {
             meter.finish(now);
@@ -171,8 +171,8 @@ impl Issuer {
     }
 
     /// Waits for a completion, the next arrival or the next cut, and accounts for what came back. Returns its stamp.
-    fn wait(&mut self, meter: &mut Meter, start: Ns) -> Ns {
-        let until = meter.next_cut().min(start.plus(self.feed.wake()));
+    fn wait(&mut self, meter: &mut Meter, start: Ns, now: Ns) -> Ns {
+        let until = meter.next_cut().min(start.plus(self.feed.wake(now.since(start))));
         if meter.in_flight() == 0 {
             clock::sleep_until(until);
         } else {

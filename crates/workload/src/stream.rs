@@ -145,6 +145,16 @@ impl Stream {
         }
     }
 
+    /// When the next operation of an open loop is due; [`Ns::MAX`] after the last one, and in closed loops, which know
+    /// only once they are asked.
+    #[inline]
+    pub fn arrival(&self) -> Ns {
+        match &self.pacing {
+            Pacing::Closed { .. } => Ns::MAX,
+            Pacing::Open { due, .. } => due.unwrap_or(Ns::MAX),
+        }
+    }
+
     /// An operation of this slot completed at `now`.
     #[inline]
     pub fn completed(&mut self, now: Ns) {
