@@ -27,7 +27,7 @@ impl Mount {
             return Some(Mount(folder));
         }
         assert!(std::env::var_os("CI").is_none(), "mounting needs root");
-        println!("SKIPPED: mounting a {kind} needs root");
+        println!("skipped: mounting a {kind} needs root");
         None
     }
 
