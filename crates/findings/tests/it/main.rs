@@ -7,6 +7,7 @@ mod balance;
 mod claims;
 mod content;
 mod done;
+mod evidence;
 mod generator;
 mod goals;
 mod knee;

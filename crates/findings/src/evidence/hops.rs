@@ -1,0 +1,277 @@
+//! What hops counted over time: amounts as rates, shares of time as percent, levels as they are.
+//!
+//! A counter is told by its unit: bytes (`B`) and numbers (`1`) are amounts and become rates; nanoseconds of `busy` are a
+//! share of the time, and those of `queue-time`, summed over requests, a mean number of requests; percent and the counter
+//! `queue` are levels. What a device does not count is not a number, and leaves a gap.
+
+use super::bins::{Amount, Bins, middle};
+use clock::Ns;
+use record::{Counter, Source, SourceId, SourceKind};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Bins at most.
+const BINS: usize = 600;
+/// Series shown at most.
+const SERIES_MAX: usize = 48;
+/// Series gathered at most; a record that names more is not one of ours.
+const GATHERED_MAX: usize = 1024;
+
+/// What hops counted, in bins of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HopSeries {
+    /// Start of the first bin, in seconds from the beginning of the record's time.
+    pub from_s: f64,
+    /// Length of a bin.
+    pub bin_s: f64,
+    /// The hops' counters.
+    pub series: Vec<Series>,
+}
+
+/// One counter of one hop.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// The hop.
+    pub hop: String,
+    /// The counter's name in the record.
+    pub counter: String,
+    /// Unit of the values.
+    pub unit: HopUnit,
+    /// A value a bin; `None` where nothing was counted.
+    pub values: Vec<Option<f64>>,
+}
+
+/// What a series' values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HopUnit {
+    /// A share of the time, in percent: utilization.
+    Percent,
+    /// Bytes a second.
+    BytesPerS,
+    /// A number of requests at a time.
+    InFlight,
+    /// A number a second.
+    PerS,
+}
+
+/// How a counter's values become a series'.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// An amount, divided by its time and multiplied by this.
+    Amount(Factor),
+    /// A level, averaged over time.
+    Level,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Factor {
+    One,
+    /// Nanoseconds a second as percent.
+    Percent,
+    /// Nanoseconds a second as a number.
+    Number,
+}
+
+impl Factor {
+    fn value(self) -> f64 {
+        match self {
+            Factor::One => 1.0,
+            Factor::Percent => 100.0 / 1e9,
+            Factor::Number => 1.0 / 1e9,
+        }
+    }
+}
+
+/// What is shown of a counter; `None` for one that is no rate and no level.
+fn kind(name: &str, unit: &str) -> Option<(Kind, HopUnit)> {
+    Some(match (unit, name) {
+        ("%", _) => (Kind::Level, HopUnit::Percent),
+        ("ns", "busy") => (Kind::Amount(Factor::Percent), HopUnit::Percent),
+        ("ns", "queue-time") => (Kind::Amount(Factor::Number), HopUnit::InFlight),
+        ("1", "queue") => (Kind::Level, HopUnit::InFlight),
+        ("B", _) => (Kind::Amount(Factor::One), HopUnit::BytesPerS),
+        ("1", _) => (Kind::Amount(Factor::One), HopUnit::PerS),
+        _ => return None,
+    })
+}
+
+/// Value × time of a level, or an amount; and the time.
+#[derive(Default)]
+struct Counted(Vec<(f64, f64)>);
+
+impl Counted {
+    fn add(&mut self, place: usize, (value, seconds): (f64, f64)) {
+        if place >= self.0.len() {
+            self.0.resize(place + 1, (0.0, 0.0));
+        }
+        let mine = &mut self.0[place];
+        *mine = (mine.0 + value, mine.1 + seconds);
+    }
+}
+
+impl Amount for Counted {
+    fn merge(&mut self, other: Counted) {
+        other.0.into_iter().enumerate().for_each(|(place, counted)| self.add(place, counted));
+    }
+}
+
+/// The counters of hops as they are gathered.
+pub(super) struct Gather<'a> {
+    hops: BTreeMap<SourceId, &'a str>,
+    places: BTreeMap<(SourceId, String), usize>,
+    known: Vec<(SourceId, String, Kind, HopUnit)>,
+    bins: Bins<Counted>,
+    refused: bool,
+}
+
+impl<'a> Gather<'a> {
+    pub fn new(start: Ns, sources: &'a [Source]) -> Gather<'a> {
+        let hops = sources.iter().filter(|s| s.kind == SourceKind::Hop);
+        Gather {
+            hops: hops.map(|s| (s.id, s.name.as_str())).collect(),
+            places: BTreeMap::new(),
+            known: Vec::new(),
+            bins: Bins::new(start, BINS),
+            refused: false,
+        }
+    }
+
+    /// Takes in a counter, if it is a hop's.
+    pub fn add(&mut self, counter: &Counter) {
+        let seconds = counter.to.since(counter.from).as_secs_f64();
+        if !self.hops.contains_key(&counter.source) || !counter.value.is_finite() || seconds <= 0.0
+        {
+            return;
+        }
+        let Some((kind, unit)) = kind(&counter.name, &counter.unit) else { return };
+        let key = (counter.source, counter.name.clone());
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None if self.known.len() >= GATHERED_MAX => {
+                self.refused = true;
+                return;
+            }
+            None => {
+                self.known.push((key.0, key.1.clone(), kind, unit));
+                self.places.insert(key, self.known.len() - 1);
+                self.known.len() - 1
+            }
+        };
+        let weight = if kind == Kind::Level { seconds } else { 1.0 };
+        let counted = (counter.value * weight, seconds);
+        self.bins.at(middle(counter.from, counter.to)).add(place, counted);
+    }
+
+    /// The series that say something: one that is zero throughout is not shown.
+    pub fn finish(self, left_out: &mut Vec<String>) -> HopSeries {
+        let all =
+            self.known.iter().enumerate().map(|(place, (source, counter, kind, unit))| Series {
+                hop: self.hops.get(source).copied().unwrap_or_default().to_owned(),
+                counter: counter.clone(),
+                unit: *unit,
+                values: values(self.bins.cells(), place, *kind),
+            });
+        let mut series: Vec<Series> =
+            all.filter(|s| s.values.iter().flatten().any(|v| *v != 0.0)).collect();
+        // Stable: hops stay in their order.
+        series.sort_by_key(|s| s.unit);
+        if series.len() > SERIES_MAX || self.refused {
+            let more = if self.refused { "more than " } else { "" };
+            left_out.push(format!(
+                "The time line shows {SERIES_MAX} of {more}{} counters: utilization first, then bytes, requests in \
+                 flight, and numbers a second.",
+                series.len()
+            ));
+        }
+        series.truncate(SERIES_MAX);
+        HopSeries { from_s: self.bins.begin_s(), bin_s: self.bins.bin_s(), series }
+    }
+}
+
+fn values(bins: &[Counted], place: usize, kind: Kind) -> Vec<Option<f64>> {
+    let factor = match kind {
+        Kind::Amount(factor) => factor.value(),
+        Kind::Level => 1.0,
+    };
+    let value = |bin: &Counted| {
+        let (sum, seconds) = *bin.0.get(place)?;
+        (seconds > 0.0).then(|| sum / seconds * factor).filter(|v| v.is_finite())
+    };
+    bins.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gathered(counters: &[(&str, &str, f64, u64)]) -> (HopSeries, Vec<String>) {
+        let (name, group, agent) = ("local:vda".into(), "vda".into(), "local".into());
+        let hop = Source { id: SourceId(7), kind: SourceKind::Hop, name, group, agent };
+        let sources = [hop];
+        let mut gather = Gather::new(Ns::ZERO, &sources);
+        for (counter, unit, value, second) in counters {
+            gather.add(&Counter {
+                source: SourceId(7),
+                step: Some(0),
+                from: Ns::secs(*second),
+                to: Ns::secs(second + 1),
+                name: (*counter).into(),
+                value: *value,
+                unit: (*unit).into(),
+            });
+        }
+        let mut left_out = Vec::new();
+        (gather.finish(&mut left_out), left_out)
+    }
+
+    #[track_caller]
+    fn check(counter: (&str, &str, f64), expected: Option<(HopUnit, f64)>) {
+        let (name, unit, value) = counter;
+        let (hops, _) = gathered(&[(name, unit, value, 0)]);
+        let found = hops.series.first().map(|s| (s.unit, s.values[0].unwrap_or(f64::NAN)));
+        assert_eq!(found, expected, "{counter:?}");
+    }
+
+    #[test]
+    fn a_counter_is_told_by_its_unit() {
+        check(("read-bytes", "B", 4096.0), Some((HopUnit::BytesPerS, 4096.0)));
+        check(("busy", "ns", 5e8), Some((HopUnit::Percent, 50.0)));
+        check(("queue-time", "ns", 3e9), Some((HopUnit::InFlight, 3.0)));
+        check(("utilization", "%", 80.0), Some((HopUnit::Percent, 80.0)));
+        check(("queue", "1", 5.0), Some((HopUnit::InFlight, 5.0)));
+        check(("read-ops", "1", 100.0), Some((HopUnit::PerS, 100.0)));
+        check(("read-time", "ns", 1e9), None);
+        check(("read-bytes", "B", 0.0), None);
+        check(("read-bytes", "B", f64::NAN), None);
+    }
+
+    #[test]
+    fn what_was_not_counted_is_a_gap() {
+        let (hops, _) = gathered(&[
+            ("queue", "1", 2.0, 0),
+            ("queue", "1", f64::NAN, 1),
+            ("queue", "1", 4.0, 2),
+        ]);
+        assert_eq!(hops.series[0].values, [Some(2.0), None, Some(4.0)]);
+    }
+
+    #[test]
+    fn merged_levels_are_means_and_merged_amounts_stay_rates() {
+        let seconds = 0..2 * BINS as u64;
+        let level = |s: u64| ("queue", "1", (s % 2) as f64 * 4.0, s);
+        let (hops, _) = gathered(&seconds.clone().map(level).collect::<Vec<_>>());
+        assert_eq!((hops.bin_s, hops.series[0].values[0]), (2.0, Some(2.0)));
+        let amount = |s: u64| ("read-bytes", "B", 10.0 + (s % 2) as f64, s);
+        let (hops, _) = gathered(&seconds.map(amount).collect::<Vec<_>>());
+        assert_eq!(hops.series[0].values[5], Some(10.5));
+    }
+
+    #[test]
+    fn many_counters_are_cut_and_it_is_said() {
+        let names: Vec<String> = (0..GATHERED_MAX + 5).map(|n| format!("n{n}")).collect();
+        let counters: Vec<_> = names.iter().map(|n| (n.as_str(), "1", 1.0, 0)).collect();
+        let (hops, left_out) = gathered(&counters);
+        assert_eq!((hops.series.len(), left_out.len()), (SERIES_MAX, 1));
+    }
+}

@@ -1,0 +1,357 @@
+//! Rates of the whole run over time, with the phases of its steps.
+//!
+//! A rate divides what completed in a bin by the time of the bin that intervals cover; where no step ran there is none,
+//! which is not zero. A VM or target that reports nothing has no rate there either.
+
+use super::bins::{Amount, Bins, middle};
+use super::events::Mark;
+use super::hops::HopSeries;
+use crate::figures::StepFigures;
+use clock::Ns;
+use record::{Interval, StepHead};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Bins of the totals at most: an hour of seconds.
+const TOTAL_BINS: usize = 3600;
+/// Bins of each VM or target at most.
+const GROUP_BINS: usize = 600;
+/// VMs and targets with a line of their own at most.
+const GROUPS_MAX: usize = 64;
+/// Steps whose phases are shown at most.
+const PHASES_MAX: usize = 1000;
+
+/// A run on one time axis, in seconds from the beginning of the record's time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timeline {
+    /// All workers together.
+    pub total: Rates,
+    /// Each VM or target, in longer bins where the run is long.
+    pub groups: GroupSeries,
+    /// What hops counted.
+    pub hops: HopSeries,
+    /// When the phases of the steps began and ended.
+    pub phases: Vec<PhaseSpan>,
+    /// What happened.
+    pub events: Vec<Mark>,
+}
+
+/// Rates of all workers together, in bins of time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rates {
+    /// Start of the first bin.
+    pub from_s: f64,
+    /// Length of a bin.
+    pub bin_s: f64,
+    /// For each bin the time that intervals cover, by which its rates are divided; 0 where no step ran.
+    pub covered_s: Vec<f64>,
+    /// Bytes read a second.
+    pub read_bytes_per_s: Vec<Option<f64>>,
+    /// Bytes written a second.
+    pub write_bytes_per_s: Vec<Option<f64>>,
+    /// Reads a second.
+    pub read_iops: Vec<Option<f64>>,
+    /// Writes a second.
+    pub write_iops: Vec<Option<f64>>,
+    /// Failed operations a second.
+    pub errors_per_s: Vec<Option<f64>>,
+}
+
+/// The rates of VMs and targets, in bins of time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupSeries {
+    /// Start of the first bin.
+    pub from_s: f64,
+    /// Length of a bin.
+    pub bin_s: f64,
+    /// The VMs or targets shown, by their places in [`super::Evidence::groups`].
+    pub shown: Vec<usize>,
+    /// For each of them, bytes a second in both directions.
+    pub bytes_per_s: Vec<Vec<Option<f64>>>,
+    /// For each of them, operations a second in both directions.
+    pub iops: Vec<Vec<Option<f64>>>,
+}
+
+/// The phases of one step, in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseSpan {
+    /// The step.
+    pub step: u32,
+    /// What it is called, as in the analysis.
+    pub label: String,
+    /// Load starts.
+    pub start_s: f64,
+    /// The measured time begins.
+    pub measure_s: f64,
+    /// The measured time ends.
+    pub cooldown_s: f64,
+    /// Load ends; of a step that was cut off, the last moment that was reported.
+    pub end_s: f64,
+}
+
+/// What completed in a bin.
+#[derive(Clone, Copy, Default)]
+struct Moment {
+    covered: Ns,
+    /// Reads and writes.
+    ops: [u64; 2],
+    bytes: [u64; 2],
+    errors: u64,
+}
+
+impl Amount for Moment {
+    fn merge(&mut self, other: Moment) {
+        self.covered = self.covered.plus(other.covered);
+        for dir in 0..2 {
+            self.ops[dir] = self.ops[dir].saturating_add(other.ops[dir]);
+            self.bytes[dir] = self.bytes[dir].saturating_add(other.bytes[dir]);
+        }
+        self.errors = self.errors.saturating_add(other.errors);
+    }
+}
+
+/// What VMs and targets did in a bin; `None` for one that reported nothing.
+#[derive(Default)]
+struct Shares {
+    covered: Ns,
+    of: Vec<Option<Moment>>,
+}
+
+impl Shares {
+    fn group(&mut self, place: usize) -> &mut Moment {
+        if place >= self.of.len() {
+            self.of.resize(place + 1, None);
+        }
+        self.of[place].get_or_insert_default()
+    }
+}
+
+impl Amount for Shares {
+    fn merge(&mut self, other: Shares) {
+        self.covered = self.covered.plus(other.covered);
+        for (place, moment) in other.of.into_iter().enumerate() {
+            moment.into_iter().for_each(|moment| self.group(place).merge(moment));
+        }
+    }
+}
+
+/// A time line as it is gathered, step by step.
+pub(super) struct Gather<'a> {
+    total: Bins<Moment>,
+    shares: Bins<Shares>,
+    places: BTreeMap<&'a str, usize>,
+    /// Up to where intervals have been seen in this step.
+    reached: Ns,
+    heads: Vec<(StepHead, Ns)>,
+}
+
+impl<'a> Gather<'a> {
+    pub fn new(start: Ns, groups: &'a [String]) -> Gather<'a> {
+        let shown = groups.iter().take(GROUPS_MAX);
+        Gather {
+            total: Bins::new(start, TOTAL_BINS),
+            shares: Bins::new(start, GROUP_BINS),
+            places: shown.enumerate().map(|(place, name)| (name.as_str(), place)).collect(),
+            reached: Ns::ZERO,
+            heads: Vec::new(),
+        }
+    }
+
+    /// The intervals that follow are this step's.
+    pub fn step(&mut self, head: &StepHead) {
+        self.reached = Ns::ZERO;
+        self.heads.push((head.clone(), Ns::ZERO));
+    }
+
+    /// Takes in an interval; those of a step come in the order of their beginnings.
+    pub fn add(&mut self, interval: &Interval, group: &str) {
+        let (from, to) = (interval.from, interval.to.max(interval.from));
+        if to > self.reached {
+            let fresh = from.max(self.reached);
+            let covered = to.since(fresh);
+            let total = self.total.at(middle(fresh, to));
+            total.covered = total.covered.plus(covered);
+            let shares = self.shares.at(middle(fresh, to));
+            shares.covered = shares.covered.plus(covered);
+            self.reached = to;
+        }
+        let mut moment = Moment::default();
+        for (dir, tally) in [&interval.read, &interval.write].into_iter().enumerate() {
+            if let Some(tally) = tally {
+                (moment.ops[dir], moment.bytes[dir]) = (tally.ops, tally.bytes);
+                moment.errors = moment.errors.saturating_add(tally.errors);
+            }
+        }
+        self.total.at(middle(from, to)).merge(moment);
+        if let Some(place) = self.places.get(group) {
+            self.shares.at(middle(from, to)).group(*place).merge(moment);
+        }
+        self.heads.last_mut().into_iter().for_each(|(_, last)| *last = to.max(*last));
+    }
+
+    /// The time line, with what others gathered.
+    pub fn finish(
+        self,
+        steps: &[StepFigures],
+        hops: HopSeries,
+        events: Vec<Mark>,
+        left_out: &mut Vec<String>,
+    ) -> Timeline {
+        let groups = steps.iter().flat_map(|s| &s.groups).map(|g| g.group.as_str());
+        let groups = groups.collect::<std::collections::BTreeSet<_>>().len();
+        if groups > GROUPS_MAX {
+            left_out.push(format!(
+                "The time line shows the first {GROUPS_MAX} of {groups} VMs and targets. CSV has all of them."
+            ));
+        }
+        if self.heads.len() > PHASES_MAX {
+            left_out.push(format!(
+                "The time line shows the phases of the first {PHASES_MAX} of {} steps.",
+                self.heads.len()
+            ));
+        }
+        let spans = self.heads.iter().take(PHASES_MAX);
+        Timeline {
+            total: rates(&self.total),
+            groups: shares(&self.shares, self.places.len()),
+            hops,
+            phases: spans.map(|(head, last)| span(head, *last, steps)).collect(),
+            events,
+        }
+    }
+}
+
+fn rates(bins: &Bins<Moment>) -> Rates {
+    let cells = bins.cells();
+    let of =
+        |amount: fn(&Moment) -> u64| cells.iter().map(|m| rate(amount(m), m.covered)).collect();
+    Rates {
+        from_s: bins.begin_s(),
+        bin_s: bins.bin_s(),
+        covered_s: cells.iter().map(|m| m.covered.as_secs_f64()).collect(),
+        read_bytes_per_s: of(|m| m.bytes[0]),
+        write_bytes_per_s: of(|m| m.bytes[1]),
+        read_iops: of(|m| m.ops[0]),
+        write_iops: of(|m| m.ops[1]),
+        errors_per_s: of(|m| m.errors),
+    }
+}
+
+fn shares(bins: &Bins<Shares>, groups: usize) -> GroupSeries {
+    let of = |place: usize, amount: fn(&Moment) -> u64| {
+        let moment = |s: &Shares| rate(amount(s.of.get(place)?.as_ref()?), s.covered);
+        bins.cells().iter().map(moment).collect()
+    };
+    GroupSeries {
+        from_s: bins.begin_s(),
+        bin_s: bins.bin_s(),
+        shown: (0..groups).collect(),
+        bytes_per_s: (0..groups)
+            .map(|g| of(g, |m| m.bytes[0].saturating_add(m.bytes[1])))
+            .collect(),
+        iops: (0..groups).map(|g| of(g, |m| m.ops[0].saturating_add(m.ops[1]))).collect(),
+    }
+}
+
+/// An amount over the time that it took; none where there was no time.
+fn rate(amount: u64, covered: Ns) -> Option<f64> {
+    (covered > Ns::ZERO).then(|| amount as f64 / covered.as_secs_f64())
+}
+
+fn span(head: &StepHead, last: Ns, steps: &[StepFigures]) -> PhaseSpan {
+    let times = &head.times;
+    let figures = steps.iter().find(|s| s.index == head.index);
+    // A step that was killed ends where it was killed, not where it was to end.
+    let end = if last > Ns::ZERO { times.end.min(last) } else { times.start };
+    let until = |edge: Ns| edge.min(end).max(times.start).as_secs_f64();
+    PhaseSpan {
+        step: head.index,
+        label: figures.map(StepFigures::label).unwrap_or_default(),
+        start_s: times.start.as_secs_f64(),
+        measure_s: until(times.measure),
+        cooldown_s: until(times.cooldown),
+        end_s: until(end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Loop, Phase, SourceId, StepTimes, Tally, WorkerLoad};
+
+    fn head() -> StepHead {
+        let [start, measure, cooldown, end] = [0, 1, 3, 4].map(Ns::secs);
+        let arrivals = Loop::Closed { depth: 1, think: false };
+        let load = |n| WorkerLoad {
+            source: SourceId(n),
+            workload: "w".into(),
+            arrivals,
+            ops_per_transaction: 1,
+        };
+        StepHead {
+            index: 0,
+            plan: "p".into(),
+            settings: vec![],
+            repetition: 0,
+            times: StepTimes { start, measure, cooldown, end },
+            workers: vec![load(0), load(1)],
+        }
+    }
+
+    fn interval(from_ms: u64, to_ms: u64, ops: u64) -> Interval {
+        let (from, to) = (Ns::millis(from_ms), Ns::millis(to_ms));
+        let read = Some(Tally { ops, bytes: ops * 512, ..Tally::empty(false) });
+        let (source, phase) = (SourceId(0), Phase::Measure);
+        Interval { source, step: 0, phase, from, to, read, write: None, testimony: None }
+    }
+
+    fn gathered(intervals: &[(&str, Interval)]) -> Timeline {
+        let groups = ["a".to_owned(), "b".to_owned()];
+        let mut gather = Gather::new(Ns::ZERO, &groups);
+        gather.step(&head());
+        intervals.iter().for_each(|(group, interval)| gather.add(interval, group));
+        gather.finish(&[], HopSeries::default(), Vec::new(), &mut Vec::new())
+    }
+
+    #[test]
+    fn rates_divide_by_the_time_that_is_covered() {
+        let of = |from, to, ops| ("a", interval(from, to, ops));
+        let line = gathered(&[of(250, 1000, 75), of(1000, 2000, 10), of(3000, 3500, 1)]);
+        let expected = [Some(100.0), Some(10.0), None, Some(2.0)];
+        assert_eq!(line.total.read_iops, expected);
+        assert_eq!(line.total.covered_s, [0.75, 1.0, 0.0, 0.5]);
+        assert_eq!(line.total.write_iops[..2], [Some(0.0), Some(0.0)]);
+    }
+
+    #[test]
+    fn time_that_two_workers_share_counts_once_and_who_is_silent_has_no_rate() {
+        let of = |group, from, to, ops| (group, interval(from, to, ops));
+        let line = gathered(&[of("a", 0, 1000, 30), of("b", 0, 1000, 12), of("a", 1000, 2000, 5)]);
+        assert_eq!(line.total.read_iops, [Some(42.0), Some(5.0)]);
+        assert_eq!(line.groups.iops, [[Some(30.0), Some(5.0)], [Some(12.0), None]]);
+        assert_eq!(line.groups.bytes_per_s[1], [Some(12.0 * 512.0), None]);
+    }
+
+    #[test]
+    fn a_step_ends_where_it_was_cut_off() {
+        let line = gathered(&[("a", interval(0, 1000, 1)), ("a", interval(1000, 2500, 1))]);
+        let phase = &line.phases[0];
+        assert_eq!(
+            [phase.start_s, phase.measure_s, phase.cooldown_s, phase.end_s],
+            [0.0, 1.0, 2.5, 2.5]
+        );
+        let silent = gathered(&[]);
+        assert_eq!(silent.phases[0].end_s, 0.0);
+        assert!(silent.total.covered_s.is_empty());
+    }
+
+    #[test]
+    fn no_times_make_it_panic() {
+        let mut backwards = interval(2000, 3000, 1);
+        backwards.to = Ns::ZERO;
+        let mut endless = interval(0, 1, u64::MAX / 1024);
+        endless.to = Ns::MAX;
+        let line = gathered(&[("a", backwards), ("a", endless.clone()), ("a", endless)]);
+        assert!(line.total.covered_s.len() <= TOTAL_BINS);
+    }
+}
