@@ -1,24 +1,60 @@
 //! Warnings, the gravest first, each with what to do next.
 
 use crate::paint::{Ink, Page};
+use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
 use findings::Warning;
 use findings::warnings::Severity;
+
+/// Codes of warnings about how a step came about, more than about its figures.
+const CONDUCT: [&str; 10] = [
+    "generator-limited",
+    "generator-suspect",
+    "own-cost",
+    "overruns",
+    "late-starts",
+    "too-short",
+    "not-steady",
+    "never-steady",
+    "little-contradiction",
+    "workers-incomplete",
+];
+
+/// The warnings as sentences, in their order.
+pub(crate) fn sentences(warnings: &[Warning]) -> Vec<Sentence> {
+    let said = |text: &str| clean(&capital(text));
+    let sentence = |w: &Warning| {
+        let tone = match w.severity {
+            Severity::Error => Tone::Bad,
+            Severity::Warning => Tone::Caution,
+            Severity::Note => Tone::Note,
+        };
+        let next = if w.next.is_empty() { String::new() } else { said(&w.next) };
+        Sentence::new(tone, said(&w.text), place(w)).next(next)
+    };
+    warnings.iter().map(sentence).collect()
+}
+
+fn place(warning: &Warning) -> Option<Place> {
+    let step = warning.steps.first().copied();
+    match warning.code.as_str() {
+        "scenario-unreadable" | "run-incomplete" => Some(Place::Provenance),
+        "unwritten-data" | "repeated-data" => Some(Place::Contents),
+        "served-unknown" => step.map(Place::Served),
+        code if CONDUCT.contains(&code) => step.map(Place::Conduct),
+        _ => step.map(Place::Step),
+    }
+}
 
 pub(crate) fn write(page: &mut Page, warnings: &[Warning]) {
     if warnings.is_empty() {
         return;
     }
     page.heading("Warnings");
-    for warning in warnings {
-        let (mark, ink) = match warning.severity {
-            Severity::Error => ("  ✘ ", Ink::Bad),
-            Severity::Warning => ("  ! ", Ink::Caution),
-            Severity::Note => ("  · ", Ink::Dim),
-        };
-        page.hanging(mark, ink, &clean(&capital(&warning.text)), Ink::Plain);
-        if !warning.next.is_empty() {
-            page.hanging("    → ", Ink::Accent, &clean(&capital(&warning.next)), Ink::Dim);
+    for sentence in sentences(warnings) {
+        page.sentence("  ", &sentence, Ink::Plain);
+        if !sentence.next.is_empty() {
+            page.hanging("    → ", Ink::Accent, &sentence.next, Ink::Dim);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! findings where it is worth knowing, and nothing where the devices did what was asked of them.
 
 use crate::number::percent;
+use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
 use findings::{By, Served, StepFigures, Traffic};
 use units::rate;
@@ -18,7 +19,7 @@ struct Told<'a> {
 }
 
 /// The sentence for the first lines; `None` where the devices served at least half.
-pub(crate) fn caution(steps: &[StepFigures]) -> Option<String> {
+pub(crate) fn caution(steps: &[StepFigures]) -> Option<Sentence> {
     let mostly = |t: &Told<'_>| t.traffic.cached_share() >= MOSTLY;
     let worst = all(steps).filter(mostly).max_by(|a, b| by_cache(a).total_cmp(&by_cache(b)))?;
     let mut of: Vec<u32> = all(steps).filter(mostly).map(|t| t.step.index).collect();
@@ -27,12 +28,12 @@ pub(crate) fn caution(steps: &[StepFigures]) -> Option<String> {
         (1, _) => String::new(),
         (all, some) => format!(" in {some} of {all} steps, as at {}", clean(&worst.step.label())),
     };
-    Some(cached(&worst, &at))
+    Some(Sentence::new(Tone::Caution, cached(&worst, &at), Place::Served(worst.step.index)))
 }
 
 /// Sentences for the findings: the step in which a cache did most, unless the first lines have it, and the one in which
 /// the devices did most beside what was asked.
-pub(crate) fn sentences(steps: &[StepFigures]) -> Vec<String> {
+pub(crate) fn sentences(steps: &[StepFigures]) -> Vec<Sentence> {
     let at = |t: &Told<'_>| match steps.len() {
         1 => String::new(),
         _ => format!(" at {}", clean(&t.step.label())),
@@ -41,8 +42,9 @@ pub(crate) fn sentences(steps: &[StepFigures]) -> Vec<String> {
     let cache = all(steps).filter(some).max_by(|a, b| by_cache(a).total_cmp(&by_cache(b)));
     let more = all(steps).filter(|t| t.traffic.by == By::DeviceAndMore);
     let more = more.max_by(|a, b| a.traffic.ratio.total_cmp(&b.traffic.ratio));
-    let cache = cache.map(|t| cached(&t, &at(&t)));
-    cache.into_iter().chain(more.map(|t| beyond(&t, &at(&t)))).collect()
+    let told = |t: &Told<'_>, text| Sentence::new(Tone::Plain, text, Place::Served(t.step.index));
+    let cache = cache.map(|t| told(&t, cached(&t, &at(&t))));
+    cache.into_iter().chain(more.map(|t| told(&t, beyond(&t, &at(&t))))).collect()
 }
 
 fn all(steps: &[StepFigures]) -> impl DoubleEndedIterator<Item = Told<'_>> {

@@ -2,51 +2,71 @@
 
 use crate::devices;
 use crate::paint::{Ink, Page};
+use crate::said::{Place, Sentence, Tone};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
-use findings::{Analysis, Content, POOR_SHARE, Verdict, Verification};
+use findings::{Analysis, Content, POOR_SHARE, StepFigures, Verdict, Verification};
 use units::{count, percent};
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     let title = fit(&clean(&analysis.run.title), page.width());
     let title = page.ink(Ink::Bold, &title);
     page.line(&title);
-    let (mark, ink, text) = verdict(analysis);
-    page.hanging(mark, ink, &text, ink);
-    let limited = analysis.steps.iter().filter(|s| s.generator.limit == Limit::Limited).count();
-    if limited > 0 {
-        let which = match analysis.steps.len() {
-            1 => "the step".to_owned(),
-            all => format!("{limited} of {all} steps"),
-        };
-        let text =
-            format!("The generator limited {which}: these figures are its own, not the target's.");
-        page.hanging("! ", Ink::Caution, &text, Ink::Caution);
+    let verdict = verdict(analysis);
+    let ink = match verdict.tone {
+        Tone::Plain => Ink::Bold,
+        tone => Ink::of(tone),
+    };
+    let mark = match analysis.verdict {
+        Verdict::Undecided { .. } => "?",
+        _ => verdict.tone.mark(),
+    };
+    page.hanging(&format!("{mark} "), ink, &verdict.text, ink);
+    for sentence in trust(analysis) {
+        page.sentence("", &sentence, Ink::of(sentence.tone));
     }
-    if let Some(text) = devices::caution(&analysis.steps) {
-        page.hanging("! ", Ink::Caution, &text, Ink::Caution);
-    }
-    verification(page, analysis.verification.as_ref());
-    contents(page, &analysis.contents);
+}
+
+/// What is to be known before any figure is believed.
+pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
+    let mut all = Vec::new();
+    all.extend(limited(&analysis.steps));
+    all.extend(devices::caution(&analysis.steps));
+    all.extend(verification(analysis.verification.as_ref()));
+    all.extend(contents(&analysis.contents));
+    all
+}
+
+/// Steps whose figures are the generator's.
+fn limited(steps: &[StepFigures]) -> Option<Sentence> {
+    let limited = || steps.iter().filter(|s| s.generator.limit == Limit::Limited);
+    let first = limited().next()?;
+    let which = match steps.len() {
+        1 => "the step".to_owned(),
+        all => format!("{} of {all} steps", limited().count()),
+    };
+    let text =
+        format!("The generator limited {which}: these figures are its own, not the target's.");
+    Some(Sentence::new(Tone::Caution, text, Place::Conduct(first.index)))
 }
 
 /// Whether what was read is what was written.
-fn verification(page: &mut Page, verification: Option<&Verification>) {
-    let Some(v) = verification else { return };
+fn verification(verification: Option<&Verification>) -> Option<Sentence> {
+    let v = verification?;
     let checked = format!("Verification: {} checked", blocks(v.checked));
     let kinds: Vec<String> =
         v.faults.iter().map(|f| format!("{} {}", count(f.blocks as f64), f.kind)).collect();
-    match (v.wrong, v.checked) {
+    let (tone, text) = match (v.wrong, v.checked) {
         (0, 0) => {
             let text = "Verification: no block was checked, because nothing was known of those that were read.";
-            page.hanging("! ", Ink::Caution, text, Ink::Caution);
+            (Tone::Caution, text.to_owned())
         }
-        (0, _) => page.hanging("✔ ", Ink::Good, &format!("{checked}, none wrong."), Ink::Good),
+        (0, _) => (Tone::Good, format!("{checked}, none wrong.")),
         (wrong, _) => {
-            let text = format!("{checked}, {} wrong: {}.", count(wrong as f64), kinds.join(", "));
-            page.hanging("✘ ", Ink::Bad, &text, Ink::Bad);
+            (Tone::Bad, format!("{checked}, {} wrong: {}.", count(wrong as f64), kinds.join(", ")))
         }
-    }
+    };
+    Some(Sentence::new(tone, text, Place::Verification))
 }
 
 /// `1 block`, `3,000 blocks`.
@@ -55,7 +75,8 @@ pub(crate) fn blocks(n: u64) -> String {
 }
 
 /// Targets that held nothing, or the same over and over: what was read of them is no storage's figure.
-fn contents(page: &mut Page, contents: &[Content]) {
+fn contents(contents: &[Content]) -> Vec<Sentence> {
+    let mut all = Vec::new();
     let shown = |share: f64| percent((share * 1000.0).round() / 10.0);
     for content in contents {
         let says = [
@@ -67,12 +88,14 @@ fn contents(page: &mut Page, contents: &[Content]) {
             let (share, low, high) = (shown(part.share), shown(part.low), shown(part.high));
             let between = if low == high { String::new() } else { format!(" ({low} to {high})") };
             let text = format!("{share} of {target}{between} {what}; see the warnings.");
-            page.hanging("! ", Ink::Caution, &text, Ink::Caution);
+            all.push(Sentence::new(Tone::Caution, text, Place::Contents));
         }
     }
+    all
 }
 
-fn verdict(analysis: &Analysis) -> (&'static str, Ink, String) {
+/// How it came out, in a sentence.
+pub(crate) fn verdict(analysis: &Analysis) -> Sentence {
     let goals = |met: usize, failed: usize, undecided: usize| {
         let parts = [(failed, "failed"), (undecided, "undecided"), (met, "met")];
         let named: Vec<String> =
@@ -84,32 +107,29 @@ fn verdict(analysis: &Analysis) -> (&'static str, Ink, String) {
             format!("{} of {}", named.join(", "), plural(all, "goal"))
         }
     };
-    match analysis.verdict {
-        Verdict::Met { met: 1 } => ("✔ ", Ink::Good, "The goal is met.".to_owned()),
-        Verdict::Met { met } => ("✔ ", Ink::Good, format!("All {met} goals are met.")),
+    let (tone, text) = match analysis.verdict {
+        Verdict::Met { met: 1 } => (Tone::Good, "The goal is met.".to_owned()),
+        Verdict::Met { met } => (Tone::Good, format!("All {met} goals are met.")),
         Verdict::Failed { met, failed, undecided } => {
-            ("✘ ", Ink::Bad, format!("Not met: {}.", goals(met, failed, undecided)))
+            (Tone::Bad, format!("Not met: {}.", goals(met, failed, undecided)))
         }
         Verdict::Wrong { met, failed, undecided, .. } => {
             let of_goals = match met + failed + undecided {
                 0 => String::new(),
                 _ => format!(" Of the goals: {}.", goals(met, failed, undecided)),
             };
-            ("✘ ", Ink::Bad, format!("Data was wrong.{of_goals}"))
+            (Tone::Bad, format!("Data was wrong.{of_goals}"))
         }
         Verdict::Undecided { met, undecided } => {
-            ("? ", Ink::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))
+            (Tone::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))
         }
-        Verdict::NoGoals => ("• ", Ink::Bold, "Measured; the scenario sets no goals.".to_owned()),
+        Verdict::NoGoals => (Tone::Plain, "Measured; the scenario sets no goals.".to_owned()),
         Verdict::Incomplete { met, failed, undecided } => {
             let how = analysis.run.incomplete().unwrap_or("is incomplete");
-            (
-                "✘ ",
-                Ink::Bad,
-                format!("Incomplete: the run {how}; {}.", goals(met, failed, undecided)),
-            )
+            (Tone::Bad, format!("Incomplete: the run {how}; {}.", goals(met, failed, undecided)))
         }
-    }
+    };
+    Sentence::new(tone, text, Place::Goals)
 }
 
 /// `1 goal`, `3 goals`.

@@ -4,11 +4,13 @@ use crate::devices;
 use crate::headline::{blocks, plural};
 use crate::number::{latency, percent};
 use crate::paint::{Ink, Page};
+use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
 use findings::{
-    Analysis, Content, Coverage, Steadiness, StepFigures, Sweep, Unit, Verification, WarmUpEnd,
+    Analysis, Content, Coverage, Loops, Steadiness, StepFigures, Sweep, Unit, Verification,
+    WarmUpEnd,
 };
 use units::{count, rate};
 
@@ -16,31 +18,44 @@ use units::{count, rate};
 const SWEEPS_MAX: usize = 6;
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
-    let mut sentences = Vec::new();
-    sentences.extend(most_work(&analysis.steps));
-    let plans = analysis.steps.chunk_by(|a, b| a.plan == b.plan).count();
-    sentences.extend(analysis.sweeps.iter().take(SWEEPS_MAX).map(|s| knee(s, plans)));
-    if analysis.sweeps.len() > SWEEPS_MAX {
-        let more = analysis.sweeps.len() - SWEEPS_MAX;
-        sentences.push(format!("{} more in the JSON review.", plural(more, "curve")));
-    }
-    sentences.extend(balance(&analysis.steps));
-    sentences.extend(devices::sentences(&analysis.steps));
-    sentences.extend(warm_up(&analysis.steps));
-    sentences.extend(done(&analysis.steps));
-    sentences.extend(generator(&analysis.steps));
-    sentences.extend(verification(analysis.verification.as_ref()));
-    sentences.extend(content(&analysis.contents));
+    let sentences = sentences(analysis);
     if sentences.is_empty() {
         return;
     }
     page.heading("Findings");
     for sentence in sentences {
-        page.hanging("  • ", Ink::Accent, &sentence, Ink::Plain);
+        page.sentence("  ", &sentence, Ink::Plain);
     }
 }
 
-fn most_work(steps: &[StepFigures]) -> Option<String> {
+/// What was found, in the order in which it is told.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
+    let Analysis { steps, sweeps, .. } = analysis;
+    let mut all = Vec::new();
+    all.extend(most_work(steps));
+    let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
+    let knees = sweeps.iter().enumerate().take(SWEEPS_MAX);
+    all.extend(knees.map(|(i, s)| found(knee(s, plans), Place::Sweep(i))));
+    if sweeps.len() > SWEEPS_MAX {
+        let more = sweeps.len() - SWEEPS_MAX;
+        let text = format!("{} more in the JSON review.", plural(more, "curve"));
+        all.push(found(text, Place::Sweep(SWEEPS_MAX)));
+    }
+    all.extend(balance(steps));
+    all.extend(devices::sentences(steps));
+    all.extend(warm_up(steps));
+    all.extend(done(steps));
+    all.extend(generator(steps));
+    all.extend(verification(analysis.verification.as_ref()));
+    all.extend(content(&analysis.contents));
+    all
+}
+
+fn found(text: String, place: Place) -> Sentence {
+    Sentence::new(Tone::Plain, text, place)
+}
+
+fn most_work(steps: &[StepFigures]) -> Option<Sentence> {
     // Reversed, so that of equals the first is named.
     let best = steps
         .iter()
@@ -55,16 +70,27 @@ fn most_work(steps: &[StepFigures]) -> Option<String> {
     };
     let p99 = both.response.or(both.service).map_or(0, |l| l.p99_ns);
     let lead = if steps.len() > 1 { "Most work: " } else { "" };
-    Some(format!(
-        "{lead}{}, {} IOPS{transactions}{at}, p99 {}.",
+    let text = format!(
+        "{lead}{}, {} IOPS{transactions}{at}, p99 {} ({}).",
         rate(both.bytes_per_s),
         count(both.iops.round()),
-        latency(p99 as f64)
-    ))
+        latency(p99 as f64),
+        loops(best.loops)
+    );
+    Some(found(text, Place::Step(best.index)))
+}
+
+/// Which loops a latency was measured in.
+pub(crate) fn loops(loops: Loops) -> &'static str {
+    match loops {
+        Loops::Closed => "closed loop",
+        Loops::Open => "open loop",
+        Loops::Mixed => "closed and open loops",
+    }
 }
 
 /// How far verification reached.
-fn verification(verification: Option<&Verification>) -> Option<String> {
+fn verification(verification: Option<&Verification>) -> Option<Sentence> {
     let v = verification?;
     let written = match v.written {
         0 => String::new(),
@@ -81,7 +107,8 @@ fn verification(verification: Option<&Verification>) -> Option<String> {
         )
     });
     let (checked, coverage) = (blocks(v.checked), coverage.unwrap_or_default());
-    Some(format!("Verification: {written}{checked} checked{unknown}{coverage}."))
+    let text = format!("Verification: {written}{checked} checked{unknown}{coverage}.");
+    Some(found(text, Place::Verification))
 }
 
 fn knee(sweep: &Sweep, plans: usize) -> String {
@@ -142,7 +169,7 @@ fn ratio(value: f64) -> String {
     if value >= 9.95 { count(value.round()) } else { format!("{value:.2}") }
 }
 
-fn balance(steps: &[StepFigures]) -> Option<String> {
+fn balance(steps: &[StepFigures]) -> Option<Sentence> {
     let all = steps.iter().flat_map(|s| s.balance.iter().map(move |b| (s, b)));
     let (step, worst) = all.max_by(|a, b| a.1.spread.total_cmp(&b.1.spread))?;
     let at = if steps.len() > 1 {
@@ -150,16 +177,17 @@ fn balance(steps: &[StepFigures]) -> Option<String> {
     } else {
         String::new()
     };
-    Some(format!(
+    let text = format!(
         "Balance over {}: spread {}%, Jain's index {:.4}{at}.",
         plural(worst.shares.len(), "VM or target").replace("VM or targets", "VMs or targets"),
         percent(worst.spread),
         worst.jain
-    ))
+    );
+    Some(found(text, Place::Balance(step.index)))
 }
 
 /// Where the measurement waited for a steady load: how long, and what became of it.
-fn warm_up(steps: &[StepFigures]) -> Option<String> {
+fn warm_up(steps: &[StepFigures]) -> Option<Sentence> {
     let waited = || steps.iter().filter(|s| s.warm_up.ended != WarmUpEnd::AsPlanned);
     let steady = waited().filter(|s| s.warm_up.ended == WarmUpEnd::Steady).count();
     let lasted = || waited().map(|s| s.warm_up.lasted_ns);
@@ -168,8 +196,9 @@ fn warm_up(steps: &[StepFigures]) -> Option<String> {
         true => latency(most as f64),
         false => format!("{} to {}", latency(least as f64), latency(most as f64)),
     };
+    let step = waited().max_by_key(|s| s.warm_up.lasted_ns)?;
     let stayed = waited().filter(|s| matches!(s.steady, Some(Steadiness::Steady(_)))).count();
-    Some(match (waited().count(), steady, stayed) {
+    let text = match (waited().count(), steady, stayed) {
         (1, 0, _) => format!("Not steady after a warm-up of {lasted}; see the warnings."),
         (1, _, 1) => format!("Steady after a warm-up of {lasted}, and while it was measured."),
         (1, _, _) => {
@@ -178,11 +207,12 @@ fn warm_up(steps: &[StepFigures]) -> Option<String> {
         (all, _, _) => format!(
             "Steady after a warm-up of {lasted} in {steady} of {all} steps, and while it was measured in {stayed}."
         ),
-    })
+    };
+    Some(found(text, Place::Conduct(step.index)))
 }
 
 /// The step whose workers were done at moments furthest apart, if far enough.
-fn done(steps: &[StepFigures]) -> Option<String> {
+fn done(steps: &[StepFigures]) -> Option<Sentence> {
     let apart = steps.iter().filter_map(|s| Some((s, s.done.as_ref().filter(|d| d.apart())?)));
     // Reversed, so that of equals the first is named.
     let (step, done) = apart.rev().max_by_key(|(_, d)| d.last.after_ns - d.first.after_ns)?;
@@ -192,15 +222,16 @@ fn done(steps: &[StepFigures]) -> Option<String> {
         0 => "never did anything".to_owned(),
         ns => format!("was done after {}", seconds(ns)),
     };
-    Some(format!(
+    let text = format!(
         "First done, last done: {} {first}, {} after {} of load{at}; in between the load was less than asked.",
         clean(&done.first.worker),
         clean(&done.last.worker),
         seconds(done.last.after_ns)
-    ))
+    );
+    Some(found(text, Place::Conduct(step.index)))
 }
 
-fn generator(steps: &[StepFigures]) -> Option<String> {
+fn generator(steps: &[StepFigures]) -> Option<Sentence> {
     let judged: Vec<&StepFigures> =
         steps.iter().filter(|s| s.generator.limit != Limit::NoTestimony).collect();
     let worst =
@@ -214,11 +245,12 @@ fn generator(steps: &[StepFigures]) -> Option<String> {
         Limit::Suspect => "it may have held the load back; see the warnings",
         _ => "it had room",
     };
-    Some(format!("Generator: {says}; at most {own}% of its time was its own."))
+    let text = format!("Generator: {says}; at most {own}% of its time was its own.");
+    Some(found(text, Place::Conduct(worst.index)))
 }
 
 /// Targets that were looked at and hold what they should.
-fn content(contents: &[Content]) -> Option<String> {
+fn content(contents: &[Content]) -> Option<Sentence> {
     let sound: Vec<&Content> = contents.iter().filter(|c| c.is_sound()).collect();
     let blocks: u64 = sound.iter().map(|c| u64::from(c.blocks)).sum();
     let worst = sound.iter().map(|c| c.empty.high).fold(0.0, f64::max);
@@ -226,14 +258,15 @@ fn content(contents: &[Content]) -> Option<String> {
         true => format!(" (with 95% confidence at most {}%)", percent(worst)),
         false => String::new(),
     };
+    let of = match &sound[..] {
+        [one] => clean(&one.target),
+        all => plural(all.len(), "target"),
+    };
     (blocks > 0).then(|| {
-        format!(
-            "Data: none of {} sampled blocks of {} is unwritten, zero or repeated{at_most}.",
+        let text = format!(
+            "Data: none of {} sampled blocks of {of} is unwritten, zero or repeated{at_most}.",
             count(blocks as f64),
-            match &sound[..] {
-                [one] => clean(&one.target),
-                all => plural(all.len(), "target"),
-            }
-        )
+        );
+        found(text, Place::Contents)
     })
 }

@@ -16,6 +16,7 @@ mod html;
 mod judgements;
 mod number;
 mod paint;
+mod said;
 mod steps;
 mod table;
 mod text;

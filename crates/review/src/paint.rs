@@ -1,5 +1,6 @@
 //! The page that a review is written on: lines in a fixed width, with colour or without.
 
+use crate::said::{Sentence, Tone};
 use crate::text::{fit, wrap};
 
 /// How a review is rendered. The caller decides, because it knows the terminal and `NO_COLOR`.
@@ -26,6 +27,19 @@ pub(crate) enum Ink {
     Bad,
     Caution,
     Accent,
+}
+
+impl Ink {
+    /// The colour of a tone.
+    pub fn of(tone: Tone) -> Ink {
+        match tone {
+            Tone::Plain => Ink::Accent,
+            Tone::Good => Ink::Good,
+            Tone::Caution => Ink::Caution,
+            Tone::Bad => Ink::Bad,
+            Tone::Note => Ink::Dim,
+        }
+    }
 }
 
 /// A review while it is written.
@@ -88,6 +102,12 @@ impl Page {
             let row = self.ink(ink, row);
             self.line(&format!("{lead}{row}"));
         }
+    }
+
+    /// A sentence after `indent` and the mark of its tone.
+    pub fn sentence(&mut self, indent: &str, sentence: &Sentence, ink: Ink) {
+        let mark = format!("{indent}{} ", sentence.tone.mark());
+        self.hanging(&mark, Ink::of(sentence.tone), &sentence.text, ink);
     }
 
     pub fn finish(self) -> String {

@@ -100,7 +100,7 @@ Random reads from one file
 ✔ All 2 goals are met.
 
 Findings
-  • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms.
+  • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
   • Knee over depth: 16 (within error, 8 to 16), 91% of the peak; from there to 64, 4.00 × the load
     brings 1.08 × the IOPS at 3.70 × the latency.
   • Generator: it had room; at most 2.0% of its time was its own.
@@ -148,7 +148,7 @@ Random reads from one file
 • Measured; the scenario sets no goals.
 
 Findings
-  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
   • Generator: it had room; at most 2.0% of its time was its own.
 
 Steps
@@ -180,7 +180,7 @@ Random reads from one file
   warnings.
 
 Findings
-  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
   • Generator: it had room; at most 2.0% of its time was its own.
   • Data: none of 1,000 sampled blocks of log is unwritten, zero or repeated (with 95% confidence at
     most 0.4%).
@@ -229,7 +229,7 @@ Random reads from one file
 ✘ Not met: 2 failed, 1 met of 3 goals.
 
 Findings
-  • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms.
+  • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
   • Knee over depth: 16 (within error, 8 to 16), 91% of the peak; from there to 64, 4.00 × the load
     brings 1.08 × the IOPS at 3.70 × the latency.
   • Generator: it had room; at most 2.0% of its time was its own.
@@ -289,7 +289,7 @@ Random reads from one file
 ? Undecided: 1 undecided, 1 met of 2 goals.
 
 Findings
-  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
   • Generator: it had room; at most 2.0% of its time was its own.
 
 Steps
@@ -337,7 +337,7 @@ Random reads from one file
   goal.
 
 Findings
-  • Most work: 20.3 MB/s, 2,472 IOPS at depth 4, p99 1.84 ms.
+  • Most work: 20.3 MB/s, 2,472 IOPS at depth 4, p99 1.84 ms (closed loop).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Generator: it had room; at most 2.0% of its time was its own.
 
@@ -413,7 +413,7 @@ Two VMs read and write
 ✘ Incomplete: the run lost an agent; 1 undecided, 1 met of 2 goals.
 
 Findings
-  • 85.2 MB/s, 1,300 IOPS, p99 1.36 ms.
+  • 85.2 MB/s, 1,300 IOPS, p99 1.36 ms (open loop).
   • Balance over 2 VMs or targets: spread 108%, Jain's index 0.7752.
   • First done, last done: vm2/mix/0 was done after 5 s, vm1/mix/0 after 12 s of load; in between
     the load was less than asked.
@@ -489,7 +489,7 @@ Random reads from one file
 ✘ Not met: 1 failed of 1 goal.
 
 Findings
-  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
   • Generator: it had room; at most 2.0% of its time was its own.
 
 Steps
@@ -538,7 +538,7 @@ fn hostile_names() {
 ✘ Not met: 1 failed, 1 undecided of 2 goals.
 
 Findings
-  • 1.56 MB/s, 190 IOPS, p99 1.13 ms.
+  • 1.56 MB/s, 190 IOPS, p99 1.13 ms (open loop).
   • Balance over 2 VMs or targets: spread 11%, Jain's index 0.9972.
   • Generator: it had room; at most 2.0% of its time was its own.
 
@@ -595,7 +595,7 @@ Two VMs read and write
 ✔ All 2 goals are met.
 
 Findings
-  • Most work: 432 MB/s, 6,590 IOPS at depth 2, p99 22.4 ms.
+  • Most work: 432 MB/s, 6,590 IOPS at depth 2, p99 22.4 ms (closed loop).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Balance over 64 VMs or targets: spread 5.8%, Jain's index 0.9996 in the least even step (depth
     4).
@@ -707,7 +707,7 @@ Random reads from one file
 ✘ Verification: 1,234,567 blocks checked, 3 wrong: 2 lost, 1 corrupt.
 
 Findings
-  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
   • Generator: it had room; at most 2.0% of its time was its own.
   • Verification: 10,000 blocks written, 1,234,567 blocks checked, 120 blocks read of which nothing
     was known; of the targets' 262,144 blocks 100,000 are known, 99,997 of them read since their
@@ -728,7 +728,7 @@ Random reads from one file
 ✔ Verification: 1,234,567 blocks checked, none wrong.
 
 Findings
-  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
   • Generator: it had room; at most 2.0% of its time was its own.
   • Verification: 10,000 blocks written, 1,234,567 blocks checked.
 ");
@@ -738,7 +738,7 @@ Random reads from one file
 ! Verification: no block was checked, because nothing was known of those that were read.
 
 Findings
-  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms.
+  • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
   • Generator: it had room; at most 2.0% of its time was its own.
   • Verification: 0 blocks checked, 70 blocks read of which nothing was known.
 ");
