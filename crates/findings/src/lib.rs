@@ -16,7 +16,7 @@ mod figures;
 pub mod generator;
 mod goals;
 mod hangs;
-pub mod knee;
+pub use scenario::knee;
 pub mod little;
 mod pool;
 mod quantity;

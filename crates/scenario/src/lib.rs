@@ -18,6 +18,7 @@ mod decode;
 mod diagnostics;
 mod directory;
 mod fields;
+pub mod knee;
 mod model;
 mod names;
 mod nearest;

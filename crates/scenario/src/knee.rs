@@ -8,6 +8,9 @@
 //! and unlike Kneedle (Satopää et al., 2011) it does not move when the sweep is made longer. Gunther's universal
 //! scalability law is what the tests plant; it is not fitted, because three parameters want more points than most
 //! sweeps have.
+//!
+//! Pure arithmetic on numbers. It stands beside the language because a plan may ask for the knee: the coordinator looks
+//! for it while the steps run, findings in any sweep that was recorded, and both must mean the same.
 
 use serde::Serialize;
 
@@ -95,21 +98,43 @@ impl Point {
     }
 }
 
+/// The point with the best score, and the others that could be the knee within the error of the points, as positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    /// The first of them.
+    pub earliest: usize,
+    /// The best.
+    pub best: usize,
+    /// The last of them.
+    pub latest: usize,
+}
+
+impl Candidates {
+    /// Scores points in ascending order of load; `None` where there are none.
+    pub fn of(points: &[Point]) -> Option<Candidates> {
+        let score = |i: &usize| points[*i].score();
+        let best = (0..points.len()).max_by(|a, b| score(a).total_cmp(&score(b)))?;
+        let floor = score(&best) * (1.0 - 2.0 * points[best].error());
+        let candidate = |p: &Point| p.score() * (1.0 + 2.0 * p.error()) >= floor;
+        Some(Candidates {
+            earliest: points.iter().position(candidate).unwrap_or(best),
+            best,
+            latest: points.iter().rposition(candidate).unwrap_or(best),
+        })
+    }
+}
+
 /// Finds the knee of points in ascending order of load. Points without load, work or latency must have been left out.
 pub fn find(points: &[Point]) -> Answer {
-    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+    let (Some(first), Some(last), Some(Candidates { earliest, best, latest })) =
+        (points.first(), points.last(), Candidates::of(points))
+    else {
         return undecided("no point of this sweep completed an operation");
     };
     if points.len() < 3 {
         return undecided("fewer than three points; sweep at least three values");
     }
     let end = points.len() - 1;
-    let best =
-        (0..=end).max_by(|a, b| points[*a].score().total_cmp(&points[*b].score())).unwrap_or(0);
-    let floor = points[best].score() * (1.0 - 2.0 * points[best].error());
-    let candidate = |p: &Point| p.score() * (1.0 + 2.0 * p.error()) >= floor;
-    let earliest = points.iter().position(candidate).unwrap_or(best);
-    let latest = points.iter().rposition(candidate).unwrap_or(best);
     if (earliest, latest) == (0, end) {
         return undecided(
             "the points differ by less than their error; repeat the steps or widen the sweep",
