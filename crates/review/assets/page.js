@@ -22,9 +22,10 @@
     }
     return colors.get(name);
   };
+  const numbers = (row) => typeof row[0] === 'number' && typeof row[row.length - 1] !== 'string';
   const themed = (value) => {
     if (typeof value === 'string') return value.startsWith('var(--') ? color(value) : value;
-    if (Array.isArray(value)) return typeof value[0] === 'number' ? value : value.map(themed);
+    if (Array.isArray(value)) return numbers(value) ? value : value.map(themed);
     if (value === null || typeof value !== 'object') return value;
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, themed(inner)]));
   };

@@ -65,7 +65,10 @@ pub fn write(
 fn text(record: &Record, analysis: &Analysis, choice: Choice) -> Result<String, Failure> {
     match choice.format {
         ResultFormat::Text => Ok(review::terminal(analysis, Style { color: false, width: WIDTH })),
-        ResultFormat::Html => Ok(review::html(analysis, &record.head().scenario)),
+        ResultFormat::Html => {
+            let evidence = findings::evidence(record, analysis).map_err(Failure::incomplete)?;
+            Ok(review::html(analysis, &evidence, &record.head().scenario))
+        }
         ResultFormat::Json => Ok(format!("{:#}\n", review::json(analysis))),
         ResultFormat::FioJson => export::fio_json(record, choice.step).map_err(failure),
         ResultFormat::Iometer => export::iometer(record, choice.step).map_err(failure),

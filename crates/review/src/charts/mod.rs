@@ -4,10 +4,14 @@
 //! A figure names its colours by the theme's custom properties (`"var(--series-1)"`, as in the style sheet); the page's
 //! script puts in what they stand for in the theme that is shown, so that one figure serves light, dark and paper.
 
+mod figure;
+mod heat;
+mod palette;
 mod sweep;
 
 use crate::text::clean;
-use findings::Analysis;
+use findings::evidence::StepEvidence;
+use findings::{Analysis, Evidence};
 
 /// One chart of the page.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +34,19 @@ pub(crate) struct Chart {
     pub steps: Vec<u32>,
 }
 
-/// The charts in the order of the page.
-pub(crate) fn charts(analysis: &Analysis) -> Vec<Chart> {
-    analysis.sweeps.iter().enumerate().filter_map(|(i, s)| sweep::chart(i, s, analysis)).collect()
+/// The charts in the order of the page. One that would have nothing to show is left out.
+pub(crate) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
+    let sweeps = analysis.sweeps.iter().enumerate();
+    let sweeps = sweeps.filter_map(|(i, sweep)| sweep::chart(i, sweep, analysis));
+    sweeps.chain(heat::chart(evidence)).collect()
+}
+
+/// A step as a reader chooses it, with what it was chosen for.
+pub(crate) fn step_name(step: &StepEvidence) -> String {
+    match step.why.as_slice() {
+        [] => word(&step.label),
+        why => format!("{} ({})", word(&step.label), why.join(", ")),
+    }
 }
 
 /// A word of a record as plotly shows it and nothing else: its texts understand a few tags and entities.

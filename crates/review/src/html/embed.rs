@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 /// The page's own script.
 pub(super) const PAGE: &str = include_str!("../../assets/page.js");
 /// The page's style.
-const STYLE: &str = include_str!("../../assets/page.css");
+const STYLE: &str =
+    concat!(include_str!("../../assets/charts.css"), include_str!("../../assets/page.css"));
 
 /// Plotly's own script. The crate hands it out in a tag, followed by a second one for formulas, which no chart has.
 pub(super) fn plotly() -> String {

@@ -8,13 +8,13 @@ mod figures;
 
 use crate::charts;
 use crate::text::clean;
-use findings::Analysis;
+use findings::{Analysis, Evidence};
 use maud::{DOCTYPE, html};
 use record::ScenarioText;
 
-/// The page of a review, with the scenario as it was run.
-pub fn html(analysis: &Analysis, scenario: &ScenarioText) -> String {
-    let charts = charts::charts(analysis);
+/// The page of a review, with the data behind its charts and the scenario as it was run.
+pub fn html(analysis: &Analysis, evidence: &Evidence, scenario: &ScenarioText) -> String {
+    let charts = charts::charts(analysis, evidence);
     let plotly = embed::plotly();
     let title = clean(&analysis.run.title);
     let page = html! {

@@ -1,0 +1,171 @@
+//! What figures have in common: axes with their units, traces as JSON, and views of which one is shown at a time.
+
+use super::palette::{INK, PAPER, RULE};
+use findings::evidence::LatencyKind;
+use plotly::Trace;
+use serde_json::{Value, json};
+
+/// A trace as plotly reads it.
+pub(super) fn trace(trace: Box<dyn Trace>) -> Value {
+    // A trace holds numbers and words, which JSON has all of; NaN becomes null, a gap.
+    serde_json::to_value(trace).unwrap_or_default()
+}
+
+/// A trace with what the crate has no name for.
+pub(super) fn with(mut trace: Value, key: &str, value: Value) -> Value {
+    if let Value::Object(fields) = &mut trace {
+        fields.insert(key.to_owned(), value);
+    }
+    trace
+}
+
+/// A number with four digits: more cannot be seen, and would make the page longer.
+pub(super) fn short(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
+    if scale.is_finite() && scale > 0.0 { (value * scale).round() / scale } else { value }
+}
+
+/// The middles of equal bins.
+pub(super) fn middles(from_s: f64, bin_s: f64, count: usize) -> Vec<f64> {
+    // Milliseconds are told apart by no bin.
+    (0..count).map(|n| ((from_s + (n as f64 + 0.5) * bin_s) * 1e3).round() / 1e3).collect()
+}
+
+/// Seconds as short as they are shown.
+pub(super) fn seconds(ns: u64) -> f64 {
+    short(ns as f64 / 1e9)
+}
+
+/// How a latency is called, with the loop that it belongs to.
+pub(super) fn latency_name(kind: LatencyKind) -> &'static str {
+    match kind {
+        LatencyKind::Service => "Service time",
+        LatencyKind::Response => "Response time",
+        LatencyKind::Mixed => "Latency",
+    }
+}
+
+/// The loop behind a latency, as a sentence.
+pub(super) fn loop_sentence(kind: LatencyKind) -> &'static str {
+    match kind {
+        LatencyKind::Service => {
+            "Closed loop: service time, from submission to completion; a stall stops the load as well."
+        }
+        LatencyKind::Response => {
+            "Open loop: response time, from the moment an operation was due to its completion."
+        }
+        LatencyKind::Mixed => {
+            "Open and closed loops: response time of the open ones, service time of the closed ones."
+        }
+    }
+}
+
+/// A logarithmic axis of seconds, whose ticks read µs, ms and s at every zoom.
+pub(super) fn latency_axis(kind: LatencyKind) -> Value {
+    json!({
+        "type": "log", "title": { "text": format!("{} (log scale, s)", latency_name(kind)) },
+        "tickformat": "~s", "ticksuffix": "s", "hoverformat": ".3~s", "nticks": 10,
+    })
+}
+
+/// The time axis of a run.
+pub(super) fn time_axis() -> Value {
+    json!({ "title": { "text": "Time since the run began (s)" }, "hoverformat": "~r", "showgrid": false })
+}
+
+/// One of several views of a chart.
+pub(super) struct View {
+    /// What the reader chooses it by.
+    pub label: String,
+    pub traces: Vec<Value>,
+    pub shapes: Vec<Value>,
+    pub annotations: Vec<Value>,
+}
+
+/// A figure that shows one view at a time, the first one at the beginning; a menu where there are several.
+pub(super) fn figure(views: Vec<View>, mut layout: Value) -> Value {
+    let total: usize = views.iter().map(|v| v.traces.len()).sum();
+    let mut seen = 0;
+    let mut buttons = Vec::new();
+    for view in &views {
+        let shown = seen..seen + view.traces.len();
+        let visible: Vec<bool> = (0..total).map(|n| shown.contains(&n)).collect();
+        seen = shown.end;
+        buttons.push(json!({
+            "label": view.label, "method": "update",
+            "args": [{ "visible": visible }, {
+                "shapes": view.shapes, "annotations": view.annotations,
+                "xaxis.autorange": true, "yaxis.autorange": true, "yaxis2.autorange": true,
+            }],
+        }));
+    }
+    if let (Value::Object(fields), Some(first)) = (&mut layout, views.first()) {
+        fields.insert("shapes".into(), json!(first.shapes));
+        fields.insert("annotations".into(), json!(first.annotations));
+        if views.len() > 1 {
+            fields.insert("updatemenus".into(), json!([menu(buttons)]));
+        }
+    }
+    let mut data = Vec::with_capacity(total);
+    for (n, view) in views.into_iter().enumerate() {
+        data.extend(view.traces.into_iter().map(|t| with(t, "visible", json!(n == 0))));
+    }
+    json!({ "data": data, "layout": layout })
+}
+
+fn menu(buttons: Vec<Value>) -> Value {
+    json!({
+        "type": "dropdown", "buttons": buttons, "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom",
+        "pad": { "b": 8, "t": 0 }, "bgcolor": PAPER, "bordercolor": RULE, "font": { "color": INK },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_digits() {
+        for (value, expected) in [
+            (0.0, 0.0),
+            (1234.5678, 1235.0),
+            (0.000123456, 0.0001235),
+            (-98765.4, -98770.0),
+            (f64::INFINITY, f64::INFINITY),
+            (1e300, 1e300),
+            (5e-324, 5e-324),
+        ] {
+            assert!(
+                (short(value) - expected).abs() <= expected.abs() * 1e-9
+                    || short(value) == expected,
+                "{value}"
+            );
+        }
+        assert!(short(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn one_view_is_shown_at_a_time() {
+        let view = |label: &str, traces: usize| View {
+            label: label.into(),
+            traces: vec![json!({}); traces],
+            shapes: vec![json!(label)],
+            annotations: vec![],
+        };
+        let one = figure(vec![view("a", 2)], json!({}));
+        assert_eq!(one["layout"]["updatemenus"], Value::Null);
+        let two = figure(vec![view("a", 2), view("b", 1)], json!({}));
+        let visible: Vec<_> =
+            two["data"].as_array().unwrap().iter().map(|t| &t["visible"]).collect();
+        assert_eq!(visible, [true, true, false]);
+        let buttons = &two["layout"]["updatemenus"][0]["buttons"];
+        assert_eq!(buttons[1]["args"][0]["visible"], json!([false, false, true]));
+        assert_eq!(
+            (&two["layout"]["shapes"], &buttons[1]["args"][1]["shapes"]),
+            (&json!(["a"]), &json!(["b"]))
+        );
+    }
+}
