@@ -27,9 +27,11 @@ mod reference;
 mod render;
 mod scalar;
 mod schema;
+pub mod search;
 mod settle;
 mod show;
 mod source;
+mod stage;
 pub mod steady;
 mod tree;
 
@@ -38,7 +40,9 @@ pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use model::*;
 pub use reference::reference;
 pub use schema::schema;
+pub use search::Search;
 pub use source::Source;
+pub use stage::{Hunt, Stage};
 pub use steady::Steady;
 
 use diagnostics::{Sink, Span};

@@ -1,7 +1,7 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
-use crate::Steady;
+use crate::{Search, Steady};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, Percent};
@@ -397,6 +397,8 @@ pub struct Plan {
     pub cooldown: Duration,
     /// The axes of the sweep, in order; the first varies slowest. Empty = one step.
     pub sweep: Vec<Axis>,
+    /// A load that is looked for, once for each combination of the sweep.
+    pub search: Option<Search>,
     /// How often the whole sweep is run; 1 unless given.
     pub repeat: u32,
     /// Targets are preconditioned as SNIA PTS does before the first step.

@@ -32,6 +32,9 @@ pub(crate) fn expected(ty: &Type) -> String {
         Type::Iops => "a rate such as `5000 IOPS`".to_owned(),
         Type::Percent => "a share from 0 to 100, such as `67` or `67%`".to_owned(),
         Type::SizeOrPercent => "a size such as `10GiB` or a share such as `20%`".to_owned(),
+        Type::Amount => {
+            "a whole number, a rate such as `5000 IOPS` or a size such as `8KiB`".to_owned()
+        }
         Type::RateOrWire => "a data rate such as `800 MB/s` or `90% of wire`".to_owned(),
         Type::Point => "`mean`, `max` or a percentile such as `p99`".to_owned(),
         Type::Word(words) => one_of(words),
@@ -112,6 +115,10 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
         Type::Percent => Percent::parse(text).map(Datum::Percent).map_err(|e| unit(text, ty, &e)),
         Type::SizeOrPercent if text.trim_end().ends_with('%') => from_text(text, &Type::Percent),
         Type::SizeOrPercent => size(text, 1, u64::MAX),
+        Type::Amount => Iops::parse(text)
+            .map(Datum::Iops)
+            .or_else(|_| Bytes::parse(text).map(Datum::Size))
+            .map_err(|_| Wrong::Shape),
         Type::RateOrWire => match text.trim_end().strip_suffix("of wire") {
             Some(share) => match from_text(share.trim_end(), &Type::Percent)? {
                 Datum::Percent(share) => Ok(Datum::Wire(share)),
@@ -129,6 +136,7 @@ fn from_integer(n: i64, ty: &Type) -> Result<Datum, Wrong> {
             Ok(n) if (*min..=*max).contains(&n) => Ok(Datum::Count(n)),
             _ => Err(Wrong::Shape),
         },
+        Type::Amount => u64::try_from(n).map(Datum::Count).map_err(|_| Wrong::Shape),
         _ => from_number(n as f64, ty),
     }
 }

@@ -103,6 +103,11 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
         Type::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
         Type::Size { .. } => text(BYTES),
         Type::Time { .. } => json!({ "type": "string", "examples": ["10s", "250ms", "1h30m"] }),
+        Type::Amount => json!({ "anyOf": [
+            { "type": "integer", "minimum": 1 },
+            text("k?\\s*IOPS|M?\\s*IOPS|k?/s"),
+            text(BYTES),
+        ] }),
         Type::RateOrWire => json!({ "anyOf": [text(RATES), text("%\\s*of wire")] }),
         Type::Iops => json!({ "anyOf": [
             { "type": "number", "minimum": 0 },

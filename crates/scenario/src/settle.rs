@@ -4,6 +4,7 @@
 //! so that slow drift of a device does not fall on single settings.
 
 use crate::model::{Load, Plan, Scenario, Setting, Step, StepLoad, Workload};
+use crate::stage::{Hunt, Stage};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use workload::{Arrivals, Kind, Process};
@@ -78,6 +79,13 @@ fn open(arrivals: Arrivals, rate: f64) -> Result<Arrivals, String> {
     }
 }
 
+/// Applies the setting of an axis to a workload that it speaks of.
+pub(crate) fn settle(workload: &mut Workload, key: &str, setting: &Setting) {
+    if concerns(key, &workload.name) {
+        let _refused_by_load = apply(workload, setting);
+    }
+}
+
 /// Whether an axis (`block`, or `WORKLOAD.block`) speaks of a workload.
 pub(crate) fn concerns(axis: &str, workload: &str) -> bool {
     axis.rsplit_once('.').is_none_or(|(name, _)| name == workload)
@@ -106,23 +114,40 @@ impl Plan {
 }
 
 impl Scenario {
-    /// Every step of every plan, in the order in which they run. At most 10,000: `load` refuses more. Settings that a
-    /// workload cannot have are refused by `load` as well, and left out here.
+    /// Every step that is known beforehand, in the order in which they run. At most 10,000: `load` refuses more. Settings
+    /// that a workload cannot have are refused by `load` as well, and left out here. The steps of a search are not among
+    /// them: see [`Scenario::stages`].
     pub fn steps(&self) -> Vec<Step> {
+        let known = self.stages().into_iter().filter_map(|stage| match stage {
+            Stage::Step(step) => Some(step),
+            Stage::Search(_) => None,
+        });
+        (0..).zip(known).map(|(index, step)| Step { index, ..step }).collect()
+    }
+
+    /// What runs, in its order: steps that are known beforehand, and searches. A step is numbered as if every search
+    /// before it took no step; who runs them numbers them anew.
+    pub fn stages(&self) -> Vec<Stage> {
         let workloads: BTreeMap<&str, &Workload> =
             self.workloads.iter().map(|w| (w.name.as_str(), w)).collect();
-        let mut steps = Vec::new();
+        let (mut stages, mut index) = (Vec::new(), 0);
         for plan in &self.plans {
             for repetition in 0..plan.repeat {
                 for n in 0..plan.combinations() {
-                    let index = steps.len() as u32;
                     let first = repetition == 0 && n == 0;
                     let settings = plan.combination(n);
-                    steps.push(step(plan, index, repetition, &settings, &workloads, first));
+                    let step = step(plan, index, repetition, &settings, &workloads, first);
+                    stages.push(match &plan.search {
+                        Some(search) => Stage::Search(Hunt::new(search.clone(), step)),
+                        None => {
+                            index += 1;
+                            Stage::Step(step)
+                        }
+                    });
                 }
             }
         }
-        steps
+        stages
     }
 }
 
@@ -136,9 +161,7 @@ fn step(
 ) -> Step {
     let settled = |name: &str| {
         let mut workload = (*workloads.get(name)?).clone();
-        for (_, setting) in settings.iter().filter(|(key, _)| concerns(key, name)) {
-            let _refused_by_load = apply(&mut workload, setting);
-        }
+        settings.iter().for_each(|(key, setting)| settle(&mut workload, key, setting));
         Some(workload)
     };
     let load =

@@ -6,6 +6,7 @@
 mod content;
 mod lab;
 mod plan;
+mod search;
 mod steady;
 mod verdict;
 mod verify;

@@ -1,5 +1,6 @@
 //! Plans: loads, sweeps, and the check that every step is sound.
 
+use super::search::search;
 use super::steady::steady;
 use super::work::{find, setting_of};
 use super::{complain, count_u32, place};
@@ -99,10 +100,12 @@ impl Planner<'_> {
             measure: time("measure").unwrap_or_default(),
             cooldown: time("cooldown").unwrap_or_default(),
             sweep: sweep.map(|sweep| self.axes(sweep, &loads)).unwrap_or_default(),
+            search: None,
             repeat: count_u32(record, "repeat").unwrap_or(1),
             precondition,
             loads,
         };
+        let plan = Plan { search: search(record, &plan, &self.workloads, self.sink), ..plan };
         if self.within_bounds(&plan, record)
             && let Some(sweep) = sweep
         {
@@ -178,11 +181,12 @@ impl Planner<'_> {
     }
 
     fn within_bounds(&mut self, plan: &Plan, record: &Record) -> bool {
-        let steps = plan.combinations().saturating_mul(u64::from(plan.repeat));
+        let each = plan.search.as_ref().map_or(plan.repeat, |search| search.steps);
+        let steps = plan.combinations().saturating_mul(u64::from(each));
         let members: u64 = plan.loads.iter().map(|load| load.on.len() as u64).sum();
         self.steps = self.steps.saturating_add(steps);
         self.members = self.members.saturating_add(steps.saturating_mul(members));
-        let key = if record.has("sweep") { "sweep" } else { "repeat" };
+        let key = ["sweep", "search"].into_iter().find(|key| record.has(key)).unwrap_or("repeat");
         if self.steps > STEPS_MAX {
             let message = format!("the plans make {} steps, more than {STEPS_MAX}", self.steps);
             self.sink.push(|| Mistake::new(place(record, key), message));

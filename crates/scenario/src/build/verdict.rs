@@ -173,6 +173,7 @@ impl Judge<'_> {
                 Wanted::Plan(name) => plan.name == *name,
                 Wanted::Setting(value) => {
                     plan.sweep.iter().any(|a| a.key == *key && a.values.contains(value))
+                        || plan.search.as_ref().is_some_and(|s| s.key == *key && s.can_try(value))
                 }
             })
         };
@@ -204,8 +205,13 @@ impl Judge<'_> {
             .plans
             .iter()
             .flat_map(|plan| plan.sweep.iter())
-            .filter(|a| means(key, a))
+            .filter(|a| means(key, &a.key))
             .collect();
+        // A search may come to this load; whether it did is seen when it is over.
+        let searches = self.plans.iter().filter_map(|plan| plan.search.as_ref());
+        if let Some(search) = searches.filter(|s| means(key, &s.key)).find(|s| s.can_try(&value)) {
+            return Some((search.key.clone(), Wanted::Setting(value)));
+        }
         if let Some(axis) = axes.iter().find(|axis| axis.values.contains(&value)) {
             return Some((axis.key.clone(), Wanted::Setting(value)));
         }
@@ -229,13 +235,13 @@ impl Judge<'_> {
 }
 
 /// Whether a key of `step` speaks of an axis: `block` of `stream.block` too, and `stream.block` of a common `block`.
-fn means(key: &str, axis: &Axis) -> bool {
+fn means(key: &str, axis: &str) -> bool {
     let bare = |key: &str| key.rsplit_once('.').map_or(key.to_owned(), |(_, s)| s.to_owned());
     let same_workload = match key.rsplit_once('.') {
-        Some((workload, _)) => concerns(&axis.key, workload),
+        Some((workload, _)) => concerns(axis, workload),
         None => true,
     };
-    bare(key) == bare(&axis.key) && same_workload
+    bare(key) == bare(axis) && same_workload
 }
 
 /// The metric that a goal or claim names, with its key.

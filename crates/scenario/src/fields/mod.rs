@@ -100,6 +100,8 @@ pub(crate) enum Type {
     /// A number from 0 to 100, or a text such as `67%`.
     Percent,
     SizeOrPercent,
+    /// A value of the setting that a search goes through: a count, a rate or a size.
+    Amount,
     /// A data rate, or `90% of wire`.
     RateOrWire,
     /// A latency's point: `mean`, `max`, `p50`, `p99`, `p99.9`.

@@ -280,10 +280,80 @@ pub(super) static PLAN: TableDef = TableDef {
             "none",
             "What is done to its targets before its first step; they must be ones that may be written.",
         ),
+        optional(
+            "search",
+            Type::WordOrTable(SEARCHES, &SEARCH),
+            "A load to be found, by steps that are decided on the way. Beside a `sweep` there is one search for each of \
+             its combinations.",
+        ),
         default("repeat", count(1, 10_000), "1", "How often every step is run."),
     ],
     choices: &[Choice { keys: &["workload", "load"], required: true }],
-    conflicts: &[Conflict { key: "load", others: &["on"], why: "every load has its own" }],
+    conflicts: &[
+        Conflict { key: "load", others: &["on"], why: "every load has its own" },
+        Conflict {
+            key: "search",
+            others: &["repeat"],
+            why: "a search repeats the loads that decide; its `repeats` says how often",
+        },
+    ],
+    ..PLAIN
+};
+
+const SEARCHES: &[Word] =
+    &[word("knee", "where more load buys latency and no more work, over the load that is usual")];
+
+const WORK: &[Word] = &[
+    word("iops", "operations a second"),
+    word("read", "data read a second"),
+    word("write", "data written a second"),
+    word("total", "data read and written a second"),
+];
+
+static SEARCH: TableDef = TableDef {
+    title: "`search`",
+    id: "search",
+    doc: "What is looked for, and where. With `most` and `while` it is the most work within a limit, without them the \
+          knee.",
+    fields: &[
+        optional("most", Type::Word(WORK), "The work that is to be as much as possible."),
+        optional(
+            "while",
+            Type::OneOrMany(&Type::Text),
+            "What must hold meanwhile, such as `\"p99 <= 5 ms\"`, or a list of it: `mean`, `max` or a percentile of \
+             response time (`service p99` of service time), `iops`, `read`, `write`, `total` or `errors`, then `<=` or \
+             `>=`.",
+        ),
+        optional(
+            "over",
+            Type::Text,
+            "The load that is searched: `depth`, `workers`, `rate` or `block`, or `WORKLOAD.depth` where loads differ. \
+             Unless given, `depth` in closed loops and `rate` in open ones.",
+        ),
+        optional(
+            "from",
+            Type::Amount,
+            "The least load, where the search begins: 1 for `depth` and `workers`, 100 IOPS for `rate`, 4KiB for `block` \
+             unless given.",
+        ),
+        optional(
+            "to",
+            Type::Amount,
+            "The largest load: 256 for `depth`, 64 for `workers`, 1,000,000 IOPS for `rate`, 1MiB for `block` unless given.",
+        ),
+        default(
+            "repeats",
+            count(1, 99),
+            "3",
+            "Runs of a load that decides, at most; a majority of them settles it.",
+        ),
+        optional(
+            "within",
+            Type::Percent,
+            "Loads this close are neighbours: 5% for a limit and 10% for the knee unless given.",
+        ),
+        default("steps", count(3, 1_000), "30", "Steps at most."),
+    ],
     ..PLAIN
 };
 

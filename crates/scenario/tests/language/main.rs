@@ -5,5 +5,6 @@ mod documents;
 mod good;
 mod overrides;
 mod robust;
+mod search;
 mod steady;
 mod support;

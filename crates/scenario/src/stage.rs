@@ -1,0 +1,104 @@
+//! What a run consists of: steps that are known beforehand, and searches, whose steps are decided on the way.
+
+use crate::model::Step;
+use crate::search::Search;
+use crate::settle::settle;
+use std::time::Duration;
+use workload::Arrivals;
+
+/// A part of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stage {
+    /// One step.
+    Step(Step),
+    /// Steps that follow from each other.
+    Search(Hunt),
+}
+
+/// A search with the step that it varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hunt {
+    /// What is looked for.
+    pub search: Search,
+    /// Its steps without the load that is searched: what the sweep has settled.
+    pub base: Step,
+}
+
+impl Stage {
+    /// Steps at most.
+    pub fn steps_max(&self) -> u32 {
+        match self {
+            Stage::Step(_) => 1,
+            Stage::Search(hunt) => hunt.search.steps,
+        }
+    }
+
+    /// The load of all its steps together, at the longest.
+    pub fn duration_max(&self) -> Duration {
+        match self {
+            Stage::Step(step) => step.duration(),
+            Stage::Search(hunt) => hunt.base.duration().saturating_mul(hunt.search.steps),
+        }
+    }
+
+    /// Steps that between them use every worker and target that any of its steps can use: the one step, or the first and
+    /// the largest load of a search.
+    pub fn examples(&self) -> Vec<Step> {
+        match self {
+            Stage::Step(step) => vec![step.clone()],
+            Stage::Search(hunt) => {
+                let range = hunt.search.range;
+                let step = |load, first| hunt.step(hunt.base.index, load, 0, first);
+                vec![step(range.from, true), step(range.to, false)]
+            }
+        }
+    }
+}
+
+impl From<Step> for Stage {
+    fn from(step: Step) -> Stage {
+        Stage::Step(step)
+    }
+}
+
+impl Hunt {
+    pub(crate) fn new(search: Search, base: Step) -> Hunt {
+        Hunt { search, base }
+    }
+
+    /// The step that tries a load: its number in the run, which run of this load it is, and whether it is the search's
+    /// first.
+    pub fn step(&self, index: u32, load: f64, repetition: u32, first: bool) -> Step {
+        let setting = self.search.setting(load);
+        let mut step = Step { index, repetition, ..self.base.clone() };
+        step.precondition &= first;
+        step.settings.push((self.search.key.clone(), setting.to_string()));
+        for load in &mut step.loads {
+            settle(&mut load.workload, &self.search.key, &setting);
+        }
+        step
+    }
+
+    /// The load of a recorded step, where it is one of this search: of its plan, with what the sweep had settled.
+    pub fn load_of(&self, plan: &str, settings: &[(String, String)]) -> Option<f64> {
+        let ((key, value), fixed) = settings.split_last()?;
+        let mine = plan == self.base.plan && fixed == self.base.settings && *key == self.search.key;
+        let plain = || value.parse().ok();
+        let size = || units::Bytes::parse(value).ok().map(|bytes| bytes.0 as f64);
+        let rate = || units::Iops::parse(value).ok().map(|rate| rate.0);
+        plain().or_else(size).or_else(rate).filter(|load: &f64| mine && *load > 0.0)
+    }
+}
+
+impl Step {
+    /// Operations that its closed loops together are to have outstanding.
+    pub fn depth_asked(&self) -> f64 {
+        let of = |load: &crate::model::StepLoad| match load.workload.spec.arrivals {
+            Arrivals::Closed { depth, .. } => {
+                f64::from(depth) * f64::from(load.workload.workers) * load.on.len() as f64
+            }
+            Arrivals::Open { .. } => 0.0,
+        };
+        self.loads.iter().map(of).sum()
+    }
+}
