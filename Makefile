@@ -35,7 +35,7 @@ soak: ## An hour of verified load in ./soak, in which nothing may be found (SOAK
 
 docs: ## Writes the generated documents anew; a test fails when they are stale
 	@scripts/need $@
-	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario documents
+	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario -p findings documents
 
 clean: ## Removes everything that was built or found by fuzzing
 	cargo clean

@@ -160,7 +160,7 @@ mod tests {
         let hears = (0..45).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
         assert_eq!(seconds(hears), [5, 10, 20, 40]);
         assert_eq!(seconds(watch.hear(&interval(45, None, Some(45)))), [-45]);
-        assert_eq!(seconds(watch.hear(&interval(46, None, None))), [], "told once");
+        assert!(seconds(watch.hear(&interval(46, None, None))).is_empty(), "told once");
     }
 
     #[test]
@@ -170,14 +170,14 @@ mod tests {
         assert_eq!(seconds(looks), [5, 10, 20]);
         // What it says as it wakes is known by then, and the end comes with the interval that counts it.
         let hears = (0..23).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
-        assert_eq!(seconds(hears), []);
+        assert!(seconds(hears).is_empty());
         assert_eq!(seconds(watch.hear(&interval(23, Some(0), Some(23)))), [-23]);
     }
 
     #[test]
     fn what_a_worker_said_last_is_older_than_the_moment_it_was_seen() {
         let mut watch = Watch::new(AFTER);
-        assert_eq!(seconds(watch.hear(&interval(0, Some(1), None))), []);
+        assert!(seconds(watch.hear(&interval(0, Some(1), None))).is_empty());
         assert_eq!(watch.look(Ns::secs(6), Ns::millis(900)), on(6));
         assert_eq!(watch.look(Ns::secs(6), Ns::millis(900)), None);
     }

@@ -12,10 +12,11 @@ use crate::select::selects;
 use crate::step::StepData;
 use record::{Fact, Tally};
 use scenario::{Claim, ClaimKind, Metric, Relation, Step, Value};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a claim came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Score {
     /// It came back under every reading.
@@ -31,7 +32,7 @@ pub enum Score {
 }
 
 /// A claim with both figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ClaimOutcome {
     /// As the scenario shows it.
     pub name: String,
@@ -54,7 +55,7 @@ pub struct ClaimOutcome {
 }
 
 /// A claim under one reading.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ReadingOutcome {
     /// The published figure.
     pub published: Quantity,

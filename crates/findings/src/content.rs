@@ -5,6 +5,7 @@
 
 use crate::warnings::{Severity, Warning};
 use record::{Fact, Sampling};
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::{count, percent};
 
@@ -15,7 +16,7 @@ pub const POOR_SHARE: f64 = 0.01;
 const Z: f64 = 1.959_963_984_540_054;
 
 /// What one target held.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Content {
     /// The target.
     pub target: String,
@@ -34,7 +35,7 @@ pub struct Content {
 }
 
 /// A share that was estimated from samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Proportion {
     /// Samples of which it is true.
     pub count: u32,

@@ -5,6 +5,7 @@
 
 use crate::step::{StepData, WorkerData};
 use clock::Ns;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How far apart the two must lie to be told in a sentence: intervals are a second long, so that anything less may be
@@ -12,7 +13,7 @@ use serde::Serialize;
 pub const APART_NS: u64 = 1_000_000_000;
 
 /// The first and the last worker of a step that were done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Done {
     /// The first.
     pub first: Finish,
@@ -21,7 +22,7 @@ pub struct Done {
 }
 
 /// When one worker was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Finish {
     /// The worker.
     pub worker: String,

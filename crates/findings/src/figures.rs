@@ -10,11 +10,12 @@ use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Event, Loop, Testimony};
 use scenario::{Plan, Steady};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Everything that is known about one step. Rates divide by [`measured_ns`](Self::measured_ns) for every worker, also
 /// for one that finished early, so that the figures of the workers sum to the figures of the step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct StepFigures {
     /// Its number in the run, from 0.
     pub index: u32,
@@ -63,7 +64,7 @@ pub struct StepFigures {
 }
 
 /// What some workers did in the measured time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Figures {
     /// Reads.
     pub read: Flow,
@@ -78,7 +79,7 @@ pub struct Figures {
 }
 
 /// One VM or target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct GroupFigures {
     /// Its name.
     pub group: String,
@@ -91,7 +92,7 @@ pub struct GroupFigures {
 }
 
 /// How much of the measured time one worker reported.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Completeness {
     /// The worker.
     pub worker: String,
@@ -104,7 +105,7 @@ pub struct Completeness {
 }
 
 /// Which loops the workers of a step ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loops {
     /// Closed ones only: latency is service time, and a stalled device stalls its load.

@@ -7,6 +7,7 @@
 
 use crate::step::{StepData, WorkerData};
 use record::{Loop, Testimony};
+use schemars::JsonSchema;
 use serde::Serialize;
 use units::{count, duration, percent};
 
@@ -23,7 +24,7 @@ pub const FILL: (f64, f64) = (0.5, 0.9);
 pub const LATE_SHARE: f64 = 0.01;
 
 /// How much of what was measured was the generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// No worker testifies (a simulated run).
@@ -39,7 +40,7 @@ pub enum Limit {
 }
 
 /// The verdict with its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Generator {
     /// The verdict.
     pub limit: Limit,

@@ -12,10 +12,11 @@ use crate::select::selects;
 use crate::step::StepData;
 use record::Fact;
 use scenario::{Bound, Goal, GoalTest, LatencyPoint, Metric, Step};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a goal came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// It held in every step that it selects.
@@ -27,7 +28,7 @@ pub enum Status {
 }
 
 /// A goal with its outcome and the numbers that decided.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct GoalOutcome {
     /// As the scenario shows it.
     pub name: String,

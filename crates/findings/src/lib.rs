@@ -22,6 +22,7 @@ mod pool;
 mod quantity;
 mod rounding;
 mod run;
+mod schema;
 mod scope;
 mod select;
 mod served;
@@ -43,6 +44,7 @@ pub use little::Little;
 pub use pool::{Flow, Latency};
 pub use quantity::{Quantity, Unit};
 pub use run::{Run, Verdict};
+pub use schema::schema;
 pub use served::{By, CACHED_BELOW, MORE_ABOVE, Served, Traffic};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use sweep::Sweep;
@@ -51,6 +53,7 @@ pub use warnings::Warning;
 
 use record::{Record, RecordError};
 use scenario::Scenario;
+use schemars::JsonSchema;
 use serde::Serialize;
 use served::Places;
 use step::StepData;
@@ -61,9 +64,10 @@ use thiserror::Error;
 pub const VERSION: u32 = 1;
 
 /// Everything that a record shows, judged.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Analysis {
-    /// [`VERSION`].
+    /// [`VERSION`]: raised when a field goes or changes its meaning.
+    #[schemars(schema_with = "schema::version")]
     pub version: u32,
     /// How the run came out.
     pub verdict: Verdict,

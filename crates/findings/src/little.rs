@@ -7,6 +7,7 @@
 
 use crate::step::{StepData, WorkerData};
 use record::Loop;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Disagreement that is tolerated, beside what the edges of the measured time allow.
@@ -15,7 +16,7 @@ pub const TOLERANCE: f64 = 0.05;
 const ERROR_SHARE: f64 = 0.01;
 
 /// Whether in-flight time and service time agree.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Little {
     /// They agree for every worker that could be checked.

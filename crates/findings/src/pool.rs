@@ -5,6 +5,7 @@ use crate::step::{StepData, WorkerData};
 use clock::Ns;
 use record::{Loop, Tally, Testimony};
 use scenario::{LatencyPoint, Metric};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Some workers of one step, merged.
@@ -23,7 +24,7 @@ pub(crate) struct Pool {
 }
 
 /// What one direction, or both, did in the measured time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Flow {
     /// Operations that succeeded.
     pub ops: u64,
@@ -42,7 +43,7 @@ pub struct Flow {
 }
 
 /// Points of one latency distribution, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Latency {
     /// Operations in it.
     pub count: u64,

@@ -4,13 +4,14 @@ use crate::goals::{GoalOutcome, Status};
 use crate::verification::Verification;
 use record::{Event, Fact, Record};
 use scenario::{Backing, Scenario};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The event with which a coordinator says that an agent is gone.
 const AGENT_LOST: &str = "agent-lost";
 
 /// The run: its question, its maker, its end.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Run {
     /// The scenario's title.
     pub title: String,
@@ -39,7 +40,7 @@ pub struct Run {
 }
 
 /// How the run came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Verdict {
     /// All goals are met.

@@ -9,6 +9,7 @@ use crate::scope::counted;
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Fact, Source, SourceKind, Tally};
 use scenario::{Backing, Scenario};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ pub const CACHED_BELOW: f64 = 0.9;
 pub const MORE_ABOVE: f64 = 1.1;
 
 /// What a set of disks did for the workers of a step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Served {
     /// The disks or partitions, by their names on their machine.
     pub devices: Vec<String>,
@@ -35,7 +36,7 @@ pub struct Served {
 }
 
 /// One direction, over the measured time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Traffic {
     /// Bytes that the workers moved.
     pub asked_bytes: f64,
@@ -48,7 +49,7 @@ pub struct Traffic {
 }
 
 /// Who served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// A cache, in part or altogether: less reached the device.

@@ -9,6 +9,7 @@ use clock::Ns;
 use record::{Event, Round};
 use scenario::Steady;
 use scenario::steady::{Figures, Metric, Window};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The event that a step was measured once its load was steady.
@@ -23,7 +24,7 @@ const ROUND_MIN: Ns = Ns::secs(1);
 pub(crate) const RULE: Steady = Steady { metric: Metric::Throughput, ..Steady::SNIA };
 
 /// Whether the measured time of a step was steady.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Steadiness {
     /// There are too few intervals to tell.
@@ -35,7 +36,7 @@ pub enum Steadiness {
 }
 
 /// How much the rounds of a measured time moved, and how much they might have.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Moved {
     /// What was looked at: `IOPS`, `throughput`, `mean latency`.
     pub metric: String,
@@ -56,7 +57,7 @@ pub struct Moved {
 }
 
 /// The warm-up of a step, as it came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct WarmUp {
     /// How long it lasted, in nanoseconds.
     pub lasted_ns: u64,
@@ -65,7 +66,7 @@ pub struct WarmUp {
 }
 
 /// What ended a warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarmUpEnd {
     /// Its time.

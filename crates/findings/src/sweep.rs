@@ -4,13 +4,14 @@
 use crate::figures::{Loops, StepFigures};
 use crate::knee::{self, Answer, Point};
 use crate::quantity::Unit;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Axes that are a mixture or a place, not an amount: more of them is not more load.
 const NOT_LOAD: [&str; 3] = ["read", "random", "working_set"];
 
 /// One curve: work and latency over one axis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Sweep {
     /// The plan.
     pub plan: String,

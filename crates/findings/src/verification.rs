@@ -1,13 +1,14 @@
 //! What verification found: how many blocks were compared with what they must hold, and how many were wrong, by kind.
 
 use record::{Counter, Event};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The kinds of fault, as the record's counters and events name them after `verify-`, the gravest first.
 const KINDS: [&str; 6] = ["lost", "stale", "torn", "misplaced", "corrupt", "foreign"];
 
 /// What verification found in all steps of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Verification {
     /// Blocks that were compared with what they must hold; a block counts each time.
     pub checked: u64,
@@ -24,7 +25,7 @@ pub struct Verification {
 }
 
 /// Faults of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Faults {
     /// `lost`, `stale`, `torn`, `misplaced`, `corrupt` or `foreign`.
     pub kind: &'static str,
@@ -33,7 +34,7 @@ pub struct Faults {
 }
 
 /// How much of the verified targets is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Coverage {
     /// Blocks that they have.
     pub blocks: u64,

@@ -10,6 +10,7 @@ use crate::little::Little;
 use crate::run::Run;
 use crate::steady::{Moved, Steadiness};
 use record::{Event, Level};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 use units::{count, duration, percent};
@@ -26,7 +27,7 @@ pub const CARRIED: f64 = 0.95;
 const NAMED: usize = 3;
 
 /// How much a warning matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Something was lost or contradicts itself: figures are missing or wrong.
@@ -38,7 +39,7 @@ pub enum Severity {
 }
 
 /// One warning.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Warning {
     /// A stable, lower-case, hyphenated word.
     pub code: String,

@@ -2,6 +2,7 @@
 
 use crate::{Histogram, SourceId};
 use clock::Ns;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workload::Dir;
 
@@ -56,26 +57,33 @@ pub struct Tally {
 }
 
 /// What a generator says of itself over one interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Testimony {
-    /// CPU time of the worker's thread in user mode.
+    /// CPU time of the worker's thread in user mode, in nanoseconds.
+    #[schemars(with = "u64")]
     pub cpu_user: Ns,
-    /// CPU time of the worker's thread in the kernel (which includes the I/O path).
+    /// CPU time of the worker's thread in the kernel (which includes the I/O path), in nanoseconds.
+    #[schemars(with = "u64")]
     pub cpu_system: Ns,
-    /// Time outside the queue: between a reaped batch and the next submission, generating and accounting.
+    /// Time outside the queue, in nanoseconds: between a reaped batch and the next submission, generating and accounting.
+    #[schemars(with = "u64")]
     pub own: Ns,
-    /// The integral of operations in flight over time: divided by the interval's length it is the mean number in flight.
+    /// The integral of operations in flight over time, in nanoseconds: divided by the interval's length it is the mean
+    /// number in flight.
+    #[schemars(with = "u64")]
     pub in_flight: Ns,
     /// Operations submitted more than a millisecond after they were due and the generator could have (open loops): while
     /// all slots are in flight, the target makes them wait and not the generator.
     pub late: u64,
-    /// The largest such delay.
+    /// The largest such delay, in nanoseconds.
+    #[schemars(with = "u64")]
     pub late_max: Ns,
     /// Cuts at which no free buffer was available, so that this interval took in more than its own time.
     pub overruns: u32,
     /// Operations in flight at the interval's end.
     pub open: u32,
-    /// Age of the oldest of them.
+    /// Age of the oldest of them, in nanoseconds.
+    #[schemars(with = "u64")]
     pub open_age_max: Ns,
 }
 

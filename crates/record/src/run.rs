@@ -2,6 +2,7 @@
 
 use crate::Phase;
 use clock::Ns;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A source's number within a record.
@@ -61,7 +62,7 @@ pub struct ScenarioText {
 }
 
 /// One fact of provenance: `("host", "kernel", "6.1.0")`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Fact {
     /// What it is about: `run`, an agent's name, or a target's.
     pub subject: String,
@@ -132,7 +133,7 @@ pub enum Loop {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum Status {
     /// Still running, or killed before it could say otherwise: incomplete.
     Running,

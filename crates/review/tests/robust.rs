@@ -1,6 +1,9 @@
 //! Records that nobody could have measured: whatever stands in one, it is analysed and reviewed without a panic, and
 //! nothing in the review could steer a terminal.
 
+#[path = "../../findings/tests/support/valid.rs"]
+mod valid;
+
 use clock::Ns;
 use proptest::prelude::*;
 use record::{
@@ -215,7 +218,7 @@ proptest! {
             let text = terminal(&analysis, Style { color: false, width: 80 });
             prop_assert!(text.lines().all(|l| !l.chars().any(char::is_control)), "{text:?}");
             prop_assert!(text.lines().all(|l| l.width() <= 80), "{text}");
-            prop_assert!(json(&analysis).is_object());
+            valid::check(&json(&analysis));
             prop_assert!(matches!(analysis.verdict.exit_code(), 0 | 1 | 3));
         }
     }

@@ -12,6 +12,7 @@
 //! Pure arithmetic on numbers. It stands beside the language because a plan may ask for the knee: the coordinator looks
 //! for it while the steps run, findings in any sweep that was recorded, and both must mean the same.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The exponent of the load in the score: the elasticity of work below which more load is not worth it.
@@ -24,7 +25,7 @@ const ERROR_LEAST: f64 = 0.002;
 const LATENCY_RISE: f64 = 1.1;
 
 /// One value of the axis with what its repetitions gave.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Point {
     /// The setting as it is shown (`"8KiB"`).
     pub value: String,
@@ -37,7 +38,7 @@ pub struct Point {
 }
 
 /// What a sweep says about its knee.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Answer {
     /// The knee was found.

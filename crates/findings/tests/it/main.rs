@@ -13,6 +13,7 @@ mod goals;
 mod knee;
 mod little;
 mod run;
+mod schema;
 mod served;
 mod steady;
 mod sweep;

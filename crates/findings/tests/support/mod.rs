@@ -3,6 +3,8 @@
 //! The tests of `review` and `export` use it too.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod valid;
+
 use clock::Ns;
 use findings::{Analysis, analyse};
 use record::{
@@ -156,7 +158,9 @@ impl<'a> Sketch<'a> {
     #[track_caller]
     pub fn analyse(self, work: impl Fn(&Step, &str) -> Work) -> Analysis {
         let (_dir, record) = self.record(work);
-        analyse(&record).expect("the record is analysed")
+        let analysis = analyse(&record).expect("the record is analysed");
+        valid::check(&serde_json::to_value(&analysis).expect("an analysis is plain data"));
+        analysis
     }
 
     /// Writes the record and opens it; it is gone with its directory.

@@ -1,6 +1,7 @@
 //! Every command as a user or another program calls it: what it prints, what it leaves, how it ends.
 
 use crate::support::{Bench, open, slow_null};
+use crate::valid;
 use record::Status;
 use serde_json::Value;
 use std::process::Stdio;
@@ -115,6 +116,7 @@ fn json_is_alone_on_stdout() {
         json(&bench.expect(0, &["run", "s.toml", "--format", "json", "--out", "r.wsr"]).stdout);
     let reviewed = json(&bench.expect(0, &["review", "r.wsr", "--format", "json"]).stdout);
     assert_eq!(ran, reviewed);
+    valid::check(&reviewed);
     let plan = json(&bench.expect(0, &["plan", "s.toml", "--format", "json"]).stdout);
     assert_eq!(plan["steps"].as_array().map(Vec::len), Some(3));
     let doctor = json(&bench.run(&["doctor", "--format", "json"]).stdout);

@@ -10,4 +10,6 @@ mod memory;
 mod mistakes;
 mod steady;
 mod support;
+#[path = "../../../findings/tests/support/valid.rs"]
+mod valid;
 mod verify;
