@@ -41,6 +41,7 @@
       hoverlabel: { bgcolor: 'var(--paper)', bordercolor: 'var(--rule)', font: { color: 'var(--ink)' } },
       margin: { l: 56, r: 24, t: 24, b: 40 }, hovermode: 'x unified', separators: '.,',
       legend: { orientation: 'h', x: 0, y: 1.02, yanchor: 'bottom' },
+      modebar: { bgcolor: 'rgba(0,0,0,0)', color: 'var(--rule)', activecolor: 'var(--ink)' },
       xaxis: { ...axis, showgrid: false }, yaxis: axis,
     },
   };
@@ -70,7 +71,50 @@
     setTimeout(drawInTurn);
   };
 
+  // The theme of the system until the reader chooses another; nothing is stored.
+  const button = document.getElementById('theme');
+  const isDark = () => {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen === undefined ? dark.matches : chosen === 'dark';
+  };
+  const label = () => {
+    button.textContent = isDark() ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', `Show the page ${isDark() ? 'light' : 'dark'}`);
+  };
+  button.addEventListener('click', () => {
+    document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
+    label();
+    drawAll();
+  });
+  dark.addEventListener('change', () => {
+    label();
+    drawAll();
+  });
+  button.hidden = false;
+  label();
+
+  // Evidence may lie in something folded.
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target === null) return;
+    for (let at = target.closest('details'); at !== null; at = at.parentElement.closest('details')) at.open = true;
+    target.scrollIntoView({ block: target.matches('tr') ? 'center' : 'start' });
+  };
+  window.addEventListener('hashchange', unfold);
+
+  // On paper everything is unfolded, and folded again after.
+  let unfolded = [];
+  const print = (on) => {
+    if (on) {
+      unfolded = [...document.querySelectorAll('details:not([open])')];
+      unfolded.forEach((each) => { each.open = true; });
+    } else {
+      unfolded.forEach((each) => { each.open = false; });
+    }
+    drawAll();
+  };
+  paper.addEventListener('change', (event) => print(event.matches));
+
+  if (location.hash !== '') unfold();
   drawInTurn();
-  dark.addEventListener('change', drawAll);
-  paper.addEventListener('change', drawAll);
 })();

@@ -51,6 +51,17 @@ pub(crate) fn write(page: &mut Page, run: &Run) {
     }
 }
 
+/// The machines that issued the load, each by what matters of it.
+pub(crate) fn hosts(run: &Run) -> Vec<(String, String)> {
+    let named = run.facts.iter().filter(|f| f.key == "kernel").take(SUBJECTS_MAX);
+    named
+        .map(|of| {
+            let facts: Vec<&Fact> = run.facts.iter().filter(|f| f.subject == of.subject).collect();
+            (of.subject.clone(), describe(&facts))
+        })
+        .collect()
+}
+
 /// A host by what matters of it; anything else by all its facts.
 fn describe(facts: &[&Fact]) -> String {
     let value = |key: &str| facts.iter().find(|f| f.key == key).map(|f| f.value.as_str());

@@ -33,13 +33,14 @@ pub(crate) fn goals(page: &mut Page, goals: &[GoalOutcome]) {
     }
 }
 
-fn place(goal: &GoalOutcome) -> String {
+/// The member and the step that decided.
+pub(crate) fn place(goal: &GoalOutcome) -> String {
     let parts = [goal.member.as_deref(), goal.step.as_deref()];
     clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// A goal that did not hold, in a sentence.
-fn why(goal: &GoalOutcome) -> String {
+pub(crate) fn why(goal: &GoalOutcome) -> String {
     let more = match goal.cells_not_met {
         0 | 1 => String::new(),
         n => format!(" ({n} of {} not met)", plural(goal.cells, "check")),
@@ -93,7 +94,8 @@ pub(crate) fn claims(page: &mut Page, claims: &[ClaimOutcome]) {
     }
 }
 
-fn score(score: Score) -> (Ink, &'static str) {
+/// How a claim came out.
+pub(crate) fn score(score: Score) -> (Ink, &'static str) {
     match score {
         Score::Met => (Ink::Good, "✔ reproduced"),
         Score::Missed => (Ink::Bad, "✘ missed"),

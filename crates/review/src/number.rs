@@ -50,6 +50,11 @@ impl TimeUnit {
         }
     }
 
+    /// Its name where a page can show every sign.
+    pub fn sign(self) -> &'static str {
+        if self.name == "us" { "µs" } else { self.name }
+    }
+
     /// A latency in it.
     pub fn show(self, ns: u64) -> String {
         digits(ns as f64 / self.ns)

@@ -23,17 +23,8 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 /// The table of one plan.
 fn plan(page: &mut Page, steps: &[StepFigures], sweeps: &[&Sweep]) {
     let name = clean(&steps[0].plan);
-    let open = steps.iter().all(|s| s.loops == Loops::Open);
-    let closed = steps.iter().all(|s| s.loops == Loops::Closed);
     page.heading(if steps[0].plan == Plan::UNNAMED { "Steps" } else { &name });
-    let loops = match (closed, open) {
-        (true, _) => "closed loop: latency is service time, from submission to completion",
-        (_, true) => "open loop: latency is response time, from the moment an operation was due",
-        _ => {
-            "closed and open loops: latency is response time where operations fall due, else service time"
-        }
-    };
-    page.hanging("  ", Ink::Plain, loops, Ink::Dim);
+    page.hanging("  ", Ink::Plain, loops_told(steps), Ink::Dim);
     let mut columns = settings(steps);
     columns.extend(work(steps));
     columns.extend(latencies(steps));
@@ -42,6 +33,18 @@ fn plan(page: &mut Page, steps: &[StepFigures], sweeps: &[&Sweep]) {
         columns.push(bars(steps, sweeps));
     }
     table::write(page, columns);
+}
+
+/// Which loops the steps ran, and which latency that makes.
+pub(crate) fn loops_told(steps: &[StepFigures]) -> &'static str {
+    let all = |loops: Loops| steps.iter().all(|s| s.loops == loops);
+    match (all(Loops::Closed), all(Loops::Open)) {
+        (true, _) => "closed loop: latency is service time, from submission to completion",
+        (_, true) => "open loop: latency is response time, from the moment an operation was due",
+        _ => {
+            "closed and open loops: latency is response time where operations fall due, else service time"
+        }
+    }
 }
 
 /// A column for each setting, and one for the repetition where there are any.
@@ -148,7 +151,8 @@ fn bars(steps: &[StepFigures], sweeps: &[&Sweep]) -> Column {
     Column::names(name).fill_inked(steps.iter().map(cell)).rank(1)
 }
 
-fn is_knee(step: &StepFigures, sweeps: &[&Sweep]) -> bool {
+/// Whether a step is the knee of a curve of its plan.
+pub(crate) fn is_knee(step: &StepFigures, sweeps: &[&Sweep]) -> bool {
     let on_curve = |sweep: &&&Sweep| sweep.fixed.iter().all(|s| step.settings.contains(s));
     sweeps.iter().filter(on_curve).any(|sweep| match &sweep.knee {
         Answer::At { value, .. } => {

@@ -23,6 +23,19 @@ pub(crate) fn clean(text: &str) -> String {
     out
 }
 
+/// The same for a text of many lines, whatever their length: line ends and tabs stay.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || is_deceptive(c) => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// Bidirectional marks, zero-width characters, line and paragraph separators, interlinear and tag characters.
 fn is_deceptive(c: char) -> bool {
     matches!(c,
@@ -118,6 +131,14 @@ mod tests {
             assert_eq!(clean(text), expected);
         }
         assert_eq!(clean(&"x".repeat(5000)).chars().count(), CHARS_MAX + 1);
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        let long = "x".repeat(5000);
+        let text = format!("[scenario]\n\ttitle = \"\u{202e}\u{7}\"\r\n{long}");
+        let expected = format!("[scenario]\n\ttitle = \"\\u{{202e}}\\u{{7}}\"\\r\n{long}");
+        assert_eq!(clean_lines(&text), expected);
     }
 
     #[test]

@@ -1,32 +1,61 @@
 //! The review as one page that needs nothing else: no network, no second file, no storage.
 //!
-//! Every word of a record is escaped by the templates, and cleaned of what could deceive a reader. Figures come from
-//! [`findings`] and from nowhere else.
+//! The order is that of a laboratory's publication: the question, the verdict, what was found and what to be careful
+//! about on the first screen; then charts, tables, the scenario in words, and where all of it comes from. Every sentence
+//! leads to its evidence. Every word of a record is escaped by the templates, and cleaned of what could deceive a
+//! reader. Figures come from [`findings`] and from nowhere else.
 
+mod balance;
+mod conduct;
 mod embed;
 mod figures;
+mod first;
+mod grid;
+mod judged;
+mod links;
+mod scenario;
+mod steps;
+mod told;
+mod words;
 
 use crate::charts;
 use crate::text::clean;
 use findings::{Analysis, Evidence};
-use maud::{DOCTYPE, html};
+use links::Links;
+use maud::{DOCTYPE, Markup, html};
 use record::ScenarioText;
 
 /// The page of a review, with the data behind its charts and the scenario as it was run.
-pub fn html(analysis: &Analysis, evidence: &Evidence, scenario: &ScenarioText) -> String {
+pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> String {
+    let source = ::scenario::Source {
+        name: text.name.clone(),
+        text: text.text.clone(),
+        overrides: text.overrides.clone(),
+    };
+    let scenario = ::scenario::load(&source).ok();
     let charts = charts::charts(analysis, evidence);
     let plotly = embed::plotly();
-    let title = clean(&analysis.run.title);
+    let links = Links { analysis, charts: &charts };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head { (embed::head(&title, &[&plotly, embed::PAGE])) }
+            head { (embed::head(&clean(&analysis.run.title), &[&plotly, embed::PAGE])) }
             body {
-                main {
-                    h1 { (title) }
+                (bar(analysis, !charts.is_empty()))
+                main id="top" {
+                    (first::section(analysis, scenario.as_ref(), &links))
                     (figures::section(&charts))
-                    pre { (scenario.text) }
+                    (steps::section(analysis))
+                    (balance::section(analysis))
+                    (judged::goals(analysis))
+                    (judged::claims(analysis))
+                    (told::verification(analysis.verification.as_ref()))
+                    (told::contents(&analysis.contents))
+                    (self::scenario::section(analysis, scenario.as_ref()))
+                    (told::provenance(analysis))
+                    (told::scenario(text))
                 }
+                (footer())
                 (embed::data("charts", &figures::data(&charts)))
                 (embed::script(&plotly))
                 (embed::script(embed::PAGE))
@@ -34,4 +63,32 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, scenario: &ScenarioText) -
         }
     };
     page.into_string()
+}
+
+/// The way through the page, and the choice of the theme. It is not printed.
+fn bar(analysis: &Analysis, charts: bool) -> Markup {
+    html! {
+        a.skip href="#findings" { "Skip to the findings" }
+        nav.bar aria-label="Sections" {
+            a.brand href="#top" { "Wirespeed" }
+            @if charts { a href="#charts-section" { "Charts" } }
+            a href="#steps" { "Figures" }
+            @if !analysis.goals.is_empty() { a href="#goals" { "Goals" } }
+            @if !analysis.claims.is_empty() { a href="#claims" { "Published" } }
+            a href="#scenario" { "Scenario" }
+            a href="#provenance" { "Provenance" }
+            button id="theme" type="button" hidden { "Dark" }
+        }
+    }
+}
+
+fn footer() -> Markup {
+    html! {
+        footer {
+            p {
+                "Made by wirespeed " (env!("CARGO_PKG_VERSION")) " from the record alone. Charts are drawn by plotly.js, © Plotly, Inc., MIT licence. "
+                "1 MB = 10⁶ bytes; KiB, MiB and GiB are marked. p99: 99% of the operations took at most this long."
+            }
+        }
+    }
 }

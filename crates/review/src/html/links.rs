@@ -1,0 +1,60 @@
+//! The way from a sentence to its evidence: a chart where there is one, else the row of a table. An address that is
+//! given out exists in the page.
+
+use crate::charts::Chart;
+use crate::said::Place;
+use findings::Analysis;
+
+/// The addresses of a page.
+pub(super) struct Links<'a> {
+    pub analysis: &'a Analysis,
+    pub charts: &'a [Chart],
+}
+
+impl Links<'_> {
+    /// The element that holds the evidence; `None` where the page has none.
+    pub fn id(&self, place: Place) -> Option<String> {
+        let analysis = self.analysis;
+        let found = match place {
+            Place::Step(step) => return self.step(step),
+            Place::Sweep(index) => return self.sweep(index),
+            Place::Balance(step) if self.has(step, |s| !s.balance.is_empty()) => {
+                format!("balance-{step}")
+            }
+            Place::Served(step) if self.has(step, |s| !s.served.is_empty()) => {
+                format!("served-{step}")
+            }
+            Place::Conduct(step) if self.has(step, |_| true) => format!("conduct-{step}"),
+            Place::Balance(step) | Place::Served(step) | Place::Conduct(step) => {
+                return self.step(step);
+            }
+            Place::Goals if analysis.goals.is_empty() => "steps".to_owned(),
+            Place::Goals => "goals".to_owned(),
+            Place::Verification => {
+                analysis.verification.as_ref().map(|_| "verification".to_owned())?
+            }
+            Place::Contents => (!analysis.contents.is_empty()).then(|| "contents".to_owned())?,
+            Place::Provenance => "provenance".to_owned(),
+        };
+        Some(found)
+    }
+
+    fn has(&self, step: u32, part: impl Fn(&findings::StepFigures) -> bool) -> bool {
+        self.analysis.steps.iter().any(|s| s.index == step && part(s))
+    }
+
+    fn step(&self, step: u32) -> Option<String> {
+        self.has(step, |_| true).then(|| format!("step-{step}"))
+    }
+
+    /// The chart of a sweep, else the first step of its plan.
+    fn sweep(&self, index: usize) -> Option<String> {
+        let id = format!("sweep-{index}");
+        if self.charts.iter().any(|chart| chart.id == id) {
+            return Some(format!("chart-{id}"));
+        }
+        let sweep = self.analysis.sweeps.get(index)?;
+        let first = self.analysis.steps.iter().find(|s| s.plan == sweep.plan)?;
+        self.step(first.index)
+    }
+}

@@ -1,0 +1,213 @@
+//! The scenario in words, as a laboratory prints it in a box: under examination, what was tested, how it was tested. All
+//! of it is read off the scenario inside the record.
+
+use super::words::{arrivals, disk_of, listed, workload};
+use crate::headline::plural;
+use crate::highlights::loops;
+use crate::number::moment;
+use crate::text::clean;
+use findings::{Analysis, Loops, StepFigures};
+use maud::{Markup, html};
+use scenario::{Lab, Plan, Scenario, Vm, catalog};
+use std::time::Duration;
+
+/// One line under the title: how much was tested, on what, when.
+pub(super) fn tested(analysis: &Analysis, scenario: Option<&Scenario>) -> String {
+    let run = &analysis.run;
+    let steps = match run.steps_planned {
+        Some(planned) if planned != run.steps_recorded => {
+            format!("{} of {} recorded", run.steps_recorded, plural(planned as usize, "step"))
+        }
+        _ => plural(run.steps_recorded as usize, "step"),
+    };
+    let mut parts = vec![steps];
+    if let Some(scenario) = scenario {
+        let names: Vec<String> = scenario.workloads.iter().map(|w| w.name.clone()).collect();
+        parts.push(format!(
+            "{} {}",
+            if names.len() == 1 { "workload" } else { "workloads" },
+            listed(&names)
+        ));
+        let lab = &scenario.lab;
+        let counted = [
+            (lab.vms.len(), "VM"),
+            (lab.hosts.len(), "host"),
+            (lab.arrays.len(), "array"),
+            (lab.targets.len(), "target"),
+        ];
+        let on: Vec<String> =
+            counted.iter().filter(|(n, _)| *n > 0).map(|(n, word)| plural(*n, word)).collect();
+        if !on.is_empty() {
+            parts.push(format!("on {}", on.join(", ")));
+        }
+    }
+    if let Some(all) = all_loops(&analysis.steps) {
+        parts.push(loops(all).to_owned());
+    }
+    parts.push(clean(&run.producer));
+    parts.push(moment(run.wall_ns));
+    parts.join(" · ")
+}
+
+/// The loops of all steps together; `None` without steps.
+fn all_loops(steps: &[StepFigures]) -> Option<Loops> {
+    let first = steps.first()?.loops;
+    Some(if steps.iter().all(|s| s.loops == first) { first } else { Loops::Mixed })
+}
+
+/// The box.
+pub(super) fn section(analysis: &Analysis, scenario: Option<&Scenario>) -> Markup {
+    html! {
+        section id="scenario" aria-labelledby="scenario-heading" {
+            h2 id="scenario-heading" { "The scenario" }
+            @match scenario {
+                None => p.none { "The scenario inside this record cannot be read; its text is below." },
+                Some(scenario) => {
+                    @if let Some(text) = &scenario.head.description { p { (clean(text)) } }
+                    div.box {
+                        (part("Under examination", &examined(analysis, &scenario.lab)))
+                        (part("What we tested", &what(scenario)))
+                        (part("How we tested", &how(analysis, scenario)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A part of the box: lines that begin with a name.
+fn part(heading: &str, lines: &[(String, String)]) -> Markup {
+    html! {
+        div {
+            h3 { (heading) }
+            dl {
+                @for (name, text) in lines { dt { (clean(name)) } dd { (clean(text)) } }
+            }
+        }
+    }
+}
+
+fn line(name: impl Into<String>, text: impl Into<String>) -> (String, String) {
+    (name.into(), text.into())
+}
+
+/// What stands there: the lab's parts, and the machines that issued the load.
+fn examined(analysis: &Analysis, lab: &Lab) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for target in &lab.targets {
+        let size = target.create.or(target.size).map(|b| format!(", {b}")).unwrap_or_default();
+        let cache = if target.buffered { ", through the page cache" } else { "" };
+        lines.push(line(&target.name, format!("{}{size}{cache}", target.url)));
+    }
+    for alike in lab.vms.chunk_by(|a, b| Vm { name: b.name.clone(), ..a.clone() } == *b) {
+        let names: Vec<String> = alike.iter().map(|vm| vm.name.clone()).collect();
+        lines.push(line(listed(&names), vm(&alike[0])));
+    }
+    for host in &lab.hosts {
+        let adapters: Vec<String> =
+            host.adapters.iter().map(|a| model(a.part.as_deref(), &a.name)).collect();
+        let parts = [
+            Some(model(host.part.as_deref(), "a host")),
+            host.hypervisor.as_deref().map(|h| model(Some(h), "")),
+            (!adapters.is_empty()).then(|| listed(&adapters)),
+        ];
+        lines.push(line(&host.name, parts.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+    }
+    lines.extend(lab.switches.iter().map(|s| line(&s.name, model(s.part.as_deref(), "a switch"))));
+    for array in &lab.arrays {
+        let volumes = lab.volumes.iter().filter(|v| v.array == array.name).count();
+        let volumes =
+            if volumes > 0 { format!(", {}", plural(volumes, "volume")) } else { String::new() };
+        lines.push(line(&array.name, model(array.part.as_deref(), "an array") + &volumes));
+    }
+    lines.extend(crate::footer::hosts(&analysis.run));
+    lines
+}
+
+fn vm(vm: &Vm) -> String {
+    let disks: Vec<String> = vm.disks.iter().map(disk_of).collect();
+    let parts = [
+        vm.vcpus.map(|n| plural(n as usize, "vCPU")),
+        vm.memory.map(|m| m.to_string()),
+        vm.host.as_ref().map(|host| format!("on {host}")),
+        (!disks.is_empty()).then(|| {
+            format!("its {} on {}", if disks.len() == 1 { "disk" } else { "disks" }, listed(&disks))
+        }),
+    ];
+    format!("VM, {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// The full name of a part of the catalog, or what there is.
+fn model(part: Option<&str>, otherwise: &str) -> String {
+    let Some(part) = part else { return otherwise.to_owned() };
+    let known = catalog().iter().find(|p| p.name == part).and_then(|p| p.model.clone());
+    known.unwrap_or_else(|| part.to_owned())
+}
+
+/// The workloads, in words.
+fn what(scenario: &Scenario) -> Vec<(String, String)> {
+    scenario.workloads.iter().map(|w| line(&w.name, workload(w))).collect()
+}
+
+/// The plans, in words, and what holds for all of them.
+fn how(analysis: &Analysis, scenario: &Scenario) -> Vec<(String, String)> {
+    let mut lines: Vec<_> =
+        scenario.plans.iter().map(|p| line(name_of(p), plan(p, scenario))).collect();
+    let steps = scenario.steps();
+    let total: Duration = steps.iter().map(scenario::Step::duration).sum();
+    lines.push(line(
+        "in all",
+        format!(
+            "{}, {} of load, seed {}",
+            plural(steps.len(), "step"),
+            units::duration(total),
+            analysis.run.seed
+        ),
+    ));
+    lines.push(line(
+        "judged",
+        format!(
+            "{}, {}; percentiles are read off merged histograms, never averaged",
+            plural(scenario.goals.len(), "goal"),
+            plural(scenario.claims.len(), "published figure")
+        ),
+    ));
+    lines
+}
+
+fn name_of(plan: &Plan) -> &str {
+    if plan.name == Plan::UNNAMED { "plan" } else { &plan.name }
+}
+
+fn plan(plan: &Plan, scenario: &Scenario) -> String {
+    let loads: Vec<String> = plan
+        .loads
+        .iter()
+        .map(|load| {
+            let spec = scenario.workloads.iter().find(|w| w.name == load.workload).map(|w| &w.spec);
+            let loops = spec.map(|s| format!(" ({})", arrivals(&s.arrivals))).unwrap_or_default();
+            format!("{} on {}{loops}", load.workload, listed(&load.on))
+        })
+        .collect();
+    let axes = plan.sweep.iter().map(|axis| {
+        let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
+        format!("; {} {}", axis.key, listed(&values))
+    });
+    let warm_up = match plan.steady {
+        None => units::duration(plan.warmup),
+        Some(steady) => format!(
+            "{} to {} (until steady)",
+            units::duration(plan.warmup),
+            units::duration(steady.within.max(plan.warmup))
+        ),
+    };
+    let repeat =
+        if plan.repeat > 1 { format!("; everything {} times", plan.repeat) } else { String::new() };
+    let condition = if plan.precondition { "; targets preconditioned after SNIA PTS" } else { "" };
+    format!(
+        "{}{}; each step {warm_up} warm-up, then {} measured{repeat}{condition}",
+        loads.join(" and "),
+        axes.collect::<String>(),
+        units::duration(plan.measure)
+    )
+}

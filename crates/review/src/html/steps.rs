@@ -1,0 +1,173 @@
+//! The figures of the steps: what was done, and how long it took.
+
+use super::conduct;
+use super::grid::{Column, table};
+use crate::number::{TimeUnit, digits};
+use crate::steps::{is_knee, loops_told};
+use crate::text::clean;
+use findings::{Analysis, Flow, Latency, StepFigures, Sweep};
+use maud::{Markup, html};
+use scenario::Plan;
+
+pub(super) type Steps<'a> = Column<'a, &'a StepFigures>;
+type Part = fn(&StepFigures) -> &Flow;
+type Point = fn(&Latency) -> u64;
+
+pub(super) fn section(analysis: &Analysis) -> Markup {
+    html! {
+        section id="steps" aria-labelledby="steps-heading" {
+            h2 id="steps-heading" { "Figures of the steps" }
+            @if analysis.steps.is_empty() { p.none { "The record holds no step." } }
+            @for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
+                @let sweeps: Vec<&Sweep> = analysis.sweeps.iter().filter(|s| s.plan == steps[0].plan).collect();
+                (plan(steps, &sweeps))
+            }
+        }
+    }
+}
+
+fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
+    let rows: Vec<&StepFigures> = steps.iter().collect();
+    let name = plan_name(&steps[0].plan);
+    let mut columns = named(steps, sweeps);
+    columns.extend(work(steps));
+    columns.extend(latencies(steps, |s| &s.total.both, ""));
+    columns.extend(load(steps));
+    let both = steps.iter().any(|s| s.total.read.ops > 0 && s.total.write.ops > 0);
+    html! {
+        @if let Some(name) = &name { h3 { (name) } }
+        p.loops { (loops_told(steps)) "." }
+        (table(&titled("Steps", name.as_deref()), &columns, &rows, |s| {
+            let class = if is_knee(s, sweeps) { "knee" } else { "" };
+            (Some(format!("step-{}", s.index)), class)
+        }))
+        @if both {
+            details {
+                summary { "Reads and writes apart" }
+                (apart(steps, &rows, sweeps, name.as_deref()))
+            }
+        }
+        details {
+            summary { "How each step came about: warm-up, steadiness, completeness, generator" }
+            (conduct::table_of(steps, &rows, sweeps, name.as_deref()))
+        }
+        (conduct::served(steps, name.as_deref()))
+    }
+}
+
+/// A plan's own name; `None` for the only one.
+pub(super) fn plan_name(plan: &str) -> Option<String> {
+    (plan != Plan::UNNAMED).then(|| clean(plan))
+}
+
+/// A caption, with the plan where it has a name.
+pub(super) fn titled(what: &str, plan: Option<&str>) -> String {
+    plan.map_or_else(|| what.to_owned(), |plan| format!("{what}, {plan}"))
+}
+
+/// The step's number, its settings and its repetition.
+pub(super) fn named<'a>(steps: &'a [StepFigures], sweeps: &'a [&Sweep]) -> Vec<Steps<'a>> {
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in steps.iter().flat_map(|s| &s.settings) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let number = |s: &&StepFigures| (u64::from(s.index) + 1).to_string();
+    let mut columns = vec![Column::numbers("step", "", number)];
+    columns.extend(keys.into_iter().enumerate().map(|(i, key)| {
+        Column::words(&clean(key), move |s: &&StepFigures| {
+            let value = s.settings.iter().find(|(k, _)| k == key).map(|(_, v)| clean(v));
+            html! {
+                (value.unwrap_or_default())
+                @if i == 0 && is_knee(s, sweeps) { " " span.tag { "knee" } }
+            }
+        })
+    }));
+    if steps.iter().any(|s| s.repetition > 0) {
+        let run = |s: &&StepFigures| (u64::from(s.repetition) + 1).to_string();
+        columns.push(Column::numbers("run", "", run));
+    }
+    columns
+}
+
+fn work(steps: &[StepFigures]) -> Vec<Steps<'_>> {
+    let some = |of: fn(&StepFigures) -> f64| steps.iter().any(|s| of(s) > 0.0);
+    let number = |name, unit, of: fn(&StepFigures) -> f64| {
+        Column::numbers(name, unit, move |s: &&StepFigures| digits(of(s))).under("work")
+    };
+    let mut columns = Vec::new();
+    if some(|s| s.offered_iops) {
+        columns.push(number("offered", "1/s", |s| s.offered_iops));
+    }
+    columns.push(number("IOPS", "1/s", |s| s.total.both.iops));
+    columns.push(number("total", "MB/s", |s| s.total.both.bytes_per_s / 1e6));
+    if some(|s| s.total.read.bytes as f64) && some(|s| s.total.write.bytes as f64) {
+        columns.push(number("read", "MB/s", |s| s.total.read.bytes_per_s / 1e6));
+        columns.push(number("write", "MB/s", |s| s.total.write.bytes_per_s / 1e6));
+    }
+    if some(|s| s.total.transactions_per_s.unwrap_or(0.0)) {
+        columns.push(number("trans.", "1/s", |s| s.total.transactions_per_s.unwrap_or(0.0)));
+    }
+    if some(|s| s.total.both.errors as f64) {
+        columns.push(number("errors", "", |s| s.total.both.errors as f64));
+    }
+    columns
+}
+
+/// Percentiles of service time, and of response time where there is one. `of` chooses the operations.
+fn latencies<'a>(steps: &'a [StepFigures], of: Part, which: &str) -> Vec<Steps<'a>> {
+    let response = steps.iter().any(|s| of(s).response.is_some());
+    let middle = |s: &StepFigures| of(s).response.or(of(s).service).map(|l| l.p50_ns);
+    let unit = TimeUnit::of(steps.iter().filter_map(middle).collect());
+    let closed = format!("{which}service time");
+    let mut columns = points(&closed, unit, move |s| of(s).service);
+    if response {
+        columns.extend(points(&format!("{which}response time"), unit, move |s| of(s).response));
+    }
+    columns
+}
+
+fn points<'a>(
+    group: &str,
+    unit: TimeUnit,
+    of: impl Fn(&StepFigures) -> Option<Latency> + Copy + 'a,
+) -> Vec<Steps<'a>> {
+    let all: [(&str, Point); 5] = [
+        ("p50", |l| l.p50_ns),
+        ("p95", |l| l.p95_ns),
+        ("p99", |l| l.p99_ns),
+        ("p99.9", |l| l.p999_ns),
+        ("max", |l| l.max_ns),
+    ];
+    let column = |(name, point): (&str, Point)| {
+        let cell = move |s: &&StepFigures| of(s).map_or("–".to_owned(), |l| unit.show(point(&l)));
+        Column::numbers(name, unit.sign(), cell).under(group)
+    };
+    all.into_iter().map(column).collect()
+}
+
+/// Mean operations in flight.
+fn load(steps: &[StepFigures]) -> Vec<Steps<'_>> {
+    if steps.iter().all(|s| s.total.in_flight.is_none()) {
+        return Vec::new();
+    }
+    let flight = |s: &&StepFigures| s.total.in_flight.map_or("–".to_owned(), digits);
+    vec![Column::numbers("in flight", "mean", flight)]
+}
+
+fn apart(
+    steps: &[StepFigures],
+    rows: &[&StepFigures],
+    sweeps: &[&Sweep],
+    plan: Option<&str>,
+) -> Markup {
+    let mut columns = named(steps, sweeps);
+    let parts: [(&str, Part); 2] = [("read ", |s| &s.total.read), ("write ", |s| &s.total.write)];
+    for (which, of) in parts {
+        let iops = move |s: &&StepFigures| digits(of(s).iops);
+        columns.push(Column::numbers("IOPS", "1/s", iops).under(&format!("{which}work")));
+        columns.extend(latencies(steps, of, which));
+    }
+    table(&titled("Reads and writes apart", plan), &columns, rows, |_| (None, ""))
+}
