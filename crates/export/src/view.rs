@@ -4,20 +4,20 @@
 use crate::{ExportError, no_step};
 use clock::Ns;
 use record::{Phase, Record, Source, StepHead, StepTotal, Tally, Testimony, WorkerLoad};
-use scenario::{Scenario, StepLoad};
+use scenario::{Course, Scenario, Step, StepLoad};
 use std::collections::BTreeMap;
 
 /// A record's steps, and the scenario inside it where that can be read.
 pub(crate) struct View<'a> {
     pub record: &'a Record,
     pub scenario: Option<Scenario>,
-    planned: Vec<scenario::Step>,
+    course: Course,
 }
 
 /// A step with its workers.
 pub(crate) struct StepView<'a> {
     pub head: &'a StepHead,
-    planned: Option<&'a scenario::Step>,
+    planned: Option<Step>,
     pub workers: Vec<WorkerView<'a>>,
 }
 
@@ -46,8 +46,8 @@ impl<'a> View<'a> {
         let text = record.head().scenario.clone();
         let (name, text, overrides) = (text.name, text.text, text.overrides);
         let scenario = scenario::load(&scenario::Source { name, text, overrides }).ok();
-        let planned = scenario.as_ref().map(Scenario::steps).unwrap_or_default();
-        View { record, scenario, planned }
+        let course = scenario.as_ref().map(Course::of).unwrap_or_default();
+        View { record, scenario, course }
     }
 
     /// The heads of all steps, or of the one that was asked for.
@@ -89,7 +89,7 @@ impl<'a> View<'a> {
                 worker.intervals.push(((interval.from, interval.to), amounts));
             }
         })?;
-        let planned = self.planned.iter().find(|p| p.index == head.index);
+        let planned = self.course.step(head.index, &head.plan, &head.settings, head.repetition);
         Ok(StepView { head, planned, workers })
     }
 }
@@ -108,7 +108,7 @@ impl StepView<'_> {
 
     /// What the scenario had planned for a workload; `None` where it cannot be read.
     pub fn planned(&self, workload: &str) -> Option<&StepLoad> {
-        self.planned?.loads.iter().find(|load| load.workload.name == workload)
+        self.planned.as_ref()?.loads.iter().find(|load| load.workload.name == workload)
     }
 
     /// From the beginning of the measured time to the last moment of it that any worker reported: what divides rates.

@@ -1,7 +1,8 @@
 //! From the steps of a scenario to what each agent is told and what the record announces.
 //!
 //! Every step is assigned before the first one starts, so that a mistake in the last is found in time and a worker which
-//! appears in several steps is one source; what an agent is told is then made step by step, since a long sweep would fill
+//! appears in several steps is one source; the steps of a search, which are decided on the way, are represented by examples
+//! that use all its workers and targets; what an agent is told is then made step by step, since a long sweep would fill
 //! memory with it. Nothing is opened here.
 
 use crate::cluster::cluster;
@@ -20,7 +21,7 @@ pub struct Assignment<'a> {
     seed: u64,
     agents: usize,
     /// The agent of each VM and target that has workers.
-    places: BTreeMap<&'a str, usize>,
+    places: BTreeMap<String, usize>,
     /// What all steps ask of each target, by its position in the lab.
     demands: BTreeMap<usize, Demand>,
     sources: Vec<Source>,
@@ -90,7 +91,7 @@ impl<'a> Assignment<'a> {
     /// Divides the steps of a scenario among agents, given by name. The seed is that of all streams.
     pub fn new(
         scenario: &'a Scenario,
-        steps: &'a [Step],
+        steps: &[Step],
         seed: u64,
         agents: &[String],
     ) -> Result<Assignment<'a>, AssignError> {
@@ -136,7 +137,7 @@ impl<'a> Assignment<'a> {
         &self.sources
     }
 
-    /// What each agent is told of a step, one of those that were divided.
+    /// What each agent is told of a step: one of those that were divided, or one that uses no other workers and targets.
     pub fn step(&self, step: &Step) -> Result<AssignedStep, AssignError> {
         let drafts = draft(&self.lab, step)?;
         let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| self.empty_spec(step)).collect();
@@ -153,7 +154,7 @@ impl<'a> Assignment<'a> {
                     spec.targets.push(target_spec(
                         &self.lab.targets[*target],
                         step,
-                        self.demands[target],
+                        self.demands.get(target).copied().unwrap_or_default(),
                     ));
                     (spec.targets.len() - 1) as u16
                 })
@@ -180,9 +181,11 @@ impl<'a> Assignment<'a> {
 
 /// The agent of each VM or target. Those that share a target, directly or through others, are on one agent: two agents
 /// never create, fill or write the same file. The rest goes round.
-fn place<'a>(groups: &[(&'a str, Vec<usize>)], agents: usize) -> BTreeMap<&'a str, usize> {
+fn place(groups: &[(&str, Vec<usize>)], agents: usize) -> BTreeMap<String, usize> {
     let clusters = cluster(groups.iter().map(|(_, targets)| targets.as_slice()));
-    groups.iter().zip(clusters).map(|((group, _), cluster)| (*group, cluster % agents)).collect()
+    let place =
+        |((group, _), cluster): (&(&str, _), usize)| ((*group).to_owned(), cluster % agents);
+    groups.iter().zip(clusters).map(place).collect()
 }
 
 fn worker_spec(draft: &Draft, source: SourceId, key: u32, targets: Vec<u16>) -> WorkerSpec {

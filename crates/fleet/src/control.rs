@@ -66,12 +66,16 @@ pub enum Progress {
     StepStarting {
         /// Its number, from 0.
         index: u32,
-        /// How many there are.
+        /// How many there are; at most so many while a search is to come or under way.
         of: u32,
+        /// Whether there may be fewer.
+        at_most: bool,
         /// Its settings, or its plan's name where it has none.
         name: String,
         /// From the start of its load to its end.
         duration: Ns,
+        /// What a search looks for with it, and what is known so far.
+        aim: Option<String>,
     },
     /// Its targets are being opened, created and filled.
     Preparing,
@@ -88,6 +92,13 @@ pub enum Progress {
     StepDone {
         /// Its number.
         index: u32,
+    },
+    /// A search is over.
+    Searched {
+        /// What it found, and why it stopped.
+        text: String,
+        /// The load of the steps that it did not need.
+        unused: Ns,
     },
     /// Something happened that the record keeps.
     Event(Event),

@@ -11,9 +11,10 @@ use crate::link::AgentLink;
 use crate::message::Failure;
 use crate::roster::Roster;
 use crate::run::{Run, StepEnd};
+use crate::session::Session;
 use crate::sink::{RecordSink, SinkError};
 use record::{RunHead, Status};
-use scenario::{Scenario, Step};
+use scenario::{Scenario, Stage, Step};
 use std::io;
 use thiserror::Error;
 
@@ -22,8 +23,8 @@ use thiserror::Error;
 pub struct Coordinator<'a> {
     /// What stands there.
     pub scenario: &'a Scenario,
-    /// What is to be done: the scenario's steps, or those of them that are wanted.
-    pub steps: &'a [Step],
+    /// What is to be done: the scenario's stages, or those of them that are wanted.
+    pub stages: &'a [Stage],
     /// How the record begins: its epoch is the run's, its seed that of all streams.
     pub head: &'a RunHead,
     /// How long to wait for agents.
@@ -82,17 +83,40 @@ impl From<SinkError> for RunError {
     }
 }
 
-impl Coordinator<'_> {
-    /// Runs the steps from the first to the last, or to the first that cannot be carried out. `observer` is
+impl<'a> Coordinator<'a> {
+    /// Runs the stages from the first to the last, or to the first that cannot be carried out. `observer` is
     /// told of the progress, on this thread, and must not take long.
     pub fn run<S: RecordSink>(
         &self,
         agents: Vec<AgentLink>,
-        mut sink: S,
-        observer: &mut dyn FnMut(Progress),
+        sink: S,
+        observer: &'a mut dyn FnMut(Progress),
     ) -> Result<Outcome, RunError> {
+        let mut session = self.begin(agents, sink, observer)?;
+        match self.stages(&mut session) {
+            Ok(status) => session.finish(status),
+            Err(error) => {
+                // Where the record takes not even this, it opens as incomplete, and the first error says why.
+                let _ = session.finish(Status::Failed);
+                Err(error)
+            }
+        }
+    }
+
+    /// Divides the work among the agents and greets them; the stages are then run by whoever holds the session, in their
+    /// order or in another.
+    ///
+    /// # Errors
+    /// Where the scenario cannot be run, or an agent cannot be used.
+    pub fn begin<S: RecordSink>(
+        &self,
+        agents: Vec<AgentLink>,
+        mut sink: S,
+        observer: &'a mut dyn FnMut(Progress),
+    ) -> Result<Session<'a, S>, RunError> {
         let names: Vec<String> = agents.iter().map(|a| a.name.clone()).collect();
-        let assignment = Assignment::new(self.scenario, self.steps, self.head.seed, &names)?;
+        let examples: Vec<Step> = self.stages.iter().flat_map(Stage::examples).collect();
+        let assignment = Assignment::new(self.scenario, &examples, self.head.seed, &names)?;
         let mut roster = Roster::new(agents)?;
         for source in assignment.sources() {
             sink.source(source)?;
@@ -100,31 +124,20 @@ impl Coordinator<'_> {
                 member.sources.insert(source.id);
             }
         }
-        let mut run = Run::new(self, roster, assignment.sources(), &mut sink, observer);
-        let status = run.greet().and_then(|()| self.steps(&mut run, &assignment));
-        // The agents are dismissed here, before the record is closed.
-        let outcome = match status.map(|status| run.outcome(status)) {
-            Ok(outcome) => outcome,
+        let mut run = Run::new(self, roster, assignment.sources(), sink, observer);
+        match run.greet() {
+            Ok(()) => Ok(Session::new(run, assignment, self.stages)),
             Err(error) => {
-                // Where the record takes not even this, it opens as incomplete, and the first error says why.
-                let _ = sink.finish(Status::Failed);
-                return Err(error);
+                // As in `run`.
+                let _ = run.finish(Status::Failed);
+                Err(error)
             }
-        };
-        sink.finish(outcome.status)?;
-        Ok(outcome)
+        }
     }
 
-    fn steps<S: RecordSink>(
-        &self,
-        run: &mut Run<'_, S>,
-        assignment: &Assignment,
-    ) -> Result<Status, RunError> {
-        for step in self.steps {
-            if self.control.stopped() {
-                return Ok(Status::Stopped);
-            }
-            match run.step(step, &assignment.step(step)?, self.steps.len())? {
+    fn stages<S: RecordSink>(&self, session: &mut Session<'a, S>) -> Result<Status, RunError> {
+        for stage in self.stages {
+            match session.stage(stage)? {
                 StepEnd::Done => {}
                 StepEnd::Stopped => return Ok(Status::Stopped),
                 StepEnd::Failed => return Ok(Status::Failed),

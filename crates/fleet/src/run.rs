@@ -3,6 +3,7 @@
 use crate::assign::AssignedStep;
 use crate::control::{Control, Limits, Progress};
 use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
+use crate::gauge::Gauge;
 use crate::hops::Hops;
 use crate::message::{Failure, FromAgent, Greeting, PROTOCOL, Reported, ToAgent, check_version};
 use crate::rates::RateMeter;
@@ -27,7 +28,7 @@ const NAMES_MAX: usize = 8;
 
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StepEnd {
+pub enum StepEnd {
     /// All agents that are left ran it to its end.
     Done,
     /// The user ended it.
@@ -36,9 +37,18 @@ pub(crate) enum StepEnd {
     Failed,
 }
 
+/// A step among the others, for those who watch.
+pub(crate) struct Place {
+    /// How many there are, and whether there may be fewer.
+    pub of: u32,
+    pub at_most: bool,
+    /// What a search looks for with it.
+    pub aim: Option<String>,
+}
+
 pub(crate) struct Run<'a, S> {
     roster: Roster,
-    sink: &'a mut S,
+    sink: S,
     observer: &'a mut dyn FnMut(Progress),
     control: &'a Control,
     limits: Limits,
@@ -57,6 +67,8 @@ pub(crate) struct Run<'a, S> {
     times: Option<StepTimes>,
     /// Its warm-up, while it lasts until the load is steady.
     warming: Option<Warming>,
+    /// What it measures, where somebody wants to know.
+    gauge: Option<Gauge>,
     failure: Option<StepFailure>,
     lost: Vec<String>,
 }
@@ -66,7 +78,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
         coordinator: &Coordinator<'a>,
         roster: Roster,
         workers: &[Source],
-        sink: &'a mut S,
+        sink: S,
         observer: &'a mut dyn FnMut(Progress),
     ) -> Run<'a, S> {
         Run {
@@ -85,13 +97,41 @@ impl<'a, S: RecordSink> Run<'a, S> {
             step: None,
             times: None,
             warming: None,
+            gauge: None,
             failure: None,
             lost: Vec::new(),
         }
     }
 
-    pub fn outcome(self, status: Status) -> Outcome {
-        Outcome { status, failure: self.failure, lost: self.lost }
+    /// Dismisses the agents and closes the record.
+    pub fn finish(self, status: Status) -> Result<Outcome, RunError> {
+        drop(self.roster);
+        self.sink.finish(status)?;
+        Ok(Outcome { status, failure: self.failure, lost: self.lost })
+    }
+
+    /// Whether the user has asked for an early end.
+    pub fn stopped(&self) -> bool {
+        self.control.stopped()
+    }
+
+    /// Gathers what the next step measures.
+    pub fn gauge(&mut self) {
+        self.gauge = Some(Gauge::default());
+    }
+
+    /// What the last step measured, if it was gathered.
+    pub fn take_gauge(&mut self) -> Option<Gauge> {
+        self.gauge.take()
+    }
+
+    /// Records what a search found, and shows it.
+    pub fn searched(&mut self, text: String, unused: Ns) -> Result<(), RunError> {
+        let (at, code) = (self.now(), "search-ended".to_owned());
+        let (level, event) = (Level::Info, text.clone());
+        self.sink.event(&Event { at, step: None, source: None, level, code, text: event })?;
+        (self.observer)(Progress::Searched { text, unused });
+        Ok(())
     }
 
     /// Says hello to all agents; every one must answer in the same version and by the same clock. Before the first step
@@ -158,7 +198,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
         &mut self,
         step: &Step,
         assigned: &AssignedStep,
-        of: usize,
+        place: Place,
     ) -> Result<StepEnd, RunError> {
         let index = step.index;
         self.step = Some(index);
@@ -167,9 +207,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
         self.meter = RateMeter::default();
         (self.observer)(Progress::StepStarting {
             index,
-            of: of as u32,
+            of: place.of,
+            at_most: place.at_most,
             name: step.name(),
             duration: step.duration().into(),
+            aim: place.aim,
         });
         self.report_missing(assigned)?;
         let mut end = self.prepare(assigned)?;
@@ -208,13 +250,15 @@ impl<'a, S: RecordSink> Run<'a, S> {
         let least = step.warmup.into();
         let workers = assigned.loads.len();
         self.warming = step.steady.map(|rule| Warming::new(rule, &times, least, workers));
+        let carried = self.as_carried_out(&assigned.loads);
+        self.gauge.iter_mut().for_each(|gauge| gauge.begin(times.measured(), &carried));
         self.sink.step(&StepHead {
             index: step.index,
             plan: step.plan.clone(),
             settings: step.settings.clone(),
             repetition: step.repetition,
             times,
-            workers: self.as_carried_out(&assigned.loads),
+            workers: carried,
         })?;
         let end = self.epoch.plus(times.end);
         for agent in self.roster.with(Duty::Wait) {
@@ -368,6 +412,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
                 for interval in &list {
                     self.meter.add(interval);
                     self.warming.iter_mut().for_each(|warming| warming.add(interval));
+                    self.gauge.iter_mut().for_each(|gauge| gauge.add(interval));
                     self.sink.interval(interval)?;
                 }
             }

@@ -54,15 +54,17 @@ fn a_record_on_disk_is_complete() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.wsr");
     let (trial, head) = (Trial::new(), head());
+    let stages: Vec<scenario::Stage> = trial.steps.iter().cloned().map(Into::into).collect();
     let coordinator = fleet::Coordinator {
         scenario: &trial.scenario,
-        steps: &trial.steps,
+        stages: &stages,
         head: &head,
         limits: trial.limits,
         control: &trial.control,
     };
     let writer = Writer::create(&path, &head).unwrap();
-    coordinator.run(vec![threaded("local", "run")], writer, &mut |_| ()).unwrap();
+    let mut silent = |_| ();
+    coordinator.run(vec![threaded("local", "run")], writer, &mut silent).unwrap();
     let record = Record::open(&path).unwrap();
     assert_eq!(record.status(), Status::Complete);
     assert_eq!(record.steps().len(), 2);
@@ -80,6 +82,7 @@ fn who_watches_is_told() {
             Progress::Preparing => "preparing".into(),
             Progress::Second { .. } => return,
             Progress::StepDone { index } => format!("{index} done"),
+            Progress::Searched { text, .. } => text,
             Progress::Event(event) => event.code,
         });
     });

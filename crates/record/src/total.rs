@@ -24,13 +24,13 @@ pub struct StepTotal {
 
 impl StepTotal {
     /// Nothing measured yet.
-    pub(crate) fn new(source: SourceId) -> StepTotal {
+    pub fn new(source: SourceId) -> StepTotal {
         let (read, write, testimony) = (None, None, None);
         StepTotal { source, read, write, testimony, measured: Ns::ZERO, complete: false }
     }
 
     /// Merges an interval, if it is a measured one. A source's intervals come in the order of time.
-    pub(crate) fn add(&mut self, interval: &Interval) {
+    pub fn add(&mut self, interval: &Interval) {
         if interval.phase != Phase::Measure {
             return;
         }

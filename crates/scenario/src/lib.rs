@@ -42,7 +42,7 @@ pub use reference::reference;
 pub use schema::schema;
 pub use search::Search;
 pub use source::Source;
-pub use stage::{Hunt, Stage};
+pub use stage::{Course, Hunt, Stage};
 pub use steady::Steady;
 
 use diagnostics::{Sink, Span};

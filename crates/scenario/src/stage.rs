@@ -1,8 +1,9 @@
 //! What a run consists of: steps that are known beforehand, and searches, whose steps are decided on the way.
 
-use crate::model::Step;
+use crate::model::{Scenario, Step};
 use crate::search::Search;
 use crate::settle::settle;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use workload::Arrivals;
 
@@ -22,6 +23,57 @@ pub struct Hunt {
     pub search: Search,
     /// Its steps without the load that is searched: what the sweep has settled.
     pub base: Step,
+}
+
+/// What a run was to do, for whoever has the steps that it did: which step of the plan is which of the record.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    /// Its parts, in their order.
+    pub stages: Vec<Stage>,
+    by_name: BTreeMap<(String, Settings, u32), usize>,
+}
+
+type Settings = Vec<(String, String)>;
+
+impl Course {
+    /// The course of a scenario.
+    pub fn of(scenario: &Scenario) -> Course {
+        let stages = scenario.stages();
+        let named = |(n, stage): (usize, &Stage)| match stage {
+            Stage::Step(step) => {
+                Some(((step.plan.clone(), step.settings.clone(), step.repetition), n))
+            }
+            Stage::Search(_) => None,
+        };
+        let by_name = stages.iter().enumerate().filter_map(named).collect();
+        Course { stages, by_name }
+    }
+
+    /// The searches, in their order.
+    pub fn hunts(&self) -> impl Iterator<Item = &Hunt> {
+        self.stages.iter().filter_map(|stage| match stage {
+            Stage::Search(hunt) => Some(hunt),
+            Stage::Step(_) => None,
+        })
+    }
+
+    /// The step that a recorded one was to be: of the same plan, with the same settings, as the same repetition.
+    pub fn step(
+        &self,
+        index: u32,
+        plan: &str,
+        settings: &[(String, String)],
+        repetition: u32,
+    ) -> Option<Step> {
+        let name = (plan.to_owned(), settings.to_vec(), repetition);
+        if let Some(Stage::Step(step)) = self.by_name.get(&name).and_then(|n| self.stages.get(*n)) {
+            return Some(Step { index, ..step.clone() });
+        }
+        self.hunts().find_map(|hunt| {
+            let load = hunt.load_of(plan, settings)?;
+            Some(hunt.step(index, load, repetition, false))
+        })
+    }
 }
 
 impl Stage {

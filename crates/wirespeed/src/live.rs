@@ -11,7 +11,7 @@ use clock::Ns;
 use findings::Analysis;
 use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
 use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
-use scenario::{Scenario, Source};
+use scenario::{Scenario, Source, Stage};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -57,18 +57,19 @@ fn run(job: &Job, targets: &[Asked]) -> Result<Outcome, Failure> {
     for shared in targets::disks_shared_with(&job.out, targets) {
         writer.event(&record_among_the_measured(&shared))?;
     }
-    let steps = job.scenario.steps();
+    let stages = job.scenario.stages();
     let coordinator = Coordinator {
         scenario: &job.scenario,
-        steps: &steps,
+        stages: &stages,
         head: &head,
         limits: Limits::default(),
         control: &control,
     };
-    let total = steps.iter().map(scenario::Step::duration).sum();
+    let total = stages.iter().map(Stage::duration_max).sum();
     let mut display = Display::new(job.output.quiet, total);
     let agent = agent_link(job.agent).map_err(Failure::incomplete)?;
-    let outcome = coordinator.run(vec![agent], writer, &mut |progress| display.show(&progress));
+    let mut show = |progress| display.show(&progress);
+    let outcome = coordinator.run(vec![agent], writer, &mut show);
     display.finish();
     outcome.map_err(|error| match error {
         RunError::Assign(error) => Failure::usage(error),

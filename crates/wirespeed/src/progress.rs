@@ -16,6 +16,8 @@ pub struct Display {
     done_ms: u64,
     step_ms: u64,
     step: String,
+    /// What a search looks for with the step; empty where it is none of a search.
+    aim: String,
     /// Codes of warnings that were shown: the same one in every step would drown the figures, and the review has all.
     warned: BTreeSet<String>,
     hanging: Hanging,
@@ -50,6 +52,7 @@ impl Display {
             done_ms: 0,
             step_ms: 0,
             step: String::new(),
+            aim: String::new(),
             warned: BTreeSet::new(),
             hanging: Hanging::default(),
         }
@@ -58,11 +61,13 @@ impl Display {
     /// Takes one piece of progress.
     pub fn show(&mut self, progress: &Progress) {
         match progress {
-            Progress::StepStarting { index, of, name, duration } => {
+            Progress::StepStarting { index, of, at_most, name, duration, aim } => {
                 self.hanging = Hanging::default();
+                let of = if *at_most { format!("at most {of}") } else { of.to_string() };
                 self.step = format!("[{}/{of}] {name}", index + 1);
                 self.step_ms = duration.0 / 1_000_000;
-                self.line(&format!("{} …", self.step), false);
+                self.aim = aim.as_ref().map(|aim| format!("  ({aim})")).unwrap_or_default();
+                self.line(&format!("{} …{}", self.step, self.aim), false);
             }
             Progress::Preparing => {}
             Progress::Second { elapsed, rates, .. } => {
@@ -73,6 +78,12 @@ impl Display {
                 if let Mode::Bar(bar) = &self.mode {
                     bar.set_position(self.done_ms);
                 }
+            }
+            Progress::Searched { text, unused } => {
+                if let Mode::Bar(bar) = &self.mode {
+                    bar.dec_length(unused.0 / 1_000_000);
+                }
+                self.line(text, true);
             }
             Progress::Event(event) if self.is_news(event) => {
                 self.line(&format!("{}: {}", word(event.level), event.text), true);
@@ -104,7 +115,7 @@ impl Display {
         match &self.mode {
             Mode::Bar(bar) => {
                 bar.set_position(self.done_ms + (elapsed.0 / 1_000_000).min(self.step_ms));
-                bar.set_message(format!("{}  {figures}", self.step));
+                bar.set_message(format!("{}  {figures}{}", self.step, self.aim));
             }
             Mode::Lines => eprintln!("{}  {:.0} s  {figures}", self.step, elapsed.as_secs_f64()),
             Mode::Quiet => {}

@@ -6,7 +6,7 @@ use crate::live::AGENT;
 use disk::TargetReport;
 use engine::{EngineError, Fill, TargetSpec};
 use fleet::{AssignError, Assignment};
-use scenario::{Scenario, Step};
+use scenario::{Scenario, Stage, Step};
 use std::collections::BTreeMap;
 use std::path::Path;
 use workload::Demand;
@@ -21,12 +21,13 @@ pub struct Asked {
     pub writes: bool,
 }
 
-/// Every target that the steps use, in order of first use.
-pub fn asked(scenario: &Scenario, steps: &[Step]) -> Result<Vec<Asked>, AssignError> {
-    let assignment = Assignment::new(scenario, steps, scenario.head.seed, &[AGENT.to_owned()])?;
+/// Every target that the stages use, in order of first use.
+pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<Asked>, AssignError> {
+    let steps: Vec<Step> = stages.iter().flat_map(Stage::examples).collect();
+    let assignment = Assignment::new(scenario, &steps, scenario.head.seed, &[AGENT.to_owned()])?;
     let mut order: Vec<TargetSpec> = Vec::new();
     let mut uses: BTreeMap<String, (bool, bool)> = BTreeMap::new();
-    for step in steps {
+    for step in &steps {
         let specs = assignment.step(step)?.specs;
         for (spec, worker) in
             specs.iter().flatten().flat_map(|s| s.workers.iter().map(move |w| (s, w)))
@@ -56,7 +57,7 @@ pub fn asked(scenario: &Scenario, steps: &[Step]) -> Result<Vec<Asked>, AssignEr
 
 /// The targets of a run; refuses one that the guard would refuse later, while nothing has been made yet.
 pub fn granted(scenario: &Scenario) -> Result<Vec<Asked>, Failure> {
-    let asked = asked(scenario, &scenario.steps()).map_err(Failure::usage)?;
+    let asked = asked(scenario, &scenario.stages()).map_err(Failure::usage)?;
     match asked.iter().find_map(|a| a.report.fate.as_ref().err()) {
         None => Ok(asked),
         Some(error) => Err(Failure::Other(exit_of(error), error.to_string())),

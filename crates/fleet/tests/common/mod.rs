@@ -15,7 +15,7 @@ use record::{
     Counter, Event, Fact, Interval, Level, Phase, RunHead, ScenarioText, Source, Status, StepHead,
     StepTimes, Tally, Testimony,
 };
-use scenario::{Backing, Head, Lab, Scenario, Step, StepLoad, Target, Vm, VmDisk, Workload};
+use scenario::{Backing, Head, Lab, Scenario, Stage, Step, StepLoad, Target, Vm, VmDisk, Workload};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -176,7 +176,10 @@ impl Prepared for FakePrepared {
 
     /// A queue that carries one operation at a time.
     fn depths(&self) -> Vec<(record::SourceId, u32)> {
-        self.step.workers.iter().map(|w| (w.source, 1)).collect()
+        match self.script.as_str() {
+            "cliff" | "cliff, and wait" => Vec::new(),
+            _ => self.step.workers.iter().map(|w| (w.source, 1)).collect(),
+        }
     }
 
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
@@ -214,6 +217,15 @@ impl Prepared for FakePrepared {
                     let _ = out.send(Output::Event(event));
                     while stopped.recv().is_ok() {}
                     return;
+                }
+                "cliff, and wait" if self.step.index == 3 => {
+                    send(&intervals[..half]);
+                    let _ = stopped.recv();
+                    Output::Finished
+                }
+                "cliff" | "cliff, and wait" => {
+                    send(&cliff(&self.step, intervals));
+                    Output::Finished
                 }
                 // Warms up in no time, and measures from when it is told on.
                 "steady" => {
@@ -295,6 +307,19 @@ pub fn intervals(step: &StepSpec, start: Ns) -> Vec<Interval> {
         }
     };
     (0..seconds).flat_map(|s| step.workers.iter().map(move |w| one(s, w))).collect()
+}
+
+/// The same of a system that is quick up to a depth of 11, and slow beyond.
+fn cliff(step: &StepSpec, mut list: Vec<Interval>) -> Vec<Interval> {
+    for interval in &mut list {
+        let worker = step.workers.iter().find(|w| w.source == interval.source).unwrap();
+        let Arrivals::Closed { depth, .. } = worker.workload.arrivals else { continue };
+        let latency = Ns::millis(if depth <= 11 { 1 } else { 9 });
+        let mut read = Tally::empty(false);
+        (0..depth).for_each(|_| read.success(8192, latency, latency));
+        interval.read = Some(read);
+    }
+    list
 }
 
 // ---------------------------------------------------------------------------------------------------- agents
@@ -440,6 +465,8 @@ pub fn head() -> RunHead {
 pub struct Trial {
     pub scenario: Scenario,
     pub steps: Vec<Step>,
+    /// In place of the steps.
+    pub stages: Option<Vec<Stage>>,
     pub limits: Limits,
     pub control: Control,
     pub sink: Kept,
@@ -452,6 +479,7 @@ impl Trial {
         Trial {
             scenario: scenario(2, &[]),
             steps: vec![step(0, both()), step(1, both())],
+            stages: None,
             limits: Limits { lead: Ns::ZERO, ..Limits::default() },
             control: Control::new(),
             sink: Kept::default(),
@@ -468,9 +496,13 @@ impl Trial {
         observer: &mut dyn FnMut(Progress),
     ) -> (Result<Outcome, RunError>, Log) {
         let head = head();
+        let stages: Vec<Stage> = match &self.stages {
+            Some(stages) => stages.clone(),
+            None => self.steps.iter().cloned().map(Stage::Step).collect(),
+        };
         let coordinator = Coordinator {
             scenario: &self.scenario,
-            steps: &self.steps,
+            stages: &stages,
             head: &head,
             limits: self.limits,
             control: &self.control,

@@ -7,7 +7,7 @@ use crate::out;
 use crate::targets::{self, Asked};
 use disk::{Examined, Filling, Use};
 use fleet::AssignError;
-use scenario::{Scenario, Step};
+use scenario::{Hunt, Scenario, Stage, Step};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,11 +19,11 @@ pub fn plan(args: &Plan) -> Result<Exit, Failure> {
 
 /// Prints what a run of this scenario would do.
 pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
-    let steps = scenario.steps();
-    let targets = targets::asked(scenario, &steps);
+    let stages = scenario.stages();
+    let targets = targets::asked(scenario, &stages);
     out::result(&match format {
-        Format::Text => text(scenario, &steps, &targets),
-        Format::Json => format!("{:#}\n", as_json(scenario, &steps, &targets)),
+        Format::Text => text(scenario, &stages, &targets),
+        Format::Json => format!("{:#}\n", as_json(scenario, &stages, &targets)),
     })?;
     Ok(exit_of(&targets))
 }
@@ -39,22 +39,31 @@ fn exit_of(targets: &Result<Vec<Asked>, AssignError>) -> Exit {
     }
 }
 
-fn text(scenario: &Scenario, steps: &[Step], targets: &Result<Vec<Asked>, AssignError>) -> String {
+fn text(
+    scenario: &Scenario,
+    stages: &[Stage],
+    targets: &Result<Vec<Asked>, AssignError>,
+) -> String {
     let mut out = String::new();
     let mut line = |s: String| writeln!(out, "{s}").expect("a String takes every line");
-    let total: Duration = steps.iter().map(Step::duration).sum();
     line(scenario.head.title.clone());
-    let count =
-        if steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", steps.len()) };
-    line(format!("{count}, {} of load, seed {}", units::duration(total), scenario.head.seed));
+    line(format!("{}, seed {}", extent(stages), scenario.head.seed));
     line(String::new());
     let (mut last_phases, mut last_loads) = (String::new(), String::new());
-    for step in steps {
+    let mut number = Number::default();
+    for stage in stages {
+        let (number, name, step) = match stage {
+            Stage::Step(step) => (number.step(), step.name(), step),
+            Stage::Search(hunt) => (number.search(), hunt_name(hunt), &hunt.base),
+        };
         // What did not change since the step before is not said again.
         let phases = changed(&mut last_phases, phases(step));
         let loads = step.loads.iter().map(load_line).collect::<Vec<_>>().join("\n        ");
         let loads = changed(&mut last_loads, loads);
-        line(format!("{:>4}  {:<34} {phases}", step.index + 1, step.name()).trim_end().to_owned());
+        line(format!("{number:>4}  {name:<34} {phases}").trim_end().to_owned());
+        if let Stage::Search(hunt) = stage {
+            line(format!("        {}", hunt_line(hunt)));
+        }
         if !loads.is_empty() {
             line(format!("        {loads}"));
         }
@@ -66,6 +75,55 @@ fn text(scenario: &Scenario, steps: &[Step], targets: &Result<Vec<Asked>, Assign
     }
     line(format!("\n{}", summary(targets)));
     out
+}
+
+/// The numbers of the steps, as long as they are known: how many a search takes is not.
+#[derive(Default)]
+struct Number {
+    steps: u32,
+    searched: bool,
+}
+
+impl Number {
+    fn step(&mut self) -> String {
+        self.steps += 1;
+        if self.searched { "-".to_owned() } else { self.steps.to_string() }
+    }
+
+    fn search(&mut self) -> String {
+        self.searched = true;
+        "?".to_owned()
+    }
+}
+
+/// How many steps, and how long their load takes; with a search, at most.
+fn extent(stages: &[Stage]) -> String {
+    let steps: u64 = stages.iter().map(|stage| u64::from(stage.steps_max())).sum();
+    let total = stages.iter().fold(Duration::ZERO, |sum, s| sum.saturating_add(s.duration_max()));
+    let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+    let most = if stages.iter().any(|s| matches!(s, Stage::Search(_))) { "at most " } else { "" };
+    format!("{most}{count}, {} of load", units::duration(total))
+}
+
+/// A search by what its steps have in common.
+fn hunt_name(hunt: &Hunt) -> String {
+    let name = hunt.base.name();
+    match name == scenario::Plan::UNNAMED {
+        true => "search".to_owned(),
+        false => format!("{name}: search"),
+    }
+}
+
+fn hunt_line(hunt: &Hunt) -> String {
+    let search = &hunt.search;
+    let (from, to) = (search.range.show(search.range.from), search.range.show(search.range.to));
+    let load = hunt.base.duration().saturating_mul(search.steps);
+    format!(
+        "{}, from {from} to {to}: at most {} steps, {} of load",
+        search.question(),
+        search.steps,
+        units::duration(load)
+    )
 }
 
 /// The text, or nothing where it is the same as the last one.
@@ -270,11 +328,29 @@ fn summary(targets: &Result<Vec<Asked>, AssignError>) -> String {
     }
 }
 
+fn search_json(stage: &Stage) -> Option<Value> {
+    let Stage::Search(hunt) = stage else { return None };
+    let search = &hunt.search;
+    Some(json!({
+        "plan": hunt.base.plan,
+        "settings": hunt.base.settings,
+        "question": search.question(),
+        "over": search.key,
+        "from": search.setting(search.range.from).to_string(),
+        "to": search.setting(search.range.to).to_string(),
+        "steps_max": search.steps,
+        "load_max_s": stage.duration_max().as_secs_f64(),
+    }))
+}
+
 fn as_json(
     scenario: &Scenario,
-    steps: &[Step],
+    stages: &[Stage],
     targets: &Result<Vec<Asked>, AssignError>,
 ) -> Value {
+    let steps = scenario.steps();
+    let searches: Vec<Value> = stages.iter().filter_map(search_json).collect();
+    let load = stages.iter().fold(Duration::ZERO, |sum, s| sum.saturating_add(s.duration_max()));
     let step = |s: &Step| {
         json!({
             "index": s.index,
@@ -310,7 +386,8 @@ fn as_json(
         "version": 1,
         "title": scenario.head.title,
         "seed": scenario.head.seed,
-        "load_s": steps.iter().map(Step::duration).sum::<Duration>().as_secs_f64(),
+        "load_s": load.as_secs_f64(),
+        "searches": searches,
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
         "targets": list,
         "impossible": impossible,

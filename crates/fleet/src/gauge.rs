@@ -1,0 +1,93 @@
+//! What the step under way measures, for a search that decides about the next one.
+//!
+//! Intervals are merged as a record merges them, so that findings, which read the record, see the same figures. Nothing is
+//! judged here: the sums are handed to [`scenario::search`].
+
+use clock::Ns;
+use record::{Interval, Loop, SourceId, StepTotal, Tally, WorkerLoad};
+use scenario::search::{Measured, Search, Seen, Side};
+use scenario::{LatencyPoint, Step};
+use std::collections::BTreeMap;
+
+/// Below this share of the measured time a worker's figures are not those of the step. Cuts tile it exactly; the slack
+/// absorbs rounding.
+const COMPLETE_SHARE: f64 = 0.999;
+
+/// Gathers one step.
+#[derive(Default)]
+pub(crate) struct Gauge {
+    measured: Ns,
+    loads: Vec<WorkerLoad>,
+    totals: BTreeMap<SourceId, StepTotal>,
+}
+
+impl Gauge {
+    /// The step begins: it will measure for so long, with these loads as they can be carried.
+    pub fn begin(&mut self, measured: Ns, loads: &[WorkerLoad]) {
+        self.measured = measured;
+        self.loads = loads.to_vec();
+    }
+
+    /// Takes in what a worker did.
+    pub fn add(&mut self, interval: &Interval) {
+        let source = interval.source;
+        self.totals.entry(source).or_insert_with(|| StepTotal::new(source)).add(interval);
+    }
+
+    /// The step as the search sees it, which had asked for this load.
+    pub fn seen(&self, search: &Search, step: &Step, load: f64) -> Seen {
+        let seconds = self.measured.as_secs_f64();
+        let (mut read, mut write) = (Tally::empty(false), Tally::empty(false));
+        let (mut due, mut done, mut depth_carried) = (0.0, 0.0, 0.0);
+        let (mut open, mut complete) = (false, !self.loads.is_empty());
+        for worker in &self.loads {
+            let total = self.totals.get(&worker.source);
+            total.and_then(|t| t.read.as_ref()).into_iter().for_each(|t| read.merge(t));
+            total.and_then(|t| t.write.as_ref()).into_iter().for_each(|t| write.merge(t));
+            let covered = total.map_or(0.0, |t| t.measured.as_secs_f64());
+            complete &= covered >= COMPLETE_SHARE * seconds;
+            match worker.arrivals {
+                Loop::Closed { depth, .. } => depth_carried += f64::from(depth),
+                Loop::Open { rate } => {
+                    open = true;
+                    due += rate * seconds;
+                    let tallies = total.into_iter().flat_map(|t| t.read.iter().chain(&t.write));
+                    done += tallies.map(|t| t.ops as f64).sum::<f64>();
+                }
+            }
+        }
+        let mut both = read.clone();
+        both.merge(&write);
+        let latency = |point, response: bool| match (point, response) {
+            (LatencyPoint::Mean, false) if both.ops > 0 => {
+                Some(both.service_sum.0 as f64 / both.ops as f64)
+            }
+            (point, response) => {
+                let histogram = if response { both.response() } else { &both.service };
+                let ns = match point {
+                    LatencyPoint::Mean => histogram.mean(),
+                    LatencyPoint::Percentile(p) => histogram.percentile(p),
+                    LatencyPoint::Max => histogram.max(),
+                };
+                ns.map(|ns| ns.0 as f64)
+            }
+        };
+        search.see(&Measured {
+            load,
+            seconds,
+            read: side(&read),
+            write: side(&write),
+            latency: &latency,
+            open,
+            due,
+            done,
+            depth_asked: step.depth_asked(),
+            depth_carried,
+            complete,
+        })
+    }
+}
+
+fn side(tally: &Tally) -> Side {
+    Side { ops: tally.ops, bytes: tally.bytes, errors: tally.errors }
+}
