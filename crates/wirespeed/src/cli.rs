@@ -19,7 +19,7 @@ or scenario error; 3 the run could not be completed; 4 refused by the write guar
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// A tour on an embedded scenario: about a minute, ends in its review
+    /// A tour on an embedded scenario: about a minute, ends in its review, for a browser too
     Demo(Demo),
     /// What this machine can and cannot do, and the command that mends it
     Doctor(Doctor),
@@ -104,7 +104,7 @@ pub enum AgentKind {
 
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Where the demo keeps its data file and its record
+    /// Where the demo keeps its data file, its record and its review
     #[arg(long, value_name = "DIR", default_value = "wirespeed-demo")]
     pub dir: PathBuf,
     #[command(flatten)]

@@ -2,7 +2,9 @@
 
 use super::first::{class, status};
 use super::grid::{Column, table};
+use super::links::Links;
 use crate::judgements::{place, score, why};
+use crate::said::Place;
 use crate::text::clean;
 use findings::{Analysis, ClaimOutcome, GoalOutcome, ReadingOutcome, Score, Status};
 use maud::{Markup, html};
@@ -10,7 +12,7 @@ use maud::{Markup, html};
 /// A goal with its number.
 type Row<'a> = (usize, &'a GoalOutcome);
 
-pub(super) fn goals(analysis: &Analysis) -> Markup {
+pub(super) fn goals(analysis: &Analysis, links: &Links<'_>) -> Markup {
     if analysis.goals.is_empty() {
         return html! {};
     }
@@ -24,8 +26,10 @@ pub(super) fn goals(analysis: &Analysis) -> Markup {
         Column::numbers("required", "", |(_, g): &Row<'_>| quantity(g.required)),
         Column::numbers("observed", "", |(_, g): &Row<'_>| quantity(g.observed)),
         Column::words("in", |(_, g): &Row<'_>| {
+            // A step of the plan that was not run decides, and is nowhere.
+            let step = g.step_index.and_then(|step| links.id(Place::Step(step)));
             html! {
-                @if let Some(step) = g.step_index { a href={ "#step-" (step) } { (place(g)) } } @else { (place(g)) }
+                @if let Some(id) = step { a href={ "#" (id) } { (place(g)) } } @else { (place(g)) }
             }
         }),
         Column::numbers("checks", "not met of all", |(_, g): &Row<'_>| {

@@ -47,7 +47,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
                     (figures::section(&charts))
                     (steps::section(analysis))
                     (balance::section(analysis))
-                    (judged::goals(analysis))
+                    (judged::goals(analysis, &links))
                     (judged::claims(analysis))
                     (told::verification(analysis.verification.as_ref()))
                     (told::contents(&analysis.contents))

@@ -1,10 +1,14 @@
-//! `wirespeed demo`: a tour on an embedded scenario, from nothing to a review.
+//! `wirespeed demo`: a tour on an embedded scenario, from nothing to a review in a browser.
 
-use crate::cli::{AgentKind, Demo};
+use crate::cli::{AgentKind, Demo, ResultFormat};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, Job};
+use crate::out;
+use crate::present::{self, Choice};
+use record::Record;
 use scenario::Source;
+use std::path::Path;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/demo.toml");
 
@@ -20,14 +24,14 @@ pub fn demo(args: &Demo) -> Result<Exit, Failure> {
     let source = Source { name: "demo.toml".to_owned(), text: SCENARIO.to_owned(), overrides };
     let scenario = scenario::load(&source)?;
     let stem = args.dir.join("demo").display().to_string();
-    let out = files::record_path(None, &stem)?;
+    let record = files::record_path(None, &stem)?;
     if !args.output.quiet {
         introduce(&scenario, &data, direct);
     }
     let exit = live::run_and_review(&Job {
         source,
         scenario,
-        out,
+        out: record.clone(),
         agent: AgentKind::Child,
         output: args.output.clone(),
     })?;
@@ -37,10 +41,28 @@ pub fn demo(args: &Demo) -> Result<Exit, Failure> {
             args.dir.display()
         );
     }
+    show_page(&record, args.output.format)?;
     Ok(exit)
 }
 
-fn introduce(scenario: &scenario::Scenario, data: &std::path::Path, direct: bool) {
+/// Writes the review for a browser beside the record; its path is the last line that the tour prints.
+fn show_page(record: &Path, format: Option<ResultFormat>) -> Result<(), Failure> {
+    let page = record.with_extension("html");
+    files::results_path(&page)?;
+    let record = Record::open(record)?;
+    let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
+    present::write(&record, &analysis, Choice::of(Some(ResultFormat::Html)), &page)?;
+    match format {
+        None | Some(ResultFormat::Text) => out::result(&format!("{}\n", page.display())),
+        // Another format is one document, to which nothing is added.
+        Some(_) => {
+            eprintln!("{}", page.display());
+            Ok(())
+        }
+    }
+}
+
+fn introduce(scenario: &scenario::Scenario, data: &Path, direct: bool) {
     let steps = scenario.steps();
     let total: std::time::Duration = steps.iter().map(scenario::Step::duration).sum();
     eprintln!("{}", scenario.head.title);
