@@ -53,7 +53,9 @@
     const figure = themed(figures[place.dataset.chart]);
     const width = paper.matches ? Math.min(PAPER_WIDTH, place.clientWidth || PAPER_WIDTH) : undefined;
     const layout = { ...figure.layout, template: themed(template), width, height: place.clientHeight };
-    Plotly.react(place, figure.data, layout, config);
+    // On a phone the bar would cover what it is for; there one zooms with two fingers.
+    const displayModeBar = place.clientWidth < 500 ? false : 'hover';
+    Plotly.react(place, figure.data, layout, { ...config, displayModeBar });
   };
   const drawAll = () => {
     colors.clear();

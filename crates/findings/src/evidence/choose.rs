@@ -3,6 +3,7 @@
 //! First those that a reader will ask for: where the knees are, the first and the last, the one that did most, the one
 //! with the worst latency, those that decided a goal. Then others at equal distances, so that the run is seen throughout.
 
+use super::{LeftOut, Part};
 use crate::Analysis;
 use crate::figures::{Loops, StepFigures};
 use crate::goals::Status;
@@ -19,7 +20,7 @@ pub(super) struct Choice {
 }
 
 /// The steps that are shown, in the order of the run; what is left out is said.
-pub(super) fn choose(analysis: &Analysis, left_out: &mut Vec<String>) -> Vec<Choice> {
+pub(super) fn choose(analysis: &Analysis, left_out: &mut Vec<LeftOut>) -> Vec<Choice> {
     let steps = &analysis.steps;
     let mut chosen: Vec<Choice> = Vec::new();
     for (index, why) in asked_for(analysis) {
@@ -36,11 +37,9 @@ pub(super) fn choose(analysis: &Analysis, left_out: &mut Vec<String>) -> Vec<Cho
     }
     chosen.sort_by_key(|c| c.index);
     if steps.len() > chosen.len() {
-        left_out.push(format!(
-            "Heat maps, percentile curves and workers are shown for {} of {} steps: knees, the first and the last, the \
-             most work, the highest latency, those that decided goals, and others at equal distances. CSV has all steps.",
-            chosen.len(),
-            steps.len()
+        left_out.push(LeftOut::of(
+            Part::Steps,
+            format!("{} of {} steps are shown one by one; CSV has all.", chosen.len(), steps.len()),
         ));
     }
     chosen

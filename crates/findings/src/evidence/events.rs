@@ -1,5 +1,6 @@
 //! What happened during a run, for the time axis: the gravest, and no more than can be read.
 
+use super::{LeftOut, Part};
 use record::{Event, Level, Source, SourceId};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,15 +43,15 @@ pub enum Severity {
 pub(super) fn marks(
     events: &[Event],
     sources: &BTreeMap<SourceId, &Source>,
-    left_out: &mut Vec<String>,
+    left_out: &mut Vec<LeftOut>,
 ) -> Vec<Mark> {
     let mut shown: Vec<&Event> = events.iter().collect();
     // Stable, so that of equally grave ones the first are shown.
     shown.sort_by_key(|e| std::cmp::Reverse(e.level));
     if shown.len() > EVENTS_MAX {
-        left_out.push(format!(
-            "The time line shows the {EVENTS_MAX} gravest of {} events.",
-            shown.len()
+        left_out.push(LeftOut::of(
+            Part::Timeline,
+            format!("The time line shows the {EVENTS_MAX} gravest of {} events.", shown.len()),
         ));
         shown.truncate(EVENTS_MAX);
     }

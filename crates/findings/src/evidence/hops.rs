@@ -5,6 +5,7 @@
 //! `queue` are levels. What a device does not count is not a number, and leaves a gap.
 
 use super::bins::{Amount, Bins, middle};
+use super::{LeftOut, Part};
 use clock::Ns;
 use record::{Counter, Source, SourceId, SourceKind};
 use serde::Serialize;
@@ -90,6 +91,7 @@ fn kind(name: &str, unit: &str) -> Option<(Kind, HopUnit)> {
         ("ns", "busy") => (Kind::Amount(Factor::Percent), HopUnit::Percent),
         ("ns", "queue-time") => (Kind::Amount(Factor::Number), HopUnit::InFlight),
         ("1", "queue") => (Kind::Level, HopUnit::InFlight),
+        ("1", merges) if merges.ends_with("-merges") => return None,
         ("B", _) => (Kind::Amount(Factor::One), HopUnit::BytesPerS),
         ("1", _) => (Kind::Amount(Factor::One), HopUnit::PerS),
         _ => return None,
@@ -164,7 +166,7 @@ impl<'a> Gather<'a> {
     }
 
     /// The series that say something: one that is zero throughout is not shown.
-    pub fn finish(self, left_out: &mut Vec<String>) -> HopSeries {
+    pub fn finish(self, left_out: &mut Vec<LeftOut>) -> HopSeries {
         let all =
             self.known.iter().enumerate().map(|(place, (source, counter, kind, unit))| Series {
                 hop: self.hops.get(source).copied().unwrap_or_default().to_owned(),
@@ -174,15 +176,19 @@ impl<'a> Gather<'a> {
             });
         let mut series: Vec<Series> =
             all.filter(|s| s.values.iter().flatten().any(|v| *v != 0.0)).collect();
+        // A level at the end of a second is chance, where its mean over the second is known as well.
+        let mean: Vec<String> =
+            series.iter().filter(|s| s.counter == "queue-time").map(|s| s.hop.clone()).collect();
+        series.retain(|s| s.counter != "queue" || !mean.contains(&s.hop));
         // Stable: hops stay in their order.
         series.sort_by_key(|s| s.unit);
         if series.len() > SERIES_MAX || self.refused {
             let more = if self.refused { "more than " } else { "" };
-            left_out.push(format!(
+            left_out.push(LeftOut::of(Part::Timeline, format!(
                 "The time line shows {SERIES_MAX} of {more}{} counters: utilization first, then bytes, requests in \
                  flight, and numbers a second.",
                 series.len()
-            ));
+            )));
         }
         series.truncate(SERIES_MAX);
         HopSeries { from_s: self.bins.begin_s(), bin_s: self.bins.bin_s(), series }
@@ -205,7 +211,7 @@ fn values(bins: &[Counted], place: usize, kind: Kind) -> Vec<Option<f64>> {
 mod tests {
     use super::*;
 
-    fn gathered(counters: &[(&str, &str, f64, u64)]) -> (HopSeries, Vec<String>) {
+    fn gathered(counters: &[(&str, &str, f64, u64)]) -> (HopSeries, Vec<LeftOut>) {
         let (name, group, agent) = ("local:vda".into(), "vda".into(), "local".into());
         let hop = Source { id: SourceId(7), kind: SourceKind::Hop, name, group, agent };
         let sources = [hop];
@@ -242,8 +248,16 @@ mod tests {
         check(("queue", "1", 5.0), Some((HopUnit::InFlight, 5.0)));
         check(("read-ops", "1", 100.0), Some((HopUnit::PerS, 100.0)));
         check(("read-time", "ns", 1e9), None);
+        check(("read-merges", "1", 9.0), None);
         check(("read-bytes", "B", 0.0), None);
         check(("read-bytes", "B", f64::NAN), None);
+    }
+
+    #[test]
+    fn a_mean_queue_is_shown_rather_than_a_moments() {
+        let (hops, _) = gathered(&[("queue", "1", 9.0, 0), ("queue-time", "ns", 3e9, 0)]);
+        let names: Vec<&str> = hops.series.iter().map(|s| s.counter.as_str()).collect();
+        assert_eq!(names, ["queue-time"]);
     }
 
     #[test]

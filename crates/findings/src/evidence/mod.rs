@@ -13,6 +13,7 @@ mod curve;
 mod events;
 mod heat;
 mod hops;
+mod sweep;
 mod timeline;
 mod workers;
 
@@ -21,6 +22,7 @@ pub use curve::{Curve, CurvePoint, Of};
 pub use events::{Mark, Severity};
 pub use heat::{HeatMap, LatencyKind};
 pub use hops::{HopSeries, HopUnit, Series};
+pub use sweep::{Mean, SweepPoint, SweepRun, SweepSeries};
 pub use timeline::{GroupSeries, PhaseSpan, Rates, Timeline};
 pub use workers::{WorkerRate, WorkerSet};
 
@@ -36,14 +38,41 @@ use std::collections::BTreeMap;
 pub struct Evidence {
     /// VMs and targets in the order in which the steps name them; a colour belongs to a place in this list.
     pub groups: Vec<String>,
+    /// The repetitions behind each sweep of the analysis.
+    pub sweeps: Vec<SweepSeries>,
     /// Rates, counters and events of the whole run on one time axis.
     pub timeline: Timeline,
     /// Latency over the time of the whole run; `None` where nothing completed.
     pub latency: Option<HeatMap>,
     /// The steps that are shown in detail, at most [`STEPS_MAX`], in the order of the run.
     pub steps: Vec<StepEvidence>,
-    /// What was left out, a sentence each.
-    pub left_out: Vec<String>,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Something that is not shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// Where it is missing.
+    pub from: Part,
+    /// What and why, as a sentence.
+    pub text: String,
+}
+
+/// A part of the evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The steps in detail.
+    Steps,
+    /// The time line.
+    Timeline,
+}
+
+impl LeftOut {
+    fn of(from: Part, text: String) -> LeftOut {
+        LeftOut { from, text }
+    }
 }
 
 /// One step in detail.
@@ -100,7 +129,7 @@ pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, Findin
     let events = events::marks(record.events(), &sources, &mut left_out);
     let timeline = timeline.finish(&analysis.steps, hops, events, &mut left_out);
     let latency = whole.finish();
-    Ok(Evidence { groups, timeline, latency, steps, left_out })
+    Ok(Evidence { groups, sweeps: sweep::series(analysis), timeline, latency, steps, left_out })
 }
 
 /// What is shown of a chosen step.

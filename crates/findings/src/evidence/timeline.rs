@@ -6,6 +6,7 @@
 use super::bins::{Amount, Bins, middle};
 use super::events::Mark;
 use super::hops::HopSeries;
+use super::{LeftOut, Part};
 use crate::figures::StepFigures;
 use clock::Ns;
 use record::{Interval, StepHead};
@@ -195,19 +196,22 @@ impl<'a> Gather<'a> {
         steps: &[StepFigures],
         hops: HopSeries,
         events: Vec<Mark>,
-        left_out: &mut Vec<String>,
+        left_out: &mut Vec<LeftOut>,
     ) -> Timeline {
         let groups = steps.iter().flat_map(|s| &s.groups).map(|g| g.group.as_str());
         let groups = groups.collect::<std::collections::BTreeSet<_>>().len();
         if groups > GROUPS_MAX {
-            left_out.push(format!(
+            left_out.push(LeftOut::of(Part::Timeline, format!(
                 "The time line shows the first {GROUPS_MAX} of {groups} VMs and targets. CSV has all of them."
-            ));
+            )));
         }
         if self.heads.len() > PHASES_MAX {
-            left_out.push(format!(
-                "The time line shows the phases of the first {PHASES_MAX} of {} steps.",
-                self.heads.len()
+            left_out.push(LeftOut::of(
+                Part::Timeline,
+                format!(
+                    "The time line shows the phases of the first {PHASES_MAX} of {} steps.",
+                    self.heads.len()
+                ),
             ));
         }
         let spans = self.heads.iter().take(PHASES_MAX);

@@ -153,8 +153,25 @@ fn of_many_steps_some_are_shown_and_it_is_said() {
     };
     assert_eq!(why("knee"), Some("depth 10"));
     assert_eq!((why("first"), why("last")), (Some("depth 1"), Some("depth 40")));
-    assert!(evidence.left_out[0].contains("8 of 40 steps"), "{:?}", evidence.left_out);
+    assert!(evidence.left_out[0].text.contains("8 of 40 steps"), "{:?}", evidence.left_out);
     assert_eq!(evidence.timeline.phases.len(), 40);
+}
+
+#[test]
+fn repetitions_of_a_sweep_have_a_mean_and_an_error() {
+    let text = CLOSED.replace("cooldown = \"0s\"", "cooldown = \"0s\"\nrepeat = 2");
+    let work = |step: &scenario::Step, _: &str| Work {
+        ops: 100 + 20 * u64::from(step.repetition),
+        ..Work::default()
+    };
+    let (_dir, record) = Sketch::of(&text).record(work);
+    let sweeps = gathered(&record).sweeps;
+    let values: Vec<_> = sweeps[0].points.iter().map(|p| (p.value.as_str(), p.load)).collect();
+    assert_eq!(values, [("1", 1.0), ("2", 2.0), ("4", 4.0)]);
+    let point = &sweeps[0].points[1];
+    assert_eq!(point.runs.iter().map(|r| r.iops).collect::<Vec<_>>(), [200.0, 240.0]);
+    let mean = point.iops.expect("both are complete");
+    assert_eq!((mean.mean, mean.error), (220.0, Some(20.0)));
 }
 
 #[test]

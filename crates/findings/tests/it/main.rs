@@ -14,7 +14,6 @@ mod knee;
 mod little;
 mod run;
 mod schema;
-mod search;
 mod served;
 mod steady;
 mod sweep;

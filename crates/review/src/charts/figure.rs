@@ -1,6 +1,7 @@
 //! What figures have in common: axes with their units, traces as JSON, and views of which one is shown at a time.
 
 use super::palette::{INK, PAPER, RULE};
+use findings::Loops;
 use findings::evidence::LatencyKind;
 use plotly::Trace;
 use serde_json::{Value, json};
@@ -26,6 +27,11 @@ pub(super) fn short(value: f64) -> f64 {
     }
     let scale = 10_f64.powi(3 - value.abs().log10().floor() as i32);
     if scale.is_finite() && scale > 0.0 { (value * scale).round() / scale } else { value }
+}
+
+/// A row of numbers divided by a unit, gaps kept.
+pub(super) fn scaled(values: &[Option<f64>], unit: f64) -> Vec<Option<f64>> {
+    values.iter().map(|v| v.map(|v| short(v / unit))).collect()
 }
 
 /// The middles of equal bins.
@@ -63,12 +69,39 @@ pub(super) fn loop_sentence(kind: LatencyKind) -> &'static str {
     }
 }
 
+/// The latency that is shown for some loops.
+pub(super) fn kind_of(loops: impl Iterator<Item = Loops>) -> LatencyKind {
+    let kinds = loops.map(|l| match l {
+        Loops::Closed => LatencyKind::Service,
+        Loops::Open => LatencyKind::Response,
+        Loops::Mixed => LatencyKind::Mixed,
+    });
+    kinds.reduce(|a, b| if a == b { a } else { LatencyKind::Mixed }).unwrap_or(LatencyKind::Service)
+}
+
 /// A logarithmic axis of seconds, whose ticks read µs, ms and s at every zoom.
 pub(super) fn latency_axis(kind: LatencyKind) -> Value {
     json!({
         "type": "log", "title": { "text": format!("{} (log scale, s)", latency_name(kind)) },
-        "tickformat": "~s", "ticksuffix": "s", "hoverformat": ".3~s", "nticks": 10,
+        "tickformat": "~s", "ticksuffix": "s", "labelalias": tick_names(), "hoverformat": ".3~s",
+        "nticks": 10,
     })
+}
+
+/// Plotly leaves the unit away at the ticks between powers of ten; here it is for each that there can be.
+fn tick_names() -> Value {
+    let mut names = serde_json::Map::new();
+    for prefix in ["n", "µ", "m", ""] {
+        for number in [1, 10, 100].iter().flat_map(|power| (1..10).map(move |n| n * power)) {
+            names.insert(format!("{number}{prefix}"), json!(format!("{number}{prefix}s")));
+        }
+    }
+    Value::Object(names)
+}
+
+/// A legend below the plot, out of the way of a menu above it.
+pub(super) fn legend_below() -> Value {
+    json!({ "orientation": "h", "x": 0, "y": 0, "yanchor": "bottom", "yref": "container" })
 }
 
 /// The time axis of a run.

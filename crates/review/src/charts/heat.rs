@@ -1,13 +1,13 @@
 //! Latency over time as a heat map: how many operations took how long, of the whole run and of the steps in detail.
 
 use super::figure::{
-    View, figure, latency_axis, latency_name, loop_sentence, middles, seconds, time_axis, trace,
-    with,
+    View, figure, latency_axis, latency_name, legend_below, loop_sentence, middles, seconds,
+    time_axis, trace, with,
 };
-use super::palette::{MUTED, OVER_HEAT, ramp};
-use super::{Chart, step_name, word};
+use super::palette::{INK, MUTED, OVER_HEAT, PAPER, ramp};
+use super::{Chart, left_out, step_name, word};
 use findings::Evidence;
-use findings::evidence::{HeatMap, LatencyKind, PhaseSpan};
+use findings::evidence::{HeatMap, LatencyKind, Part, PhaseSpan};
 use plotly::common::{DashType, Line, Mode};
 use plotly::{HeatMap as Heat, Scatter};
 use serde_json::{Value, json};
@@ -45,14 +45,15 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     let kind = kinds.into_iter().reduce(|a, b| if a == b { a } else { LatencyKind::Mixed })?;
     let mut layout = json!({
         "xaxis": time_axis(), "yaxis": latency_axis(kind), "hovermode": "closest",
-        "legend": { "orientation": "h", "x": 1, "xanchor": "right", "y": 1.01, "yanchor": "bottom" },
+        "legend": legend_below(),
     });
     layout["yaxis"]["showgrid"] = json!(false);
     let note = format!(
         "How many operations took how long, in every {} of the run, warm-up and cool-down included; lines are each \
-         column's median and 99th percentile. {}",
+         column's median and 99th percentile. {}{}",
         span(whole.bin_s),
-        loop_sentence(kind)
+        loop_sentence(kind),
+        left_out(evidence, Part::Steps)
     );
     Some(Chart {
         id: "latency-over-time".into(),
@@ -136,9 +137,9 @@ fn beginnings(phases: &[PhaseSpan]) -> (Vec<Value>, Vec<Value>) {
         return (shapes, Vec::new());
     }
     let name = |p: &PhaseSpan| {
-        json!({ "x": p.start_s, "xref": "x", "y": 0, "yref": "paper", "yanchor": "bottom", "xanchor": "left",
-                "showarrow": false, "text": word(&p.label), "textangle": -90,
-                "font": { "size": 10, "color": MUTED } })
+        json!({ "x": p.start_s, "xref": "x", "y": 1, "yref": "paper", "yanchor": "top", "xanchor": "left",
+                "showarrow": false, "bgcolor": PAPER, "opacity": 0.85, "borderpad": 1, "text": word(&p.label), "textangle": -90,
+                "font": { "size": 10, "color": INK } })
     };
     (shapes, phases.iter().map(name).collect())
 }

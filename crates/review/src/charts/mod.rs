@@ -1,16 +1,22 @@
 //! Charts for the page: figures as plotly reads them, each with its words. They render what [`findings`] holds and
 //! compute nothing.
 //!
-//! A figure names its colours by the theme's custom properties (`"var(--series-1)"`, as in the style sheet); the page's
+//! A figure names its colours by the theme's custom properties (`"var(--source-1)"`, as in `assets/charts.css`); the page's
 //! script puts in what they stand for in the theme that is shown, so that one figure serves light, dark and paper.
 
+mod curve;
 mod figure;
 mod heat;
 mod palette;
+mod steps;
 mod sweep;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod workers;
 
 use crate::text::clean;
-use findings::evidence::StepEvidence;
+use findings::evidence::{Part, StepEvidence};
 use findings::{Analysis, Evidence};
 
 /// One chart of the page.
@@ -36,9 +42,25 @@ pub(crate) struct Chart {
 
 /// The charts in the order of the page. One that would have nothing to show is left out.
 pub(crate) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
-    let sweeps = analysis.sweeps.iter().enumerate();
-    let sweeps = sweeps.filter_map(|(i, sweep)| sweep::chart(i, sweep, analysis));
-    sweeps.chain(heat::chart(evidence)).collect()
+    let mut charts = sweep::charts(analysis, evidence);
+    charts.extend(steps::latency(analysis));
+    charts.extend(curve::chart(evidence));
+    charts.extend(steps::directions(analysis));
+    charts.extend(heat::chart(evidence));
+    charts.extend(workers::chart(evidence));
+    charts.extend(timeline::chart(evidence));
+    charts
+}
+
+/// The chart of a sweep of the analysis: that of its plan and axis.
+pub(crate) fn sweep_id(analysis: &Analysis, index: usize) -> Option<String> {
+    sweep::id(analysis, index)
+}
+
+/// What a part of the evidence leaves out, to go on a note with.
+pub(crate) fn left_out(evidence: &Evidence, part: Part) -> String {
+    let texts = evidence.left_out.iter().filter(|l| l.from == part);
+    texts.map(|l| format!(" {}", word(&l.text))).collect()
 }
 
 /// A step as a reader chooses it, with what it was chosen for.

@@ -1,59 +1,197 @@
-//! Work over the load, with the knee marked: throughput and operations a second on two axes.
+//! Work over the load, with the knee marked: throughput and operations a second, repetitions as dots.
 
+use super::figure::{View, figure, short, trace, with};
+use super::palette::{MUTED, OPERATIONS, THROUGHPUT, ordered};
 use super::{Chart, word};
+use findings::evidence::{Mean, SweepPoint, SweepRun, SweepSeries};
 use findings::knee::Answer;
-use findings::{Analysis, StepFigures, Sweep};
-use plotly::common::{Line, Marker, Mode};
-use plotly::{Scatter, Trace};
+use findings::{Analysis, Evidence, Sweep, Unit};
+use plotly::Scatter;
+use plotly::common::{ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode};
 use serde_json::{Value, json};
 
-/// The chart of one curve, the `index`-th of the review; `None` where no point could be used.
-pub(super) fn chart(index: usize, sweep: &Sweep, analysis: &Analysis) -> Option<Chart> {
-    let steps: Vec<&StepFigures> =
-        analysis.steps.iter().filter(|step| on_curve(step, sweep)).collect();
-    if sweep.points.is_empty() || steps.is_empty() {
-        return None;
+/// From this ratio of the largest to the smallest load on the axis is logarithmic.
+const LOG_FROM: f64 = 8.0;
+/// Curves that the menu of a chart offers.
+const VIEWS_MAX: usize = 12;
+
+/// A curve with the repetitions behind it.
+type Curve<'a> = (&'a Sweep, &'a SweepSeries);
+
+/// A chart for every axis of every plan; what the other axes stood at is chosen by a menu.
+pub(super) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
+    let mut axes: Vec<Vec<Curve<'_>>> = Vec::new();
+    for series in &evidence.sweeps {
+        let Some(sweep) = analysis.sweeps.get(series.sweep) else { continue };
+        if sweep.points.is_empty() {
+            continue;
+        }
+        let same = |c: &&mut Vec<Curve<'_>>| c[0].0.plan == sweep.plan && c[0].0.axis == sweep.axis;
+        match axes.iter_mut().find(same) {
+            Some(curves) => curves.push((sweep, series)),
+            None => axes.push(vec![(sweep, series)]),
+        }
     }
-    let (plan, axis) = (word(&sweep.plan), word(&sweep.axis));
-    let values = || steps.iter().map(|step| value(step, sweep));
-    let series = |name: &str, unit: &str, color: &str, of: fn(&StepFigures) -> f64| {
-        Scatter::new(values().collect(), steps.iter().map(|s| of(s)).collect())
-            .name(name)
-            .mode(Mode::LinesMarkers)
-            .line(Line::new().color(color.to_owned()).width(2.0))
-            .marker(Marker::new().color(color.to_owned()).size(7))
-            .hover_template(format!("%{{y:,.4~g}} {unit}<extra>{name}</extra>"))
+    axes.iter().map(|curves| chart(curves)).collect()
+}
+
+/// The chart that shows a curve, called by the first curve of its plan and axis.
+pub(super) fn id(analysis: &Analysis, index: usize) -> Option<String> {
+    let sweep = analysis.sweeps.get(index).filter(|s| !s.points.is_empty())?;
+    let beside = |s: &Sweep| s.plan == sweep.plan && s.axis == sweep.axis && !s.points.is_empty();
+    Some(format!("sweep-{}", analysis.sweeps.iter().position(beside)?))
+}
+
+fn chart(curves: &[Curve<'_>]) -> Chart {
+    let (first, series) = curves[0];
+    let (plan, axis) = (word(&first.plan), word(&first.axis));
+    let mut views = Vec::new();
+    if curves.len() > 1 {
+        views.push(all(curves));
+    }
+    views.extend(curves.iter().take(VIEWS_MAX).map(|(sweep, series)| one(sweep, series)));
+    let mut note = match curves {
+        [(sweep, _)] => knee_sentence(sweep),
+        _ => "Stars mark the knees; the menu shows one curve with its repetitions.".to_owned(),
     };
-    let rate = series("Throughput", "MB/s", "var(--series-1)", |s| s.total.both.bytes_per_s / 1e6);
-    let iops = series("Operations", "IOPS", "var(--series-2)", |s| s.total.both.iops).y_axis("y2");
-    let traces: [Box<dyn Trace>; 2] = [rate, iops];
-    let data: Vec<Value> =
-        traces.iter().map(|t| serde_json::to_value(t).unwrap_or_default()).collect();
-    Some(Chart {
-        id: format!("sweep-{index}"),
+    let repeated = curves.iter().any(|(_, s)| s.points.iter().any(|p| p.runs.len() > 1));
+    if repeated {
+        note.push_str(" Dots are the repetitions, bars the standard error of their mean.");
+    }
+    if curves.len() > VIEWS_MAX {
+        note.push_str(&format!(
+            " The menu offers the first {VIEWS_MAX} of {} curves; the tables have all.",
+            curves.len()
+        ));
+    }
+    let both = curves.len() == 1;
+    let steps = curves.iter().flat_map(|(_, s)| &s.points).flat_map(|p| &p.runs).map(|r| r.step);
+    Chart {
+        id: format!("sweep-{}", series.sweep),
         title: format!("Work over {axis}: {plan}"),
-        note: note(sweep),
-        alt: format!("Throughput in MB/s and operations a second over {axis}. {}", note(sweep)),
-        height: 360,
-        wide: false,
-        figure: json!({ "data": data, "layout": layout(sweep, &axis) }),
-        steps: steps.iter().map(|step| step.index).collect(),
-    })
+        alt: format!("Throughput in MB/s and operations a second over {axis}. {note}"),
+        note,
+        height: 380,
+        wide: !both,
+        figure: figure(views, layout(curves, &axis)),
+        steps: steps.collect(),
+    }
 }
 
-fn on_curve(step: &StepFigures, sweep: &Sweep) -> bool {
-    let has = |setting: &(String, String)| step.settings.contains(setting);
-    step.plan == sweep.plan
-        && sweep.fixed.iter().all(has)
-        && step.settings.iter().any(|(key, _)| *key == sweep.axis)
+/// One curve: throughput on the left, operations on the right.
+fn one(sweep: &Sweep, series: &SweepSeries) -> View {
+    let points = &series.points;
+    let mut traces = vec![
+        means(points, "Throughput", "MB/s", THROUGHPUT, 1e6, |p| p.bytes_per_s),
+        with(
+            means(points, "Operations", "IOPS", OPERATIONS, 1.0, |p| p.iops),
+            "yaxis",
+            json!("y2"),
+        ),
+    ];
+    if points.iter().any(|p| p.runs.len() > 1 || p.runs.iter().any(|r| !r.complete)) {
+        let dots = |unit, color, scale, of| runs(points, unit, color, scale, of);
+        traces.push(dots("MB/s", THROUGHPUT, 1e6, |r| r.bytes_per_s));
+        let iops = dots("IOPS", OPERATIONS, 1.0, |r| r.iops);
+        traces.push(with(iops, "yaxis", json!("y2")));
+    }
+    let knee = knee(sweep, points);
+    View {
+        label: fixed(sweep),
+        traces,
+        shapes: knee.iter().map(|(x, _)| upright(*x)).collect(),
+        annotations: knee.iter().map(|(x, value)| name(*x, value, points)).collect(),
+    }
 }
 
-fn value(step: &StepFigures, sweep: &Sweep) -> String {
-    let of_axis = step.settings.iter().find(|(key, _)| *key == sweep.axis);
-    of_axis.map(|(_, value)| word(value)).unwrap_or_default()
+/// Every curve in what it counts, with its knee.
+fn all(curves: &[Curve<'_>]) -> View {
+    let mut traces = Vec::new();
+    let bytes = curves[0].0.unit == Unit::BytesPerS;
+    for (n, (sweep, series)) in curves.iter().enumerate() {
+        let color = ordered(n, curves.len());
+        let (unit, scale) = if bytes { ("MB/s", 1e6) } else { ("IOPS", 1.0) };
+        let of: fn(&SweepPoint) -> Option<Mean> =
+            if bytes { |p| p.bytes_per_s } else { |p| p.iops };
+        let label = fixed(sweep);
+        let line = means(&series.points, &label, unit, &color, scale, of);
+        let line = with(line, "yaxis", json!(if bytes { "y" } else { "y2" }));
+        traces.push(with(line, "legendgroup", json!(format!("c{n}"))));
+        let at = knee(sweep, &series.points);
+        let Some(point) = at.and_then(|(x, _)| series.points.iter().find(|p| p.load == x)) else {
+            continue;
+        };
+        let y = of(point).map(|m| short(m.mean / scale));
+        let star = Scatter::new(vec![point.load], vec![y])
+            .mode(Mode::Markers)
+            .marker(Marker::new().color(color).symbol(MarkerSymbol::Star).size(14))
+            .show_legend(false)
+            .hover_template(format!("knee of {label}<extra></extra>"));
+        let star = with(trace(star), "legendgroup", json!(format!("c{n}")));
+        traces.push(with(star, "yaxis", json!(if bytes { "y" } else { "y2" })));
+    }
+    let label = "All curves".to_owned();
+    View { label, traces, shapes: Vec::new(), annotations: Vec::new() }
 }
 
-fn note(sweep: &Sweep) -> String {
+fn means(
+    points: &[SweepPoint],
+    name: &str,
+    unit: &str,
+    color: &str,
+    scale: f64,
+    of: fn(&SweepPoint) -> Option<Mean>,
+) -> Value {
+    let y: Vec<Option<f64>> = points.iter().map(|p| Some(short(of(p)?.mean / scale))).collect();
+    let mut line = Scatter::new(points.iter().map(|p| p.load).collect(), y)
+        .name(name)
+        .mode(Mode::LinesMarkers)
+        .line(Line::new().color(color.to_owned()).width(2.0))
+        .marker(Marker::new().color(color.to_owned()).size(6))
+        .hover_template(format!("%{{y:,.4~g}} {unit}<extra>{name}</extra>"));
+    let errors: Vec<f64> =
+        points.iter().map(|p| short(of(p).and_then(|m| m.error).unwrap_or(0.0) / scale)).collect();
+    if errors.iter().any(|e| *e > 0.0) {
+        let bars = ErrorData::new(ErrorType::Data).array(errors).color(color.to_owned());
+        line = line.error_y(bars.thickness(1.0).width(4));
+    }
+    trace(line)
+}
+
+/// Single repetitions; those that are incomplete are hollow.
+fn runs(
+    points: &[SweepPoint],
+    unit: &str,
+    color: &str,
+    scale: f64,
+    of: fn(&SweepRun) -> f64,
+) -> Value {
+    let all = || points.iter().flat_map(|p| p.runs.iter().map(move |r| (p.load, r)));
+    let symbol = |complete| if complete { "circle" } else { "circle-open" };
+    let marker = Marker::new().color(color.to_owned()).size(4).opacity(0.6);
+    let dots = Scatter::new(
+        all().map(|(load, _)| load).collect(),
+        all().map(|(_, r)| short(of(r) / scale)).collect(),
+    )
+    .mode(Mode::Markers)
+    .marker(marker)
+    .show_legend(false)
+    .hover_text_array(
+        all().map(|(_, r)| if r.complete { "one run" } else { "one run, incomplete" }).collect(),
+    )
+    .hover_template(format!("%{{y:,.4~g}} {unit}, %{{hovertext}}<extra></extra>"));
+    let mut dots = trace(dots);
+    dots["marker"]["symbol"] = all().map(|(_, r)| symbol(r.complete)).collect();
+    dots
+}
+
+/// The load of the knee, with its value as it is shown.
+fn knee(sweep: &Sweep, points: &[SweepPoint]) -> Option<(f64, String)> {
+    let Answer::At { value, .. } = &sweep.knee else { return None };
+    points.iter().find(|p| p.value == *value).map(|p| (p.load, word(value)))
+}
+
+fn knee_sentence(sweep: &Sweep) -> String {
     match &sweep.knee {
         Answer::At { value, .. } => format!("The dashed line marks the knee, at {}.", word(value)),
         Answer::StillScaling { .. } => "No knee: work still grows at the last point.".to_owned(),
@@ -64,25 +202,64 @@ fn note(sweep: &Sweep) -> String {
     }
 }
 
-fn layout(sweep: &Sweep, axis: &str) -> Value {
-    let knee = match &sweep.knee {
-        Answer::At { value, .. } => Some(word(value)),
-        _ => None,
-    };
-    let line = |x: &String| {
-        json!({ "type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1,
-                "line": { "color": "var(--muted)", "dash": "dash", "width": 1 } })
-    };
-    let name = |x: &String| {
-        json!({ "x": x, "y": 1, "xref": "x", "yref": "paper", "text": "knee", "showarrow": false,
-                "yanchor": "bottom", "font": { "color": "var(--muted)" } })
-    };
+/// What the other axes stood at.
+fn fixed(sweep: &Sweep) -> String {
+    let settings = sweep.fixed.iter().map(|(key, value)| format!("{key} {value}"));
+    word(&settings.collect::<Vec<_>>().join(", "))
+}
+
+fn is_log(points: &[SweepPoint]) -> bool {
+    match (points.first(), points.last()) {
+        (Some(first), Some(last)) => first.load > 0.0 && last.load / first.load >= LOG_FROM,
+        _ => false,
+    }
+}
+
+fn upright(x: f64) -> Value {
+    json!({ "type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1,
+            "line": { "color": MUTED, "dash": "dash", "width": 1 } })
+}
+
+/// The name of the knee's line. On a logarithmic axis an annotation, unlike a shape, is placed by its exponent.
+fn name(x: f64, value: &str, points: &[SweepPoint]) -> Value {
+    let x = if is_log(points) { x.log10() } else { x };
+    json!({ "x": x, "y": 1, "xref": "x", "yref": "paper", "text": format!("knee: {value}"), "showarrow": false,
+            "yanchor": "top", "xanchor": "left", "xshift": 3, "font": { "color": MUTED } })
+}
+
+fn layout(curves: &[Curve<'_>], axis: &str) -> Value {
+    let mut ticks: Vec<(f64, String)> = curves
+        .iter()
+        .flat_map(|(_, s)| s.points.iter().map(|p| (p.load, word(&p.value))))
+        .collect();
+    ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    ticks.dedup_by(|a, b| a.0 == b.0);
+    let log = curves.iter().all(|(_, s)| is_log(&s.points));
+    let y = |title: &str| json!({ "title": { "text": title }, "rangemode": "tozero", "tickformat": "~s" });
+    let mut right = y("Operations (IOPS)");
+    right["side"] = json!("right");
+    right["overlaying"] = json!("y");
+    right["showgrid"] = json!(false);
+    let mut left = y("Throughput (MB/s)");
+    left["tickformat"] = json!(",~r");
     json!({
-        "xaxis": { "type": "category", "title": { "text": axis } },
-        "yaxis": { "title": { "text": "Throughput (MB/s)" }, "rangemode": "tozero" },
-        "yaxis2": { "title": { "text": "Operations (IOPS)" }, "rangemode": "tozero", "overlaying": "y",
-                    "side": "right", "showgrid": false },
-        "shapes": knee.iter().map(line).collect::<Vec<_>>(),
-        "annotations": knee.iter().map(name).collect::<Vec<_>>(),
+        "xaxis": {
+            "type": if log { "log" } else { "linear" }, "title": { "text": axis_title(axis) },
+            "tickvals": ticks.iter().map(|t| t.0).collect::<Vec<_>>(),
+            "ticktext": ticks.iter().map(|t| &t.1).collect::<Vec<_>>(),
+        },
+        "yaxis": left, "yaxis2": right, "hovermode": "x unified",
+        "legend": { "orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom" },
     })
+}
+
+/// The axis with what it counts; values such as `8KiB` bring their unit along.
+fn axis_title(axis: &str) -> String {
+    match axis.rsplit('.').next().unwrap_or(axis) {
+        "depth" => format!("{axis} (operations in flight)"),
+        "workers" => format!("{axis} (number)"),
+        "rate" => format!("{axis} (operations a second)"),
+        "block" => format!("{axis} (bytes of an operation)"),
+        _ => format!("{axis} (as set)"),
+    }
 }

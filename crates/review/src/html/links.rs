@@ -49,8 +49,8 @@ impl Links<'_> {
 
     /// The chart of a sweep, else the first step of its plan.
     fn sweep(&self, index: usize) -> Option<String> {
-        let id = format!("sweep-{index}");
-        if self.charts.iter().any(|chart| chart.id == id) {
+        let id = crate::charts::sweep_id(self.analysis, index);
+        if let Some(id) = id.filter(|id| self.charts.iter().any(|chart| chart.id == *id)) {
             return Some(format!("chart-{id}"));
         }
         let sweep = self.analysis.sweeps.get(index)?;

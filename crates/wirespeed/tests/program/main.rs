@@ -8,7 +8,6 @@ mod exports;
 mod killed;
 mod memory;
 mod mistakes;
-mod search;
 mod steady;
 mod support;
 #[path = "../../../findings/tests/support/valid.rs"]
