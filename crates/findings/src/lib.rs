@@ -24,6 +24,7 @@ mod rounding;
 mod run;
 mod schema;
 mod scope;
+mod searches;
 mod select;
 mod served;
 mod steady;
@@ -45,6 +46,7 @@ pub use pool::{Flow, Latency};
 pub use quantity::{Quantity, Unit};
 pub use run::{Run, Verdict};
 pub use schema::schema;
+pub use searches::{SearchEnd, SearchOutcome, SearchPoint};
 pub use served::{By, CACHED_BELOW, MORE_ABOVE, Served, Traffic};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use sweep::Sweep;
@@ -52,10 +54,12 @@ pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
 use record::{Record, RecordError};
-use scenario::Scenario;
+use scenario::{Course, Scenario, Step};
 use schemars::JsonSchema;
+use searches::Seekers;
 use serde::Serialize;
 use served::Places;
+use std::collections::BTreeSet;
 use step::StepData;
 use thiserror::Error;
 
@@ -81,6 +85,8 @@ pub struct Analysis {
     pub steps: Vec<StepFigures>,
     /// Curves over the axes that are load, with their knees.
     pub sweeps: Vec<Sweep>,
+    /// What the searches found, in the order of the plans.
+    pub searches: Vec<SearchOutcome>,
     /// What had to hold, in the scenario's order.
     pub goals: Vec<GoalOutcome>,
     /// What was published, in the scenario's order.
@@ -115,7 +121,8 @@ pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
 }
 
 fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis, FindingsError> {
-    let planned = scenario.map(Scenario::steps).unwrap_or_default();
+    let course = scenario.map(Course::of).unwrap_or_default();
+    let mut seekers = Seekers::new(&course);
     let nulls = scenario.map(run::null_groups).unwrap_or_default();
     let (goals, claims) = scenario.map(|s| (&s.goals[..], &s.claims[..])).unwrap_or_default();
     let mut judges: Vec<_> = goals.iter().map(|g| goals::Judge::new(g, record.facts())).collect();
@@ -125,7 +132,8 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
     let mut steps = Vec::new();
     let mut verification = None;
     for head in record.steps() {
-        let rule = planned.iter().find(|p| p.index == head.index).and_then(|p| p.steady);
+        let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
+        let rule = planned.and_then(|p| p.steady);
         let rule = rule.unwrap_or(steady::RULE);
         let step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let null = !step.workers.is_empty()
@@ -136,12 +144,19 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
         Verification::see(&mut verification, &step.counters);
         judges.iter_mut().for_each(|j| j.see(&step));
         compares.iter_mut().for_each(|c| c.see(&step));
+        seekers.see(&step);
     }
-    for missed in planned.iter().filter(|p| !steps.iter().any(|s| s.index == p.index)) {
+    let planned = scenario.map(Scenario::steps).unwrap_or_default();
+    let run: BTreeSet<_> = steps.iter().map(|s| (&s.plan, &s.settings, s.repetition)).collect();
+    let is_missed = |p: &&Step| !run.contains(&(&p.plan, &p.settings, p.repetition));
+    for missed in planned.iter().filter(is_missed) {
         judges.iter_mut().for_each(|j| j.missed(missed));
         compares.iter_mut().for_each(|c| c.missed(missed));
     }
-    let count = scenario.ok().map(|_| u32::try_from(planned.len()).unwrap_or(u32::MAX));
+    let searches = seekers.finish(record.status(), &steps);
+    let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
+    let mut sweeps = sweep::sweeps(&steps);
+    sweeps.retain(|sweep| searches::is_curve(sweep, &course));
     let run = Run::of(record, scenario, count);
     let contents = content::contents(record.facts());
     Verification::told(&mut verification, record.events());
@@ -149,7 +164,8 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
     Ok(Analysis {
         version: VERSION,
         verdict: Verdict::of(&run, &goals, verification.as_ref()),
-        sweeps: sweep::sweeps(&steps),
+        sweeps,
+        searches,
         warnings: warnings::warnings(&run, &steps, record.events(), &contents),
         contents,
         verification,

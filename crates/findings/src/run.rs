@@ -29,7 +29,8 @@ pub struct Run {
     pub wall_ns: u64,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Steps of the plan; `None` where the scenario could not be read.
+    /// Steps of the plan; of a search those that it took, and one more where it did not come to its end. `None` where the
+    /// scenario could not be read.
     pub steps_planned: Option<u32>,
     /// Steps that the record holds.
     pub steps_recorded: u32,

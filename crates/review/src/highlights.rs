@@ -9,8 +9,8 @@ use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
 use findings::{
-    Analysis, Content, Coverage, Loops, Steadiness, StepFigures, Sweep, Unit, Verification,
-    WarmUpEnd,
+    Analysis, Content, Coverage, Loops, SearchOutcome, Steadiness, StepFigures, Sweep, Unit,
+    Verification, WarmUpEnd,
 };
 use units::{count, rate};
 
@@ -32,12 +32,16 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let Analysis { steps, sweeps, .. } = analysis;
     let mut all = Vec::new();
+    all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
     all.extend(most_work(steps));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
-    let knees = sweeps.iter().enumerate().take(SWEEPS_MAX);
+    // A search tells the knee that it looked for itself, and one that looked for something else has steps elsewhere.
+    let is_swept = |s: &&Sweep| !analysis.searches.iter().any(|search| search.plan == s.plan);
+    let knees = sweeps.iter().enumerate().filter(|(_, s)| is_swept(s)).take(SWEEPS_MAX);
     all.extend(knees.map(|(i, s)| found(knee(s, plans), Place::Sweep(i))));
-    if sweeps.len() > SWEEPS_MAX {
-        let more = sweeps.len() - SWEEPS_MAX;
+    let swept = sweeps.iter().filter(is_swept).count();
+    if swept > SWEEPS_MAX {
+        let more = swept - SWEEPS_MAX;
         let text = format!("{} more in the JSON review.", plural(more, "curve"));
         all.push(found(text, Place::Sweep(SWEEPS_MAX)));
     }
@@ -48,6 +52,47 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     all.extend(generator(steps));
     all.extend(verification(analysis.verification.as_ref()));
     all.extend(content(&analysis.contents));
+    all
+}
+
+/// What a search found, why it stopped, and what to be careful about.
+fn searched(search: &SearchOutcome, analysis: &Analysis) -> Vec<Sentence> {
+    let sweep =
+        |s: &Sweep| s.plan == search.plan && s.axis == search.over && s.fixed == search.fixed;
+    let place = match analysis.sweeps.iter().position(sweep) {
+        Some(curve) => Some(Place::Sweep(curve)),
+        None => search.steps.first().map(|step| Place::Step(*step)),
+    };
+    let fixed: String =
+        search.fixed.iter().map(|(k, v)| format!(", at {} {}", clean(k), clean(v))).collect();
+    let plans = analysis.searches.iter().any(|other| other.plan != search.plan);
+    let plan = if plans { format!("{}: ", clean(&search.plan)) } else { String::new() };
+    let steps = plural(search.steps.len(), "step");
+    let text = format!(
+        "{plan}{}{fixed}. The search took {steps}; {}.",
+        clean(&search.answer),
+        clean(&search.reason)
+    );
+    let tone = if search.bracketed { Tone::Good } else { Tone::Caution };
+    let mut all = vec![Sentence { tone, text, next: String::new(), place }];
+    let mut caution = |text: &str| {
+        all.push(Sentence {
+            tone: Tone::Caution,
+            text: text.to_owned(),
+            next: String::new(),
+            place,
+        });
+    };
+    if !search.generator_limited.is_empty() {
+        caution(
+            "The generator limited steps that this answer rests on: it is the generator's, not the target's.",
+        );
+    }
+    if !search.as_the_rule_asks {
+        caution(
+            "The steps of the record are not those that the search would have chosen; the answer stands on them.",
+        );
+    }
     all
 }
 

@@ -14,6 +14,7 @@ mod knee;
 mod little;
 mod run;
 mod schema;
+mod search;
 mod served;
 mod steady;
 mod sweep;

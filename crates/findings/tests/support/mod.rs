@@ -83,6 +83,7 @@ pub struct Sketch<'a> {
     title: Option<&'a str>,
     stored: Option<&'a str>,
     renamed: Option<(&'a str, &'a str)>,
+    tried: Vec<(f64, u32)>,
 }
 
 impl<'a> Sketch<'a> {
@@ -97,7 +98,23 @@ impl<'a> Sketch<'a> {
             title: None,
             stored: None,
             renamed: None,
+            tried: Vec::new(),
         }
+    }
+
+    /// Loads that the first search of the scenario tried, each with the number of its run; what else is planned follows.
+    pub fn tried(mut self, tried: &[(f64, u32)]) -> Sketch<'a> {
+        self.tried = tried.to_vec();
+        self
+    }
+
+    fn planned(&self, scenario: &scenario::Scenario) -> Vec<Step> {
+        let course = scenario::Course::of(scenario);
+        let hunt = course.hunts().next();
+        let searched =
+            self.tried.iter().filter_map(|(load, n)| Some(hunt?.step(0, *load, *n, false)));
+        let all = searched.chain(scenario.steps());
+        (0..).zip(all).map(|(index, step)| Step { index, ..step }).collect()
     }
 
     pub fn status(mut self, status: Status) -> Sketch<'a> {
@@ -205,7 +222,7 @@ impl<'a> Sketch<'a> {
             })
             .collect();
         let mut start = Ns::ZERO;
-        for step in scenario.steps().iter().take(self.steps_max) {
+        for step in self.planned(&scenario).iter().take(self.steps_max) {
             let (head, groups) = step_head(step, start, &mut known, &mut writer);
             writer.step(&head).expect("the step is announced");
             for (load, group) in head.workers.iter().zip(&groups) {

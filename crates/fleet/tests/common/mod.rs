@@ -164,6 +164,21 @@ struct FakePrepared {
     step: StepSpec,
 }
 
+impl FakePrepared {
+    /// What the script says of this step.
+    fn part(&self) -> &str {
+        match self.script.as_str() {
+            "cliff, and wait" if self.step.index == 3 => "wait",
+            other => other,
+        }
+    }
+
+    fn intervals(&self, start: Ns) -> Vec<Interval> {
+        let list = intervals(&self.step, start);
+        if self.script.starts_with("cliff") { cliff(&self.step, list) } else { list }
+    }
+}
+
 impl Prepared for FakePrepared {
     fn facts(&self) -> Vec<Fact> {
         let fact = |target: &engine::TargetSpec| Fact {
@@ -187,14 +202,14 @@ impl Prepared for FakePrepared {
         let (measure, told) = mpsc::channel::<Ns>();
         let in_time = self.script != "too late";
         let play = move || {
-            let intervals = intervals(&self.step, at.since(epoch));
+            let intervals = self.intervals(at.since(epoch));
             let half = intervals.len() / 2;
             let send = |list: &[Interval]| {
                 for interval in list {
                     let _ = out.send(Output::Interval(Box::new(interval.clone())));
                 }
             };
-            let end = match self.script.as_str() {
+            let end = match self.part() {
                 "wait in second" if self.step.index == 0 => {
                     send(&intervals);
                     Output::Finished
@@ -217,15 +232,6 @@ impl Prepared for FakePrepared {
                     let _ = out.send(Output::Event(event));
                     while stopped.recv().is_ok() {}
                     return;
-                }
-                "cliff, and wait" if self.step.index == 3 => {
-                    send(&intervals[..half]);
-                    let _ = stopped.recv();
-                    Output::Finished
-                }
-                "cliff" | "cliff, and wait" => {
-                    send(&cliff(&self.step, intervals));
-                    Output::Finished
                 }
                 // Warms up in no time, and measures from when it is told on.
                 "steady" => {

@@ -125,7 +125,7 @@ fn hops(evidence: &Evidence) -> Vec<Row> {
     names.sort_unstable();
     names.dedup();
     let mut told: Vec<String> = Vec::new();
-    let mut row = |(unit, title, symbol, scale): &(HopUnit, &str, &str, f64)| {
+    let row = |(unit, title, symbol, scale): &(HopUnit, &str, &str, f64)| {
         let of: Vec<&Series> = hops.series.iter().filter(|s| s.unit == *unit).collect();
         let mut traces = Vec::new();
         for series in &of {

@@ -8,6 +8,7 @@ mod exports;
 mod killed;
 mod memory;
 mod mistakes;
+mod search;
 mod steady;
 mod support;
 #[path = "../../../findings/tests/support/valid.rs"]
