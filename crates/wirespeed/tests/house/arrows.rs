@@ -33,13 +33,14 @@ const ARROWS: [(&str, &[&str]); 13] = [
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
 /// An empty room means that the library is weighed, but for crates that do not exist yet; the data plane never has it.
-const ROOMS: [(&str, &[&str]); 16] = [
+const ROOMS: [(&str, &[&str]); 17] = [
     ("libc", &["clock", "disk"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
     ("rustix", &["disk", "engine", "fleet", "probe", "wirespeed"]),
     ("rtrb", &["disk", "engine"]),
     ("hdrhistogram", &["record"]),
+    ("statrs", &["findings"]),
     ("rusqlite", &["record"]),
     ("rmp-serde", &["fleet"]),
     ("toml", &["scenario"]),

@@ -10,6 +10,7 @@ mod bans;
 mod comments;
 mod docs;
 mod files;
+mod percentiles;
 mod rust;
 mod tools;
 

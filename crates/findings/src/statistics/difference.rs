@@ -1,0 +1,111 @@
+//! The difference of two figures: its interval, and how probable one as large were if there was none.
+
+use super::error::{Spread, independent};
+use super::figure::Figure;
+use super::student::{quantile, two_sided};
+
+/// Standard errors beyond which nobody looks.
+const T_MAX: f64 = 1e4;
+/// Halvings of a search over `t`.
+const HALVINGS: u32 = 60;
+
+/// The other figure less the baseline's, on their scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The difference.
+    pub value: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Degrees of freedom of that error.
+    pub dof: f64,
+    limits: Limits,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Limits {
+    /// Each side has limits of its own.
+    Apart(Box<[(Figure, Spread); 2]>),
+    /// One error of the difference itself.
+    Paired,
+}
+
+impl Difference {
+    /// Of two figures that were measured apart: baseline, other.
+    pub fn apart(sides: [(Figure, Spread); 2]) -> Difference {
+        let [(a, sa), (b, sb)] = &sides;
+        let (ea, eb) = (sa.error * a.slope(sa), sb.error * b.slope(sb));
+        Difference {
+            value: b.centre - a.centre,
+            error: ea.hypot(eb),
+            dof: degrees(ea * ea, sa.dof, eb * eb, sb.dof),
+            limits: Limits::Apart(Box::new(sides)),
+        }
+    }
+
+    /// Of two figures whose elements belong together, round by round: what both share cancels. `None` where there are
+    /// fewer than two rounds, or not equally many.
+    pub fn paired(a: &Figure, b: &Figure) -> Option<Difference> {
+        if a.residuals.len() != b.residuals.len() {
+            return None;
+        }
+        let (slope_a, slope_b) =
+            (a.slope(&independent(&a.residuals)?), b.slope(&independent(&b.residuals)?));
+        let together: Vec<f64> = a
+            .residuals
+            .iter()
+            .zip(&b.residuals)
+            .map(|(ra, rb)| rb * slope_b - ra * slope_a)
+            .collect();
+        let spread = independent(&together)?;
+        let value = b.centre - a.centre;
+        Some(Difference { value, error: spread.error, dof: spread.dof, limits: Limits::Paired })
+    }
+
+    /// The interval that covers the true difference with a confidence (0 to 1).
+    pub fn interval(&self, confidence: f64) -> (f64, f64) {
+        let t = quantile(0.5 + confidence / 2.0, self.dof);
+        let (down, up) = self.reach(t);
+        (self.value - down, self.value + up)
+    }
+
+    /// The probability of an estimate as far from zero as this if there was no difference: 1 less the confidence of the
+    /// interval that just reaches zero.
+    pub fn p_value(&self) -> f64 {
+        let towards_zero = |t: f64| {
+            let (down, up) = self.reach(t);
+            if self.value > 0.0 { down } else { up }
+        };
+        let far = self.value.abs();
+        let reaches = |t: f64| towards_zero(t) >= far;
+        if !far.is_finite() || reaches(0.0) {
+            return 1.0;
+        }
+        if !reaches(T_MAX) {
+            return two_sided(T_MAX, self.dof);
+        }
+        let (mut low, mut high) = (0.0, T_MAX);
+        for _ in 0..HALVINGS {
+            let middle = (low + high) / 2.0;
+            if reaches(middle) { high = middle } else { low = middle }
+        }
+        two_sided(low, self.dof)
+    }
+
+    /// How far the limits lie below and above the difference.
+    fn reach(&self, t: f64) -> (f64, f64) {
+        match &self.limits {
+            Limits::Paired => (t * self.error, t * self.error),
+            Limits::Apart(sides) => {
+                let [(a, sa), (b, sb)] = &**sides;
+                let ((down_a, up_a), (down_b, up_b)) = (a.reach(sa, t), b.reach(sb, t));
+                (down_b.hypot(up_a), up_b.hypot(down_a))
+            }
+        }
+    }
+}
+
+/// Welch's degrees of freedom without the bias of his first approximation, but no more than both sides have.
+fn degrees(va: f64, da: f64, vb: f64, db: f64) -> f64 {
+    let sum = (va + vb).powi(2) / (va * va / (da + 2.0) + vb * vb / (db + 2.0)) - 2.0;
+    if sum.is_finite() { sum.clamp(da.min(db), da + db) } else { da + db }
+}
