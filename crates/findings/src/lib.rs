@@ -9,6 +9,7 @@
 
 mod balance;
 mod claims;
+pub mod comparison;
 mod content;
 mod done;
 pub mod evidence;
@@ -27,6 +28,7 @@ mod scope;
 mod searches;
 mod select;
 mod served;
+pub mod statistics;
 mod steady;
 mod step;
 mod sweep;
@@ -35,6 +37,7 @@ pub mod warnings;
 
 pub use balance::{Balance, Share, balance};
 pub use claims::{ClaimOutcome, ReadingOutcome, Score};
+pub use comparison::{CompareError, Comparison, compare};
 pub use content::{Content, POOR_SHARE, Proportion};
 pub use done::{Done, Finish};
 pub use evidence::{Evidence, evidence};

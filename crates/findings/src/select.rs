@@ -19,6 +19,7 @@ fn same_key(key: &str, wanted: &str) -> bool {
     key == wanted || key.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('.'))
 }
 
-fn same_value(value: &str, wanted: &str) -> bool {
+/// Whether two values are the same quantity.
+pub(crate) fn same_value(value: &str, wanted: &str) -> bool {
     value == wanted || number(value).is_some_and(|v| number(wanted) == Some(v))
 }

@@ -8,6 +8,7 @@
 
 mod cautions;
 mod charts;
+mod comparison;
 mod devices;
 mod footer;
 mod headline;
@@ -21,7 +22,10 @@ mod steps;
 mod table;
 mod text;
 
-pub use html::html;
+pub use comparison::{
+    json as comparison_json, markdown as comparison_markdown, text as comparison_text,
+};
+pub use html::{comparison as comparison_html, html};
 pub use paint::Style;
 
 use findings::Analysis;

@@ -1,6 +1,7 @@
 //! The command line: every flag is defined here once, and `--help` is made from these comments.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use findings::comparison::Metric;
 use std::path::PathBuf;
 use std::time::Duration;
 use units::{Bytes, Iops, Percent};
@@ -29,6 +30,8 @@ pub enum Command {
     Run(Run),
     /// Show the review of a record
     Review(Review),
+    /// Compare runs with the first of them: better, worse or undecided
+    Compare(Compare),
     /// Load targets ad hoc, without a scenario file
     Disk(Disk),
     /// Wait for a coordinator (started by `run --agent child`)
@@ -163,6 +166,50 @@ pub struct Review {
     pub step: Option<u32>,
     #[command(flatten)]
     pub output: Results,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_HELP)]
+pub struct Compare {
+    /// The records of two or more runs; the first is what the others are compared with
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// The difference that you would like to see: how long to measure is recommended for it
+    #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = parse_share)]
+    pub difference: Percent,
+    /// Compare only this metric (repeatable): fewer questions get sharper answers [default: all]
+    #[arg(long = "metric", value_name = "METRIC", value_parser = parse_metric)]
+    pub metrics: Vec<Metric>,
+    /// Exit with 1 also where anything is undecided
+    #[arg(long)]
+    pub strict: bool,
+    /// Write it to a file instead, in the format given or by the file's ending: .html, .md, .json, .txt
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// How the comparison is printed on stdout [default: text]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<CompareFormat>,
+    /// No notes on stderr
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+const COMPARE_HELP: &str = "\
+Exit codes: 0 compared, and nothing is worse; 1 something is worse, nothing could be compared, or
+(with --strict) something is undecided; 2 usage; 3 a record cannot be read.
+
+Examples:
+  wirespeed compare before.wsr after.wsr
+  wirespeed compare old.wsr new.wsr --metric iops --metric p99 --difference 1%
+  wirespeed compare a.wsr b.wsr c.wsr -o comparison.html";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    Text,
+    Json,
+    #[value(alias = "md")]
+    Markdown,
+    Html,
 }
 
 #[derive(Debug, Args)]
@@ -318,6 +365,16 @@ fn parse_override(text: &str) -> Result<(String, String), String> {
 /// A share with or without its `%`: on the command line nothing else can be meant.
 fn parse_share(text: &str) -> Result<Percent, units::UnitError> {
     if text.ends_with('%') { Percent::parse(text) } else { Percent::parse(&format!("{text}%")) }
+}
+
+/// A metric of a comparison by its name in JSON, or as people write it.
+fn parse_metric(text: &str) -> Result<Metric, String> {
+    let wanted = text.to_ascii_lowercase();
+    let named = |m: &Metric| m.key() == wanted || m.name().to_ascii_lowercase() == wanted;
+    Metric::ALL.into_iter().find(named).ok_or_else(|| {
+        let all: Vec<&str> = Metric::ALL.iter().map(|m| m.key()).collect();
+        format!("expected one of {}", all.join(", "))
+    })
 }
 
 /// A ratio of original to reduced size.

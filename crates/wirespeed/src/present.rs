@@ -12,7 +12,7 @@ use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 /// Columns of a review where no terminal is narrower.
-const WIDTH: usize = 100;
+pub const WIDTH: usize = 100;
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +36,20 @@ pub fn print(record: &Record, analysis: &Analysis, choice: Choice) -> Result<(),
         let mut stdout = BufWriter::new(std::io::stdout().lock());
         return written(export::csv::intervals(record, choice.step, &mut stdout), &mut stdout);
     }
-    let terminal = console::Term::stdout();
-    if choice.format != ResultFormat::Text || !terminal.is_term() {
+    if choice.format != ResultFormat::Text {
         return out::result(&text(record, analysis, choice)?);
     }
+    out::result(&review::terminal(analysis, style()))
+}
+
+/// How text looks on stdout: in colour and as wide as the terminal where there is one.
+pub fn style() -> Style {
+    let terminal = console::Term::stdout();
+    if !terminal.is_term() {
+        return Style { color: false, width: WIDTH };
+    }
     let color = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let width = WIDTH.min(usize::from(terminal.size().1));
-    out::result(&review::terminal(analysis, Style { color, width }))
+    Style { color, width: WIDTH.min(usize::from(terminal.size().1)) }
 }
 
 /// Writes results to a file: no colour, full width.

@@ -5,6 +5,7 @@ mod support;
 
 mod balance;
 mod claims;
+mod compare;
 mod content;
 mod done;
 mod evidence;
@@ -16,6 +17,7 @@ mod run;
 mod schema;
 mod search;
 mod served;
+mod statistics;
 mod steady;
 mod sweep;
 mod verification;

@@ -4,6 +4,7 @@
 //! A figure names its colours by the theme's custom properties (`"var(--source-1)"`, as in `assets/charts.css`); the page's
 //! script puts in what they stand for in the theme that is shown, so that one figure serves light, dark and paper.
 
+mod comparison;
 mod curve;
 mod figure;
 mod heat;
@@ -14,6 +15,8 @@ mod sweep;
 mod tests;
 mod timeline;
 mod workers;
+
+pub(crate) use comparison::comparison;
 
 use crate::text::clean;
 use findings::evidence::{Part, StepEvidence};

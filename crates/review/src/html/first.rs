@@ -183,7 +183,7 @@ pub(super) fn class(tone: Tone) -> &'static str {
 }
 
 /// A tick, a cross, a question mark or a bar in a circle: drawn, so that every machine shows the same.
-fn icon(tone: Tone) -> Markup {
+pub(super) fn icon(tone: Tone) -> Markup {
     let path = match tone {
         Tone::Good => "M14 25l7 7 13-15",
         Tone::Bad => "M16 16l16 16M32 16L16 32",

@@ -6,6 +6,7 @@
 //! reader. Figures come from [`findings`] and from nowhere else.
 
 mod balance;
+mod comparison;
 mod conduct;
 mod embed;
 mod figures;
@@ -17,6 +18,8 @@ mod scenario;
 mod steps;
 mod told;
 mod words;
+
+pub use comparison::comparison;
 
 use crate::charts;
 use crate::text::clean;

@@ -1,6 +1,7 @@
 //! One file a command; each turns its arguments into calls of the other crates and prints what comes back.
 
 mod agent;
+mod compare;
 mod demo;
 mod disk;
 mod doctor;
@@ -19,6 +20,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Plan(args) => plan::plan(&args),
         Command::Run(args) => run::run(&args),
         Command::Review(args) => review::review(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Disk(args) => disk::disk(&args),
         Command::Agent(args) => agent::agent(&args),
     }

@@ -2,6 +2,7 @@
 
 mod carriers;
 mod commands;
+mod compare;
 mod data;
 mod devices;
 mod exports;

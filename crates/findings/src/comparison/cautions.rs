@@ -1,0 +1,198 @@
+//! What to know before a figure is believed: what makes two runs incomparable, or a comparison weaker than it looks.
+
+use super::pairs::{Point, Unpaired};
+use super::{Method, StepPair};
+use crate::Analysis;
+use crate::figures::StepFigures;
+use crate::generator::Limit;
+use crate::served::{By, Traffic};
+use crate::steady::Steadiness;
+use crate::warnings::Severity;
+use record::Record;
+use serde::Serialize;
+
+/// What records of the simulator are made by.
+const SIMULATED: &str = "simulate";
+
+/// Something to know.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Caution {
+    /// A stable, lower-case, hyphenated word.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is so, with numbers.
+    pub text: String,
+    /// What to do next; empty where there is nothing.
+    pub next: &'static str,
+}
+
+type Pair<'p, 'a> = &'p [Point<'a>; 2];
+
+/// Everything to know, the gravest first.
+pub(super) fn cautions(
+    a: (&Record, &Analysis),
+    b: (&Record, &Analysis),
+    pairs: &[[Point<'_>; 2]],
+    steps: &[StepPair],
+    unpaired: &[Unpaired],
+    interleaved: bool,
+) -> Vec<Caution> {
+    let mut all = Vec::new();
+    runs(a, b, &mut all);
+    if pairs.is_empty() {
+        all.push(error(
+            "nothing-paired",
+            "the runs have no step in common: no plan and settings are on both sides".to_owned(),
+            "run the same scenario on both systems",
+        ));
+    }
+    loads(pairs, &mut all);
+    trust(pairs, &mut all);
+    evidence(steps, interleaved, &mut all);
+    if !unpaired.is_empty() && !pairs.is_empty() {
+        let text =
+            format!("not compared, because only one side has them: {}", points(unpaired.len()));
+        all.push(warning("unpaired", text, "see the list of steps without partner"));
+    }
+    all.sort_by_key(|c| c.severity);
+    all
+}
+
+/// The runs as wholes.
+fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Caution>) {
+    let heads = [a.0.head(), b.0.head()];
+    let [ha, hb] = heads;
+    if (ha.wall_ns, ha.epoch, ha.seed, &ha.title) == (hb.wall_ns, hb.epoch, hb.seed, &hb.title)
+        && (a.0.status(), a.0.facts()) == (b.0.status(), b.0.facts())
+        && a.1.steps == b.1.steps
+    {
+        let text = "both records are of the same run: nothing can differ".to_owned();
+        all.push(error("same-run", text, "compare with the record of another run"));
+    }
+    for (name, (_, analysis)) in [("the baseline", a), ("the other run", b)] {
+        if let Some(how) = analysis.run.incomplete() {
+            let text = format!("{name} {how}: steps that it did not complete are undecided");
+            all.push(error("run-incomplete", text, "run it again to its end"));
+        }
+        if let Some(v) = analysis.verification.as_ref().filter(|v| v.wrong > 0) {
+            let blocks = units::count(v.wrong as f64);
+            let text = format!("{name} read wrong data: {blocks} blocks");
+            all.push(error("wrong-data", text, "speed means nothing before data is right"));
+        }
+    }
+    let [sa, sb] = heads.map(|h| h.producer.contains(SIMULATED));
+    if sa != sb {
+        let text = format!(
+            "{} was simulated, {} measured: the difference shows the model's error as well",
+            if sa { "the baseline" } else { "the other run" },
+            if sa { "the other run" } else { "the baseline" },
+        );
+        all.push(warning("simulated", text, "compare like with like to compare systems"));
+    }
+}
+
+/// Whether the same was asked of both sides.
+fn loads(pairs: &[[Point<'_>; 2]], all: &mut Vec<Caution>) {
+    let loops = count(pairs, |[a, b]| a.first().loops != b.first().loops);
+    if loops > 0 {
+        let text = format!(
+            "the loops differ in {}: a closed loop waits for its target and an open one does not, so that neither \
+             rate nor latency can be compared",
+            points(loops)
+        );
+        all.push(error("loops-differ", text, "run the same workload on both systems"));
+    }
+    let load = count(pairs, |[a, b]| {
+        let (a, b) = (a.first(), b.first());
+        let asked = |s: &StepFigures| (s.depth, s.offered_iops.to_bits(), s.completeness.len());
+        a.loops == b.loops && asked(a) != asked(b)
+    });
+    if load > 0 {
+        let text = format!(
+            "depth, rate or number of workers differ though settings are equal, in {}: not the same load",
+            points(load)
+        );
+        all.push(warning("loads-differ", text, "run the same scenario on both systems"));
+    }
+}
+
+/// Whether figures are the targets'.
+fn trust(pairs: &[[Point<'_>; 2]], all: &mut Vec<Caution>) {
+    let either = |of: fn(&StepFigures) -> bool| {
+        count(pairs, |points| points.iter().flat_map(|p| &p.steps).any(|s| of(s)))
+    };
+    let limited = either(|s| s.generator.limit == Limit::Limited);
+    if limited > 0 {
+        let text = format!("the generator limited {}, which decides nothing", points(limited));
+        let next = "more workers or larger blocks, or a faster machine to generate the load";
+        all.push(error("generator-limited", text, next));
+    }
+    let suspect = either(|s| s.generator.limit == Limit::Suspect);
+    if suspect > 0 {
+        let text = format!("the generator may have held {} back", points(suspect));
+        all.push(warning("generator-suspect", text, "see the review of each run"));
+    }
+    let served = count(pairs, |[a, b]| cached(a.first()) != cached(b.first()));
+    if served > 0 {
+        let text = format!("served from a cache on one side only: {}", points(served));
+        let next = "use a working set larger than the cache, or warm up both sides alike";
+        all.push(warning("cache-differs", text, next));
+    }
+    let unsteady = either(|s| matches!(s.steady, Some(Steadiness::NotSteady(_))));
+    if unsteady > 0 {
+        let text = format!(
+            "not steady: {}; intervals hold for the time that was measured, not for the next",
+            points(unsteady)
+        );
+        all.push(warning("not-steady", text, "warm up until steady (plan.warmup, plan.steady)"));
+    }
+}
+
+/// How strong the evidence is.
+fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<Caution>) {
+    let by = |wanted: fn(&Method) -> bool| {
+        let has = |s: &&StepPair| s.metrics.iter().any(|m| m.method.as_ref().is_some_and(wanted));
+        steps.iter().filter(has).count()
+    };
+    let single = by(|m| matches!(m, Method::Batches { .. }));
+    if single > 0 {
+        let text = format!(
+            "run once on each side: {}; intervals hold what varies within a run, not what varies from one run to the \
+             next",
+            points(single)
+        );
+        all.push(warning(
+            "single-run",
+            text,
+            "repeat steps (plan.repeat), or run both interleaved",
+        ));
+    }
+    if interleaved && by(|m| matches!(m, Method::Rounds { .. })) < steps.len() {
+        let text = "not every step has two rounds that both sides completed".to_owned();
+        all.push(warning("few-rounds", text, "run more rounds (plan.repeat)"));
+    }
+}
+
+/// Whether a cache served any of a step's targets.
+fn cached(step: &StepFigures) -> bool {
+    let by_cache = |t: &Option<Traffic>| t.is_some_and(|t| t.by == By::Cache);
+    step.served.iter().any(|s| by_cache(&s.read) || by_cache(&s.write))
+}
+
+fn count(pairs: &[[Point<'_>; 2]], of: impl Fn(Pair<'_, '_>) -> bool) -> usize {
+    pairs.iter().filter(|pair| of(pair)).count()
+}
+
+/// `1 step`, `3 steps`: points of the plan, however often repeated.
+fn points(n: usize) -> String {
+    format!("{n} step{}", if n == 1 { "" } else { "s" })
+}
+
+fn error(code: &'static str, text: String, next: &'static str) -> Caution {
+    Caution { code, severity: Severity::Error, text, next }
+}
+
+fn warning(code: &'static str, text: String, next: &'static str) -> Caution {
+    Caution { code, severity: Severity::Warning, text, next }
+}

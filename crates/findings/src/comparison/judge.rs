@@ -1,0 +1,432 @@
+//! One pair of points judged: figures, differences and p-values first, verdicts when the family is known.
+
+use super::metric::{Better, LatencyOf, Metric, PERCENTILES};
+use super::pairs::Point;
+use super::seconds::{Second, Side};
+use super::{SECONDS_MIN, Series};
+use crate::figures::StepFigures;
+use crate::generator::Limit;
+use crate::quantity::Unit;
+use crate::statistics::{
+    ALPHA, CONFIDENCE, Difference, Figure, Scale, Spread, autocorrelated, detectable, independent,
+    needed,
+};
+use record::{Record, RecordError, StepHead};
+use serde::Serialize;
+
+/// Nobody is told to measure for longer than a week, or more often than this.
+const NEEDED_SECONDS_MAX: f64 = 7.0 * 86_400.0;
+const NEEDED_TIMES_MAX: f64 = 1000.0;
+
+/// Whether two runs were interleaved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Design {
+    /// They were run one after the other, or elsewhere.
+    Apart,
+    /// Round by round, in turn.
+    Rounds,
+}
+
+/// What a metric came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Opinion {
+    /// Better than the baseline.
+    Better,
+    /// Worse than the baseline.
+    Worse,
+    /// Not known.
+    Undecided,
+}
+
+/// Where an interval comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Method {
+    /// The seconds of one run each, in batches: baseline, other.
+    Batches {
+        /// Batches on each side.
+        batches: [usize; 2],
+        /// Seconds in each.
+        length: [usize; 2],
+        /// Correlation of neighbouring batches that was corrected for.
+        correlation: [f64; 2],
+    },
+    /// The scatter between repetitions. A side that has but one borrows the other's.
+    Repetitions {
+        /// Repetitions on each side.
+        count: [usize; 2],
+    },
+    /// Differences round by round of runs that were interleaved.
+    Rounds {
+        /// Rounds.
+        count: usize,
+    },
+}
+
+/// How much would be needed to see the difference that is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "of", content = "amount", rename_all = "kebab-case")]
+pub enum Needed {
+    /// Measured time on each side.
+    Seconds(u64),
+    /// Repetitions on each side.
+    Repetitions(u64),
+    /// Rounds.
+    Rounds(u64),
+}
+
+/// One metric of one pair.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricPair {
+    /// The metric.
+    pub metric: Metric,
+    /// Which way is better.
+    pub better: Better,
+    /// The unit of both values.
+    pub unit: Unit,
+    /// The baseline's value; `None` where there is none.
+    pub baseline: Option<f64>,
+    /// The other's value.
+    pub other: Option<f64>,
+    /// The other less the baseline, as a fraction of the baseline; for errors a difference of shares.
+    pub difference: Option<f64>,
+    /// The interval of that difference, at the comparison's confidence, for this metric alone.
+    pub interval: Option<[f64; 2]>,
+    /// The interval at the confidence that the whole family asks for (Bonferroni's).
+    pub interval_family: Option<[f64; 2]>,
+    /// The probability of a difference as large if there was none.
+    pub p: Option<f64>,
+    /// The same corrected for the family.
+    pub p_adjusted: Option<f64>,
+    /// What it comes to.
+    pub opinion: Opinion,
+    /// Why it could not be tested.
+    pub reason: Option<String>,
+    /// The metric that says the same, where this one is not counted among the family.
+    pub same_as: Option<Metric>,
+    /// Whether the interval excludes a difference of the sought size, either way.
+    pub within: bool,
+    /// Where the interval comes from.
+    pub method: Option<Method>,
+    /// Degrees of freedom of the difference.
+    pub dof: Option<f64>,
+    /// The smallest difference that would have been seen.
+    pub detectable: Option<f64>,
+    /// What it takes to see the difference that is sought; `None` where nothing within reason does.
+    pub needed: Option<Needed>,
+}
+
+/// A pair of points while the family is not yet known.
+pub(super) struct Judge {
+    obstacle: Option<String>,
+    /// The longest measured time of a side, in seconds.
+    time: f64,
+    rows: Vec<Row>,
+    series: [Vec<Series>; 2],
+}
+
+struct Row {
+    metric: Metric,
+    values: [Option<f64>; 2],
+    tested: Result<Test, String>,
+    same_as: Option<Metric>,
+}
+
+struct Test {
+    difference: Difference,
+    p: f64,
+    method: Method,
+}
+
+impl Judge {
+    pub fn new(
+        records: [&Record; 2],
+        points: &[Point<'_>; 2],
+        design: Design,
+        wanted: &[Metric],
+    ) -> Result<Judge, RecordError> {
+        let latency = LatencyOf::of(points[0].first().loops);
+        let usable = usable(points, design);
+        let [a, b] = [0, 1].map(|i| {
+            let heads = heads(records[i], &usable[i]);
+            Side::read(records[i], &heads, latency)
+        });
+        let sides = [a?, b?];
+        let design = if usable[0].len() > 1 { design } else { Design::Apart };
+        let obstacle = obstacle(points, &usable).or_else(|| too_short(&sides));
+        let sums = [sides[0].sum(), sides[1].sum()];
+        let wanted = |m: &Metric| wanted.is_empty() || wanted.contains(m);
+        let rows = shown(&sums).into_iter().filter(wanted).map(|metric| {
+            let same_as = same_as(metric, &sums).filter(wanted);
+            row(metric, &sides, &sums, design, obstacle.as_deref(), same_as)
+        });
+        let rows = rows.collect();
+        let time = sides[0].time().max(sides[1].time());
+        let series = [sides[0].series(), sides[1].series()];
+        Ok(Judge { time, obstacle, rows, series })
+    }
+
+    pub fn obstacle(&self) -> Option<&str> {
+        self.obstacle.as_deref()
+    }
+
+    /// What both sides did over their measured time.
+    pub fn series(&mut self) -> [Vec<Series>; 2] {
+        std::mem::take(&mut self.series)
+    }
+
+    /// Those of the tests that count, in order.
+    pub fn p_values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.rows
+            .iter()
+            .filter(|r| r.same_as.is_none())
+            .filter_map(|r| Some(r.tested.as_ref().ok()?.p))
+    }
+
+    /// The verdicts. `adjusted` yields the corrected p-values in the order of [`Self::p_values`].
+    pub fn finish(
+        self,
+        family: usize,
+        adjusted: &mut impl Iterator<Item = f64>,
+        sought: f64,
+    ) -> Vec<MetricPair> {
+        let mut done: Vec<MetricPair> = Vec::new();
+        for row in &self.rows {
+            let corrected = match (&row.tested, row.same_as) {
+                (Ok(_), None) => adjusted.next(),
+                (Ok(_), Some(twin)) => {
+                    done.iter().find(|m| m.metric == twin).and_then(|m| m.p_adjusted)
+                }
+                (Err(_), _) => None,
+            };
+            done.push(row.finish(family, corrected, sought, self.time));
+        }
+        done
+    }
+}
+
+/// The complete repetitions of each side; of interleaved runs those rounds that both completed.
+fn usable<'a>(points: &[Point<'a>; 2], design: Design) -> [Vec<&'a StepFigures>; 2] {
+    let complete = |p: &Point<'a>| -> Vec<&'a StepFigures> {
+        p.steps.iter().copied().filter(|s| s.complete()).collect()
+    };
+    let [mut a, mut b] = [complete(&points[0]), complete(&points[1])];
+    if design == Design::Rounds {
+        let round = |steps: &[&StepFigures], r: u32| steps.iter().any(|s| s.repetition == r);
+        let (all_a, all_b) = (a.clone(), b.clone());
+        a.retain(|s| round(&all_b, s.repetition));
+        b.retain(|s| round(&all_a, s.repetition));
+        // A made-up record may count a repetition twice.
+        a.dedup_by_key(|s| s.repetition);
+        b.dedup_by_key(|s| s.repetition);
+        let by_round = |s: &&StepFigures| s.repetition;
+        a.sort_by_key(by_round);
+        b.sort_by_key(by_round);
+    }
+    [a, b]
+}
+
+fn heads<'r>(record: &'r Record, steps: &[&StepFigures]) -> Vec<&'r StepHead> {
+    let head = |s: &&StepFigures| record.steps().iter().find(|h| h.index == s.index);
+    steps.iter().filter_map(head).collect()
+}
+
+/// What keeps a pair from being judged at all.
+fn obstacle(points: &[Point<'_>; 2], usable: &[Vec<&StepFigures>; 2]) -> Option<String> {
+    const NAMES: [&str; 2] = ["the baseline", "the other run"];
+    let [a, b] = points;
+    if a.first().loops != b.first().loops {
+        let told = |p: &Point<'_>| format!("{:?}", p.first().loops).to_lowercase();
+        return Some(format!("the loops differ: {} against {}", told(a), told(b)));
+    }
+    for (steps, name) in usable.iter().zip(NAMES) {
+        if steps.is_empty() {
+            return Some(format!("{name} did not complete it"));
+        }
+    }
+    for (steps, name) in usable.iter().zip(NAMES) {
+        let limited = |s: &&StepFigures| s.generator.limit == Limit::Limited;
+        if steps.iter().any(limited) {
+            return Some(format!("the generator limited {name}: its figures are not the target's"));
+        }
+    }
+    None
+}
+
+/// One run each needs seconds enough.
+fn too_short(sides: &[Side; 2]) -> Option<String> {
+    if sides.iter().any(|s| s.repetitions.len() > 1) {
+        return None;
+    }
+    let seconds = sides.iter().map(Side::shortest).min().unwrap_or(0);
+    (seconds < SECONDS_MIN).then(|| {
+        format!(
+            "measured for {seconds} s, and at least {SECONDS_MIN} s are needed (or three repetitions)"
+        )
+    })
+}
+
+/// The metrics that say anything of a pair. Where one direction is idle on both sides, the total says it all.
+fn shown(sums: &[Second; 2]) -> Vec<Metric> {
+    let any = |m: Metric| sums.iter().any(|s| s.tells(m));
+    let both = sums.iter().all(|s| s.tells(Metric::CpuPerOp));
+    let says = |m: &Metric| match m {
+        Metric::Read | Metric::Write => any(Metric::Read) && any(Metric::Write),
+        Metric::CpuPerOp => both,
+        other => any(*other),
+    };
+    Metric::ALL.into_iter().filter(says).collect()
+}
+
+/// With transfers of one size on both sides MB/s and IOPS are one metric.
+fn same_as(metric: Metric, sums: &[Second; 2]) -> Option<Metric> {
+    let [a, b] = sums.map(|s| s.transfer());
+    let same = a > 0.0 && (a - b).abs() <= a * 1e-9;
+    (metric == Metric::Total && same).then_some(Metric::Iops)
+}
+
+fn row(
+    metric: Metric,
+    sides: &[Side; 2],
+    sums: &[Second; 2],
+    design: Design,
+    obstacle: Option<&str>,
+    same_as: Option<Metric>,
+) -> Row {
+    let [a, b] = [0, 1].map(|i| figure(metric, &sides[i], &sums[i]));
+    let value = |f: &Result<Figure, String>| f.as_ref().ok().map(|f| f.value);
+    let values = [value(&a), value(&b)];
+    let tested = match (obstacle, a, b) {
+        (Some(why), _, _) => Err(why.to_owned()),
+        (None, Ok(a), Ok(b)) => test(a, b, sides, design),
+        (None, Err(why), _) => Err(format!("baseline: {why}")),
+        (None, _, Err(why)) => Err(format!("other run: {why}")),
+    };
+    Row { metric, values, tested, same_as }
+}
+
+/// A side's figure, or why it has none.
+fn figure(metric: Metric, side: &Side, sum: &Second) -> Result<Figure, String> {
+    let elements = side.elements(metric);
+    let percentile = PERCENTILES.iter().find(|(m, _)| *m == metric);
+    let figure = match percentile {
+        Some((_, p)) => Figure::percentile(&side.merged, *p, &elements),
+        None => Figure::ratio(&elements, metric.scale()),
+    };
+    figure.ok_or_else(|| match percentile {
+        _ if !sum.worked() => "no operation completed".to_owned(),
+        Some((_, p)) => {
+            let least = crate::statistics::BEYOND_MIN / (1.0 - p / 100.0);
+            format!(
+                "too few operations for {}: {} are needed",
+                metric.name(),
+                units::count(least.round())
+            )
+        }
+        None => format!("{} is zero", metric.name()),
+    })
+}
+
+/// Tests two figures by the best evidence that there is.
+fn test(a: Figure, b: Figure, sides: &[Side; 2], design: Design) -> Result<Test, String> {
+    let count = [sides[0].repetitions.len(), sides[1].repetitions.len()];
+    let few = || "too few seconds".to_owned();
+    let (difference, method) = if design == Design::Rounds {
+        let difference = Difference::paired(&a, &b).ok_or_else(few)?;
+        (difference, Method::Rounds { count: count[0] })
+    } else if count.iter().any(|n| *n > 1) {
+        let [sa, sb] = between([&a, &b], count).ok_or_else(few)?;
+        (Difference::apart([(a, sa), (b, sb)]), Method::Repetitions { count })
+    } else {
+        let sa = autocorrelated(&a.residuals).ok_or_else(few)?;
+        let sb = autocorrelated(&b.residuals).ok_or_else(few)?;
+        let method = Method::Batches {
+            batches: [sa.batches, sb.batches],
+            length: [sa.length, sb.length],
+            correlation: [sa.correlation, sb.correlation],
+        };
+        (Difference::apart([(a, sa), (b, sb)]), method)
+    };
+    let p = difference.p_value();
+    Ok(Test { difference, p, method })
+}
+
+/// The scatter between repetitions. A side that has but one is taken to scatter as the other does.
+fn between([a, b]: [&Figure; 2], count: [usize; 2]) -> Option<[Spread; 2]> {
+    let single = |of: Spread| Spread { error: of.error * (of.batches as f64).sqrt(), ..of };
+    Some(match count {
+        [1, _] => independent(&b.residuals).map(|s| [single(s), s])?,
+        [_, 1] => independent(&a.residuals).map(|s| [s, single(s)])?,
+        _ => [independent(&a.residuals)?, independent(&b.residuals)?],
+    })
+}
+
+impl Row {
+    fn finish(&self, family: usize, adjusted: Option<f64>, sought: f64, time: f64) -> MetricPair {
+        let scale = self.metric.scale();
+        let shown = |d: f64| if scale == Scale::Ratio { d.exp_m1() } else { d };
+        let test = self.tested.as_ref().ok();
+        let interval = |confidence: f64| {
+            test.map(|t| t.difference.interval(confidence))
+                .map(|(low, high)| [shown(low), shown(high)])
+        };
+        let bonferroni = 1.0 - ALPHA / family.max(1) as f64;
+        let narrow = interval(CONFIDENCE);
+        let percent = |v: f64| if self.metric.unit() == Unit::Percent { v * 100.0 } else { v };
+        MetricPair {
+            metric: self.metric,
+            better: self.metric.better(),
+            unit: self.metric.unit(),
+            baseline: self.values[0].map(percent),
+            other: self.values[1].map(percent),
+            difference: test.map(|t| shown(t.difference.value)),
+            interval: narrow,
+            interval_family: interval(bonferroni),
+            p: test.map(|t| t.p),
+            p_adjusted: adjusted,
+            opinion: self.opinion(adjusted),
+            reason: self.tested.as_ref().err().cloned(),
+            same_as: self.same_as,
+            within: narrow.is_some_and(|[low, high]| low > -sought && high < sought),
+            method: test.map(|t| t.method.clone()),
+            dof: test.map(|t| t.difference.dof),
+            detectable: test
+                .map(|t| shown(detectable(t.difference.error, t.difference.dof, family))),
+            needed: test.and_then(|t| t.needed(scale, family, sought, time)),
+        }
+    }
+
+    /// Better or worse where the corrected p-value is below α.
+    fn opinion(&self, adjusted: Option<f64>) -> Opinion {
+        match (&self.tested, adjusted) {
+            (Ok(test), Some(p)) if p < ALPHA && test.difference.value != 0.0 => {
+                let more = test.difference.value > 0.0;
+                let good = more == (self.metric.better() == Better::Higher);
+                if good { Opinion::Better } else { Opinion::Worse }
+            }
+            _ => Opinion::Undecided,
+        }
+    }
+}
+
+impl Test {
+    /// What it takes to see the difference that is sought: of the kind that the interval came from, rounded up.
+    fn needed(&self, scale: Scale, family: usize, sought: f64, time: f64) -> Option<Needed> {
+        let sought = if scale == Scale::Ratio { sought.ln_1p() } else { sought };
+        let Difference { error, dof, .. } = self.difference;
+        let factor = needed(sought, error, dof, family)?;
+        let times = |now: usize, least: f64| {
+            let all = (now as f64 * factor).ceil().max(least);
+            (all <= NEEDED_TIMES_MAX).then_some(all as u64)
+        };
+        match self.method {
+            Method::Batches { .. } => {
+                let seconds = (time * factor).ceil().max(SECONDS_MIN as f64);
+                (seconds <= NEEDED_SECONDS_MAX).then_some(Needed::Seconds(seconds as u64))
+            }
+            Method::Repetitions { count: [a, b] } => times(a.max(b), 3.0).map(Needed::Repetitions),
+            Method::Rounds { count } => times(count, 3.0).map(Needed::Rounds),
+        }
+    }
+}

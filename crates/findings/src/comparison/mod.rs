@@ -1,0 +1,272 @@
+//! Two systems compared: for each metric of each step that both were asked, better, worse or undecided, with the interval
+//! that proves it.
+//!
+//! The first run is the baseline of each of the others. Steps are paired by their settings; a step without a partner is
+//! listed. What is compared are merged seconds: rates divide sums, and percentiles are read off merged histograms
+//! ([`crate::statistics`] says how, and where it comes from). Three designs are told apart, and each pair says which was
+//! used: rounds of two runs that were interleaved, whose drift cancels; repetitions, whose scatter holds what no single
+//! run can show; and the seconds of one run each, where there is nothing else.
+//!
+//! It is a pure function of records and their analyses, and renders nothing. Where it cannot know, it says undecided and
+//! why: that is the answer to begin from.
+
+mod cautions;
+mod judge;
+mod metric;
+mod pairs;
+mod seconds;
+mod systems;
+
+pub use cautions::Caution;
+pub use judge::{Method, MetricPair, Needed, Opinion};
+pub use metric::{Better, LatencyOf, Metric};
+pub use pairs::Unpaired;
+pub use systems::Differing;
+
+use crate::statistics::{ALPHA, CONFIDENCE, POWER, holm};
+use crate::{Analysis, StepFigures};
+use judge::{Design, Judge};
+use pairs::Point;
+use record::{Record, RecordError};
+use serde::Serialize;
+use systems::Group;
+use thiserror::Error;
+
+/// Version of the shape of a [`Comparison`] as JSON. A field that goes or changes its meaning raises it; a new field does
+/// not.
+pub const VERSION: u32 = 1;
+
+/// Seconds that one run needs on each side, where there are no repetitions.
+pub const SECONDS_MIN: usize = 20;
+
+/// The difference for which a length is recommended, unless another is asked for.
+pub const DIFFERENCE: f64 = 0.03;
+
+/// What is asked of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The difference that one would like to see, as a fraction: 0.03.
+    pub difference: f64,
+    /// The metrics that are compared; all where there are none. Fewer ask for less correction.
+    pub metrics: Vec<Metric>,
+    /// What the runs are called, in their order; their titles where there is nothing.
+    pub names: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { difference: DIFFERENCE, metrics: Vec::new(), names: Vec::new() }
+    }
+}
+
+/// Why runs could not be compared.
+#[derive(Debug, Error)]
+pub enum CompareError {
+    /// There is nothing to compare with.
+    #[error("a comparison needs at least two runs, and there is {0}")]
+    TooFew(usize),
+    /// The difference asked for is none.
+    #[error("a difference must be more than 0% and at most 1000%")]
+    Difference,
+    /// A record could not be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// A baseline and what it was compared with.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Confidence of every interval.
+    pub confidence: f64,
+    /// The chance of calling anything of a family different that is not.
+    pub alpha: f64,
+    /// The chance with which a smallest difference, or a recommended length, sees what is there.
+    pub power: f64,
+    /// The difference for which a length is recommended.
+    pub sought: f64,
+    /// The runs; the first is the baseline.
+    pub runs: Vec<Party>,
+    /// One for each run after the first.
+    pub against: Vec<Against>,
+}
+
+/// One run of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Party {
+    /// What the user calls it: its file.
+    pub name: String,
+    /// The scenario's title.
+    pub title: String,
+    /// What made the record.
+    pub producer: String,
+    /// Its beginning in nanoseconds since the Unix epoch.
+    pub wall_ns: u64,
+    /// Steps that the record holds.
+    pub steps: usize,
+}
+
+/// One run against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The run, by its place on the command line, from 0.
+    pub run: usize,
+    /// Comparisons that came out better, worse and undecided.
+    pub count: Count,
+    /// The group of two runs that were interleaved; `None` where they were run apart.
+    pub interleaved: Option<String>,
+    /// Comparisons that are corrected for together: every metric of every pair that could be tested, counted once.
+    pub family: usize,
+    /// What to know before a figure is believed, the gravest first.
+    pub cautions: Vec<Caution>,
+    /// The steps that both have, in the baseline's order.
+    pub steps: Vec<StepPair>,
+    /// The steps that only one has.
+    pub unpaired: Vec<Unpaired>,
+    /// What differs beside the figures.
+    pub differing: Vec<Differing>,
+}
+
+/// How many comparisons came out how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// Better than the baseline.
+    pub better: usize,
+    /// Worse than the baseline.
+    pub worse: usize,
+    /// Not decided.
+    pub undecided: usize,
+}
+
+/// Steps of equal settings on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepPair {
+    /// What it is called.
+    pub label: String,
+    /// Its plan.
+    pub plan: String,
+    /// Its settings, as the baseline writes them.
+    pub settings: Vec<(String, String)>,
+    /// The baseline's steps, by number from 0: its repetitions.
+    pub baseline: Vec<u32>,
+    /// The other's.
+    pub other: Vec<u32>,
+    /// Which latency was compared.
+    pub latency: LatencyOf,
+    /// Why nothing of it could be decided.
+    pub obstacle: Option<String>,
+    /// Its metrics.
+    pub metrics: Vec<MetricPair>,
+    /// What each side did over its measured time: the baseline's repetitions, then the other's.
+    pub series: [Vec<Series>; 2],
+}
+
+/// One repetition over its measured time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// Seconds that a point stands for.
+    pub seconds: usize,
+    /// Operations a second.
+    pub iops: Vec<f64>,
+}
+
+/// Compares runs with the first of them.
+///
+/// # Errors
+/// Where there are fewer than two runs, the difference sought is no difference, or a record cannot be read.
+pub fn compare(
+    runs: &[(&Record, &Analysis)],
+    options: &Options,
+) -> Result<Comparison, CompareError> {
+    let [baseline, others @ ..] = runs else { return Err(CompareError::TooFew(0)) };
+    if others.is_empty() {
+        return Err(CompareError::TooFew(1));
+    }
+    if !(options.difference > 0.0 && options.difference <= 10.0) {
+        return Err(CompareError::Difference);
+    }
+    let party = |(at, (_, analysis)): (usize, &(&Record, &Analysis))| Party {
+        name: options.names.get(at).unwrap_or(&analysis.run.title).clone(),
+        title: analysis.run.title.clone(),
+        producer: analysis.run.producer.clone(),
+        wall_ns: analysis.run.wall_ns,
+        steps: analysis.steps.len(),
+    };
+    let against: Result<Vec<Against>, CompareError> =
+        (1..).zip(others).map(|(run, other)| one(*baseline, *other, run, options)).collect();
+    Ok(Comparison {
+        version: VERSION,
+        confidence: CONFIDENCE,
+        alpha: ALPHA,
+        power: POWER,
+        sought: options.difference,
+        runs: runs.iter().enumerate().map(party).collect(),
+        against: against?,
+    })
+}
+
+/// One run against the baseline.
+fn one(
+    a: (&Record, &Analysis),
+    b: (&Record, &Analysis),
+    run: usize,
+    options: &Options,
+) -> Result<Against, CompareError> {
+    let (pairs, unpaired) = pairs::pair(Point::all(&a.1.steps), Point::all(&b.1.steps), run);
+    let interleaved = interleaved(a.0, b.0);
+    let design = if interleaved.is_some() { Design::Rounds } else { Design::Apart };
+    let mut steps = Vec::new();
+    let mut judges = Vec::new();
+    for pair in &pairs {
+        let judge = Judge::new([a.0, b.0], pair, design, &options.metrics)?;
+        judges.push(judge);
+        steps.push(step(pair));
+    }
+    let p_values: Vec<f64> = judges.iter().flat_map(Judge::p_values).collect();
+    let mut adjusted = holm(&p_values).into_iter();
+    for (step, mut judge) in steps.iter_mut().zip(judges) {
+        step.obstacle = judge.obstacle().map(str::to_owned);
+        step.series = judge.series();
+        step.metrics = judge.finish(p_values.len(), &mut adjusted, options.difference);
+    }
+    let mut count = Count::default();
+    for metric in steps.iter().flat_map(|s| &s.metrics).filter(|m| m.same_as.is_none()) {
+        match metric.opinion {
+            Opinion::Better => count.better += 1,
+            Opinion::Worse => count.worse += 1,
+            Opinion::Undecided => count.undecided += 1,
+        }
+    }
+    Ok(Against {
+        run,
+        count,
+        family: p_values.len(),
+        cautions: cautions::cautions(a, b, &pairs, &steps, &unpaired, interleaved.is_some()),
+        interleaved,
+        steps,
+        unpaired,
+        differing: systems::differing(a, b),
+    })
+}
+
+/// The group of two records that were run interleaved, as its two sides.
+fn interleaved(a: &Record, b: &Record) -> Option<String> {
+    let (a, b) = (Group::of(a.facts())?, Group::of(b.facts())?);
+    (a.id == b.id && a.side != b.side).then_some(a.id)
+}
+
+fn step([a, b]: &[Point<'_>; 2]) -> StepPair {
+    let first: &StepFigures = a.first();
+    StepPair {
+        label: a.label(),
+        plan: first.plan.clone(),
+        settings: first.settings.clone(),
+        baseline: a.numbers(),
+        other: b.numbers(),
+        latency: LatencyOf::of(first.loops),
+        obstacle: None,
+        metrics: Vec::new(),
+        series: Default::default(),
+    }
+}

@@ -1,0 +1,86 @@
+//! Which steps of two runs are asked the same: equal plan, and equal settings compared as quantities, in whatever order.
+
+use crate::figures::{StepFigures, label};
+use crate::select::same_value;
+use serde::Serialize;
+
+/// One point of a plan with its repetitions.
+#[derive(Clone, Debug)]
+pub(super) struct Point<'a> {
+    /// In the order of the run.
+    pub steps: Vec<&'a StepFigures>,
+}
+
+/// A point that the other run does not have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unpaired {
+    /// The run that has it, by its place on the command line, from 0.
+    pub run: usize,
+    /// What it is called.
+    pub label: String,
+    /// Its steps, by number from 0.
+    pub steps: Vec<u32>,
+}
+
+impl<'a> Point<'a> {
+    /// The points of a run, in its order.
+    pub fn all(steps: &'a [StepFigures]) -> Vec<Point<'a>> {
+        let mut points: Vec<Point<'a>> = Vec::new();
+        for step in steps {
+            match points.iter_mut().find(|p| same(p.first(), step)) {
+                Some(point) => point.steps.push(step),
+                None => points.push(Point { steps: vec![step] }),
+            }
+        }
+        points
+    }
+
+    /// Its first step; there is one, because a point is made of it.
+    pub fn first(&self) -> &'a StepFigures {
+        self.steps[0]
+    }
+
+    /// What it is called, without its repetitions.
+    pub fn label(&self) -> String {
+        label(&self.first().plan, &self.first().settings, 0)
+    }
+
+    /// Its steps, by number.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.steps.iter().map(|s| s.index).collect()
+    }
+
+    fn unpaired(&self, run: usize) -> Unpaired {
+        Unpaired { run, label: self.label(), steps: self.numbers() }
+    }
+}
+
+/// The points of two runs side by side, and those of either that the other lacks. Runs are numbered `0` and `run`.
+pub(super) fn pair<'a>(
+    a: Vec<Point<'a>>,
+    b: Vec<Point<'a>>,
+    run: usize,
+) -> (Vec<[Point<'a>; 2]>, Vec<Unpaired>) {
+    let mut rest: Vec<Option<Point<'a>>> = b.into_iter().map(Some).collect();
+    let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
+    for point in a {
+        let partner = rest
+            .iter_mut()
+            .find_map(|slot| slot.take_if(|other| same(point.first(), other.first())));
+        match partner {
+            Some(partner) => pairs.push([point, partner]),
+            None => unpaired.push(point.unpaired(0)),
+        }
+    }
+    unpaired.extend(rest.iter().flatten().map(|point| point.unpaired(run)));
+    (pairs, unpaired)
+}
+
+fn same(a: &StepFigures, b: &StepFigures) -> bool {
+    let has = |settings: &[(String, String)], (key, value): &(String, String)| {
+        settings.iter().any(|(k, v)| k == key && same_value(v, value))
+    };
+    a.plan == b.plan
+        && a.settings.len() == b.settings.len()
+        && a.settings.iter().all(|s| has(&b.settings, s))
+}

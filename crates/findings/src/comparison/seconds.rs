@@ -1,0 +1,227 @@
+//! What the workers of a step did in each second, as the sums of which every metric is a ratio; and the step's merged
+//! histogram, off which its percentiles are read.
+
+use super::Series;
+use super::metric::{LatencyOf, Metric, PERCENTILES};
+use crate::statistics::Element;
+use clock::Ns;
+use record::{Histogram, Interval, Phase, Record, RecordError, StepHead, Tally};
+
+/// The length that intervals are gathered to: one that a phase edge cut short joins its neighbour.
+const SECOND: Ns = Ns::secs(1);
+/// Points of a curve: as many as can be told apart.
+const POINTS_MAX: usize = 300;
+/// Repetitions that are drawn.
+const CURVES_MAX: usize = 8;
+
+/// What all workers together did in one second, or in one repetition.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Second {
+    /// Seconds that its intervals cover, by worker.
+    time: f64,
+    read_bytes: f64,
+    write_bytes: f64,
+    ops: f64,
+    errors: f64,
+    cpu_ns: f64,
+    /// Whether anybody told its CPU time.
+    testified: bool,
+    latency_sum_ns: f64,
+    /// Operations no longer than each of the percentiles of the whole side.
+    below: [f64; PERCENTILES.len()],
+}
+
+/// One side of a pair: some repetitions of the same settings.
+pub(super) struct Side {
+    /// The seconds of each repetition, in the order of the run.
+    pub repetitions: Vec<Vec<Second>>,
+    /// Latency of all of them.
+    pub merged: Histogram,
+}
+
+impl Side {
+    /// Reads the steps of a side. Totals come first, because seconds are counted by their percentiles.
+    pub fn read(
+        record: &Record,
+        steps: &[&StepHead],
+        latency: LatencyOf,
+    ) -> Result<Side, RecordError> {
+        let mut merged = Histogram::new();
+        for step in steps {
+            for total in record.totals(step.index)? {
+                for tally in [&total.read, &total.write].into_iter().flatten() {
+                    merged.merge(histogram(tally, latency));
+                }
+            }
+        }
+        let at = PERCENTILES.map(|(_, p)| merged.percentile(p).unwrap_or(Ns::MAX));
+        let mut repetitions = Vec::new();
+        for step in steps {
+            repetitions.push(seconds(record, step, latency, &at)?);
+        }
+        Ok(Side { repetitions, merged })
+    }
+
+    /// Seconds of the shortest repetition.
+    pub fn shortest(&self) -> usize {
+        self.repetitions.iter().map(Vec::len).min().unwrap_or(0)
+    }
+
+    /// Measured time of all repetitions, in seconds.
+    pub fn time(&self) -> f64 {
+        self.repetitions.iter().flatten().map(|s| s.time).sum()
+    }
+
+    /// What all repetitions sum up to.
+    pub fn sum(&self) -> Second {
+        self.repetitions.iter().flatten().fold(Second::default(), |sum, s| sum.plus(s))
+    }
+
+    /// The repetitions as curves of no more than [`POINTS_MAX`] points each.
+    pub fn series(&self) -> Vec<Series> {
+        let curve = |seconds: &Vec<Second>| {
+            let each = seconds.len().div_ceil(POINTS_MAX).max(1);
+            let rate = |part: &[Second]| {
+                let Element { part, whole } =
+                    part.iter().fold(Second::default(), |sum, s| sum.plus(s)).element(Metric::Iops);
+                if whole > 0.0 { part / whole } else { 0.0 }
+            };
+            Series { seconds: each, iops: seconds.chunks(each).map(rate).collect() }
+        };
+        self.repetitions.iter().take(CURVES_MAX).map(curve).collect()
+    }
+
+    /// The elements of a metric: a second each where there is one repetition, else a repetition each.
+    pub fn elements(&self, metric: Metric) -> Vec<Element> {
+        let element = |s: &Second| s.element(metric);
+        match &self.repetitions[..] {
+            [only] => only.iter().map(element).collect(),
+            many => {
+                let sum = |seconds: &Vec<Second>| {
+                    element(&seconds.iter().fold(Second::default(), |sum, s| sum.plus(s)))
+                };
+                many.iter().map(sum).collect()
+            }
+        }
+    }
+}
+
+impl Second {
+    /// The two sums that a metric is a ratio of.
+    fn element(&self, metric: Metric) -> Element {
+        let (part, whole) = match metric {
+            Metric::Iops => (self.ops, self.time),
+            Metric::Total => (self.read_bytes + self.write_bytes, self.time),
+            Metric::Read => (self.read_bytes, self.time),
+            Metric::Write => (self.write_bytes, self.time),
+            Metric::Mean => (self.latency_sum_ns, self.ops),
+            Metric::P50 => (self.below[0], self.ops),
+            Metric::P95 => (self.below[1], self.ops),
+            Metric::P99 => (self.below[2], self.ops),
+            Metric::P999 => (self.below[3], self.ops),
+            Metric::Errors => (self.errors, self.ops + self.errors),
+            Metric::CpuPerOp => (self.cpu_ns, self.ops),
+        };
+        Element { part, whole }
+    }
+
+    /// Whether a metric says anything of what was summed up here.
+    pub fn tells(&self, metric: Metric) -> bool {
+        match metric {
+            Metric::Read => self.read_bytes > 0.0,
+            Metric::Write => self.write_bytes > 0.0,
+            Metric::Errors => self.errors > 0.0,
+            Metric::CpuPerOp => self.testified,
+            _ => true,
+        }
+    }
+
+    /// Whether any operation succeeded.
+    pub fn worked(&self) -> bool {
+        self.ops > 0.0
+    }
+
+    /// Bytes of an operation.
+    pub fn transfer(&self) -> f64 {
+        (self.read_bytes + self.write_bytes) / self.ops
+    }
+
+    fn plus(mut self, other: &Second) -> Second {
+        self.time += other.time;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+        self.ops += other.ops;
+        self.errors += other.errors;
+        self.cpu_ns += other.cpu_ns;
+        self.testified |= other.testified;
+        self.latency_sum_ns += other.latency_sum_ns;
+        self.below.iter_mut().zip(other.below).for_each(|(mine, theirs)| *mine += theirs);
+        self
+    }
+
+    fn add(&mut self, interval: &Interval, workers: f64, latency: LatencyOf, at: &[Ns]) {
+        self.time += interval.to.since(interval.from).as_secs_f64() / workers;
+        self.read_bytes += interval.read.as_ref().map_or(0.0, |t| t.bytes as f64);
+        self.write_bytes += interval.write.as_ref().map_or(0.0, |t| t.bytes as f64);
+        if let Some(t) = &interval.testimony {
+            self.cpu_ns += t.cpu_user.plus(t.cpu_system).0 as f64;
+            self.testified = true;
+        }
+        for tally in [&interval.read, &interval.write].into_iter().flatten() {
+            self.ops += tally.ops as f64;
+            self.errors += tally.errors as f64;
+            for (ns, count) in histogram(tally, latency).counts() {
+                for (below, at) in self.below.iter_mut().zip(at) {
+                    *below += if ns <= *at { count as f64 } else { 0.0 };
+                }
+                if latency == LatencyOf::Response {
+                    self.latency_sum_ns += ns.0 as f64 * count as f64;
+                }
+            }
+            if latency == LatencyOf::Service {
+                self.latency_sum_ns += tally.service_sum.0 as f64;
+            }
+        }
+    }
+}
+
+fn histogram(tally: &Tally, latency: LatencyOf) -> &Histogram {
+    match latency {
+        LatencyOf::Service => &tally.service,
+        LatencyOf::Response => tally.response(),
+    }
+}
+
+/// The measured seconds of a step in the order of time.
+fn seconds(
+    record: &Record,
+    step: &StepHead,
+    latency: LatencyOf,
+    at: &[Ns],
+) -> Result<Vec<Second>, RecordError> {
+    let mut seconds: Vec<Second> = Vec::new();
+    let workers = step.workers.len().max(1) as f64;
+    // As many as fit the planned time, whatever a made-up interval says.
+    let last = (step.times.measured().0 / SECOND.0).saturating_sub(1);
+    record.for_each_interval(step.index, &mut |interval| {
+        let of_step = step.workers.iter().any(|w| w.source == interval.source);
+        if interval.phase != Phase::Measure || !of_step {
+            return;
+        }
+        let middle = interval.from.plus(Ns(interval.to.since(interval.from).0 / 2));
+        let number = (middle.since(step.times.measure).0 / SECOND.0).min(last);
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        if number >= seconds.len() && number < SECONDS_MAX {
+            seconds.resize(number + 1, Second::default());
+        }
+        if let Some(second) = seconds.get_mut(number) {
+            second.add(&interval, workers, latency, at);
+        }
+    })?;
+    // A second of which nobody reported is a hole, not an idle one.
+    seconds.retain(|s| s.time > 0.0);
+    Ok(seconds)
+}
+
+/// A step of more than eleven days is cut off: nobody runs one, and a made-up record should not fill the memory.
+const SECONDS_MAX: usize = 1_000_000;

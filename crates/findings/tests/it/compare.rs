@@ -1,0 +1,293 @@
+//! Runs compared, from records written by hand: what is paired, what is decided, and what is said before any figure.
+
+use crate::support::{Sketch, Work};
+use findings::comparison::{Against, Metric, MetricPair, Opinion, Options};
+use findings::{Comparison, compare};
+use record::{Record, Status};
+use scenario::Step;
+use tempfile::TempDir;
+
+fn scenario(measure: &str, more: &str) -> String {
+    format!(
+        "[scenario]\ntitle = \"Compared\"\n[[target]]\nname = \"t\"\nfile = \"t.dat\"\n\
+         [workload.w]\nblock = \"8KiB\"\nread = 70\ndepth = 4\n\
+         [plan]\nworkload = \"w\"\non = \"t\"\nwarmup = \"0s\"\nmeasure = \"{measure}\"\n{more}\n"
+    )
+}
+
+type Kept = (TempDir, Record);
+
+fn run(scenario: &str, work: impl Fn(&Step, &str) -> Work) -> Kept {
+    Sketch::of(scenario).record(work)
+}
+
+/// A load of so many operations a second that take so long.
+fn load(ops: u64, service_ns: f64) -> Work {
+    // Its slots are full, so that the generator had no part in it.
+    Work { ops, service_ns, read: 70, in_flight: Some(4.0), ..Work::default() }
+}
+
+#[track_caller]
+fn compared(runs: &[&Kept], options: &Options) -> Comparison {
+    let analyses: Vec<_> =
+        runs.iter().map(|(_, r)| findings::analyse(r).expect("it is analysed")).collect();
+    let both: Vec<_> = runs.iter().map(|(_, r)| r).zip(&analyses).collect();
+    compare(&both, options).expect("it is compared")
+}
+
+#[track_caller]
+fn against(a: &Kept, b: &Kept) -> Against {
+    compared(&[a, b], &Options::default()).against.remove(0)
+}
+
+#[track_caller]
+fn metric(against: &Against, metric: Metric) -> &MetricPair {
+    let found = against.steps[0].metrics.iter().find(|m| m.metric == metric);
+    found.unwrap_or_else(|| panic!("no {metric:?}"))
+}
+
+fn codes(against: &Against) -> Vec<&str> {
+    against.cautions.iter().map(|c| c.code).collect()
+}
+
+#[test]
+fn equal_runs_are_undecided_everywhere() {
+    let plan = scenario("30s", "");
+    let (a, b) = (run(&plan, |_, _| load(100, 1e6)), run(&plan, |_, _| load(100, 1e6)));
+    let found = against(&a, &b);
+    assert_eq!((found.count.better, found.count.worse), (0, 0));
+    assert!(found.family > 5 && found.count.undecided >= found.family, "{:?}", found.count);
+    for m in &found.steps[0].metrics {
+        // Of 3,000 operations there is no p99.9 to speak of.
+        let told = m.reason.is_none() || m.metric == Metric::P999;
+        assert!(told && m.opinion == Opinion::Undecided, "{m:?}");
+    }
+    assert!(metric(&found, Metric::Iops).within);
+}
+
+#[test]
+fn a_tenth_more_is_better_and_a_tenth_longer_is_worse() {
+    let plan = scenario("30s", "");
+    let a = run(&plan, |_, _| load(100, 1e6));
+    let b = run(&plan, |_, _| load(110, 1.1e6));
+    let found = against(&a, &b);
+    let check = |m: Metric, opinion: Opinion| {
+        let m = metric(&found, m);
+        assert_eq!(m.opinion, opinion, "{m:?}");
+        let difference = m.difference.expect("it was tested");
+        assert!((difference - 0.1).abs() < 0.005, "{m:?}");
+        let [low, high] = m.interval.expect("it was tested");
+        assert!(low <= difference && difference <= high, "{m:?}");
+        assert!(m.p_adjusted >= m.p, "{m:?}");
+    };
+    check(Metric::Iops, Opinion::Better);
+    check(Metric::Total, Opinion::Better);
+    check(Metric::Read, Opinion::Better);
+    check(Metric::Mean, Opinion::Worse);
+    check(Metric::P50, Opinion::Worse);
+    // Blocks are of one size, so that MB/s repeats what IOPS say.
+    assert_eq!(metric(&found, Metric::Total).same_as, Some(Metric::Iops));
+    let counted = found.steps[0].metrics.iter().filter(|m| m.same_as.is_none() && m.p.is_some());
+    assert_eq!(counted.count(), found.family);
+}
+
+#[test]
+fn the_first_of_several_runs_is_the_baseline_of_each() {
+    let plan = scenario("30s", "");
+    let runs = [100, 110, 90].map(|ops| run(&plan, move |_, _| load(ops, 1e6)));
+    let [a, b, c] = &runs;
+    let found = compared(&[a, b, c], &Options::default());
+    let opinions: Vec<_> =
+        found.against.iter().map(|x| (x.run, metric(x, Metric::Iops).opinion)).collect();
+    assert_eq!(opinions, [(1, Opinion::Better), (2, Opinion::Worse)]);
+    assert_eq!(found.runs.len(), 3);
+}
+
+#[test]
+fn steps_are_paired_by_quantity_and_the_rest_is_listed() {
+    let a =
+        run(&scenario("20s", "sweep = { block = [\"8KiB\", \"16KiB\"] }"), |_, _| load(50, 1e6));
+    let b =
+        run(&scenario("20s", "sweep = { block = [\"64KiB\", \"8192B\"] }"), |_, _| load(50, 1e6));
+    let found = against(&a, &b);
+    let paired: Vec<_> =
+        found.steps.iter().map(|s| (s.baseline.clone(), s.other.clone())).collect();
+    assert_eq!(paired, [(vec![0], vec![1])]);
+    let alone: Vec<_> = found.unpaired.iter().map(|u| (u.run, u.label.as_str())).collect();
+    assert_eq!(alone, [(0, "block 16KiB"), (1, "block 64KiB")]);
+    assert!(codes(&found).contains(&"unpaired"));
+}
+
+#[test]
+fn nothing_in_common_is_said_first() {
+    let a = run(&scenario("20s", "sweep = { block = [\"8KiB\"] }"), |_, _| load(50, 1e6));
+    let b = run(&scenario("20s", "sweep = { block = [\"64KiB\"] }"), |_, _| load(50, 1e6));
+    let found = against(&a, &b);
+    assert_eq!((found.family, found.steps.len(), found.unpaired.len()), (0, 0, 2));
+    assert_eq!(codes(&found)[0], "nothing-paired");
+}
+
+#[track_caller]
+fn obstacle(a: &Kept, b: &Kept, words: &str) {
+    let found = against(a, b);
+    let told = found.steps[0].obstacle.as_deref().unwrap_or("none");
+    assert!(told.contains(words), "{told}");
+    assert_eq!((found.family, found.count.better, found.count.worse), (0, 0, 0));
+    let reason = |m: &MetricPair| m.reason.is_some() && m.opinion == Opinion::Undecided;
+    assert!(found.steps[0].metrics.iter().all(reason));
+}
+
+#[test]
+fn what_cannot_be_judged_says_why() {
+    let plan = scenario("30s", "");
+    let good = run(&plan, |_, _| load(100, 1e6));
+    let half = run(&plan, |_, _| Work { seconds: 15, ..load(100, 1e6) });
+    obstacle(&good, &half, "the other run did not complete it");
+    obstacle(&half, &good, "the baseline did not complete it");
+    let limited = run(&plan, |_, _| Work { own: 0.9, ..load(100, 1e6) });
+    obstacle(&limited, &good, "the generator limited the baseline");
+    let short = scenario("10s", "");
+    let [a, b] = [(); 2].map(|()| run(&short, |_, _| load(100, 1e6)));
+    obstacle(&a, &b, "measured for 10 s, and at least 20 s are needed");
+    let open = plan.replace("depth = 4", "rate = \"100 IOPS\"");
+    let open = run(&open, |_, _| load(100, 1e6));
+    obstacle(&good, &open, "the loops differ: closed against open");
+    assert!(codes(&against(&good, &open)).contains(&"loops-differ"));
+    assert!(codes(&against(&limited, &good)).contains(&"generator-limited"));
+}
+
+#[test]
+fn no_operation_is_undecided_and_errors_are_judged() {
+    let plan = scenario("30s", "");
+    let good = run(&plan, |_, _| load(100, 1e6));
+    let idle = run(&plan, |_, _| Work { ops: 0, ..load(0, 1e6) });
+    let found = against(&good, &idle);
+    let m = metric(&found, Metric::Iops);
+    assert_eq!(m.opinion, Opinion::Undecided);
+    assert_eq!(m.reason.as_deref(), Some("other run: no operation completed"));
+    let failing = run(&plan, |_, _| Work { errors: 1_000_000, ..load(100, 1e6) });
+    let m = metric(&against(&good, &failing), Metric::Errors).clone();
+    assert_eq!((m.opinion, m.baseline), (Opinion::Worse, Some(0.0)), "{m:?}");
+    let dead = run(&plan, |_, _| Work { ops: 0, errors: 50, ..load(0, 1e6) });
+    assert_eq!(metric(&against(&good, &dead), Metric::Errors).opinion, Opinion::Worse);
+}
+
+#[test]
+fn an_incomplete_run_is_said_first() {
+    let plan = scenario("30s", "");
+    let good = run(&plan, |_, _| load(100, 1e6));
+    let killed = Sketch::of(&plan).status(Status::Running).record(|_, _| load(100, 1e6));
+    let found = against(&good, &killed);
+    assert_eq!(codes(&found)[0], "run-incomplete");
+    // What it did complete is compared all the same.
+    assert!(found.family > 0);
+}
+
+#[test]
+fn one_run_twice_is_said_to_be_one() {
+    let a = run(&scenario("30s", ""), |_, _| load(100, 1e6));
+    let found = against(&a, &a);
+    assert_eq!(codes(&found)[0], "same-run");
+    assert_eq!((found.count.better, found.count.worse), (0, 0));
+    assert!(found.differing.is_empty(), "{:?}", found.differing);
+}
+
+#[test]
+fn repetitions_carry_what_one_run_cannot_show() {
+    let plan = scenario("20s", "repeat = 4");
+    // Runs differ by 10% among themselves, and seconds within a run not at all.
+    let noisy =
+        |shift: u64| move |s: &Step, _: &str| load(100 + shift + 5 * u64::from(s.repetition), 1e6);
+    let (a, b) = (run(&plan, noisy(0)), run(&plan, noisy(3)));
+    let found = against(&a, &b);
+    let m = metric(&found, Metric::Iops);
+    assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
+    assert!(format!("{:?}", m.method).contains("Repetitions { count: [4, 4] }"), "{m:?}");
+    assert!(!codes(&found).contains(&"single-run"));
+}
+
+#[test]
+fn a_side_without_repetitions_borrows_the_scatter_of_the_other() {
+    let several =
+        run(&scenario("20s", "repeat = 4"), |s, _| load(100 + 5 * u64::from(s.repetition), 1e6));
+    let single = run(&scenario("20s", ""), |_, _| load(104, 1e6));
+    for (a, b, count) in [(&several, &single, "[4, 1]"), (&single, &several, "[1, 4]")] {
+        let found = against(a, b);
+        let m = metric(&found, Metric::Iops);
+        assert!(format!("{:?}", m.method).contains(count), "{m:?}");
+        assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
+    }
+}
+
+/// Both sides drift by half; B does 2% more in each round.
+#[test]
+fn interleaved_rounds_cancel_drift() {
+    let plan = scenario("20s", "repeat = 6");
+    let side = |name: &str, ops: u64| {
+        let sketch = Sketch::of(&plan).fact("comparison", "group", "c0ffee");
+        let jitter = [0, 3, 1, 4, 2, 0];
+        sketch.fact("comparison", "side", name).record(move |s, _| {
+            let round = u64::from(s.repetition);
+            load(ops + ops * round / 10 + jitter[round as usize % 6] % 2, 1e6)
+        })
+    };
+    let (a, b) = (side("A", 500), side("B", 510));
+    let found = against(&a, &b);
+    let m = metric(&found, Metric::Iops);
+    assert_eq!(found.interleaved.as_deref(), Some("c0ffee"));
+    assert!(format!("{:?}", m.method).contains("Rounds { count: 6 }"), "{m:?}");
+    assert_eq!(m.opinion, Opinion::Better, "{m:?}");
+    // The same figures without the fact: the drift hides the difference.
+    let apart = run(&plan, |s, _| load(510 + 510 * u64::from(s.repetition) / 10, 1e6));
+    let m = metric(&against(&a, &apart), Metric::Iops).clone();
+    assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
+}
+
+#[test]
+fn what_differs_between_the_systems_is_listed() {
+    let plan = scenario("20s", "");
+    let a = Sketch::of(&plan)
+        .fact("host", "kernel", "6.1")
+        .fact("host", "cpu", "x")
+        .record(|_, _| load(9, 1e6));
+    let other = plan.replace("depth = 4", "depth = 8");
+    let b = Sketch::of(&other)
+        .fact("host", "kernel", "6.12")
+        .fact("host", "cpu", "x")
+        .record(|_, _| load(9, 1e6));
+    let found = against(&a, &b);
+    let told: Vec<_> = found
+        .differing
+        .iter()
+        .map(|d| (d.key.as_str(), d.baseline.as_deref(), d.other.as_deref()))
+        .collect();
+    assert_eq!(
+        told,
+        [("kernel", Some("6.1"), Some("6.12")), ("line", Some("depth = 4"), Some("depth = 8"))]
+    );
+    assert!(codes(&found).contains(&"loads-differ"));
+}
+
+#[test]
+fn fewer_metrics_ask_for_less_correction() {
+    let plan = scenario("30s", "");
+    let (a, b) = (run(&plan, |_, _| load(100, 1e6)), run(&plan, |_, _| load(110, 1e6)));
+    let options = Options { metrics: vec![Metric::Iops, Metric::P99], ..Options::default() };
+    let found = compared(&[&a, &b], &options).against.remove(0);
+    assert_eq!((found.family, found.steps[0].metrics.len()), (2, 2));
+    let total = Options { metrics: vec![Metric::Total], ..Options::default() };
+    assert_eq!(compared(&[&a, &b], &total).against[0].family, 1);
+}
+
+#[test]
+fn a_comparison_needs_two_runs_and_a_difference() {
+    let a = run(&scenario("20s", ""), |_, _| load(9, 1e6));
+    let analysis = findings::analyse(&a.1).unwrap();
+    let one = [(&a.1, &analysis)];
+    assert!(compare(&one, &Options::default()).is_err());
+    assert!(compare(&[], &Options::default()).is_err());
+    for difference in [0.0, -0.1, f64::NAN, 11.0] {
+        let options = Options { difference, ..Options::default() };
+        assert!(compare(&[one[0], one[0]], &options).is_err(), "{difference}");
+    }
+}

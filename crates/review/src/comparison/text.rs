@@ -1,0 +1,117 @@
+//! A comparison for a terminal.
+
+use super::words::{self, Line};
+use crate::paint::{Ink, Page, Style};
+use crate::table::{self, Column};
+use crate::text::fit;
+use findings::Comparison;
+use findings::comparison::{Against, StepPair};
+
+/// Facts that are told; the records hold all.
+const DIFFERING_MAX: usize = 24;
+/// Steps without a partner that are told.
+const UNPAIRED_MAX: usize = 12;
+
+/// A comparison for a terminal. No line is longer than the style's width (at least 60, at most 100).
+pub fn text(comparison: &Comparison, style: Style) -> String {
+    let mut page = Page::new(style);
+    for against in &comparison.against {
+        page.gap();
+        let verdict = words::verdict(comparison, against);
+        let ink = Ink::of(verdict.tone);
+        page.hanging(&format!("{} ", verdict.tone.mark()), ink, &verdict.text, ink);
+        for caution in words::cautions(against) {
+            page.sentence("", &caution, Ink::of(caution.tone));
+            if !caution.next.is_empty() {
+                page.hanging("  → ", Ink::Accent, &caution.next, Ink::Dim);
+            }
+        }
+        page.gap();
+        for run in [0, against.run] {
+            let text = comparison.runs.get(run).map(|p| words::party(run, p)).unwrap_or_default();
+            page.hanging("  ", Ink::Plain, &text, Ink::Dim);
+        }
+        for step in &against.steps {
+            write_step(&mut page, comparison, against, step);
+        }
+        write_rest(&mut page, against);
+        page.gap();
+        page.hanging("", Ink::Dim, &words::how_to_read(comparison, against), Ink::Dim);
+    }
+    page.finish()
+}
+
+fn write_step(page: &mut Page, comparison: &Comparison, against: &Against, step: &StepPair) {
+    page.heading(&words::step_name(step));
+    for reason in words::reasons(step) {
+        page.hanging("  ", Ink::Plain, &reason, Ink::Caution);
+    }
+    let lines: Vec<Line> = step.metrics.iter().map(Line::of).collect();
+    if lines.is_empty() {
+        return;
+    }
+    let [metric, a, b, change, interval, verdict, seen, needs] =
+        words::headings(comparison, against.run);
+    let numbers = |name: &str, of: fn(&Line) -> &String| {
+        Column::numbers(name, "").fill(lines.iter().map(|l| of(l).clone()))
+    };
+    let opinions = lines.iter().map(|l| (Ink::of(l.tone), l.opinion.clone()));
+    let columns = vec![
+        Column::names(&metric).fill(lines.iter().map(|l| l.metric.clone())),
+        numbers(&a, |l| &l.baseline),
+        numbers(&b, |l| &l.other),
+        numbers(&change, |l| &l.difference),
+        numbers(&interval, |l| &l.interval),
+        Column::names(&verdict).fill_inked(opinions),
+        numbers(&seen, |l| &l.detectable).rank(2),
+        numbers(&needs, |l| &l.needed).rank(1),
+    ];
+    table::write(page, columns);
+}
+
+/// What has no partner, and what differs.
+fn write_rest(page: &mut Page, against: &Against) {
+    if !against.unpaired.is_empty() {
+        page.heading("Steps without partner");
+        for unpaired in against.unpaired.iter().take(UNPAIRED_MAX) {
+            page.hanging("  • ", Ink::Caution, &words::unpaired(unpaired), Ink::Plain);
+        }
+        more(page, against.unpaired.len(), UNPAIRED_MAX);
+    }
+    if !against.differing.is_empty() {
+        page.heading("What differs beside the figures");
+        let room = page.width().saturating_sub(4) / 2;
+        for differing in against.differing.iter().take(DIFFERING_MAX) {
+            let [what, a, b] = words::differing(differing);
+            let text = format!("{}: {} → {}", fit(&what, room), fit(&a, room), fit(&b, room));
+            page.hanging("  • ", Ink::Dim, &text, Ink::Plain);
+        }
+        more(page, against.differing.len(), DIFFERING_MAX);
+    }
+}
+
+fn more(page: &mut Page, all: usize, shown: usize) {
+    if all > shown {
+        let text = format!("and {} more; --format json has all", all - shown);
+        page.hanging("    ", Ink::Dim, &text, Ink::Dim);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_of_nothing_is_an_empty_page() {
+        let nothing = Comparison {
+            version: 1,
+            confidence: 0.95,
+            alpha: 0.05,
+            power: 0.8,
+            sought: 0.03,
+            runs: vec![],
+            against: vec![],
+        };
+        assert_eq!(text(&nothing, Style { color: false, width: 80 }), "");
+    }
+}

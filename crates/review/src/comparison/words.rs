@@ -1,0 +1,323 @@
+//! What a comparison says, apart from where it says it.
+
+use crate::number::moment;
+use crate::said::{Sentence, Tone};
+use crate::text::clean;
+use findings::comparison::{
+    Against, Differing, LatencyOf, Method, MetricPair, Needed, Opinion, Party, StepPair, Unpaired,
+};
+use findings::warnings::Severity;
+use findings::{Comparison, Quantity, Unit};
+use std::time::Duration;
+use units::{count, duration};
+
+/// A run's letter: the baseline is A.
+pub(crate) fn letter(run: usize) -> String {
+    let name = |n: usize| char::from(b'A' + n as u8);
+    if run < 26 {
+        name(run).to_string()
+    } else {
+        format!("{}{}", name((run / 26 - 1) % 26), name(run % 26))
+    }
+}
+
+/// A run with its letter, its file, its title and its beginning.
+pub(crate) fn party(run: usize, party: &Party) -> String {
+    let title = if party.title == party.name {
+        String::new()
+    } else {
+        format!(" · {}", clean(&party.title))
+    };
+    format!("{}: {}{title} · {}", letter(run), clean(&party.name), moment(party.wall_ns))
+}
+
+/// How one run did against the baseline.
+pub(crate) fn verdict(comparison: &Comparison, against: &Against) -> Sentence {
+    let name = letter(against.run);
+    let count = against.count;
+    let all = count.better + count.worse + count.undecided;
+    let of = format!("{all} comparison{}", if all == 1 { "" } else { "s" });
+    let (tone, text) = match (count.worse, count.better, against.family) {
+        (_, _, 0) => {
+            (Tone::Bad, format!("Nothing could be compared: {name} against A is undecided."))
+        }
+        (0, 0, _) => {
+            let within = counted(against).filter(|m| m.within).count();
+            let excluded = match within {
+                0 => String::new(),
+                n if n == all => {
+                    format!(" Any of {} or more is excluded for all.", share(comparison.sought))
+                }
+                n => format!(" Any of {} or more is excluded for {n}.", share(comparison.sought)),
+            };
+            (
+                Tone::Caution,
+                format!("Undecided: no difference was seen in {of} of {name} with A.{excluded}"),
+            )
+        }
+        (0, better, _) => {
+            let rest = rest(count.undecided);
+            (
+                Tone::Good,
+                format!("{name} is better than A in {better} of {of}, worse in none{rest}."),
+            )
+        }
+        (worse, 0, _) => {
+            let rest = rest(count.undecided);
+            (Tone::Bad, format!("{name} is worse than A in {worse} of {of}, better in none{rest}."))
+        }
+        (worse, better, _) => {
+            let rest = rest(count.undecided);
+            (
+                Tone::Bad,
+                format!("{name} is worse than A in {worse} of {of}, better in {better}{rest}."),
+            )
+        }
+    };
+    Sentence::new(tone, text, None)
+}
+
+fn rest(undecided: usize) -> String {
+    if undecided == 0 { String::new() } else { format!("; {undecided} undecided") }
+}
+
+/// Metrics that count once.
+fn counted(against: &Against) -> impl Iterator<Item = &MetricPair> {
+    against.steps.iter().flat_map(|s| &s.metrics).filter(|m| m.same_as.is_none())
+}
+
+/// What to know before a figure is believed.
+pub(crate) fn cautions(against: &Against) -> Vec<Sentence> {
+    let sentence = |c: &findings::comparison::Caution| {
+        let tone = match c.severity {
+            Severity::Error => Tone::Bad,
+            Severity::Warning => Tone::Caution,
+            Severity::Note => Tone::Note,
+        };
+        Sentence::new(tone, capital(&c.text), None).next(capital(c.next))
+    };
+    against.cautions.iter().map(sentence).collect()
+}
+
+/// A row of a step's table.
+pub(crate) struct Line {
+    pub metric: String,
+    pub baseline: String,
+    pub other: String,
+    pub difference: String,
+    pub interval: String,
+    pub opinion: String,
+    pub tone: Tone,
+    pub detectable: String,
+    pub needed: String,
+}
+
+/// The headings of a step's table.
+pub(crate) fn headings(comparison: &Comparison, run: usize) -> [String; 8] {
+    [
+        "metric".to_owned(),
+        "A".to_owned(),
+        letter(run),
+        "change".to_owned(),
+        format!("{:.0}% interval", comparison.confidence * 100.0),
+        "verdict".to_owned(),
+        "seen from".to_owned(),
+        format!("for {}", share(comparison.sought)),
+    ]
+}
+
+impl Line {
+    pub fn of(m: &MetricPair) -> Line {
+        let value = |v: Option<f64>| v.map_or("-".to_owned(), |value| quantity(value, m.unit));
+        let change = |v: f64| change(v, m.unit);
+        let (opinion, tone) = opinion(m);
+        Line {
+            metric: m.metric.name().to_owned(),
+            baseline: value(m.baseline),
+            other: value(m.other),
+            difference: m.difference.map_or("-".to_owned(), change),
+            interval: m.interval.map_or("-".to_owned(), |[low, high]| {
+                format!("{} to {}", change(low), change(high))
+            }),
+            opinion,
+            tone,
+            detectable: m.detectable.map_or("-".to_owned(), |d| unsigned(d, m.unit)),
+            needed: match (m.needed, m.p) {
+                (Some(needed), _) => needed_words(needed),
+                (None, Some(_)) => "no length".to_owned(),
+                (None, None) => "-".to_owned(),
+            },
+        }
+    }
+}
+
+fn opinion(m: &MetricPair) -> (String, Tone) {
+    match m.opinion {
+        Opinion::Better => ("better".to_owned(), Tone::Good),
+        Opinion::Worse => ("worse".to_owned(), Tone::Bad),
+        Opinion::Undecided => ("undecided".to_owned(), Tone::Caution),
+    }
+}
+
+/// Why metrics of a step could not be tested, each reason once, unless it is that of the whole step.
+pub(crate) fn reasons(step: &StepPair) -> Vec<String> {
+    if let Some(obstacle) = &step.obstacle {
+        return vec![format!("Undecided: {obstacle}.")];
+    }
+    let untested =
+        step.metrics.iter().filter_map(|m| Some((m.metric.name(), m.reason.as_deref()?)));
+    let mut grouped: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, why) in untested {
+        match grouped.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => grouped.push((why, vec![name])),
+        }
+    }
+    grouped.into_iter().map(|(why, names)| format!("{}: {why}.", names.join(", "))).collect()
+}
+
+/// A step's name with what was compared of it.
+pub(crate) fn step_name(step: &StepPair) -> String {
+    let label = clean(&step.label);
+    let latency = match step.latency {
+        LatencyOf::Service => "closed loop, service time",
+        LatencyOf::Response => "open loop, response time",
+    };
+    match step.metrics.iter().find_map(|m| m.method.as_ref()) {
+        Some(method) => format!("{label} ({latency}; {})", method_words(method)),
+        None => format!("{label} ({latency})"),
+    }
+}
+
+fn method_words(method: &Method) -> String {
+    match method {
+        Method::Batches { batches: [a, b], length: [la, lb], .. } => {
+            format!("one run each, IOPS in {a} batches of {la} s and {b} of {lb} s")
+        }
+        Method::Repetitions { count: [a, b] } => format!("{a} and {b} repetitions"),
+        Method::Rounds { count } => format!("{count} interleaved rounds"),
+    }
+}
+
+/// How to read the tables.
+pub(crate) fn how_to_read(comparison: &Comparison, against: &Against) -> String {
+    let confidence = comparison.confidence * 100.0;
+    let mut text = format!(
+        "Intervals cover the true difference with {confidence:.0}% each. Better and worse are corrected by Holm's rule \
+         for {} comparisons together, so that equals are called different in at most {:.0}% of such tables. A difference \
+         as large as \"seen from\" would have been seen with {:.0}%; the last column says what it takes to see {}.",
+        against.family,
+        comparison.alpha * 100.0,
+        comparison.power * 100.0,
+        share(comparison.sought),
+    );
+    if against.interleaved.is_some() {
+        text.push_str(" A and the other run were interleaved: rounds are compared pair by pair, and drift cancels.");
+    }
+    if counted(against).count() < against.steps.iter().map(|s| s.metrics.len()).sum() {
+        text.push_str(" With transfers of one size MB/s and IOPS are one comparison.");
+    }
+    text
+}
+
+/// Something that only one run has.
+pub(crate) fn unpaired(u: &Unpaired) -> String {
+    let steps: Vec<String> = u.steps.iter().map(|n| (u64::from(*n) + 1).to_string()).collect();
+    let steps = if steps.len() > 8 {
+        format!("{} steps", steps.len())
+    } else {
+        format!("step {}", steps.join(", "))
+    };
+    format!("only in {}: {} ({steps})", letter(u.run), clean(&u.label))
+}
+
+/// What differs, as subject and key, the baseline's value, and the other's.
+pub(crate) fn differing(d: &Differing) -> [String; 3] {
+    let value = |v: &Option<String>| v.as_deref().map_or("-".to_owned(), clean);
+    [clean(&format!("{} {}", d.subject, d.key)), value(&d.baseline), value(&d.other)]
+}
+
+/// A value with its unit; IOPS have it in their name.
+fn quantity(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Iops => crate::number::digits(value),
+        Unit::BytesPerS => crate::number::digits(value / 1e6),
+        Unit::Percent => format!("{}%", crate::number::percent(value / 100.0)),
+        _ => Quantity { value, unit }.to_string(),
+    }
+}
+
+/// A difference with its sign.
+pub(crate) fn change(d: f64, unit: Unit) -> String {
+    let sign = if d < 0.0 { "−" } else { "+" };
+    if d == 0.0 { unsigned(d, unit) } else { format!("{sign}{}", unsigned(d.abs(), unit)) }
+}
+
+/// A difference without its sign: percent, or for shares percentage points.
+fn unsigned(d: f64, unit: Unit) -> String {
+    let points = if unit == Unit::Percent { " pp" } else { "%" };
+    match d * 100.0 {
+        p if !p.is_finite() => "∞".to_owned(),
+        p if p >= 1000.0 => format!("{}{points}", count(p)),
+        p if p >= 99.5 => format!("{p:.0}{points}"),
+        p if p >= 9.95 => format!("{p:.1}{points}"),
+        p => format!("{p:.2}{points}"),
+    }
+}
+
+/// A share as it is sought: `3%`.
+fn share(share: f64) -> String {
+    units::percent((share * 1e6).round() / 1e4)
+}
+
+fn needed_words(needed: Needed) -> String {
+    match needed {
+        Needed::Seconds(s) => duration(Duration::from_secs(rounded(s))),
+        Needed::Repetitions(n) => format!("{n} runs"),
+        Needed::Rounds(n) => format!("{n} rounds"),
+    }
+}
+
+/// Two digits, rounded up: nobody measures for 3187 s.
+fn rounded(seconds: u64) -> u64 {
+    let mut unit = 1;
+    while seconds / unit >= 100 {
+        unit *= 10;
+    }
+    seconds.div_ceil(unit) * unit
+}
+
+/// A sentence as it is printed; nothing stays nothing.
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), clean(chars.as_str())),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_signs_and_three_digits() {
+        for (d, unit, expected) in [
+            (0.0, Unit::Ns, "0.00%"),
+            (0.0123, Unit::Ns, "+1.23%"),
+            (-0.123, Unit::Iops, "−12.3%"),
+            (11.0, Unit::Iops, "+1,100%"),
+            (0.004, Unit::Percent, "+0.40 pp"),
+            (f64::INFINITY, Unit::Ns, "+∞"),
+        ] {
+            assert_eq!(change(d, unit), expected);
+        }
+    }
+
+    #[test]
+    fn letters_and_lengths() {
+        assert_eq!([0, 1, 25, 26, 27].map(letter), ["A", "B", "Z", "AA", "AB"]);
+        assert_eq!([7, 99, 101, 3187].map(rounded), [7, 99, 110, 3200]);
+        assert_eq!((share(0.03), share(0.005)), ("3%".to_owned(), "0.5%".to_owned()));
+    }
+}

@@ -1,0 +1,152 @@
+//! A comparison as a page of the same kind as a review: the verdict, what to know before it is believed, the differences
+//! with their intervals drawn, the tables, and what differs between the systems.
+
+use super::first::{class, icon};
+use super::grid::{Column, table};
+use super::{embed, figures, footer};
+use crate::charts;
+use crate::comparison::words::{self, Line};
+use crate::said::Sentence;
+use findings::Comparison;
+use findings::comparison::{Against, Opinion, StepPair};
+use maud::{DOCTYPE, Markup, html};
+
+/// The page of a comparison.
+pub fn comparison(comparison: &Comparison) -> String {
+    let charts = charts::comparison(comparison);
+    let plotly = embed::plotly();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head { (embed::head("Comparison", &[&plotly, embed::PAGE])) }
+            body {
+                (bar(!charts.is_empty()))
+                main id="top" {
+                    header.question {
+                        h1 { "Comparison of " (comparison.runs.len()) " runs" }
+                        @for (i, party) in comparison.runs.iter().enumerate() {
+                            p.tested { (words::party(i, party)) }
+                        }
+                    }
+                    @for against in &comparison.against { (verdict(comparison, against)) }
+                    (figures::section(&charts))
+                    section id="steps" aria-labelledby="steps-heading" {
+                        h2 id="steps-heading" { "Steps" }
+                        @for against in &comparison.against { (steps(comparison, against)) }
+                    }
+                    @for against in &comparison.against { (rest(against)) }
+                }
+                (footer())
+                (embed::data("charts", &figures::data(&charts)))
+                (embed::script(&plotly))
+                (embed::script(embed::PAGE))
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn bar(charts: bool) -> Markup {
+    html! {
+        a.skip href="#steps" { "Skip to the steps" }
+        nav.bar aria-label="Sections" {
+            a.brand href="#top" { "Wirespeed" }
+            @if charts { a href="#charts-section" { "Charts" } }
+            a href="#steps" { "Steps" }
+            a href="#differing" { "Systems" }
+            button id="theme" type="button" hidden { "Dark" }
+        }
+    }
+}
+
+fn verdict(comparison: &Comparison, against: &Against) -> Markup {
+    let sentence = words::verdict(comparison, against);
+    let word = match (against.count.worse, against.count.better, against.family) {
+        (_, _, 0) => "Not compared",
+        (0, 0, _) => "Undecided",
+        (0, _, _) => "Better",
+        (_, 0, _) => "Worse",
+        _ => "Worse and better",
+    };
+    let cautions = words::cautions(against);
+    html! {
+        section id={ "verdict-" (against.run) } class={ "verdict " (class(sentence.tone)) } {
+            div.big { (icon(sentence.tone)) h2 { (word) } }
+            div {
+                p.sentence { (sentence.text) }
+                @if !cautions.is_empty() { ul.trust { @for caution in &cautions { (item(caution)) } } }
+            }
+        }
+    }
+}
+
+fn item(sentence: &Sentence) -> Markup {
+    html! {
+        li class=(class(sentence.tone)) {
+            span.mark aria-hidden="true" { (sentence.tone.mark()) }
+            span {
+                (sentence.text)
+                @if !sentence.next.is_empty() { span.next { (sentence.next) } }
+            }
+        }
+    }
+}
+
+fn steps(comparison: &Comparison, against: &Against) -> Markup {
+    html! {
+        @for (i, step) in against.steps.iter().enumerate() {
+            h3 id={ "step-" (against.run) "-" (i) } { (words::step_name(step)) }
+            @for reason in words::reasons(step) { p { (reason) } }
+            @if !step.metrics.is_empty() { (metrics(comparison, against, step)) }
+        }
+        p { (words::how_to_read(comparison, against)) }
+    }
+}
+
+fn metrics(comparison: &Comparison, against: &Against, step: &StepPair) -> Markup {
+    let rows: Vec<(Line, bool)> =
+        step.metrics.iter().map(|m| (Line::of(m), m.opinion != Opinion::Undecided)).collect();
+    let [metric, a, b, change, interval, verdict, seen, needs] =
+        words::headings(comparison, against.run);
+    let number = |name: &str, of: fn(&Line) -> &String| {
+        Column::numbers(name, "", move |row: &(Line, bool)| of(&row.0).clone())
+    };
+    let columns = [
+        Column::words(&metric, |(l, _): &(Line, bool)| html! { (l.metric) }),
+        number(&a, |l| &l.baseline),
+        number(&b, |l| &l.other),
+        number(&change, |l| &l.difference),
+        number(&interval, |l| &l.interval),
+        Column::words(&verdict, |(l, _): &(Line, bool)| {
+            html! { span class={ "mark " (class(l.tone)) } { (l.opinion) } }
+        }),
+        number(&seen, |l| &l.detectable),
+        number(&needs, |l| &l.needed),
+    ];
+    let caption = format!("{} against A: {}", words::letter(against.run), words::step_name(step));
+    table(&caption, &columns, &rows, |(_, decided)| (None, if *decided { "knee" } else { "" }))
+}
+
+/// What has no partner, and what differs.
+fn rest(against: &Against) -> Markup {
+    let differing: Vec<[String; 3]> = against.differing.iter().map(words::differing).collect();
+    let name = words::letter(against.run);
+    let columns = [
+        Column::words("what", |d: &[String; 3]| html! { (d[0]) }),
+        Column::words("A", |d: &[String; 3]| html! { (d[1]) }),
+        Column::words(&name, |d: &[String; 3]| html! { (d[2]) }),
+    ];
+    html! {
+        @if !against.unpaired.is_empty() {
+            section {
+                h2 { "Steps without partner" }
+                ul { @for unpaired in &against.unpaired { li { (words::unpaired(unpaired)) } } }
+            }
+        }
+        section id="differing" {
+            h2 { "What differs beside the figures" }
+            @if differing.is_empty() { p.none { "Nothing that the records tell." } }
+            @else { (table("What differs", &columns, &differing, |_| (None, ""))) }
+        }
+    }
+}

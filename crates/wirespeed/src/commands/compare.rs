@@ -1,0 +1,98 @@
+//! `wirespeed compare RUN RUN…`: each run against the first, for people, for programs, and as a page.
+
+use crate::cli::{Compare, CompareFormat};
+use crate::exit::{Exit, Failure};
+use crate::{files, out, present};
+use findings::comparison::{Comparison, Options};
+use findings::{Analysis, CompareError};
+use record::Record;
+use review::Style;
+use std::path::Path;
+
+pub fn compare(args: &Compare) -> Result<Exit, Failure> {
+    let format = format(args)?;
+    args.out.as_deref().map_or(Ok(()), files::results_path)?;
+    if let [only] = &args.runs[..] {
+        return Err(Failure::usage(format!(
+            "there is nothing to compare {} with: name a second record, as in `wirespeed compare BEFORE AFTER`",
+            only.display()
+        )));
+    }
+    let comparison = compared(args)?;
+    match &args.out {
+        Some(path) => {
+            std::fs::write(path, document(&comparison, format, plain())).map_err(|e| {
+                Failure::incomplete(format!("cannot write {}: {e}", path.display()))
+            })?;
+            if !args.quiet {
+                eprintln!("comparison written to {}", path.display());
+            }
+        }
+        None => out::result(&document(&comparison, format, present::style()))?,
+    }
+    Ok(exit_of(&comparison, args.strict))
+}
+
+/// Reads, analyses and compares.
+fn compared(args: &Compare) -> Result<Comparison, Failure> {
+    let mut runs: Vec<(Record, Analysis)> = Vec::new();
+    for path in &args.runs {
+        let record = Record::open(path)?;
+        let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
+        runs.push((record, analysis));
+    }
+    let runs: Vec<(&Record, &Analysis)> = runs.iter().map(|(r, a)| (r, a)).collect();
+    let options = Options {
+        difference: args.difference.0 / 100.0,
+        metrics: args.metrics.clone(),
+        names: args.runs.iter().map(|path| path.display().to_string()).collect(),
+    };
+    findings::compare(&runs, &options).map_err(|e| match e {
+        CompareError::Record(error) => Failure::incomplete(error),
+        CompareError::Difference => Failure::usage(format!("--difference: {e}")),
+        CompareError::TooFew(_) => Failure::usage(e),
+    })
+}
+
+/// 1 where something is worse, or nothing was compared that could have been; strictly, also where anything is undecided.
+fn exit_of(comparison: &Comparison, strict: bool) -> Exit {
+    let bad = comparison.against.iter().any(|against| {
+        against.count.worse > 0 || against.family == 0 || (strict && against.count.undecided > 0)
+    });
+    if bad { Exit::GoalsNotMet } else { Exit::Met }
+}
+
+fn document(comparison: &Comparison, format: CompareFormat, style: Style) -> String {
+    match format {
+        CompareFormat::Text => review::comparison_text(comparison, style),
+        CompareFormat::Json => format!("{:#}\n", review::comparison_json(comparison)),
+        CompareFormat::Markdown => review::comparison_markdown(comparison),
+        CompareFormat::Html => review::comparison_html(comparison),
+    }
+}
+
+fn plain() -> Style {
+    Style { color: false, width: present::WIDTH }
+}
+
+/// The format that was asked for: by name, or by the ending of the file that it goes to.
+fn format(args: &Compare) -> Result<CompareFormat, Failure> {
+    match (args.format, &args.out) {
+        (Some(format), _) => Ok(format),
+        (None, None) => Ok(CompareFormat::Text),
+        (None, Some(out)) => of_ending(out),
+    }
+}
+
+fn of_ending(out: &Path) -> Result<CompareFormat, Failure> {
+    match out.extension().and_then(|e| e.to_str()) {
+        Some("html" | "htm") => Ok(CompareFormat::Html),
+        Some("md") => Ok(CompareFormat::Markdown),
+        Some("json") => Ok(CompareFormat::Json),
+        Some("txt") => Ok(CompareFormat::Text),
+        _ => Err(Failure::usage(format!(
+            "{}: a comparison is written as .html, .md, .json or .txt, by the file's ending; another name needs --format",
+            out.display()
+        ))),
+    }
+}
