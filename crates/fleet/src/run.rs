@@ -110,6 +110,12 @@ impl<'a, S: RecordSink> Run<'a, S> {
         Ok(Outcome { status, failure: self.failure, lost: self.lost })
     }
 
+    /// Keeps in the record that something happened between two steps.
+    pub fn note(&mut self, level: Level, code: &str, text: &str) -> Result<(), RunError> {
+        let (at, code, text) = (self.now(), code.to_owned(), text.to_owned());
+        self.record_event(Event { at, step: None, source: None, level, code, text })
+    }
+
     /// Whether the user has asked for an early end.
     pub fn stopped(&self) -> bool {
         self.control.stopped()

@@ -8,7 +8,7 @@ use crate::coordinator::{Outcome, RunError};
 use crate::run::{Place, Run, StepEnd};
 use crate::sink::RecordSink;
 use clock::Ns;
-use record::Status;
+use record::{Level, Status};
 use scenario::search::Next;
 use scenario::{Hunt, Stage, Step};
 
@@ -42,6 +42,14 @@ impl<'a, S: RecordSink> Session<'a, S> {
         }
     }
 
+    /// Keeps in the record that something happened to the run as a whole.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
+    pub fn note(&mut self, level: Level, code: &str, text: &str) -> Result<(), RunError> {
+        self.run.note(level, code, text)
+    }
+
     /// Ends the run: agents are dismissed, and the record is closed.
     ///
     /// # Errors
@@ -67,7 +75,7 @@ impl<'a, S: RecordSink> Session<'a, S> {
         let found = loop {
             let (load, repetition) = match search.next(&seen) {
                 Next::Run { load, repetition, .. } => (load, repetition),
-                Next::Stop(found) => break found,
+                Next::Stop(found) => break *found,
             };
             let known = search.progress(&search.so_far(&seen));
             let known = if known.is_empty() { known } else { format!(": {known}") };

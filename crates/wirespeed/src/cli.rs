@@ -142,13 +142,33 @@ pub struct Plan {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+With --against or --set-b two sides take turns, step by step, as A B B A: slow drift of the
+machine falls on both alike. Each side has a record of its own, RUN and RUN-b.")]
 pub struct Run {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     #[command(flatten)]
+    pub against: AgainstArgs,
+    #[command(flatten)]
     pub recording: Recording,
     #[command(flatten)]
     pub output: Results,
+}
+
+/// A second side that the scenario is compared with.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Comparison")]
+pub struct AgainstArgs {
+    /// Run this scenario in turns with the other, as side B; its steps must be the same
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// Override a value on side B alone, after every --set (repeatable); without --against, B is the same file
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
+    pub set_b: Vec<(String, String)>,
+    /// How often every step is run on each side [default: 4, or the plan's `repeat` where that is more]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rounds: Option<u32>,
 }
 
 #[derive(Debug, Args)]

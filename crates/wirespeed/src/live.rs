@@ -12,7 +12,7 @@ use findings::Analysis;
 use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
 use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -51,12 +51,8 @@ pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
 fn run(job: &Job, targets: &[Asked]) -> Result<Outcome, Failure> {
     let control = Arc::new(Control::new());
     stop_on_signal(&control)?;
-    let head = head(job);
-    let mut writer = Writer::create(&job.out, &head)?;
-    writer.facts(&run_facts())?;
-    for shared in targets::disks_shared_with(&job.out, targets) {
-        writer.event(&record_among_the_measured(&shared))?;
-    }
+    let head = head(&job.source, &job.scenario);
+    let writer = begin_record(&job.out, &head, targets)?;
     let stages = job.scenario.stages();
     let coordinator = Coordinator {
         scenario: &job.scenario,
@@ -77,19 +73,29 @@ fn run(job: &Job, targets: &[Asked]) -> Result<Outcome, Failure> {
     })
 }
 
+/// Makes a record with what is known before the run.
+pub fn begin_record(out: &Path, head: &RunHead, targets: &[Asked]) -> Result<Writer, Failure> {
+    let mut writer = Writer::create(out, head)?;
+    writer.facts(&run_facts())?;
+    for shared in targets::disks_shared_with(out, targets) {
+        writer.event(&record_among_the_measured(&shared))?;
+    }
+    Ok(writer)
+}
+
 /// The record's first lines. The epoch is set here, on the clock that this machine's agents share.
-fn head(job: &Job) -> RunHead {
+pub fn head(source: &Source, scenario: &Scenario) -> RunHead {
     RunHead {
-        title: job.scenario.head.title.clone(),
+        title: scenario.head.title.clone(),
         producer: format!("wirespeed {} run", env!("CARGO_PKG_VERSION")),
         scenario: ScenarioText {
-            name: job.source.name.clone(),
-            text: job.source.text.clone(),
-            overrides: job.source.overrides.clone(),
+            name: source.name.clone(),
+            text: source.text.clone(),
+            overrides: source.overrides.clone(),
         },
         epoch: clock::now(),
         wall_ns: clock::wall_ns(),
-        seed: job.scenario.head.seed,
+        seed: scenario.head.seed,
     }
 }
 
@@ -115,7 +121,7 @@ fn record_among_the_measured(target: &str) -> Event {
 }
 
 /// The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the second ends the process.
-fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
+pub fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
     let control = Arc::clone(control);
     let handler = move || {
         if control.stopped() {
@@ -127,7 +133,8 @@ fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
         .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))
 }
 
-fn agent_link(kind: AgentKind) -> std::io::Result<AgentLink> {
+/// The agent of this machine.
+pub fn agent_link(kind: AgentKind) -> std::io::Result<AgentLink> {
     match kind {
         AgentKind::InProcess => AgentLink::in_process(identity(), engines()),
         AgentKind::Child => {
@@ -166,7 +173,8 @@ pub fn exit_of(analysis: &Analysis) -> Exit {
     }
 }
 
-fn exit_of_failure(failure: &fleet::StepFailure) -> Exit {
+/// The exit code that an agent's failure means.
+pub fn exit_of_failure(failure: &fleet::StepFailure) -> Exit {
     match &failure.error {
         fleet::message::Failure::Engine(engine::EngineError::Refused(_)) => Exit::Refused,
         _ => Exit::Incomplete,

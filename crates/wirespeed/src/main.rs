@@ -16,6 +16,7 @@ mod out;
 mod present;
 mod progress;
 mod targets;
+mod versus;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -16,6 +16,8 @@ pub struct Display {
     done_ms: u64,
     step_ms: u64,
     step: String,
+    /// Which of two runs that take turns; empty where there is one.
+    side: &'static str,
     /// What a search looks for with the step; empty where it is none of a search.
     aim: String,
     /// Codes of warnings that were shown: the same one in every step would drown the figures, and the review has all.
@@ -52,10 +54,17 @@ impl Display {
             done_ms: 0,
             step_ms: 0,
             step: String::new(),
+            side: "",
             aim: String::new(),
             warned: BTreeSet::new(),
             hanging: Hanging::default(),
         }
+    }
+
+    /// Takes one piece of progress of one of two runs.
+    pub fn show_side(&mut self, side: &'static str, progress: &Progress) {
+        self.side = side;
+        self.show(progress);
     }
 
     /// Takes one piece of progress.
@@ -64,7 +73,7 @@ impl Display {
             Progress::StepStarting { index, of, at_most, name, duration, aim } => {
                 self.hanging = Hanging::default();
                 let of = if *at_most { format!("at most {of}") } else { of.to_string() };
-                self.step = format!("[{}/{of}] {name}", index + 1);
+                self.step = format!("{}[{}/{of}] {name}", self.side, index + 1);
                 self.step_ms = duration.0 / 1_000_000;
                 self.aim = aim.as_ref().map(|aim| format!("  ({aim})")).unwrap_or_default();
                 self.line(&format!("{} …{}", self.step, self.aim), false);

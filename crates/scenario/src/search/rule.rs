@@ -16,7 +16,7 @@ pub enum Next {
         why: Why,
     },
     /// Nothing: the search is over.
-    Stop(Found),
+    Stop(Box<Found>),
 }
 
 /// Why a load is tried.
@@ -53,13 +53,13 @@ impl Search {
     }
 
     fn stop(&self, end: End, tried: &[Tried]) -> Next {
-        Next::Stop(self.found(Some(end), tried))
+        Next::Stop(Box::new(self.found(Some(end), tried)))
     }
 
     /// What is known after these steps, whether or not the search is over.
     pub fn so_far(&self, seen: &[Seen]) -> Found {
         match self.next(seen) {
-            Next::Stop(found) => found,
+            Next::Stop(found) => *found,
             Next::Run { .. } => self.found(None, &Tried::all(seen)),
         }
     }

@@ -57,9 +57,9 @@ fn hunt(search: &Search, mut system: impl FnMut(f64, usize) -> Seen) -> (Found, 
                 all.push(system(load, all.len()));
             }
             Next::Stop(found) => {
-                assert_eq!(search.so_far(&all), found);
+                assert_eq!(search.so_far(&all), *found);
                 assert!(!search.answer(&found).is_empty() && !search.reason(&found).is_empty());
-                return (found, all.iter().map(|one| one.load).collect());
+                return (*found, all.iter().map(|one| one.load).collect());
             }
         }
     }

@@ -1,11 +1,20 @@
-//! `wirespeed run FILE`: a scenario, for real.
+//! `wirespeed run FILE`: a scenario, for real; with a second side, in turns.
 
 use crate::cli::Run;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, Job};
+use crate::versus;
 
 pub fn run(args: &Run) -> Result<Exit, Failure> {
+    if args.against.against.is_some() || !args.against.set_b.is_empty() {
+        return versus::run(args);
+    }
+    if args.against.rounds.is_some() {
+        return Err(Failure::usage(
+            "--rounds goes with --against or --set-b; a plan's `repeat` runs its steps several times",
+        ));
+    }
     let source = files::scenario_source(&args.scenario)?;
     let scenario = scenario::load(&source)?;
     let out = files::record_path(args.recording.out.as_deref(), &files::stem(&source.name))?;

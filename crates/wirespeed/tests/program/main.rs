@@ -15,3 +15,4 @@ mod support;
 #[path = "../../../findings/tests/support/valid.rs"]
 mod valid;
 mod verify;
+mod versus;
