@@ -10,7 +10,7 @@ use record::{
     Counter, Event, Fact, Interval, Level, Loop, Phase, Record, RunHead, ScenarioText, Source,
     SourceId, SourceKind, Status, StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
 };
-use review::{Style, json, terminal};
+use review::{Style, html, json, terminal};
 use unicode_width::UnicodeWidthStr;
 
 const SCENARIO: &str = r#"
@@ -219,6 +219,9 @@ proptest! {
             prop_assert!(text.lines().all(|l| !l.chars().any(char::is_control)), "{text:?}");
             prop_assert!(text.lines().all(|l| l.width() <= 80), "{text}");
             valid::check(&json(&analysis));
+            let evidence = findings::evidence(&record, &analysis).unwrap();
+            let page = html(&analysis, &evidence, &record.head().scenario);
+            prop_assert_eq!(page.matches("</script>").count(), 3, "data and two scripts");
             prop_assert!(matches!(analysis.verdict.exit_code(), 0 | 1 | 3));
         }
     }

@@ -14,11 +14,10 @@ use maud::{DOCTYPE, Markup, html};
 /// The page of a comparison.
 pub fn comparison(comparison: &Comparison) -> String {
     let charts = charts::comparison(comparison);
-    let plotly = embed::plotly();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head { (embed::head("Comparison", &[&plotly, embed::PAGE])) }
+            head { (embed::head("Comparison")) }
             body {
                 (bar(!charts.is_empty()))
                 main id="top" {
@@ -38,8 +37,7 @@ pub fn comparison(comparison: &Comparison) -> String {
                 }
                 (footer())
                 (embed::data("charts", &figures::data(&charts)))
-                (embed::script(&plotly))
-                (embed::script(embed::PAGE))
+                @for script in embed::scripts() { (embed::script(script)) }
             }
         }
     };

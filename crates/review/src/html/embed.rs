@@ -9,15 +9,34 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
 
-/// The page's own script.
-pub(super) const PAGE: &str = include_str!("../../assets/page.js");
 /// The page's style.
-const STYLE: &str =
-    concat!(include_str!("../../assets/charts.css"), include_str!("../../assets/page.css"));
+const STYLE: &str = include_str!("../../assets/page.css");
+
+/// A script with its digest.
+pub(super) struct Script {
+    text: String,
+    digest: String,
+}
+
+impl Script {
+    fn new(text: &str) -> Script {
+        Script { text: text.to_owned(), digest: digest(text) }
+    }
+}
+
+/// The scripts of every page, in the order in which they run: plotly's, and the page's own.
+pub(super) fn scripts() -> &'static [Script; 2] {
+    static SCRIPTS: LazyLock<[Script; 2]> = LazyLock::new(|| {
+        let own = include_str!("../../assets/page.js");
+        [Script::new(&plotly()), Script::new(own)]
+    });
+    &SCRIPTS
+}
 
 /// Plotly's own script. The crate hands it out in a tag, followed by a second one for formulas, which no chart has.
-pub(super) fn plotly() -> String {
+fn plotly() -> String {
     let tags = plotly::Plot::offline_js_sources();
     let start = tags.find('>').map_or(0, |at| at + 1);
     let end = tags.find("</script>").unwrap_or(tags.len());
@@ -25,8 +44,8 @@ pub(super) fn plotly() -> String {
 }
 
 /// The policy, the style, and a page's name.
-pub(super) fn head(title: &str, scripts: &[&str]) -> Markup {
-    let digests: Vec<String> = scripts.iter().map(|script| digest(script)).collect();
+pub(super) fn head(title: &str) -> Markup {
+    let digests: Vec<&str> = scripts().iter().map(|script| script.digest.as_str()).collect();
     // Plotly sets styles as it draws, and makes pictures of charts for who asks for them.
     let policy = format!(
         "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'",
@@ -46,8 +65,8 @@ pub(super) fn head(title: &str, scripts: &[&str]) -> Markup {
 }
 
 /// A script of the page.
-pub(super) fn script(text: &str) -> Markup {
-    html! { script { (PreEscaped(text)) } }
+pub(super) fn script(script: &Script) -> Markup {
+    html! { script { (PreEscaped(&script.text)) } }
 }
 
 /// Data for the scripts. No `<` is left in it, so that nothing in it can end its element.

@@ -37,12 +37,11 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
     };
     let scenario = ::scenario::load(&source).ok();
     let charts = charts::charts(analysis, evidence);
-    let plotly = embed::plotly();
     let links = Links { analysis, charts: &charts };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head { (embed::head(&clean(&analysis.run.title), &[&plotly, embed::PAGE])) }
+            head { (embed::head(&clean(&analysis.run.title))) }
             body {
                 (bar(analysis, !charts.is_empty()))
                 main id="top" {
@@ -60,8 +59,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
                 }
                 (footer())
                 (embed::data("charts", &figures::data(&charts)))
-                (embed::script(&plotly))
-                (embed::script(embed::PAGE))
+                @for script in embed::scripts() { (embed::script(script)) }
             }
         }
     };

@@ -8,6 +8,7 @@ use crate::number::moment;
 use crate::text::clean;
 use findings::{Analysis, Loops, StepFigures};
 use maud::{Markup, html};
+use scenario::search::{Aim, Search};
 use scenario::{Lab, Plan, Scenario, Vm, catalog};
 use std::time::Duration;
 
@@ -193,6 +194,7 @@ fn plan(plan: &Plan, scenario: &Scenario) -> String {
         let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
         format!("; {} {}", axis.key, listed(&values))
     });
+    let search = plan.search.as_ref().map(search).unwrap_or_default();
     let warm_up = match plan.steady {
         None => units::duration(plan.warmup),
         Some(steady) => format!(
@@ -205,9 +207,22 @@ fn plan(plan: &Plan, scenario: &Scenario) -> String {
         if plan.repeat > 1 { format!("; everything {} times", plan.repeat) } else { String::new() };
     let condition = if plan.precondition { "; targets preconditioned after SNIA PTS" } else { "" };
     format!(
-        "{}{}; each step {warm_up} warm-up, then {} measured{repeat}{condition}",
+        "{}{}{search}; each step {warm_up} warm-up, then {} measured{repeat}{condition}",
         loads.join(" and "),
         axes.collect::<String>(),
         units::duration(plan.measure)
     )
+}
+
+/// What a plan looks for, by steps that it decides on the way.
+fn search(search: &Search) -> String {
+    let aim = match &search.aim {
+        Aim::Knee => "the knee".to_owned(),
+        Aim::Most { limits, .. } => {
+            let limits: Vec<String> = limits.iter().map(ToString::to_string).collect();
+            format!("the most work while {}", limits.join(" and "))
+        }
+    };
+    let (from, to) = (search.setting(search.range.from), search.setting(search.range.to));
+    format!("; a search over {} from {from} to {to} for {aim}", search.key)
 }

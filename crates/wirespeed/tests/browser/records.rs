@@ -127,7 +127,7 @@ fn all() -> Vec<Made> {
             Sketch::of(&strict).event(Level::Error, "agent-lost", lost),
             &half,
         ),
-        made("no operation", "Not met", false, Sketch::of(&strict), &idle),
+        made("no operation", "Not met", true, Sketch::of(&strict), &idle),
         made("a million errors", "Not met", true, Sketch::of(&strict), &failing),
         made(
             "no step",
