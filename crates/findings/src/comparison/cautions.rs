@@ -106,15 +106,21 @@ fn loads(pairs: &[[Point<'_>; 2]], all: &mut Vec<Caution>) {
     let load = count(pairs, |[a, b]| {
         let (a, b) = (a.first(), b.first());
         let asked = |s: &StepFigures| (s.depth, s.offered_iops.to_bits(), s.completeness.len());
-        a.loops == b.loops && asked(a) != asked(b)
+        a.loops == b.loops && (asked(a) != asked(b) || transfers_differ(a, b))
     });
     if load > 0 {
         let text = format!(
-            "depth, rate or number of workers differ though settings are equal, in {}: not the same load",
+            "depth, rate, number of workers or size of transfers differ though settings are equal, in {}: not the same load",
             points(load)
         );
         all.push(warning("loads-differ", text, "run the same scenario on both systems"));
     }
+}
+
+/// Whether the mean transfer is another one; mixed sizes may scatter by a hundredth.
+fn transfers_differ(a: &StepFigures, b: &StepFigures) -> bool {
+    let size = |s: &StepFigures| s.total.both.bytes as f64 / s.total.both.ops as f64;
+    (size(a) / size(b) - 1.0).abs() > 0.01
 }
 
 /// Whether figures are the targets'.

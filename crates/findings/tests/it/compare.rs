@@ -266,6 +266,9 @@ fn what_differs_between_the_systems_is_listed() {
         [("kernel", Some("6.1"), Some("6.12")), ("line", Some("depth = 4"), Some("depth = 8"))]
     );
     assert!(codes(&found).contains(&"loads-differ"));
+    let larger = run(&plan, |_, _| Work { block: 16_384, ..load(9, 1e6) });
+    assert!(codes(&against(&a, &larger)).contains(&"loads-differ"));
+    assert!(!codes(&against(&a, &a)).contains(&"loads-differ"));
 }
 
 #[test]

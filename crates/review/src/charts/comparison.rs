@@ -14,8 +14,10 @@ const STEPS_MAX: usize = 24;
 /// Height of a row of the forest, and of what is around it, in CSS pixels.
 const ROW: u32 = 19;
 const AROUND: u32 = 110;
-/// Intervals are drawn up to here, so that one without an end does not squeeze the others.
+/// The axis ends here, so that one wide interval does not squeeze the others; the reader may zoom out.
 const PERCENT_MAX: f64 = 200.0;
+/// An interval without an end is drawn this far.
+const ENDLESS: f64 = 1e6;
 
 /// The charts of a comparison.
 pub(crate) fn comparison(comparison: &Comparison) -> Vec<Chart> {
@@ -49,9 +51,10 @@ fn forest(comparison: &Comparison, against: &Against, at: usize, step: &StepPair
     let sought = comparison.sought * 100.0;
     let note = format!(
         "{} against A: change with its {:.0}% interval. Dotted: the {sought}% that are sought. \
-         More is better of rates, less of latency and CPU time.",
+         More is better of rates, less of latency ({}) and CPU time.",
         other,
-        comparison.confidence * 100.0
+        comparison.confidence * 100.0,
+        words::latency(step.latency),
     );
     Some(Chart {
         id: format!("forest-{}-{at}", against.run),
@@ -61,13 +64,22 @@ fn forest(comparison: &Comparison, against: &Against, at: usize, step: &StepPair
         height: AROUND + ROW * u32::try_from(rows.len()).unwrap_or(ROW),
         wide: false,
         figure: json!({ "data": data, "layout": {
-            "xaxis": { "title": { "text": "Change from A (%)" }, "zeroline": false, "hoverformat": ".3~g" },
+            "xaxis": { "title": { "text": "Change from A (%)" }, "zeroline": false, "range": range(&rows, sought), "hoverformat": ".3~g" },
             "yaxis": { "type": "category", "categoryorder": "array", "categoryarray": names, "automargin": true },
             "shapes": [line(0.0, "solid"), line(sought, "dot"), line(-sought, "dot")],
             "legend": { "orientation": "h" },
         }}),
         steps: step.baseline.clone(),
     })
+}
+
+/// What the axis shows at first: every interval, as far as it goes.
+fn range(rows: &[&MetricPair], sought: f64) -> [f64; 2] {
+    let ends = rows.iter().filter_map(|m| m.interval).flatten().map(|v| v * 100.0);
+    let (low, high) = ends.fold((-sought, sought), |(l, h), v| (v.min(l), v.max(h)));
+    let (low, high) = (low.max(-100.0), high.min(PERCENT_MAX));
+    let margin = (high - low) * 0.05;
+    [short(low - margin), short(high + margin)]
 }
 
 /// The rows that came out one way.
@@ -78,7 +90,7 @@ fn trace(rows: &[&MetricPair], wanted: Opinion) -> Option<Value> {
         Opinion::Undecided => ("undecided", MUTED),
     };
     let of = |m: &&&MetricPair| m.opinion == wanted;
-    let percent = |v: f64| short((v * 100.0).clamp(-PERCENT_MAX, PERCENT_MAX));
+    let percent = |v: f64| short((v * 100.0).clamp(-100.0, ENDLESS));
     let (mut x, mut y, mut up, mut down, mut text) = (vec![], vec![], vec![], vec![], vec![]);
     for m in rows.iter().filter(of) {
         let (Some(d), Some([low, high])) = (m.difference, m.interval) else { continue };

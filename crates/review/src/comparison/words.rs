@@ -179,13 +179,18 @@ pub(crate) fn reasons(step: &StepPair) -> Vec<String> {
 /// A step's name with what was compared of it.
 pub(crate) fn step_name(step: &StepPair) -> String {
     let label = clean(&step.label);
-    let latency = match step.latency {
-        LatencyOf::Service => "closed loop, service time",
-        LatencyOf::Response => "open loop, response time",
-    };
+    let latency = latency(step.latency);
     match step.metrics.iter().find_map(|m| m.method.as_ref()) {
         Some(method) => format!("{label} ({latency}; {})", method_words(method)),
         None => format!("{label} ({latency})"),
+    }
+}
+
+/// Which latency, with its loop.
+pub(crate) fn latency(of: LatencyOf) -> &'static str {
+    match of {
+        LatencyOf::Service => "closed loop, service time",
+        LatencyOf::Response => "open loop, response time",
     }
 }
 
