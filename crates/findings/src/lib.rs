@@ -20,6 +20,7 @@ mod hangs;
 pub use scenario::knee;
 pub mod little;
 mod pool;
+mod projection;
 mod quantity;
 mod rounding;
 mod run;
@@ -46,6 +47,9 @@ pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};
 pub use little::Little;
 pub use pool::{Flow, Latency};
+pub use projection::{
+    Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection,
+};
 pub use quantity::{Quantity, Unit};
 pub use run::{Run, Verdict};
 pub use schema::schema;
@@ -56,8 +60,9 @@ pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
+use projection::Projector;
 use record::{Record, RecordError};
-use scenario::{Course, Scenario, Step};
+use scenario::{Course, Project, Scenario, Step};
 use schemars::JsonSchema;
 use searches::Seekers;
 use serde::Serialize;
@@ -94,6 +99,8 @@ pub struct Analysis {
     pub goals: Vec<GoalOutcome>,
     /// What was published, in the scenario's order.
     pub claims: Vec<ClaimOutcome>,
+    /// How much of an application the steps carry: what the scenario asks for, then what the caller does.
+    pub projections: Vec<Projection>,
     /// What to be careful about, the gravest first.
     pub warnings: Vec<Warning>,
 }
@@ -111,6 +118,14 @@ pub enum FindingsError {
 /// # Errors
 /// Only where the record cannot be read.
 pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
+    analyse_for(record, &[])
+}
+
+/// The same, with applications that are projected besides those of the scenario.
+///
+/// # Errors
+/// Only where the record cannot be read.
+pub fn analyse_for(record: &Record, projects: &[Project]) -> Result<Analysis, FindingsError> {
     let text = &record.head().scenario;
     let source = scenario::Source {
         name: text.name.clone(),
@@ -118,12 +133,16 @@ pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
         overrides: text.overrides.clone(),
     };
     match scenario::load(&source) {
-        Ok(scenario) => judge(record, Ok(&scenario)),
-        Err(mistakes) => judge(record, Err(&first_line(&mistakes.to_string()))),
+        Ok(scenario) => judge(record, Ok(&scenario), projects),
+        Err(mistakes) => judge(record, Err(&first_line(&mistakes.to_string())), projects),
     }
 }
 
-fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis, FindingsError> {
+fn judge(
+    record: &Record,
+    scenario: Result<&Scenario, &str>,
+    projects: &[Project],
+) -> Result<Analysis, FindingsError> {
     let course = scenario.map(Course::of).unwrap_or_default();
     let mut seekers = Seekers::new(&course);
     let nulls = scenario.map(run::null_groups).unwrap_or_default();
@@ -132,17 +151,20 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
     let mut compares: Vec<_> =
         claims.iter().map(|c| claims::Compare::new(c, record.facts())).collect();
     let places = Places::new(scenario.ok(), record.facts(), record.sources());
+    let asked = scenario.map(|s| &s.projects[..]).unwrap_or_default().iter().chain(projects);
+    let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
-        let rule = planned.and_then(|p| p.steady);
-        let rule = rule.unwrap_or(steady::RULE);
+        let random = planned.as_ref().and_then(Step::random_percent);
+        let rule = planned.and_then(|p| p.steady).unwrap_or(steady::RULE);
         let step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let null = !step.workers.is_empty()
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
         figures.served = served::served(&step, &places);
+        projector.see(&step, &figures, random);
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
         judges.iter_mut().for_each(|j| j.see(&step));
@@ -173,6 +195,7 @@ fn judge(record: &Record, scenario: Result<&Scenario, &str>) -> Result<Analysis,
         contents,
         verification,
         goals,
+        projections: asked.map(|project| projector.project(project)).collect(),
         claims: compares.into_iter().map(claims::Compare::finish).collect(),
         run,
         steps,

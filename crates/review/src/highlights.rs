@@ -4,6 +4,7 @@ use crate::devices;
 use crate::headline::{blocks, plural};
 use crate::number::{latency, percent};
 use crate::paint::{Ink, Page};
+use crate::projections;
 use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
 use findings::generator::Limit;
@@ -25,6 +26,9 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     page.heading("Findings");
     for sentence in sentences {
         page.sentence("  ", &sentence, Ink::Plain);
+        if !sentence.next.is_empty() {
+            page.hanging("    → ", Ink::Accent, &sentence.next, Ink::Dim);
+        }
     }
 }
 
@@ -45,6 +49,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
         let text = format!("{} more in the JSON review.", plural(more, "curve"));
         all.push(found(text, Place::Sweep(SWEEPS_MAX)));
     }
+    all.extend(projections::sentences(&analysis.projections));
     all.extend(balance(steps));
     all.extend(devices::sentences(steps));
     all.extend(warm_up(steps));

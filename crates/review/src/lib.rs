@@ -1,4 +1,4 @@
-//! A record's findings, rendered: for a terminal, as a page and as JSON.
+//! A record's findings, rendered: for a terminal, as a page, as Markdown and as JSON.
 //!
 //! The verdict comes first, then what was found in plain sentences, then the tables that prove it, then what to be
 //! careful about. This crate measures nothing and judges nothing; every number comes from [`findings`]. Whatever words a
@@ -15,8 +15,10 @@ mod headline;
 mod highlights;
 mod html;
 mod judgements;
+mod markdown;
 mod number;
 mod paint;
+mod projections;
 mod said;
 mod steps;
 mod table;
@@ -26,6 +28,7 @@ pub use comparison::{
     json as comparison_json, markdown as comparison_markdown, text as comparison_text,
 };
 pub use html::{comparison as comparison_html, html};
+pub use markdown::markdown;
 pub use paint::Style;
 
 use findings::Analysis;

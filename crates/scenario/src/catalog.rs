@@ -40,17 +40,20 @@ pub(crate) fn part(record: &Record) -> Part {
         name: text(record, "name").unwrap_or_default(),
         kind: record.word("kind").map_or(PartKind::Host, |at| part_kind(at.value)),
         model: text(record, "model"),
-        figures: record
-            .records("figures")
-            .into_iter()
-            .map(|figure| Figure {
-                name: text(figure, "name").unwrap_or_default(),
-                value: text(figure, "value").unwrap_or_default(),
-                source: text(figure, "source").unwrap_or_default(),
-                kind: figure.word("kind").map_or(FigureKind::Assumed, |at| figure_kind(at.value)),
-            })
-            .collect(),
+        figures: figures(record),
     }
+}
+
+/// The decoded figures of a part or of a profile.
+pub(crate) fn figures(record: &Record) -> Vec<Figure> {
+    let text = |record: &Record, key| record.text(key).map(|at| at.value);
+    let figure = |figure: &Record| Figure {
+        name: text(figure, "name").unwrap_or_default(),
+        value: text(figure, "value").unwrap_or_default(),
+        source: text(figure, "source").unwrap_or_default(),
+        kind: figure.word("kind").map_or(FigureKind::Assumed, |at| figure_kind(at.value)),
+    };
+    record.records("figures").into_iter().map(figure).collect()
 }
 
 fn part_kind(word: &str) -> PartKind {
@@ -70,6 +73,7 @@ fn part_kind(word: &str) -> PartKind {
 fn figure_kind(word: &str) -> FigureKind {
     match word {
         "data-sheet" => FigureKind::DataSheet,
+        "published" => FigureKind::Published,
         "standard" => FigureKind::Standard,
         "calibrated" => FigureKind::Calibrated,
         _ => FigureKind::Assumed,

@@ -1,7 +1,7 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
-use crate::{Search, Steady};
+use crate::{Project, Search, Steady};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, Percent};
@@ -22,6 +22,8 @@ pub struct Scenario {
     pub goals: Vec<Goal>,
     /// What was published.
     pub claims: Vec<Claim>,
+    /// Applications to be projected on what was measured.
+    pub projects: Vec<Project>,
 }
 
 /// `[scenario]`.
@@ -359,6 +361,8 @@ pub struct Figure {
 pub enum FigureKind {
     /// From a data sheet.
     DataSheet,
+    /// Measured, or recommended, by somebody who is not its maker.
+    Published,
     /// Derived from a standard.
     Standard,
     /// Assumed, with a reason in the source.

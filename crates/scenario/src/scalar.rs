@@ -170,6 +170,14 @@ fn word(text: &str, words: &'static [Word]) -> Result<Datum, Wrong> {
 }
 
 /// `mean`, `max`, `p99`, `p99.9`; `p99_9` is the same.
+/// A point of a latency distribution by its name.
+pub(crate) fn latency_point(text: &str) -> Option<LatencyPoint> {
+    match point(text) {
+        Ok(Datum::Point(point)) => Some(point),
+        _ => None,
+    }
+}
+
 fn point(text: &str) -> Result<Datum, Wrong> {
     let percentile = |digits: &str| {
         let plain = digits.replace('_', ".");

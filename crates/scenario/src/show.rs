@@ -39,12 +39,18 @@ impl fmt::Display for Metric {
             Metric::Errors => f.write_str("errors"),
             Metric::Latency { point, response } => {
                 let what = if *response { "response time" } else { "service time" };
-                match point {
-                    LatencyPoint::Mean => write!(f, "mean {what}"),
-                    LatencyPoint::Max => write!(f, "max {what}"),
-                    LatencyPoint::Percentile(p) => write!(f, "p{p} {what}"),
-                }
+                write!(f, "{point} {what}")
             }
+        }
+    }
+}
+
+impl fmt::Display for LatencyPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LatencyPoint::Mean => f.write_str("mean"),
+            LatencyPoint::Max => f.write_str("max"),
+            LatencyPoint::Percentile(p) => write!(f, "p{p}"),
         }
     }
 }

@@ -32,6 +32,8 @@ pub enum Command {
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided
     Compare(Compare),
+    /// The profiles of applications that a review can project
+    Profiles(Profiles),
     /// Load targets ad hoc, without a scenario file
     Disk(Disk),
     /// Wait for a coordinator (started by `run --agent child`)
@@ -73,6 +75,9 @@ pub enum ResultFormat {
     Text,
     /// One page for a browser, with charts; it needs no network
     Html,
+    /// Markdown, short enough for a pull request or a ticket
+    #[value(alias = "md")]
+    Markdown,
     Json,
     /// What fio prints with --output-format=json+
     FioJson,
@@ -175,9 +180,12 @@ pub struct AgainstArgs {
 pub struct Review {
     /// The record of a run
     pub run: PathBuf,
-    /// Write it to a file instead, in the format given or by the file's ending: .html, .txt, .json, .csv
+    /// Write it to a file instead, in the format given or by the file's ending: .html, .md, .txt, .json, .csv
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Say how many units of an application the steps carry (repeatable; `wirespeed profiles` lists them)
+    #[arg(long, value_name = "PROFILE", value_parser = parse_project)]
+    pub project: Vec<scenario::Project>,
     /// What a row of CSV is: a step, or an interval of a worker [default: step]
     #[arg(long, value_enum)]
     pub rows: Option<Rows>,
@@ -230,6 +238,32 @@ pub enum CompareFormat {
     #[value(alias = "md")]
     Markdown,
     Html,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Profiles {
+    #[command(subcommand)]
+    pub action: Option<ProfilesAction>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ProfilesAction {
+    /// List all of them, a line each (what no action means)
+    Ls {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show one with the source of each of its figures
+    Show {
+        /// Its name
+        #[arg(value_name = "PROFILE", value_parser = parse_project)]
+        profile: scenario::Project,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -380,6 +414,11 @@ fn parse_override(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("expected KEY=VALUE, as in `plan.measure=2s`".to_owned()),
     }
+}
+
+/// A profile of the catalog as it stands.
+fn parse_project(name: &str) -> Result<scenario::Project, scenario::profile::NoProfile> {
+    scenario::profile::profile(name).map(scenario::Project::plain)
 }
 
 /// A share with or without its `%`: on the command line nothing else can be meant.

@@ -76,6 +76,7 @@ fn text(record: &Record, analysis: &Analysis, choice: Choice) -> Result<String, 
             let evidence = findings::evidence(record, analysis).map_err(Failure::incomplete)?;
             Ok(review::html(analysis, &evidence, &record.head().scenario))
         }
+        ResultFormat::Markdown => Ok(review::markdown(analysis)),
         ResultFormat::Json => Ok(format!("{:#}\n", review::json(analysis))),
         ResultFormat::FioJson => export::fio_json(record, choice.step).map_err(failure),
         ResultFormat::Iometer => export::iometer(record, choice.step).map_err(failure),

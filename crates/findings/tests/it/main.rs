@@ -13,6 +13,7 @@ mod generator;
 mod goals;
 mod knee;
 mod little;
+mod projection;
 mod run;
 mod schema;
 mod search;

@@ -55,6 +55,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         plans: Vec::new(),
         goals: Vec::new(),
         claims: Vec::new(),
+        projects: Vec::new(),
     }
 }
 

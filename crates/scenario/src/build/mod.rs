@@ -6,6 +6,7 @@
 mod content;
 mod lab;
 mod plan;
+mod project;
 mod search;
 mod steady;
 mod verdict;
@@ -28,7 +29,8 @@ pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
     verify::check(root, &lab, &workloads, &plans, sink);
     let goals = verdict::goals(root, &plans, &mut directory, sink);
     let claims = verdict::claims(root, &plans, &mut directory, sink);
-    Scenario { head, lab, workloads, plans, goals, claims }
+    let projects = project::projects(root, sink);
+    Scenario { head, lab, workloads, plans, goals, claims, projects }
 }
 
 fn head(record: &Record) -> Head {

@@ -22,6 +22,7 @@ pub(crate) const PART_KINDS: &[Word] = &[
 
 const FIGURE_KINDS: &[Word] = &[
     word("data-sheet", "from a data sheet or a published description"),
+    word("published", "measured, or recommended, by somebody who is not its maker"),
     word("standard", "derived from a standard"),
     word("assumed", "assumed; `source` says why"),
     word("calibrated", "calibrated on a claim; `source` names it"),
@@ -343,10 +344,10 @@ pub(crate) static PART: TableDef = TableDef {
     ..PLAIN
 };
 
-static FIGURE: TableDef = TableDef {
+pub(super) static FIGURE: TableDef = TableDef {
     title: "a figure",
     id: "figure",
-    doc: "A figure of a part.",
+    doc: "A figure of a part, or of a profile of an application.",
     fields: &[
         required(
             "name",

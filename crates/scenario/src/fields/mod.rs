@@ -5,11 +5,14 @@
 //! names or settle workloads are not here but in `build`.
 
 mod lab;
+mod project;
 mod verdict;
 mod work;
 
 pub(crate) use lab::CATALOG;
 use lab::*;
+pub(crate) use project::PROFILES;
+use project::PROJECT;
 use verdict::*;
 use work::*;
 
@@ -191,6 +194,11 @@ pub(crate) static ROOT: TableDef = TableDef {
         optional("plan", Type::TableOrTables(&PLAN), "In which order, how long."),
         optional("goal", Type::Tables(&GOAL), "What must hold."),
         optional("claim", Type::Tables(&CLAIM), "What was published."),
+        optional(
+            "project",
+            Type::Tables(&PROJECT),
+            "Applications to be projected on what was measured.",
+        ),
     ],
     ..PLAIN
 };

@@ -6,6 +6,7 @@ mod demo;
 mod disk;
 mod doctor;
 mod plan;
+mod profiles;
 mod review;
 mod run;
 
@@ -21,6 +22,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Run(args) => run::run(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),
         Command::Agent(args) => agent::agent(&args),
     }

@@ -12,7 +12,7 @@ pub fn review(args: &Review) -> Result<Exit, Failure> {
     let choice = choice(args)?;
     args.out.as_deref().map_or(Ok(()), files::results_path)?;
     let record = Record::open(&args.run)?;
-    let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
+    let analysis = findings::analyse_for(&record, &args.project).map_err(Failure::incomplete)?;
     match &args.out {
         Some(out) => {
             present::write(&record, &analysis, choice, out)?;
@@ -27,7 +27,7 @@ pub fn review(args: &Review) -> Result<Exit, Failure> {
 
 /// The format that was asked for: by name, or by the ending of the file that it goes to.
 fn choice(args: &Review) -> Result<Choice, Failure> {
-    use ResultFormat::{Csv, Html, Json, Text};
+    use ResultFormat::{Csv, Html, Json, Markdown, Text};
     let format = match (args.output.format, &args.out) {
         (Some(format), _) => format,
         (None, Some(out)) => format_of(out)?,
@@ -36,7 +36,7 @@ fn choice(args: &Review) -> Result<Choice, Failure> {
     if args.rows.is_some() && format != Csv {
         return Err(Failure::usage("--rows says what a row of CSV is; add --format csv"));
     }
-    if args.step.is_some() && [Text, Html, Json].contains(&format) {
+    if args.step.is_some() && [Text, Html, Markdown, Json].contains(&format) {
         return Err(Failure::usage(
             "a review shows all steps; --step goes with --format fio-json, iometer or csv",
         ));
@@ -48,11 +48,12 @@ fn choice(args: &Review) -> Result<Choice, Failure> {
 fn format_of(out: &Path) -> Result<ResultFormat, Failure> {
     match out.extension().and_then(|e| e.to_str()) {
         Some("html" | "htm") => Ok(ResultFormat::Html),
+        Some("md" | "markdown") => Ok(ResultFormat::Markdown),
         Some("json") => Ok(ResultFormat::Json),
         Some("txt") => Ok(ResultFormat::Text),
         Some("csv") => Ok(ResultFormat::Csv),
         _ => Err(Failure::usage(format!(
-            "{}: a review is written as .html, .txt, .json or .csv, by the file's ending; another name needs --format",
+            "{}: a review is written as .html, .md, .txt, .json or .csv, by the file's ending; another name needs --format",
             out.display()
         ))),
     }

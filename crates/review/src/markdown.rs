@@ -1,0 +1,295 @@
+//! A review as Markdown, short enough for a pull request or a ticket: the verdict, what was found, goals, at most a dozen
+//! rows of steps, claims, warnings with what to do next, and one line on where the figures come from.
+//!
+//! It is written for GitHub's dialect and is plain in any other. Words of a record are foreign: whatever means something
+//! in Markdown or HTML is escaped, so that they can neither format the page nor leave their cell.
+
+use crate::judgements::{place, score, why};
+use crate::number::{TimeUnit, digits, moment};
+use crate::said::{Sentence, Tone};
+use crate::text::clean;
+use crate::{cautions, headline, highlights};
+use findings::{Analysis, ClaimOutcome, GoalOutcome, Loops, ReadingOutcome, Status, StepFigures};
+use std::fmt::Write;
+
+/// Rows of a table; the others are counted.
+const ROWS_MAX: usize = 12;
+/// Warnings; the others are counted.
+const WARNINGS_MAX: usize = 12;
+/// The longest text between backquotes that is taken for code.
+const CODE_MAX: usize = 80;
+
+/// A review as Markdown.
+pub fn markdown(analysis: &Analysis) -> String {
+    let mut out = String::new();
+    let verdict = headline::verdict(analysis);
+    line(&mut out, &format!("# {}", escape(&clean(&analysis.run.title))));
+    line(&mut out, &format!("**{} {}**", mark(verdict.tone), prose(&verdict.text)));
+    let trust: Vec<String> = headline::trust(analysis).iter().map(bullet).collect();
+    if !trust.is_empty() {
+        line(&mut out, &trust.join("\n"));
+    }
+    section(&mut out, "Findings", &bullets(&highlights::sentences(analysis), usize::MAX));
+    section(&mut out, "Goals", &goals(&analysis.goals));
+    section(&mut out, "Steps", &steps(&analysis.steps));
+    section(&mut out, "Published figures", &claims(&analysis.claims));
+    section(&mut out, "Warnings", &bullets(&cautions::sentences(&analysis.warnings), WARNINGS_MAX));
+    let _infallible = writeln!(out, "<sub>{}</sub>", provenance(analysis));
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    let _infallible = writeln!(out, "{text}\n");
+}
+
+fn section(out: &mut String, heading: &str, text: &str) {
+    if !text.is_empty() {
+        line(out, &format!("### {heading}\n\n{}", text.trim_end()));
+    }
+}
+
+fn bullets(sentences: &[Sentence], max: usize) -> String {
+    let mut lines: Vec<String> = sentences.iter().take(max).map(bullet).collect();
+    if sentences.len() > max {
+        lines.push(format!("- … and {} more in the review", sentences.len() - max));
+    }
+    lines.join("\n")
+}
+
+/// A sentence with what to do next; a mark where it is not a plain finding.
+fn bullet(sentence: &Sentence) -> String {
+    let mark = match sentence.tone {
+        Tone::Plain | Tone::Note => String::new(),
+        tone => format!("{} ", mark(tone)),
+    };
+    let next = match sentence.next.as_str() {
+        "" => String::new(),
+        next => format!(" → {}", prose(next)),
+    };
+    format!("- {mark}{}{next}", prose(&sentence.text))
+}
+
+/// A mark that is the same in every font.
+fn mark(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "✅",
+        Tone::Bad => "❌",
+        Tone::Caution => "⚠️",
+        Tone::Plain | Tone::Note => "ℹ️",
+    }
+}
+
+fn goals(goals: &[GoalOutcome]) -> String {
+    let row = |g: &GoalOutcome| {
+        let status = match g.status {
+            Status::Met => "✅ met",
+            Status::Undecided => "⚠️ undecided",
+            Status::Failed => "❌ failed",
+        };
+        let observed = g.observed.map_or("-".to_owned(), |q| q.to_string());
+        vec![status.to_owned(), escape(&clean(&g.name)), observed, escape(&place(g))]
+    };
+    let rows: Vec<_> = goals.iter().map(row).collect();
+    let mut text = table(&["", "goal", "observed", "where"], "llrl", &rows, "goals");
+    for goal in goals.iter().filter(|g| g.status != Status::Met).take(ROWS_MAX) {
+        let _infallible = writeln!(text, "\n- {}", prose(&clean(&why(goal))));
+    }
+    text
+}
+
+fn steps(steps: &[StepFigures]) -> String {
+    let of = |s: &StepFigures| s.total.both.response.or(s.total.both.service);
+    let unit = TimeUnit::of(steps.iter().filter_map(of).map(|l| l.p50_ns).collect());
+    let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
+    let errors = steps.iter().any(|s| s.total.both.errors > 0);
+    let row = |s: &StepFigures| {
+        let both = &s.total.both;
+        let plan = if plans > 1 { format!("{}: ", s.plan) } else { String::new() };
+        let mut cells = vec![escape(&clean(&format!("{plan}{}", s.label())))];
+        cells.push(digits(both.iops));
+        cells.push(digits(both.bytes_per_s / 1e6));
+        let latency = |point: fn(&findings::Latency) -> u64| {
+            of(s).map_or("-".to_owned(), |l| unit.show(point(&l)))
+        };
+        cells.extend([latency(|l| l.p50_ns), latency(|l| l.p99_ns), latency(|l| l.max_ns)]);
+        if errors {
+            cells.push(digits(both.errors as f64));
+        }
+        cells
+    };
+    let rows: Vec<_> = steps.iter().map(row).collect();
+    let [p50, p99, max] = ["p50", "p99", "max"].map(|p| format!("{p} {}", unit.sign()));
+    let mut head = vec!["step", "IOPS", "MB/s", &p50, &p99, &max];
+    head.extend(errors.then_some("errors"));
+    let mut text = table(&head, "lrrrrrr", &rows, "steps");
+    if let Some(loops) = loops(steps) {
+        let _infallible = writeln!(text, "\n{loops}");
+    }
+    text
+}
+
+/// Which latency the table shows.
+fn loops(steps: &[StepFigures]) -> Option<&'static str> {
+    let all = |loops: Loops| steps.iter().all(|s| s.loops == loops);
+    match () {
+        () if steps.is_empty() => None,
+        () if all(Loops::Closed) => Some("Closed loop: latency is service time."),
+        () if all(Loops::Open) => Some("Open loop: latency is response time."),
+        () => Some("Latency is response time in open loops, and service time in closed ones."),
+    }
+}
+
+fn claims(claims: &[ClaimOutcome]) -> String {
+    let row = |c: &ClaimOutcome, r: Option<&ReadingOutcome>| {
+        let published = match (r, c.relation) {
+            (Some(r), "equal") => r.published.to_string(),
+            (Some(r), relation) => format!("{relation} {}", r.published),
+            (None, _) => "-".to_owned(),
+        };
+        let error = r.and_then(|r| r.error_percent);
+        vec![
+            score(c.score).1.to_owned(),
+            escape(&clean(&c.name)),
+            published,
+            c.ours.map_or("-".to_owned(), |q| q.to_string()),
+            error.map_or("-".to_owned(), |e| format!("{e:+.1}%")),
+        ]
+    };
+    let rows: Vec<_> = claims
+        .iter()
+        .flat_map(|c| {
+            let none = c.readings.is_empty().then(|| row(c, None));
+            c.readings.iter().map(|r| row(c, Some(r))).chain(none).collect::<Vec<_>>()
+        })
+        .collect();
+    table(&["", "claim", "published", "ours", "error"], "llrrr", &rows, "readings of claims")
+}
+
+/// Who made the record, when, of what.
+fn provenance(analysis: &Analysis) -> String {
+    let run = &analysis.run;
+    let after = run.source.as_ref().map_or(String::new(), |s| format!(" · after {s}"));
+    let version = run.facts.iter().find(|f| f.subject == "run" && f.key == "version");
+    let version = version.map_or(String::new(), |f| format!(" {}", f.value));
+    let kernel = run.facts.iter().find(|f| f.key == "kernel");
+    let kernel = kernel.map_or(String::new(), |f| format!(" · Linux {}", f.value));
+    let (producer, when) = (&run.producer, moment(run.wall_ns));
+    let text = format!(
+        "{producer}{version} · {when} · {} · seed {}{kernel}{after}",
+        run.scenario, run.seed
+    );
+    escape(&clean(&text))
+}
+
+/// A table of at most [`ROWS_MAX`] rows; `aligned` has an `l` or an `r` for each column.
+fn table(head: &[&str], aligned: &str, rows: &[Vec<String>], what: &str) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let row = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
+    let rule = |(_, align): (&&str, char)| if align == 'r' { "--:" } else { "---" };
+    let rules: Vec<&str> = head.iter().zip(aligned.chars()).map(rule).collect();
+    let mut text = row(head) + &row(&rules);
+    for cells in rows.iter().take(ROWS_MAX) {
+        text += &row(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    if rows.len() > ROWS_MAX {
+        let _infallible =
+            writeln!(text, "\n… and {} more {what} in the review.", rows.len() - ROWS_MAX);
+    }
+    text
+}
+
+/// A sentence: escaped, except for what stands between backquotes and is plain enough to be code.
+fn prose(text: &str) -> String {
+    let plain = |code: &str| {
+        let usual = |c: char| c.is_ascii_alphanumeric() || " _-=.:/\"'".contains(c);
+        !code.is_empty() && code.len() <= CODE_MAX && code.chars().all(usual)
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`') {
+        out += &escape(before);
+        match after.split_once('`') {
+            Some((code, after)) if plain(code) => {
+                let _infallible = write!(out, "`{code}`");
+                rest = after;
+            }
+            Some((other, after)) => {
+                let _infallible = write!(out, "\\`{}\\`", escape(other));
+                rest = after;
+            }
+            None => {
+                out += "\\`";
+                rest = after;
+            }
+        }
+    }
+    out + &escape(rest)
+}
+
+/// A clean text as itself: nothing in it formats, links or ends a cell.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut last = ' ';
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '#' | '@' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // Addresses would become links by themselves.
+            '/' if last == '/' || last == ':' => out.push_str("\\/"),
+            '.' if last == 'w' => out.push_str("\\."),
+            // A list, a quote or a rule at the beginning of a text.
+            '-' | '+' | '=' if out.is_empty() => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+        last = c;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_words_stay_words() {
+        for (text, expected) in [
+            ("plain 8KiB, 99.9% (a-b)", "plain 8KiB, 99.9% (a-b)"),
+            ("a|b", "a\\|b"),
+            ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+            ("**bold** _it_ ~~no~~", "\\*\\*bold\\*\\* \\_it\\_ \\~\\~no\\~\\~"),
+            ("[x](http://e.x)", "\\[x\\](http:\\/\\/e.x)"),
+            ("www.e.x", "www\\.e.x"),
+            ("`rm`", "\\`rm\\`"),
+            ("&lt;", "&amp;lt;"),
+            ("# no heading", "\\# no heading"),
+            ("- no list", "\\- no list"),
+            ("\\", "\\\\"),
+            ("$x$ @who", "\\$x\\$ \\@who"),
+        ] {
+            assert_eq!(escape(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_one_types_is_code_and_nothing_else_is() {
+        for (text, expected) in [
+            ("set `rate` (an open loop)", "set `rate` (an open loop)"),
+            ("odd ` one", "odd \\` one"),
+            ("`<b>` and `a|b`", "\\`&lt;b&gt;\\` and \\`a\\|b\\`"),
+            ("``", "\\`\\`"),
+            ("`block = \"8KiB\"`", "`block = \"8KiB\"`"),
+        ] {
+            assert_eq!(prose(text), expected);
+        }
+    }
+}

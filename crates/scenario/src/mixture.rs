@@ -1,0 +1,27 @@
+//! What the loads of a step are like together.
+
+use crate::model::Step;
+use workload::Kind;
+
+impl Step {
+    /// Random addresses among its operations, in percent: its loads weighed by what they may have in flight; `None`
+    /// where it has no load.
+    pub fn random_percent(&self) -> Option<f64> {
+        let (mut weights, mut sum) = (0.0, 0.0);
+        for load in &self.loads {
+            let workers = f64::from(load.workload.workers) * load.on.len() as f64;
+            let weight = workers * f64::from(load.workload.spec.outstanding_max());
+            weights += weight;
+            sum += weight * random(&load.workload.spec.kind);
+        }
+        (weights > 0.0).then(|| sum / weights)
+    }
+}
+
+fn random(kind: &Kind) -> f64 {
+    match kind {
+        Kind::Access(access) => access.rows.iter().map(|row| row.share * row.random / 100.0).sum(),
+        // A page of an index or a table is anywhere.
+        Kind::Transaction(_) => 100.0,
+    }
+}
