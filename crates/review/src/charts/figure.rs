@@ -84,7 +84,7 @@ pub(super) fn latency_axis(kind: LatencyKind) -> Value {
     json!({
         "type": "log", "title": { "text": format!("{} (log scale, s)", latency_name(kind)) },
         "tickformat": "~s", "ticksuffix": "s", "labelalias": tick_names(), "hoverformat": ".3~s",
-        "nticks": 10,
+        "nticks": 4,
     })
 }
 

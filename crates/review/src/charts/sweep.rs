@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 /// From this ratio of the largest to the smallest load on the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
+/// Values that have room at the axis.
+const TICKS_MAX: f64 = 14.0;
 /// Curves that the menu of a chart offers.
 const VIEWS_MAX: usize = 12;
 
@@ -235,6 +237,7 @@ fn layout(curves: &[Curve<'_>], axis: &str) -> Value {
     ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
     ticks.dedup_by(|a, b| a.0 == b.0);
     let log = curves.iter().all(|(_, s)| is_log(&s.points));
+    let ticks = thinned(ticks, log);
     let y = |title: &str| json!({ "title": { "text": title }, "rangemode": "tozero", "tickformat": "~s" });
     let mut right = y("Operations (IOPS)");
     right["side"] = json!("right");
@@ -253,6 +256,23 @@ fn layout(curves: &[Curve<'_>], axis: &str) -> Value {
     })
 }
 
+/// Of many values those that are far enough apart to be read.
+fn thinned(ticks: Vec<(f64, String)>, log: bool) -> Vec<(f64, String)> {
+    let place = |load: f64| if log { load.log10() } else { load };
+    let (Some(first), Some(last)) = (ticks.first(), ticks.last()) else { return ticks };
+    let apart = (place(last.0) - place(first.0)) / TICKS_MAX;
+    let mut reached = f64::NEG_INFINITY;
+    let mut kept = ticks;
+    kept.retain(|(load, _)| {
+        let keep = place(*load) - reached >= apart;
+        if keep {
+            reached = place(*load);
+        }
+        keep
+    });
+    kept
+}
+
 /// The axis with what it counts; values such as `8KiB` bring their unit along.
 fn axis_title(axis: &str) -> String {
     match axis.rsplit('.').next().unwrap_or(axis) {
@@ -261,5 +281,28 @@ fn axis_title(axis: &str) -> String {
         "rate" => format!("{axis} (operations a second)"),
         "block" => format!("{axis} (bytes of an operation)"),
         _ => format!("{axis} (as set)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(loads: &[f64], log: bool, expected: &[f64]) {
+        let ticks = loads.iter().map(|load| (*load, load.to_string())).collect();
+        let kept: Vec<f64> = thinned(ticks, log).iter().map(|t| t.0).collect();
+        assert_eq!(kept, expected);
+    }
+
+    #[test]
+    fn few_values_are_all_named_and_of_many_those_with_room() {
+        check(&[], true, &[]);
+        check(&[5.0], false, &[5.0]);
+        check(&[1.0, 2.0, 4.0, 8.0, 16.0], true, &[1.0, 2.0, 4.0, 8.0, 16.0]);
+        check(&[1.0, 1.01, 2.0, 4.0], false, &[1.0, 2.0, 4.0]);
+        let many: Vec<f64> = (0..=140).map(f64::from).collect();
+        let every_tenth: Vec<f64> = (0..=14).map(|n| f64::from(n) * 10.0).collect();
+        check(&many, false, &every_tenth);
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     rows.extend(groups(evidence));
     rows.extend(hops(evidence));
     let note = format!(
-        "The whole run, warm-up and cool-down included, in steps of {} s; one cursor goes through all rows. Measured \
+        "The whole run, warm-up and cool-down included, in bins of {} s; one cursor goes through all rows. Measured \
          time is shaded.{}",
         timeline.total.bin_s,
         left_out(evidence, Part::Timeline)

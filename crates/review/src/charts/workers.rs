@@ -136,7 +136,7 @@ fn layout(kind: Option<LatencyKind>, named: bool) -> Value {
     let mut p99 = latency_axis(kind.unwrap_or(LatencyKind::Service));
     p99["title"] = json!({ "text": format!("99% {} (s)", latency_name(kind.unwrap_or(LatencyKind::Service)).to_lowercase()) });
     p99["domain"] = json!([0.0, 0.27]);
-    p99["nticks"] = json!(5);
+    p99["nticks"] = json!(3);
     json!({
         "xaxis": { "type": "category", "anchor": "y2", "showticklabels": named,
                    "title": { "text": "Worker (name)" } },
