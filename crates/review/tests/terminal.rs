@@ -669,6 +669,7 @@ fn json_is_the_analysis_with_its_version() {
             "contents",
             "goals",
             "run",
+            "searches",
             "steps",
             "sweeps",
             "verdict",

@@ -157,5 +157,5 @@ fn curve(series: &Series, name: &str, color: &str, first: bool) -> Value {
     let y: Vec<f64> = series.iops.iter().copied().map(short).collect();
     json!({ "type": "scatter", "mode": "lines", "name": name, "legendgroup": name, "showlegend": first, "x": x, "y": y,
             "line": { "color": color, "width": 1.5 },
-            "hovertemplate": format!("%{{y:,.4~g}} IOPS<extra>{name}</extra>") })
+            "hovertemplate": format!("%{{y:,.4~r}} IOPS<extra>{name}</extra>") })
 }

@@ -106,7 +106,7 @@ pub(super) fn legend_below() -> Value {
 
 /// The time axis of a run.
 pub(super) fn time_axis() -> Value {
-    json!({ "title": { "text": "Time since the run began (s)" }, "hoverformat": "~r", "showgrid": false })
+    json!({ "title": { "text": "Time since the run began (s)" }, "hoverformat": "~r", "ticksuffix": " s", "showgrid": false })
 }
 
 /// One of several views of a chart.

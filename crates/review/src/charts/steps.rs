@@ -75,7 +75,7 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Chart> {
             Bar::new(x, y)
                 .name(name)
                 .marker(Marker::new().color(color.to_owned()))
-                .hover_template(format!("%{{y:,.4~g}} MB/s<extra>{name}</extra>")),
+                .hover_template(format!("%{{y:,.4~r}} MB/s<extra>{name}</extra>")),
         )
     };
     let note = "Throughput of each step, reads and writes stacked to the total.".to_owned();

@@ -150,7 +150,7 @@ fn means(
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(color.to_owned()).width(2.0))
         .marker(Marker::new().color(color.to_owned()).size(6))
-        .hover_template(format!("%{{y:,.4~g}} {unit}<extra>{name}</extra>"));
+        .hover_template(format!("%{{y:,.4~r}} {unit}<extra>{name}</extra>"));
     let errors: Vec<f64> =
         points.iter().map(|p| short(of(p).and_then(|m| m.error).unwrap_or(0.0) / scale)).collect();
     if errors.iter().any(|e| *e > 0.0) {
@@ -181,7 +181,7 @@ fn runs(
     .hover_text_array(
         all().map(|(_, r)| if r.complete { "one run" } else { "one run, incomplete" }).collect(),
     )
-    .hover_template(format!("%{{y:,.4~g}} {unit}, %{{hovertext}}<extra></extra>"));
+    .hover_template(format!("%{{y:,.4~r}} {unit}, %{{hovertext}}<extra></extra>"));
     let mut dots = trace(dots);
     dots["marker"]["symbol"] = all().map(|(_, r)| symbol(r.complete)).collect();
     dots

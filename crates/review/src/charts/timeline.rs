@@ -186,7 +186,7 @@ fn line(from_s: f64, bin_s: f64, y: Vec<Option<f64>>, name: &str, unit: &str, pe
         .name(name)
         .mode(mode)
         .line(pen.width(1.5))
-        .hover_template(format!("%{{y:,.4~g}} {unit}<extra>{name}</extra>"));
+        .hover_template(format!("%{{y:,.4~r}} {unit}<extra>{name}</extra>"));
     with(with(trace(line), "connectgaps", json!(false)), "marker", json!({ "size": 4 }))
 }
 

@@ -92,7 +92,7 @@ fn view(evidence: &Evidence, step: &StepEvidence) -> View {
                 Marker::new().color(look.color.clone()).pattern(Pattern::new().shape(look.pattern)),
             )
             .hover_template(
-                "%{y:,.4~g} MB/s, %{customdata[0]} IOPS%{customdata[1]}<extra></extra>",
+                "%{y:,.4~r} MB/s, %{customdata[0]} IOPS%{customdata[1]}<extra></extra>",
             );
         let custom: Vec<Value> =
             members.iter().zip(says).map(|(w, says)| json!([short(w.iops), says])).collect();
