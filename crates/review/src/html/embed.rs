@@ -11,8 +11,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// The page's style.
-const STYLE: &str = include_str!("../../assets/page.css");
+/// The page's style, and the colours of its charts.
+const STYLE: &str =
+    concat!(include_str!("../../assets/page.css"), include_str!("../../assets/charts.css"));
 
 /// A script with its digest.
 pub(super) struct Script {

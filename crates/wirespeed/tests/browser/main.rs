@@ -224,6 +224,10 @@ fn what_a_page_must_not_do_is_caught() {
         (page("<h3>deep</h3><script></script>"), "follows"),
         (page("<p id=a></p><p id=a></p><script></script>"), "twice"),
         (script("window.hit = 1"), "was run"),
+        (
+            page("<script id=charts type=application/json>{\"a\":\"var(--none)\"}</script>"),
+            "no colour",
+        ),
         (page(""), "script"),
     ];
     let Some(mut shown) = Page::open(&cases[0].0) else { return };

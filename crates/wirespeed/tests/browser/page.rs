@@ -45,6 +45,10 @@ const FAULTS: &str = r#"(() => {
         else if (!(chart.data?.length > 0)) faults.push(`${chart.dataset.chart} has no trace`);
         if (!chart.getAttribute('aria-label')) faults.push(`${chart.dataset.chart} has no words`);
     }
+    const colors = new Set(document.getElementById('charts')?.textContent.match(/(?<=var\()--[a-z0-9-]+/g));
+    for (const name of colors) {
+        if (getComputedStyle(document.documentElement).getPropertyValue(name) === '') faults.push(`${name} is no colour`);
+    }
     let level = 0;
     for (const heading of document.querySelectorAll('h1, h2, h3, h4')) {
         const own = Number(heading.tagName[1]);
