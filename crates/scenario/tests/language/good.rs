@@ -301,3 +301,33 @@ fn carriage_returns_and_other_alphabets_are_fine() {
     let place = &d.iter().next().expect("a mistake").place;
     assert_eq!((place.line, place.column), (2, 1));
 }
+
+/// A project is a profile of the catalog with the figures that the scenario changes.
+#[test]
+fn projects_change_their_profile() {
+    let text = include_str!("../good/everything.toml").to_owned()
+        + "[[project]]\nprofile = \"backup\"\nwindow = \"6h\"\nsize = \"20TB\"\n";
+    let projects = good(&text).projects;
+    assert_eq!((projects.len(), projects[0].wanted), (1, Some(20.0)));
+    assert_eq!(
+        projects[0].profile.figure("window").map(|f| f.value.as_str()),
+        Some("21600000000000ns")
+    );
+}
+
+#[test]
+fn wrong_projects_point_and_suggest() {
+    for (project, expected) in [
+        ("profile = \"exchange-2003-havy\"", "did you mean `exchange-2003-heavy`?"),
+        ("profile = \"backup\"\nlimit = \"1ms\"", "limit: `backup` fills a window"),
+        ("profile = \"vdi-boot\"\nwindow = \"1h\"", "window: `vdi-boot` has no window"),
+        ("profile = \"vdi-boot\"\niops_each = 0", "iops_each: expected more than 0 IOPS"),
+        ("profile = \"vdi-boot\"\nlimit = \"0s\"", "limit:"),
+        ("limit = \"1ms\"", "profile"),
+    ] {
+        let text = include_str!("../good/everything.toml").to_owned() + "[[project]]\n" + project;
+        let source = crate::support::source(&text, &[]);
+        let mistakes = scenario::load(&source).expect_err(project).to_string();
+        assert!(mistakes.contains(expected), "{project}:\n{mistakes}");
+    }
+}
