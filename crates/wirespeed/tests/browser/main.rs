@@ -262,3 +262,27 @@ fn the_program_writes_it() {
     let Some(mut page) = Page::open(&written) else { return };
     sound(&mut page, "a run on null:");
 }
+
+/// The page of a comparison is held to the same: on a screen in both themes, and on a telephone.
+#[test]
+fn a_comparison_is_right_everywhere() {
+    let Some(mut page) = Page::open(&records::comparison()) else { return };
+    sound(&mut page, "comparison");
+    let charts = page.value("document.querySelectorAll('[data-chart]').length");
+    assert!(charts.as_u64() >= Some(2), "{charts} charts");
+    let bottom = page.value("document.querySelector('.verdict').getBoundingClientRect().bottom");
+    assert!(bottom.as_f64() <= Some(f64::from(SCREEN.1)), "the verdict ends at {bottom}");
+    let lines = page.value(
+        "[...document.querySelectorAll('[data-chart^=series] .js-line')].map((e) => getComputedStyle(e).stroke)",
+    );
+    let colors: std::collections::BTreeSet<_> =
+        lines.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    assert_eq!(colors.len(), 2, "a colour a side: {lines}");
+    for theme in ["dark", "light"] {
+        page.media("screen", theme);
+        let worst = page.value(CONTRAST);
+        assert!(worst[0].as_f64() >= Some(4.5), "{theme}: {worst}");
+    }
+    page.size(PHONE);
+    sound(&mut page, "comparison on a telephone");
+}

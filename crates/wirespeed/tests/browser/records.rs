@@ -180,3 +180,17 @@ fn made(
     let html = review::html(&analysis, &evidence, &record.head().scenario);
     Made { name, html, verdict, charts }
 }
+
+/// The page of a comparison: B does a tenth more of each step, and words of both records are hostile.
+pub fn comparison() -> String {
+    let plan = LAB.replace("[plan]\n", "[plan]\nrepeat = 3\n");
+    let runs = [1.0, 1.1].map(|more| {
+        let sketch = Sketch::of(&plan).title(HOSTILE).fact(HOSTILE, "speed", &more.to_string());
+        sketch.record(move |_, _| Work { ops: (1000.0 * more) as u64, ..Work::default() })
+    });
+    let analyses = runs.each_ref().map(|(_, r)| analyse(r).expect("the record is analysed"));
+    let both: Vec<_> = runs.iter().map(|(_, r)| r).zip(&analyses).collect();
+    let names = vec![HOSTILE.to_owned(), "after.wsr".to_owned()];
+    let options = findings::comparison::Options { names, ..Default::default() };
+    review::comparison_html(&findings::compare(&both, &options).expect("it is compared"))
+}
