@@ -10,9 +10,11 @@ use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live;
 use crate::out;
+use crate::present;
 use crate::progress::Display;
 use crate::targets::{self, Asked};
 use findings::Analysis;
+use findings::comparison::Options;
 use fleet::{Control, Coordinator, Limits, Outcome, Progress, RunError, Session, StepEnd};
 use record::{Fact, Level, Record, RunHead, Status, Writer};
 use scenario::{Scenario, Source, Stage, Step};
@@ -27,8 +29,6 @@ use std::time::Duration;
 const ROUNDS: u32 = 4;
 /// Steps that a message lists before it counts the rest.
 const LISTED_MAX: usize = 8;
-/// Columns of what is printed.
-const WIDTH: usize = 100;
 /// The event with which a side's record says that the other ended the comparison.
 const ENDED: &str = "comparison-ended";
 
@@ -342,13 +342,26 @@ fn conclude(
     format: ResultFormat,
     quiet: bool,
 ) -> Result<Exit, Failure> {
-    let (of_a, of_b) = (analysis(a)?, analysis(b)?);
+    let (record_a, record_b) = (Record::open(&a.out)?, Record::open(&b.out)?);
+    let analysis = |record| findings::analyse(record).map_err(Failure::incomplete);
+    let (of_a, of_b) = (analysis(&record_a)?, analysis(&record_b)?);
+    let options = Options {
+        names: [a, b].map(|side| side.out.display().to_string()).to_vec(),
+        ..Options::default()
+    };
+    let runs = [(&record_a, &of_a), (&record_b, &of_b)];
+    let comparison = findings::compare(&runs, &options).map_err(Failure::incomplete)?;
     out::result(&match format {
         ResultFormat::Json => {
             let side = |side: &Side, analysis: &Analysis| json!({ "record": side.out, "review": review::json(analysis) });
-            format!("{:#}\n", json!({ "version": 1, "a": side(a, &of_a), "b": side(b, &of_b) }))
+            let comparison = review::comparison_json(&comparison);
+            let (a, b) = (side(a, &of_a), side(b, &of_b));
+            format!("{:#}\n", json!({ "version": 1, "a": a, "b": b, "comparison": comparison }))
         }
-        _ => format!("{}\n{}", told(a, &of_a), told(b, &of_b)),
+        _ => {
+            let text = review::comparison_text(&comparison, present::style());
+            format!("{}{}\n{text}", told(a, &of_a), told(b, &of_b))
+        }
     })?;
     if !quiet {
         eprintln!("records: {} and {}", a.out.display(), b.out.display());
@@ -364,14 +377,9 @@ fn conclude(
     Ok(worst.unwrap_or(Exit::Met))
 }
 
-fn analysis(side: &Side) -> Result<Analysis, Failure> {
-    findings::analyse(&Record::open(&side.out)?).map_err(Failure::incomplete)
-}
-
-/// A side's review up to its findings.
+/// A side's title and verdict: the first lines of its review.
 fn told(side: &Side, analysis: &Analysis) -> String {
-    let style = review::Style { color: false, width: WIDTH };
-    let text = review::terminal(analysis, style);
-    let head: Vec<&str> = text.split("\n\n").take(2).collect();
-    format!("Side {} ({}): {}\n", side.name, side.out.display(), head.join("\n"))
+    let text = review::terminal(analysis, present::style());
+    let head = text.split("\n\n").next().unwrap_or_default();
+    format!("Side {} ({}): {head}\n", side.name, side.out.display())
 }

@@ -45,6 +45,11 @@ fn every_step_is_run_in_turns_and_both_records_say_so() {
     for text in ["Side A (r.wsr): sides", "Side B (r-b.wsr): sides"] {
         assert!(ended.stdout.contains(text), "{}", ended.stdout);
     }
+    assert!(
+        ended.stdout.contains("2 interleaved rounds"),
+        "the sides are compared: {}",
+        ended.stdout
+    );
     assert!(ended.stderr.contains("B [1/4] block=4KiB"), "{}", ended.stderr);
     assert!(ended.stderr.contains("records: r.wsr and r-b.wsr"), "{}", ended.stderr);
     // Each is complete by its own scenario, and its review knows what was set on its side.
@@ -85,6 +90,7 @@ fn another_file_is_the_other_side() {
         (&"s-1.wsr".into(), &"s-1-b.wsr".into())
     );
     assert_eq!(json["b"]["review"]["run"]["title"], "the other");
+    assert_eq!(json["comparison"]["runs"].as_array().map(Vec::len), Some(2));
     let (a, b) = (open(&bench.path("s-1.wsr")), open(&bench.path("s-1-b.wsr")));
     assert_eq!(
         turns(&a, &b),
