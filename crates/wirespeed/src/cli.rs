@@ -259,8 +259,8 @@ pub enum ProfilesAction {
     /// Show one with the source of each of its figures
     Show {
         /// Its name
-        #[arg(value_name = "PROFILE", value_parser = parse_project)]
-        profile: scenario::Project,
+        #[arg(value_name = "PROFILE", value_parser = parse_profile)]
+        profile: Box<scenario::Profile>,
         #[command(flatten)]
         output: Output,
     },
@@ -414,6 +414,11 @@ fn parse_override(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("expected KEY=VALUE, as in `plan.measure=2s`".to_owned()),
     }
+}
+
+/// A profile by its name.
+fn parse_profile(name: &str) -> Result<Box<scenario::Profile>, scenario::profile::NoProfile> {
+    scenario::profile::profile(name).cloned().map(Box::new)
 }
 
 /// A profile of the catalog as it stands.

@@ -110,7 +110,8 @@ impl Percentile {
             })
             .collect();
         let share = p / 100.0;
-        if !(sum * share.min(1.0 - share) >= BEYOND_MIN) {
+        let beyond = sum * share.min(1.0 - share);
+        if beyond.is_nan() || beyond < BEYOND_MIN {
             return None;
         }
         // The residuals stand at the share that intervals can tell, which is near the percentile's, but not it.

@@ -178,6 +178,17 @@ impl FakePrepared {
         let list = intervals(&self.step, start);
         if self.script.starts_with("cliff") { cliff(&self.step, list) } else { list }
     }
+
+    /// Six seconds of warm-up in no time, each with twice the work of the last, if need be.
+    fn long_warmup(&self, start: Ns) -> Vec<Interval> {
+        let step = StepSpec { warmup: Ns::secs(6), ..self.step.clone() };
+        let mut list = intervals(&step, start);
+        for interval in list.iter_mut().filter(|_| self.script == "unsteady") {
+            let read = interval.read.as_mut().unwrap();
+            read.ops <<= interval.from.since(start).0 / 1_000_000_000;
+        }
+        list
+    }
 }
 
 impl Prepared for FakePrepared {
@@ -242,15 +253,8 @@ impl Prepared for FakePrepared {
                     send(&self::intervals(&step, from));
                     Output::Finished
                 }
-                // Six seconds of warm-up in no time, each with twice the work of the last, if need be.
                 "too late" | "unsteady" => {
-                    let step = StepSpec { warmup: Ns::secs(6), ..self.step.clone() };
-                    let mut list = self::intervals(&step, at.since(epoch));
-                    for interval in list.iter_mut().filter(|_| self.script == "unsteady") {
-                        let read = interval.read.as_mut().unwrap();
-                        read.ops <<= interval.from.since(at.since(epoch)).0 / 1_000_000_000;
-                    }
-                    send(&list);
+                    send(&self.long_warmup(at.since(epoch)));
                     let _ = stopped.recv_timeout(Duration::from_secs(2));
                     Output::Finished
                 }

@@ -15,7 +15,7 @@ pub fn profiles(args: &Profiles) -> Result<Exit, Failure> {
     let (output, shown) = match &args.action {
         None => (&args.output, None),
         Some(ProfilesAction::Ls { output }) => (output, None),
-        Some(ProfilesAction::Show { profile, output }) => (output, Some(&profile.profile)),
+        Some(ProfilesAction::Show { profile, output }) => (output, Some(&**profile)),
     };
     let text = match (output.format, shown) {
         (Format::Text, None) => list(scenario::profiles()),
