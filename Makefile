@@ -13,7 +13,8 @@ build: ## Builds the release binary
 demo: ## Builds it and takes a tour of about a minute, on a file that it creates
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
-	@cargo run --release --locked --quiet -- demo
+	@# A goal that this machine does not meet is an answer of the tour, not a failure of the build.
+	@cargo run --release --locked --quiet -- demo || test $$? -eq 1
 
 test: ## Format, lints, tests, the rules of the house, and 20 s of fuzzing a parser
 	@scripts/need $@

@@ -83,13 +83,12 @@ fn chart(curves: &[Curve<'_>]) -> Chart {
 /// One curve: throughput on the left, operations on the right.
 fn one(sweep: &Sweep, series: &SweepSeries) -> View {
     let points = &series.points;
+    // Over anything but block sizes both curves are one and the same: dots let the other be seen beneath.
+    let dotted = json!({ "color": OPERATIONS, "width": 2, "dash": "dot" });
+    let iops = means(points, "Operations", "IOPS", OPERATIONS, 1.0, |p| p.iops);
     let mut traces = vec![
         means(points, "Throughput", "MB/s", THROUGHPUT, 1e6, |p| p.bytes_per_s),
-        with(
-            means(points, "Operations", "IOPS", OPERATIONS, 1.0, |p| p.iops),
-            "yaxis",
-            json!("y2"),
-        ),
+        with(with(iops, "yaxis", json!("y2")), "line", dotted),
     ];
     if points.iter().any(|p| p.runs.len() > 1 || p.runs.iter().any(|r| !r.complete)) {
         let dots = |unit, color, scale, of| runs(points, unit, color, scale, of);

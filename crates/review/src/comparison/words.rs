@@ -323,6 +323,6 @@ mod tests {
     fn letters_and_lengths() {
         assert_eq!([0, 1, 25, 26, 27].map(letter), ["A", "B", "Z", "AA", "AB"]);
         assert_eq!([7, 99, 101, 3187].map(rounded), [7, 99, 110, 3200]);
-        assert_eq!((share(0.03), share(0.005)), ("3%".to_owned(), "0.5%".to_owned()));
+        assert_eq!((share(0.03), share(0.005)), ("3%".to_owned(), "0.50%".to_owned()));
     }
 }

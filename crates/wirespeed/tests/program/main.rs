@@ -9,6 +9,7 @@ mod exports;
 mod killed;
 mod memory;
 mod mistakes;
+mod profiles;
 mod search;
 mod steady;
 mod support;
