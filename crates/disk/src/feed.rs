@@ -133,6 +133,10 @@ impl Feed for Closed {
 /// I/O as it is submitted. Its latency counts from its start, so that nothing looks faster for it.
 const AHEAD: Ns = Ns(20_000);
 
+/// What became due while the worker was late goes in batches of this size: on a device that carries out I/O as it is
+/// submitted, each waits for all of its batch.
+const CATCH_UP: usize = 4;
+
 struct Open {
     stream: Stream,
     free: Vec<u32>,
@@ -153,7 +157,7 @@ impl Open {
 impl Feed for Open {
     fn fill(&mut self, now: Ns, batch: &mut Batch) {
         if self.stream.arrival() <= now {
-            self.issue(now, usize::MAX, batch);
+            self.issue(now, CATCH_UP, batch);
         } else {
             self.issue(now.plus(AHEAD), 1, batch);
         }
