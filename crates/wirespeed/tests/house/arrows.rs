@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
@@ -17,6 +17,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("record", &["clock", "workload"]),
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),
+    ("iscsi", &[]),
+    ("san", &["iscsi"]),
     ("probe", &["clock"]),
     ("fleet", &["clock", "engine", "record", "scenario", "workload"]),
     ("findings", &["clock", "record", "scenario", "units"]),
@@ -25,8 +27,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
     (
         "wirespeed",
         &[
-            "clock", "disk", "engine", "export", "findings", "fleet", "probe", "record", "review",
-            "scenario", "units", "workload",
+            "clock", "disk", "engine", "export", "findings", "fleet", "iscsi", "probe", "record",
+            "review", "san", "scenario", "units", "workload",
         ],
     ),
 ];
