@@ -1,6 +1,6 @@
 //! The joint between the device server, which decides what a command means, and the volume, which carries it out.
 
-use super::Sense;
+use super::{Nexus, Sense};
 
 /// Consecutive logical blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +67,15 @@ pub enum Action {
     Parameters(u32),
     /// A volume is to do this.
     Medium(Medium),
+    /// The command ends in GOOD at once, and a volume is to do this afterwards, whatever becomes of the session (IMMED).
+    Background(Medium),
+    /// PERSISTENT RESERVE OUT took effect. Before the command ends in GOOD its owner does what is told here.
+    Reserved {
+        /// What is kept over a restart changed: [`super::Unit::kept`] yields it, empty if there is nothing to keep.
+        keep: bool,
+        /// The commands of these nexuses on this unit are aborted (PREEMPT AND ABORT).
+        abort: Vec<Nexus>,
+    },
 }
 
 /// What a volume is asked to do. Extents lie within the volume, and what may not be written is not asked for.
@@ -139,7 +148,8 @@ pub enum Medium {
     },
     /// Blocks are copied within this target (EXTENDED COPY). Units are named by their designators.
     Copy(Vec<CopySegment>),
-    /// Everything is overwritten with zeros, or given back on a thin volume (SANITIZE).
+    /// Everything is overwritten with zeros, or given back on a thin volume (SANITIZE). No reset and no abort stops it, nor
+    /// the end of the session; when it has ended, [`super::Unit::sanitized`] is told how.
     Sanitize {
         /// The initiator's pattern, one block or less, repeated all over (OVERWRITE); empty: zeros.
         pattern: Vec<u8>,

@@ -1,8 +1,34 @@
 //! What a block device answers to a SCSI command (SPC-4, SBC-3). It decides; it never touches a medium: what has to be read
 //! or written is told as a [`Medium`], and somebody who has a volume carries it out.
+//!
+//! Commands enter by [`Device::begin`] and, where they have parameters, go on with [`Device::parameters`]. READ and WRITE
+//! need neither lock nor table of nexuses: [`quick`] decides them from a [`View`].
 
+mod access;
 mod action;
+mod attention;
+mod block;
+mod cdb;
+mod describe;
+mod description;
+mod device;
+mod inquiry;
+mod nexus;
+mod ports;
+mod report;
 mod sense;
+mod state;
+mod table;
+mod unit;
+mod view;
 
 pub use action::{Action, CopySegment, Ending, Extent, Medium, Status};
+pub use attention::Attention;
+pub use cdb::Cdb;
+pub use description::{Description, Geometry, LARGEST_TRANSFER};
+pub use device::{Device, MOST_UNITS};
+pub use nexus::Nexus;
+pub use ports::PortState;
 pub use sense::{Sense, SenseKey};
+pub use unit::Unit;
+pub use view::{View, quick};

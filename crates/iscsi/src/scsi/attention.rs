@@ -1,0 +1,97 @@
+//! Unit attentions of one nexus (SAM-5, 5.14; the order of SPC-4, table 27): what happened since its last command.
+//!
+//! A condition stands at most once, so the queue is bounded by the number of conditions. A reset or power on outranks
+//! what was pending, and takes its place.
+
+use super::{Sense, SenseKey};
+
+/// A unit attention condition: its additional sense code and qualifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Attention {
+    /// The target started, or this nexus is new to it.
+    PowerOn,
+    /// The target was reset.
+    BusReset,
+    /// The logical unit was reset.
+    DeviceReset,
+    /// The nexus was lost and is back.
+    NexusLoss,
+    /// Another nexus changed mode parameters.
+    ModeParametersChanged,
+    /// Another nexus released or preempted the reservation that this one shared.
+    ReservationsPreempted,
+    /// A reservation that concerned this nexus was released.
+    ReservationsReleased,
+    /// The registration of this nexus was removed.
+    RegistrationsPreempted,
+    /// The state of a target port group changed.
+    AccessStateChanged,
+    /// The capacity changed.
+    CapacityChanged,
+    /// INQUIRY data changed.
+    InquiryChanged,
+    /// Logical units came or went.
+    LunsChanged,
+}
+
+impl Attention {
+    /// Additional sense code and qualifier.
+    pub const fn code(self) -> u16 {
+        match self {
+            Attention::PowerOn => 0x2900,
+            Attention::BusReset => 0x2902,
+            Attention::DeviceReset => 0x2903,
+            Attention::NexusLoss => 0x2907,
+            Attention::ModeParametersChanged => 0x2a01,
+            Attention::ReservationsPreempted => 0x2a03,
+            Attention::ReservationsReleased => 0x2a04,
+            Attention::RegistrationsPreempted => 0x2a05,
+            Attention::AccessStateChanged => 0x2a06,
+            Attention::CapacityChanged => 0x2a09,
+            Attention::InquiryChanged => 0x3f03,
+            Attention::LunsChanged => 0x3f0e,
+        }
+    }
+
+    /// The sense data that reports it.
+    pub const fn sense(self) -> Sense {
+        Sense::new(SenseKey::UnitAttention, self.code())
+    }
+
+    const fn resets(self) -> bool {
+        self.code() >> 8 == 0x29
+    }
+}
+
+/// What is pending for one nexus, in the order in which it is reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Attentions(Vec<Attention>);
+
+impl Attentions {
+    /// Adds a condition, unless it is pending already.
+    pub fn raise(&mut self, attention: Attention) {
+        if attention.resets() {
+            let pending = self.0.iter().copied().filter(|old| old.resets());
+            let weightiest = pending.min().map_or(attention, |old| old.min(attention));
+            self.0.clear();
+            self.0.push(weightiest);
+        } else if !self.0.contains(&attention) {
+            self.0.push(attention);
+        }
+    }
+
+    /// The one that is reported next.
+    pub fn first(&self) -> Option<Attention> {
+        self.0.first().copied()
+    }
+
+    /// Removes and yields the one that is reported.
+    pub fn report(&mut self) -> Option<Attention> {
+        if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
+    }
+
+    /// Removes a condition that was told otherwise.
+    pub fn clear(&mut self, attention: Attention) {
+        self.0.retain(|old| *old != attention);
+    }
+}

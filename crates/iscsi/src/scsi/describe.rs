@@ -1,0 +1,68 @@
+//! TEST UNIT READY, REQUEST SENSE and READ CAPACITY: how the unit is, and how large.
+
+use super::cdb::{field32, field64};
+use super::state::Sanitizing;
+use super::table::invalid_field;
+use super::unit::{Call, Outcome};
+use super::{Action, Attention, Ending, Sense, SenseKey};
+
+/// The answer, cut at the allocation length.
+pub(super) fn reply(mut bytes: Vec<u8>, allocation: u32) -> Outcome {
+    bytes.truncate(allocation as usize);
+    Ok(Action::Reply(bytes))
+}
+
+/// TEST UNIT READY: whoever gets here may use the medium.
+pub(super) fn test_unit_ready(_: &mut Call<'_>) -> Outcome {
+    Ok(Action::End(Ending::GOOD))
+}
+
+/// REQUEST SENSE: a pending unit attention is told as data, and is no longer pending (SPC-4, 6.39).
+pub(super) fn request_sense(call: &mut Call<'_>) -> Outcome {
+    let nexus = call.nexus;
+    let pending = call.state().nexuses.get(nexus).is_some_and(|pending| pending.first().is_some());
+    let attention = if pending {
+        call.change()
+            .nexuses
+            .get_mut(nexus)
+            .and_then(|pending| pending.report())
+            .map(Attention::sense)
+    } else {
+        None
+    };
+    let sense = attention.unwrap_or(match call.state().sanitizing {
+        Sanitizing::Running => Sense::new(SenseKey::NotReady, 0x041b),
+        Sanitizing::Failed => Sense::new(SenseKey::MediumError, 0x3103),
+        Sanitizing::No => Sense::new(SenseKey::NoSense, 0),
+    });
+    reply(sense.encode(call.cdb[1] & 1 != 0), u32::from(call.cdb[4]))
+}
+
+/// READ CAPACITY (10): volumes beyond its reach say so with all ones.
+pub(super) fn read_capacity_10(call: &mut Call<'_>) -> Outcome {
+    if call.cdb[8] & 1 == 0 && field32::<2>(call.cdb) != 0 {
+        return Err(invalid_field(2, None));
+    }
+    let geometry = call.description().geometry;
+    let last = u32::try_from(geometry.blocks.saturating_sub(1)).unwrap_or(u32::MAX);
+    let mut bytes = last.to_be_bytes().to_vec();
+    bytes.extend(geometry.block.to_be_bytes());
+    Ok(Action::Reply(bytes))
+}
+
+/// READ CAPACITY (16), with LBPME and LBPRZ of thin volumes.
+pub(super) fn read_capacity_16(call: &mut Call<'_>) -> Outcome {
+    if call.cdb[14] & 1 == 0 && field64::<2>(call.cdb) != 0 {
+        return Err(invalid_field(2, None));
+    }
+    let description = call.description();
+    let geometry = description.geometry;
+    let mut bytes = vec![0; 32];
+    bytes[0..8].copy_from_slice(&geometry.blocks.saturating_sub(1).to_be_bytes());
+    bytes[8..12].copy_from_slice(&geometry.block.to_be_bytes());
+    bytes[13] = geometry.physical_exponent();
+    if description.thin {
+        bytes[14] = 0xc0;
+    }
+    reply(bytes, field32::<10>(call.cdb))
+}

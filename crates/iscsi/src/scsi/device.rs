@@ -1,0 +1,130 @@
+//! The SCSI target device: its name, its ports and its logical units. Everything that comes from a session enters here.
+
+use super::cdb::Cdb;
+use super::unit::Unit;
+use super::{Action, Attention, Description, Nexus, report};
+
+/// The most logical units of a device: as many as the flat addressing method names.
+pub const MOST_UNITS: usize = 1 << 14;
+
+/// A target device.
+#[derive(Debug)]
+pub struct Device {
+    name: String,
+    ports: Vec<u16>,
+    units: Vec<Unit>,
+}
+
+/// What a LUN of eight bytes names (SAM-5, 4.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lun {
+    /// A logical unit, by its number.
+    Unit(usize),
+    /// The well-known logical unit REPORT LUNS.
+    Reporter,
+    /// Nothing that there could be.
+    Nowhere,
+}
+
+impl Device {
+    /// A device with its iSCSI name, the tags of its portal groups (each is one target port, and one target port group)
+    /// and its logical units, LUN 0 first. More than [`MOST_UNITS`] are left out.
+    pub fn new(name: &str, ports: &[u16], units: Vec<Description>) -> Device {
+        let units = units.into_iter().take(MOST_UNITS).map(|unit| Unit::new(unit, ports)).collect();
+        Device { name: name.to_owned(), ports: ports.to_vec(), units }
+    }
+
+    /// The iSCSI name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The tags of the portal groups.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
+    /// The logical units, in the order of their numbers.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// The number of the logical unit that a LUN field names, as an index of [`Device::units`].
+    pub fn index(&self, lun: u64) -> Option<usize> {
+        match Lun::parse(lun) {
+            Lun::Unit(index) if index < self.units.len() => Some(index),
+            _ => None,
+        }
+    }
+
+    /// The logical unit that a LUN field names.
+    pub fn unit(&self, lun: u64) -> Option<&Unit> {
+        self.units.get(self.index(lun)?)
+    }
+
+    /// A command. `expected`: the expected data transfer length, in bytes. LUNs that are not there are answered for.
+    pub fn begin(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, expected: u32) -> Action {
+        self.act(lun, nexus, cdb, expected, None)
+    }
+
+    /// Goes on with a command for which [`Action::Parameters`] was the answer, now that its parameters are here.
+    pub fn parameters(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, bytes: &[u8]) -> Action {
+        self.act(lun, nexus, cdb, bytes.len() as u32, Some(bytes))
+    }
+
+    /// A session has logged in: every unit has a unit attention for its nexus.
+    pub fn join(&self, nexus: &Nexus) {
+        self.units.iter().for_each(|unit| unit.join(nexus));
+    }
+
+    /// A session has ended, however it did: the nexus is lost.
+    pub fn leave(&self, nexus: &Nexus) {
+        self.units.iter().for_each(|unit| unit.leave(nexus));
+    }
+
+    /// TARGET WARM RESET or TARGET COLD RESET. For LOGICAL UNIT RESET see [`Unit::reset`].
+    pub fn reset(&self) {
+        self.units.iter().for_each(|unit| unit.reset(Attention::BusReset));
+    }
+
+    fn act(
+        &self,
+        lun: u64,
+        nexus: &Nexus,
+        cdb: &Cdb,
+        expected: u32,
+        parameters: Option<&[u8]>,
+    ) -> Action {
+        let outcome = match Lun::parse(lun) {
+            Lun::Unit(index) if index < self.units.len() => {
+                self.units[index].call(self, nexus, cdb, expected, parameters)
+            }
+            Lun::Reporter => report::well_known(self, cdb),
+            _ => report::absent(self, cdb),
+        };
+        outcome.unwrap_or_else(Action::End)
+    }
+}
+
+impl Lun {
+    /// The eight bytes of a LUN field. Peripheral device addressing of bus 0 and flat addressing name the same units.
+    pub fn parse(lun: u64) -> Lun {
+        let [a, b, rest @ ..] = lun.to_be_bytes();
+        if rest != [0; 6] {
+            return Lun::Nowhere;
+        }
+        match (a >> 6, a & 0x3f, b) {
+            (0, 0, number) => Lun::Unit(usize::from(number)),
+            (1, high, low) => Lun::Unit(usize::from(high) << 8 | usize::from(low)),
+            (3, 0x01, 0x01) => Lun::Reporter,
+            _ => Lun::Nowhere,
+        }
+    }
+
+    /// The eight bytes for the number of a logical unit.
+    pub fn field(index: usize) -> [u8; 8] {
+        let [high, low] = (index as u16).to_be_bytes();
+        let method = if index < 256 { 0 } else { 0x40 };
+        [method | high, low, 0, 0, 0, 0, 0, 0]
+    }
+}
