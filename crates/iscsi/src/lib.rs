@@ -5,4 +5,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod digest;
+pub mod pdu;
 pub mod scsi;
