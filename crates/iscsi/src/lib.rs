@@ -8,3 +8,4 @@
 pub mod digest;
 pub mod pdu;
 pub mod scsi;
+pub mod target;

@@ -1,0 +1,144 @@
+//! Pings, text and notices: what is about the connection and no command (RFC 7143, sections 11.9 to 11.11, 11.18, 11.19).
+
+use super::connection::{Control, Exchange, MAX_CONTROL, Sink};
+use super::session::Session;
+use super::types::{ConnId, Event, Notice, Refused};
+use crate::pdu::{AsyncEvent, Bhs, Lun, NopOut, RESERVED_TAG, RejectReason, TextRequest};
+
+impl Session {
+    pub(super) fn nop(&mut self, id: ConnId, nop: NopOut) {
+        let Some(conn) = self.conn_mut(id) else { return };
+        if nop.transfer_tag != RESERVED_TAG && conn.pinged == Some(nop.transfer_tag) {
+            conn.pinged = None;
+            self.events.push_back(Event::Pong(id));
+        }
+        let asks = nop.task_tag != RESERVED_TAG;
+        let sink = if asks { Sink::Ping(nop) } else { Sink::Nobody };
+        let Some(conn) = self.conn_mut(id) else { return };
+        if !conn.expect(sink, nop.data_len) && asks {
+            self.pong(id, nop);
+        }
+    }
+
+    /// Answers a ping with its own data, as far as the initiator can take it.
+    pub(super) fn pong(&mut self, id: ConnId, nop: NopOut) {
+        let Some(conn) = self.conn_mut(id) else { return };
+        let mut data = std::mem::take(&mut conn.ping);
+        data.truncate(conn.params.max_send as usize);
+        conn.control.push_back(Control::Pong { tag: nop.task_tag, lun: nop.lun, data });
+    }
+
+    /// Asks the initiator for a sign of life; the answer is [`Event::Pong`].
+    ///
+    /// # Errors
+    /// The connection is closed, or the last ping has not been answered.
+    pub fn ping(&mut self, id: ConnId) -> Result<(), Refused> {
+        let conn = self.conn_mut(id).filter(|conn| conn.is_open()).ok_or(Refused::Closed)?;
+        if conn.pinged.is_some() {
+            return Err(Refused::Full);
+        }
+        let transfer_tag = conn.fresh_tag();
+        conn.pinged = Some(transfer_tag);
+        conn.control.push_back(Control::Ping { transfer_tag });
+        Ok(())
+    }
+
+    /// Tells the initiator something unasked.
+    ///
+    /// # Errors
+    /// The connection is closed, or too much waits to be sent on it.
+    pub fn notify(&mut self, id: ConnId, notice: Notice) -> Result<(), Refused> {
+        let conn = self.conn_mut(id).filter(|conn| conn.is_open()).ok_or(Refused::Closed)?;
+        if conn.control.len() >= MAX_CONTROL {
+            return Err(Refused::Full);
+        }
+        let cid = conn.params.cid;
+        conn.control.push_back(notice_of(notice, cid));
+        Ok(())
+    }
+
+    pub(super) fn text_request(&mut self, id: ConnId, text: TextRequest, bhs: &Bhs) {
+        let most = self.limits.text;
+        let Some(conn) = self.conn_mut(id) else { return };
+        let exchange = &mut conn.text;
+        let goes_on = text.transfer_tag != RESERVED_TAG;
+        if exchange.asked.is_some() {
+            return self.refuse(id, RejectReason::LongOperationReject, bhs);
+        }
+        if goes_on && exchange.transfer_tag != Some(text.transfer_tag) {
+            return self.refuse(id, RejectReason::InvalidPduField, bhs);
+        }
+        if !goes_on {
+            *exchange = Exchange::default();
+        }
+        if text.data_len as usize + exchange.request.len() > most as usize {
+            *exchange = Exchange::default();
+            return self.refuse(id, RejectReason::LongOperationReject, bhs);
+        }
+        if !conn.expect(Sink::Text(text), text.data_len) {
+            self.text_came(id, text);
+        }
+    }
+
+    /// A text PDU is there with its data: asks for the next one, sends more of the answer, or asks the owner.
+    pub(super) fn text_came(&mut self, id: ConnId, text: TextRequest) {
+        let Some(conn) = self.conn_mut(id) else { return };
+        if text.goes_on {
+            let transfer_tag = conn.fresh_tag();
+            conn.text.transfer_tag = Some(transfer_tag);
+            let (tag, text) = (text.task_tag, Vec::new());
+            conn.control.push_back(Control::Text {
+                tag,
+                transfer_tag,
+                goes_on: false,
+                last: false,
+                text,
+            });
+            return;
+        }
+        conn.text.last = text.is_final;
+        conn.text.asked = Some(text.task_tag);
+        if !conn.text.rest.is_empty() {
+            let rest = std::mem::take(&mut conn.text.rest);
+            return self.text(id, rest);
+        }
+        let text = std::mem::take(&mut conn.text.request);
+        self.events.push_back(Event::Text { conn: id, text });
+    }
+
+    /// Answers a text request. It goes in as many PDUs as it needs, each asked for by the initiator.
+    pub fn text(&mut self, id: ConnId, mut answer: Vec<u8>) {
+        let Some(conn) = self.conn_mut(id) else { return };
+        let Some(tag) = conn.text.asked.take() else { return };
+        let most = (conn.params.max_send as usize).max(1);
+        let goes_on = answer.len() > most;
+        if goes_on {
+            conn.text.rest = answer.split_off(most);
+        }
+        let last = !goes_on && conn.text.last;
+        let transfer_tag = if last { RESERVED_TAG } else { conn.fresh_tag() };
+        conn.text.transfer_tag = (!last).then_some(transfer_tag);
+        conn.control.push_back(Control::Text { tag, transfer_tag, goes_on, last, text: answer });
+    }
+}
+
+fn notice_of(notice: Notice, cid: u16) -> Control {
+    let (event, lun, parameters) = match notice {
+        Notice::Scsi { lun, .. } => (AsyncEvent::Scsi, lun, [0; 3]),
+        Notice::RequestLogout { within } => {
+            (AsyncEvent::RequestLogout, Lun::default(), [0, 0, within])
+        }
+        Notice::DropConnection { wait, retain } => {
+            (AsyncEvent::DropConnection, Lun::default(), [cid, wait, retain])
+        }
+        Notice::DropSession { wait, retain } => {
+            (AsyncEvent::DropSession, Lun::default(), [0, wait, retain])
+        }
+        Notice::TasksTerminated { lun } => (AsyncEvent::TasksTerminated, lun, [0; 3]),
+    };
+    let data = match notice {
+        Notice::Scsi { sense, descriptor, .. } => super::send::sense_segment(&sense, descriptor),
+        _ => Vec::new(),
+    };
+    Control::Notice { event, lun, parameters, data }
+}

@@ -1,0 +1,279 @@
+//! Task management and logout (RFC 7143, sections 4.2.3, 11.5, 11.6, 11.14 and 11.15): dropping tasks, and answering once
+//! nobody works on them any more.
+//!
+//! The RFC has the target of an abort wait until outstanding R2Ts have been answered, so that their tags can be used again.
+//! Here a tag holds the generation of its task: data that comes late names nothing and is dropped, and so nothing has to be
+//! waited for. (Initiators exist that never send such data.)
+
+use super::connection::{Closing, Control};
+use super::session::Session;
+use super::task::{Phase, Task};
+use super::types::{ConnId, Event, Handle, Management, Scope, TaskId, Why};
+use crate::pdu::{
+    LogoutOutcome, LogoutReason, LogoutRequest, TaskFunction, TaskOutcome, TaskRequest, precedes,
+};
+use crate::scsi::{Ending, Sense, SenseKey};
+
+/// INTERNAL TARGET FAILURE: the owner has thrown away a task without an answer.
+pub(super) const GIVEN_UP: Ending = Ending::check(Sense::new(SenseKey::HardwareError, 0x4400));
+
+const PLACES: usize = 16;
+/// So many of the places are for task management; the others are for logouts.
+const FUNCTIONS: usize = 8;
+
+#[derive(Clone, Copy)]
+enum What {
+    /// A function; its outcome once the owner has said it.
+    Function(Option<TaskOutcome>),
+    /// A logout.
+    Logout,
+}
+
+#[derive(Clone, Copy)]
+struct Wait {
+    generation: u32,
+    conn: ConnId,
+    tag: u32,
+    what: What,
+    /// Tasks that the owner still works on.
+    left: u16,
+}
+
+/// What waits for the end of tasks.
+#[derive(Default)]
+pub(super) struct Pending {
+    places: [Option<Wait>; PLACES],
+    generation: u32,
+}
+
+impl Pending {
+    fn insert(&mut self, conn: ConnId, tag: u32, what: What) -> Option<usize> {
+        let range = match what {
+            What::Function(_) => 0..FUNCTIONS,
+            What::Logout => FUNCTIONS..PLACES,
+        };
+        let place = range.into_iter().find(|&at| self.places[at].is_none())?;
+        self.generation = self.generation.wrapping_add(1);
+        let generation = self.generation;
+        self.places[place] = Some(Wait { generation, conn, tag, what, left: 0 });
+        Some(place)
+    }
+
+    fn handle(&self, place: usize) -> Handle {
+        let generation = self.places[place].map_or(0, |wait| wait.generation);
+        Handle { slot: place as u8, generation }
+    }
+
+    fn of(&mut self, handle: Handle) -> Option<&mut Wait> {
+        let wait = self.places.get_mut(usize::from(handle.slot))?.as_mut()?;
+        (wait.generation == handle.generation).then_some(wait)
+    }
+
+    fn set_left(&mut self, place: usize, left: u16) {
+        if let Some(wait) = &mut self.places[place] {
+            wait.left = left;
+        }
+    }
+}
+
+impl Session {
+    pub(super) fn manage(&mut self, id: ConnId, request: &TaskRequest) {
+        let function = request.function;
+        let scope = match function {
+            TaskFunction::AbortTask => return self.abort_task(id, request),
+            TaskFunction::AbortTaskSet
+            | TaskFunction::ClearTaskSet
+            | TaskFunction::LogicalUnitReset => Scope::Lun(request.lun),
+            TaskFunction::TargetWarmReset | TaskFunction::TargetColdReset => {
+                // Commands sent before it that have not come yet are hit as well: they count as come (4.2.3.3).
+                self.window.plug(self.window.expected(), request.cmd_sn);
+                Scope::All
+            }
+            TaskFunction::TaskReassign => {
+                return self.managed_at_once(id, request.task_tag, TaskOutcome::NoReassignment);
+            }
+            _ => return self.managed_at_once(id, request.task_tag, TaskOutcome::NotSupported),
+        };
+        self.begin_function(id, request, None, |_, task| scope.holds(task));
+    }
+
+    fn abort_task(&mut self, id: ConnId, request: &TaskRequest) {
+        let found = self.slab.by_tag(request.referenced_tag);
+        let found =
+            found.filter(|&task| self.task(task).is_some_and(|task| task.lun == request.lun));
+        if let Some(found) = found {
+            return self.begin_function(id, request, Some(found), |id, _| id == found);
+        }
+        // Section 11.6.1: a command that has not come counts as come, and is aborted by never being carried out.
+        let number = request.ref_cmd_sn;
+        let to_come = self.window.contains(number) && precedes(number, request.cmd_sn);
+        if to_come {
+            self.window.plug(number, number.wrapping_add(1));
+        }
+        let outcome = if to_come { TaskOutcome::Complete } else { TaskOutcome::NoTask };
+        self.managed_at_once(id, request.task_tag, outcome);
+    }
+
+    fn begin_function(
+        &mut self,
+        id: ConnId,
+        request: &TaskRequest,
+        task: Option<TaskId>,
+        within: impl Fn(TaskId, &Task) -> bool,
+    ) {
+        let Some(place) = self.pending.insert(id, request.task_tag, What::Function(None)) else {
+            return self.managed_at_once(id, request.task_tag, TaskOutcome::Rejected);
+        };
+        let left = self.drop_where(within, 1 << place);
+        self.pending.set_left(place, left);
+        let handle = self.pending.handle(place);
+        let (function, lun) = (request.function, request.lun);
+        self.events.push_back(Event::Manage(Management { handle, function, lun, task }));
+    }
+
+    fn managed_at_once(&mut self, id: ConnId, tag: u32, outcome: TaskOutcome) {
+        if let Some(conn) = self.conn_mut(id) {
+            conn.control.push_back(Control::Managed { tag, outcome });
+        }
+    }
+
+    /// Answers a task management function. The initiator hears of it once the owner has also finished all tasks of this
+    /// session that it hit.
+    pub fn managed(&mut self, handle: Handle, outcome: TaskOutcome) {
+        let Some(wait) = self.pending.of(handle) else { return };
+        if let What::Function(answer @ None) = &mut wait.what {
+            *answer = Some(outcome);
+        }
+        self.look_at_wait(usize::from(handle.slot));
+    }
+
+    pub(super) fn logout(&mut self, id: ConnId, request: &LogoutRequest) {
+        let tag = request.task_tag;
+        let session = request.reason == LogoutReason::CloseSession;
+        let which = if session { Some(id) } else { self.connection(request.cid) };
+        let refusal = match (request.reason, which) {
+            (LogoutReason::RemoveForRecovery, _) => Some(LogoutOutcome::NoRecovery),
+            (_, None) => Some(LogoutOutcome::NoConnection),
+            _ => None,
+        };
+        let place = match refusal {
+            None => self.pending.insert(id, tag, What::Logout),
+            Some(_) => None,
+        };
+        let (Some(place), Some(which)) = (place, which) else {
+            let outcome = refusal.unwrap_or(LogoutOutcome::CleanupFailed);
+            if let Some(conn) = self.conn_mut(id) {
+                conn.control.push_back(Control::Logout { tag, outcome });
+            }
+            return;
+        };
+        if session {
+            self.end_session();
+        }
+        for other in self.ids().into_iter().filter(|&other| session || other == which) {
+            self.shut(other, Why::Logout(request.reason));
+            if let Some(conn) = self.conn_mut(other).filter(|_| other == id) {
+                conn.closing = Closing::Logout;
+            }
+        }
+        let left = self.drop_where(|_, task| session || task.request.conn == which, 1 << place);
+        self.pending.set_left(place, left);
+        self.look_at_wait(place);
+    }
+
+    /// Some of those who wait for tasks (one bit each) wait for one task less.
+    pub(super) fn waited(&mut self, waits: u16) {
+        for place in (0..PLACES).filter(|place| waits & 1 << place != 0) {
+            if let Some(wait) = &mut self.pending.places[place] {
+                wait.left = wait.left.saturating_sub(1);
+            }
+            self.look_at_wait(place);
+        }
+    }
+
+    /// Answers a function or logout if it has nothing left to wait for.
+    fn look_at_wait(&mut self, place: usize) {
+        let Some(wait) = self.pending.places[place].filter(|wait| wait.left == 0) else { return };
+        let tag = wait.tag;
+        let answer = match wait.what {
+            What::Function(None) => return,
+            What::Function(Some(outcome)) => Control::Managed { tag, outcome },
+            What::Logout => Control::Logout { tag, outcome: LogoutOutcome::Closed },
+        };
+        self.pending.places[place] = None;
+        let Some(conn) = self.conn_mut(wait.conn) else { return };
+        conn.control.push_back(answer);
+        if conn.closing == Closing::Logout {
+            conn.closing = Closing::Flush;
+        }
+    }
+
+    /// Nobody is there any more who waits for answers on this connection.
+    pub(super) fn forget_waits(&mut self, id: ConnId) {
+        let mut gone = 0;
+        for (at, place) in self.pending.places.iter_mut().enumerate() {
+            if place.is_some_and(|wait| wait.conn == id) {
+                *place = None;
+                gone |= 1 << at;
+            }
+        }
+        for slot in 0..self.slab.slots() {
+            let task = self.slab.at(slot).and_then(|id| self.slab.get_mut(id));
+            if let Some(task) = task {
+                task.waits &= !gone;
+            }
+        }
+    }
+
+    /// Drops tasks. Gets how many of them the owner still works on; those carry the `waits` of whoever waits for them.
+    pub(super) fn drop_where(&mut self, within: impl Fn(TaskId, &Task) -> bool, waits: u16) -> u16 {
+        let mut left = 0;
+        for slot in 0..self.slab.slots() {
+            let Some(id) = self.slab.at(slot) else { continue };
+            if self.slab.get(id).is_some_and(|task| within(id, task)) {
+                self.drop_task(id);
+                if let Some(task) = self.slab.get_mut(id).filter(|task| task.running) {
+                    task.waits |= waits;
+                    left += 1;
+                }
+                self.vacate(id);
+            }
+        }
+        left
+    }
+
+    fn drop_task(&mut self, id: TaskId) {
+        let Some(task) = self.slab.get_mut(id) else { return };
+        match task.phase {
+            Phase::Done | Phase::Dropped => return,
+            Phase::Open => {
+                task.phase = Phase::Dropped;
+                self.dequeue(id);
+                self.events.push_back(Event::Gone(id));
+            }
+            Phase::Failed => {
+                task.phase = Phase::Dropped;
+                self.dequeue(id);
+            }
+            // What was handed out of it may not have been sent: its end goes behind that.
+            Phase::Answered => {
+                task.phase = Phase::Dropped;
+                self.enqueue(id);
+            }
+        }
+        self.slab.forget_tag(id);
+    }
+
+    /// Ends tasks that are with the owner by a status.
+    pub(super) fn fail_where(&mut self, within: impl Fn(TaskId, &Task) -> bool, ending: Ending) {
+        for slot in 0..self.slab.slots() {
+            let Some(id) = self.slab.at(slot) else { continue };
+            let task = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open);
+            let Some(task) = task.filter(|task| within(id, task)) else { continue };
+            task.fail(ending);
+            self.dequeue(id);
+            self.events.push_back(Event::Gone(id));
+            self.look_at_answer(id);
+        }
+    }
+}

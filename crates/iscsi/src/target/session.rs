@@ -1,0 +1,460 @@
+//! The session itself: what its owner calls, and what all parts of it share.
+
+use std::collections::VecDeque;
+
+use super::connection::{Closing, Connection, Control, MAX_CONTROL, Reading, Sink};
+use super::manage::Pending;
+use super::outgoing::Outgoing;
+use super::slab::{MAX_SLOTS, Slab};
+use super::task::{Phase, Task, residual};
+use super::types::{
+    ConnId, ConnectionParams, Event, Limits, Refused, Request, Scope, SessionParams, TaskId,
+    Violation, Want, Why,
+};
+use super::window::{MAX_WINDOW, Window};
+use crate::pdu::RESERVED_TAG;
+use crate::scsi::Ending;
+
+/// The full-feature phase of one session.
+///
+/// Its owner loops over each connection: it asks [`Session::want`] what the next bytes are for, hands them on, looks at
+/// [`Session::poll`] for what has happened, and fetches what is to be sent with [`Session::pull`]. Every task that it hears
+/// of by [`Event::Command`] it answers by
+///
+/// - [`Session::reply`] or [`Session::end`], or first [`Session::take`], and one of the two after [`Event::Data`]; the end
+///   is [`Out::End`](super::Out::End);
+/// - or not at all, where [`Event::Gone`] comes;
+///
+/// and then gives it back by exactly one [`Session::finished`].
+///
+/// Bounds: tasks at most [`Session::slots`]; per connection at most 64 answers and a few more that wait to be sent, after
+/// which nothing is read until some have been pulled; text and ping data as in [`Limits`]; sixteen task management
+/// functions and logouts that wait. Calls with a name of something that is over do nothing.
+pub struct Session {
+    pub(super) params: SessionParams,
+    pub(super) limits: Limits,
+    pub(super) window: Window,
+    pub(super) slab: Slab,
+    pub(super) conns: [Option<Box<Connection>>; ConnId::MOST],
+    pub(super) pending: Pending,
+    pub(super) events: VecDeque<Event>,
+    /// SCSI commands for immediate delivery that are under way.
+    pub(super) immediate: u16,
+    /// Connections whose next request is not due.
+    pub(super) held: usize,
+    /// MaxCmdSN as the initiator knows it.
+    pub(super) told_last: u32,
+    ending: bool,
+    over: bool,
+}
+
+impl Session {
+    /// A session without connections. `exp_cmd_sn` is the number of the first command after the login.
+    pub fn new(params: SessionParams, limits: Limits, exp_cmd_sn: u32) -> Session {
+        let window = limits.window.clamp(1, MAX_WINDOW);
+        let limits = Limits { window, immediate: limits.immediate.min(256), ..limits };
+        // Tasks whose status has been handed out make room in the window before their data has been sent, so there are
+        // more places than the window is wide. If they are all taken, nothing is read until one has been sent.
+        let slots = usize::from(window) + usize::from(window) / 2 + usize::from(limits.immediate);
+        let window = Window::new(exp_cmd_sn, window);
+        Session {
+            params,
+            limits,
+            told_last: window.last(),
+            window,
+            slab: Slab::new(slots.min(MAX_SLOTS)),
+            conns: Default::default(),
+            pending: Pending::default(),
+            events: VecDeque::new(),
+            immediate: 0,
+            held: 0,
+            ending: false,
+            over: false,
+        }
+    }
+
+    /// How many tasks there can be: [`TaskId::slot`] is below it.
+    pub fn slots(&self) -> usize {
+        self.slab.slots()
+    }
+
+    /// How many tasks there are.
+    pub fn tasks(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// The number of the next command: ExpCmdSN. A login that joins the session needs it.
+    pub fn exp_cmd_sn(&self) -> u32 {
+        self.window.expected()
+    }
+
+    /// The last command that the initiator may send: MaxCmdSN.
+    pub fn max_cmd_sn(&self) -> u32 {
+        self.window.last()
+    }
+
+    /// Takes a connection in whose login is over.
+    ///
+    /// # Errors
+    /// The session is ending, is full, or has a connection with this CID.
+    pub fn attach(&mut self, params: ConnectionParams) -> Result<ConnId, Refused> {
+        if self.ending {
+            return Err(Refused::Ending);
+        }
+        if self.connections().any(|(_, conn)| conn.params.cid == params.cid) {
+            return Err(Refused::Cid(params.cid));
+        }
+        let most = self.params.max_connections.clamp(1, ConnId::MOST as u16);
+        let free = self.conns.iter().take(usize::from(most)).position(Option::is_none);
+        let free = free.ok_or(Refused::Connections(most))?;
+        self.conns[free] = Some(Box::new(Connection::new(params, self.slab.slots())));
+        Ok(ConnId(free as u8))
+    }
+
+    /// Which connection has this CID.
+    pub fn connection(&self, cid: u16) -> Option<ConnId> {
+        self.connections().find(|(_, conn)| conn.params.cid == cid).map(|(id, _)| id)
+    }
+
+    /// What the next bytes of a connection are for.
+    pub fn want(&mut self, conn: ConnId) -> Want {
+        let want = self.wanted(conn);
+        if let Some(conn) = self.conn_mut(conn) {
+            conn.stalled = want == Want::Nothing;
+        }
+        want
+    }
+
+    fn wanted(&self, id: ConnId) -> Want {
+        let Some(conn) = self.conn(id) else { return Want::Nothing };
+        let segment = match conn.reading {
+            Reading::Header if conn.held.is_some() => return Want::Nothing,
+            Reading::Header if conn.control.len() >= MAX_CONTROL => return Want::Nothing,
+            Reading::Header => return Want::Header,
+            Reading::Trailer(segment) => return conn.trailer_of(segment),
+            Reading::Shut => return Want::Nothing,
+            Reading::Segment(segment) => segment,
+        };
+        let left = segment.len - segment.done;
+        match segment.sink {
+            Sink::Task(task, offset) => self.place(task, offset + segment.done, left),
+            Sink::Ping(_) if segment.done == 0 => {
+                Want::Bytes { len: left.min(self.limits.ping.max(1)) }
+            }
+            Sink::Text(_) => Want::Bytes { len: left },
+            Sink::Ping(_) | Sink::Nobody => Want::Discard { len: left },
+        }
+    }
+
+    /// Where a task's bytes go.
+    fn place(&self, id: TaskId, offset: u32, left: u32) -> Want {
+        let open = self.slab.get(id).filter(|task| task.phase == Phase::Open);
+        match open.map(|task| task.incoming.need()) {
+            Some(None) => Want::Nothing,
+            Some(Some(need)) if offset < need => {
+                Want::Into { task: id, offset, len: left.min(need - offset) }
+            }
+            Some(Some(_)) | None => Want::Discard { len: left },
+        }
+    }
+
+    /// What has happened, oldest first.
+    pub fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// A task that is not over.
+    pub fn task(&self, id: TaskId) -> Option<&Request> {
+        self.slab.get(id).map(|task| &task.request)
+    }
+
+    /// Asks for `len` bytes of a task's data from the initiator, which is what SCSI wants to move; it may expect to send
+    /// fewer. Gets how many will be in place at [`Event::Data`]: `len`, or fewer where fewer are expected; 0 if the task is
+    /// gone. What the initiator sends beyond them is dropped.
+    pub fn take(&mut self, id: TaskId, len: u32) -> u32 {
+        let Some(task) = self.slab.get_mut(id) else { return 0 };
+        if task.phase != Phase::Open || task.incoming.need().is_some() {
+            return task.taken();
+        }
+        task.wanted = len;
+        let need = task.incoming.take(len);
+        let conn = task.request.conn;
+        self.resume(conn);
+        self.look_at_data(id);
+        need
+    }
+
+    /// Answers a task with `len` bytes from offset 0 of its data, where SCSI would have moved `wanted`, and then an ending.
+    /// What goes beyond the length that the initiator expects is not sent. `descriptor` is the format of sense data.
+    pub fn reply(&mut self, id: TaskId, len: u32, wanted: u32, ending: Ending, descriptor: bool) {
+        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open) else {
+            return;
+        };
+        let sent = len.min(task.request.reads);
+        task.outgoing = Outgoing::new(sent);
+        task.residual = residual(task.request.reads, wanted, sent);
+        self.answer(id, ending, descriptor);
+    }
+
+    /// Ends a task; what it took counts as moved. `descriptor` is the format of sense data.
+    pub fn end(&mut self, id: TaskId, ending: Ending, descriptor: bool) {
+        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open) else {
+            return;
+        };
+        let expected = task.request.reads.max(task.request.writes);
+        task.residual = residual(expected, task.wanted, task.taken());
+        self.answer(id, ending, descriptor);
+    }
+
+    fn answer(&mut self, id: TaskId, ending: Ending, descriptor: bool) {
+        let Some(task) = self.slab.get_mut(id) else { return };
+        task.phase = Phase::Answered;
+        (task.running, task.ends) = (false, true);
+        (task.ending, task.descriptor) = (ending, descriptor);
+        let conn = task.request.conn;
+        self.resume(conn);
+        self.look_at_answer(id);
+    }
+
+    /// The owner is done with a task: nobody works on it, and nobody touches its data any more.
+    pub fn finished(&mut self, id: TaskId) {
+        let Some(task) = self.slab.get_mut(id) else { return };
+        if task.phase == Phase::Open {
+            // Without an answer the initiator would wait for ever; it is told that the target has given up.
+            task.fail(super::manage::GIVEN_UP);
+        }
+        (task.owned, task.running) = (false, false);
+        self.look_at_answer(id);
+        self.release(id);
+    }
+
+    /// Puts a task into its connection's queue if it has an answer that may go.
+    pub(super) fn look_at_answer(&mut self, id: TaskId) {
+        let Some(task) = self.slab.get(id) else { return };
+        if matches!(task.phase, Phase::Answered | Phase::Failed) && !task.incoming.is_open() {
+            self.enqueue(id);
+        }
+    }
+
+    /// Tells the owner if a task's data is complete, asks for more of it if it is not, ends the task if it is wrong.
+    pub(super) fn look_at_data(&mut self, id: TaskId) {
+        let outstanding = self.params.max_outstanding_r2t;
+        let Some(task) = self.slab.get_mut(id) else { return };
+        if task.phase != Phase::Open {
+            return self.look_at_answer(id);
+        }
+        if let Some(fault) = task.fault() {
+            task.fail(fault.ending());
+            task.running = false;
+            if task.owned {
+                self.events.push_back(Event::Gone(id));
+            }
+            self.look_at_answer(id);
+        } else if task.incoming.complete() {
+            self.events.push_back(Event::Data(id));
+        } else if task.incoming.wants_more(outstanding) {
+            self.enqueue(id);
+        }
+    }
+
+    pub(super) fn dequeue(&mut self, id: TaskId) {
+        let Some(task) = self.slab.get_mut(id) else { return };
+        let Some(conn) = &mut self.conns[task.request.conn.index()] else { return };
+        if std::mem::take(&mut task.queued) {
+            conn.ready.retain(|&queued| queued != id);
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, id: TaskId) {
+        let Some(task) = self.slab.get_mut(id) else { return };
+        let Some(conn) = &mut self.conns[task.request.conn.index()] else { return };
+        if !std::mem::replace(&mut task.queued, true) {
+            conn.ready.push_back(id);
+        }
+    }
+
+    /// The initiator has its status, or will have none: the window opens, and its tag may name another task.
+    pub(super) fn settle(&mut self, id: TaskId) {
+        self.slab.forget_tag(id);
+        let Some(task) = self.slab.get_mut(id) else { return };
+        if std::mem::take(&mut task.counted) {
+            self.window.widen();
+        }
+    }
+
+    /// The owner or the initiator is done with a task: whoever waited for that goes on.
+    pub(super) fn release(&mut self, id: TaskId) {
+        self.vacate(id);
+        self.wake();
+        self.open_up();
+        self.look_whether_over();
+    }
+
+    /// Gives a task's place back if neither the owner nor the initiator has anything to do with it, and tells who waited
+    /// for the owner's end of it.
+    pub(super) fn vacate(&mut self, id: TaskId) {
+        let Some(task) = self.slab.get_mut(id).filter(|task| !task.owned) else { return };
+        let waits = std::mem::take(&mut task.waits);
+        if task.is_silent() {
+            let immediate = task.request.immediate;
+            self.settle(id);
+            self.slab.remove(id);
+            self.immediate -= u16::from(immediate);
+        }
+        self.waited(waits);
+    }
+
+    /// An initiator that was told a closed window, and has nothing under way whose answer could tell it otherwise, is told
+    /// that it is open again (RFC 7143, section 4.2.2.1).
+    fn open_up(&mut self) {
+        let closed = self.told_last.wrapping_add(1) == self.window.expected();
+        if !closed || self.told_last == self.window.last() {
+            return;
+        }
+        let answers = |task: &Task| !matches!(task.phase, Phase::Done | Phase::Dropped);
+        if (0..self.slab.slots())
+            .any(|slot| self.slab.at(slot).and_then(|id| self.slab.get(id)).is_some_and(answers))
+        {
+            return;
+        }
+        if let Some(conn) = self.conns.iter_mut().flatten().find(|conn| conn.is_open()) {
+            conn.control.push_back(Control::Ping { transfer_tag: RESERVED_TAG });
+            self.told_last = self.window.last();
+        }
+    }
+
+    /// The socket of a connection is gone, or closed after [`Out::Close`](super::Out::Close): what was handed out and not
+    /// sent counts as sent, so [`Session::finished`] is due for it.
+    pub fn lost(&mut self, conn: ConnId) {
+        if self.conn(conn).is_none() {
+            return;
+        }
+        self.shut(conn, Why::Lost);
+        self.forget_waits(conn);
+        for slot in 0..self.slab.slots() {
+            let Some(id) = self.slab.at(slot) else { continue };
+            let task = self.slab.get_mut(id).filter(|task| task.request.conn == conn);
+            // An end that was to be handed out is told instead.
+            if task.is_some_and(|task| std::mem::take(&mut task.ends)) {
+                self.events.push_back(Event::Gone(id));
+            }
+        }
+        self.conns[conn.index()] = None;
+        self.wake();
+        self.open_up();
+        self.look_whether_over();
+    }
+
+    /// Ends a connection from the target's side: its tasks are dropped, what is queued besides them is sent, and then
+    /// [`Out::Close`](super::Out::Close) comes.
+    pub fn close(&mut self, conn: ConnId) {
+        self.shut(conn, Why::Target);
+    }
+
+    /// Ends all connections from the target's side, and takes no other in: for reinstatement, a cold reset, or the
+    /// target's own end. [`Event::Over`] tells when the owner's work on all tasks has ended too.
+    pub fn close_all(&mut self) {
+        self.ending = true;
+        for conn in self.ids() {
+            self.shut(conn, Why::Target);
+        }
+        self.look_whether_over();
+    }
+
+    /// Nothing more is read of a connection, and its tasks are dropped.
+    pub(super) fn shut(&mut self, id: ConnId, why: Why) {
+        let Some(conn) = self.conn_mut(id) else { return };
+        if !conn.is_open() {
+            return;
+        }
+        let logout = matches!(why, Why::Logout(_));
+        conn.closing = if logout { Closing::Logout } else { Closing::Flush };
+        conn.reading = Reading::Shut;
+        conn.text = Default::default();
+        if conn.held.take().is_some() {
+            self.held -= 1;
+        }
+        self.events.push_back(Event::Closed { conn: id, why });
+        self.drop_where(|_, task| task.request.conn == id, 0);
+    }
+
+    pub(super) fn violate(&mut self, conn: ConnId, violation: Violation) {
+        self.shut(conn, Why::Violation(violation));
+    }
+
+    /// Drops tasks of this session that another session's function is about (CLEAR TASK SET, LOGICAL UNIT RESET and the
+    /// resets of the target). Each that the owner works on becomes [`Event::Gone`]; with `ending`, which is for
+    /// TASK ABORTED (TAS in the control mode page), the initiator gets it for each. Gets how many tasks the owner has to
+    /// finish before the function is done.
+    pub fn abort(&mut self, scope: Scope, ending: Option<Ending>) -> usize {
+        let within = |_, task: &Task| scope.holds(task);
+        match ending {
+            None => _ = self.drop_where(within, 0),
+            Some(ending) => self.fail_where(within, ending),
+        }
+        self.running(scope)
+    }
+
+    /// How many tasks within a scope are over for the initiator while the owner still works on them.
+    pub fn running(&self, scope: Scope) -> usize {
+        let over = |task: &&Task| task.phase != Phase::Open && task.running && scope.holds(task);
+        (0..self.slab.slots())
+            .filter_map(|slot| self.slab.at(slot).and_then(|id| self.slab.get(id)))
+            .filter(over)
+            .count()
+    }
+
+    /// The ids of all connections that are there.
+    pub fn ids(&self) -> Vec<ConnId> {
+        self.connections().map(|(id, _)| id).collect()
+    }
+
+    /// There are no connections and no tasks.
+    pub fn is_over(&self) -> bool {
+        self.slab.is_empty() && self.conns.iter().all(Option::is_none)
+    }
+
+    fn look_whether_over(&mut self) {
+        if self.is_over() && !self.over {
+            self.over = true;
+            self.ending = true;
+            self.events.push_back(Event::Over);
+        }
+    }
+
+    pub(super) fn end_session(&mut self) {
+        self.ending = true;
+    }
+
+    pub(super) fn connections(&self) -> impl Iterator<Item = (ConnId, &Connection)> {
+        let all = self.conns.iter().enumerate();
+        all.filter_map(|(at, conn)| conn.as_deref().map(|conn| (ConnId(at as u8), conn)))
+    }
+
+    pub(super) fn conn(&self, id: ConnId) -> Option<&Connection> {
+        self.conns.get(id.index())?.as_deref()
+    }
+
+    pub(super) fn conn_mut(&mut self, id: ConnId) -> Option<&mut Connection> {
+        self.conns.get_mut(id.index())?.as_deref_mut()
+    }
+
+    /// Tells that a stalled connection may go on.
+    pub(super) fn resume(&mut self, id: ConnId) {
+        if self.conn(id).is_some_and(|conn| conn.stalled) && self.wanted(id) != Want::Nothing {
+            if let Some(conn) = self.conn_mut(id) {
+                conn.stalled = false;
+            }
+            self.events.push_back(Event::Resume(id));
+        }
+    }
+}
+
+impl Scope {
+    pub(super) fn holds(self, task: &Task) -> bool {
+        match self {
+            Scope::All => true,
+            Scope::Lun(lun) => task.request.lun == lun,
+        }
+    }
+}

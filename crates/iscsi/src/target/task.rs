@@ -1,0 +1,103 @@
+//! One SCSI command from its coming to the moment when nobody touches its data any more.
+
+use super::incoming::{Fault, Incoming};
+use super::outgoing::Outgoing;
+use super::types::Request;
+use crate::pdu::Residual;
+use crate::scsi::Ending;
+
+/// How far a task has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// With the owner.
+    Open,
+    /// The owner has answered; the answer is on its way.
+    Answered,
+    /// The session itself ends it with an error; the answer is on its way.
+    Failed,
+    /// It gets no answer.
+    Dropped,
+    /// The answer has been handed out.
+    Done,
+}
+
+pub(super) struct Task {
+    pub(super) request: Request,
+    pub(super) phase: Phase,
+    /// The owner knows it and has not called `finished`.
+    pub(super) owned: bool,
+    /// The owner may be working on it.
+    pub(super) running: bool,
+    /// It uses up room of the command window.
+    pub(super) counted: bool,
+    /// Its tag names it.
+    pub(super) tagged: bool,
+    /// Its owner is to be told that nothing more of it is handed out.
+    pub(super) ends: bool,
+    /// It stands in its connection's queue.
+    pub(super) queued: bool,
+    /// What waits for its end: one bit for each place of `manage::Pending`.
+    pub(super) waits: u16,
+    /// What SCSI would have moved towards the target.
+    pub(super) wanted: u32,
+    pub(super) incoming: Incoming,
+    pub(super) outgoing: Outgoing,
+    pub(super) ending: Ending,
+    /// Sense data goes in descriptor format.
+    pub(super) descriptor: bool,
+    pub(super) residual: Residual,
+}
+
+impl Task {
+    pub(super) fn new(request: Request, incoming: Incoming, counted: bool) -> Task {
+        Task {
+            request,
+            phase: Phase::Open,
+            owned: false,
+            running: false,
+            counted,
+            tagged: true,
+            ends: false,
+            queued: false,
+            waits: 0,
+            wanted: 0,
+            incoming,
+            outgoing: Outgoing::default(),
+            ending: Ending::GOOD,
+            descriptor: false,
+            residual: Residual::None,
+        }
+    }
+
+    /// The session ends it with an error.
+    pub(super) fn fail(&mut self, ending: Ending) {
+        self.phase = Phase::Failed;
+        self.ending = ending;
+        self.residual = residual(self.request.reads.max(self.request.writes), 0, 0);
+    }
+
+    pub(super) fn fault(&self) -> Option<Fault> {
+        self.incoming.fault()
+    }
+
+    /// Nothing more of it is to be handed out.
+    pub(super) fn is_silent(&self) -> bool {
+        self.phase == Phase::Done || (self.phase == Phase::Dropped && !self.ends)
+    }
+
+    /// What of the initiator's data was put in place.
+    pub(super) fn taken(&self) -> u32 {
+        self.incoming.need().unwrap_or(0)
+    }
+}
+
+/// What a transfer missed: `moved` of `expected` bytes, where SCSI would have moved `wanted`.
+pub(super) fn residual(expected: u32, wanted: u32, moved: u32) -> Residual {
+    if wanted > expected && moved >= expected {
+        Residual::Overflow(wanted - expected)
+    } else if moved < expected {
+        Residual::Underflow(expected - moved)
+    } else {
+        Residual::None
+    }
+}
