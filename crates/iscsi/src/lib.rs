@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod digest;
+pub mod initiator;
 pub mod pdu;
 pub mod scsi;
 pub mod target;

@@ -21,6 +21,12 @@ pub struct Cdb {
     long: Option<Box<[u8]>>,
 }
 
+impl From<[u8; 16]> for Cdb {
+    fn from(short: [u8; 16]) -> Cdb {
+        Cdb { short, long: None }
+    }
+}
+
 impl Cdb {
     /// A CDB with these bytes, zeros up to 16 behind them; nothing if there are more than [`MAX_CDB`].
     pub fn new(bytes: &[u8]) -> Option<Cdb> {

@@ -1,0 +1,112 @@
+//! The commands that an initiator of block devices sends (SPC-4, SBC-3), as command descriptor blocks.
+
+/// A command descriptor block of up to 16 bytes; the rest are zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cdb(pub [u8; 16]);
+
+impl Cdb {
+    /// The bytes of a shorter command.
+    pub const fn of<const N: usize>(bytes: [u8; N]) -> Cdb {
+        const { assert!(N <= 16) };
+        let mut cdb = [0; 16];
+        let mut n = 0;
+        while n < N {
+            cdb[n] = bytes[n];
+            n += 1;
+        }
+        Cdb(cdb)
+    }
+
+    /// TEST UNIT READY.
+    pub const TEST_UNIT_READY: Cdb = Cdb([0; 16]);
+
+    /// Standard INQUIRY data.
+    pub const fn inquiry(len: u16) -> Cdb {
+        let [high, low] = len.to_be_bytes();
+        Cdb::of([0x12, 0, 0, high, low, 0])
+    }
+
+    /// A page of vital product data.
+    pub const fn vital(page: u8, len: u16) -> Cdb {
+        let [high, low] = len.to_be_bytes();
+        Cdb::of([0x12, 1, page, high, low, 0])
+    }
+
+    /// READ CAPACITY (10): 8 bytes.
+    pub const READ_CAPACITY_10: Cdb = Cdb::of([0x25]);
+
+    /// READ CAPACITY (16).
+    pub const fn read_capacity_16(len: u32) -> Cdb {
+        let [a, b, c, d] = len.to_be_bytes();
+        Cdb::of([0x9e, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, 0, 0])
+    }
+
+    /// REPORT LUNS: all of them.
+    pub const fn report_luns(len: u32) -> Cdb {
+        let [a, b, c, d] = len.to_be_bytes();
+        Cdb::of([0xa0, 0, 0, 0, 0, 0, a, b, c, d, 0, 0])
+    }
+
+    /// MODE SENSE (6): a mode page with its present values, without block descriptors.
+    pub const fn mode_sense_6(page: u8, len: u8) -> Cdb {
+        Cdb::of([0x1a, 0x08, page, 0, len, 0])
+    }
+
+    /// PERSISTENT RESERVE IN.
+    pub const fn persistent_reserve_in(action: u8, len: u16) -> Cdb {
+        let [high, low] = len.to_be_bytes();
+        Cdb::of([0x5e, action, 0, 0, 0, 0, 0, high, low, 0])
+    }
+
+    /// PERSISTENT RESERVE OUT with a parameter list of 24 bytes.
+    pub const fn persistent_reserve_out(action: u8, kind: u8) -> Cdb {
+        Cdb::of([0x5f, action, kind, 0, 0, 0, 0, 0, 24, 0])
+    }
+
+    /// SYNCHRONIZE CACHE (10) of everything.
+    pub const SYNCHRONIZE: Cdb = Cdb::of([0x35]);
+
+    /// READ of `blocks` blocks from `lba`: 10 bytes where they suffice, 16 otherwise.
+    #[inline]
+    pub fn read(lba: u64, blocks: u32) -> Cdb {
+        Cdb::transfer(0x28, 0x88, lba, blocks)
+    }
+
+    /// WRITE of `blocks` blocks to `lba`: 10 bytes where they suffice, 16 otherwise.
+    #[inline]
+    pub fn write(lba: u64, blocks: u32) -> Cdb {
+        Cdb::transfer(0x2a, 0x8a, lba, blocks)
+    }
+
+    #[inline]
+    fn transfer(short: u8, long: u8, lba: u64, blocks: u32) -> Cdb {
+        let mut cdb = [0; 16];
+        match (u32::try_from(lba), u16::try_from(blocks)) {
+            (Ok(lba), Ok(blocks)) => {
+                cdb[0] = short;
+                cdb[2..6].copy_from_slice(&lba.to_be_bytes());
+                cdb[7..9].copy_from_slice(&blocks.to_be_bytes());
+            }
+            _ => {
+                cdb[0] = long;
+                cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+                cdb[10..14].copy_from_slice(&blocks.to_be_bytes());
+            }
+        }
+        Cdb(cdb)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_are_as_short_as_they_can_be() {
+        let short = [0x28, 0, 0x12, 0x34, 0x56, 0x78, 0, 0xff, 0xff, 0];
+        assert_eq!(Cdb::read(0x1234_5678, 0xffff), Cdb::of(short));
+        let long = [0x8a, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0];
+        assert_eq!(Cdb::write(1 << 32, 8), Cdb::of(long));
+        assert_eq!(Cdb::read(0, 0x1_0000).0[..14], [0x88, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,64 @@
+//! What a session sends and hears beside commands: pings, text, task management, logout.
+
+use super::Refused;
+use crate::pdu::{Bhs, TaskFunction};
+
+/// Requests that can be under way at once.
+const REQUESTS: usize = 16;
+
+/// The bit by which the tags of requests differ from those of commands.
+const MARK: u32 = 0x8000_0000;
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    Ping,
+    /// Text that has come so far.
+    Text(Vec<u8>),
+    Logout,
+    /// The function, and the tag of the task or the unit that it is about.
+    Manage {
+        function: TaskFunction,
+        lun: crate::pdu::Lun,
+        referenced: u32,
+    },
+}
+
+/// A PDU that waits to be sent, with its data segment.
+#[derive(Clone, Debug)]
+pub(super) struct Note {
+    pub header: Bhs,
+    pub data: Option<Box<[u8]>>,
+}
+
+/// Requests under way, by tag.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    open: Vec<(u32, Request)>,
+    last: u32,
+}
+
+impl Requests {
+    /// Gives a request its tag.
+    pub fn add(&mut self, request: Request) -> Result<u32, Refused> {
+        if self.open.len() >= REQUESTS {
+            return Err(Refused::Requests);
+        }
+        // 0xffffffff is no tag, and none is given twice while it is in use: there are far fewer than numbers.
+        self.last = (self.last + 1) % (MARK - 1);
+        let tag = MARK | self.last;
+        self.open.push((tag, request));
+        Ok(tag)
+    }
+
+    /// A request that is not over.
+    pub fn get(&mut self, tag: u32) -> Option<&mut Request> {
+        self.open.iter_mut().find(|(open, _)| *open == tag).map(|(_, request)| request)
+    }
+
+    /// Ends a request.
+    pub fn take(&mut self, tag: u32) -> Option<Request> {
+        let at = self.open.iter().position(|(open, _)| *open == tag)?;
+        Some(self.open.swap_remove(at).1)
+    }
+}

@@ -1,0 +1,95 @@
+//! The window of commands that a target takes (RFC 7143, section 4.2.2.1).
+
+use super::Error;
+use crate::pdu::{Sequence, precedes};
+
+/// Command numbers of a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// The number of the next command.
+    next: u32,
+    exp: u32,
+    max: u32,
+}
+
+impl Window {
+    pub fn new(next: u32, sequence: Sequence) -> Window {
+        Window { next, exp: sequence.exp_cmd_sn, max: sequence.max_cmd_sn }
+    }
+
+    /// How many commands the target takes at the moment.
+    pub fn room(&self) -> u32 {
+        let room = self.max.wrapping_add(1).wrapping_sub(self.next);
+        // A window that has shrunk behind what was sent already is an empty one.
+        if room as i32 > 0 { room } else { 0 }
+    }
+
+    /// The number of the next command.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Uses up the next number.
+    pub fn take(&mut self) -> u32 {
+        let taken = self.next;
+        self.next = taken.wrapping_add(1);
+        taken
+    }
+
+    /// Takes in what the target says. Numbers that go back are old news, and ignored.
+    pub fn heard(&mut self, sequence: Sequence) -> Result<(), Error> {
+        let Sequence { exp_cmd_sn, max_cmd_sn, .. } = sequence;
+        if precedes(max_cmd_sn, exp_cmd_sn.wrapping_sub(1)) {
+            return Ok(());
+        }
+        if precedes(self.next, exp_cmd_sn) {
+            return Err(Error::ExpCmdSn { next: self.next, got: exp_cmd_sn });
+        }
+        if precedes(self.exp, exp_cmd_sn) {
+            self.exp = exp_cmd_sn;
+        }
+        if precedes(self.max, max_cmd_sn) {
+            self.max = max_cmd_sn;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(exp_cmd_sn: u32, max_cmd_sn: u32) -> Sequence {
+        Sequence { stat_sn: 0, exp_cmd_sn, max_cmd_sn }
+    }
+
+    /// The room after the target said this to a session that sent commands 10 to 13 of a window up to 15.
+    #[track_caller]
+    fn check(exp: u32, max: u32, room: Result<u32, Error>) {
+        let mut window = Window::new(10, says(10, 15));
+        (0..4).for_each(|_| drop(window.take()));
+        assert_eq!(window.heard(says(exp, max)).map(|()| window.room()), room);
+    }
+
+    #[test]
+    fn the_window_moves_on_and_never_back() {
+        check(10, 15, Ok(2));
+        check(14, 20, Ok(7));
+        check(12, 15, Ok(2));
+        check(14, 13, Ok(2));
+        check(9, 12, Ok(2));
+        // A MaxCmdSN below ExpCmdSN - 1 is no window at all.
+        check(14, 12, Ok(2));
+        check(15, 30, Err(Error::ExpCmdSn { next: 14, got: 15 }));
+    }
+
+    #[test]
+    fn numbers_wrap_around() {
+        let mut window = Window::new(u32::MAX, says(u32::MAX, 2));
+        assert_eq!(window.room(), 4);
+        assert_eq!((window.take(), window.take(), window.take()), (u32::MAX, 0, 1));
+        assert_eq!(window.heard(says(1, 5)).map(|()| window.room()), Ok(4));
+        let closed = Window::new(7, says(7, 6));
+        assert_eq!(closed.room(), 0);
+    }
+}
