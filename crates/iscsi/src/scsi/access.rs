@@ -68,6 +68,12 @@ impl Access {
     /// Blocks are changed.
     pub const WRITE: Access =
         Access { persistent: Persistent::Changes, writes: true, ..Access::READY };
+    /// Everything is made unreadable; whether the medium is within reach is decided by the command.
+    pub const SANITIZE: Access = Access { ready: false, ..Access::WRITE };
+    /// What is read of a copy's source and written to its destination is judged for each of them.
+    pub const COPY: Access = Access { persistent: Persistent::Changes, ..Access::READY };
+    /// What became of copies.
+    pub const COPY_RESULTS: Access = Access { ready: false, ..Access::COPY };
     /// The cache is written out, which changes no block.
     pub const SYNC: Access = Access { persistent: Persistent::Changes, ..Access::READY };
     /// Settings are read or changed.
@@ -82,6 +88,11 @@ impl Access {
     /// LOG SENSE: allowed whatever is reserved.
     pub const LOG: Access =
         Access { persistent: Persistent::Free, classic: false, ..Access::SETTINGS };
+    /// START STOP UNIT and PREVENT ALLOW MEDIUM REMOVAL, as far as they take nothing away from others.
+    pub const CARE: Access = Access { port: Ports::Active, ..Access::LOG };
+    /// The same where they do.
+    pub const TAKE: Access =
+        Access { persistent: Persistent::Changes, classic: true, ..Access::CARE };
     /// PERSISTENT RESERVE: its own rules decide about persistent reservations.
     pub const PERSISTENT: Access = Access { persistent: Persistent::Free, ..Access::SETTINGS };
     /// RESERVE and RELEASE: their own rules decide.

@@ -69,6 +69,13 @@ pub enum Action {
     Medium(Medium),
     /// The command ends in GOOD at once, and a volume is to do this afterwards, whatever becomes of the session (IMMED).
     Background(Medium),
+    /// EXTENDED COPY: [`Medium::Copy`] is to be done, and [`super::Unit::copied`] is told how it ended.
+    Copy {
+        /// The list identifier, under which the initiator asks what it came to.
+        list: u8,
+        /// What is copied.
+        segments: Vec<CopySegment>,
+    },
     /// PERSISTENT RESERVE OUT took effect. Before the command ends in GOOD its owner does what is told here.
     Reserved {
         /// What is kept over a restart changed: [`super::Unit::kept`] yields it, empty if there is nothing to keep.
@@ -132,6 +139,8 @@ pub enum Medium {
         zero: bool,
         /// UNMAP bit.
         unmap: bool,
+        /// The volatile cache is off.
+        durable: bool,
     },
     /// Space is given back; the blocks read as zeros afterwards (LBPRZ).
     Unmap(Vec<Extent>),
@@ -146,10 +155,11 @@ pub enum Medium {
         /// The allocation length.
         len: u32,
     },
-    /// Blocks are copied within this target (EXTENDED COPY). Units are named by their designators.
+    /// Blocks are copied within this target (EXTENDED COPY), durably. Units are named by their designators.
     Copy(Vec<CopySegment>),
     /// Everything is overwritten with zeros, or given back on a thin volume (SANITIZE). No reset and no abort stops it, nor
-    /// the end of the session; when it has ended, [`super::Unit::sanitized`] is told how.
+    /// the end of the session; when it has ended, [`super::Unit::sanitized`] is told how. Initiators watch it for seconds,
+    /// so overwriting is not hurried.
     Sanitize {
         /// The initiator's pattern, one block or less, repeated all over (OVERWRITE); empty: zeros.
         pattern: Vec<u8>,

@@ -3,15 +3,15 @@
 //! Whatever comes out of here lies within the volume and moves no more than the largest transfer. Nothing is allocated
 //! for READ and WRITE.
 
-use super::cdb::{Cdb, field16, field32, field64};
-use super::description::LARGEST_TRANSFER;
-use super::table::invalid_field;
+use super::cdb::{Cdb, be16, be32, be64, field16, field32, field64};
+use super::description::{LARGEST_TRANSFER, LONGEST_SAME, MOST_UNMAP_DESCRIPTORS, MOST_UNMAPPED};
+use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
 use super::unit::{Call, Outcome};
 use super::{Action, Ending, Extent, Geometry, Medium, Sense, SenseKey};
 
 /// READ and WRITE of every length.
 pub(super) fn move_blocks(call: &mut Call<'_>) -> Outcome {
-    let through = !call.description().write_back;
+    let through = !call.state().modes.write_cache();
     transfer(call.cdb, &call.description().geometry, through).map(Action::Medium)
 }
 
@@ -25,12 +25,17 @@ pub(super) fn transfer(cdb: &Cdb, geometry: &Geometry, durable: bool) -> Result<
     Ok(Medium::Write { to: extent, durable: durable || forced(cdb) })
 }
 
+/// FUA, or the volatile cache is off.
+fn durable(call: &Call<'_>) -> bool {
+    forced(call.cdb) || !call.state().modes.write_cache()
+}
+
 /// FUA, which the commands with six bytes do not have.
 fn forced(cdb: &Cdb) -> bool {
     cdb[0] >> 5 != 0 && cdb[1] & 0x08 != 0
 }
 
-/// The extent of a command that moves all of it.
+/// The extent of a command that moves or reads all of it.
 fn bounded(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
     let extent = extent(cdb, geometry)?;
     if extent.blocks > u64::from(geometry.blocks_in(LARGEST_TRANSFER)) {
@@ -81,4 +86,126 @@ pub(super) fn lba_status(call: &mut Call<'_>) -> Outcome {
         return Err(OUT_OF_RANGE);
     }
     Ok(Action::Medium(Medium::LbaStatus { lba, len: field32::<10>(call.cdb) }))
+}
+
+/// BYTCHK.
+fn byte_check(cdb: &Cdb) -> u8 {
+    cdb[1] >> 1 & 3
+}
+
+/// VERIFY of every length.
+pub(super) fn verify(call: &mut Call<'_>) -> Outcome {
+    let with = bounded(call.cdb, &call.description().geometry)?;
+    Ok(Action::Medium(match byte_check(call.cdb) {
+        0 => Medium::Verify(with),
+        1 => Medium::Compare { with, one: false },
+        3 if with.blocks == 0 => Medium::Verify(with),
+        3 => Medium::Compare { with, one: true },
+        _ => return Err(invalid_field(1, Some(2))),
+    }))
+}
+
+/// WRITE AND VERIFY of every length.
+pub(super) fn write_verify(call: &mut Call<'_>) -> Outcome {
+    let to = bounded(call.cdb, &call.description().geometry)?;
+    match byte_check(call.cdb) {
+        check @ (0 | 1) => Ok(Action::Medium(Medium::WriteVerify { to, compare: check == 1 })),
+        _ => Err(invalid_field(1, Some(2))),
+    }
+}
+
+/// COMPARE AND WRITE: exactly both halves have to come.
+pub(super) fn compare_and_write(call: &mut Call<'_>) -> Outcome {
+    let geometry = &call.description().geometry;
+    let blocks = u64::from(call.cdb[13]);
+    let at = within(field64::<2>(call.cdb), blocks, geometry)?;
+    if u64::from(call.expected) != 2 * blocks * u64::from(geometry.block) {
+        return Err(invalid_field(13, None));
+    }
+    if blocks == 0 {
+        return Ok(Action::End(Ending::GOOD));
+    }
+    Ok(Action::Medium(Medium::CompareAndWrite { at, durable: durable(call) }))
+}
+
+/// ORWRITE (16).
+pub(super) fn or_write(call: &mut Call<'_>) -> Outcome {
+    let at = bounded(call.cdb, &call.description().geometry)?;
+    Ok(Action::Medium(Medium::Or { at, durable: durable(call) }))
+}
+
+/// SYNCHRONIZE CACHE: no blocks are all that follow.
+pub(super) fn synchronize(call: &mut Call<'_>) -> Outcome {
+    let medium = Medium::Sync(extent(call.cdb, &call.description().geometry)?);
+    Ok(if call.cdb[1] & 0x02 != 0 { Action::Background(medium) } else { Action::Medium(medium) })
+}
+
+/// PRE-FETCH: no blocks are all that follow.
+pub(super) fn prefetch(call: &mut Call<'_>) -> Outcome {
+    let geometry = &call.description().geometry;
+    Ok(Action::Medium(Medium::Prefetch(or_rest(extent(call.cdb, geometry)?, geometry))))
+}
+
+/// The extent, or all that follows if it has no blocks.
+fn or_rest(extent: Extent, geometry: &Geometry) -> Extent {
+    let rest = geometry.blocks - extent.lba;
+    Extent { blocks: if extent.blocks == 0 { rest } else { extent.blocks }, ..extent }
+}
+
+/// WRITE SAME (10) and (16).
+///
+/// One block has to come, neither more nor less. None is wanted with NDOB, and none need come where the blocks are given
+/// back: initiators of SBC-2 send nothing then.
+pub(super) fn write_same(call: &mut Call<'_>) -> Outcome {
+    let geometry = &call.description().geometry;
+    let to = or_rest(extent(call.cdb, geometry)?, geometry);
+    if to.blocks > u64::from(geometry.blocks_in(LONGEST_SAME)) {
+        return Err(invalid_field(length_at(call.cdb), None));
+    }
+    let unmap = call.cdb[1] & 0x08 != 0;
+    let without = call.cdb[0] == 0x93 && call.cdb[1] & 0x01 != 0;
+    let zero = without || (unmap && call.expected == 0);
+    if !zero && call.expected != geometry.block {
+        return Err(invalid_field(length_at(call.cdb), None));
+    }
+    if to.blocks == 0 {
+        return Ok(Action::End(Ending::GOOD));
+    }
+    Ok(Action::Medium(Medium::Same { to, zero, unmap, durable: durable(call) }))
+}
+
+/// UNMAP: all that its list names, or nothing.
+pub(super) fn unmap(call: &mut Call<'_>) -> Outcome {
+    let length = u32::from(field16::<7>(call.cdb));
+    if length == 0 {
+        return Ok(Action::End(Ending::GOOD));
+    }
+    if length < 8 {
+        return Err(SHORT_LIST);
+    }
+    let Some(list) = call.parameters else { return Ok(Action::Parameters(length)) };
+    let list = list.get(..length as usize).ok_or(SHORT_LIST)?;
+    let named = usize::from(be16(list, 2).ok_or(SHORT_LIST)?);
+    let descriptors = list.get(8..8 + named).ok_or(SHORT_LIST)?;
+    if named / 16 > MOST_UNMAP_DESCRIPTORS as usize {
+        return Err(invalid_parameter(2));
+    }
+    let mut extents = Vec::with_capacity(named / 16);
+    let mut total = 0;
+    for (index, descriptor) in descriptors.chunks_exact(16).enumerate() {
+        let lba = be64(descriptor, 0).ok_or(SHORT_LIST)?;
+        let blocks = u64::from(be32(descriptor, 8).ok_or(SHORT_LIST)?);
+        let extent = within(lba, blocks, &call.description().geometry)?;
+        total += blocks;
+        if total > u64::from(MOST_UNMAPPED) {
+            return Err(invalid_parameter(16 + 16 * index as u16));
+        }
+        if blocks > 0 {
+            extents.push(extent);
+        }
+    }
+    if extents.is_empty() {
+        return Ok(Action::End(Ending::GOOD));
+    }
+    Ok(Action::Medium(Medium::Unmap(extents)))
 }

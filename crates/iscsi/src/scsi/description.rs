@@ -45,6 +45,8 @@ pub struct Description {
     pub read_only: bool,
     /// Writes are acknowledged before they are on the backing store (the default of WCE).
     pub write_back: bool,
+    /// Whoever owns the device stores [`super::Unit::kept`] when told to, and restores it (PTPL_C).
+    pub keeps_reservations: bool,
     /// Names the logical unit on every path and over restarts. At most 64 printable ASCII characters are shown.
     pub serial: String,
     /// PRODUCT IDENTIFICATION: at most 16 characters are shown.

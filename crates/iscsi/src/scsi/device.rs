@@ -1,8 +1,8 @@
 //! The SCSI target device: its name, its ports and its logical units. Everything that comes from a session enters here.
 
 use super::cdb::Cdb;
-use super::unit::Unit;
-use super::{Action, Attention, Description, Nexus, report};
+use super::unit::{Outcome, Unit};
+use super::{Action, Attention, Description, Nexus, copy, report};
 
 /// The most logical units of a device: as many as the flat addressing method names.
 pub const MOST_UNITS: usize = 1 << 14;
@@ -97,12 +97,27 @@ impl Device {
     ) -> Action {
         let outcome = match Lun::parse(lun) {
             Lun::Unit(index) if index < self.units.len() => {
-                self.units[index].call(self, nexus, cdb, expected, parameters)
+                let unit = &self.units[index];
+                unit.call(self, nexus, cdb, expected, parameters)
+                    .and_then(|action| self.checked(unit, nexus, action))
             }
             Lun::Reporter => report::well_known(self, cdb),
             _ => report::absent(self, cdb),
         };
         outcome.unwrap_or_else(Action::End)
+    }
+}
+
+impl Device {
+    /// A copy needs the consent of the other units too.
+    fn checked(&self, unit: &Unit, nexus: &Nexus, action: Action) -> Outcome {
+        if let Action::Copy { list, segments } = &action
+            && let Err(refused) = copy::admit_others(self, unit, nexus, segments)
+        {
+            unit.copied(nexus, *list, &refused);
+            return Err(refused);
+        }
+        Ok(action)
     }
 }
 

@@ -3,6 +3,7 @@
 //! The designators of the logical unit are the same on every path; those of the port differ.
 
 use super::cdb::field16;
+use super::copy::third_party;
 use super::describe::reply;
 use super::description::{
     Description, LARGEST_TRANSFER, LONGEST_SAME, MOST_COMPARED, MOST_UNMAP_DESCRIPTORS,
@@ -97,13 +98,14 @@ const PAGES: &[(u8, Page)] = &[
     (0x80, |call| serial(call.description()).into_bytes()),
     (0x83, designators),
     (0x86, |_| extended()),
+    (0x8f, |_| third_party()),
     (0xb0, |call| limits(call.description())),
-    (0xb1, |_| characteristics()),
+    (0xb1, |call| characteristics(call.description())),
     (0xb2, |call| provisioning(call.description())),
 ];
 
 /// Their codes, which page 0x00 lists.
-const CODES: [u8; 7] = [0x00, 0x80, 0x83, 0x86, 0xb0, 0xb1, 0xb2];
+const CODES: [u8; 8] = [0x00, 0x80, 0x83, 0x86, 0x8f, 0xb0, 0xb1, 0xb2];
 
 /// A page with its header.
 fn framed(code: u8, body: Vec<u8>) -> Vec<u8> {
@@ -190,10 +192,11 @@ fn limits(description: &Description) -> Vec<u8> {
     body
 }
 
-/// Page 0xB1: nothing rotates.
-fn characteristics() -> Vec<u8> {
+/// Page 0xB1: nothing rotates. After a block erase, which only thin units have, everything can be read (WABEREQ).
+fn characteristics(description: &Description) -> Vec<u8> {
     let mut body = vec![0; 60];
     body[1] = 0x01;
+    body[3] = if description.thin { 0x40 } else { 0 };
     body
 }
 

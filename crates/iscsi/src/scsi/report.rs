@@ -79,6 +79,6 @@ fn no_sense(cdb: &Cdb, sense: Sense) -> Outcome {
 /// The row of a command whose bits are in order.
 fn checked(cdb: &Cdb) -> Result<&'static Command, Ending> {
     let command = table::find(cdb)?;
-    command.fits(cdb)?;
+    command.fits(cdb, false)?;
     Ok(command)
 }

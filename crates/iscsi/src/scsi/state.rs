@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::access::{Access, Persistent, Ports};
+use super::access::{Access, Ports};
 use super::attention::{Attention, Attentions};
+use super::copy::Copies;
 use super::description::Description;
-use super::ports::PortState;
-use super::{Ending, Nexus, Sense, SenseKey, Status};
+use super::mode::Modes;
+use super::ports::{Cause, Groups, PortState};
+use super::reservation::{CONFLICT, Reservations};
+use super::{Ending, Nexus, Sense, SenseKey};
 
 /// Where a SANITIZE stands (SBC-3, 4.11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,18 +33,36 @@ pub(super) struct State {
     pub stopped: bool,
     /// SANITIZE.
     pub sanitizing: Sanitizing,
-    /// The state of each target port group, by its identifier.
-    pub ports: BTreeMap<u16, PortState>,
+    /// Who holds the unit by RESERVE.
+    pub classic: Option<Nexus>,
+    /// Persistent reservations.
+    pub reservations: Reservations,
+    /// The state of each target port group.
+    pub ports: Groups,
+    /// The current mode pages.
+    pub modes: Modes,
+    /// What copies came to.
+    pub copies: Copies,
+    /// The last SANITIZE allowed to leave its failure mode without another one (AUSE).
+    pub leave_freely: bool,
 }
 
 impl State {
     /// As it is after power on.
-    pub fn new(_description: &Description, ports: &[u16]) -> State {
+    pub fn new(description: &Description, ports: &[u16]) -> State {
         State {
             nexuses: BTreeMap::new(),
             stopped: false,
             sanitizing: Sanitizing::No,
-            ports: ports.iter().map(|port| (*port, PortState::ActiveOptimized)).collect(),
+            classic: None,
+            reservations: Reservations::default(),
+            ports: ports
+                .iter()
+                .map(|port| (*port, (PortState::ActiveOptimized, Cause::Nobody)))
+                .collect(),
+            modes: Modes::new(description),
+            copies: Copies::default(),
+            leave_freely: false,
         }
     }
 
@@ -51,6 +72,22 @@ impl State {
             if Some(nexus) != except {
                 attentions.raise(attention);
             }
+        }
+    }
+
+    /// Raises a unit attention for one nexus, if it is there.
+    pub fn raise_for(&mut self, nexus: &Nexus, attention: Attention) {
+        if let Some(attentions) = self.nexuses.get_mut(nexus) {
+            attentions.raise(attention);
+        }
+    }
+
+    /// A nexus is gone, and what it held by RESERVE is free.
+    pub fn forget(&mut self, nexus: &Nexus) {
+        self.nexuses.remove(nexus);
+        self.copies.discard(nexus);
+        if self.classic.as_ref() == Some(nexus) {
+            self.classic = None;
         }
     }
 
@@ -71,22 +108,21 @@ impl State {
         if access.ready {
             self.admit_ready()?;
         }
-        if access.writes && description.read_only {
-            return Err(Ending::check(Sense::new(SenseKey::DataProtect, 0x2700)));
-        }
-        Ok(())
+        if access.writes { self.admit_writing(description) } else { Ok(()) }
     }
 
-    fn admit_reserved(&self, access: &Access, _nexus: &Nexus) -> Result<(), Ending> {
-        match access.persistent {
-            Persistent::Free | Persistent::Reads | Persistent::Changes => {}
+    fn admit_reserved(&self, access: &Access, nexus: &Nexus) -> Result<(), Ending> {
+        let taken = access.classic && self.classic.as_ref().is_some_and(|holder| holder != nexus);
+        if taken || !self.reservations.admits(access.persistent, nexus) {
+            Err(CONFLICT)
+        } else {
+            Ok(())
         }
-        let _ = Status::ReservationConflict;
-        Ok(())
     }
 
     fn admit_port(&self, needs: Ports, nexus: &Nexus) -> Result<(), Ending> {
-        let state = self.ports.get(&nexus.port).copied().unwrap_or(PortState::ActiveOptimized);
+        let state =
+            self.ports.get(&nexus.port).map_or(PortState::ActiveOptimized, |(state, _)| *state);
         let refused = match (state, needs) {
             (PortState::ActiveOptimized | PortState::ActiveNonOptimized, _) | (_, Ports::Any) => {
                 return Ok(());
@@ -96,6 +132,15 @@ impl State {
             (PortState::Unavailable, _) => 0x040c,
         };
         Err(Ending::check(Sense::new(SenseKey::NotReady, refused)))
+    }
+
+    fn admit_writing(&self, description: &Description) -> Result<(), Ending> {
+        let protected = match (description.read_only, self.modes.write_protected()) {
+            (true, _) => 0x2700,
+            (false, true) => 0x2702,
+            (false, false) => return Ok(()),
+        };
+        Err(Ending::check(Sense::new(SenseKey::DataProtect, protected)))
     }
 
     /// Whether the medium is within reach.

@@ -6,8 +6,10 @@
 use super::access::Access;
 use super::cdb::Cdb;
 use super::unit::{Call, Outcome};
-use super::{Ending, Sense, SenseKey};
-use super::{block, describe, inquiry, report};
+use super::{Description, Ending, Sense, SenseKey};
+use super::{
+    block, care, classic, copy, describe, inquiry, mode, opcodes, persist, ports, report, sanitize,
+};
 
 /// One command, or one service action of one.
 pub(super) struct Command {
@@ -19,26 +21,42 @@ pub(super) struct Command {
     pub length: u8,
     /// The bits that are looked at (SPC-4, 6.35.3, CDB USAGE DATA); the first byte is the operation code, and the service
     /// action stands in the second. All other bits must be zero.
-    pub usage: [u8; 16],
+    usage: [u8; 16],
     /// Who may do it, and when.
     pub access: Access,
     /// Only thin units have it.
     pub thin: bool,
+    /// It has an UNMAP bit, which only thin units look at.
+    pub unmap: bool,
     /// What does it.
     pub run: fn(&mut Call<'_>) -> Outcome,
 }
 
 impl Command {
+    /// Whether a unit has it.
+    pub fn on(&self, description: &Description) -> bool {
+        description.thin || !self.thin
+    }
+
+    /// The bits that a unit looks at, as CDB USAGE DATA shows them.
+    pub fn usage(&self, thin: bool) -> [u8; 16] {
+        let mut usage = self.usage;
+        if self.unmap && !thin {
+            usage[1] &= !0x08;
+        }
+        usage
+    }
+
     /// The bits that may be set, with the whole operation code and the whole service action among them.
-    fn allowed(&self) -> u128 {
+    fn allowed(&self, thin: bool) -> u128 {
         let action = if self.action.is_some() { 0x1f << 112 } else { 0 };
-        u128::from_be_bytes(self.usage) | (0xff << 120) | action
+        u128::from_be_bytes(self.usage(thin)) | (0xff << 120) | action
     }
 
     /// A bit that this device server does not look at is refused rather than ignored: protection information that is not
     /// there, NACA, and what standards to come may mean by it.
-    pub fn fits(&self, cdb: &Cdb) -> Result<(), Ending> {
-        let surplus = u128::from_be_bytes(*cdb) & !self.allowed();
+    pub fn fits(&self, cdb: &Cdb, thin: bool) -> Result<(), Ending> {
+        let surplus = u128::from_be_bytes(*cdb) & !self.allowed(thin);
         if surplus == 0 {
             return Ok(());
         }
@@ -109,7 +127,16 @@ const fn plain(
         usage[at + 1] = tail[at];
         at += 1;
     }
-    Command { opcode, action: None, length: tail.len() as u8 + 1, usage, access, thin: false, run }
+    Command {
+        opcode,
+        action: None,
+        length: tail.len() as u8 + 1,
+        usage,
+        access,
+        thin: false,
+        unmap: false,
+        run,
+    }
 }
 
 /// A service action; the second byte of `tail` holds what is looked at beside it.
@@ -131,12 +158,38 @@ const fn thin(mut command: Command) -> Command {
     command
 }
 
+const fn unmap(mut command: Command) -> Command {
+    command.unmap = true;
+    command
+}
+
 const F: u8 = 0xff;
 /// A group number: looked at by nobody, but harmless.
 const G: u8 = 0x3f;
 
 /// DPO, FUA and the obsolete FUA_NV.
 const CACHE: u8 = 0x1a;
+/// DPO and BYTCHK.
+const CHECK: u8 = 0x16;
+/// The bits of a CDB after its second byte: an address of four bytes, group, a length of two.
+const fn ten(flags: u8) -> [u8; 9] {
+    [flags, F, F, F, F, G, F, F, 0]
+}
+/// An address of four bytes, a length of four, group.
+const fn twelve(flags: u8) -> [u8; 11] {
+    [flags, F, F, F, F, F, F, F, F, G, 0]
+}
+/// An address of eight bytes, a length of four, group.
+const fn sixteen(flags: u8) -> [u8; 15] {
+    [flags, F, F, F, F, F, F, F, F, F, F, F, F, G, 0]
+}
+/// A service action with a parameter list or an allocation length of four bytes, and its own byte before.
+const fn list(flags: u8, own: u8) -> [u8; 11] {
+    [flags, own, 0, 0, 0, F, F, F, F, 0, 0]
+}
+const PERSIST_IN: [u8; 9] = [0, 0, 0, 0, 0, 0, F, F, 0];
+const PERSIST_OUT: [u8; 9] = [0, F, 0, 0, F, F, F, F, 0];
+const COPY_RESULTS: [u8; 15] = [0, F, 0, 0, 0, 0, 0, 0, 0, F, F, F, F, 0, 0];
 
 pub(super) static COMMANDS: &[Command] = &[
     plain(0x00, &[0, 0, 0, 0, 0], Access::READY, describe::test_unit_ready),
@@ -144,21 +197,78 @@ pub(super) static COMMANDS: &[Command] = &[
     plain(0x08, &[0x1f, F, F, F, 0], Access::READ, block::move_blocks),
     plain(0x0a, &[0x1f, F, F, F, 0], Access::WRITE, block::move_blocks),
     plain(0x12, &[0x01, F, F, F, 0], Access::IDENTIFY, inquiry::inquiry),
+    plain(0x15, &[0x11, 0, 0, F, 0], Access::SETTINGS, mode::select_6),
+    plain(0x16, &[0, 0, 0, 0, 0], Access::CLASSIC, classic::reserve),
+    plain(0x17, &[0, 0, 0, 0, 0], Access::CLASSIC, classic::release),
+    plain(0x1a, &[0x08, F, F, F, 0], Access::SETTINGS, mode::sense_6),
+    plain(0x1b, &[0x01, 0, 0, 0xf7, 0], Access::CARE, care::start_stop),
+    plain(0x1e, &[0, 0, 0, 0x03, 0], Access::CARE, care::prevent_allow),
     plain(0x25, &[0x01, F, F, F, F, 0, 0, 0x01, 0], Access::CAPACITY, describe::read_capacity_10),
-    plain(0x28, &[CACHE, F, F, F, F, G, F, F, 0], Access::READ, block::move_blocks),
-    plain(0x2a, &[CACHE, F, F, F, F, G, F, F, 0], Access::WRITE, block::move_blocks),
-    plain(
-        0x88,
-        &[CACHE, F, F, F, F, F, F, F, F, F, F, F, F, G, 0],
-        Access::READ,
-        block::move_blocks,
+    plain(0x28, &ten(CACHE), Access::READ, block::move_blocks),
+    plain(0x2a, &ten(CACHE), Access::WRITE, block::move_blocks),
+    plain(0x2e, &ten(CHECK), Access::WRITE, block::write_verify),
+    plain(0x2f, &ten(CHECK), Access::READ, block::verify),
+    plain(0x34, &ten(0x02), Access::READ, block::prefetch),
+    plain(0x35, &ten(0x06), Access::SYNC, block::synchronize),
+    plain(0x37, &[0, 0x1f, 0, 0, 0, 0, F, F, 0], Access::READ, care::defects_10),
+    unmap(plain(0x41, &ten(0x08), Access::WRITE, block::write_same)),
+    thin(plain(0x42, &[0, 0, 0, 0, 0, G, F, F, 0], Access::WRITE, block::unmap)),
+    action(0x48, 0x01, &[0xa0, 0, 0, 0, 0, 0, F, F, 0], Access::SANITIZE, sanitize::overwrite),
+    thin(action(
+        0x48,
+        0x02,
+        &[0xa0, 0, 0, 0, 0, 0, F, F, 0],
+        Access::SANITIZE,
+        sanitize::block_erase,
+    )),
+    action(
+        0x48,
+        0x1f,
+        &[0xa0, 0, 0, 0, 0, 0, F, F, 0],
+        Access::SANITIZE,
+        sanitize::exit_failure_mode,
     ),
+    plain(0x4d, &[0x01, F, F, 0, F, F, F, F, 0], Access::LOG, care::log_sense),
+    plain(0x55, &[0x11, 0, 0, 0, 0, 0, F, F, 0], Access::SETTINGS, mode::select_10),
+    plain(0x56, &[0, 0, 0, 0, 0, 0, 0, 0, 0], Access::CLASSIC, classic::reserve),
+    plain(0x57, &[0, 0, 0, 0, 0, 0, 0, 0, 0], Access::CLASSIC, classic::release),
+    plain(0x5a, &[0x18, F, F, 0, 0, 0, F, F, 0], Access::SETTINGS, mode::sense_10),
+    action(0x5e, 0x00, &PERSIST_IN, Access::PERSISTENT, persist::reserve_in),
+    action(0x5e, 0x01, &PERSIST_IN, Access::PERSISTENT, persist::reserve_in),
+    action(0x5e, 0x02, &PERSIST_IN, Access::PERSISTENT, persist::reserve_in),
+    action(0x5e, 0x03, &PERSIST_IN, Access::PERSISTENT, persist::reserve_in),
+    action(0x5f, 0x00, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(0x5f, 0x01, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(0x5f, 0x02, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(0x5f, 0x03, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(0x5f, 0x04, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(0x5f, 0x05, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(0x5f, 0x06, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(0x5f, 0x07, &PERSIST_OUT, Access::PERSISTENT, persist::reserve_out),
+    action(
+        0x83,
+        0x00,
+        &[0, 0, 0, 0, 0, 0, 0, 0, 0, F, F, F, F, 0, 0],
+        Access::COPY,
+        copy::extended_copy,
+    ),
+    action(0x84, 0x00, &COPY_RESULTS, Access::COPY_RESULTS, copy::copy_status),
+    action(0x84, 0x03, &COPY_RESULTS, Access::COPY_RESULTS, copy::operating_parameters),
+    action(0x84, 0x04, &COPY_RESULTS, Access::COPY_RESULTS, copy::failure_details),
+    plain(0x88, &sixteen(CACHE), Access::READ, block::move_blocks),
     plain(
-        0x8a,
-        &[CACHE, F, F, F, F, F, F, F, F, F, F, F, F, G, 0],
+        0x89,
+        &[CACHE, F, F, F, F, F, F, F, F, 0, 0, 0, F, G, 0],
         Access::WRITE,
-        block::move_blocks,
+        block::compare_and_write,
     ),
+    plain(0x8a, &sixteen(CACHE), Access::WRITE, block::move_blocks),
+    plain(0x8b, &sixteen(CACHE), Access::WRITE, block::or_write),
+    plain(0x8e, &sixteen(CHECK), Access::WRITE, block::write_verify),
+    plain(0x8f, &sixteen(CHECK), Access::READ, block::verify),
+    plain(0x90, &sixteen(0x02), Access::READ, block::prefetch),
+    plain(0x91, &sixteen(0x06), Access::SYNC, block::synchronize),
+    unmap(plain(0x93, &sixteen(0x09), Access::WRITE, block::write_same)),
     action(
         0x9e,
         0x10,
@@ -166,16 +276,23 @@ pub(super) static COMMANDS: &[Command] = &[
         Access::CAPACITY,
         describe::read_capacity_16,
     ),
-    thin(action(
+    action(
         0x9e,
         0x12,
         &[0, F, F, F, F, F, F, F, F, F, F, F, F, 0, 0],
         Access::READ,
         block::lba_status,
-    )),
+    ),
     plain(0xa0, &[0, F, 0, 0, 0, F, F, F, F, 0, 0], Access::IDENTIFY, report::report_luns),
-    plain(0xa8, &[CACHE, F, F, F, F, F, F, F, F, G, 0], Access::READ, block::move_blocks),
-    plain(0xaa, &[CACHE, F, F, F, F, F, F, F, F, G, 0], Access::WRITE, block::move_blocks),
+    action(0xa3, 0x0a, &list(0x20, 0), Access::PORTS, ports::report),
+    action(0xa3, 0x0c, &[0, 0x87, F, F, F, F, F, F, F, 0, 0], Access::ABILITIES, opcodes::report),
+    action(0xa3, 0x0d, &list(0, 0x80), Access::ABILITIES, opcodes::task_management),
+    action(0xa4, 0x0a, &list(0, 0), Access::SET_PORTS, ports::set),
+    plain(0xa8, &twelve(CACHE), Access::READ, block::move_blocks),
+    plain(0xaa, &twelve(CACHE), Access::WRITE, block::move_blocks),
+    plain(0xae, &twelve(CHECK), Access::WRITE, block::write_verify),
+    plain(0xaf, &twelve(CHECK), Access::READ, block::verify),
+    plain(0xb7, &[0x1f, 0, 0, 0, 0, F, F, F, F, 0, 0], Access::READ, care::defects_12),
 ];
 
 /// INVALID COMMAND OPERATION CODE, or the service action is what is unknown.

@@ -6,8 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::access::Access;
 use super::attention::Attentions;
 use super::cdb::Cdb;
+use super::mode::Modes;
+use super::ports::{Cause, PortState};
+use super::reservation::Reservations;
 use super::state::{Sanitizing, State};
-use super::{Action, Attention, Description, Device, Ending, Nexus, View, table};
+use super::{Action, Attention, Description, Device, Ending, KeptError, Nexus, View, table};
 
 /// What a command comes to.
 pub(super) type Outcome = Result<Action, Ending>;
@@ -55,6 +58,12 @@ impl Call<'_> {
     pub fn description(&self) -> &Description {
         &self.unit.description
     }
+
+    /// Whether the nexus may do something more than its command says of itself.
+    pub fn require(&self, access: &Access) -> Result<(), Ending> {
+        let access = Access { attention: false, ..*access };
+        self.state.admit(&access, self.nexus, &self.unit.description)
+    }
 }
 
 impl Unit {
@@ -91,8 +100,9 @@ impl Unit {
             generation,
             reads: state.admit(&Access::READ, nexus, &self.description).is_ok(),
             writes: state.admit(&Access::WRITE, nexus, &self.description).is_ok(),
-            write_through: !self.description.write_back,
-            descriptor_sense: false,
+            write_through: !state.modes.write_cache(),
+            descriptor_sense: state.modes.descriptor_sense(),
+            task_aborted: state.modes.task_aborted(),
         }
     }
 
@@ -107,17 +117,54 @@ impl Unit {
 
     /// A nexus is lost: its session ended. What it had reserved by RESERVE is free.
     pub fn leave(&self, nexus: &Nexus) {
-        self.alter(|state| {
-            state.nexuses.remove(nexus);
-        });
+        self.alter(|state| state.forget(nexus));
     }
 
     /// A reset of this unit (or of the target, which resets every unit): raises `attention` on every path.
     pub fn reset(&self, attention: Attention) {
         self.alter(|state| {
             state.stopped = false;
+            state.classic = None;
+            state.modes = Modes::new(&self.description);
             state.raise(attention, None);
         });
+    }
+
+    /// What has to be kept over a restart (APTPL): empty if there is nothing to keep. Whoever stores it asks for it while
+    /// holding a lock of its own, so that an older state never replaces a newer one.
+    pub fn kept(&self) -> Vec<u8> {
+        self.lock().reservations.to_bytes()
+    }
+
+    /// Takes what [`Unit::kept`] yielded before the restart.
+    pub fn restore(&self, bytes: &[u8]) -> Result<(), KeptError> {
+        let reservations = Reservations::from_bytes(bytes)?;
+        self.alter(|state| state.reservations = reservations);
+        Ok(())
+    }
+
+    /// Whoever runs the target changes the state of a target port group; `false` if there is no such group.
+    pub fn set_port(&self, group: u16, to: PortState) -> bool {
+        self.alter(|state| match state.ports.get_mut(&group) {
+            None => false,
+            Some((now, _)) if *now == to => true,
+            Some(known) => {
+                *known = (to, Cause::Owner);
+                state.raise(Attention::AccessStateChanged, None);
+                true
+            }
+        })
+    }
+
+    /// An EXTENDED COPY has ended.
+    pub fn copied(&self, nexus: &Nexus, list: u8, ending: &Ending) {
+        self.alter(|state| state.copies.end(nexus, list, ending));
+    }
+
+    /// Whether a nexus may do something, its unit attentions aside.
+    pub(super) fn admits(&self, access: &Access, nexus: &Nexus) -> Result<(), Ending> {
+        let access = Access { attention: false, ..*access };
+        self.lock().admit(&access, nexus, &self.description)
     }
 
     /// A SANITIZE has ended.
@@ -137,7 +184,7 @@ impl Unit {
         parameters: Option<&[u8]>,
     ) -> Outcome {
         let command = table::find(cdb)?;
-        if command.thin && !self.description.thin {
+        if !command.on(&self.description) {
             return Err(table::unsupported(command));
         }
         let mut state = self.lock();
@@ -151,7 +198,7 @@ impl Unit {
             }
             return Err(refused);
         }
-        command.fits(cdb)?;
+        command.fits(cdb, self.description.thin)?;
         let mut call = Call {
             device,
             unit: self,

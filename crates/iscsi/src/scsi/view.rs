@@ -19,6 +19,8 @@ pub struct View {
     pub write_through: bool,
     /// Sense data goes out in descriptor format (D_SENSE): the argument of [`super::Sense::encode`].
     pub descriptor_sense: bool,
+    /// What other nexuses abort ends in TASK ABORTED instead of in silence (TAS).
+    pub task_aborted: bool,
 }
 
 /// What a READ or WRITE means, if it is plainly allowed and well formed. `None`: ask [`super::Device::begin`], which
@@ -33,6 +35,6 @@ pub fn quick(cdb: &Cdb, geometry: &Geometry, view: &View) -> Option<Medium> {
         return None;
     }
     let command = table::find(cdb).ok()?;
-    command.fits(cdb).ok()?;
+    command.fits(cdb, false).ok()?;
     block::transfer(cdb, geometry, view.write_through).ok()
 }

@@ -1,0 +1,51 @@
+//! RESERVE and RELEASE (SPC-2), beside persistent reservations by the compatible handling of SPC-4, 5.13.3 (CRH).
+
+use super::reservation::CONFLICT;
+use super::unit::{Call, Outcome};
+use super::{Action, Ending};
+
+const DONE: Outcome = Ok(Action::End(Ending::GOOD));
+
+/// How persistent reservations decide about the command: `Some` is the whole answer.
+///
+/// A holder, and a registrant of a type for registrants, is told that all is well, and nothing changes. Anybody else is in
+/// conflict as soon as somebody is registered.
+fn decided(call: &Call<'_>) -> Option<Outcome> {
+    let reservations = &call.state().reservations;
+    if reservations.registrations.is_empty() {
+        return None;
+    }
+    let registered = reservations.key_of(call.nexus).is_some();
+    let for_registrants =
+        reservations.held.as_ref().is_some_and(|held| held.kind.for_registrants());
+    if reservations.holds(call.nexus) || (registered && for_registrants) {
+        Some(DONE)
+    } else {
+        Some(Err(CONFLICT))
+    }
+}
+
+/// RESERVE (6) and (10), of the whole unit.
+pub(super) fn reserve(call: &mut Call<'_>) -> Outcome {
+    if let Some(outcome) = decided(call) {
+        return outcome;
+    }
+    let nexus = call.nexus;
+    match &call.state().classic {
+        Some(holder) if holder == nexus => {}
+        Some(_) => return Err(CONFLICT),
+        None => call.change().classic = Some(nexus.clone()),
+    }
+    DONE
+}
+
+/// RELEASE (6) and (10). Whoever holds nothing releases nothing, which is fine.
+pub(super) fn release(call: &mut Call<'_>) -> Outcome {
+    if let Some(outcome) = decided(call) {
+        return outcome;
+    }
+    if call.state().classic.as_ref() == Some(call.nexus) {
+        call.change().classic = None;
+    }
+    DONE
+}
