@@ -9,14 +9,12 @@
 
 use crate::content::{BLOCK, Content};
 use crate::fill::{Broken, CHUNK, Fill, Progress};
-use crate::found::Found;
-use crate::guard::WriteGrant;
 use crate::sample::{Look, Seen, sample};
+use crate::surface::{Held, Sink, Thing};
 use clock::{Ns, Rng};
 use engine::{EngineError, Fill as Rule, IntervalTx, Note, Output, StepSpec, Stop, TargetSpec};
 use record::{Fact, Level, Sampling};
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{Advice, FileType, OFlags, fadvise};
+use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -113,18 +111,18 @@ impl Conditioning {
     pub fn writable(
         &mut self,
         errand: &Errand,
-        found: &Found,
-        grant: &WriteGrant,
+        thing: Thing<'_>,
+        to: Sink<'_>,
         extent: Extent,
     ) -> Result<Vec<Fact>, EngineError> {
         let spec = errand.spec;
         match spec.fill {
             Rule::SniaPts => {
-                let fact = errand.precondition(grant, extent)?;
+                let fact = errand.precondition(to, extent)?;
                 self.note_filled(spec);
                 return Ok(vec![fact]);
             }
-            Rule::Never => return Ok(self.readable(errand, found, extent)),
+            Rule::Never => return Ok(self.readable(errand, thing, extent)),
             _ if self.filled.contains(&spec.url) => return Ok(Vec::new()),
             Rule::Auto | Rule::Always => {}
         }
@@ -133,7 +131,7 @@ impl Conditioning {
             Ok(vec![fact])
         };
         if spec.fill == Rule::Auto
-            && let Some(seen) = errand.sample(found, extent)
+            && let Some(seen) = errand.sample(thing, extent)
             && seen.is_filled_with(&errand.content(0))
         {
             let text = format!(
@@ -144,16 +142,16 @@ impl Conditioning {
             return done(self, errand.fact(Sampling::FACT, seen.sampling.to_string()));
         }
         let range = 0..reach(errand.demand, extent.size);
-        let filled = errand.fill(grant, extent, range, CHUNK, 0, "filled")?;
+        let filled = errand.fill(to, extent, range, CHUNK, 0, "filled")?;
         done(self, errand.fact("fill", filled.to_string()))
     }
 
     /// Sees to a target that is only read: looks what it holds, once.
-    pub fn readable(&mut self, errand: &Errand, found: &Found, extent: Extent) -> Vec<Fact> {
+    pub fn readable(&mut self, errand: &Errand, thing: Thing<'_>, extent: Extent) -> Vec<Fact> {
         if !errand.demand.reads || !self.sampled.insert(errand.spec.url.clone()) {
             return Vec::new();
         }
-        let seen = errand.sample(found, extent).filter(|seen| seen.sampling.blocks > 0);
+        let seen = errand.sample(thing, extent).filter(|seen| seen.sampling.blocks > 0);
         seen.into_iter()
             .map(|seen| errand.fact(Sampling::FACT, seen.sampling.to_string()))
             .collect()
@@ -192,11 +190,11 @@ impl Errand<'_> {
     }
 
     /// Looks at what a target holds; `None`, with a note, where it cannot be looked at.
-    fn sample(&self, found: &Found, extent: Extent) -> Option<Seen> {
-        let look = |(fd, cached): (OwnedFd, bool)| {
+    fn sample(&self, thing: Thing<'_>, extent: Extent) -> Option<Seen> {
+        let look = |(held, cached): (Held, bool)| {
             let look = Look {
-                fd: fd.as_fd(),
-                file: found.kind() == FileType::RegularFile,
+                from: held.source(),
+                file: thing.is_file(),
                 cached,
                 over: reach(self.demand, extent.size),
                 align: extent.block,
@@ -205,7 +203,7 @@ impl Errand<'_> {
             };
             sample(&look, self.stop)
         };
-        match open_to_look(found).and_then(look) {
+        match open_to_look(thing).and_then(look) {
             Ok(seen) => Some(seen),
             Err(e) => {
                 let text = format!(
@@ -220,7 +218,7 @@ impl Errand<'_> {
     }
 
     /// PTS's workload-independent preconditioning: the whole capacity, twice, from front to back.
-    fn precondition(&self, grant: &WriteGrant, extent: Extent) -> Result<Fact, EngineError> {
+    fn precondition(&self, to: Sink<'_>, extent: Extent) -> Result<Fact, EngineError> {
         let name = &self.spec.name;
         let text = format!(
             "{name}: writing its whole capacity ({} MiB) {PTS_PASSES} times from front to back in blocks of 128 KiB, as \
@@ -236,7 +234,7 @@ impl Errand<'_> {
         self.say(Level::Warning, "not-purged", text);
         let mut all = Progress { done: 0, total: 0, elapsed: Ns::ZERO };
         for (pass, doing) in (0..PTS_PASSES).zip(["filled, pass 1 of 2", "filled, pass 2 of 2"]) {
-            let one = self.fill(grant, extent, 0..extent.size, PTS_CHUNK, pass, doing)?;
+            let one = self.fill(to, extent, 0..extent.size, PTS_CHUNK, pass, doing)?;
             all.done += one.done;
             all.total += one.total;
             all.elapsed = all.elapsed.plus(one.elapsed);
@@ -246,7 +244,7 @@ impl Errand<'_> {
 
     fn fill(
         &self,
-        grant: &WriteGrant,
+        to: Sink<'_>,
         extent: Extent,
         range: Range<u64>,
         chunk: u32,
@@ -254,7 +252,7 @@ impl Errand<'_> {
         doing: &'static str,
     ) -> Result<Progress, EngineError> {
         let fill = Fill {
-            fd: grant.as_fd(),
+            to,
             content: self.content(pass),
             range,
             chunk: chunk.next_multiple_of(extent.block.max(1)),
@@ -262,9 +260,9 @@ impl Errand<'_> {
             stop: self.stop,
         };
         let progress = fill.run(&mut self.teller(doing)).map_err(|e| self.broken(e))?;
-        if self.spec.buffered {
+        if let (true, Sink::Fd(fd)) = (self.spec.buffered, to) {
             // What was filled through the page cache must not be read from there.
-            let _ = fadvise(grant, 0, None, Advice::DontNeed);
+            let _ = fadvise(fd, 0, None, Advice::DontNeed);
         }
         Ok(progress)
     }
@@ -295,10 +293,10 @@ impl Errand<'_> {
 }
 
 /// Opens a target to look at it, past the page cache where it can be; whether it could not.
-fn open_to_look(found: &Found) -> Result<(OwnedFd, bool), Errno> {
-    match found.open(OFlags::RDONLY | OFlags::DIRECT) {
-        Ok(fd) => Ok((fd, false)),
-        Err(Errno::INVAL) => Ok((found.open(OFlags::RDONLY)?, true)),
+fn open_to_look(thing: Thing<'_>) -> Result<(Held, bool), Errno> {
+    match thing.open(OFlags::DIRECT) {
+        Ok(held) => Ok((held, false)),
+        Err(Errno::INVAL) => Ok((thing.open(OFlags::empty())?, true)),
         Err(e) => Err(e),
     }
 }

@@ -6,6 +6,7 @@
 use crate::content::Content;
 use crate::fill::{Broken, CHUNK, Fill, Progress};
 use crate::guard;
+use crate::surface::Sink;
 use engine::{EngineError, Stop};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
@@ -39,7 +40,7 @@ pub(crate) fn create(
         e => failed(format!("nothing can be created in {} ({e})", folder.display())),
     })?;
     let fill = Fill {
-        fd: scratch.fd(),
+        to: Sink::Fd(scratch.fd()),
         content,
         range: 0..bytes,
         chunk: CHUNK,

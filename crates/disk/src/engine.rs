@@ -7,9 +7,12 @@ use crate::conditioning::{Conditioning, Errand};
 use crate::create::create;
 use crate::file::{Access, FileOpener};
 use crate::found::{Found, direct, reopen};
-use crate::guard::{Identity, Keepsakes, WriteGrant};
+use crate::guard::{Identity, Keepsakes, RemoteGrant, WriteGrant, remote_identity};
+use crate::remote::{Remote, RemoteAccess, Schemes};
+use crate::surface::{Sink, Thing};
 use crate::target::{
-    BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read,
+    BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read, scheme,
+    unreachable,
 };
 use crate::verify::{Plan, State, Watch};
 use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
@@ -22,7 +25,7 @@ use record::{Fact, Level, SourceId};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use workload::{Arrivals, Demand, Extent, Key, Place};
@@ -42,6 +45,9 @@ pub struct DiskEngine {
     known: BTreeSet<String>,
     conditioning: Conditioning,
     watch: Watch,
+    schemes: Schemes,
+    /// Remote targets that an earlier step has found.
+    remotes: BTreeMap<String, Arc<dyn Remote>>,
 }
 
 /// A target that stands ready to be opened for workers.
@@ -58,6 +64,7 @@ enum How {
     Null,
     Read(OwnedFd, OFlags),
     Write(WriteGrant),
+    Remote(RemoteAccess),
 }
 
 impl DiskEngine {
@@ -66,10 +73,66 @@ impl DiskEngine {
         DiskEngine { pinning, ..DiskEngine::default() }
     }
 
+    /// Targets of these schemes are served as well.
+    #[must_use]
+    pub fn with(self, schemes: Schemes) -> DiskEngine {
+        DiskEngine { schemes, ..self }
+    }
+
+    /// The remote target of a URL; `None` where it is none.
+    fn remote(&mut self, spec: &TargetSpec) -> Result<Option<Arc<dyn Remote>>, EngineError> {
+        if let Some(known) = self.remotes.get(&spec.url) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(found) = self.schemes.remote(spec) else { return Ok(None) };
+        let found = found?;
+        self.remotes.insert(spec.url.clone(), found.clone());
+        Ok(Some(found))
+    }
+
+    /// Makes a remote target ready to be opened for workers.
+    fn resolve_remote(
+        &mut self,
+        errand: &Errand,
+        remote: &Arc<dyn Remote>,
+        writes: bool,
+    ) -> Result<Resolved, EngineError> {
+        let spec = errand.spec;
+        let extent = Extent { size: remote.size(), block: remote.block() };
+        let mut facts = crate::remote::facts_of(&spec.name, &spec.url, &**remote);
+        let grant = match writes {
+            true => Some(RemoteGrant::check(spec, remote, &mut self.own)?),
+            false => None,
+        };
+        let thing = Thing::Remote(remote);
+        let state = self.watch.state(errand, thing, extent, false)?;
+        facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
+        let access = match grant {
+            None => {
+                facts.extend(self.conditioning.readable(errand, thing, extent));
+                RemoteAccess::Read(remote.clone())
+            }
+            Some(grant) => {
+                facts.push(errand.fact("claim", grant.claim().describe()));
+                if self.watch.holds(spec) {
+                    self.conditioning.note_filled(spec);
+                }
+                let to = Sink::Remote(&**grant.claim());
+                facts.extend(self.conditioning.writable(errand, thing, to, extent)?);
+                RemoteAccess::Write(grant)
+            }
+        };
+        let identity = Some(remote_identity(&**remote));
+        Ok(Resolved { extent, how: How::Remote(access), facts, state, identity })
+    }
+
     /// Makes a target ready to be opened for workers.
     fn resolve(&mut self, errand: &Errand, writes: bool) -> Result<Resolved, EngineError> {
         let spec = errand.spec;
         let writes = writes || self.conditioning.would_write(spec);
+        if let Some(remote) = self.remote(spec)? {
+            return self.resolve_remote(errand, &remote, writes);
+        }
         let mut filled = None;
         let found = match judge(spec, writes, &self.own)? {
             Verdict::Null { size } => {
@@ -96,20 +159,25 @@ impl DiskEngine {
         if writes {
             let grant = WriteGrant::check(spec, &found, &mut self.own)?;
             let extent = extent(spec, &found, &grant)?;
-            let state = self.watch.state(errand, &found, extent, created)?;
+            let state = self.watch.state(errand, Thing::Found(&found), extent, created)?;
             facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
             if self.watch.holds(spec) {
                 self.conditioning.note_filled(spec);
             }
-            facts.extend(self.conditioning.writable(errand, &found, &grant, extent)?);
+            facts.extend(self.conditioning.writable(
+                errand,
+                Thing::Found(&found),
+                Sink::Fd(grant.as_fd()),
+                extent,
+            )?);
             let how = How::Write(grant);
             return Ok(Resolved { extent, how, facts, state, identity: found.identity() });
         }
         let fd = open_to_read(spec, &found)?;
         let extent = extent(spec, &found, &fd)?;
-        let state = self.watch.state(errand, &found, extent, created)?;
+        let state = self.watch.state(errand, Thing::Found(&found), extent, created)?;
         facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
-        facts.extend(self.conditioning.readable(errand, &found, extent));
+        facts.extend(self.conditioning.readable(errand, Thing::Found(&found), extent));
         let flags = OFlags::RDONLY | direct(spec.buffered);
         let how = How::Read(fd, flags);
         Ok(Resolved { extent, how, facts, state, identity: found.identity() })
@@ -179,7 +247,7 @@ impl Engine for DiskEngine {
         refuse_doubles(step, &resolved)?;
         let states = resolved.iter().map(|r| r.state.clone()).collect();
         let mut plan = self.watch.plan(step, states);
-        let post = |worker| post(step, worker, &resolved, &mut plan);
+        let post = |worker| post(&self.schemes, step, worker, &resolved, &mut plan);
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
         let orders = Orders {
             step: step.index,
@@ -233,6 +301,7 @@ fn queue_facts(step: &StepSpec, crew: &Crew) -> Vec<Fact> {
 
 /// Builds one worker, with open files of its own.
 fn post(
+    schemes: &Schemes,
     step: &StepSpec,
     worker: &WorkerSpec,
     targets: &[Resolved],
@@ -261,7 +330,7 @@ fn post(
             start: Ns::ZERO,
         },
         key: Key { seed: step.seed, step: step.index, worker: *key, slot: 0 },
-        opener: opener(name, &used, demand.writes)?,
+        opener: opener(schemes, name, &used, demand.writes)?,
         payload,
         grace: GRACE,
     };
@@ -285,6 +354,7 @@ fn fresh(
 
 /// The queue that carries I/O to all of a worker's targets.
 fn opener(
+    schemes: &Schemes,
     worker: &str,
     targets: &[(&TargetSpec, &Resolved)],
     writes: bool,
@@ -298,6 +368,9 @@ fn opener(
             "worker {worker} has `null:` among real targets; give `null:` a worker of its own"
         )));
     }
+    if targets.iter().any(|(_, resolved)| matches!(resolved.how, How::Remote(_))) {
+        return remote_opener(schemes, worker, targets, writes);
+    }
     let (first, _) = targets[0];
     if targets.iter().any(|(spec, _)| (spec.queue, spec.polled) != (first.queue, first.polled)) {
         return Err(EngineError::Unsupported(format!(
@@ -310,11 +383,37 @@ fn opener(
             How::Write(grant) if writes => grant.another().map(Access::Write),
             How::Write(grant) => grant.to_read().map(Access::Read),
             How::Read(fd, flags) => reopen(fd.as_fd(), *flags).map(Access::Read),
-            // Counted above: none is left.
-            How::Null => Err(Errno::NXIO),
+            // Seen to above: none is left.
+            How::Null | How::Remote(_) => Err(Errno::NXIO),
         };
         access.map_err(|e| cannot_open(spec, e))
     });
     let accesses = accesses.collect::<Result<_, _>>()?;
     Ok(Box::new(FileOpener::new(accesses, first.queue, first.polled)))
+}
+
+/// The queue that carries I/O to remote targets, which must all be of one scheme.
+fn remote_opener(
+    schemes: &Schemes,
+    worker: &str,
+    targets: &[(&TargetSpec, &Resolved)],
+    writes: bool,
+) -> Result<Box<dyn Opener>, EngineError> {
+    let mixed = || {
+        EngineError::Unsupported(format!(
+            "worker {worker} has targets of different kinds (files, devices, URLs); give each kind a worker of its own"
+        ))
+    };
+    let (first, _) = targets[0];
+    let kind = scheme(&first.url);
+    let resolver = kind.and_then(|kind| schemes.get(kind)).ok_or_else(mixed)?;
+    let access = |(spec, resolved): &(&TargetSpec, &Resolved)| match &resolved.how {
+        _ if scheme(&spec.url) != kind => Err(mixed()),
+        // One that only reads gets no right to write.
+        How::Remote(access) if writes => Ok(access.clone()),
+        How::Remote(access) => Ok(RemoteAccess::Read(access.remote().clone())),
+        _ => Err(mixed()),
+    };
+    let accesses = targets.iter().map(access).collect::<Result<_, _>>()?;
+    resolver.opener(accesses).map_err(|e| unreachable(first, e))
 }

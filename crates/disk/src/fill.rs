@@ -5,9 +5,9 @@
 
 use crate::Arena;
 use crate::content::Content;
+use crate::surface::Sink;
 use clock::Ns;
 use engine::Stop;
-use rustix::fd::BorrowedFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fsync};
 use rustix::io::Errno;
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ pub(crate) const CHUNK: u32 = 1 << 20;
 
 /// A part of an opened target that is to be filled.
 pub(crate) struct Fill<'a> {
-    pub fd: BorrowedFd<'a>,
+    pub to: Sink<'a>,
     pub content: Content,
     /// Bytes, from the target's start.
     pub range: Range<u64>,
@@ -95,7 +95,9 @@ impl Fill<'_> {
         if progress().done < progress().total {
             return Err(Broken::Stopped(progress()));
         }
-        fsync(self.fd).map_err(|e| Broken::Failed(e, progress()))?;
+        if let Sink::Fd(fd) = self.to {
+            fsync(fd).map_err(|e| Broken::Failed(e, progress()))?;
+        }
         Ok(progress())
     }
 }
@@ -136,7 +138,7 @@ impl Lanes<'_> {
 
     /// Takes chunk after chunk, each the next that nobody has taken.
     fn lane(&self) -> Result<(), Errno> {
-        let Fill { fd, content, chunk, stop, .. } = self.fill;
+        let Fill { to, content, chunk, stop, .. } = self.fill;
         let arena = Arena::new(1, *chunk).map_err(|_| Errno::NOMEM)?;
         let base = arena.slot(0).ok_or(Errno::NOMEM)?;
         // SAFETY: the slot is mapped, `chunk` long, and used by this lane alone.
@@ -149,7 +151,7 @@ impl Lanes<'_> {
             let len = (self.end - at).min((*chunk).into());
             let data = &mut buffer[..len as usize];
             content.write(at, data);
-            write_all(*fd, data, at)?;
+            to.write_all(data, at)?;
             self.done.fetch_add(len, Ordering::Relaxed);
         }
         Ok(())
@@ -157,8 +159,10 @@ impl Lanes<'_> {
 
     /// What is no whole `align` cannot be written directly; it goes last and through the cache.
     fn tail(&self) -> Result<(), Errno> {
-        let Fill { fd, content, range, .. } = self.fill;
+        let Fill { to, content, range, .. } = self.fill;
         let len = range.end.saturating_sub(self.end);
+        // What is remote has whole blocks only.
+        let Sink::Fd(fd) = to else { return Ok(()) };
         if len == 0 {
             return Ok(());
         }
@@ -168,7 +172,7 @@ impl Lanes<'_> {
         content.write(self.end - skip, &mut data);
         let flags = fcntl_getfl(fd)?;
         fcntl_setfl(fd, flags - OFlags::DIRECT)?;
-        let written = write_all(*fd, &data[skip as usize..], self.end);
+        let written = to.write_all(&data[skip as usize..], self.end);
         fcntl_setfl(fd, flags)?;
         written?;
         self.done.fetch_add(len, Ordering::Relaxed);
@@ -189,21 +193,6 @@ impl Progress {
     }
 }
 
-fn write_all(fd: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), Errno> {
-    while !data.is_empty() {
-        match rustix::io::pwrite(fd, data, at) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(n) => {
-                data = &data[n..];
-                at += n as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,8 +209,14 @@ mod tests {
     }
 
     fn fill(file: &File, range: Range<u64>, stop: &Stop) -> Result<Progress, Broken> {
-        let fill =
-            Fill { fd: file.as_fd(), content: content(), range, chunk: 64 << 10, align: 512, stop };
+        let fill = Fill {
+            to: Sink::Fd(file.as_fd()),
+            content: content(),
+            range,
+            chunk: 64 << 10,
+            align: 512,
+            stop,
+        };
         fill.run(&mut |_| {})
     }
 

@@ -6,6 +6,7 @@
 
 use crate::Arena;
 use crate::content::{BLOCK, Content, Origin, SECTOR};
+use crate::surface::Source;
 use clock::{Ns, Rng};
 use engine::Stop;
 use record::Sampling;
@@ -30,7 +31,7 @@ const SAMPLING: u64 = 0x7361_6d70;
 
 /// What is to be looked at.
 pub(crate) struct Look<'a> {
-    pub fd: BorrowedFd<'a>,
+    pub from: Source<'a>,
     /// A file: its file system knows what was never written.
     pub file: bool,
     /// Reads go through the page cache, from which they are then removed.
@@ -78,18 +79,20 @@ pub(crate) fn sample(look: &Look, stop: &Stop) -> Result<Seen, Errno> {
             break;
         }
         let at = at * u64::from(block);
-        if look.file && is_hole(look.fd, at, block.into()) {
+        if let (true, Source::Fd(fd)) = (look.file, look.from)
+            && is_hole(fd, at, block.into())
+        {
             tally.unwritten += 1;
             continue;
         }
-        match read_all(look.fd, buffer, at) {
+        match look.from.read_all(buffer, at) {
             Ok(()) => tally.add(buffer, &look.content),
             Err(e) if tally.blocks() == 0 => return Err(e),
             // The load will meet it, too, and count it.
             Err(_) => break,
         }
-        if look.cached {
-            let _ = fadvise(look.fd, at, NonZeroU64::new(block.into()), Advice::DontNeed);
+        if let (true, Source::Fd(fd)) = (look.cached, look.from) {
+            let _ = fadvise(fd, at, NonZeroU64::new(block.into()), Advice::DontNeed);
         }
     }
     Ok(tally.seen(block, look.over))
@@ -114,19 +117,6 @@ fn is_hole(fd: BorrowedFd<'_>, at: u64, len: u64) -> bool {
         // No data from here to the end. Other errors mean that the file system keeps no such knowledge.
         Err(e) => e == Errno::NXIO,
     }
-}
-
-fn read_all(fd: BorrowedFd<'_>, buffer: &mut [u8], at: u64) -> Result<(), Errno> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match rustix::io::pread(fd, &mut buffer[done..], at + done as u64) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(n) => done += n,
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
 }
 
 /// Counts as they come together.
@@ -206,7 +196,15 @@ mod tests {
         let over = file.metadata().expect("there").len();
         let content = content(wanted);
         let (seed, align) = (1, 512);
-        let look = Look { fd: file.as_fd(), file: true, cached: true, over, align, seed, content };
+        let look = Look {
+            from: Source::Fd(file.as_fd()),
+            file: true,
+            cached: true,
+            over,
+            align,
+            seed,
+            content,
+        };
         sample(&look, &Stop::default()).expect("a readable file")
     }
 
@@ -280,7 +278,7 @@ mod tests {
         let folder = File::open(path.path()).expect("readable");
         let content = content(PLAIN);
         let look = Look {
-            fd: folder.as_fd(),
+            from: Source::Fd(folder.as_fd()),
             file: false,
             cached: false,
             over: 1 << 20,

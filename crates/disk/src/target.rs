@@ -5,12 +5,14 @@ use crate::create::{folder_of, room_in, short_of_room};
 use crate::device::{device_facts, logical_block, mount_facts, polled_queues};
 use crate::found::{Found, direct};
 use crate::guard::{self, Examined, Keepsakes};
-use engine::{EngineError, TargetSpec};
+use crate::remote::{self, Remote, Schemes, Unreachable};
+use engine::{EngineError, QueueKind, TargetSpec};
 use record::Fact;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, OFlags, SeekFrom, StatxFlags, ioctl_blksszget, seek, statx};
 use rustix::io::Errno;
 use std::path::Path;
+use std::sync::Arc;
 use workload::Extent;
 
 /// The logical block of targets that have none by themselves, in bytes.
@@ -59,6 +61,87 @@ pub struct TargetReport {
 /// Looks at a target as a step would, but opens nothing for writing and creates nothing. `writes` tells whether a
 /// workload on it writes.
 pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
+    Schemes::default().inspect(spec, writes)
+}
+
+impl Schemes {
+    /// [`inspect`], with targets of these schemes as well.
+    pub fn inspect(&self, spec: &TargetSpec, writes: bool) -> TargetReport {
+        match self.remote(spec) {
+            None => inspect_local(spec, writes),
+            Some(found) => inspect_remote(spec, writes, found),
+        }
+    }
+
+    /// The target of a URL of these schemes; `None` where it is a path or of another scheme.
+    pub(crate) fn remote(&self, spec: &TargetSpec) -> Option<Result<Arc<dyn Remote>, EngineError>> {
+        let resolver = self.get(scheme(&spec.url)?)?;
+        Some(plain(spec).and_then(|()| resolver.find(&spec.url).map_err(|e| unreachable(spec, e))))
+    }
+}
+
+/// Settings of files and devices mean nothing for a remote target.
+fn plain(spec: &TargetSpec) -> Result<(), EngineError> {
+    let given = [
+        (spec.create.is_some(), "create"),
+        (spec.buffered, "buffered"),
+        (spec.polled, "polled"),
+        (spec.queue != QueueKind::Auto, "queue"),
+    ];
+    match given.iter().find(|(given, _)| *given) {
+        None => Ok(()),
+        Some((_, name)) => Err(EngineError::Unsupported(format!(
+            "{}: `{name}` is for files and devices; leave it out for {}",
+            spec.name, spec.url
+        ))),
+    }
+}
+
+/// A target that a resolver cannot find or use.
+pub(crate) fn unreachable(spec: &TargetSpec, why: Unreachable) -> EngineError {
+    match why {
+        Unreachable::Url(why) => EngineError::Unsupported(format!("{}: {why}", spec.name)),
+        Unreachable::Target(problem) => trouble(spec, problem),
+    }
+}
+
+fn inspect_remote(
+    spec: &TargetSpec,
+    writes: bool,
+    found: Result<Arc<dyn Remote>, EngineError>,
+) -> TargetReport {
+    let report = |what: &str, fate| TargetReport {
+        name: spec.name.clone(),
+        url: spec.url.clone(),
+        what: what.to_owned(),
+        size: None,
+        fate,
+        filling: Filling::Nothing,
+        examined: None,
+        facts: Vec::new(),
+    };
+    let remote = match found {
+        Ok(remote) => remote,
+        Err(e) => return report("nothing that can be reached", Err(e)),
+    };
+    let own = Keepsakes::default();
+    let fate = match writes {
+        false => Ok(Use::Read),
+        true => guard::may_write_remote(spec, &*remote, &own).map(|()| Use::Write),
+    };
+    TargetReport {
+        size: Some(remote.size()),
+        filling: match &fate {
+            Ok(_) => Filling::of(spec, remote.size(), false),
+            Err(_) => Filling::Nothing,
+        },
+        examined: writes.then(|| guard::examine_remote(&*remote)),
+        facts: remote::facts_of(&spec.name, &spec.url, &*remote),
+        ..report(&remote.what(), fate)
+    }
+}
+
+fn inspect_local(spec: &TargetSpec, writes: bool) -> TargetReport {
     let own = Keepsakes::default();
     let judged = judge(spec, writes, &own);
     let found = Found::at(Path::new(&spec.url), true).ok().flatten();
@@ -300,7 +383,7 @@ fn size_unopened(found: &Found) -> Option<u64> {
 }
 
 /// The scheme of a URL. A path with a colon in its first part is written with `./` in front.
-fn scheme(url: &str) -> Option<&str> {
+pub(crate) fn scheme(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once(':')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     (scheme.len() > 1 && scheme.chars().all(plain)).then_some(scheme)

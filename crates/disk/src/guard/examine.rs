@@ -3,10 +3,11 @@
 
 use super::medium::{Medium, Opened};
 use super::own::{Keepsakes, own_file};
-use super::reservation::{Reservation, Scsi};
+use super::reservation::{Action, Reservation, Reservations, Scsi};
 use super::system::System;
 use super::token::Identity;
 use super::{reservation, sample, signature};
+use crate::Remote;
 use crate::found::Found;
 use crate::{content, verify};
 use rustix::fd::BorrowedFd;
@@ -48,6 +49,57 @@ impl Examined {
         };
         let carries = carries(&medium).map_err(unread)?;
         Ok(Examined { what, token: identity.token(), uses, carries, identity })
+    }
+}
+
+impl Examined {
+    /// Looks at a target that a resolver has found.
+    pub(super) fn remote(remote: &dyn Remote) -> Result<Examined, String> {
+        let asked = Asked(remote);
+        let identity = identity_of(remote);
+        let mut uses = remote.forbids();
+        match reservation::foreign(&asked) {
+            Ok(None) => {}
+            Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
+            Err(e) => return Err(format!("its reservations cannot be read ({e})")),
+        }
+        let carries = carries(&asked).map_err(|e| format!("it cannot be examined ({e})"))?;
+        Ok(Examined { what: remote.what(), token: identity.token(), uses, carries, identity })
+    }
+}
+
+/// What a remote target is, wherever it is reached.
+pub(crate) fn identity_of(remote: &dyn Remote) -> Identity {
+    let mut identity = Identity::default();
+    identity.push("kind", "remote");
+    for (name, value) in remote.identity() {
+        identity.push(name, value);
+    }
+    identity.push("size", remote.size());
+    identity.push("block", remote.block());
+    identity
+}
+
+/// A remote target as the guard asks it.
+struct Asked<'a>(&'a dyn Remote);
+
+impl Medium for Asked<'_> {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read_at(offset, out)
+    }
+}
+
+impl Reservations for Asked<'_> {
+    fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>> {
+        self.0.persistent_reserve_in(&action.command())
+    }
+
+    fn is_ours(&self, key: u64) -> bool {
+        self.0.is_ours(key)
     }
 }
 

@@ -9,6 +9,7 @@
 mod examine;
 mod medium;
 mod own;
+mod remote;
 mod reservation;
 mod sample;
 mod signature;
@@ -27,6 +28,8 @@ use token::Mismatch;
 pub use examine::Examined;
 pub use medium::Medium;
 pub(crate) use own::{Identity, Keepsakes, mark, own_file};
+pub use remote::{RemoteGrant, Warrant};
+pub(crate) use remote::{examine_remote, identity as remote_identity, may_write_remote};
 
 /// The right to write to one target. It cannot be made outside this module, and it is the only way to a descriptor that
 /// can write.
@@ -177,11 +180,18 @@ fn decide(
         })?;
         own::not_protected(fd)?;
     }
-    let Examined { what, uses, carries, identity, .. } = Examined::new(found, fd)?;
-    let mut uses = uses;
-    if !claimed && found.kind() == FileType::BlockDevice && uses.is_empty() && is_claimed(found) {
-        uses.push(BUSY.to_owned());
+    let mut examined = Examined::new(found, fd)?;
+    let free = examined.uses.is_empty();
+    if !claimed && found.kind() == FileType::BlockDevice && free && is_claimed(found) {
+        examined.uses.push(BUSY.to_owned());
     }
+    permitted(spec, &examined)
+}
+
+/// Whether what was found at a target leaves it to be written: nobody uses it, the user has named it, and whatever it
+/// carries may be lost.
+fn permitted(spec: &TargetSpec, examined: &Examined) -> Result<(), String> {
+    let Examined { what, uses, carries, identity, .. } = examined;
     if !uses.is_empty() {
         return Err(format!("it is {what}; {}; no token opens that", uses.join("; ")));
     }

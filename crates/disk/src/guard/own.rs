@@ -1,7 +1,7 @@
 //! Files that Wirespeed made for this purpose: the mark by which it knows them again, and what a run keeps open so that no
 //! other file can take their place.
 
-use super::WriteGrant;
+use super::{RemoteGrant, WriteGrant};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, Stat, XattrFlags, fgetxattr, fsetxattr, fstat};
 use rustix::io::Errno;
@@ -19,9 +19,11 @@ const OWNER_WRITES: u32 = 0o200;
 pub(crate) struct Keepsakes {
     made: Vec<(OwnedFd, Identity)>,
     granted: Vec<(WriteGrant, Identity)>,
+    remote: Vec<(RemoteGrant, Identity)>,
 }
 
-/// The identity of a file or device while it exists: for a device, its number twice.
+/// The identity of a file or device while it exists: for a device, its number twice; of a remote target, a digest of what
+/// it is.
 pub(crate) type Identity = (u64, u64);
 
 impl Keepsakes {
@@ -42,6 +44,17 @@ impl Keepsakes {
     /// The grant that was given for this before.
     pub fn granted(&self, stat: &Stat) -> Option<&WriteGrant> {
         let known = self.granted.iter().find(|(_, known)| *known == identity(stat));
+        known.map(|(grant, _)| grant)
+    }
+
+    /// Remembers a remote target that was granted by token.
+    pub fn keep_remote(&mut self, grant: &RemoteGrant, identity: Identity) {
+        self.remote.push((grant.clone(), identity));
+    }
+
+    /// The grant that was given for a remote target before.
+    pub fn granted_remote(&self, identity: Identity) -> Option<&RemoteGrant> {
+        let known = self.remote.iter().find(|(_, known)| *known == identity);
         known.map(|(grant, _)| grant)
     }
 

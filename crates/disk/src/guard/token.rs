@@ -30,8 +30,7 @@ impl Identity {
         self.0.push((name, value.to_string()));
     }
 
-    /// The token, as in `ws-4k9dm-2xq7t`.
-    pub fn token(&self) -> String {
+    fn digest(&self) -> [u8; 32] {
         let mut digest = Sha256::new();
         for (name, value) in &self.0 {
             // Lengths, so that no two lists of facts are the same text.
@@ -40,7 +39,19 @@ impl Identity {
                 digest.update(part);
             }
         }
-        let digest = digest.finalize();
+        digest.finalize().into()
+    }
+
+    /// So much of the digest that no two targets share it.
+    pub fn number(&self) -> (u64, u64) {
+        let digest = self.digest();
+        let word = |at: usize| (0..8).fold(0, |word, n| word << 8 | u64::from(digest[at + n]));
+        (word(0), word(8))
+    }
+
+    /// The token, as in `ws-4k9dm-2xq7t`.
+    pub fn token(&self) -> String {
+        let digest = self.digest();
         let drawn: Vec<u8> = digest.iter().take(DRAWN).map(|byte| byte % 32).collect();
         let symbols: Vec<u8> =
             drawn.iter().chain([&check(&drawn)]).map(|n| SYMBOLS[usize::from(*n)]).collect();

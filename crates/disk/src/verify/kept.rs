@@ -9,6 +9,7 @@
 
 use super::ledger::{Ledger, WORD};
 use super::word::Word;
+use crate::surface::Held;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
     CWD, FallocateFlags, FileType, FlockOperation, Mode, OFlags, fallocate, fdatasync, flock,
@@ -62,7 +63,7 @@ pub(crate) struct Kept {
     head: Head,
     blocks: u64,
     /// The target, to have its caches flushed.
-    target: OwnedFd,
+    target: Held,
 }
 
 /// A state as it was found.
@@ -89,7 +90,7 @@ pub(crate) struct Request<'a> {
     /// The identity of a state that is yet to be made.
     pub id: u64,
     /// A descriptor of the target of which the state may keep one.
-    pub target: OwnedFd,
+    pub target: Held,
 }
 
 /// Opens the state's file, or makes it. The text says what is wrong and what to do.
@@ -254,7 +255,7 @@ impl Kept {
         if batch.is_empty() {
             return Ok(());
         }
-        fdatasync(&self.target)?;
+        self.target.flush()?;
         for (sector, words) in batch.drain(..) {
             write_at(&self.file, &encode(self.head.id, sector, &words), self.sector_at(sector))?;
         }
@@ -460,7 +461,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("state");
         std::fs::write(&path, bytes).expect("room");
-        let target = tempfile::tempfile().expect("a file").into();
+        let target = Held::Fd(tempfile::tempfile().expect("a file").into());
         let (size, block, blocks) = (1 << 20, 512, 2048);
         open(Request { path: &path, size, block, blocks, flushed: false, id: 1, target })
     }

@@ -5,8 +5,8 @@ use super::examiner::{Counts, Examiner, Findings};
 use super::report;
 use super::state::State;
 use crate::Arena;
+use crate::surface::Source;
 use engine::{Note, Stop};
-use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(crate) struct Passed {
     pub stopped: bool,
 }
 
-/// Reads the whole target through `fd`.
-pub(crate) fn pass(state: &Arc<State>, fd: BorrowedFd<'_>, stop: &Stop) -> Result<Passed, String> {
+/// Reads the whole target.
+pub(crate) fn pass(state: &Arc<State>, source: Source<'_>, stop: &Stop) -> Result<Passed, String> {
     let block = u64::from(state.block);
     let arena = Arena::new(1, CHUNK.max(state.block)).map_err(|e| format!("no memory ({e})"))?;
     let base = arena.slot(0).ok_or("no memory")?;
@@ -55,14 +55,14 @@ pub(crate) fn pass(state: &Arc<State>, fd: BorrowedFd<'_>, stop: &Stop) -> Resul
         }
         let len = (end - at).min(room);
         let data = &mut buffer[..len as usize];
-        if read(fd, data, at).is_ok() {
+        if source.read_all(data, at).is_ok() {
             examiner.examine(0, at, data, clock::now());
         } else {
             // Block by block, so that one bad place hides no other.
             for (data, at) in
                 data.chunks_exact_mut(state.block as usize).zip((at..).step_by(block as usize))
             {
-                match read(fd, data, at) {
+                match source.read_all(data, at) {
                     Ok(()) => {
                         examiner.examine(0, at, data, clock::now());
                     }
@@ -79,19 +79,4 @@ pub(crate) fn pass(state: &Arc<State>, fd: BorrowedFd<'_>, stop: &Stop) -> Resul
         passed.notes.push(report::note(&fault, state, &BTreeMap::new()));
     }
     Ok(passed)
-}
-
-fn read(fd: BorrowedFd<'_>, mut out: &mut [u8], mut at: u64) -> Result<(), Errno> {
-    while !out.is_empty() {
-        match rustix::io::pread(fd, &mut *out, at) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(n) => {
-                out = &mut out[n..];
-                at += n as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(())
 }

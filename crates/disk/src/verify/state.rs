@@ -3,8 +3,8 @@
 use super::block::{BLOCK_MAX, BLOCK_MIN};
 use super::kept::{self, Kept, Loaded, Request};
 use super::ledger::{Ledger, WORD};
+use crate::surface::Held;
 use clock::Rng;
-use rustix::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use workload::Extent;
@@ -47,7 +47,7 @@ impl State {
         extent: Extent,
         path: &Path,
         flushed: bool,
-        target: OwnedFd,
+        target: Held,
     ) -> Result<(State, Found), String> {
         let Extent { size, block } = extent;
         let blocks = blocks_of(extent)?;

@@ -9,11 +9,11 @@ use super::state::State;
 use super::verifier::Verification;
 use crate::PayloadOpener;
 use crate::conditioning::Errand;
-use crate::found::{Found, direct};
+use crate::found::direct;
+use crate::surface::Thing;
 use crate::target::label;
 use engine::{EngineError, Fill, Prepared, StepSpec, TargetSpec, WorkerSpec};
 use record::Level;
-use rustix::fd::AsFd;
 use rustix::fs::OFlags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -46,7 +46,7 @@ impl Watch {
     pub fn state(
         &mut self,
         errand: &Errand,
-        found: &Found,
+        thing: Thing<'_>,
         extent: Extent,
         created: bool,
     ) -> Result<Option<Arc<State>>, EngineError> {
@@ -61,13 +61,13 @@ impl Watch {
         }
         let state = match &spec.verify_state {
             None => State::new(label(spec), extent).map_err(|e| trouble(spec, e))?,
-            Some(path) => self.kept(errand, found, extent, created, Path::new(path))?,
+            Some(path) => self.kept(errand, thing, extent, created, Path::new(path))?,
         };
         let state = Arc::new(state);
         self.states.insert(spec.url.clone(), state.clone());
         may_write(spec, &state, errand.step)?;
         if state.kept.is_some() && !errand.demand.writes {
-            self.pass(errand, found, &state)?;
+            self.pass(errand, thing, &state)?;
         }
         Ok(Some(state))
     }
@@ -75,13 +75,13 @@ impl Watch {
     fn kept(
         &self,
         errand: &Errand,
-        found: &Found,
+        thing: Thing<'_>,
         extent: Extent,
         created: bool,
         path: &Path,
     ) -> Result<State, EngineError> {
         let spec = errand.spec;
-        let target = found.open(OFlags::RDONLY).map_err(|e| trouble(spec, format!("{e}")))?;
+        let target = thing.open(OFlags::empty()).map_err(|e| trouble(spec, format!("{e}")))?;
         let (state, was) = State::kept(label(spec), extent, path, spec.verify_flushed, target)
             .map_err(|e| trouble(spec, e))?;
         let name = path.display();
@@ -141,14 +141,14 @@ impl Watch {
     fn pass(
         &mut self,
         errand: &Errand,
-        found: &Found,
+        thing: Thing<'_>,
         state: &Arc<State>,
     ) -> Result<(), EngineError> {
         let spec = errand.spec;
-        let fd = found
-            .open(OFlags::RDONLY | direct(spec.buffered))
+        let held = thing
+            .open(direct(spec.buffered))
             .map_err(|e| trouble(spec, format!("cannot be read ({e})")))?;
-        let passed = pass(state, fd.as_fd(), errand.stop).map_err(|e| trouble(spec, e))?;
+        let passed = pass(state, held.source(), errand.stop).map_err(|e| trouble(spec, e))?;
         let Passed { counts, unreadable, first, blocks, notes, stopped } = passed;
         for note in notes {
             errand.say(note.level, note.code, note.text);

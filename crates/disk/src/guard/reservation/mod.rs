@@ -1,7 +1,7 @@
 //! Persistent reservations (SCSI Primary Commands, SPC-4): whether hosts of a cluster have agreed that a device is theirs.
 //!
 //! Two answers of PERSISTENT RESERVE IN are read: READ RESERVATION and READ KEYS. Nothing is ever registered, reserved
-//! or cleared here, so that any reservation that there is must be another's. A registered key alone reserves nothing.
+//! or cleared here, so that any reservation that there is must be another's, unless whoever is asked knows its key. A registered key alone reserves nothing.
 //! What an answer means is pure; `scsi.rs` asks a device of the kernel, and other initiators may ask in their own way.
 
 mod scsi;
@@ -23,6 +23,11 @@ const ALLOCATION: u16 = 4096;
 
 /// Whoever can be asked.
 pub(crate) trait Reservations {
+    /// Whether a reservation with this key is not another's.
+    fn is_ours(&self, _key: u64) -> bool {
+        false
+    }
+
     /// The answer's bytes; `None` from a device that knows no persistent reservations.
     fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>>;
 }
@@ -44,6 +49,9 @@ pub(crate) fn foreign(device: &dyn Reservations) -> io::Result<Option<Reservatio
         return Ok(None);
     };
     let Some((kind, key)) = reservation(&answer)? else { return Ok(None) };
+    if device.is_ours(key) {
+        return Ok(None);
+    }
     let keys = device.persistent_reserve_in(Action::ReadKeys)?;
     let registered = keys.map_or(Ok(0), |answer| keys_in(&answer))?;
     Ok(Some(Reservation { kind, key, registered }))

@@ -1,0 +1,127 @@
+//! The bytes of a target on the control plane, wherever it is: what samples it, fills it or passes over it needs not know
+//! whether it holds a descriptor or a target that a resolver has found.
+
+use crate::found::Found;
+use crate::remote::{Claim, Remote};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, OFlags, fdatasync};
+use rustix::io::Errno;
+use std::io;
+use std::sync::Arc;
+
+/// What can be read.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    Fd(BorrowedFd<'a>),
+    Remote(&'a dyn Remote),
+}
+
+impl Source<'_> {
+    /// Reads the whole of `out`. The end of the target is an error.
+    pub fn read_all(&self, out: &mut [u8], at: u64) -> Result<(), Errno> {
+        match self {
+            Source::Fd(fd) => read_fd(*fd, out, at),
+            Source::Remote(remote) => remote.read_at(at, out).map_err(errno),
+        }
+    }
+}
+
+/// What can be written.
+#[derive(Clone, Copy)]
+pub(crate) enum Sink<'a> {
+    Fd(BorrowedFd<'a>),
+    Remote(&'a dyn Claim),
+}
+
+impl Sink<'_> {
+    /// Writes all of `data`.
+    pub fn write_all(&self, data: &[u8], at: u64) -> Result<(), Errno> {
+        match self {
+            Sink::Fd(fd) => write_fd(*fd, data, at),
+            Sink::Remote(claim) => claim.write_at(at, data).map_err(errno),
+        }
+    }
+}
+
+/// A target that is there.
+#[derive(Clone, Copy)]
+pub(crate) enum Thing<'a> {
+    /// At a path.
+    Found(&'a Found),
+    /// Where a resolver has found it.
+    Remote(&'a Arc<dyn Remote>),
+}
+
+impl Thing<'_> {
+    /// Opens it for reading. A remote target has no page cache before it, and no other flags either.
+    pub fn open(self, flags: OFlags) -> Result<Held, Errno> {
+        match self {
+            Thing::Found(found) => found.open(OFlags::RDONLY | flags).map(Held::Fd),
+            Thing::Remote(remote) => Ok(Held::Remote(remote.clone())),
+        }
+    }
+
+    /// Whether its file system knows what was never written.
+    pub fn is_file(self) -> bool {
+        matches!(self, Thing::Found(found) if found.kind() == FileType::RegularFile)
+    }
+}
+
+/// A target that is open for reading.
+#[derive(Debug)]
+pub(crate) enum Held {
+    Fd(OwnedFd),
+    Remote(Arc<dyn Remote>),
+}
+
+impl Held {
+    pub fn source(&self) -> Source<'_> {
+        match self {
+            Held::Fd(fd) => Source::Fd(fd.as_fd()),
+            Held::Remote(remote) => Source::Remote(&**remote),
+        }
+    }
+
+    /// Makes what was written to it survive a power cut.
+    pub fn flush(&self) -> Result<(), Errno> {
+        match self {
+            Held::Fd(fd) => fdatasync(fd),
+            Held::Remote(remote) => remote.flush().map_err(errno),
+        }
+    }
+}
+
+/// The nearest error number.
+pub(crate) fn errno(e: io::Error) -> Errno {
+    Errno::from_io_error(&e).unwrap_or(Errno::IO)
+}
+
+fn read_fd(fd: BorrowedFd<'_>, mut out: &mut [u8], mut at: u64) -> Result<(), Errno> {
+    while !out.is_empty() {
+        match rustix::io::pread(fd, &mut *out, at) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(n) => {
+                out = &mut out[n..];
+                at += n as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+fn write_fd(fd: BorrowedFd<'_>, mut data: &[u8], mut at: u64) -> Result<(), Errno> {
+    while !data.is_empty() {
+        match rustix::io::pwrite(fd, data, at) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(n) => {
+                data = &data[n..];
+                at += n as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}

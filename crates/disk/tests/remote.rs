@@ -1,0 +1,197 @@
+//! Targets that a resolver finds: the guard's rules hold for them, and nothing writes to one without its warrant.
+
+mod common;
+
+use disk::{
+    Arena, Claim, Completion, Completions, DiskEngine, Io, Medium, OpenError, Opener, Queue, Remote,
+    RemoteAccess, Resolver, Schemes, Unreachable, Warrant,
+};
+use engine::{Engine, EngineError, Pinning, Stop, TargetSpec};
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use workload::Dir;
+
+const SIZE: usize = 4 << 20;
+
+/// A target in memory, with whatever a test wants it to be.
+#[derive(Debug, Default)]
+struct Fake {
+    data: Mutex<Vec<u8>>,
+    forbids: Option<&'static str>,
+    reservation: Option<u64>,
+    serial: &'static str,
+    claims: AtomicUsize,
+}
+
+impl Medium for Fake {
+    fn size(&self) -> u64 {
+        SIZE as u64
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let data = self.data.lock().expect("no panic holds it");
+        out.copy_from_slice(&data[offset as usize..][..out.len()]);
+        Ok(())
+    }
+}
+
+impl Remote for Fake {
+    fn what(&self) -> String {
+        format!("the fake {} of {SIZE} bytes", self.serial)
+    }
+
+    fn block(&self) -> u32 {
+        512
+    }
+
+    fn identity(&self) -> Vec<(&'static str, String)> {
+        vec![("serial", self.serial.to_owned())]
+    }
+
+    fn forbids(&self) -> Vec<String> {
+        self.forbids.iter().map(|&why| why.to_owned()).collect()
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn persistent_reserve_in(&self, command: &[u8; 10]) -> io::Result<Option<Vec<u8>>> {
+        let Some(key) = self.reservation.filter(|_| command[1] == 1) else {
+            return Ok(Some(vec![0; 8]));
+        };
+        let mut answer = vec![0, 0, 0, 1, 0, 0, 0, 16];
+        answer.extend(key.to_be_bytes());
+        answer.extend([0, 0, 0, 0, 0, 1, 0, 0]);
+        Ok(Some(answer))
+    }
+
+    fn is_ours(&self, key: u64) -> bool {
+        key == 7
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn Claim>> {
+        self.claims.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(Taken(self)))
+    }
+}
+
+#[derive(Debug)]
+struct Taken(Arc<Fake>);
+
+impl Claim for Taken {
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.data.lock().expect("no panic holds it")[offset as usize..][..data.len()]
+            .copy_from_slice(data);
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "alone".to_owned()
+    }
+}
+
+struct Fakes(Vec<Arc<Fake>>);
+
+impl Resolver for Fakes {
+    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
+        let name = url.strip_prefix("fake:").ok_or(Unreachable::Url("no fake".to_owned()))?;
+        let found = self.0.iter().find(|fake| name.starts_with(fake.serial));
+        let found = found.ok_or(Unreachable::Target(format!("there is no {name}")))?;
+        Ok(found.clone())
+    }
+
+    fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {
+        Ok(Box::new(FakeOpener(targets)))
+    }
+}
+
+struct FakeOpener(Vec<RemoteAccess>);
+
+impl Opener for FakeOpener {
+    fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError> {
+        Ok(Box::new(FakeQueue { targets: self.0, arena: arena.clone(), done: Vec::new() }))
+    }
+}
+
+struct FakeQueue {
+    targets: Vec<RemoteAccess>,
+    arena: Arena,
+    done: Vec<Completion>,
+}
+
+impl FakeQueue {
+    fn carry(&self, io: &Io) -> Result<u32, i32> {
+        let base = self.arena.slot(io.slot).ok_or(22)?;
+        // SAFETY: the slot is mapped, long enough for the I/O, and used by it alone.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(base, io.len as usize) };
+        let done = match (io.dir, &self.targets[usize::from(io.target)]) {
+            (Dir::Read, access) => access.remote().read_at(io.offset, buffer),
+            (Dir::Write, RemoteAccess::Write(grant)) => grant.claim().write_at(io.offset, buffer),
+            (Dir::Write, RemoteAccess::Read(_)) => return Err(9),
+        };
+        done.map(|()| io.len).map_err(|_| 5)
+    }
+}
+
+impl Queue for FakeQueue {
+    fn depth_max(&self) -> u32 {
+        self.arena.slots()
+    }
+
+    fn how(&self) -> &str {
+        "fake"
+    }
+
+    fn submit(&mut self, ios: &[Io]) -> usize {
+        for io in ios {
+            let result = self.carry(io);
+            self.done.push(Completion { slot: io.slot, result });
+        }
+        ios.len()
+    }
+
+    fn reap(&mut self, _min: u32, _until: clock::Ns, out: &mut Completions) {
+        let room = out.capacity() - out.len();
+        let taken = room.min(self.done.len());
+        out.extend(self.done.drain(..taken));
+    }
+}
+
+fn fake(serial: &'static str) -> Fake {
+    Fake { data: Mutex::new(vec![0; SIZE]), serial, ..Fake::default() }
+}
+
+fn schemes(fakes: Vec<Arc<Fake>>) -> Schemes {
+    Schemes::default().with("fake", Arc::new(Fakes(fakes)))
+}
+
+fn token(schemes: &Schemes, url: &str) -> String {
+    let report = schemes.inspect(&TargetSpec::new("t", url), true);
+    report.examined.expect("examined").expect("readable").token
+}
+
+fn granted(schemes: &Schemes, url: &str) -> TargetSpec {
+    TargetSpec { write_token: Some(token(schemes, url)), ..TargetSpec::new("t", url) }
+}
+
+/// Why a target may not be written, by the plan and by the engine alike.
+#[track_caller]
+fn refused(schemes: &Schemes, target: &TargetSpec, why: &str) {
+    let planned = schemes.inspect(target, true).fate.map(drop);
+    let mut engine = DiskEngine::new(Pinning::Never).with(schemes.clone());
+    let (out, _kept) = std::sync::mpsc::sync_channel(64);
+    let step = common::step(vec![target.clone()], vec![common::writer()]);
+    let prepared = engine.prepare(&step, &out, &Stop::default()).map(drop);
+    for result in [planned, prepared] {
+        match result {
+            Err(EngineError::Refused(told)) => assert!(told.contains(why), "{told}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
