@@ -2,15 +2,17 @@
 
 mod common;
 
+use clock::Ns;
+use common::{closed, random, run_on, step};
 use disk::{
-    Arena, Claim, Completion, Completions, DiskEngine, Io, Medium, OpenError, Opener, Queue, Remote,
-    RemoteAccess, Resolver, Schemes, Unreachable, Warrant,
+    Arena, Claim, Completion, Completions, DiskEngine, Io, Medium, OpenError, Opener, Queue,
+    Remote, RemoteAccess, Resolver, Schemes, Unreachable, Warrant,
 };
-use engine::{Engine, EngineError, Pinning, Stop, TargetSpec};
+use engine::{EngineError, Pinning, StepSpec, TargetSpec, WorkerSpec};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use workload::Dir;
+use workload::{Demand, Dir};
 
 const SIZE: usize = 4 << 20;
 
@@ -156,7 +158,7 @@ impl Queue for FakeQueue {
         ios.len()
     }
 
-    fn reap(&mut self, _min: u32, _until: clock::Ns, out: &mut Completions) {
+    fn reap(&mut self, _min: u32, _until: Ns, out: &mut Completions) {
         let room = out.capacity() - out.len();
         let taken = room.min(self.done.len());
         out.extend(self.done.drain(..taken));
@@ -180,18 +182,112 @@ fn granted(schemes: &Schemes, url: &str) -> TargetSpec {
     TargetSpec { write_token: Some(token(schemes, url)), ..TargetSpec::new("t", url) }
 }
 
+fn step_on(target: TargetSpec, read: f64) -> StepSpec {
+    let spec = random(4096, read, closed(4));
+    let target = TargetSpec { demand: Demand::of(&spec), ..target };
+    let mut step = step(target, 1, spec, Ns::millis(200));
+    step.workers.iter_mut().for_each(|w| w.verify = read < 100.0);
+    step
+}
+
+fn engine_of(schemes: &Schemes) -> DiskEngine {
+    DiskEngine::new(Pinning::Never).with(schemes.clone())
+}
+
 /// Why a target may not be written, by the plan and by the engine alike.
 #[track_caller]
-fn refused(schemes: &Schemes, target: &TargetSpec, why: &str) {
-    let planned = schemes.inspect(target, true).fate.map(drop);
-    let mut engine = DiskEngine::new(Pinning::Never).with(schemes.clone());
-    let (out, _kept) = std::sync::mpsc::sync_channel(64);
-    let step = common::step(vec![target.clone()], vec![common::writer()]);
-    let prepared = engine.prepare(&step, &out, &Stop::default()).map(drop);
-    for result in [planned, prepared] {
+fn refused(fake: Fake, target: impl Fn(&Schemes) -> TargetSpec, why: &str) {
+    let fake = Arc::new(fake);
+    let schemes = schemes(vec![fake.clone()]);
+    let target = target(&schemes);
+    let planned = schemes.inspect(&target, true).fate.map(drop);
+    let ran = run_on(&mut engine_of(&schemes), &step_on(target, 50.0)).map(drop);
+    for result in [planned, ran] {
         match result {
             Err(EngineError::Refused(told)) => assert!(told.contains(why), "{told}"),
             other => panic!("{other:?}"),
         }
+    }
+    assert_eq!(fake.claims.load(Ordering::Relaxed), 0, "it was claimed all the same");
+}
+
+#[test]
+fn a_remote_target_is_written_with_its_token_alone() {
+    refused(fake("a"), |_| TargetSpec::new("t", "fake:a"), "the fake a of");
+    let mistyped = |_: &Schemes| TargetSpec {
+        write_token: Some("ws-nonsense".to_owned()),
+        ..TargetSpec::new("t", "fake:a")
+    };
+    refused(fake("a"), mistyped, "is no token");
+    let other = token(&schemes(vec![Arc::new(fake("b"))]), "fake:b");
+    let stale = move |_: &Schemes| TargetSpec {
+        write_token: Some(other.clone()),
+        ..TargetSpec::new("t", "fake:a")
+    };
+    refused(fake("a"), stale, "is stale");
+}
+
+#[test]
+fn no_token_helps_against_a_use_by_another() {
+    let granted = |schemes: &Schemes| granted(schemes, "fake:a");
+    refused(Fake { forbids: Some("it is read-only"), ..fake("a") }, granted, "it is read-only");
+    let reserved = Fake { reservation: Some(0xbeef), ..fake("a") };
+    refused(reserved, granted, "reserved by another: write exclusive; key 0x000000000000beef");
+    let carrying = fake("a");
+    carrying.data.lock().expect("nobody else has it")[..3].copy_from_slice(b"abc");
+    refused(carrying, granted, "data that Wirespeed did not write");
+}
+
+#[test]
+fn a_verified_load_claims_it_once_and_is_carried() {
+    let fake = Arc::new(Fake { reservation: Some(7), ..fake("a") });
+    let schemes = schemes(vec![fake.clone()]);
+    let target = granted(&schemes, "fake:a");
+    let mut engine = engine_of(&schemes);
+    for _ in 0..2 {
+        let outcome = run_on(&mut engine, &step_on(target.clone(), 50.0)).expect("granted");
+        assert_eq!(outcome.verdict, Ok(()));
+        assert!(outcome.ops() > 0 && outcome.errors() == 0, "{:?}", outcome.codes());
+    }
+    assert_eq!(fake.claims.load(Ordering::Relaxed), 1);
+    let holds = |data: &[u8]| data.iter().any(|byte| *byte != 0);
+    assert!(holds(&fake.data.lock().expect("nobody else has it")));
+}
+
+#[test]
+fn one_that_is_only_read_is_neither_claimed_nor_changed() {
+    let fake = Arc::new(fake("a"));
+    let schemes = schemes(vec![fake.clone()]);
+    let step = step_on(TargetSpec::new("t", "fake:a"), 100.0);
+    let outcome = run_on(&mut engine_of(&schemes), &step).expect("readable");
+    assert!(outcome.ops() > 0 && outcome.errors() == 0);
+    assert_eq!(fake.claims.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn what_cannot_be_found_or_makes_no_sense_is_told() {
+    let schemes = schemes(vec![Arc::new(fake("a"))]);
+    let fate = |target: TargetSpec| schemes.inspect(&target, false).fate;
+    let plain = || TargetSpec::new("t", "fake:a");
+    assert!(fate(plain()).is_ok());
+    assert!(matches!(fate(TargetSpec::new("t", "fake:z")), Err(EngineError::Target { .. })));
+    for odd in [
+        TargetSpec { create: Some(1 << 20), ..plain() },
+        TargetSpec { buffered: true, ..plain() },
+        TargetSpec::new("t", "other:a"),
+    ] {
+        assert!(matches!(fate(odd), Err(EngineError::Unsupported(_))));
+    }
+}
+
+#[test]
+fn one_target_under_two_names_cannot_be_verified() {
+    let schemes = schemes(vec![Arc::new(fake("a"))]);
+    let mut step = step_on(granted(&schemes, "fake:a"), 50.0);
+    step.targets.push(TargetSpec { name: "other".to_owned(), ..granted(&schemes, "fake:a?again") });
+    step.workers.push(WorkerSpec { targets: vec![1], ..step.workers[0].clone() });
+    match run_on(&mut engine_of(&schemes), &step) {
+        Err(EngineError::Unsupported(told)) => assert!(told.contains("are the same"), "{told}"),
+        other => panic!("{other:?}"),
     }
 }
