@@ -72,6 +72,32 @@ pub(crate) fn create(
     Ok(Made { filled, unmarked: if marked { None } else { Some(scratch.into_fd()) } })
 }
 
+/// Creates `path` with `bytes` of zeros, which take no space before they are written (`sparse`) or take it at once, and
+/// returns it open for reading and writing. Otherwise why not, in words. Where the file system keeps no marks, nobody will
+/// know later that the file is ours.
+pub(crate) fn create_empty(path: &str, bytes: u64, sparse: bool) -> Result<OwnedFd, String> {
+    let path = Path::new(path);
+    let folder = folder_of(path);
+    let scratch = Scratch::new(path)
+        .map_err(|e| format!("nothing can be created in {} ({e})", folder.display()))?;
+    let failed_at = |e| no_room(folder, bytes, e);
+    rustix::fs::ftruncate(scratch.fd(), bytes).map_err(failed_at)?;
+    if !sparse {
+        reserve(scratch.fd(), bytes).map_err(failed_at)?;
+    }
+    match guard::mark(scratch.fd()) {
+        Ok(()) | Err(Errno::OPNOTSUPP) => {}
+        Err(e) => return Err(format!("it cannot be marked as Wirespeed's own ({e})")),
+    }
+    fsync(scratch.fd()).map_err(failed_at)?;
+    scratch.publish(path).map_err(|e| format!("it cannot be given its name ({e})"))?;
+    if let Ok(folder) = openat(CWD, folder, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        // A directory that cannot be synced costs no more than the file.
+        let _ = fsync(folder);
+    }
+    Ok(scratch.into_fd())
+}
+
 /// Bytes that an unprivileged user may still write in `folder`; `None` where its file system does not say.
 pub(crate) fn room_in(folder: &Path) -> Option<u64> {
     let folder = openat(CWD, folder, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;

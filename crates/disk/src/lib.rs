@@ -3,6 +3,7 @@
 
 mod aio;
 mod arena;
+mod backing;
 mod capability;
 mod conditioning;
 mod content;
@@ -29,6 +30,7 @@ mod verify;
 mod worker;
 
 pub use arena::Arena;
+pub use backing::{Backing, BackingError, BackingSpec};
 pub use capability::{Incapable, direct_io, free_space, marks};
 pub use conditioning::Filling;
 pub use content::{BLOCK, Content, SECTOR};

@@ -88,6 +88,17 @@ impl WriteGrant {
         Ok(grant)
     }
 
+    /// The right to write a file that this process has just created and still holds; past the page cache where that is
+    /// asked for and the file system lets us, which the second value tells.
+    pub(crate) fn made(fd: OwnedFd, past_cache: bool) -> Result<(WriteGrant, bool), Errno> {
+        let buffered = OFlags::RDWR;
+        if past_cache && let Ok(fd) = reopen(fd.as_fd(), buffered | OFlags::DIRECT) {
+            return Ok((WriteGrant { fd, flags: buffered | OFlags::DIRECT, claim: None }, true));
+        }
+        let fd = reopen(fd.as_fd(), buffered)?;
+        Ok((WriteGrant { fd, flags: buffered, claim: None }, false))
+    }
+
     /// The same right through an open file of its own, for another worker: sharing one would make processors contend
     /// for its reference count.
     pub(crate) fn another(&self) -> Result<WriteGrant, Errno> {

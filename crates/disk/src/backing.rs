@@ -1,0 +1,256 @@
+//! A file or device that stays open for somebody else than a worker: what a volume of a target is kept in. The decision
+//! whether it may be written is the guard's, as for a worker; it never opens anything for writing by itself.
+
+use crate::create;
+use crate::device::logical_block;
+use crate::found::Found;
+use crate::guard::{Keepsakes, WriteGrant, own_file};
+use crate::target::{Verdict, judge, open_to_read};
+use engine::{EngineError, TargetSpec};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, FlockOperation, OFlags, SeekFrom, StatxFlags};
+use rustix::fs::{flock, fstat, ioctl_blksszget, seek, statx};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// What is to be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackingSpec {
+    /// What messages call it.
+    pub name: String,
+    /// A file or a block device.
+    pub path: String,
+    /// Bytes of the file that is made where there is none. What is there must have this size.
+    pub size: Option<u64>,
+    /// A file that is made takes no space before it is written.
+    pub sparse: bool,
+    /// Not to be written, whatever the guard would say.
+    pub read_only: bool,
+    /// The token by which the user says that it may be written, where Wirespeed did not make it.
+    pub write_token: Option<String>,
+    /// Whether what it carries may be lost.
+    pub overwrite: bool,
+    /// Bytes: every access is a multiple of it, and lies at one. Direct I/O is used where this is enough for it.
+    pub unit: u32,
+}
+
+/// Why it is not opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BackingError {
+    /// The guard says no. Exit code 4.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// It cannot be opened or made; the text leads to the next action.
+    #[error("{0}")]
+    Unopened(String),
+}
+
+/// An opened file or block device, with the right to write it or without.
+#[derive(Debug)]
+pub struct Backing {
+    held: Held,
+    size: u64,
+    device: bool,
+    direct: bool,
+    read_only: Option<String>,
+}
+
+#[derive(Debug)]
+enum Held {
+    Read(OwnedFd),
+    Write(WriteGrant),
+}
+
+impl Backing {
+    /// Opens what is there, or makes it. What the guard would only let be written with a token is opened for reading where
+    /// none is given; a token that does not open it is a refusal.
+    pub fn open(spec: &BackingSpec) -> Result<Backing, BackingError> {
+        let mut target = TargetSpec::new(&spec.name, &spec.path);
+        target.write_token.clone_from(&spec.write_token);
+        target.overwrite = spec.overwrite;
+        target.create = spec.size;
+        let own = Keepsakes::default();
+        let there = Found::at(Path::new(&spec.path), true)
+            .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
+        let Some(there) = there else {
+            return Backing::make(spec, &target, &own);
+        };
+        if there.kind() == FileType::BlockDevice && spec.size.is_some() {
+            return Err(trouble(spec, "a block device has a size of its own; leave `size` out"));
+        }
+        let why = match spec.read_only {
+            true => Some("it was asked to be".to_owned()),
+            false if spec.write_token.is_some() || is_own(&there) => None,
+            false => Some(format!(
+                "it is {} that Wirespeed did not make, and no write token was given",
+                there.kind_name()
+            )),
+        };
+        // What stands there has its size; making is over.
+        target.create = None;
+        let Verdict::Open(found) =
+            judge(&target, why.is_none(), &own).map_err(BackingError::from)?
+        else {
+            return Err(trouble(spec, "it is neither a file nor a block device"));
+        };
+        Backing::held(spec, &mut target, &found, why)
+    }
+
+    fn make(
+        spec: &BackingSpec,
+        target: &TargetSpec,
+        own: &Keepsakes,
+    ) -> Result<Backing, BackingError> {
+        let Some(bytes) = spec.size else {
+            return Err(trouble(spec, "it does not exist; give a size to make it (`size=10GiB`)"));
+        };
+        if spec.read_only {
+            return Err(trouble(
+                spec,
+                "it does not exist, and a new one that is only read holds nothing",
+            ));
+        }
+        // The room is a matter of files whose space is taken at once.
+        if !spec.sparse {
+            judge(target, true, own).map_err(BackingError::from)?;
+        }
+        let fd = create::create_empty(&spec.path, bytes, spec.sparse)
+            .map_err(|problem| trouble(spec, problem))?;
+        let direct = spec.unit.is_multiple_of(alignment(fd.as_fd(), None));
+        let (grant, direct) = WriteGrant::made(fd, direct)
+            .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
+        let backing = Backing {
+            held: Held::Write(grant),
+            size: bytes,
+            device: false,
+            direct,
+            read_only: None,
+        };
+        backing.lock(spec)?;
+        Ok(backing)
+    }
+
+    fn held(
+        spec: &BackingSpec,
+        target: &mut TargetSpec,
+        found: &Found,
+        why: Option<String>,
+    ) -> Result<Backing, BackingError> {
+        let device = found.kind() == FileType::BlockDevice;
+        let looked = found
+            .open(OFlags::RDONLY)
+            .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
+        let align = alignment(looked.as_fd(), Some(found));
+        if device && align > spec.unit {
+            let problem = format!("its logical blocks have {align} bytes; say `block={align}`");
+            return Err(trouble(spec, problem));
+        }
+        target.buffered = !spec.unit.is_multiple_of(align);
+        let size = seek(&looked, SeekFrom::End(0))
+            .map_err(|e| trouble(spec, format!("it has no size ({e})")))?;
+        if let Some(wanted) = spec.size.filter(|wanted| *wanted != size) {
+            let problem =
+                format!("it has {size} bytes, where {wanted} are asked for; leave `size` out");
+            return Err(trouble(spec, problem));
+        }
+        let open = |target: &TargetSpec| match why {
+            Some(_) => open_to_read(target, found).map(Held::Read),
+            None => WriteGrant::check(target, found, &mut Keepsakes::default()).map(Held::Write),
+        };
+        let held = match open(target) {
+            // Some file systems say only now that they have no direct I/O.
+            Err(EngineError::Target { .. }) if !target.buffered && !device => {
+                target.buffered = true;
+                open(target)?
+            }
+            other => other?,
+        };
+        let direct = !target.buffered;
+        let backing = Backing { held, size, device, direct, read_only: why };
+        backing.lock(spec)?;
+        Ok(backing)
+    }
+
+    /// Who writes a file does so alone; who reads it shares it with other readers. Of a device the grant holds the
+    /// exclusive open already.
+    fn lock(&self, spec: &BackingSpec) -> Result<(), BackingError> {
+        if self.device {
+            return Ok(());
+        }
+        let how = match self.held {
+            Held::Read(_) => FlockOperation::NonBlockingLockShared,
+            Held::Write(_) => FlockOperation::NonBlockingLockExclusive,
+        };
+        match flock(self.as_fd(), how) {
+            Err(Errno::WOULDBLOCK) => Err(BackingError::Refused(format!(
+                "{} ({}): another serves it",
+                spec.name, spec.path
+            ))),
+            // A file system without locks has none to respect.
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Whether it is a block device.
+    pub fn is_device(&self) -> bool {
+        self.device
+    }
+
+    /// Whether it is opened past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Why it may only be read; `None` where it may be written.
+    pub fn read_only(&self) -> Option<&str> {
+        self.read_only.as_deref()
+    }
+}
+
+impl AsFd for Backing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.held {
+            Held::Read(fd) => fd.as_fd(),
+            Held::Write(grant) => grant.as_fd(),
+        }
+    }
+}
+
+impl From<EngineError> for BackingError {
+    fn from(error: EngineError) -> BackingError {
+        match error {
+            EngineError::Refused(why) => BackingError::Refused(why),
+            other => BackingError::Unopened(other.to_string()),
+        }
+    }
+}
+
+fn trouble(spec: &BackingSpec, problem: impl AsRef<str>) -> BackingError {
+    BackingError::Unopened(format!("{} ({}): {}", spec.name, spec.path, problem.as_ref()))
+}
+
+fn is_own(found: &Found) -> bool {
+    found.kind() == FileType::RegularFile
+        && found
+            .open(OFlags::RDONLY)
+            .is_ok_and(|fd| own_file(fd.as_fd(), &Keepsakes::default()).is_ok())
+}
+
+/// What direct I/O wants offsets to be multiples of: for a device its logical block, for a file what its file system says.
+fn alignment(fd: BorrowedFd<'_>, found: Option<&Found>) -> u32 {
+    if found.is_some_and(|found| found.kind() == FileType::BlockDevice) {
+        return ioctl_blksszget(fd).unwrap_or(512);
+    }
+    let device = fstat(fd).ok().map(|stat| stat.st_dev);
+    statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+        .ok()
+        .filter(|s| s.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && s.stx_dio_offset_align > 0)
+        .map(|s| s.stx_dio_offset_align)
+        .or_else(|| device.and_then(logical_block))
+        .unwrap_or(512)
+}

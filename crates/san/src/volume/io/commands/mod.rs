@@ -1,0 +1,261 @@
+//! What each command does, written down one after the other. Memory and stores are used through the same four functions
+//! (`read`, `write`, `zero`, `sync`), so that every command exists once.
+
+mod alone;
+mod copy;
+mod fill;
+mod sense;
+mod status;
+mod transfer;
+
+use super::hub::{CHUNK, Hub, Op};
+use super::{Done, Job};
+use crate::volume::data::ZEROS;
+use crate::volume::slots::{Slot, count};
+use crate::volume::{Data, Handle, Kind, Span};
+use iscsi::scsi::{Ending, Extent, Medium};
+use rustix::io::Errno;
+use sense::{During, ending};
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+/// A command that did not do what it says.
+type Outcome<T> = Result<T, Ending>;
+
+/// Does a command that needs nothing but memory, here and now.
+pub(super) fn at_once(hub: &Hub, job: Job) -> Result<Done, Job> {
+    let Some(ram) = job.volume.ram() else { return Err(job) };
+    match &job.medium {
+        Medium::Read(extent) => {
+            let Ok(bytes) = bytes_of(&job.volume, *extent) else { return Err(job) };
+            let len = (bytes.end - bytes.start) as usize;
+            let slot = &job.volume.slots[&hub.place];
+            count(&slot.reads, 1);
+            count(&slot.bytes_read, len as u64);
+            let data = Data::Ram(Span { volume: job.volume, offset: bytes.start, len });
+            Ok(Done { token: job.token, ending: Ending::GOOD, data })
+        }
+        Medium::Write { to, .. } => {
+            let bytes = bytes_of(&job.volume, *to).ok();
+            let (Some(bytes), Some(data)) = (bytes, job.data.as_slice()) else { return Err(job) };
+            let volume = &job.volume;
+            if data.len() as u64 != bytes.end - bytes.start
+                || !volume.gate.try_enter(&volume.slots, &hub.place)
+            {
+                return Err(job);
+            }
+            let result = ram.write(bytes.start, data.as_ptr(), data.len());
+            volume.gate.leave(&volume.slots, &hub.place, crate::volume::gate::Way::Open);
+            let slot = &volume.slots[&hub.place];
+            count(&slot.writes, 1);
+            count(&slot.bytes_written, data.len() as u64);
+            let ending =
+                result.map_or_else(|e| ending(e, During::Write, to.lba), |()| Ending::GOOD);
+            count(&slot.failed, u64::from(ending != Ending::GOOD));
+            Ok(Done { token: job.token, ending, data: job.data })
+        }
+        _ => Err(job),
+    }
+}
+
+/// Does a command, whatever it waits for.
+pub(super) async fn run(hub: Rc<Hub>, job: Job) -> Done {
+    let Job { token, volume, medium, data } = job;
+    let slot = &volume.slots[&hub.place];
+    count(&slot.started, 1);
+    let at = At { hub: &hub, volume: &volume };
+    let (ending, data) = at.carry_out(&medium, data).await;
+    at.count(slot, &medium, ending, data.len() as u64);
+    Done { token, ending, data }
+}
+
+/// A command at work: where, and with whose means.
+struct At<'a> {
+    hub: &'a Hub,
+    volume: &'a Handle,
+}
+
+impl At<'_> {
+    /// The data of the answer is what was read, or the memory of what was sent.
+    async fn carry_out(&self, medium: &Medium, data: Data) -> (Ending, Data) {
+        let moved = match medium {
+            Medium::Read(extent) => return answer(self.read_out(*extent).await),
+            Medium::LbaStatus { lba, len } => return answer(self.lba_status(*lba, *len)),
+            Medium::Write { to, durable } => self.write_in(*to, *durable, &data).await,
+            Medium::WriteVerify { to, compare } => self.write_verify(*to, *compare, &data).await,
+            Medium::Verify(extent) => self.verify(*extent).await,
+            Medium::Compare { with, one } => self.compare(*with, *one, &data).await,
+            Medium::CompareAndWrite { at, durable } => {
+                self.compare_and_write(*at, *durable, &data).await
+            }
+            Medium::Or { at, durable } => self.or(*at, *durable, &data).await,
+            Medium::Same { to, zero, unmap, durable } => {
+                let sent = (!zero).then(|| data.as_slice().unwrap_or_default());
+                self.same(*to, sent, *unmap, *durable).await
+            }
+            Medium::Unmap(extents) => self.unmap(extents).await,
+            Medium::Sync(_) => self.sync().await,
+            Medium::Prefetch(extent) => self.bytes_of(*extent).map(|_| ()),
+            Medium::Copy(segments) => self.copy(segments).await,
+            Medium::Sanitize { pattern } => self.sanitize(pattern).await,
+        };
+        (moved.err().unwrap_or(Ending::GOOD), data)
+    }
+
+    fn count(&self, slot: &Slot, medium: &Medium, ending: Ending, moved: u64) {
+        match medium {
+            Medium::Read(_) => {
+                count(&slot.reads, 1);
+                count(&slot.bytes_read, moved);
+            }
+            Medium::Write { .. } | Medium::WriteVerify { .. } => {
+                count(&slot.writes, 1);
+                count(&slot.bytes_written, moved);
+            }
+            _ => count(&slot.others, 1),
+        }
+        count(&slot.failed, u64::from(ending != Ending::GOOD));
+        slot.ended.fetch_add(1, Ordering::Release);
+    }
+
+    fn block(&self) -> u64 {
+        u64::from(self.volume.attributes.block)
+    }
+
+    fn bytes_of(&self, extent: Extent) -> Outcome<Range<u64>> {
+        bytes_of(self.volume, extent)
+    }
+
+    /// The bytes of an extent that is to be written.
+    fn writable(&self, extent: Extent) -> Outcome<Range<u64>> {
+        if self.volume.attributes.read_only {
+            return Err(sense::PROTECTED);
+        }
+        self.bytes_of(extent)
+    }
+
+    /// Whether what is written must be on the backing store before the command ends.
+    fn durable(&self, asked: bool) -> bool {
+        asked || !self.volume.attributes.write_back
+    }
+
+    fn go_on(&self) -> Outcome<()> {
+        if self.hub.is_abandoned() { Err(sense::ABANDONED) } else { Ok(()) }
+    }
+
+    /// Reads bytes to an address that has room for them.
+    async fn read(&self, at: u64, to: *mut u8, len: usize) -> Outcome<()> {
+        let store = match &self.volume.kind {
+            Kind::Ram(ram) => {
+                ram.read(at, to, len);
+                self.hub.spend(len).await;
+                return Ok(());
+            }
+            Kind::Stored(store) => store,
+        };
+        let mut done = 0;
+        while done < len {
+            let place = at + done as u64;
+            let op = Op::Read { at: place, to: to.wrapping_add(done), len: len - done };
+            match self.hub.perform(store, op).await {
+                // The store is shorter than it was: these blocks are gone.
+                Ok(0) => return Err(self.ending(Errno::IO, During::Read, place)),
+                Ok(n) => done += n,
+                Err(Errno::INTR | Errno::AGAIN) => self.go_on()?,
+                Err(e) => return Err(self.ending(e, During::Read, place)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes bytes from an address. The caller is inside the gate.
+    async fn write(&self, at: u64, from: *const u8, len: usize, durable: bool) -> Outcome<()> {
+        let store = match &self.volume.kind {
+            Kind::Ram(ram) => {
+                ram.write(at, from, len).map_err(|e| self.ending(e, During::Write, at))?;
+                self.hub.spend(len).await;
+                return Ok(());
+            }
+            Kind::Stored(store) => store,
+        };
+        if durable {
+            self.still_durable()?;
+        }
+        let mut done = 0;
+        while done < len {
+            let place = at + done as u64;
+            let op =
+                Op::Write { at: place, from: from.wrapping_add(done), len: len - done, durable };
+            match self.hub.perform(store, op).await {
+                Ok(0) => return Err(self.ending(Errno::IO, During::Write, place)),
+                Ok(n) => done += n,
+                Err(Errno::INTR | Errno::AGAIN) => self.go_on()?,
+                Err(e) => {
+                    // The kernel tells an error of its write-back once, to whoever syncs first; a durable write does. Past
+                    // the page cache a lack of space is this write's own.
+                    let own = store.is_direct() && matches!(e, Errno::NOSPC | Errno::DQUOT);
+                    if durable && !own {
+                        self.lost(e);
+                    }
+                    return Err(self.ending(e, During::Write, place));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was written before is on the backing store. Once this has failed it never succeeds again: the kernel has
+    /// dropped what it could not write, and tells so only once.
+    async fn sync(&self) -> Outcome<()> {
+        let Kind::Stored(store) = &self.volume.kind else { return Ok(()) };
+        if self.volume.attributes.read_only {
+            return Ok(());
+        }
+        loop {
+            self.still_durable()?;
+            match self.hub.perform(store, Op::Sync).await {
+                // Another's sync may have heard of an error that was this one's too.
+                Ok(_) => return self.still_durable(),
+                Err(Errno::INTR | Errno::AGAIN) => self.go_on()?,
+                Err(e) => {
+                    self.lost(e);
+                    return Err(self.ending(e, During::Sync, 0));
+                }
+            }
+        }
+    }
+
+    fn still_durable(&self) -> Outcome<()> {
+        match self.volume.failed.load(Ordering::Acquire) {
+            0 => Ok(()),
+            e => Err(self.ending(Errno::from_raw_os_error(e), During::Sync, 0)),
+        }
+    }
+
+    fn lost(&self, e: Errno) {
+        let failed = &self.volume.failed;
+        // The first one stays.
+        let _ = failed.compare_exchange(0, e.raw_os_error(), Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    fn ending(&self, e: Errno, during: During, at: u64) -> Ending {
+        ending(e, during, at / self.block())
+    }
+}
+
+fn answer(result: Outcome<Data>) -> (Ending, Data) {
+    match result {
+        Ok(data) => (Ending::GOOD, data),
+        Err(ending) => (ending, Data::None),
+    }
+}
+
+/// The bytes of an extent, if it lies within the volume.
+fn bytes_of(volume: &Handle, extent: Extent) -> Outcome<Range<u64>> {
+    let block = u64::from(volume.attributes.block);
+    match extent.lba.checked_add(extent.blocks) {
+        Some(end) if end <= volume.attributes.blocks => Ok(extent.lba * block..end * block),
+        _ => Err(sense::OUT_OF_RANGE),
+    }
+}

@@ -1,0 +1,322 @@
+//! What the commands of one thread share: memory, the ring, helpers, and who waits for what. Everything a command can wait
+//! for is a function here; waiting never blocks the thread.
+
+use super::IoConfig;
+use super::helpers::Helpers;
+use super::ring::Ring;
+use super::slab::Slab;
+use crate::volume::buffer::{Buffer, LARGEST, Pool};
+use crate::volume::gate::Way;
+use crate::volume::mailbox::{Letters, Mailbox, Wake};
+use crate::volume::slots::Place;
+use crate::volume::store::{Store, raw};
+use crate::volume::{Handle, Volume};
+use rustix::event::epoll;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// Bytes of memory that a command copies, compares or fills before others have their turn.
+const SLICE: usize = 1 << 20;
+
+/// Bytes of the buffers that commands work in which move nothing between initiator and medium as it is.
+pub(super) const CHUNK: usize = 256 << 10;
+
+/// One thing for a store. Addresses are good until it is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Op {
+    Read { at: u64, to: *mut u8, len: usize },
+    Write { at: u64, from: *const u8, len: usize, durable: bool },
+    Sync,
+    Zero { at: u64, len: u64, release: bool },
+}
+
+/// An operation at work.
+struct Waiting {
+    task: u32,
+    result: Option<i32>,
+}
+
+/// Memory that is waited for in order.
+struct Larder {
+    pool: Pool,
+    queue: RefCell<VecDeque<u32>>,
+    /// What the pool had got back when the queue was last looked at.
+    seen: Cell<u64>,
+}
+
+pub(super) struct Hub {
+    /// Payload.
+    larder: Larder,
+    /// What commands work in.
+    scratch: Larder,
+    ring: RefCell<Option<Ring>>,
+    helpers: RefCell<Option<Helpers>>,
+    mail: Arc<Mailbox>,
+    poll: OwnedFd,
+    pub place: Place,
+    pub volumes: Vec<([u8; 16], Handle)>,
+    ops: RefCell<Slab<Waiting>>,
+    ready: RefCell<VecDeque<u32>>,
+    current: Cell<u32>,
+    budget: Cell<usize>,
+    abandoned: Cell<bool>,
+}
+
+impl Hub {
+    pub fn new(config: IoConfig) -> io::Result<Hub> {
+        let ring = if config.ring { Ring::new().ok() } else { None };
+        let mail = Arc::new(Mailbox::new()?);
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let readable = epoll::EventFlags::IN;
+        epoll::add(&poll, &*mail, epoll::EventData::new_u64(0), readable)?;
+        if let Some(ring) = &ring {
+            epoll::add(&poll, ring.fd(), epoll::EventData::new_u64(1), readable)?;
+        }
+        let own = |(name, volume)| (name, Handle::new(volume));
+        Ok(Hub {
+            larder: Larder::new(config.memory)?,
+            scratch: Larder::new(LARGEST)?,
+            ring: RefCell::new(ring),
+            helpers: RefCell::new(None),
+            mail,
+            poll,
+            place: Place::take(),
+            volumes: config.volumes.into_iter().map(own).collect(),
+            ops: RefCell::new(Slab::new()),
+            ready: RefCell::default(),
+            current: Cell::new(0),
+            budget: Cell::new(0),
+            abandoned: Cell::new(false),
+        })
+    }
+
+    pub fn poll_fd(&self) -> &OwnedFd {
+        &self.poll
+    }
+
+    /// What carries operations, in words.
+    pub fn how(&self) -> &'static str {
+        if self.ring.borrow().is_some() { "io_uring" } else { "helper threads" }
+    }
+
+    /// A buffer at once, unless others wait for one.
+    pub fn buffer_now(&self, len: usize) -> Option<Buffer> {
+        if self.larder.queue.borrow().is_empty() { self.larder.pool.take(len) } else { None }
+    }
+
+    /// A buffer of at most [`LARGEST`] bytes for payload.
+    pub async fn buffer(&self, len: usize) -> Buffer {
+        self.wait(&self.larder, len).await
+    }
+
+    /// A buffer of [`CHUNK`] bytes to work in. To be taken before a gate is entered: who is inside waits for no memory, or
+    /// those who have it could wait for the gate.
+    pub async fn scratch(&self) -> Buffer {
+        self.wait(&self.scratch, CHUNK).await
+    }
+
+    async fn wait(&self, larder: &Larder, len: usize) -> Buffer {
+        let mut queued = false;
+        poll_fn(|_| {
+            let mut queue = larder.queue.borrow_mut();
+            let turn =
+                if queued { queue.front() == Some(&self.current.get()) } else { queue.is_empty() };
+            match turn.then(|| larder.pool.take(len)).flatten() {
+                Some(buffer) => {
+                    if queued {
+                        queue.pop_front();
+                        self.ready.borrow_mut().extend(queue.front());
+                    }
+                    Poll::Ready(buffer)
+                }
+                None => {
+                    if !queued {
+                        queue.push_back(self.current.get());
+                        queued = true;
+                    }
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Lets others have their turn once a slice of memory has been worked on.
+    pub async fn spend(&self, bytes: usize) {
+        self.budget.set(self.budget.get().saturating_sub(bytes));
+        if self.budget.get() == 0 {
+            let mut yielded = false;
+            poll_fn(|_| {
+                if yielded {
+                    return Poll::Ready(());
+                }
+                yielded = true;
+                self.ready.borrow_mut().push_back(self.current.get());
+                Poll::Pending
+            })
+            .await;
+        }
+    }
+
+    /// Whether nobody waits for the command any more.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.get()
+    }
+
+    /// Goes through the gate of a volume: with other writers, or alone.
+    pub async fn enter<'a>(
+        &'a self,
+        volume: &'a Volume,
+        bytes: Range<u64>,
+        alone: bool,
+    ) -> Pass<'a> {
+        let way = if !alone && volume.gate.try_enter(&volume.slots, &self.place) {
+            Way::Open
+        } else {
+            let wake = Wake { mail: Arc::clone(&self.mail), task: self.current.get() };
+            volume.gate.enlist(&volume.slots, bytes, alone, wake)
+        };
+        let pass = Pass { hub: self, volume, way };
+        if let Way::Listed(key) = way {
+            poll_fn(|_| match volume.gate.is_inside(key) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            })
+            .await;
+        }
+        pass
+    }
+
+    /// Has a store do one thing: bytes, or the error. What is short stays short.
+    pub async fn perform(&self, store: &Arc<dyn Store>, op: Op) -> Result<usize, Errno> {
+        let waiting = Waiting { task: self.current.get(), result: None };
+        let id = self.ops.borrow_mut().insert(waiting);
+        if let Err(e) = self.order(id, store, op) {
+            self.ops.borrow_mut().remove(id);
+            return Err(e);
+        }
+        let result = poll_fn(|_| {
+            let mut ops = self.ops.borrow_mut();
+            match ops.get_mut(id).and_then(|op| op.result) {
+                Some(result) => {
+                    ops.remove(id);
+                    Poll::Ready(result)
+                }
+                None => Poll::Pending,
+            }
+        })
+        .await;
+        usize::try_from(result).map_err(|_| Errno::from_raw_os_error(result.saturating_neg()))
+    }
+
+    fn order(&self, id: u32, store: &Arc<dyn Store>, op: Op) -> Result<(), Errno> {
+        if let (Some(ring), Some(fd)) = (&mut *self.ring.borrow_mut(), raw(&**store)) {
+            ring.push(id, fd, op);
+            return Ok(());
+        }
+        let mut helpers = self.helpers.borrow_mut();
+        if helpers.is_none() {
+            *helpers = Some(Helpers::start(&self.mail).map_err(|_| Errno::AGAIN)?);
+        }
+        if let Some(helpers) = &*helpers {
+            helpers.push(id, Arc::clone(store), op);
+        }
+        Ok(())
+    }
+
+    /// Prepares the turn of a task.
+    pub fn turn(&self, task: u32, abandoned: bool) {
+        self.current.set(task);
+        self.abandoned.set(abandoned);
+        self.budget.set(SLICE);
+    }
+
+    /// Tells the kernel what there is to do, and calls on who can have memory now.
+    pub fn submit(&self) {
+        for larder in [&self.larder, &self.scratch] {
+            let returned = larder.pool.returned();
+            if larder.seen.replace(returned) != returned {
+                self.ready.borrow_mut().extend(larder.queue.borrow().front());
+            }
+        }
+        if let Some(ring) = &mut *self.ring.borrow_mut()
+            && ring.is_behind()
+        {
+            ring.submit();
+        }
+        if !self.ready.borrow().is_empty() {
+            self.mail.ring();
+        }
+    }
+
+    /// Hears what is over; `wait` waits for something in the ring.
+    pub fn hear(&self, letters: &mut Letters, wait: bool) {
+        self.mail.collect(letters);
+        for (id, result) in letters.results.drain(..) {
+            self.over(id, result);
+        }
+        self.ready.borrow_mut().extend(letters.tasks.drain(..));
+        if let Some(ring) = &mut *self.ring.borrow_mut() {
+            ring.reap(wait, |id, result| self.over(id, result));
+        }
+    }
+
+    fn over(&self, id: u32, result: i32) {
+        if let Some(op) = self.ops.borrow_mut().get_mut(id) {
+            op.result = Some(result);
+            self.ready.borrow_mut().push_back(op.task);
+        }
+    }
+
+    /// The tasks that can go on now, taken out.
+    pub fn take_ready(&self, out: &mut VecDeque<u32>) {
+        std::mem::swap(&mut *self.ready.borrow_mut(), out);
+    }
+
+    /// Waits until no operation is at work: from then on nobody touches the memory of tasks but they themselves.
+    pub fn drain(&self) {
+        let mut letters = Letters::default();
+        let open = || {
+            let mut ops = self.ops.borrow_mut();
+            ops.iter_mut().filter(|op| op.result.is_none()).count()
+        };
+        while open() > 0 {
+            self.submit();
+            let in_ring = self.ring.borrow().as_ref().map_or(0, Ring::open);
+            if in_ring < open() {
+                // Some are with helpers: whichever comes first makes the descriptor readable.
+                let mut fds =
+                    [rustix::event::PollFd::new(&self.poll, rustix::event::PollFlags::IN)];
+                let _ = rustix::event::poll(&mut fds, None);
+            }
+            self.hear(&mut letters, in_ring > 0 && in_ring == open());
+        }
+    }
+}
+
+impl Larder {
+    fn new(bytes: usize) -> io::Result<Larder> {
+        let pool = Pool::new(bytes)?;
+        Ok(Larder { pool, queue: RefCell::default(), seen: Cell::new(0) })
+    }
+}
+
+/// Leave to write a range, given back when it is dropped.
+pub(super) struct Pass<'a> {
+    hub: &'a Hub,
+    volume: &'a Volume,
+    way: Way,
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        self.volume.gate.leave(&self.volume.slots, &self.hub.place, self.way);
+    }
+}

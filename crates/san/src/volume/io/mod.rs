@@ -1,0 +1,182 @@
+//! A thread's executor of commands on volumes: [`Job`]s in, [`Done`]s out.
+//!
+//! It never blocks. What cannot be done at once waits in io_uring, with a helper thread where there is no ring, at the gate
+//! of a volume, or for memory; long work in memory is cut into slices. The descriptor is readable whenever [`Io::reap`] has
+//! something to do.
+
+mod commands;
+mod helpers;
+mod hub;
+mod ring;
+mod slab;
+
+use super::mailbox::Letters;
+use super::{Buffer, Data, Handle, Volume};
+use hub::Hub;
+use iscsi::scsi::{Ending, Medium};
+use rustix::fd::{AsFd, BorrowedFd};
+use slab::Slab;
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// One command for a volume.
+#[derive(Debug)]
+pub struct Job {
+    /// Handed back with the answer.
+    pub token: u64,
+    /// Where.
+    pub volume: Handle,
+    /// What.
+    pub medium: Medium,
+    /// What the initiator sent for it. Where it sent less than the command wants, the whole blocks of it are used.
+    pub data: Data,
+}
+
+/// A command that is over.
+#[derive(Debug)]
+pub struct Done {
+    /// The job's.
+    pub token: u64,
+    /// How it ended.
+    pub ending: Ending,
+    /// What goes to the initiator; for what came from it, the memory given back.
+    pub data: Data,
+}
+
+/// How a thread's executor is set up.
+#[derive(Clone, Debug)]
+pub struct IoConfig {
+    /// Bytes of buffers, at most.
+    pub memory: usize,
+    /// The volumes that commands name by designator (EXTENDED COPY).
+    pub volumes: Vec<([u8; 16], Arc<Volume>)>,
+    /// Use io_uring where the kernel lets us.
+    pub ring: bool,
+}
+
+impl Default for IoConfig {
+    fn default() -> IoConfig {
+        IoConfig { memory: 64 << 20, volumes: Vec::new(), ring: true }
+    }
+}
+
+/// The executor of the thread that made it.
+pub struct Io {
+    hub: Rc<Hub>,
+    tasks: Slab<Task>,
+    ready: VecDeque<u32>,
+    letters: Letters,
+}
+
+/// A command that is not over.
+struct Task {
+    token: u64,
+    abandoned: bool,
+    /// Taken out while it is polled.
+    future: Option<Pin<Box<dyn Future<Output = Done>>>>,
+}
+
+impl Io {
+    /// An executor for the calling thread.
+    pub fn new(config: IoConfig) -> io::Result<Io> {
+        let hub = Rc::new(Hub::new(config)?);
+        let (tasks, ready, letters) = (Slab::new(), VecDeque::new(), Letters::default());
+        Ok(Io { hub, tasks, ready, letters })
+    }
+
+    /// What carries its operations: `io_uring`, or `helper threads` where the kernel or a policy has none for us.
+    pub fn how(&self) -> &'static str {
+        self.hub.how()
+    }
+
+    /// Memory for what an initiator sends, at most [`super::MAX_TRANSFER`] bytes; what is in it is left over from earlier
+    /// commands. `None`: the bound is reached, or commands that are at work wait for memory already. Who is told so ends the
+    /// command in BUSY or TASK SET FULL, or does not read on; the latter only where the connection itself owes no data to a
+    /// buffer, which would never come free.
+    pub fn buffer(&self, len: usize) -> Option<Buffer> {
+        self.hub.buffer_now(len)
+    }
+
+    /// Begins a command. `Some`: it is over already. Otherwise [`Io::reap`] tells, some time after the next
+    /// [`Io::submit`].
+    pub fn start(&mut self, job: Job) -> Option<Done> {
+        let job = match commands::at_once(&self.hub, job) {
+            Ok(done) => return Some(done),
+            Err(job) => job,
+        };
+        let token = job.token;
+        let future = Box::pin(commands::run(Rc::clone(&self.hub), job));
+        let task = self.tasks.insert(Task { token, abandoned: false, future: Some(future) });
+        self.turn(task)
+    }
+
+    /// Says that nobody waits for a command any more. Long ones end early; all are told by [`Io::reap`] as ever, because
+    /// until then the kernel may use their memory.
+    pub fn abandon(&mut self, token: u64) {
+        for task in self.tasks.iter_mut().filter(|task| task.token == token) {
+            task.abandoned = true;
+        }
+    }
+
+    /// Commands that are not over.
+    pub fn open(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Readable when [`Io::reap`] has something to do.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.hub.poll_fd().as_fd()
+    }
+
+    /// Tells the kernel what there is to do, in one system call, and none where there is nothing. To be called once a loop,
+    /// after commands were begun and buffers given back, before the thread waits.
+    pub fn submit(&mut self) {
+        self.hub.submit();
+    }
+
+    /// Goes on with what can go on, each command at most once, and tells which are over. Never waits.
+    pub fn reap(&mut self, done: &mut Vec<Done>) {
+        self.hub.hear(&mut self.letters, false);
+        let mut ready = std::mem::take(&mut self.ready);
+        self.hub.take_ready(&mut ready);
+        for task in ready.drain(..) {
+            done.extend(self.turn(task));
+        }
+        self.ready = ready;
+        self.hub.submit();
+    }
+
+    fn turn(&mut self, id: u32) -> Option<Done> {
+        // A call may come late, for a task that is over, or for another one in its place, which then looks in vain.
+        let task = self.tasks.get_mut(id)?;
+        let mut future = task.future.take()?;
+        self.hub.turn(id, task.abandoned);
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(done) => {
+                self.tasks.remove(id);
+                Some(done)
+            }
+            Poll::Pending => {
+                self.tasks.get_mut(id)?.future = Some(future);
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Io {
+    fn drop(&mut self) {
+        // The kernel and the helpers work on the memory of tasks until they say that they do not.
+        self.hub.drain();
+    }
+}
+
+impl std::fmt::Debug for Io {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Io").field("open", &self.open()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,237 @@
+//! What is served: memory, files and devices behind one face.
+//!
+//! A [`Volume`] is shared by all threads. Each thread has one [`Io`], the executor that carries out what the device server
+//! decided ([`iscsi::scsi::Medium`]): a [`Job`] goes in, a [`Done`] comes out, at once or later and in any order. Commands are
+//! `async fn`s without a runtime: the compiler makes their state machines, and the executor goes on with one whenever the
+//! kernel, a helper thread or another thread's command has finished what it waited for.
+//!
+//! What may be written is decided by the guard of `disk` when the volume is opened, never here.
+
+mod buffer;
+mod data;
+mod gate;
+mod io;
+mod mailbox;
+mod memory;
+mod ram;
+mod slots;
+mod spec;
+mod store;
+
+pub use buffer::Buffer;
+pub use data::{Data, Span};
+pub use io::{Done, Io, IoConfig, Job};
+pub use slots::Counters;
+pub use spec::{SpecError, VolumeKind, VolumeSpec};
+pub use store::Store;
+
+use disk::{Backing, BackingError, BackingSpec};
+use gate::Gate;
+use ram::Ram;
+use slots::Slots;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+/// The most bytes that one command moves: the largest buffer.
+pub const MAX_TRANSFER: u32 = buffer::LARGEST as u32;
+
+/// What a volume says of itself to whoever describes it (the device server).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Bytes a logical block: 512 or 4096.
+    pub block: u32,
+    /// Logical blocks.
+    pub blocks: u64,
+    /// Space is taken when written and given back by UNMAP.
+    pub thin: bool,
+    /// Nothing may be written.
+    pub read_only: bool,
+    /// Acknowledged before it is on the backing store, unless FUA or SYNCHRONIZE CACHE ask for it.
+    pub write_back: bool,
+    /// The unit serial number: names the volume on every path, and over restarts.
+    pub serial: String,
+    /// Space is taken and given back in units of so many blocks, which begin at multiples of it.
+    pub granularity: u32,
+}
+
+/// Why a volume cannot be served.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VolumeError {
+    /// The write guard forbids it. Exit code 4.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// It cannot be opened or made.
+    #[error("{0}")]
+    Unopened(String),
+    /// There is no memory for it.
+    #[error("a volume of {} MiB in memory cannot be made: {problem}", size >> 20)]
+    Memory {
+        /// Bytes that were asked for.
+        size: u64,
+        /// What is in the way, and what helps.
+        problem: String,
+    },
+}
+
+/// Something that is served block by block, by as many threads as there are.
+#[derive(Debug)]
+pub struct Volume {
+    attributes: Attributes,
+    kind: Kind,
+    read_only: Option<String>,
+    gate: Gate,
+    slots: Slots,
+    /// The error of the first failed sync; what was not on the backing store then may be lost, and no later sync can know.
+    failed: AtomicI32,
+    /// What the store once said it cannot do: give back, and make zeros.
+    cannot: [AtomicBool; 2],
+}
+
+#[derive(Debug)]
+enum Kind {
+    Ram(Ram),
+    Stored(Arc<dyn Store>),
+}
+
+impl Volume {
+    /// Opens or makes what the user named. `serial` is the unit serial number where the user gave none: it must be the same
+    /// at every start, and no other volume's.
+    pub fn open(spec: &VolumeSpec, serial: &str) -> Result<Arc<Volume>, VolumeError> {
+        let mut attributes = Attributes {
+            block: spec.block,
+            blocks: 0,
+            thin: spec.thin,
+            read_only: false,
+            write_back: !spec.write_through,
+            serial: spec.serial.clone().unwrap_or_else(|| serial.to_owned()),
+            granularity: (ram::PAGE as u32 / spec.block).max(1),
+        };
+        let (path, size, name) = match &spec.kind {
+            VolumeKind::Ram { size } => {
+                attributes.blocks = size / u64::from(spec.block);
+                let kind = Kind::Ram(Ram::new(*size, spec.thin)?);
+                return Ok(Arc::new(Volume::of(attributes, kind, None)));
+            }
+            VolumeKind::File { path, size } => (path, *size, "file"),
+            VolumeKind::Block { path } => (path, None, "block"),
+        };
+        let backing = Backing::open(&BackingSpec {
+            name: format!("{name} volume"),
+            path: path.clone(),
+            size,
+            sparse: spec.thin,
+            read_only: spec.read_only,
+            write_token: spec.write_token.clone(),
+            overwrite: spec.overwrite,
+            unit: spec.block,
+        })?;
+        if backing.is_device() != matches!(spec.kind, VolumeKind::Block { .. }) {
+            let other = if backing.is_device() {
+                "a block device; say `block:`"
+            } else {
+                "a file; say `file:`"
+            };
+            return Err(VolumeError::Unopened(format!("{path} is {other} instead")));
+        }
+        attributes.blocks = backing.size() / u64::from(spec.block);
+        if attributes.blocks == 0 {
+            return Err(VolumeError::Unopened(format!(
+                "{path} is smaller than one block of {}",
+                spec.block
+            )));
+        }
+        let read_only = backing.read_only().map(str::to_owned);
+        attributes.read_only = read_only.is_some();
+        Ok(Arc::new(Volume::of(attributes, Kind::Stored(Arc::new(backing)), read_only)))
+    }
+
+    /// A volume kept in something else than a file or a device.
+    pub fn over(store: Arc<dyn Store>, attributes: Attributes) -> Arc<Volume> {
+        Arc::new(Volume::of(attributes, Kind::Stored(store), None))
+    }
+
+    fn of(attributes: Attributes, kind: Kind, read_only: Option<String>) -> Volume {
+        Volume {
+            attributes,
+            kind,
+            read_only,
+            gate: Gate::default(),
+            slots: Slots::new(),
+            failed: AtomicI32::new(0),
+            cannot: Default::default(),
+        }
+    }
+
+    /// What it is.
+    pub fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    /// Why it is served for reading only, for the one who asked for more; `None` where it may be written.
+    pub fn why_read_only(&self) -> Option<&str> {
+        self.read_only.as_deref()
+    }
+
+    /// What it did since it was opened.
+    pub fn counters(&self) -> Counters {
+        self.slots.counters()
+    }
+
+    /// Bytes of memory or of a file system that it takes now; `None` where that cannot be told.
+    pub fn taken(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Ram(ram) => Some(ram.taken()),
+            Kind::Stored(store) => store.taken(),
+        }
+    }
+
+    /// The error of the first sync that failed, for good.
+    pub fn sync_failure(&self) -> Option<std::io::Error> {
+        match self.failed.load(Ordering::Acquire) {
+            0 => None,
+            errno => Some(std::io::Error::from_raw_os_error(errno)),
+        }
+    }
+
+    fn ram(&self) -> Option<&Ram> {
+        match &self.kind {
+            Kind::Ram(ram) => Some(ram),
+            Kind::Stored(_) => None,
+        }
+    }
+}
+
+impl From<BackingError> for VolumeError {
+    fn from(error: BackingError) -> VolumeError {
+        match error {
+            BackingError::Refused(why) => VolumeError::Refused(why),
+            BackingError::Unopened(why) => VolumeError::Unopened(why),
+        }
+    }
+}
+
+/// A volume as one thread holds it: clones are counted where no other thread counts.
+#[derive(Clone, Debug)]
+pub struct Handle(Rc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    volume: Arc<Volume>,
+}
+
+impl Handle {
+    /// The thread's own.
+    pub fn new(volume: Arc<Volume>) -> Handle {
+        Handle(Rc::new(Held { volume }))
+    }
+}
+
+impl Deref for Handle {
+    type Target = Volume;
+
+    fn deref(&self) -> &Volume {
+        &self.0.volume
+    }
+}
