@@ -1,0 +1,5 @@
+//! The full-feature phase of a target, driven by an initiator in memory.
+
+mod data;
+mod initiator;
+mod rig;
