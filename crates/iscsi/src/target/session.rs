@@ -367,8 +367,7 @@ impl Session {
         if !conn.is_open() {
             return;
         }
-        let logout = matches!(why, Why::Logout(_));
-        conn.closing = if logout { Closing::Logout } else { Closing::Flush };
+        conn.closing = Closing::Flush;
         conn.reading = Reading::Shut;
         conn.text = Default::default();
         if conn.held.take().is_some() {

@@ -1,0 +1,155 @@
+//! The order of commands: the window, several connections, and commands that overtake.
+
+use iscsi::pdu::{Response, ScsiCommand};
+use iscsi::target::{Event, Limits, SessionParams, Want};
+
+use super::initiator::{Initiator, cdb, command};
+use super::rig::{Job, Rig, Setup};
+
+fn setup(connections: u16, window: u16) -> Setup {
+    let session = SessionParams { max_connections: connections, ..Setup::default().session };
+    let limits = Limits { window, ..Limits::default() };
+    Setup { session, limits, connections, ..Setup::default() }
+}
+
+/// TEST UNIT READY with the n-th number.
+fn nth(rig: &Rig, nth: u32) -> ScsiCommand {
+    command((100 + nth, rig.setup.numbers.0.wrapping_add(nth)), cdb(0, 0, 0), 0)
+}
+
+/// The numbers of the commands that the owner works on, relative to the first.
+fn at_work(rig: &Rig) -> Vec<u32> {
+    let number = |job: &Job| {
+        let task = rig.session.task(job.task()).expect("a task at work");
+        task.cmd_sn.wrapping_sub(rig.setup.numbers.0)
+    };
+    rig.jobs.iter().map(number).collect()
+}
+
+#[test]
+fn commands_of_several_connections_come_in_their_order() {
+    let mut rig = Rig::new(setup(3, 128));
+    rig.lazy = true;
+    for (link, number) in [(2, 2), (1, 1), (1, 3), (2, 5), (0, 4), (0, 6)] {
+        let command = nth(&rig, number);
+        rig.send(link, command, &[]);
+    }
+    rig.run();
+    assert_eq!(at_work(&rig), [], "the first is missing");
+    for link in 1..3 {
+        let id = rig.links[link].id;
+        assert_eq!(rig.session.want(id), Want::Nothing, "not read until its turn");
+    }
+    rig.replies(0);
+    let command = nth(&rig, 0);
+    // Connection 0 stands at an early command too, so the missing one comes on another that joins.
+    rig.cut(0);
+    assert_eq!(at_work(&rig), []);
+    let link = rig.attach(7);
+    rig.send(link, command, &[]);
+    rig.run();
+    assert_eq!(at_work(&rig), [0, 1, 2, 3], "4 was lost with its connection");
+    let again = nth(&rig, 4);
+    rig.send(link, again, &[]);
+    rig.run();
+    assert_eq!(at_work(&rig), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(rig.events.iter().filter(|event| matches!(event, Event::Resume(_))).count(), 3);
+}
+
+#[test]
+fn an_immediate_command_overtakes() {
+    let mut rig = Rig::new(setup(1, 1));
+    rig.lazy = true;
+    let first = nth(&rig, 0);
+    rig.send(0, first, &[]);
+    let overtaking = ScsiCommand { immediate: true, ..nth(&rig, 1) };
+    rig.send(0, overtaking, &[]);
+    rig.run();
+    assert_eq!(at_work(&rig), [0, 1], "although the window is closed");
+    assert_eq!(rig.session.exp_cmd_sn(), rig.setup.numbers.0.wrapping_add(1));
+    rig.lazy = false;
+    rig.run();
+    assert_eq!(rig.replies(0).len(), 2);
+}
+
+#[test]
+fn the_window_narrows_while_tasks_run_and_opens_with_their_answers() {
+    for window in [1, 2, 128, 2048] {
+        let mut rig = Rig::new(setup(1, window));
+        rig.lazy = true;
+        let first = rig.setup.numbers.0;
+        for number in 0..u32::from(window) {
+            let command = nth(&rig, number);
+            rig.send(0, command, &[]);
+        }
+        rig.run();
+        assert_eq!(rig.jobs.len(), usize::from(window));
+        assert_eq!(rig.session.max_cmd_sn(), rig.session.exp_cmd_sn().wrapping_sub(1), "closed");
+        // What comes now is out of window, and ignored.
+        let beyond = nth(&rig, u32::from(window));
+        rig.send(0, beyond, &[]);
+        rig.run();
+        assert_eq!(rig.jobs.len(), usize::from(window));
+        rig.work_on(0);
+        rig.run();
+        let replies = rig.replies(0);
+        let [Response::Command(end)] =
+            &replies.iter().map(|reply| reply.pdu.clone()).collect::<Vec<_>>()[..]
+        else {
+            panic!("{replies:?}");
+        };
+        assert_eq!(
+            end.sequence.max_cmd_sn,
+            first.wrapping_add(u32::from(window)),
+            "its own answer opens the window"
+        );
+        let beyond = nth(&rig, u32::from(window));
+        rig.send(0, beyond, &[]);
+        rig.run();
+        assert_eq!(rig.jobs.len(), usize::from(window), "and the next one is taken");
+    }
+}
+
+#[test]
+fn a_window_of_at_least_128_is_there_by_default() {
+    let rig = Rig::new(Setup::default());
+    let open = rig.session.max_cmd_sn().wrapping_sub(rig.session.exp_cmd_sn()).wrapping_add(1);
+    assert!(open >= 128, "{open}");
+}
+
+#[test]
+fn numbers_wrap_around() {
+    let mut rig = Rig::new(setup(1, 4));
+    let mut initiator = Initiator::new(&rig);
+    for _ in 0..40 {
+        let tag = initiator.read(&mut rig, 0, 0, 1, 512);
+        initiator.run(&mut rig);
+        assert_eq!(initiator.outcome(tag).status, 0);
+    }
+    assert!(initiator.cmd_sn < 100, "the numbers have wrapped");
+}
+
+#[test]
+fn an_initiator_that_does_not_read_is_not_read_from() {
+    let mut rig = Rig::new(setup(1, 8));
+    let numbers = rig.setup.numbers.0;
+    // Its answers are made and not sent: the owner's own queue, as it were, is full.
+    for number in 0..200u32 {
+        let ping = iscsi::pdu::NopOut {
+            immediate: true,
+            lun: Default::default(),
+            task_tag: number,
+            transfer_tag: iscsi::pdu::RESERVED_TAG,
+            cmd_sn: numbers,
+            exp_stat_sn: 0,
+            data_len: 0,
+        };
+        rig.send(0, ping, &[]);
+    }
+    rig.feed(0);
+    assert_eq!(rig.session.want(rig.links[0].id), Want::Nothing);
+    assert_eq!(rig.unread(0), (200 - 64) * 48, "64 answers wait at most");
+    rig.run();
+    assert_eq!(rig.replies(0).len(), 200, "and all are there in the end");
+    assert!(rig.events.contains(&Event::Resume(rig.links[0].id)));
+}
