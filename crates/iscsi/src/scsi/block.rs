@@ -171,7 +171,9 @@ pub(super) fn write_same(call: &mut Call<'_>) -> Outcome {
     if to.blocks == 0 {
         return Ok(Action::End(Ending::GOOD));
     }
-    Ok(Action::Medium(Medium::Same { to, zero, unmap, durable: durable(call) }))
+    // There is no FUA: the bit in its place is UNMAP.
+    let durable = !call.state().modes.write_cache();
+    Ok(Action::Medium(Medium::Same { to, zero, unmap, durable }))
 }
 
 /// UNMAP: all that its list names, or nothing.

@@ -3,7 +3,7 @@
 /// The largest data transfer of one command, in bytes (MAXIMUM TRANSFER LENGTH of the Block Limits page).
 pub const LARGEST_TRANSFER: u32 = 8 << 20;
 /// The longest WRITE SAME, in bytes.
-pub(super) const LONGEST_SAME: u32 = 32 << 20;
+pub(super) const LONGEST_SAME: u32 = 16 << 20;
 /// The most blocks that one UNMAP gives back.
 pub(super) const MOST_UNMAPPED: u32 = 1 << 20;
 /// The most descriptors of one UNMAP.

@@ -82,7 +82,7 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     }
     // A header and one descriptor for each group that there could be.
     let most = 4 + 4 * call.state().ports.len() as u32;
-    if length < 4 || length > most || length % 4 != 0 {
+    if length < 4 || length > most || !length.is_multiple_of(4) {
         return Err(SHORT_LIST);
     }
     let Some(list) = call.parameters else { return Ok(Action::Parameters(length)) };

@@ -130,6 +130,11 @@ impl Unit {
         });
     }
 
+    /// Something happened that every nexus has to hear of.
+    pub fn raise(&self, attention: Attention) {
+        self.alter(|state| state.raise(attention, None));
+    }
+
     /// What has to be kept over a restart (APTPL): empty if there is nothing to keep. Whoever stores it asks for it while
     /// holding a lock of its own, so that an older state never replaces a newer one.
     pub fn kept(&self) -> Vec<u8> {
