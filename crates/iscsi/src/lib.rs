@@ -5,8 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chap;
 pub mod digest;
+pub mod discovery;
 pub mod initiator;
+pub mod login;
+pub mod params;
 pub mod pdu;
 pub mod scsi;
 pub mod target;
+pub mod text;

@@ -1,0 +1,147 @@
+//! How the initiator proves who it is, and has the target prove itself (RFC 7143, sections 6.3.2 and 12.1.3).
+
+use super::super::LoginError;
+use super::super::keys::{SecurityKeys, needed};
+use super::InitiatorAuth;
+use crate::chap::{self, Algorithm, Challenge, ChapError, Credentials};
+use crate::text;
+
+/// How far the proof is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Methods were offered.
+    Offered,
+    /// Algorithms were offered.
+    Algorithms,
+    /// The response is out; where the target has to prove itself, so is the challenge.
+    Responded(Algorithm),
+    /// Both know what they have to. `true`: by CHAP.
+    Settled(bool),
+}
+
+/// The proof of one login.
+#[derive(Debug)]
+pub(super) struct Security {
+    auth: InitiatorAuth,
+    challenge: Challenge,
+    state: State,
+}
+
+impl Security {
+    pub fn new(auth: InitiatorAuth, challenge: Challenge) -> Security {
+        Security { auth, challenge, state: State::Offered }
+    }
+
+    /// Offers the methods.
+    pub fn begin(&self, out: &mut Vec<u8>) {
+        let methods = match &self.auth {
+            InitiatorAuth::None => "None",
+            InitiatorAuth::Chap { target: None, .. } => "CHAP,None",
+            InitiatorAuth::Chap { target: Some(_), .. } => "CHAP",
+        };
+        text::push(out, "AuthMethod", methods);
+    }
+
+    /// Whether this end has nothing more to say in this stage.
+    pub fn is_ready(&self) -> bool {
+        match self.state {
+            State::Offered => matches!(self.auth, InitiatorAuth::None),
+            State::Algorithms => false,
+            State::Responded(_) | State::Settled(_) => true,
+        }
+    }
+
+    /// Whether the login may leave this stage.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.state, State::Settled(_))
+    }
+
+    /// The name that was proved.
+    pub fn user(&self) -> Option<String> {
+        match (&self.auth, self.state) {
+            (InitiatorAuth::Chap { user, .. }, State::Settled(true)) => Some(user.name.clone()),
+            _ => None,
+        }
+    }
+
+    /// Takes the keys of one response in and appends what is to be said next.
+    pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
+        self.state = match self.state {
+            State::Offered => {
+                keys.only(&["AuthMethod"])?;
+                self.chosen(keys.auth_method, out)?
+            }
+            State::Algorithms => {
+                keys.only(&["CHAP_A", "CHAP_I", "CHAP_C"])?;
+                self.respond(&keys, out)?
+            }
+            State::Responded(algorithm) => {
+                keys.only(&["CHAP_N", "CHAP_R"])?;
+                self.verify(algorithm, &keys)?
+            }
+            State::Settled(by_chap) => {
+                keys.only(&[])?;
+                State::Settled(by_chap)
+            }
+        };
+        Ok(())
+    }
+
+    fn chosen(&self, method: Option<&str>, out: &mut Vec<u8>) -> Result<State, LoginError> {
+        match (&self.auth, method) {
+            (InitiatorAuth::None, None | Some("None"))
+            | (InitiatorAuth::Chap { target: None, .. }, Some("None")) => Ok(State::Settled(false)),
+            (InitiatorAuth::Chap { .. }, Some("CHAP")) => {
+                let numbers = Algorithm::ALL.map(|algorithm| algorithm.number().to_string());
+                text::push(out, "CHAP_A", &numbers.join(","));
+                Ok(State::Algorithms)
+            }
+            (InitiatorAuth::Chap { target: Some(_), .. }, Some("None")) => {
+                Err(LoginError::AuthMethod(
+                    "the target has to prove itself by CHAP, and does not do so",
+                ))
+            }
+            (_, None) => Err(LoginError::Missing("AuthMethod")),
+            (_, Some(_)) => Err(LoginError::AuthMethod("the target chose what was not offered")),
+        }
+    }
+
+    fn respond(&self, keys: &SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<State, LoginError> {
+        let InitiatorAuth::Chap { user, target } = &self.auth else {
+            return Err(LoginError::Stray);
+        };
+        let algorithm = needed(keys.chap_a, "CHAP_A")?;
+        let algorithm = Algorithm::parse(algorithm).ok_or(ChapError::Algorithm)?;
+        let id = chap::identifier(needed(keys.chap_i, "CHAP_I")?)?;
+        let challenge = chap::decode(needed(keys.chap_c, "CHAP_C")?)?;
+        let response = chap::respond(algorithm, id, &user.secret, &challenge);
+        text::push(out, "CHAP_N", &user.name);
+        text::push(out, "CHAP_R", &chap::encode(&response));
+        if let Some(target) = target {
+            if challenge == self.challenge.bytes {
+                return Err(ChapError::Reflected.into());
+            }
+            if target.secret.matches(&user.secret) {
+                return Err(ChapError::SameSecret.into());
+            }
+            text::push(out, "CHAP_I", &self.challenge.id.to_string());
+            text::push(out, "CHAP_C", &chap::encode(&self.challenge.bytes));
+        }
+        Ok(State::Responded(algorithm))
+    }
+
+    /// The target's proof, where it has to bring one.
+    fn verify(&self, algorithm: Algorithm, keys: &SecurityKeys<'_>) -> Result<State, LoginError> {
+        let InitiatorAuth::Chap { target: Some(target), .. } = &self.auth else {
+            keys.only(&[])?;
+            return Ok(State::Settled(true));
+        };
+        let Credentials { name, secret } = target;
+        let claimed = needed(keys.chap_n, "CHAP_N")?;
+        let response = chap::decode(needed(keys.chap_r, "CHAP_R")?)?;
+        match self.challenge.is_met(algorithm, secret, &response) & (claimed == name) {
+            true => Ok(State::Settled(true)),
+            false => Err(ChapError::Proof.into()),
+        }
+    }
+}

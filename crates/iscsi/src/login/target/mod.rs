@@ -1,0 +1,421 @@
+//! The target's end of a login.
+//!
+//! ```text
+//! receive ─► Reply … ─► Admit ─► admit(tsih) ─► Done
+//!                │         └───► refuse(status) ─► Failed
+//!                └─► Failed
+//! ```
+//!
+//! Before [`TargetStep::Admit`] nothing has happened that anybody else could notice: only then are sessions made, reinstated
+//! or joined, by the owner, who knows them.
+
+mod security;
+mod text;
+
+use super::frame::{self, Frame};
+use super::{IscsiName, Login, LoginError, MAX_EXCHANGES, MAX_LOGIN_TEXT};
+use crate::chap::{Challenge, Credentials};
+use crate::params::{Negotiation, Params, SessionType, Wishes};
+use crate::pdu::{
+    Bhs, Isid, LoginRequest, LoginResponse, LoginStatus, Request, Sequence, Stage, opcode, task_tag,
+};
+use crate::text::Assembly;
+use security::Security;
+use text::Who;
+
+/// What a target is like.
+#[derive(Clone, Debug)]
+pub struct TargetConfig {
+    /// What it wants of the negotiation.
+    pub wishes: Wishes,
+    /// Commands that a new session may have under way: what MaxCmdSN lets it send. At least 1.
+    pub window: u32,
+}
+
+/// What an initiator must prove.
+#[derive(Clone, Debug)]
+pub enum Auth {
+    /// Nothing.
+    None,
+    /// One of these users by CHAP.
+    Chap {
+        /// Who may log in.
+        users: Vec<Credentials>,
+        /// Who the target is, for initiators that ask.
+        target: Option<Credentials>,
+    },
+}
+
+/// What an initiator finds at a target.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The portal group by which the connection came in.
+    pub portal_group: u16,
+    /// What the target is called by people.
+    pub alias: Option<String>,
+    /// What the initiator must prove.
+    pub auth: Auth,
+}
+
+/// Who may enter. Asked once a login, before anything has been proved.
+pub trait Policy {
+    /// What an initiator finds at a target, or, where none is named, in a discovery session.
+    ///
+    /// # Errors
+    /// The status that ends the login: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another one.
+    fn access(
+        &mut self,
+        initiator: &IscsiName,
+        target: Option<&IscsiName>,
+    ) -> Result<Access, LoginStatus>;
+}
+
+/// Who wants to be let in, all proved and negotiated. The owner decides, knowing its sessions:
+///
+/// * `tsih` 0 and no session with this initiator, ISID and target: a new session.
+/// * `tsih` 0, and there is one: it is reinstated, which means that the old one ends first.
+/// * another `tsih`: a connection of that session, if it is one of this initiator, ISID and target, and has room. A
+///   connection with the same `cid` is reinstated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// The initiator's name.
+    pub initiator: IscsiName,
+    /// The target's name; nothing for a discovery session.
+    pub target: Option<IscsiName>,
+    /// The name that the initiator has proved.
+    pub user: Option<String>,
+    /// The initiator's part of the session's name.
+    pub isid: Isid,
+    /// The target's part; 0 for a new session.
+    pub tsih: u16,
+    /// The connection's number within its session.
+    pub cid: u16,
+    /// The number of the first command of a new session.
+    pub cmd_sn: u32,
+    /// What was negotiated.
+    pub params: Params,
+}
+
+/// The owner's yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// The target's part of the session's name; not 0.
+    pub tsih: u16,
+    /// ExpCmdSN and MaxCmdSN of the session that a connection joins; nothing for a new one.
+    pub window: Option<(u32, u32)>,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetStep {
+    /// Send this, and go on receiving.
+    Reply(Vec<u8>),
+    /// Decide, and call [`Target::admit`] or [`Target::refuse`].
+    Admit(Box<Admission>),
+    /// Send this; the login is over.
+    Done {
+        /// The last response.
+        reply: Vec<u8>,
+        /// Who came in.
+        login: Box<Login>,
+    },
+    /// Send this, if it is not empty, and close the connection.
+    Failed {
+        /// The last response.
+        reply: Vec<u8>,
+        /// Why.
+        why: LoginError,
+    },
+}
+
+/// What stays the same over a login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fixed {
+    isid: Isid,
+    tsih: u16,
+    cid: u16,
+    cmd_sn: u32,
+}
+
+/// The login of one connection, at the target.
+#[derive(Debug)]
+pub struct Target {
+    config: TargetConfig,
+    requests: u32,
+    fixed: Option<Fixed>,
+    /// Of the next response.
+    stat_sn: u32,
+    stage: Stage,
+    assembly: Assembly,
+    who: Option<Who>,
+    security: Security,
+    negotiation: Option<Negotiation>,
+    /// The last request, its answer's text and what was agreed, while the owner decides.
+    last: Option<(LoginRequest, Vec<u8>, Params)>,
+    over: bool,
+}
+
+impl Target {
+    /// Waits for the first request. The challenge is this login's alone, and random.
+    pub fn new(config: TargetConfig, challenge: Challenge) -> Target {
+        Target {
+            config,
+            requests: 0,
+            fixed: None,
+            stat_sn: 0,
+            stage: Stage::Security,
+            assembly: Assembly::new(MAX_LOGIN_TEXT),
+            who: None,
+            security: Security::new(challenge),
+            negotiation: None,
+            last: None,
+            over: false,
+        }
+    }
+
+    /// Looks at what has come in and was not consumed before. Nothing if it is not a whole PDU yet, which it is at the latest
+    /// with [`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes; nothing, too, while the owner decides, and after the end.
+    /// Otherwise: how many bytes were consumed, and what to do.
+    pub fn receive(
+        &mut self,
+        bytes: &[u8],
+        policy: &mut dyn Policy,
+    ) -> Option<(usize, TargetStep)> {
+        if self.over || self.last.is_some() {
+            return None;
+        }
+        let bhs = frame::header(bytes)?;
+        // What is no step of a login is known by its header, however much may follow it.
+        let known = opcode(&bhs).map_err(LoginError::from).and_then(|code| match code {
+            crate::pdu::Opcode::LoginRequest => Ok(()),
+            other => Err(LoginError::NotLogin(other)),
+        });
+        match known.and_then(|()| frame::frame(bytes)) {
+            Ok(None) => None,
+            Ok(Some(frame)) => {
+                let len = frame.len;
+                let step = self.step(&frame, policy).unwrap_or_else(|why| self.fail(&bhs, why));
+                Some((len, step))
+            }
+            Err(why) => Some((bytes.len(), self.fail(&bhs, why))),
+        }
+    }
+
+    /// Lets in whoever [`TargetStep::Admit`] was about. Without such a question it is an error of the owner, and the login
+    /// fails.
+    pub fn admit(&mut self, admitted: Admitted) -> TargetStep {
+        let Some((request, text, params)) = self.last.take() else {
+            return self.failed(None, LoginError::Stray);
+        };
+        let Some(who) = self.who.take().filter(|_| admitted.tsih != 0) else {
+            return self.failed(Some(request), LoginError::Tsih(admitted.tsih));
+        };
+        let sequence = self.sequence(&request, admitted.window);
+        let mut response = self.response(&request, sequence, text.len());
+        (response.next, response.tsih) = (Some(Stage::FullFeature), admitted.tsih);
+        self.over = true;
+        let login = Login {
+            initiator: who.initiator,
+            initiator_alias: who.initiator_alias,
+            target: who.target,
+            target_alias: who.target_alias,
+            portal_group: Some(who.portal_group),
+            user: self.security.user().map(str::to_owned),
+            isid: request.isid,
+            tsih: admitted.tsih,
+            cid: request.cid,
+            params,
+            cmd_sn: request.cmd_sn,
+            max_cmd_sn: sequence.max_cmd_sn,
+            stat_sn: self.stat_sn,
+        };
+        let reply = frame::write(response.encode(), &text);
+        TargetStep::Done { reply, login: Box::new(login) }
+    }
+
+    /// Sends away whoever [`TargetStep::Admit`] was about, with a status other than success.
+    pub fn refuse(&mut self, status: LoginStatus) -> TargetStep {
+        let status = if status.is_success() { LoginStatus::TARGET_ERROR } else { status };
+        let request = self.last.take().map(|(request, ..)| request);
+        self.failed(request, LoginError::Refused(status))
+    }
+
+    /// One request.
+    fn step(
+        &mut self,
+        frame: &Frame<'_>,
+        policy: &mut dyn Policy,
+    ) -> Result<TargetStep, LoginError> {
+        let request = match Request::parse(&frame.bhs, frame.ahs)? {
+            Request::Login(request) => request,
+            _ => return Err(LoginError::Stray),
+        };
+        self.check(&request)?;
+        self.assembly.add(frame.data)?;
+        if request.goes_on {
+            return Ok(self.reply(&request, &[], None));
+        }
+        let bytes = self.assembly.take();
+        let mut out = Vec::new();
+        self.take_text(&request, &bytes, &mut out, policy)?;
+        let Some(next) = request.next.filter(|next| self.grants(*next)) else {
+            return Ok(self.reply(&request, &out, None));
+        };
+        if next != Stage::FullFeature {
+            self.stage = next;
+            return Ok(self.reply(&request, &out, Some(next)));
+        }
+        let params = self.negotiation.as_ref().ok_or(LoginError::Stray)?.finish()?;
+        let admission = self.admission(&request, params)?;
+        self.last = Some((request, out, params));
+        Ok(TargetStep::Admit(Box::new(admission)))
+    }
+
+    /// What must hold of a request whatever its text says.
+    fn check(&mut self, request: &LoginRequest) -> Result<(), LoginError> {
+        self.requests += 1;
+        if self.requests > MAX_EXCHANGES {
+            return Err(LoginError::TooMany);
+        }
+        let &LoginRequest { isid, tsih, cid, cmd_sn, .. } = request;
+        let Some(fixed) = self.fixed else {
+            if request.version_min > 0 {
+                return Err(LoginError::Version(request.version_min));
+            }
+            self.fixed = Some(Fixed { isid, tsih, cid, cmd_sn });
+            self.stat_sn = request.exp_stat_sn;
+            self.stage = request.stage;
+            return Ok(());
+        };
+        let same = [
+            ("ISID", fixed.isid == isid),
+            ("TSIH", fixed.tsih == tsih),
+            ("CID", fixed.cid == cid),
+            ("CmdSN", fixed.cmd_sn == cmd_sn),
+        ];
+        if let Some((changed, _)) = same.iter().find(|(_, same)| !same) {
+            return Err(LoginError::Changed(changed));
+        }
+        match request.stage {
+            stage if stage == self.stage => Ok(()),
+            found => Err(LoginError::Stage { expected: self.stage, found }),
+        }
+    }
+
+    /// Whether the way to the next stage is free.
+    fn grants(&self, next: Stage) -> bool {
+        let proved = self.security.is_settled();
+        let waits = self.negotiation.as_ref().is_none_or(Negotiation::is_waiting);
+        proved && (next != Stage::FullFeature || !waits)
+    }
+
+    fn admission(&self, request: &LoginRequest, params: Params) -> Result<Admission, LoginError> {
+        let who = self.who.as_ref().ok_or(LoginError::Missing("InitiatorName"))?;
+        Ok(Admission {
+            initiator: who.initiator.clone(),
+            target: who.target.clone(),
+            user: self.security.user().map(str::to_owned),
+            isid: request.isid,
+            tsih: request.tsih,
+            cid: request.cid,
+            cmd_sn: request.cmd_sn,
+            params,
+        })
+    }
+
+    /// The numbers of a response. Of the session that a connection joins this end knows nothing: such a pair of command
+    /// numbers is one that the initiator has to ignore (RFC 7143, section 4.2.2.1).
+    fn sequence(&self, request: &LoginRequest, window: Option<(u32, u32)>) -> Sequence {
+        let first = request.cmd_sn;
+        let (exp_cmd_sn, max_cmd_sn) = match window {
+            Some(window) => window,
+            None if request.tsih != 0 => (first, first.wrapping_sub(2)),
+            None => (first, first.wrapping_add(self.config.window.max(1) - 1)),
+        };
+        Sequence { stat_sn: self.stat_sn, exp_cmd_sn, max_cmd_sn }
+    }
+
+    /// A response to a request, with everything in it that follows from the request; uses up a status number.
+    fn response(
+        &mut self,
+        request: &LoginRequest,
+        sequence: Sequence,
+        len: usize,
+    ) -> LoginResponse {
+        self.stat_sn = self.stat_sn.wrapping_add(1);
+        LoginResponse {
+            goes_on: false,
+            stage: request.stage,
+            next: None,
+            version_max: 0,
+            version_active: 0,
+            isid: request.isid,
+            tsih: request.tsih,
+            task_tag: request.task_tag,
+            sequence,
+            status: LoginStatus::SUCCESS,
+            data_len: len as u32,
+        }
+    }
+
+    fn reply(&mut self, request: &LoginRequest, text: &[u8], next: Option<Stage>) -> TargetStep {
+        let sequence = self.sequence(request, None);
+        let response = LoginResponse { next, ..self.response(request, sequence, text.len()) };
+        TargetStep::Reply(frame::write(response.encode(), text))
+    }
+
+    /// The end, with as much of the request in the answer as can be understood.
+    fn fail(&mut self, bhs: &Bhs, why: LoginError) -> TargetStep {
+        // The header alone: what follows it does not matter any more.
+        let mut bhs = *bhs;
+        bhs[4] = 0;
+        let request = match Request::parse(&bhs, &[]) {
+            Ok(Request::Login(request)) => Some(request),
+            _ => None,
+        };
+        match request {
+            Some(request) => self.failed(Some(request), why),
+            None => self.failed_blindly(task_tag(&bhs), why),
+        }
+    }
+
+    fn failed(&mut self, request: Option<LoginRequest>, why: LoginError) -> TargetStep {
+        let Some(request) = request else {
+            self.over = true;
+            return TargetStep::Failed { reply: Vec::new(), why };
+        };
+        let sequence = self.sequence(&request, None);
+        let mut response = self.response(&request, sequence, 0);
+        response.status = why.status();
+        self.over = true;
+        TargetStep::Failed { reply: frame::write(response.encode(), &[]), why }
+    }
+
+    /// As [`Target::failed`], where nothing of the request is known but its tag.
+    fn failed_blindly(&mut self, task_tag: u32, why: LoginError) -> TargetStep {
+        let fixed =
+            self.fixed.unwrap_or(Fixed { isid: Isid::default(), tsih: 0, cid: 0, cmd_sn: 0 });
+        let request = LoginRequest {
+            goes_on: false,
+            stage: self.stage,
+            next: None,
+            version_max: 0,
+            version_min: 0,
+            isid: fixed.isid,
+            tsih: fixed.tsih,
+            task_tag,
+            cid: fixed.cid,
+            cmd_sn: fixed.cmd_sn,
+            exp_stat_sn: 0,
+            data_len: 0,
+        };
+        self.failed(Some(request), why)
+    }
+
+    /// Begins the negotiation, once it is known what kind of session it is for.
+    fn negotiate(&mut self, session: SessionType, leading: bool) {
+        let wishes = self.config.wishes.clone();
+        let role = crate::params::Role::Target;
+        self.negotiation = Some(Negotiation::new(role, session, leading, wishes));
+    }
+}

@@ -1,0 +1,184 @@
+//! The text of a request, at the target: who comes, and which key belongs to whom.
+
+use super::super::keys::{SecurityKeys, declare, needed};
+use super::super::{IscsiName, LoginError};
+use super::{Policy, Target};
+use crate::params::{SessionType, is_operational};
+use crate::pdu::{LoginRequest, Stage};
+use crate::text::{self, MAX_LOGIN_PAIRS, Pair};
+
+/// Who has come, and to whom. Known after the first text.
+#[derive(Debug)]
+pub(super) struct Who {
+    pub initiator: IscsiName,
+    pub initiator_alias: Option<String>,
+    pub target: Option<IscsiName>,
+    pub target_alias: Option<String>,
+    pub portal_group: u16,
+    said: Said,
+}
+
+/// What the initiator declared, word by word.
+#[derive(Debug, Default)]
+struct Said {
+    initiator: Option<String>,
+    alias: Option<String>,
+    target: Option<String>,
+    session: Option<String>,
+}
+
+impl Said {
+    /// Takes a pair in, if it is a declaration.
+    fn take(&mut self, (key, value): Pair<'_>) -> Result<bool, LoginError> {
+        match key {
+            "InitiatorName" => declare(&mut self.initiator, "InitiatorName", value)?,
+            "InitiatorAlias" => declare(&mut self.alias, "InitiatorAlias", value)?,
+            "TargetName" => declare(&mut self.target, "TargetName", value)?,
+            "SessionType" => declare(&mut self.session, "SessionType", value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn session(&self) -> Result<SessionType, LoginError> {
+        match self.session.as_deref() {
+            None | Some("Normal") => Ok(SessionType::Normal),
+            Some("Discovery") => Ok(SessionType::Discovery),
+            Some(other) => Err(LoginError::SessionType(other.to_owned())),
+        }
+    }
+}
+
+impl Target {
+    /// Takes a whole text in and appends the answers.
+    pub(super) fn take_text(
+        &mut self,
+        request: &LoginRequest,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        policy: &mut dyn Policy,
+    ) -> Result<(), LoginError> {
+        let pairs = text::parse(bytes, MAX_LOGIN_PAIRS)?;
+        let pairs = self.identify(request, pairs, out, policy)?;
+        match request.stage {
+            Stage::Security => self.take_security(&pairs, out),
+            _ => self.take_operational(&pairs, out),
+        }
+    }
+
+    /// Takes the declarations in, and gives back the other pairs. The first text decides who is who; later ones can only
+    /// say the same again.
+    fn identify<'a>(
+        &mut self,
+        request: &LoginRequest,
+        pairs: Vec<Pair<'a>>,
+        out: &mut Vec<u8>,
+        policy: &mut dyn Policy,
+    ) -> Result<Vec<Pair<'a>>, LoginError> {
+        let mut first = Said::default();
+        let said = self.who.as_mut().map_or(&mut first, |who| &mut who.said);
+        let mut rest = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            if !said.take(pair)? {
+                rest.push(pair);
+            }
+        }
+        match &mut self.who {
+            Some(who) => who.initiator_alias.clone_from(&who.said.alias),
+            None => self.enter(request, first, out, policy)?,
+        }
+        Ok(rest)
+    }
+
+    /// Asks the policy about whoever has come.
+    fn enter(
+        &mut self,
+        request: &LoginRequest,
+        said: Said,
+        out: &mut Vec<u8>,
+        policy: &mut dyn Policy,
+    ) -> Result<(), LoginError> {
+        let initiator: IscsiName = needed(said.initiator.as_deref(), "InitiatorName")?.parse()?;
+        let session = said.session()?;
+        let target: Option<IscsiName> = match (session, said.target.as_deref()) {
+            (SessionType::Normal, name) => Some(needed(name, "TargetName")?.parse()?),
+            (SessionType::Discovery, None) => None,
+            (SessionType::Discovery, Some(name)) => Some(name.parse()?),
+        };
+        // A discovery session is with the portal, whatever target it may name (RFC 7143, section 13.4).
+        let target = target.filter(|_| session == SessionType::Normal);
+        let access = policy.access(&initiator, target.as_ref()).map_err(LoginError::Refused)?;
+        self.security.require(access.auth);
+        if request.stage != Stage::Security && !self.security.is_settled() {
+            return Err(LoginError::AuthMethod("CHAP is required, and its stage was left out"));
+        }
+        if target.is_some() {
+            text::push(out, "TargetPortalGroupTag", &access.portal_group.to_string());
+        }
+        if let Some(alias) = &access.alias {
+            text::push(out, "TargetAlias", alias);
+        }
+        self.negotiate(session, request.tsih == 0);
+        self.who = Some(Who {
+            initiator,
+            initiator_alias: said.alias.clone(),
+            target,
+            target_alias: access.alias,
+            portal_group: access.portal_group,
+            said: Said { session: Some(name_of(session).to_owned()), ..said },
+        });
+        Ok(())
+    }
+
+    fn take_security(&mut self, pairs: &[Pair<'_>], out: &mut Vec<u8>) -> Result<(), LoginError> {
+        let mut keys = SecurityKeys::default();
+        for &(key, value) in pairs {
+            if keys.take(key, value)? {
+                continue;
+            }
+            if is_operational(key) || is_not_for_logins(key) {
+                return Err(LoginError::Misplaced(key.to_owned()));
+            }
+            self.answer(key, value, out)?;
+        }
+        self.security.step(keys, out)
+    }
+
+    fn take_operational(
+        &mut self,
+        pairs: &[Pair<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), LoginError> {
+        let mut keys = SecurityKeys::default();
+        for &(key, value) in pairs {
+            if keys.take(key, value)? || is_not_for_logins(key) {
+                return Err(LoginError::Misplaced(key.to_owned()));
+            }
+            self.answer(key, value, out)?;
+        }
+        if let Some(negotiation) = &mut self.negotiation {
+            negotiation.offer(out);
+        }
+        Ok(())
+    }
+
+    /// Hands a pair to the negotiation, which knows a key or says that it does not.
+    fn answer(&mut self, key: &str, value: &str, out: &mut Vec<u8>) -> Result<(), LoginError> {
+        text::plain(key, value)?;
+        let negotiation = self.negotiation.as_mut().ok_or(LoginError::Stray)?;
+        Ok(negotiation.receive(key, value, out)?)
+    }
+}
+
+/// Keys that only a target sends, or that belong to the full-feature phase.
+fn is_not_for_logins(key: &str) -> bool {
+    ["TargetAlias", "TargetAddress", "TargetPortalGroupTag", "SendTargets"].contains(&key)
+}
+
+/// What a session is called; said again it has to be the same, and by default it is `Normal`.
+fn name_of(session: SessionType) -> &'static str {
+    match session {
+        SessionType::Normal => "Normal",
+        SessionType::Discovery => "Discovery",
+    }
+}

@@ -1,0 +1,299 @@
+//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one answers.
+
+use super::rules::{Choice, KEYS, Key, Rule, Values};
+use super::{Params, Role, SessionType, Wishes};
+use crate::text;
+
+const REJECT: &str = "Reject";
+const IRRELEVANT: &str = "Irrelevant";
+const NOT_UNDERSTOOD: &str = "NotUnderstood";
+
+/// Why there is no agreement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NegotiationError {
+    /// A key came a second time.
+    #[error("{0} was negotiated twice")]
+    Repeated(&'static str),
+    /// A key of the session came over another connection than its first.
+    #[error("{0} is negotiated by the first connection of a session only")]
+    LeadingOnly(&'static str),
+    /// A declaration that means nothing.
+    #[error("{key} cannot be {value:?}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What was declared.
+        value: String,
+    },
+    /// An answer that does not follow from the offer.
+    #[error("{key}={answer} does not answer {key}={offer}")]
+    Answer {
+        /// The key.
+        key: &'static str,
+        /// What was offered.
+        offer: String,
+        /// What came back.
+        answer: String,
+    },
+    /// An offer without an answer.
+    #[error("{0} was offered and never answered")]
+    Unanswered(&'static str),
+    /// One end needs a digest that the other one does not do.
+    #[error("{0}=CRC32C is required, and the other end does not agree")]
+    DigestRequired(&'static str),
+}
+
+/// How far a key is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// Nobody has named it.
+    Open,
+    /// This end has offered it, in these words, and waits for the answer.
+    Offered(String),
+    /// It has its value.
+    Settled,
+}
+
+/// The negotiation of one connection, at one end.
+#[derive(Clone, Debug)]
+pub struct Negotiation {
+    role: Role,
+    session: SessionType,
+    /// The first connection of its session.
+    leading: bool,
+    wishes: Wishes,
+    values: Values,
+    states: [State; KEYS.len()],
+    /// The other end has declared the longest data segment that it takes; declarations have no answer.
+    heard: bool,
+    /// This end has declared the same.
+    declared: bool,
+    /// The obsolete keys that have come; each counts once as any other.
+    markers: [bool; MARKERS.len()],
+}
+
+/// Keys of RFC 3720 that RFC 7143, section 13.25, keeps only to be answered.
+const MARKERS: [(&str, &str); 4] =
+    [("IFMarker", "No"), ("OFMarker", "No"), ("IFMarkInt", REJECT), ("OFMarkInt", REJECT)];
+
+/// Whether a key is negotiated in the operational stage, and nowhere else.
+pub(crate) fn is_operational(name: &str) -> bool {
+    Rule::of(name).is_some() || MARKERS.iter().any(|(marker, _)| *marker == name)
+}
+
+impl Negotiation {
+    /// Begins with the defaults. `leading`: for the first connection of its session.
+    pub fn new(role: Role, session: SessionType, leading: bool, wishes: Wishes) -> Negotiation {
+        Negotiation {
+            role,
+            session,
+            leading,
+            wishes,
+            values: Values::defaults(),
+            states: KEYS.map(|_| State::Open),
+            heard: false,
+            declared: false,
+            markers: [false; MARKERS.len()],
+        }
+    }
+
+    /// Appends what this end has to offer and to declare and has not yet. An initiator offers every key in which it differs
+    /// from the default or has more than one choice; a target only those without which the default would hold against its
+    /// wishes.
+    pub fn offer(&mut self, out: &mut Vec<u8>) {
+        for rule in &KEYS {
+            if rule.choice == Choice::Declared {
+                if !std::mem::replace(&mut self.declared, true) {
+                    text::push(out, rule.name, &rule.write(self.wishes.value(rule.key)));
+                }
+            } else if self.states[rule.key as usize] == State::Open && self.wants(rule) {
+                let words = self.words(rule);
+                text::push(out, rule.name, &words);
+                if let Some(offer) = rule.parse(&words).filter(|offer| rule.decides(*offer)) {
+                    self.values.set(rule.key, offer);
+                }
+                self.states[rule.key as usize] = State::Offered(words);
+            }
+        }
+    }
+
+    /// Whether offers of this end wait for an answer that has to come.
+    pub fn is_waiting(&self) -> bool {
+        KEYS.iter().any(|rule| self.unanswered(rule))
+    }
+
+    /// Takes one pair in, and appends the answer to it if there is one.
+    ///
+    /// # Errors
+    /// The login has to end.
+    pub fn receive(
+        &mut self,
+        name: &str,
+        value: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NegotiationError> {
+        let Some(rule) = Rule::of(name) else {
+            return self.receive_other(name, value, out);
+        };
+        if rule.choice == Choice::Declared {
+            return self.receive_declaration(rule, value);
+        }
+        match std::mem::replace(&mut self.states[rule.key as usize], State::Settled) {
+            State::Settled => Err(NegotiationError::Repeated(rule.name)),
+            State::Offered(words) => self.receive_answer(rule, &words, value),
+            State::Open if rule.leading_only && !self.leading => {
+                Err(NegotiationError::LeadingOnly(rule.name))
+            }
+            State::Open => {
+                let answer = self.answer(rule, value)?;
+                text::push(out, rule.name, &answer);
+                Ok(())
+            }
+        }
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// An offer was not answered, or a digest that this end requires was not agreed on.
+    pub fn finish(&self) -> Result<Params, NegotiationError> {
+        if let Some(rule) = KEYS.iter().find(|rule| self.unanswered(rule)) {
+            return Err(NegotiationError::Unanswered(rule.name));
+        }
+        for key in [Key::HeaderDigest, Key::DataDigest] {
+            if !self.wishes.digests(key).contains(&self.values.get(key)) {
+                return Err(NegotiationError::DigestRequired(KEYS[key as usize].name));
+            }
+        }
+        let max_recv = match self.declared {
+            true => self.wishes.value(Key::MaxRecvDataSegmentLength),
+            false => KEYS[Key::MaxRecvDataSegmentLength as usize].default,
+        };
+        Ok(Params::new(self.session, &self.values, max_recv))
+    }
+
+    /// Whether this end offers a key that nobody has named.
+    fn wants(&self, rule: &Rule) -> bool {
+        let relevant = (self.leading || !rule.leading_only)
+            && (self.session == SessionType::Normal || !rule.normal_only);
+        let wish = self.wishes.value(rule.key);
+        relevant
+            && match (rule.key, self.role) {
+                (Key::HeaderDigest | Key::DataDigest, Role::Initiator) => true,
+                (Key::HeaderDigest | Key::DataDigest, Role::Target) => {
+                    !self.wishes.digests(rule.key).contains(&rule.default)
+                }
+                (Key::FirstBurstLength | Key::MaxBurstLength, Role::Initiator) => true,
+                // Times bind nobody who does not recover.
+                (Key::DefaultTime2Wait | Key::DefaultTime2Retain, Role::Target) => false,
+                (_, Role::Target) => rule.combine(rule.default, wish) != rule.default,
+                (_, Role::Initiator) => wish != rule.default,
+            }
+    }
+
+    /// An offer in words.
+    fn words(&self, rule: &Rule) -> String {
+        match rule.key {
+            Key::HeaderDigest | Key::DataDigest => {
+                let words = self.wishes.digests(rule.key).iter().map(|&digest| rule.write(digest));
+                words.collect::<Vec<_>>().join(",")
+            }
+            key => rule.write(self.wishes.value(key)),
+        }
+    }
+
+    fn unanswered(&self, rule: &Rule) -> bool {
+        match &self.states[rule.key as usize] {
+            State::Offered(words) => !rule.parse(words).is_some_and(|offer| rule.decides(offer)),
+            State::Open | State::Settled => false,
+        }
+    }
+
+    fn receive_declaration(&mut self, rule: &Rule, value: &str) -> Result<(), NegotiationError> {
+        if std::mem::replace(&mut self.heard, true) {
+            return Err(NegotiationError::Repeated(rule.name));
+        }
+        let wrong = || NegotiationError::Value { key: rule.name, value: value.to_owned() };
+        self.values.set(rule.key, rule.parse(value).ok_or_else(wrong)?);
+        Ok(())
+    }
+
+    /// The answer to this end's offer. Where the other end does not want to say, the default holds.
+    fn receive_answer(
+        &mut self,
+        rule: &Rule,
+        offer: &str,
+        answer: &str,
+    ) -> Result<(), NegotiationError> {
+        if [REJECT, IRRELEVANT, NOT_UNDERSTOOD].contains(&answer) {
+            return Ok(());
+        }
+        let follows = |&value: &u32| match rule.choice {
+            Choice::First => text::list(offer).any(|word| rule.parse(word) == Some(value)),
+            _ => rule.parse(offer).is_some_and(|offer| rule.combine(offer, value) == value),
+        };
+        let value = rule.parse(answer).filter(follows).ok_or_else(|| NegotiationError::Answer {
+            key: rule.name,
+            offer: offer.to_owned(),
+            answer: answer.to_owned(),
+        })?;
+        self.values.set(rule.key, value);
+        Ok(())
+    }
+
+    /// What this end answers to an offer. What it cannot accept leaves the default in force.
+    fn answer(&mut self, rule: &Rule, offer: &str) -> Result<String, NegotiationError> {
+        if self.session == SessionType::Discovery && rule.normal_only {
+            return Ok(IRRELEVANT.to_owned());
+        }
+        let result = match (rule.choice, rule.key) {
+            (Choice::First, Key::HeaderDigest | Key::DataDigest) => {
+                let accepted = self.wishes.digests(rule.key);
+                let found = text::list(offer)
+                    .filter_map(|word| rule.parse(word))
+                    .find(|digest| accepted.contains(digest));
+                if found.is_none() && !accepted.contains(&rule.default) {
+                    return Err(NegotiationError::DigestRequired(rule.name));
+                }
+                found
+            }
+            (Choice::First, key) => {
+                let wish = self.wishes.value(key);
+                text::list(offer).filter_map(|word| rule.parse(word)).find(|word| *word == wish)
+            }
+            (_, key) => rule.parse(offer).map(|offer| rule.combine(offer, self.bound(key))),
+        };
+        let Some(value) = result else { return Ok(REJECT.to_owned()) };
+        self.values.set(rule.key, value);
+        Ok(rule.write(value))
+    }
+
+    /// What this end puts against an offer: a first burst is no longer than any burst, where that is known already.
+    fn bound(&self, key: Key) -> u32 {
+        let wish = self.wishes.value(key);
+        let settled = self.states[Key::MaxBurstLength as usize] == State::Settled;
+        match key {
+            Key::FirstBurstLength if settled => wish.min(self.values.get(Key::MaxBurstLength)),
+            _ => wish,
+        }
+    }
+
+    /// Keys that are not in the table.
+    fn receive_other(
+        &mut self,
+        name: &str,
+        value: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NegotiationError> {
+        if let Some(place) = MARKERS.iter().position(|(marker, _)| *marker == name) {
+            let (marker, answer) = MARKERS[place];
+            if std::mem::replace(&mut self.markers[place], true) {
+                return Err(NegotiationError::Repeated(marker));
+            }
+            text::push(out, marker, answer);
+        } else if value != NOT_UNDERSTOOD {
+            text::push(out, name, NOT_UNDERSTOOD);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! The table of operational keys (RFC 7143, section 13; RFC 7144, section 7): how a value is written, how two values make
+//! one, what holds without negotiation, and where a key may stand.
+
+use crate::text;
+
+/// A place in [`KEYS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    HeaderDigest,
+    DataDigest,
+    MaxConnections,
+    InitialR2T,
+    ImmediateData,
+    MaxRecvDataSegmentLength,
+    MaxBurstLength,
+    FirstBurstLength,
+    DefaultTime2Wait,
+    DefaultTime2Retain,
+    MaxOutstandingR2T,
+    DataPDUInOrder,
+    DataSequenceInOrder,
+    ErrorRecoveryLevel,
+    TaskReporting,
+    ISCSIProtocolLevel,
+}
+
+/// How a value is written. In memory each is a number: that of a word in its list, or 1 for `Yes`.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    Boolean,
+    Number { least: u32, most: u32 },
+    OneOf(&'static [&'static str]),
+}
+
+/// How an offer and an answer make the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// The smaller number; for booleans: AND.
+    Least,
+    /// The larger number; for booleans: OR.
+    Most,
+    /// The first of the offered list that the responder accepts.
+    First,
+    /// None: each end says what holds for itself.
+    Declared,
+}
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub key: Key,
+    pub name: &'static str,
+    pub form: Form,
+    pub choice: Choice,
+    pub default: u32,
+    /// Belongs to the session: only its first connection negotiates it.
+    pub leading_only: bool,
+    /// Means nothing in a discovery session.
+    pub normal_only: bool,
+}
+
+pub(super) const NONE: u32 = 0;
+pub(super) const CRC32C: u32 = 1;
+
+const DIGESTS: Form = Form::OneOf(&["None", "CRC32C"]);
+const COUNT: Form = Form::Number { least: 1, most: 65535 };
+const LENGTH: Form = Form::Number { least: 512, most: 0x00ff_ffff };
+const SECONDS: Form = Form::Number { least: 0, most: 3600 };
+const LEVEL: Form = Form::Number { least: 0, most: 2 };
+const PROTOCOL: Form = Form::Number { least: 0, most: 31 };
+const REPORTING: Form = Form::OneOf(&["RFC3720", "ResponseFence", "FastAbort"]);
+
+/// A key that every connection negotiates.
+const fn each(key: Key, name: &'static str, form: Form, choice: Choice, default: u32) -> Rule {
+    Rule { key, name, form, choice, default, leading_only: false, normal_only: false }
+}
+
+/// A key that the first connection negotiates.
+const fn first(key: Key, name: &'static str, form: Form, choice: Choice, default: u32) -> Rule {
+    Rule { leading_only: true, ..each(key, name, form, choice, default) }
+}
+
+/// A key that the first connection of a normal session negotiates.
+const fn normal(key: Key, name: &'static str, form: Form, choice: Choice, default: u32) -> Rule {
+    Rule { normal_only: true, ..first(key, name, form, choice, default) }
+}
+
+/// In the order of [`Key`], and in the order in which offers are made.
+pub(super) const KEYS: [Rule; 16] = {
+    use Choice::{Declared, First, Least, Most};
+    use Form::Boolean;
+    [
+        each(Key::HeaderDigest, "HeaderDigest", DIGESTS, First, NONE),
+        each(Key::DataDigest, "DataDigest", DIGESTS, First, NONE),
+        normal(Key::MaxConnections, "MaxConnections", COUNT, Least, 1),
+        normal(Key::InitialR2T, "InitialR2T", Boolean, Most, 1),
+        normal(Key::ImmediateData, "ImmediateData", Boolean, Least, 1),
+        each(Key::MaxRecvDataSegmentLength, "MaxRecvDataSegmentLength", LENGTH, Declared, 8192),
+        normal(Key::MaxBurstLength, "MaxBurstLength", LENGTH, Least, 262_144),
+        normal(Key::FirstBurstLength, "FirstBurstLength", LENGTH, Least, 65_536),
+        first(Key::DefaultTime2Wait, "DefaultTime2Wait", SECONDS, Most, 2),
+        first(Key::DefaultTime2Retain, "DefaultTime2Retain", SECONDS, Least, 20),
+        normal(Key::MaxOutstandingR2T, "MaxOutstandingR2T", COUNT, Least, 1),
+        normal(Key::DataPDUInOrder, "DataPDUInOrder", Boolean, Most, 1),
+        normal(Key::DataSequenceInOrder, "DataSequenceInOrder", Boolean, Most, 1),
+        first(Key::ErrorRecoveryLevel, "ErrorRecoveryLevel", LEVEL, Least, 0),
+        normal(Key::TaskReporting, "TaskReporting", REPORTING, First, 0),
+        normal(Key::ISCSIProtocolLevel, "iSCSIProtocolLevel", PROTOCOL, Least, 1),
+    ]
+};
+
+// A rule is found by its key's number.
+const _: () = {
+    let mut at = 0;
+    while at < KEYS.len() {
+        assert!(KEYS[at].key as usize == at);
+        at += 1;
+    }
+};
+
+impl Rule {
+    /// The rule of this name.
+    pub fn of(name: &str) -> Option<&'static Rule> {
+        KEYS.iter().find(|rule| rule.name == name)
+    }
+
+    /// A value, if it is one and lies within its range.
+    pub fn parse(&self, value: &str) -> Option<u32> {
+        match self.form {
+            Form::Boolean => text::boolean(value).map(u32::from),
+            Form::Number { least, most } => {
+                text::number(value).filter(|number| (least..=most).contains(number))
+            }
+            Form::OneOf(words) => {
+                words.iter().position(|word| *word == value).map(|place| place as u32)
+            }
+        }
+    }
+
+    /// A value as it is written.
+    pub fn write(&self, value: u32) -> String {
+        match self.form {
+            Form::Boolean => if value != 0 { "Yes" } else { "No" }.to_owned(),
+            Form::Number { .. } => value.to_string(),
+            Form::OneOf(words) => words.get(value as usize).copied().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The result of two values.
+    pub fn combine(&self, one: u32, other: u32) -> u32 {
+        match self.choice {
+            Choice::Least => one.min(other),
+            Choice::Most => one.max(other),
+            Choice::First | Choice::Declared => other,
+        }
+    }
+
+    /// Whether an offer decides alone, so that an answer may be left out (RFC 7143, section 6.2.2): `No` where both have
+    /// to agree, `Yes` where one is enough.
+    pub fn decides(&self, offer: u32) -> bool {
+        match (self.form, self.choice) {
+            (Form::Boolean, Choice::Least) => offer == 0,
+            (Form::Boolean, Choice::Most) => offer == 1,
+            _ => self.choice == Choice::Declared,
+        }
+    }
+
+    /// The nearest value within the range.
+    pub fn clamp(&self, value: u32) -> u32 {
+        match self.form {
+            Form::Number { least, most } => value.clamp(least, most),
+            Form::Boolean | Form::OneOf(_) => value,
+        }
+    }
+}
+
+/// A value for each key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Values([u32; KEYS.len()]);
+
+impl Values {
+    /// What holds without negotiation.
+    pub fn defaults() -> Values {
+        Values(KEYS.map(|rule| rule.default))
+    }
+
+    pub fn get(&self, key: Key) -> u32 {
+        self.0[key as usize]
+    }
+
+    pub fn set(&mut self, key: Key, value: u32) {
+        self.0[key as usize] = value;
+    }
+}
