@@ -85,6 +85,11 @@ impl Attentions {
         self.0.first().copied()
     }
 
+    /// Whether a condition is pending.
+    pub fn contains(&self, attention: Attention) -> bool {
+        self.0.contains(&attention)
+    }
+
     /// Removes and yields the one that is reported.
     pub fn report(&mut self) -> Option<Attention> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }

@@ -169,7 +169,6 @@ fn extended() -> Vec<u8> {
     let mut body = vec![0; 60];
     body[1] = 0x07; // HEADSUP, ORDSUP, SIMPSUP
     body[2] = 0x01; // V_SUP: there is a volatile cache
-    body[3] = 0x01; // LUICLR
     body
 }
 

@@ -5,11 +5,6 @@ use iscsi::scsi::{
     Action, Cdb, CopySegment, Device, Extent, Geometry, LARGEST_TRANSFER, Medium, Nexus, quick,
 };
 
-/// Whether an operation code is one that the device server may have.
-pub fn known(opcode: u8) -> bool {
-    matches!(opcode, 0x00..=0x5f | 0x83..=0xb7)
-}
-
 /// Gives a command to a device, goes on with `bytes` if it wants parameters, and checks what comes out.
 pub fn hold(device: &Device, lun: u64, nexus: &Nexus, cdb: &Cdb, expected: u32, bytes: &[u8]) {
     let unit = device.unit(lun);
@@ -57,7 +52,10 @@ fn settle(unit: Option<&iscsi::scsi::Unit>, action: &Action) {
     }
     if let Action::Reserved { .. } = action {
         let kept = unit.unwrap().kept();
-        unit.unwrap().restore(&kept).expect("what is kept can be restored");
+        if !kept.is_empty() {
+            unit.unwrap().restore(&kept).expect("what is kept can be restored");
+            assert_eq!(unit.unwrap().kept(), kept);
+        }
     }
 }
 
