@@ -76,6 +76,13 @@ impl Pending {
     }
 }
 
+/// Whether a task was sent before a function with this number; only such tasks are hit (RFC 7143, section 11.5.1). What is
+/// for immediate delivery has the number of what comes after it.
+fn is_before(task: &Task, number: u32) -> bool {
+    precedes(task.request.cmd_sn, number)
+        || (task.request.immediate && task.request.cmd_sn == number)
+}
+
 impl Session {
     pub(super) fn manage(&mut self, id: ConnId, request: &TaskRequest) {
         let function = request.function;
@@ -94,13 +101,14 @@ impl Session {
             }
             _ => return self.managed_at_once(id, request.task_tag, TaskOutcome::NotSupported),
         };
-        self.begin_function(id, request, None, |_, task| scope.holds(task));
+        let (number, within) = (request.cmd_sn, |task: &Task| scope.holds(task));
+        self.begin_function(id, request, None, |_, task| within(task) && is_before(task, number));
     }
 
     fn abort_task(&mut self, id: ConnId, request: &TaskRequest) {
-        let found = self.slab.by_tag(request.referenced_tag);
         let found =
-            found.filter(|&task| self.task(task).is_some_and(|task| task.lun == request.lun));
+            self.slab.by_tag(request.referenced_tag).or_else(|| self.still_at_work(request));
+        let found = found.filter(|&id| self.task(id).is_some_and(|task| task.lun == request.lun));
         if let Some(found) = found {
             return self.begin_function(id, request, Some(found), |id, _| id == found);
         }
@@ -112,6 +120,13 @@ impl Session {
         }
         let outcome = if to_come { TaskOutcome::Complete } else { TaskOutcome::NoTask };
         self.managed_at_once(id, request.task_tag, outcome);
+    }
+
+    /// A task that is over already, by another function, while the owner still works on it: this abort waits for that too.
+    fn still_at_work(&self, request: &TaskRequest) -> Option<TaskId> {
+        let meant = |task: &Task| task.running && task.request.tag == request.referenced_tag;
+        let mut all = (0..self.slab.slots()).filter_map(|slot| self.slab.at(slot));
+        all.find(|&id| self.slab.get(id).is_some_and(meant))
     }
 
     fn begin_function(

@@ -55,6 +55,11 @@ impl Session {
         })
     }
 
+    /// How many answers and tasks wait to be sent on a connection.
+    pub fn queued(&self, id: ConnId) -> usize {
+        self.conn(id).map_or(0, |conn| conn.control.len() + conn.ready.len())
+    }
+
     fn send_control(&mut self, id: ConnId, control: Control, out: &mut Vec<Out>) -> usize {
         // A ping of the target's carries the next status number and does not use it up (section 11.19.2).
         let status = !matches!(control, Control::Ping { .. });

@@ -1,9 +1,10 @@
 //! An initiator that keeps all rules: it sends data as negotiated, answers R2Ts, and checks what it gets byte for byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iscsi::pdu::{
     Cdb, DataOut, Lun, R2t, RESERVED_TAG, Residual, Response, ScsiCommand, TaskAttribute,
+    TaskFunction, TaskOutcome, TaskRequest,
 };
 
 use super::rig::{BLOCK, Rig};
@@ -33,12 +34,26 @@ pub struct Initiator {
     next_tag: u32,
     running: BTreeMap<u32, Running>,
     pub ended: BTreeMap<u32, Ended>,
+    /// Functions under way, and the tasks that they may hit.
+    functions: BTreeMap<u32, Vec<u32>>,
+    /// Tasks that a function has ended.
+    pub dropped: Vec<u32>,
+    /// Those that were, ever: what comes of them on another connection was sent before the function was answered.
+    late: BTreeSet<u32>,
 }
 
 impl Initiator {
     pub fn new(rig: &Rig) -> Initiator {
         let cmd_sn = rig.setup.numbers.0;
-        Initiator { cmd_sn, next_tag: 1, running: BTreeMap::new(), ended: BTreeMap::new() }
+        Initiator {
+            cmd_sn,
+            next_tag: 1,
+            running: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            dropped: Vec::new(),
+            late: BTreeSet::new(),
+        }
     }
 
     /// The numbers of a fresh command.
@@ -49,7 +64,39 @@ impl Initiator {
         (tag, number)
     }
 
-    /// A command that was not sent by this initiator is none of its business, but its number is used up.
+    /// Aborts a task that was sent on the same connection; or, without one, resets the logical unit.
+    pub fn abort(&mut self, rig: &mut Rig, link: usize, victim: Option<u32>) {
+        let task_tag = self.next_tag;
+        self.next_tag += 1;
+        let cmd_sn = self.cmd_sn;
+        let request = TaskRequest {
+            immediate: true,
+            function: if victim.is_some() {
+                TaskFunction::AbortTask
+            } else {
+                TaskFunction::LogicalUnitReset
+            },
+            lun: Lun::default(),
+            task_tag,
+            referenced_tag: victim.unwrap_or(RESERVED_TAG),
+            cmd_sn,
+            exp_stat_sn: 0,
+            // Its command has come, since it is on the same connection: so the tag alone says which one it is.
+            ref_cmd_sn: cmd_sn,
+            exp_data_sn: 0,
+        };
+        let victims =
+            victim.map_or_else(|| self.running.keys().copied().collect(), |tag| vec![tag]);
+        self.functions.insert(task_tag, victims);
+        rig.send(link, request, &[]);
+    }
+
+    /// A task of a connection that is under way.
+    pub fn running_on(&self, link: usize, nth: usize) -> Option<u32> {
+        let on = self.running.iter().filter(|(_, running)| running.link == link);
+        on.map(|(&tag, _)| tag).nth(nth)
+    }
+
     pub fn read(
         &mut self,
         rig: &mut Rig,
@@ -136,6 +183,15 @@ impl Initiator {
     }
 
     fn heard(&mut self, rig: &mut Rig, pdu: Response, data: Vec<u8>) {
+        let about = match &pdu {
+            Response::R2t(r2t) => r2t.task_tag,
+            Response::DataIn(part) => part.task_tag,
+            Response::Command(end) => end.task_tag,
+            _ => RESERVED_TAG,
+        };
+        if self.late.contains(&about) {
+            return;
+        }
         match pdu {
             Response::R2t(r2t) => self.asked(rig, &r2t),
             Response::DataIn(part) => {
@@ -161,6 +217,19 @@ impl Initiator {
                 assert_eq!(running.burst, 0, "the last burst has ended");
                 self.end(end.task_tag, end.status, end.residual, data);
             }
+            Response::Task(end) => {
+                let victims = self.functions.remove(&end.task_tag).expect("a function of ours");
+                assert!(!matches!(end.outcome, TaskOutcome::NoLun | TaskOutcome::NotSupported));
+                // A task that another function has dropped and nobody works on is not there; that one's answer ends it.
+                let hit = victims.into_iter().filter(|_| end.outcome == TaskOutcome::Complete);
+                for tag in hit {
+                    if self.running.remove(&tag).is_some() {
+                        self.dropped.push(tag);
+                        self.late.insert(tag);
+                    }
+                }
+            }
+            Response::NopIn(_) => {}
             other => panic!("unexpected: {other:?}"),
         }
     }
@@ -196,7 +265,7 @@ impl Initiator {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.running.is_empty()
+        self.running.is_empty() && self.functions.is_empty()
     }
 }
 

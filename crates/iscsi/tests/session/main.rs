@@ -5,6 +5,7 @@ mod data;
 mod initiator;
 mod manage;
 mod order;
+mod random;
 mod residuals;
 mod rig;
 mod violations;

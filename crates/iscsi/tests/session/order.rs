@@ -45,7 +45,7 @@ fn commands_of_several_connections_come_in_their_order() {
     // Connection 0 stands at an early command too, so the missing one comes on another that joins.
     rig.cut(0);
     assert_eq!(at_work(&rig), []);
-    let link = rig.attach(7);
+    let link = rig.attach(7).expect("there is room for another");
     rig.send(link, command, &[]);
     rig.run();
     assert_eq!(at_work(&rig), [0, 1, 2, 3], "4 was lost with its connection");
