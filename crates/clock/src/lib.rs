@@ -5,8 +5,10 @@
 
 mod ns;
 mod rng;
+mod secret;
 mod system;
 
 pub use ns::Ns;
 pub use rng::Rng;
+pub use secret::unpredictable;
 pub use system::{CpuTime, now, process_cpu, sleep_until, thread_cpu, wall_ns};

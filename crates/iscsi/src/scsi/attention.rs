@@ -32,6 +32,8 @@ pub enum Attention {
     InquiryChanged,
     /// Logical units came or went.
     LunsChanged,
+    /// Another nexus cleared the task set.
+    CommandsCleared,
 }
 
 impl Attention {
@@ -49,6 +51,7 @@ impl Attention {
             Attention::AccessStateChanged => 0x2a06,
             Attention::CapacityChanged => 0x2a09,
             Attention::InquiryChanged => 0x3f03,
+            Attention::CommandsCleared => 0x2f00,
             Attention::LunsChanged => 0x3f0e,
         }
     }

@@ -135,6 +135,11 @@ impl Unit {
         self.alter(|state| state.raise(attention, None));
     }
 
+    /// A nexus cleared the task set (CLEAR TASK SET): all others are told.
+    pub fn cleared(&self, by: &Nexus) {
+        self.alter(|state| state.raise(Attention::CommandsCleared, Some(by)));
+    }
+
     /// What has to be kept over a restart (APTPL): empty if there is nothing to keep. Whoever stores it asks for it while
     /// holding a lock of its own, so that an older state never replaces a newer one.
     pub fn kept(&self) -> Vec<u8> {
