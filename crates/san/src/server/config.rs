@@ -1,0 +1,53 @@
+//! What a target is told when it starts.
+
+use super::event::Listener;
+use super::limits::Limits;
+use super::port::PortalConfig;
+use crate::volume::Volume;
+use iscsi::login::Auth;
+use iscsi::params::Wishes;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a target is told when it starts.
+#[derive(Debug)]
+pub struct TargetConfig {
+    /// Its iSCSI name (RFC 7143, 4.2.7.1), such as `iqn.2024-01.org.example:disk`.
+    pub name: String,
+    /// Where it listens; at least one.
+    pub portals: Vec<PortalConfig>,
+    /// What it serves, LUN 0 first; at least one.
+    pub volumes: Vec<Arc<Volume>>,
+    /// What initiators have to prove. [`Auth::None`] is refused off loopback.
+    pub auth: Auth,
+    /// What it wants of the negotiation; MaxConnections comes from the limits.
+    pub wishes: Wishes,
+    /// The only initiators that may log in, by name; empty: all.
+    pub initiators: Vec<String>,
+    /// Threads that serve; 0: as many as there are cores.
+    pub threads: usize,
+    /// What bounds peers.
+    pub limits: Limits,
+    /// A directory for persistent reservations that ask to survive a restart; `None`: they do not.
+    pub state: Option<PathBuf>,
+    /// Who hears of logins and the like.
+    pub listener: Listener,
+}
+
+impl TargetConfig {
+    /// A target on these portals with these volumes, and otherwise as little as possible.
+    pub fn new(name: &str, portals: Vec<PortalConfig>, volumes: Vec<Arc<Volume>>) -> TargetConfig {
+        TargetConfig {
+            name: name.to_owned(),
+            portals,
+            volumes,
+            auth: Auth::None,
+            wishes: Wishes::default(),
+            initiators: Vec::new(),
+            threads: 0,
+            limits: Limits::default(),
+            state: None,
+            listener: Listener::default(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! SendTargets (RFC 7143, appendix C): the target's name and the addresses of its portals.
+
+use super::port::Port;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The answer to `SendTargets=value` on a connection that came by `local`: the keys and values, or nothing where the value
+/// names another target.
+pub(super) fn targets(
+    name: &str,
+    ports: &[Arc<Port>],
+    value: &str,
+    local: SocketAddr,
+) -> Vec<(String, String)> {
+    if !(value.is_empty() || value == "All" || value == name) {
+        return Vec::new();
+    }
+    let mut keys = vec![("TargetName".to_owned(), name.to_owned())];
+    for port in ports.iter().filter(|port| !port.is_down()) {
+        if let Some(address) = reachable(port.address, local) {
+            keys.push(("TargetAddress".to_owned(), format!("{address},{}", port.group)));
+        }
+    }
+    keys
+}
+
+/// Where a portal is reached by somebody who reached `local`. A portal on all addresses is there where that is, if it is
+/// of the same family.
+fn reachable(portal: SocketAddr, local: SocketAddr) -> Option<SocketAddr> {
+    if !portal.ip().is_unspecified() {
+        return Some(portal);
+    }
+    (portal.is_ipv4() == local.is_ipv4()).then(|| SocketAddr::new(local.ip(), portal.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::port::PortalConfig;
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, local: &str, expected: &[&str]) {
+        let portals =
+            ["10.0.0.1:3260", "0.0.0.0:3261", "[::]:3262"].map(|a| a.parse().expect("an address"));
+        let port = |(i, address)| Arc::new(Port::new(i, &PortalConfig::new(address), address, 1));
+        let ports: Vec<Arc<Port>> = portals.into_iter().enumerate().map(port).collect();
+        let got = targets("iqn.t", &ports, value, local.parse().expect("an address"));
+        let got: Vec<String> =
+            got.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn portals_are_told_as_the_initiator_reaches_them() {
+        let four =
+            ["TargetName=iqn.t", "TargetAddress=10.0.0.1:3260,1", "TargetAddress=10.0.0.7:3261,1"];
+        check("All", "10.0.0.7:3261", &four);
+        check("iqn.t", "10.0.0.7:3261", &four);
+        check("", "10.0.0.7:3261", &four);
+        let six =
+            ["TargetName=iqn.t", "TargetAddress=10.0.0.1:3260,1", "TargetAddress=[fe80::1]:3262,1"];
+        check("All", "[fe80::1]:3262", &six);
+        check("iqn.other", "10.0.0.7:3261", &[]);
+    }
+}

@@ -1,0 +1,342 @@
+//! The door: it listens, carries connections through login, and hands them to the worker that owns their session.
+//!
+//! One thread looks after all connections that have not logged in; none of them can hold it up, and how many there are, how
+//! long they take and how much they say is bounded by [`super::Limits`]. It also keeps the register of sessions, so nobody
+//! else has to be asked about it.
+
+mod caller;
+pub(super) mod listening;
+pub(super) mod policy;
+mod registry;
+
+use super::event::Event;
+use super::letters::{ToDoor, ToWorker};
+use super::mailbox::Mailbox;
+use super::poll::{Poll, Ready};
+use super::shared::Shared;
+use super::slots::Slots;
+use caller::{Caller, Next};
+use clock::Ns;
+use iscsi::chap::Challenge;
+use iscsi::login::TargetConfig as LoginConfig;
+use iscsi::params::Wishes;
+use policy::{Entrance, Rules};
+use registry::{Admission, Most, Registry};
+use rustix::fd::{AsFd, OwnedFd};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the bell is watched as.
+const BELL: u64 = u64::MAX;
+/// Listeners are watched as this and their index.
+const LISTENER: u64 = 1 << 63;
+/// Connections taken from one listener before others have their turn.
+const ARRIVALS: usize = 32;
+/// How long nothing is taken after the system had no descriptor or no memory for it.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// The door's thread.
+pub(super) struct Door {
+    poll: Poll,
+    mailbox: Mailbox<ToDoor>,
+    shared: Arc<Shared>,
+    rules: Rules,
+    login: LoginConfig,
+    listeners: Vec<Option<OwnedFd>>,
+    callers: Slots<Caller>,
+    registry: Registry,
+    next_serial: u32,
+    /// Until when nobody is let in; the listeners are not watched meanwhile.
+    closed_until: Option<Ns>,
+    /// It is closed because there are too many.
+    crowded: bool,
+    now: Ns,
+    stopped: bool,
+}
+
+impl Door {
+    /// What its thread needs.
+    pub fn new(
+        rules: Rules,
+        wishes: Wishes,
+        mailbox: Mailbox<ToDoor>,
+        shared: &Arc<Shared>,
+        listeners: Vec<OwnedFd>,
+    ) -> io::Result<Door> {
+        let poll = Poll::new(64)?;
+        poll.watch_input(mailbox.bell().fd(), BELL)?;
+        for (key, listener) in (LISTENER..).zip(&listeners) {
+            poll.watch_input(listener, key)?;
+        }
+        let limits = &shared.limits;
+        let most = Most {
+            sessions: limits.sessions,
+            connections: limits.connections,
+            connections_per_session: usize::from(limits.connections_per_session),
+        };
+        Ok(Door {
+            poll,
+            mailbox,
+            shared: Arc::clone(shared),
+            registry: Registry::new(shared.workers.len(), most),
+            listeners: listeners.into_iter().map(Some).collect(),
+            callers: Slots::new(),
+            rules,
+            login: LoginConfig {
+                wishes: Wishes { max_connections: limits.connections_per_session, ..wishes },
+                window: limits.commands,
+            },
+            next_serial: 0,
+            closed_until: None,
+            crowded: false,
+            now: clock::now(),
+            stopped: false,
+        })
+    }
+
+    /// Opens until it is told to stop.
+    pub fn run(mut self) {
+        let mut ready: Vec<Ready> = Vec::new();
+        while !self.stopped {
+            let until = self.next_moment();
+            if self.poll.wait(clock::now(), until, &mut ready).is_err() {
+                // Only a lack of kernel memory: the next turn tries again.
+                ready.clear();
+            }
+            self.now = clock::now();
+            for ready in ready.drain(..) {
+                match ready.key {
+                    BELL => self.mailbox.bell().quiet(),
+                    key if key >= LISTENER => self.let_in((key - LISTENER) as usize),
+                    key => self.attend(key as u32, (key >> 32) as u32),
+                }
+            }
+            for letter in self.mailbox.take() {
+                self.read(letter);
+            }
+            self.keep_time();
+        }
+    }
+
+    fn read(&mut self, letter: ToDoor) {
+        match letter {
+            ToDoor::ConnectionEnded { tsih, cid } => {
+                self.registry.connection_ended(tsih, cid);
+                self.ask_again(tsih);
+            }
+            ToDoor::SessionEnded { tsih } => {
+                self.registry.session_ended(tsih);
+                self.ask_again(tsih);
+            }
+            ToDoor::PortDown(index, told) => {
+                self.listeners[index] = None;
+                for key in self.callers.keys() {
+                    if self.callers.get_mut(key).is_some_and(|caller| caller.port.index == index) {
+                        self.callers.remove(key);
+                    }
+                }
+                // Nobody waits if the library's user has given up.
+                let _ = told.send(());
+            }
+            ToDoor::PortUp(index, listener) => {
+                if self.closed_until.is_none()
+                    && self.poll.watch_input(&listener, LISTENER + index as u64).is_err()
+                {
+                    self.close_for(BREATH);
+                }
+                self.listeners[index] = Some(listener);
+            }
+            ToDoor::Stop => self.stopped = true,
+        }
+    }
+
+    /// Takes connections from a listener.
+    fn let_in(&mut self, index: usize) {
+        for _ in 0..ARRIVALS {
+            if !self.make_room() {
+                return;
+            }
+            let Some(listener) = self.listeners.get(index).and_then(Option::as_ref) else { return };
+            match listening::take(listener) {
+                Ok(Some(arrival)) => self.receive(index, arrival),
+                Ok(None) => return,
+                // No descriptor or no memory is left: what has come stays with the kernel for a while.
+                Err(_) => return self.close_for(BREATH),
+            }
+        }
+    }
+
+    fn receive(&mut self, index: usize, arrival: listening::Arrival) {
+        self.next_serial = self.next_serial.wrapping_add(1);
+        let serial = self.next_serial;
+        let port = Arc::clone(&self.shared.ports[index]);
+        let Ok(challenge) = challenge() else { return self.close_for(BREATH) };
+        let caller = Caller::new(serial, arrival, port, self.login.clone(), challenge, self.now);
+        let key = self.callers.insert(caller);
+        let Some(caller) = self.callers.get_mut(key) else { return };
+        if self
+            .poll
+            .watch_edges(
+                caller.socket.as_fd(),
+                u64::from(serial & 0x7fff_ffff) << 32 | u64::from(key),
+            )
+            .is_err()
+        {
+            self.callers.remove(key);
+            return self.close_for(BREATH);
+        }
+        self.carry_on(key);
+    }
+
+    /// Whether another connection may be let in. If there are too many, the oldest gives way, unless it is young.
+    fn make_room(&mut self) -> bool {
+        if self.callers.len() < self.shared.limits.logins.max(1) {
+            return true;
+        }
+        let oldest = self
+            .callers
+            .iter()
+            .min_by_key(|(_, caller)| caller.since)
+            .map(|(key, c)| (key, c.since));
+        let Some((key, since)) = oldest else { return true };
+        let grace = since.plus(span(self.shared.limits.login_grace));
+        if self.now < grace {
+            self.close_until(grace);
+            self.crowded = true;
+            return false;
+        }
+        self.refuse(key, "others waited for its place".to_owned());
+        true
+    }
+
+    fn attend(&mut self, key: u32, serial: u32) {
+        if self.callers.get_mut(key).is_some_and(|caller| caller.serial & 0x7fff_ffff == serial) {
+            self.carry_on(key);
+        }
+    }
+
+    /// Goes on with a login as far as it gets now.
+    fn carry_on(&mut self, key: u32) {
+        loop {
+            let Some(caller) = self.callers.get_mut(key) else { return };
+            let mut entrance =
+                Entrance { rules: &self.rules, group: caller.port.group, seen: None };
+            let next = caller.advance(&mut entrance);
+            caller.initiator = entrance.seen.or(caller.initiator.take());
+            match next {
+                Next::Wait => return,
+                Next::Admit => self.admit(key),
+                Next::Over(why) => return self.refuse(key, why),
+                Next::Hand => return self.hand_over(key),
+            }
+            let waits = self.callers.get_mut(key).is_none_or(|caller| caller.waits_for.is_some());
+            if waits {
+                return;
+            }
+        }
+    }
+
+    /// Decides whether a login may become a session or join one.
+    fn admit(&mut self, key: u32) {
+        let Some(caller) = self.callers.get_mut(key) else { return };
+        let Some((name, tsih, cid)) = caller.claim() else { return };
+        let admission = self.registry.admit(name.as_ref(), tsih, cid);
+        let Some(caller) = self.callers.get_mut(key) else { return };
+        let why = super::event::Drop::Reinstated;
+        match admission {
+            Admission::New { tsih, worker } | Admission::Join { tsih, worker } => {
+                caller.admitted(tsih, worker)
+            }
+            Admission::EndSession { tsih, worker } => {
+                caller.waits_for = Some(tsih);
+                self.shared.workers[worker].send(ToWorker::EndSession { tsih, why });
+            }
+            Admission::EndConnection { tsih, cid, worker } => {
+                caller.waits_for = Some(tsih);
+                self.shared.workers[worker].send(ToWorker::EndConnection { tsih, cid, why });
+            }
+            Admission::Refused(status, why) => caller.turn_away(status, why),
+        }
+    }
+
+    /// Those who waited for the end of something ask again.
+    fn ask_again(&mut self, tsih: u16) {
+        for key in self.callers.keys() {
+            let Some(caller) = self.callers.get_mut(key) else { continue };
+            if caller.waits_for == Some(tsih) {
+                caller.waits_for = None;
+                self.admit(key);
+                self.carry_on(key);
+            }
+        }
+    }
+
+    /// Gives a connection that has logged in to the worker of its session.
+    fn hand_over(&mut self, key: u32) {
+        let Some(caller) = self.callers.remove(key) else { return };
+        // The worker watches it with an epoll instance of its own.
+        let _ = self.poll.forget(caller.socket.as_fd());
+        if let Some((worker, letter)) = caller.into_letter() {
+            self.shared.workers[worker].send(letter);
+        }
+    }
+
+    fn refuse(&mut self, key: u32, why: String) {
+        let Some(caller) = self.callers.remove(key) else { return };
+        let (address, initiator) = (caller.from, caller.initiator);
+        self.shared.listener.tell(Event::Refused { address, initiator, why });
+    }
+
+    /// Sends away whose time is up, and opens again when that time has come.
+    fn keep_time(&mut self) {
+        let time = span(self.shared.limits.login_time);
+        for key in self.callers.keys() {
+            if self.callers.get_mut(key).is_some_and(|caller| self.now >= caller.since.plus(time)) {
+                self.refuse(key, "the login took too long".to_owned());
+            }
+        }
+        let room = self.crowded && self.callers.len() < self.shared.limits.logins;
+        if self.closed_until.is_some_and(|until| room || self.now >= until) {
+            (self.closed_until, self.crowded) = (None, false);
+            for (key, listener) in (LISTENER..).zip(&self.listeners) {
+                if let Some(listener) = listener
+                    && self.poll.watch_input(listener, key).is_err()
+                {
+                    return self.close_for(BREATH);
+                }
+            }
+        }
+    }
+
+    fn close_for(&mut self, time: Duration) {
+        self.close_until(self.now.plus(span(time)));
+    }
+
+    /// Lets nobody in for a while. What arrives waits in the kernel.
+    fn close_until(&mut self, until: Ns) {
+        self.closed_until = Some(until);
+        for listener in self.listeners.iter().flatten() {
+            // One that is not watched is not let in from either.
+            let _ = self.poll.forget(listener);
+        }
+    }
+
+    fn next_moment(&self) -> Option<Ns> {
+        let time = span(self.shared.limits.login_time);
+        let first = self.callers.iter().map(|(_, caller)| caller.since.plus(time)).min();
+        [first, self.closed_until].into_iter().flatten().min()
+    }
+}
+
+/// A challenge that nobody has seen.
+fn challenge() -> io::Result<Challenge> {
+    let mut random = [0; 33];
+    clock::unpredictable(&mut random)?;
+    let [id, bytes @ ..] = random;
+    Ok(Challenge { id, bytes })
+}
+
+fn span(time: Duration) -> Ns {
+    Ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,139 @@
+//! What the target keeps over a restart: the persistent reservations that asked for it (APTPL; SPC-4, 5.13.5).
+//!
+//! One file a logical unit, named by the unit's designator, so that it follows the volume and not its number. A file is
+//! written beside its place, synced, put in its place, and the directory synced, before the command that wanted it is
+//! answered. It is done on a thread of its own, because a sync may take long and workers do not wait.
+
+use super::error::StartError;
+use super::event::{Event, Listener};
+use super::letters::ToWorker;
+use super::mailbox::Address;
+use iscsi::scsi::{Device, Unit};
+use iscsi::target::TaskId;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// More than all registrations of a unit take.
+const LARGEST: u64 = 1 << 20;
+
+/// Where reservations are kept.
+pub(super) struct Keeper {
+    /// `None`: it takes no more orders.
+    orders: Mutex<Option<Sender<Order>>>,
+}
+
+/// A unit whose state is to be kept, and who waits for it.
+pub(super) struct Order {
+    unit: usize,
+    worker: usize,
+    session: u32,
+    task: TaskId,
+}
+
+impl Keeper {
+    /// A keeper, and the orders that its thread is to carry out.
+    pub fn new() -> (Keeper, Receiver<Order>) {
+        let (orders, taken) = channel();
+        (Keeper { orders: Mutex::new(Some(orders)) }, taken)
+    }
+
+    /// Has the state of a unit kept. The worker gets a letter when it is.
+    pub fn keep(&self, unit: usize, worker: usize, session: u32, task: TaskId) {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        // The thread outlives all workers, so there is somebody who takes it.
+        if let Some(orders) = &*orders {
+            let _ = orders.send(Order { unit, worker, session, task });
+        }
+    }
+
+    /// Takes no more orders; its thread ends when it has carried out those that it has.
+    pub fn close(&self) {
+        *self.orders.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Carries out orders until nobody can give any.
+pub(super) fn run(
+    directory: &Path,
+    device: &Device,
+    orders: &Receiver<Order>,
+    workers: &[Address<ToWorker>],
+    listener: &Listener,
+) {
+    while let Ok(order) = orders.recv() {
+        let Some(unit) = device.units().get(order.unit) else { continue };
+        let path = place(directory, unit);
+        let kept = write(&path, &unit.kept());
+        if let Err(error) = &kept {
+            listener.tell(Event::NotKept(format!("{}: {error}", path.display())));
+        }
+        if let Some(worker) = workers.get(order.worker) {
+            let (session, task) = (order.session, order.task);
+            worker.send(ToWorker::Kept { session, task, well: kept.is_ok() });
+        }
+    }
+}
+
+/// Reads what was kept of all units.
+///
+/// # Errors
+/// There is a file that cannot be read, or is none of ours.
+pub(super) fn restore(directory: &Path, device: &Device) -> Result<(), StartError> {
+    for unit in device.units() {
+        let path = place(directory, unit);
+        let failed = |why: String| StartError::Kept { path: path.clone(), why };
+        let bytes = match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(failed(error.to_string())),
+            Ok(meta) if meta.len() > LARGEST => return Err(failed("it is too long".to_owned())),
+            Ok(_) => fs::read(&path).map_err(|error| failed(error.to_string()))?,
+        };
+        unit.restore(&bytes).map_err(|error| failed(error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn place(directory: &Path, unit: &Unit) -> PathBuf {
+    let name: String = unit.designator().iter().map(|byte| format!("{byte:02x}")).collect();
+    directory.join(format!("naa.{name}.reservations"))
+}
+
+/// Puts bytes in the place of a file, whole or not at all; no bytes: there is to be no file.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    if bytes.is_empty() {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => return File::open(directory)?.sync_all(),
+        }
+    }
+    let beside = path.with_extension("new");
+    let mut file = File::create(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    File::open(directory)?.sync_all()
+}
+
+/// What the keeper's thread needs.
+pub(super) struct Books {
+    pub directory: PathBuf,
+    pub orders: Receiver<Order>,
+}
+
+impl Books {
+    /// Carries out orders on a thread of its own.
+    pub fn spawn(
+        self,
+        shared: &Arc<super::shared::Shared>,
+    ) -> io::Result<std::thread::JoinHandle<()>> {
+        let shared = Arc::clone(shared);
+        let thread = std::thread::Builder::new().name("target-keeper".to_owned());
+        thread.spawn(move || {
+            run(&self.directory, &shared.device, &self.orders, &shared.workers, &shared.listener);
+        })
+    }
+}

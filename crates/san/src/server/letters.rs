@@ -1,0 +1,112 @@
+//! What threads write to each other.
+
+use super::event::{Drop, Peer};
+use super::port::Port;
+use iscsi::pdu::Lun;
+use iscsi::scsi::{Attention, Nexus};
+use iscsi::target::{ConnectionParams, Handle, SessionParams, TaskId};
+use rustix::fd::OwnedFd;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// To a worker.
+pub(super) enum ToWorker {
+    /// A session begins, with its first connection.
+    Session(Box<NewSession>),
+    /// Another connection of a session.
+    Connection(Box<NewConnection>),
+    /// End a session; the door hears of its end.
+    EndSession { tsih: u16, why: Drop },
+    /// End one connection of a session; the door hears of its end.
+    EndConnection { tsih: u16, cid: u16, why: Drop },
+    /// Abort tasks, and tell the sender when nobody works on them any more.
+    Sweep(Arc<Sweep>),
+    /// A worker has done what a sweep asked for.
+    Swept(Ticket),
+    /// What a task wanted to be kept over a restart is, or is not.
+    Kept { session: u32, task: TaskId, well: bool },
+    /// A portal went down.
+    PortDown(usize),
+    /// The speed of a portal changed: what sleeps until its turn has to look again.
+    PortChanged,
+    /// Take leave of the initiators, and end.
+    Stop,
+}
+
+/// To the door.
+pub(super) enum ToDoor {
+    /// A connection is gone.
+    ConnectionEnded { tsih: u16, cid: u16 },
+    /// A session is gone, its tasks with it.
+    SessionEnded { tsih: u16 },
+    /// A portal went down: listen there no more, and say when it is so.
+    PortDown(usize, Sender<()>),
+    /// A portal came back: listen there.
+    PortUp(usize, OwnedFd),
+    /// Listen no more, and end.
+    Stop,
+}
+
+/// A connection that has logged in.
+pub(super) struct NewConnection {
+    pub socket: OwnedFd,
+    /// What of the last response the socket has not taken yet.
+    pub unsent: Vec<u8>,
+    /// What came behind the login.
+    pub already: Vec<u8>,
+    pub params: ConnectionParams,
+    pub peer: Peer,
+    /// The address of this end.
+    pub local: SocketAddr,
+    pub port: Arc<Port>,
+}
+
+/// A session that has logged in.
+pub(super) struct NewSession {
+    pub nexus: Nexus,
+    /// It may only ask for targets.
+    pub discovery: bool,
+    pub params: SessionParams,
+    /// The number of the next command.
+    pub cmd_sn: u32,
+    pub first: NewConnection,
+}
+
+/// Whom to tell of a finished sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticket {
+    /// The worker that asked.
+    pub worker: usize,
+    /// Its number for it.
+    pub number: u64,
+}
+
+/// Which tasks are to be aborted.
+#[derive(Debug)]
+pub(super) struct Sweep {
+    pub ticket: Ticket,
+    /// The logical unit; `None`: all of them.
+    pub lun: Option<Lun>,
+    /// Only those of these nexuses; `None`: of all.
+    pub nexuses: Option<Vec<Nexus>>,
+    /// The session that asked; its tasks are its own affair.
+    pub except: u16,
+    /// Their connections are dropped too (TARGET COLD RESET).
+    pub drop: bool,
+}
+
+/// Who waits for a sweep.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Waiter {
+    /// A task management function.
+    Function {
+        session: u32,
+        tsih: u16,
+        handle: Handle,
+        /// What is raised on every path, and where (`None`: everywhere), once all tasks have ended.
+        attention: Option<(Option<usize>, Attention)>,
+    },
+    /// A PERSISTENT RESERVE OUT with PREEMPT AND ABORT.
+    Task { session: u32, task: TaskId, keep: bool },
+}

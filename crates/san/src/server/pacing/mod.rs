@@ -1,0 +1,108 @@
+//! The speed of a port: each direction by itself, in user space, counted in bytes of SCSI data.
+//!
+//! A [`Pacer`] is the generic cell rate algorithm (ITU-T I.371) over one atomic word: the moment at which everything
+//! reserved so far will have passed. Whoever wants to move bytes reserves the next place in that queue and waits for
+//! its moment. A connection holds one reservation of at most one [`quantum`](Pacer::quantum) at a time, so sessions
+//! that want more than the port carries take turns, on whatever thread they are, and no thread waits for another.
+//!
+//! It never sleeps and reads no clock: moments come in as arguments.
+
+mod allowance;
+mod rate;
+
+pub use allowance::Allowance;
+pub use rate::{PortRate, RateError};
+
+use clock::Ns;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// How much of the past may be caught up with: a port that was idle, or a thread that woke late, moves at most this
+/// much time's worth of bytes at once.
+pub const BURST: Ns = Ns(1_000_000);
+
+/// One quantum lasts this long at the port's rate, within the bounds below.
+const QUANTUM_NS: u64 = 125_000;
+/// Below this a reservation costs more system calls than it evens out.
+const QUANTUM_MIN: u64 = 8 << 10;
+/// Above this one connection would hold a fast port for too long.
+const QUANTUM_MAX: u64 = 128 << 10;
+
+/// Moments are kept in sixteenths of a nanosecond, so that rounding the cost of a 512-byte block stays below 1e-4 at
+/// any rate, and a word lasts for 36 years of uptime.
+const TICKS_PER_NS: u64 = 16;
+
+/// One direction of a port. Shared by all threads.
+#[derive(Debug)]
+pub struct Pacer {
+    /// When everything reserved so far will have passed, in ticks.
+    horizon: AtomicU64,
+    /// Bytes a second; zero: as fast as it goes.
+    rate: AtomicU64,
+    /// How often the rate was changed: what was reserved at another speed is void.
+    changes: AtomicU32,
+}
+
+impl Pacer {
+    /// A direction of so many bytes a second; zero: as fast as it goes.
+    pub const fn new(bytes_per_s: u64) -> Pacer {
+        let rate = AtomicU64::new(bytes_per_s);
+        Pacer { horizon: AtomicU64::new(0), rate, changes: AtomicU32::new(0) }
+    }
+
+    /// Bytes a second; zero: as fast as it goes.
+    pub fn rate(&self) -> u64 {
+        self.rate.load(Ordering::Relaxed)
+    }
+
+    /// Changes the speed. What was reserved before is void; whoever sleeps until its moment has to be woken.
+    pub fn set_rate(&self, bytes_per_s: u64) {
+        self.rate.store(bytes_per_s, Ordering::Relaxed);
+        self.horizon.store(0, Ordering::Relaxed);
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Whether bytes have to wait at all.
+    pub fn is_paced(&self) -> bool {
+        self.rate() != 0
+    }
+
+    /// The most that one connection reserves at a time, in bytes.
+    pub fn quantum(&self) -> u64 {
+        let of_time = u128::from(self.rate()) * u128::from(QUANTUM_NS) / 1_000_000_000;
+        (of_time as u64).clamp(QUANTUM_MIN, QUANTUM_MAX)
+    }
+
+    /// Reserves the next place for `bytes` and says from when on they may move.
+    pub fn reserve(&self, bytes: u64, now: Ns) -> Ns {
+        let rate = self.rate();
+        if rate == 0 {
+            return now;
+        }
+        let cost = cost_ticks(bytes, rate);
+        let earliest = now.0.saturating_sub(BURST.0).saturating_mul(TICKS_PER_NS);
+        let mut horizon = self.horizon.load(Ordering::Relaxed);
+        loop {
+            let start = horizon.max(earliest);
+            let next = start.saturating_add(cost);
+            match self.horizon.compare_exchange_weak(
+                horizon,
+                next,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Ns(start.div_ceil(TICKS_PER_NS)),
+                Err(seen) => horizon = seen,
+            }
+        }
+    }
+}
+
+/// How long `bytes` take, rounded to the nearest tick.
+fn cost_ticks(bytes: u64, rate: u64) -> u64 {
+    let ticks = u128::from(bytes) * u128::from(TICKS_PER_NS) * 1_000_000_000;
+    u64::try_from((ticks + u128::from(rate) / 2) / u128::from(rate)).unwrap_or(u64::MAX)
+}

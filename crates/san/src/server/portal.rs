@@ -1,0 +1,87 @@
+//! A portal of a running target in the hands of whoever runs it: what went through it, and the troubles that it can have.
+
+use super::counters::Counts;
+use super::door::listening;
+use super::error::StartError;
+use super::letters::{ToDoor, ToWorker};
+use super::pacing::PortRate;
+use super::port::Port;
+use super::shared::Shared;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
+
+/// A portal of a running target.
+#[derive(Clone, Copy)]
+pub struct Portal<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) port: &'a Arc<Port>,
+}
+
+impl Portal<'_> {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.port.address
+    }
+
+    /// The portal group tag.
+    pub fn group(&self) -> u16 {
+        self.port.group
+    }
+
+    /// What went through it so far.
+    pub fn counts(&self) -> Counts {
+        self.port.counts()
+    }
+
+    /// Takes it down: it listens no more, and connections that came by it are closed without a word.
+    pub fn kill(&self) {
+        if self.port.down.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (told, done) = channel();
+        self.shared.door.send(ToDoor::PortDown(self.port.index, told));
+        for worker in &self.shared.workers {
+            worker.send(ToWorker::PortDown(self.port.index));
+        }
+        // The door never waits for anybody. It is gone only where the target stops, and then nobody listens either.
+        let _ = done.recv();
+    }
+
+    /// Brings it back at the same address.
+    ///
+    /// # Errors
+    /// Somebody else listens there by now.
+    pub fn revive(&self) -> Result<(), StartError> {
+        if !self.port.is_down() {
+            return Ok(());
+        }
+        let address = self.port.address;
+        let (listener, _) =
+            listening::open(address).map_err(|why| StartError::Listen { address, why })?;
+        self.port.down.store(false, Ordering::Release);
+        self.shared.door.send(ToDoor::PortUp(self.port.index, listener));
+        Ok(())
+    }
+
+    /// Gives it another speed in each direction, at once; `None`: as fast as it goes.
+    pub fn set_rate(&self, rate: Option<PortRate>) {
+        let rate = rate.map_or(0, PortRate::bytes_per_s);
+        self.port.pace_in.set_rate(rate);
+        self.port.pace_out.set_rate(rate);
+        for worker in &self.shared.workers {
+            worker.send(ToWorker::PortChanged);
+        }
+    }
+
+    /// Its speed in each direction.
+    pub fn rate(&self) -> Option<PortRate> {
+        PortRate::new(self.port.pace_out.rate())
+    }
+
+    /// Lets it answer every command with BUSY, or carry them out again.
+    pub fn set_busy(&self, busy: bool) {
+        self.port.busy.store(busy, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,26 @@
+//! What all threads of a target have in common. Nothing in here is locked on the data path.
+
+use super::event::Listener;
+use super::keep::Keeper;
+use super::letters::{ToDoor, ToWorker};
+use super::limits::Limits;
+use super::mailbox::Address;
+use super::port::Port;
+use crate::volume::Volume;
+use iscsi::scsi::Device;
+use std::sync::Arc;
+
+/// What all threads have in common.
+pub(super) struct Shared {
+    /// Decides what commands mean.
+    pub device: Device,
+    /// What carries them out, in the order of the device's units.
+    pub volumes: Vec<Arc<Volume>>,
+    pub ports: Vec<Arc<Port>>,
+    pub limits: Limits,
+    pub listener: Listener,
+    pub workers: Vec<Address<ToWorker>>,
+    pub door: Address<ToDoor>,
+    /// Where reservations are kept over a restart, if anywhere.
+    pub keeper: Option<Keeper>,
+}

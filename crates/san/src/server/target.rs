@@ -1,0 +1,308 @@
+//! The running target, as a library sees it.
+
+use super::config::TargetConfig;
+use super::counters::Counts;
+use super::door::policy::Rules;
+use super::door::{Door, listening};
+use super::error::StartError;
+use super::keep::{self, Books, Keeper};
+use super::letters::{ToDoor, ToWorker};
+use super::mailbox::Mailbox;
+use super::port::{Port, PortalConfig};
+use super::portal::Portal;
+use super::shared::Shared;
+use super::worker::Worker;
+use crate::volume::{Data, Done, Handle, Io, IoConfig, Job, Volume};
+use iscsi::login::Auth;
+use iscsi::params::Wishes;
+use iscsi::scsi::{Description, Device, Extent, Geometry, MOST_UNITS, Medium, Status};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread::{Builder, JoinHandle, available_parallelism};
+
+/// A target that runs. It stops, as cleanly as by [`Target::stop`], when it is dropped.
+pub struct Target {
+    shared: Arc<Shared>,
+    door: Option<JoinHandle<()>>,
+    workers: Vec<JoinHandle<()>>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+/// What went wrong when a target stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// What was written to a volume is perhaps not on its backing store.
+    #[error("volume {0} could not be synced: what was written last may be lost at a power failure")]
+    Unsynced(usize),
+    /// The volumes could not be synced at all.
+    #[error("the volumes could not be synced: {0}")]
+    Sync(#[from] io::Error),
+    /// A thread of the target died.
+    #[error("a thread of the target has panicked")]
+    Panicked,
+}
+
+impl Target {
+    /// Starts to listen and to serve.
+    ///
+    /// # Errors
+    /// The configuration is not sound, an address cannot be listened on, or the system refuses what threads need.
+    pub fn start(config: TargetConfig) -> Result<Target, StartError> {
+        check(&config)?;
+        let rules = Rules::new(&config)?;
+        let threads = match config.threads {
+            0 => available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let (listeners, ports) = listen(&config.portals, threads)?;
+        let device = device(&config, rules.name());
+        let mut keeper = None;
+        let mut books = None;
+        if let Some(directory) = config.state.clone() {
+            keep::restore(&directory, &device)?;
+            let (keeps, orders) = Keeper::new();
+            keeper = Some(keeps);
+            books = Some(Books { directory, orders });
+        }
+        let mailboxes: io::Result<Vec<Mailbox<ToWorker>>> =
+            (0..threads).map(|_| Mailbox::new()).collect();
+        let mailboxes = mailboxes.map_err(StartError::Thread)?;
+        let door = Mailbox::new().map_err(StartError::Thread)?;
+        let shared = Arc::new(Shared {
+            device,
+            volumes: config.volumes.clone(),
+            ports,
+            limits: config.limits.clone(),
+            listener: config.listener.clone(),
+            workers: mailboxes.iter().map(Mailbox::address).collect(),
+            door: door.address(),
+            keeper,
+        });
+        let mut target = Target { shared, door: None, workers: Vec::new(), keeper: None };
+        target
+            .launch(rules, config.wishes, mailboxes, door, listeners, books)
+            .map_err(StartError::Thread)?;
+        Ok(target)
+    }
+
+    /// Starts the threads. Where one fails, those that run are stopped when the target is dropped.
+    fn launch(
+        &mut self,
+        rules: Rules,
+        wishes: Wishes,
+        mailboxes: Vec<Mailbox<ToWorker>>,
+        door: Mailbox<ToDoor>,
+        listeners: Vec<OwnedFd>,
+        books: Option<Books>,
+    ) -> io::Result<()> {
+        for (thread, mailbox) in mailboxes.into_iter().enumerate() {
+            let shared = Arc::clone(&self.shared);
+            let (ready, made) = channel();
+            // A ring belongs to the thread that made it.
+            let run = move || match Worker::new(thread, mailbox, &shared) {
+                Ok(worker) => {
+                    let _ = ready.send(Ok(()));
+                    worker.run();
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                }
+            };
+            self.workers.push(Builder::new().name(format!("target-{thread}")).spawn(run)?);
+            made.recv().map_err(io::Error::other)??;
+        }
+        self.keeper = books.map(|books| books.spawn(&self.shared)).transpose()?;
+        let door = Door::new(rules, wishes, door, &self.shared, listeners)?;
+        self.door = Some(Builder::new().name("target-door".to_owned()).spawn(move || door.run())?);
+        Ok(())
+    }
+
+    /// The target's iSCSI name.
+    pub fn name(&self) -> &str {
+        self.shared.device.name()
+    }
+
+    /// Where it listens, in the order of the configuration, with the ports that were found for 0.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.shared.ports.iter().map(|port| port.address).collect()
+    }
+
+    /// The URLs of all logical units by the first portal, then by the second, and so on. A portal on all addresses is named
+    /// by the loopback address.
+    pub fn urls(&self) -> Vec<String> {
+        let name = self.name();
+        let units = self.shared.volumes.len();
+        let urls = |address: SocketAddr| {
+            (0..units).map(move |lun| format!("iscsi://{address}/{name}/{lun}"))
+        };
+        self.addresses().into_iter().map(here).flat_map(urls).collect()
+    }
+
+    /// How many portals it has.
+    pub fn portals(&self) -> usize {
+        self.shared.ports.len()
+    }
+
+    /// One of its portals, to be looked at or to be troubled.
+    pub fn portal(&self, index: usize) -> Option<Portal<'_>> {
+        self.shared.ports.get(index).map(|port| Portal { shared: &self.shared, port })
+    }
+
+    /// What went through a portal so far.
+    pub fn counts(&self, portal: usize) -> Option<Counts> {
+        self.shared.ports.get(portal).map(|port| port.counts())
+    }
+
+    /// The volumes that it serves, LUN 0 first; each has counters of its own.
+    pub fn volumes(&self) -> &[Arc<Volume>] {
+        &self.shared.volumes
+    }
+
+    /// Stops: listens no more, asks initiators to log out and gives them [`super::Limits::stop_time`], lets commands end,
+    /// and syncs the volumes.
+    ///
+    /// # Errors
+    /// What was written is perhaps not on its backing store, or a thread has died.
+    pub fn stop(mut self) -> Result<(), StopError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), StopError> {
+        if self.door.is_none() && self.workers.is_empty() {
+            return Ok(());
+        }
+        let mut panicked = false;
+        self.shared.door.send(ToDoor::Stop);
+        if let Some(door) = self.door.take() {
+            panicked |= door.join().is_err();
+        }
+        for worker in &self.shared.workers {
+            worker.send(ToWorker::Stop);
+        }
+        for worker in self.workers.drain(..) {
+            panicked |= worker.join().is_err();
+        }
+        if let Some(keeper) = &self.shared.keeper {
+            keeper.close();
+        }
+        if let Some(keeper) = self.keeper.take() {
+            panicked |= keeper.join().is_err();
+        }
+        sync(&self.shared.volumes)?;
+        if panicked { Err(StopError::Panicked) } else { Ok(()) }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // Who wants to know how it went calls `stop`.
+        let _ = self.end();
+    }
+}
+
+/// Has everything that was written on its backing store.
+fn sync(volumes: &[Arc<Volume>]) -> Result<(), StopError> {
+    let mut io = Io::new(IoConfig::default())?;
+    let mut left = 0;
+    let mut done: Vec<Done> = Vec::new();
+    for (token, volume) in (0u64..).zip(volumes) {
+        let (volume, medium) = (Handle::new(Arc::clone(volume)), Medium::Sync(Extent::default()));
+        left += 1;
+        done.extend(io.start(Job { token, volume, medium, data: Data::None }));
+    }
+    io.submit();
+    loop {
+        left -= done.len();
+        let failed = done.drain(..).find(|done| done.ending.status != Status::Good);
+        if let Some(failed) = failed {
+            return Err(StopError::Unsynced(failed.token as usize));
+        }
+        if left == 0 {
+            return Ok(());
+        }
+        match poll(&mut [PollFd::from_borrowed_fd(io.fd(), PollFlags::IN)], None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        io.reap(&mut done);
+        io.submit();
+    }
+}
+
+/// Whether a configuration is sound.
+fn check(config: &TargetConfig) -> Result<(), StartError> {
+    if config.portals.is_empty() {
+        return Err(StartError::NoPortal);
+    }
+    if config.volumes.is_empty() {
+        return Err(StartError::NoVolume);
+    }
+    let (given, most) = (config.volumes.len(), MOST_UNITS);
+    if given > most {
+        return Err(StartError::Volumes { given, most });
+    }
+    for portal in &config.portals {
+        if portal.group == 0 {
+            return Err(StartError::Group(portal.address));
+        }
+        if matches!(config.auth, Auth::None) && !portal.address.ip().is_loopback() {
+            return Err(StartError::Open(portal.address));
+        }
+    }
+    Ok(())
+}
+
+/// Listens on all portals.
+fn listen(
+    portals: &[PortalConfig],
+    threads: usize,
+) -> Result<(Vec<OwnedFd>, Vec<Arc<Port>>), StartError> {
+    let mut listeners = Vec::new();
+    let mut ports = Vec::new();
+    for (index, portal) in portals.iter().enumerate() {
+        let address = portal.address;
+        let (listener, found) =
+            listening::open(address).map_err(|why| StartError::Listen { address, why })?;
+        listeners.push(listener);
+        ports.push(Arc::new(Port::new(index, portal, found, threads)));
+    }
+    Ok((listeners, ports))
+}
+
+/// The device server for the volumes.
+fn device(config: &TargetConfig, name: &str) -> Device {
+    let groups: BTreeSet<u16> = config.portals.iter().map(|portal| portal.group).collect();
+    let groups: Vec<u16> = groups.into_iter().collect();
+    let units = config.volumes.iter().map(|volume| {
+        let attributes = volume.attributes();
+        Description {
+            geometry: Geometry { block: attributes.block, blocks: attributes.blocks },
+            thin: attributes.thin,
+            read_only: attributes.read_only,
+            write_back: attributes.write_back,
+            keeps_reservations: config.state.is_some(),
+            serial: attributes.serial.clone(),
+            product: "Wirespeed volume".to_owned(),
+            revision: "1".to_owned(),
+        }
+    });
+    Device::new(name, &groups, units.collect())
+}
+
+/// An address by which this machine reaches a portal.
+fn here(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => {
+            SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port())
+        }
+        IpAddr::V6(ip) if ip.is_unspecified() => {
+            SocketAddr::new(Ipv6Addr::LOCALHOST.into(), address.port())
+        }
+        _ => address,
+    }
+}

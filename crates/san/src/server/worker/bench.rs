@@ -1,0 +1,158 @@
+//! What a worker's sessions use in common: the volumes' ring, alarms, scratch memory, sweeps under way.
+
+use super::line::LineKey;
+use super::seat::Seat;
+use crate::server::event::{Drop, Event, Peer};
+use crate::server::letters::{Ticket, ToDoor, Waiter};
+use crate::server::shared::Shared;
+use crate::volume::{Done, Handle, Io};
+use clock::Ns;
+use iscsi::scsi::Status;
+use iscsi::target::{Out, Scope, TaskId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+/// What is common to the sessions of a thread.
+pub(super) struct Bench {
+    pub thread: usize,
+    pub shared: Arc<Shared>,
+    pub io: Io,
+    /// The volumes as this thread holds them.
+    pub volumes: Vec<Handle>,
+    /// When this turn of the loop began.
+    pub now: Ns,
+    /// The ring has completions.
+    pub ring_ready: bool,
+    /// Sessions that may have something to send.
+    pub dirty: Vec<u32>,
+    /// Jobs of volumes that belong to no task any more.
+    pub background: usize,
+    pub pieces: Vec<libc::iovec>,
+    pub outs: Vec<Out>,
+    /// Tasks whose pieces left a queue, and whether it was the mark behind the last of them.
+    pub gone: Vec<(TaskId, bool)>,
+    /// Lines that wait for their turn at a paced port.
+    alarms: BinaryHeap<Reverse<(Ns, LineKey)>>,
+    /// What this thread asked all threads to abort, and how many have not answered.
+    pub asked: BTreeMap<u64, (Waiter, usize)>,
+    pub next_ticket: u64,
+    /// What this thread aborts for others: tasks that are still in use.
+    pub sweeping: Vec<Sweeping>,
+    /// Sessions that finished tasks since sweeps were last looked at.
+    pub recheck: Vec<u32>,
+    next_serial: u32,
+}
+
+/// A sweep for which this thread still has work to end.
+pub(super) struct Sweeping {
+    pub ticket: Ticket,
+    pub scope: Scope,
+    /// The sessions that still work on tasks within it.
+    pub seats: Vec<u32>,
+}
+
+/// What a volume's job is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// The task in a slot of a session.
+    Task { seat: u32, slot: u16 },
+    /// Work that goes on after its command has ended.
+    Background { unit: u32, sanitize: bool },
+}
+
+const BACKGROUND: u64 = 1 << 63;
+const SANITIZE: u64 = 1 << 62;
+
+impl Token {
+    pub fn pack(self) -> u64 {
+        match self {
+            Token::Task { seat, slot } => u64::from(seat) << 16 | u64::from(slot),
+            Token::Background { unit, sanitize } => {
+                BACKGROUND | if sanitize { SANITIZE } else { 0 } | u64::from(unit)
+            }
+        }
+    }
+
+    pub fn unpack(token: u64) -> Token {
+        if token & BACKGROUND == 0 {
+            Token::Task { seat: (token >> 16) as u32, slot: token as u16 }
+        } else {
+            Token::Background { unit: token as u32, sanitize: token & SANITIZE != 0 }
+        }
+    }
+}
+
+impl Bench {
+    pub fn new(thread: usize, shared: Arc<Shared>, io: Io) -> Bench {
+        let volumes = shared.volumes.iter().cloned().map(Handle::new).collect();
+        Bench {
+            thread,
+            shared,
+            volumes,
+            io,
+            now: clock::now(),
+            ring_ready: false,
+            dirty: Vec::new(),
+            background: 0,
+            pieces: Vec::new(),
+            outs: Vec::new(),
+            gone: Vec::new(),
+            alarms: BinaryHeap::new(),
+            asked: BTreeMap::new(),
+            next_ticket: 0,
+            sweeping: Vec::new(),
+            recheck: Vec::new(),
+            next_serial: 0,
+        }
+    }
+
+    /// A number that no line of this thread has.
+    pub fn serial(&mut self) -> u32 {
+        self.next_serial = self.next_serial.wrapping_add(1);
+        self.next_serial
+    }
+
+    /// A session may have something to send.
+    pub fn mark(&mut self, seat: &mut Seat) {
+        if !std::mem::replace(&mut seat.dirty, true) {
+            self.dirty.push(seat.key);
+        }
+    }
+
+    /// Looks at a line again at a moment.
+    pub fn wake_at(&mut self, at: Ns, key: LineKey) {
+        self.alarms.push(Reverse((at, key)));
+    }
+
+    /// When the next line has to be looked at.
+    pub fn next_alarm(&self) -> Ns {
+        self.alarms.peek().map_or(Ns::MAX, |Reverse((at, _))| *at)
+    }
+
+    /// A line whose moment has come.
+    pub fn due(&mut self, now: Ns) -> Option<LineKey> {
+        if self.next_alarm() > now {
+            return None;
+        }
+        self.alarms.pop().map(|Reverse((_, key))| key)
+    }
+
+    pub fn tell_door(&self, letter: ToDoor) {
+        self.shared.door.send(letter);
+    }
+
+    /// A connection logged in to a session that had ended by then.
+    pub fn lost_on_the_way(&self, peer: &Peer) {
+        self.tell_door(ToDoor::ConnectionEnded { tsih: peer.tsih, cid: peer.cid });
+        self.shared.listener.tell(Event::Dropped(peer.clone(), Drop::Reinstated));
+    }
+
+    /// Work that goes on after its command has ended is over.
+    pub fn background_done(&mut self, unit: u32, sanitize: bool, done: &Done) {
+        self.background -= 1;
+        if sanitize && let Some(unit) = self.shared.device.units().get(unit as usize) {
+            unit.sanitized(done.ending.status == Status::Good);
+        }
+    }
+}

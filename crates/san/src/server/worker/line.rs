@@ -1,0 +1,129 @@
+//! One connection: its socket, what came and was not understood yet, what is to be sent, and when it last did something.
+
+use super::input::Input;
+use super::output::{Output, Piece};
+use crate::server::event::{Drop, Peer};
+use crate::server::letters::NewConnection;
+use crate::server::pacing::Allowance;
+use crate::server::port::Port;
+use clock::Ns;
+use iscsi::digest::Running;
+use iscsi::target::{ConnId, TaskId};
+use rustix::fd::OwnedFd;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// One connection of a session.
+pub(super) struct Line {
+    /// Tells a line from an earlier one at the same place.
+    pub serial: u32,
+    pub conn: ConnId,
+    pub socket: OwnedFd,
+    pub peer: Peer,
+    /// The address of this end.
+    pub local: SocketAddr,
+    pub port: Arc<Port>,
+    pub input: Input,
+    pub output: Output<TaskId>,
+    pub data_digest: bool,
+    /// The digest of the data segment that is coming.
+    pub digest: Running,
+    /// The socket may have something to read.
+    pub readable: bool,
+    /// The socket may have room.
+    pub writable: bool,
+    /// The session wants to read on after a pause.
+    pub again: bool,
+    /// To be closed once everything has been sent.
+    pub closing: bool,
+    /// Why it is closed; `None`: by a logout.
+    pub end: Option<Drop>,
+    /// A look is due at these moments, when its turn at the paced port comes.
+    pub alarm_in: bool,
+    pub alarm_out: bool,
+    /// SCSI data that was copied for its digest, and how much of it is data.
+    pub copied: Option<(Vec<u8>, u32)>,
+    pub allowed_in: Allowance,
+    pub allowed_out: Allowance,
+    /// Bytes moved in either direction when the ticker last looked, and when that was other than before.
+    pub watch: Watch,
+}
+
+/// Names a line on its thread, for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LineKey {
+    /// The session's place; below 2^24.
+    pub seat: u32,
+    /// Which connection of it; below 2^8.
+    pub conn: u8,
+    /// Tells it from an earlier one at the same place.
+    pub serial: u32,
+}
+
+impl LineKey {
+    pub fn pack(self) -> u64 {
+        u64::from(self.serial) << 32 | u64::from(self.conn) << 24 | u64::from(self.seat)
+    }
+
+    pub fn unpack(key: u64) -> LineKey {
+        LineKey {
+            seat: key as u32 & 0xff_ffff,
+            conn: (key >> 24) as u8,
+            serial: (key >> 32) as u32,
+        }
+    }
+}
+
+/// What the ticker knows of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Watch {
+    /// Bytes received so far.
+    pub received: u64,
+    /// Bytes sent so far.
+    pub sent: u64,
+    /// What they were at the last look.
+    pub seen: (u64, u64),
+    /// Since when nothing was received.
+    pub quiet_in: Ns,
+    /// Since when nothing was sent.
+    pub quiet_out: Ns,
+    /// When a sign of life was asked for.
+    pub pinged: Option<Ns>,
+}
+
+impl Line {
+    pub fn new(serial: u32, conn: ConnId, new: NewConnection, now: Ns) -> Line {
+        let mut output = Output::new();
+        if !new.unsent.is_empty() {
+            output.push(Piece::Bytes(new.unsent.into()));
+        }
+        Line {
+            serial,
+            conn,
+            socket: new.socket,
+            peer: new.peer,
+            local: new.local,
+            port: new.port,
+            input: Input::new(&new.already),
+            output,
+            data_digest: new.params.data_digest,
+            digest: Running::default(),
+            readable: true,
+            writable: true,
+            again: false,
+            closing: false,
+            end: Some(Drop::Closed),
+            alarm_in: false,
+            alarm_out: false,
+            copied: None,
+            allowed_in: Allowance::default(),
+            allowed_out: Allowance::default(),
+            watch: Watch { quiet_in: now, quiet_out: now, ..Watch::default() },
+        }
+    }
+
+    /// Its name on its thread.
+    pub fn key(&self, seat: u32) -> LineKey {
+        LineKey { seat, conn: self.conn.index() as u8, serial: self.serial }
+    }
+}

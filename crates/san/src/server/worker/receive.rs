@@ -1,0 +1,191 @@
+//! From the socket to the session: headers in batches, payload to where it belongs.
+
+use super::bench::Bench;
+use super::input::Received;
+use super::line::Line;
+use super::seat::Seat;
+use crate::server::event::Drop;
+use crate::volume::Data;
+use clock::Ns;
+use iscsi::digest::Running;
+use iscsi::target::{TaskId, Want};
+use rustix::fd::AsFd;
+
+/// System calls for one connection before others have their turn.
+const RECEIVES: usize = 4;
+
+/// What stands in the way of understanding more.
+enum Stop {
+    /// Bytes have to be received.
+    Starved,
+    /// So much payload may be received straight to its place.
+    Payload { task: TaskId, offset: u32, len: u32 },
+    /// So many bytes are for nobody, and may be received to be dropped.
+    Waste,
+    /// The session, the peer's silence about what it is sent, or the speed of the port.
+    Blocked,
+}
+
+impl Seat {
+    /// Reads a line until it is empty, blocked, or has had its share. Whether it has more to do at once.
+    pub fn read(&mut self, bench: &mut Bench, at: u8) -> bool {
+        let at = usize::from(at);
+        for _ in 0..RECEIVES {
+            let stop = self.digest_input(bench, at);
+            let Some(line) = self.lines[at].as_deref_mut() else { return false };
+            if matches!(stop, Stop::Blocked) || !line.readable {
+                return false;
+            }
+            if let Err(why) = self.receive(bench, at, &stop) {
+                self.drop_line(bench, at, Some(why));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// One receive; payload for which there is a place goes there.
+    fn receive(&mut self, bench: &mut Bench, at: usize, stop: &Stop) -> Result<(), Drop> {
+        let Some(line) = self.lines[at].as_deref_mut() else { return Ok(()) };
+        let places = &mut bench.pieces;
+        places.clear();
+        if let Stop::Payload { task, offset, len } = *stop {
+            let room = room(&mut self.tasks[task.slot()].data, offset, len);
+            places.push(libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });
+        }
+        // SAFETY: the place lies in the buffer of a task of this session, which nobody refers to during the call.
+        let got = unsafe { line.input.receive(line.socket.as_fd(), places) };
+        let Received { placed, drained } = match got {
+            Ok(Some(received)) => received,
+            Ok(None) => return Err(Drop::Closed),
+            Err(error) => return Err(Drop::Broken(error.to_string())),
+        };
+        if drained {
+            line.readable = false;
+        }
+        line.watch.received += placed as u64;
+        if let Stop::Payload { task, offset, .. } = *stop
+            && placed > 0
+        {
+            if line.data_digest {
+                line.digest =
+                    line.digest.and(room(&mut self.tasks[task.slot()].data, offset, placed as u32));
+            }
+            self.placed(bench, at, placed as u32);
+        }
+        Ok(())
+    }
+
+    /// So many bytes of payload are in place.
+    fn placed(&mut self, bench: &mut Bench, at: usize, len: u32) {
+        let Some(line) = self.lines[at].as_deref_mut() else { return };
+        line.allowed_in.spent(u64::from(len));
+        line.port.cell(bench.thread).bytes_in.add(u64::from(len));
+        self.session.received(line.conn, len);
+        self.events(bench);
+    }
+
+    /// Understands what has been received, and carries it out.
+    fn digest_input(&mut self, bench: &mut Bench, at: usize) -> Stop {
+        let most = bench.shared.limits.output_bytes;
+        loop {
+            let key = self.key;
+            let Some(line) = self.lines[at].as_deref_mut() else { return Stop::Blocked };
+            if line.closing || (!line.writable && line.output.bytes() >= most) {
+                return Stop::Blocked;
+            }
+            let want = self.session.want(line.conn);
+            match want {
+                Want::Nothing => return Stop::Blocked,
+                Want::Header => {
+                    let used = self.session.header(line.conn, line.input.bytes());
+                    if used == 0 {
+                        return Stop::Starved;
+                    }
+                    line.input.consume(used);
+                    line.digest = Running::default();
+                    line.watch.received += used as u64;
+                    self.events(bench);
+                }
+                Want::Into { task, offset, len } => {
+                    let allowed =
+                        line.allowed_in.ask(&line.port.pace_in, u64::from(len), bench.now);
+                    let len = match allowed {
+                        Ok(allowed) => len.min(u32::try_from(allowed).unwrap_or(u32::MAX)),
+                        Err(moment) => {
+                            line.alarm(bench, moment, key);
+                            return Stop::Blocked;
+                        }
+                    };
+                    let here = line.input.bytes();
+                    if here.is_empty() {
+                        return Stop::Payload { task, offset, len };
+                    }
+                    let len = len.min(here.len() as u32);
+                    let room = room(&mut self.tasks[task.slot()].data, offset, len);
+                    let fits = room.len().min(len as usize);
+                    room[..fits].copy_from_slice(&here[..fits]);
+                    line.take_in(len as usize);
+                    self.placed(bench, at, len);
+                }
+                Want::Discard { len } => {
+                    let here = line.input.bytes().len();
+                    if here == 0 {
+                        return Stop::Waste;
+                    }
+                    let len = len.min(here as u32);
+                    line.take_in(len as usize);
+                    self.session.received(line.conn, len);
+                    self.events(bench);
+                }
+                Want::Bytes { len } => {
+                    let Some(bytes) = line.input.bytes().get(..len as usize) else {
+                        return Stop::Starved;
+                    };
+                    self.session.bytes(line.conn, bytes);
+                    line.take_in(len as usize);
+                    self.events(bench);
+                }
+                Want::Trailer { pad, digest } => {
+                    let (pad, size) =
+                        (usize::from(pad), usize::from(pad) + if digest { 4 } else { 0 });
+                    let Some(bytes) = line.input.bytes().get(..size) else { return Stop::Starved };
+                    let well = !digest || line.digest.and(&bytes[..pad]).bytes() == bytes[pad..];
+                    line.input.consume(size);
+                    self.session.trailer(line.conn, well);
+                    self.events(bench);
+                }
+            }
+        }
+    }
+}
+
+impl Line {
+    /// Takes bytes of a data segment from the read-ahead.
+    fn take_in(&mut self, len: usize) {
+        if self.data_digest {
+            self.digest = self.digest.and(&self.input.bytes()[..len]);
+        }
+        self.input.consume(len);
+        self.watch.received += len as u64;
+    }
+
+    /// Looks again when its turn at the port has come.
+    fn alarm(&mut self, bench: &mut Bench, at: Ns, seat: u32) {
+        if !std::mem::replace(&mut self.alarm_in, true) {
+            bench.wake_at(at, self.key(seat));
+        }
+    }
+}
+
+/// Where a task's data from an offset on belongs; none of it where the task has no such place.
+fn room(data: &mut Data, offset: u32, len: u32) -> &mut [u8] {
+    let whole: &mut [u8] = match data {
+        Data::Bytes(bytes) => bytes,
+        Data::Buffer(buffer) => buffer,
+        Data::None | Data::Ram(_) => &mut [],
+    };
+    let from = (offset as usize).min(whole.len());
+    let to = (offset as usize).saturating_add(len as usize).min(whole.len());
+    &mut whole[from..to]
+}
