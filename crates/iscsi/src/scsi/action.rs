@@ -130,8 +130,9 @@ pub enum Medium {
         /// FUA.
         durable: bool,
     },
-    /// One block comes, unless `zero`, and is written all over the extent (WRITE SAME). `unmap`: give the space back
-    /// where the result reads the same (zeros on a thin volume).
+    /// One block comes, unless `zero`, and is written all over the extent (WRITE SAME). `unmap`, which is asked of thin
+    /// volumes only: whatever came, the space is given back and reads as zeros. SBC-3 would have other data written;
+    /// deployed targets do not, and initiators rely on it.
     Same {
         /// Where.
         to: Extent,

@@ -50,7 +50,8 @@ pub(super) fn read_capacity_10(call: &mut Call<'_>) -> Outcome {
     Ok(Action::Reply(bytes))
 }
 
-/// READ CAPACITY (16), with LBPME and LBPRZ of thin volumes.
+/// READ CAPACITY (16), with LBPME and LBPRZ of thin volumes. A physical block is a logical one: whatever is written, no
+/// neighbour is read for it. That space goes in pages is told by the Block Limits page.
 pub(super) fn read_capacity_16(call: &mut Call<'_>) -> Outcome {
     if call.cdb[14] & 1 == 0 && field64::<2>(call.cdb) != 0 {
         return Err(invalid_field(2, None));
@@ -60,7 +61,6 @@ pub(super) fn read_capacity_16(call: &mut Call<'_>) -> Outcome {
     let mut bytes = vec![0; 32];
     bytes[0..8].copy_from_slice(&geometry.blocks.saturating_sub(1).to_be_bytes());
     bytes[8..12].copy_from_slice(&geometry.block.to_be_bytes());
-    bytes[13] = geometry.physical_exponent();
     if description.thin {
         bytes[14] = 0xc0;
     }

@@ -23,11 +23,6 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Logical blocks a physical block, as a power of two: writing goes in pages of 4096 bytes.
-    pub(super) fn physical_exponent(self) -> u8 {
-        (4096 / self.block.clamp(1, 4096)).ilog2() as u8
-    }
-
     /// How many blocks a number of bytes makes.
     pub(super) fn blocks_in(self, bytes: u32) -> u32 {
         bytes / self.block.max(1)

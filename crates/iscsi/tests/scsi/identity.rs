@@ -114,8 +114,8 @@ fn capacity() {
     assert_eq!((&data[..12], data[13]), (&[0, 0, 0, 0, 0, 0, 0x3f, 0xff, 0, 0, 0x10, 0][..], 0));
     assert_eq!(
         reply(rig.run("9e 10 0000000000000000 00000020 00 00"))[13],
-        3,
-        "eight blocks a page"
+        0,
+        "a physical block is a block"
     );
     for length in 0..16_usize {
         let data = reply(rig.run(&format!("9e 10 0000000000000000 {length:08x} 00 00")));

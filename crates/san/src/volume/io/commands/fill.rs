@@ -17,7 +17,7 @@ const PAGES: u64 = 2048;
 const STRIDE: u64 = 256 << 20;
 
 impl At<'_> {
-    /// WRITE SAME of the block that was sent, or of zeros where none is.
+    /// WRITE SAME of the block that was sent, or of zeros where none is, or where the space is given back.
     pub(super) async fn same(
         &self,
         to: Extent,
@@ -31,10 +31,11 @@ impl At<'_> {
             None => &[],
             Some(sent) => sent.get(..block).ok_or(sense::INVALID)?,
         };
-        if pattern.iter().any(|byte| *byte != 0) {
+        let release = unmap && self.volume.attributes.thin;
+        if !release && pattern.iter().any(|byte| *byte != 0) {
             self.repeat(bytes, pattern).await?;
         } else {
-            self.zero(bytes, unmap && self.volume.attributes.thin).await?;
+            self.zero(bytes, release).await?;
         }
         self.settle(durable).await
     }
