@@ -5,6 +5,8 @@ use super::task::{Burst, Command, Ending, Task, Transfer};
 use super::window::Window;
 use super::{Error, Event, MAX_SEGMENT, Out, Refused, SenseData, Want};
 use crate::digest;
+use crate::login::Login;
+use crate::params::Params;
 use crate::pdu::{
     BHS_LEN, Bhs, DataIn, Lengths, LogoutReason, LogoutRequest, LogoutResponse, Lun, NopIn, NopOut,
     Opcode, R2t, RESERVED_TAG, Reject, Residual, Response, ScsiCommand, ScsiResponse, Sequence,
@@ -41,10 +43,35 @@ pub struct Settings {
 pub struct Start {
     /// The number of the next command.
     pub cmd_sn: u32,
-    /// The last numbers of the target; `stat_sn` is that of the last login response.
-    pub sequence: Sequence,
+    /// The last command that the target takes.
+    pub max_cmd_sn: u32,
+    /// The number of the next status.
+    pub stat_sn: u32,
     /// The connection's number within the session.
     pub cid: u16,
+}
+
+impl From<&Params> for Settings {
+    fn from(params: &Params) -> Settings {
+        Settings {
+            send_segment: params.max_send,
+            receive_segment: params.max_recv,
+            first_burst: params.first_burst,
+            max_burst: params.max_burst,
+            initial_r2t: params.initial_r2t,
+            immediate_data: params.immediate_data,
+            max_outstanding_r2t: params.max_outstanding_r2t,
+            header_digest: params.header_digest,
+            data_digest: params.data_digest,
+        }
+    }
+}
+
+impl From<&Login> for Start {
+    fn from(login: &Login) -> Start {
+        let Login { cmd_sn, max_cmd_sn, stat_sn, cid, .. } = *login;
+        Start { cmd_sn, max_cmd_sn, stat_sn, cid }
+    }
 }
 
 /// The most slots of a session: their number must fit into a tag.
@@ -104,14 +131,14 @@ impl Session {
         let room = slots as usize;
         Session {
             settings,
-            window: Window::new(start.cmd_sn, start.sequence),
+            window: Window::new(start.cmd_sn, start.max_cmd_sn),
             tasks: vec![None; room],
             generation: 0,
             requests: Requests::default(),
             events: VecDeque::with_capacity(room + 8),
             connection: Connection {
                 cid: start.cid,
-                exp_stat_sn: start.sequence.stat_sn.wrapping_add(1),
+                exp_stat_sn: start.stat_sn,
                 receiving: Receiving::Header,
                 pdu: None,
                 segment: Vec::new(),

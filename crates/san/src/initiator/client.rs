@@ -1,0 +1,232 @@
+//! One command at a time, waited for: what the control plane asks of a LUN. A unit attention is heard and the command sent
+//! again; a target that is busy is asked again for a while.
+
+use super::dial::{Call, DialError, Dialled};
+use super::link::{Buffers, Link, Lost};
+use clock::Ns;
+use iscsi::initiator::{Cdb, Command, Ending, Event, Refused, SenseData, Transfer};
+use iscsi::pdu::{Lun, TaskAttribute};
+use std::cell::Cell;
+use std::io;
+use thiserror::Error;
+
+/// How long a command of the control plane may take.
+const LIMIT: Ns = Ns::secs(30);
+
+/// How often a command is sent again because of a unit attention: there may be one for each thing that happened.
+const ATTENTIONS: u32 = 16;
+
+/// How long a busy target is asked again, and how often.
+const BUSY_PAUSE: Ns = Ns::millis(50);
+const BUSY_TRIES: u32 = 100;
+
+/// SCSI statuses.
+pub(super) const GOOD: u8 = 0x00;
+pub(super) const CHECK_CONDITION: u8 = 0x02;
+pub(super) const BUSY: u8 = 0x08;
+pub(super) const RESERVATION_CONFLICT: u8 = 0x18;
+pub(super) const TASK_SET_FULL: u8 = 0x28;
+
+/// Why a command did not do what it says.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// The connection is gone.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// No connection can be made again.
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    /// The target says why.
+    #[error("{0}")]
+    Sense(SenseData),
+    /// Another holds a reservation.
+    #[error("another initiator holds a reservation")]
+    Reserved,
+    /// Another status.
+    #[error("it answers with status {0:#04x}")]
+    Status(u8),
+    /// The target could not carry the command, or refused it.
+    #[error("the target does not carry the command ({0})")]
+    Failed(String),
+    /// Nothing came in time.
+    #[error("it did not answer within {} s", LIMIT.0 / 1_000_000_000)]
+    Slow,
+    /// The session takes no command.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// An answer makes no sense.
+    #[error("its answer to {0} makes no sense")]
+    Nonsense(&'static str),
+}
+
+impl CommandError {
+    /// Whether the target knows no such command, or not this way of it.
+    pub fn is_unknown(&self) -> bool {
+        // ILLEGAL REQUEST: invalid command operation code, or invalid field in CDB.
+        matches!(self, CommandError::Sense(sense) if sense.key == 5 && matches!(sense.code, 0x2000 | 0x2400))
+    }
+}
+
+impl From<CommandError> for io::Error {
+    fn from(e: CommandError) -> io::Error {
+        let kind = match &e {
+            CommandError::Lost(Lost::Io(e)) => e.kind(),
+            CommandError::Reserved => io::ErrorKind::ResourceBusy,
+            CommandError::Slow => io::ErrorKind::TimedOut,
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, e)
+    }
+}
+
+/// Data of the one command that is under way.
+pub(super) enum Data<'a> {
+    None,
+    In(&'a mut [u8]),
+    Out(&'a [u8]),
+}
+
+/// A session whose commands are waited for.
+pub(super) struct Client {
+    link: Link,
+}
+
+/// The buffer of slot 0.
+struct One(Cell<(*mut u8, usize)>);
+
+impl Buffers for One {
+    fn slot(&self, slot: u32) -> Option<(*mut u8, usize)> {
+        (slot == 0).then(|| self.0.get())
+    }
+}
+
+impl Client {
+    /// Logs in.
+    pub fn new(call: &Call) -> Result<Client, DialError> {
+        let Dialled { link, .. } = call.dial()?;
+        Ok(Client { link })
+    }
+
+    /// Sends a command and waits for its end. Returns how many bytes were moved.
+    pub fn execute(&mut self, lun: Lun, cdb: Cdb, mut data: Data) -> Result<u32, CommandError> {
+        let (mut attentions, mut busy) = (0, 0);
+        loop {
+            match self.once(lun, cdb, &mut data)? {
+                Ending::Status { status: GOOD, moved, .. } => return Ok(moved),
+                Ending::Status { status: CHECK_CONDITION, sense, .. } => {
+                    let sense = sense.unwrap_or_default();
+                    attentions += 1;
+                    if sense.key != SenseData::UNIT_ATTENTION || attentions > ATTENTIONS {
+                        return Err(CommandError::Sense(sense));
+                    }
+                }
+                Ending::Status { status: RESERVATION_CONFLICT, .. } => {
+                    return Err(CommandError::Reserved);
+                }
+                Ending::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => {
+                    busy += 1;
+                    if busy > BUSY_TRIES {
+                        return Err(CommandError::Status(status));
+                    }
+                    clock::sleep_until(clock::now().plus(BUSY_PAUSE));
+                }
+                Ending::Status { status, .. } => return Err(CommandError::Status(status)),
+                other => return Err(CommandError::Failed(format!("{other:?}"))),
+            }
+        }
+    }
+
+    /// The answer to a command, as long as it is.
+    pub fn ask(&mut self, lun: Lun, cdb: Cdb, len: usize) -> Result<Vec<u8>, CommandError> {
+        let mut answer = vec![0; len];
+        let moved = self.execute(lun, cdb, Data::In(&mut answer))?;
+        answer.truncate(moved as usize);
+        Ok(answer)
+    }
+
+    fn once(&mut self, lun: Lun, cdb: Cdb, data: &mut Data) -> Result<Ending, CommandError> {
+        let (transfer, place) = match data {
+            Data::None => (Transfer::None, (std::ptr::null_mut(), 0)),
+            Data::In(buffer) => {
+                (Transfer::In(buffer.len() as u32), (buffer.as_mut_ptr(), buffer.len()))
+            }
+            // Only sent from: a session puts data nowhere but where a command reads.
+            Data::Out(bytes) => {
+                (Transfer::Out(bytes.len() as u32), (bytes.as_ptr().cast_mut(), bytes.len()))
+            }
+        };
+        let buffers = One(Cell::new(place));
+        let command = Command { lun, cdb, transfer, attribute: TaskAttribute::Simple };
+        let deadline = clock::now().plus(LIMIT);
+        // What came since the last command, such as pings, is heard first.
+        let mut ended = None;
+        let mut hear = |event: Event| -> Option<Lost> {
+            match event {
+                Event::Done { slot: 0, ending } => ended = Some(ending),
+                other => return super::ended(&other),
+            }
+            None
+        };
+        pump(&mut self.link, &buffers, Ns::ZERO, &mut hear)?;
+        self.link.session().command(0, &command)?;
+        while ended.is_none() {
+            if clock::now() >= deadline {
+                return Err(CommandError::Slow);
+            }
+            let mut hear = |event: Event| match event {
+                Event::Done { slot: 0, ending } => {
+                    ended = Some(ending);
+                    None
+                }
+                other => super::ended(&other),
+            };
+            pump(&mut self.link, &buffers, deadline, &mut hear)?;
+        }
+        ended.ok_or(CommandError::Slow)
+    }
+
+    /// Sends text and waits for the answer.
+    pub fn text(&mut self, text: &[u8]) -> Result<Vec<u8>, CommandError> {
+        let deadline = clock::now().plus(LIMIT);
+        let buffers = One(Cell::new((std::ptr::null_mut(), 0)));
+        self.link.session().text(text)?;
+        let mut answer = None;
+        while answer.is_none() {
+            if clock::now() >= deadline {
+                return Err(CommandError::Slow);
+            }
+            let mut hear = |event: Event| match event {
+                Event::Text(text) => {
+                    answer = Some(text);
+                    None
+                }
+                other => super::ended(&other),
+            };
+            pump(&mut self.link, &buffers, deadline, &mut hear)?;
+        }
+        answer.ok_or(CommandError::Slow)
+    }
+}
+
+impl Drop for Client {
+    /// Says goodbye, and waits a moment for the answer.
+    fn drop(&mut self) {
+        super::queue::leave(&mut self.link, &One(Cell::new((std::ptr::null_mut(), 0))));
+    }
+}
+
+/// Sends what there is to be sent, waits until something comes, and takes it in.
+pub(super) fn pump(
+    link: &mut Link,
+    buffers: &impl Buffers,
+    until: Ns,
+    hear: &mut impl FnMut(Event) -> Option<Lost>,
+) -> Result<(), Lost> {
+    link.send(buffers)?;
+    let mut wait = [super::queue::poll_entry(link)];
+    super::queue::wait(&mut wait, until);
+    let mut lost = None;
+    let mut heard = |event| lost = lost.take().or(hear(event));
+    while link.receive(buffers, &mut heard)? {}
+    lost.map_or(Ok(()), Err)
+}

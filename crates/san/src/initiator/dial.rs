@@ -1,0 +1,259 @@
+//! The way into a session: a TCP connection, and the login over it. It blocks, for a bounded time, on the control plane or
+//! on a worker's thread before its start.
+
+use super::link::{Link, Lost};
+use super::url::{Options, Portal, Secrets};
+use clock::Ns;
+use iscsi::chap::{Challenge, ChapError, Credentials, Secret};
+use iscsi::discovery;
+use iscsi::initiator::{Session, Settings, Start};
+use iscsi::login::{
+    Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName, Login, LoginError,
+    MAX_LOGIN_PDU, NameError,
+};
+use iscsi::params::Wishes;
+use iscsi::pdu::Isid;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+use thiserror::Error;
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long a login may take in all.
+const LOGIN: Ns = Ns::secs(10);
+
+/// Redirections that are followed.
+const REDIRECTIONS: u32 = 4;
+
+/// Data of one write that goes unasked, and data of one sequence: enough that no target is asked twice for a usual block.
+const BURST: u32 = 1 << 20;
+
+/// The longest data segment that is taken.
+const SEGMENT: u32 = 1 << 20;
+
+/// Why there is no session.
+#[derive(Debug, Error)]
+pub enum DialError {
+    /// Nobody is there.
+    #[error("{portal} cannot be reached ({error}); is a target listening there?")]
+    Unreachable {
+        /// Where.
+        portal: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A name is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The login failed.
+    #[error("{portal} lets nobody in: {error}")]
+    Login {
+        /// Where.
+        portal: String,
+        /// Why.
+        error: LoginError,
+    },
+    /// The connection broke, or nothing came for too long.
+    #[error("{portal} broke off the login ({error})")]
+    Broken {
+        /// Where.
+        portal: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A secret cannot be had, or is none.
+    #[error("{0}")]
+    Secret(String),
+    /// The target sends from one place to the next.
+    #[error("{0} redirects without end")]
+    Redirected(String),
+    /// What came after the login makes no sense.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+}
+
+/// Which session.
+#[derive(Clone, Debug)]
+pub(super) struct Call<'a> {
+    pub portal: &'a Portal,
+    /// The target; nothing for a discovery session.
+    pub target: Option<&'a str>,
+    pub options: Options,
+    pub initiator: &'a str,
+    /// What makes this session another one than the rest of this initiator.
+    pub isid: Isid,
+    /// How many commands can be under way.
+    pub slots: u32,
+}
+
+/// A session of which the login is over.
+pub(super) struct Dialled {
+    pub link: Link,
+    pub login: Login,
+}
+
+impl Call<'_> {
+    /// Connects and logs in; follows redirections.
+    pub fn dial(&self) -> Result<Dialled, DialError> {
+        let auth = auth(self.portal)?;
+        let (mut host, mut port) = (self.portal.host.clone(), self.portal.port);
+        for _ in 0..=REDIRECTIONS {
+            match self.once(&host, port, auth.clone())? {
+                Outcome::In(dialled) => return Ok(*dialled),
+                Outcome::Elsewhere(to) => (host, port) = (to.host, to.port),
+            }
+        }
+        Err(DialError::Redirected(self.portal.to_string()))
+    }
+
+    fn once(&self, host: &str, port: u16, auth: InitiatorAuth) -> Result<Outcome, DialError> {
+        let portal = Portal { host: host.to_owned(), port, user: None }.to_string();
+        let mut socket = connect(host, port)
+            .map_err(|error| DialError::Unreachable { portal: portal.clone(), error })?;
+        let config = InitiatorConfig {
+            name: self.initiator.parse()?,
+            alias: None,
+            target: self.target.map(str::parse::<IscsiName>).transpose()?,
+            auth,
+            wishes: wishes(self.options),
+            isid: self.isid,
+            tsih: 0,
+            cid: 0,
+            cmd_sn: 1,
+        };
+        let mut machine = Initiator::new(config, challenge());
+        let ended = talk(&mut socket, &mut machine).map_err(|trouble| match trouble {
+            Trouble::Io(error) => DialError::Broken { portal: portal.clone(), error },
+            Trouble::Login(error) => DialError::Login { portal: portal.clone(), error: *error },
+        })?;
+        let (login, early) = match ended {
+            Talk::In(login, early) => (*login, early),
+            Talk::Elsewhere(to) => return Ok(Outcome::Elsewhere(to)),
+        };
+        let settings = Settings::from(&login.params);
+        let session = Session::new(settings, Start::from(&login), self.slots);
+        let link = Link::new(socket, session, &early)?;
+        Ok(Outcome::In(Box::new(Dialled { link, login })))
+    }
+}
+
+enum Outcome {
+    In(Box<Dialled>),
+    Elsewhere(discovery::Portal),
+}
+
+enum Talk {
+    /// The login is over; what was read behind it.
+    In(Box<Login>, Vec<u8>),
+    Elsewhere(discovery::Portal),
+}
+
+enum Trouble {
+    Io(io::Error),
+    Login(Box<LoginError>),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(e: io::Error) -> Trouble {
+        Trouble::Io(e)
+    }
+}
+
+impl From<LoginError> for Trouble {
+    fn from(e: LoginError) -> Trouble {
+        Trouble::Login(Box::new(e))
+    }
+}
+
+fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let all: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
+    for address in all {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(socket) => {
+                socket.set_nodelay(true)?;
+                return Ok(socket);
+            }
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
+}
+
+/// Carries the login to its end.
+fn talk(socket: &mut TcpStream, machine: &mut Initiator) -> Result<Talk, Trouble> {
+    let deadline = clock::now().plus(LOGIN);
+    let mut read = Vec::new();
+    socket.set_write_timeout(Some(CONNECT))?;
+    socket.write_all(&machine.start())?;
+    loop {
+        let Some((used, step)) = machine.receive(&read)? else {
+            fill(socket, &mut read, deadline)?;
+            continue;
+        };
+        read.drain(..used);
+        match step {
+            InitiatorStep::Send(bytes) => socket.write_all(&bytes)?,
+            InitiatorStep::Done(login) => return Ok(Talk::In(login, read)),
+            InitiatorStep::Redirected { to, .. } => return Ok(Talk::Elsewhere(to)),
+        }
+    }
+}
+
+/// Reads some more, until the deadline at the longest.
+fn fill(socket: &mut TcpStream, read: &mut Vec<u8>, deadline: Ns) -> io::Result<()> {
+    let silent = || io::Error::new(io::ErrorKind::TimedOut, "it takes too long");
+    let left = deadline.since(clock::now());
+    if left == Ns::ZERO || read.len() >= MAX_LOGIN_PDU {
+        return Err(silent());
+    }
+    socket.set_read_timeout(Some(Duration::from_nanos(left.0)))?;
+    let mut part = [0; 4096];
+    match socket.read(&mut part) {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(n) => {
+            read.extend_from_slice(&part[..n]);
+            Ok(())
+        }
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(silent()),
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+fn wishes(options: Options) -> Wishes {
+    Wishes {
+        header_digest: Options::digest(options.header_digest),
+        data_digest: Options::digest(options.data_digest),
+        initial_r2t: options.initial_r2t,
+        immediate_data: options.immediate_data,
+        max_recv: SEGMENT,
+        max_burst: BURST,
+        first_burst: BURST / 4,
+        ..Wishes::default()
+    }
+}
+
+fn auth(portal: &Portal) -> Result<InitiatorAuth, DialError> {
+    let Some(user) = &portal.user else { return Ok(InitiatorAuth::None) };
+    let Secrets { own, mutual } = Secrets::from_environment().map_err(DialError::Secret)?;
+    let secret = |bytes: &[u8]| {
+        Secret::new(bytes).map_err(|e: ChapError| DialError::Secret(e.to_string()))
+    };
+    let target = mutual.map(|bytes| secret(&bytes)).transpose()?;
+    Ok(InitiatorAuth::Chap {
+        user: Credentials { name: user.clone(), secret: secret(&own)? },
+        // The target's name in CHAP is its own affair; what proves it is the secret.
+        target: target.map(|secret| Credentials { name: String::new(), secret }),
+    })
+}
+
+/// Something random that nobody has been asked before.
+fn challenge() -> Challenge {
+    let mut rng = clock::Rng::keyed(clock::wall_ns(), &[clock::now().0, std::process::id().into()]);
+    let mut bytes = [0; 32];
+    rng.fill(&mut bytes);
+    Challenge { id: rng.next_u64() as u8, bytes }
+}

@@ -1,0 +1,100 @@
+//! The initiator: LUNs of iSCSI targets as targets of the disk engine, without the kernel's initiator and without root.
+//!
+//! [`Initiator`] resolves `iscsi://` URLs. On the control plane a LUN is looked at over a session of its own, one command at
+//! a time (`client.rs`). Each worker has sessions of its own, driven by its own thread inside its queue (`queue.rs`). What
+//! the bytes mean is in `iscsi::initiator`.
+
+mod claim;
+mod client;
+mod dial;
+mod discover;
+mod inquiry;
+mod link;
+mod lun;
+mod queue;
+mod url;
+
+pub use client::CommandError;
+pub use dial::DialError;
+pub use discover::{DiscoverError, FoundLun, FoundTarget, discover};
+pub use inquiry::LunFacts;
+pub use link::Lost;
+pub use lun::Lun;
+pub use url::{Options, PORT, Portal, Secrets, Url, UrlError};
+
+use dial::Call;
+use disk::{Opener, Remote, RemoteAccess, Resolver, Unreachable};
+use iscsi::initiator::Event;
+use iscsi::pdu::{AsyncEvent, Isid};
+use queue::LunOpener;
+use std::sync::Arc;
+
+/// The scheme of its URLs, as the disk engine names it.
+pub const SCHEME: &str = "iscsi";
+
+/// The variable of the environment that gives this initiator another name.
+const NAME: &str = "WIRESPEED_INITIATOR";
+
+/// Finds LUNs by their URLs.
+#[derive(Debug)]
+pub struct Initiator {
+    name: String,
+}
+
+impl Default for Initiator {
+    /// Named as the environment says, or after this machine.
+    fn default() -> Initiator {
+        Initiator { name: initiator_name() }
+    }
+}
+
+impl Initiator {
+    /// With a name of its own: an `iqn.`, `eui.` or `naa.` name.
+    pub fn named(name: impl Into<String>) -> Initiator {
+        Initiator { name: name.into() }
+    }
+}
+
+impl Resolver for Initiator {
+    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
+        Ok(Arc::new(Lun::find(url, &self.name)?))
+    }
+
+    fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {
+        Ok(Box::new(LunOpener::new(targets)?))
+    }
+}
+
+/// The name of this initiator where nobody gives it another.
+fn initiator_name() -> String {
+    std::env::var(NAME).unwrap_or_else(|_| {
+        let host = rustix::system::uname().nodename().to_string_lossy().to_lowercase();
+        let letter = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' };
+        let host: String = host.chars().take(64).map(letter).collect();
+        format!("iqn.2026-11.localhost:wirespeed-{host}")
+    })
+}
+
+/// A session for a few commands of the control plane.
+fn fresh_call<'a>(url: &'a Url, target: Option<&'a str>, initiator: &'a str) -> Call<'a> {
+    let isid: Isid = lun::fresh_isid();
+    Call { portal: &url.portal, target, options: url.options, initiator, isid, slots: 1 }
+}
+
+/// Whether an event means that the session is over.
+fn ended(event: &Event) -> Option<Lost> {
+    match event {
+        Event::Async { message, .. } => match message.event {
+            AsyncEvent::RequestLogout => Some(Lost::Ended("it asks for a logout")),
+            AsyncEvent::DropConnection => Some(Lost::Ended("it drops the connection")),
+            AsyncEvent::DropSession => Some(Lost::Ended("it drops all connections")),
+            AsyncEvent::RequestNegotiation => {
+                Some(Lost::Ended("it asks for another negotiation, which is not done here"))
+            }
+            AsyncEvent::Scsi | AsyncEvent::TasksTerminated | AsyncEvent::Vendor => None,
+        },
+        Event::LoggedOut { .. } => Some(Lost::Ended("it is logged out")),
+        Event::Rejected { .. } => Some(Lost::Ended("it rejected a PDU")),
+        Event::Done { .. } | Event::Managed { .. } | Event::Text(_) | Event::Pong => None,
+    }
+}

@@ -1,0 +1,400 @@
+//! Where a LUN is: `iscsi://[user@]host[:port]/iqn/lun[?options]`, as libiscsi and QEMU write it.
+//!
+//! A secret never stands in a URL that is kept: URLs are written into records. It is read from the environment, or from a
+//! file that the environment names.
+
+use iscsi::params::Digest;
+use std::fmt;
+use std::path::Path;
+use thiserror::Error;
+
+/// The scheme.
+const SCHEME: &str = "iscsi://";
+/// The port that IANA has registered for iSCSI.
+pub const PORT: u16 = 3260;
+/// The longest URL.
+const URL_MAX: usize = 1024;
+/// The longest iSCSI name in bytes (RFC 7143, section 4.2.7.1).
+const NAME_MAX: usize = 223;
+/// The longest secret in bytes.
+const SECRET_MAX: usize = 256;
+/// The highest LUN that flat addressing reaches.
+const LUN_MAX: u16 = 0x3fff;
+
+/// The secret that this machine proves itself with.
+const SECRET: &str = "WIRESPEED_CHAP_SECRET";
+/// The secret that the target has to prove itself with.
+const MUTUAL: &str = "WIRESPEED_CHAP_MUTUAL_SECRET";
+/// Behind either: the file that holds it.
+const FILE: &str = "_FILE";
+
+/// Why a URL is refused. The text says what is wrong and what to write.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{url}` is no iSCSI URL: {problem}")]
+pub struct UrlError {
+    url: String,
+    problem: String,
+}
+
+/// A target's portal, and who asks there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Portal {
+    /// Name or address of the host; an IPv6 address without its brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// The CHAP user, where there is one.
+    pub user: Option<String>,
+}
+
+/// A URL in its parts. The target and the LUN are missing where a whole portal is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// Where.
+    pub portal: Portal,
+    /// The target's iSCSI name.
+    pub target: Option<String>,
+    /// The LUN.
+    pub lun: Option<u16>,
+    /// How.
+    pub options: Options,
+}
+
+/// What a session asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Options {
+    /// Headers carry digests.
+    pub header_digest: bool,
+    /// Data carries digests.
+    pub data_digest: bool,
+    /// Writes begin with their command.
+    pub immediate_data: bool,
+    /// Writes wait for the target to ask for the rest of their data.
+    pub initial_r2t: bool,
+}
+
+impl Default for Options {
+    /// No digests, and as few round trips as the target allows.
+    fn default() -> Options {
+        Options {
+            header_digest: false,
+            data_digest: false,
+            immediate_data: true,
+            initial_r2t: false,
+        }
+    }
+}
+
+impl Options {
+    /// What a login wishes for a digest.
+    pub(super) fn digest(wanted: bool) -> Digest {
+        if wanted { Digest::Required } else { Digest::Never }
+    }
+}
+
+impl Url {
+    /// Parses a URL of a LUN.
+    ///
+    /// # Errors
+    /// What is wrong, and what to write.
+    pub fn lun(url: &str) -> Result<Url, UrlError> {
+        let parsed = Url::parse(url)?;
+        let missing = match (&parsed.target, parsed.lun) {
+            (Some(_), Some(_)) => return Ok(parsed),
+            (Some(_), None) => "the LUN is missing, as in `/0` behind the target's name",
+            (None, _) => "the target's name and the LUN are missing, as in `/iqn.2026-11.example:disk/0`",
+        };
+        let problem = format!(
+            "{missing}; `wirespeed target ls {SCHEME}{}` lists what there is",
+            parsed.portal
+        );
+        Err(UrlError { url: redacted(url), problem })
+    }
+
+    /// Parses a URL of a LUN, of a target or of a whole portal.
+    ///
+    /// # Errors
+    /// What is wrong, and what to write.
+    pub fn parse(url: &str) -> Result<Url, UrlError> {
+        let wrong = |problem: String| UrlError { url: redacted(url), problem };
+        if url.len() > URL_MAX {
+            return Err(wrong(format!("it is longer than {URL_MAX} bytes")));
+        }
+        if url.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(wrong("it holds blanks or control characters".to_owned()));
+        }
+        let rest = url.strip_prefix(SCHEME).ok_or_else(|| {
+            wrong(format!("it begins with `{SCHEME}`, as in `{SCHEME}host/iqn.2026-11.example:disk/0`"))
+        })?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let portal = portal(authority).map_err(wrong)?;
+        let (target, lun) = place(path).map_err(wrong)?;
+        let options = options(query).map_err(wrong)?;
+        Ok(Url { portal, target, lun, options })
+    }
+}
+
+impl fmt::Display for Portal {
+    /// `host:port`, as an address is written; the user is left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// The URL without a secret, for messages; cut where it is endless.
+fn redacted(url: &str) -> String {
+    let cut = url.char_indices().nth(URL_MAX).map_or(url.len(), |(at, _)| at);
+    let url = &url[..cut];
+    let at = url.find("://").map_or(0, |at| at + 3);
+    let end = url[at..].find('/').map_or(url.len(), |n| at + n);
+    match (url[at..end].find('%'), url[at..end].rfind('@')) {
+        (Some(secret), Some(host)) if secret < host => {
+            format!("{}%…{}", &url[..at + secret], &url[at + host..])
+        }
+        _ => url.to_owned(),
+    }
+}
+
+fn portal(authority: &str) -> Result<Portal, String> {
+    let (user, host) = match authority.rsplit_once('@') {
+        None => (None, authority),
+        Some((user, _)) if user.contains('%') => {
+            return Err(format!(
+                "a secret in a URL would be written into the record; write `user@` and put the secret into the \
+                 environment's {SECRET}, or into a file named by {SECRET}{FILE}"
+            ));
+        }
+        Some(("", _)) => return Err("there is no user before the `@`".to_owned()),
+        Some((user, host)) => (Some(user.to_owned()), host),
+    };
+    let (host, port) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let closed = rest.split_once(']').ok_or("the `[` of its address is not closed")?;
+            let port = match closed.1 {
+                "" => None,
+                rest => Some(rest.strip_prefix(':').ok_or("a `:` and the port follow the `]`")?),
+            };
+            (closed.0, port)
+        }
+        None => match host.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err(format!("an IPv6 address stands in brackets, as in `[{host}]`"));
+            }
+            Some((host, port)) => (host, Some(port)),
+            None => (host, None),
+        },
+    };
+    if host.is_empty() {
+        return Err("the host is missing".to_owned());
+    }
+    let port = match port {
+        None => PORT,
+        Some(text) => match text.parse() {
+            Ok(port) if port > 0 => port,
+            _ => return Err(format!("`{text}` is no port; it is a number from 1 to 65535")),
+        },
+    };
+    Ok(Portal { host: host.to_owned(), port, user })
+}
+
+fn place(path: &str) -> Result<(Option<String>, Option<u16>), String> {
+    let mut parts = path.split('/');
+    let target = match parts.next() {
+        None | Some("") => None,
+        Some(name) => Some(target_name(name)?),
+    };
+    let lun = match parts.next() {
+        None | Some("") => None,
+        Some(text) => match text.parse() {
+            Ok(lun) if lun <= LUN_MAX => Some(lun),
+            _ => return Err(format!("`{text}` is no LUN; it is a number from 0 to {LUN_MAX}")),
+        },
+    };
+    match parts.next() {
+        Some(rest) if !rest.is_empty() => {
+            Err(format!("`/{rest}` follows the LUN, where nothing may follow"))
+        }
+        _ => Ok((target, lun)),
+    }
+}
+
+fn target_name(name: &str) -> Result<String, String> {
+    let kinds = ["iqn.", "eui.", "naa."];
+    if name.len() > NAME_MAX {
+        return Err(format!("the target's name is longer than {NAME_MAX} bytes"));
+    }
+    let lower = name.to_lowercase();
+    if !kinds.iter().any(|kind| lower.starts_with(kind)) {
+        return Err(format!(
+            "`{name}` is no target's name; one begins with `iqn.`, `eui.` or `naa.`, as in `iqn.2026-11.example:disk`"
+        ));
+    }
+    Ok(lower)
+}
+
+fn options(query: &str) -> Result<Options, String> {
+    let mut options = Options::default();
+    for part in query.split('&').filter(|part| !part.is_empty()) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let flag = |yes: &str, no: &str| match value {
+            _ if value.eq_ignore_ascii_case(yes) => Ok(true),
+            _ if value.eq_ignore_ascii_case(no) => Ok(false),
+            _ => Err(format!("`{name}` is `{yes}` or `{no}`, not `{value}`")),
+        };
+        match name {
+            "header_digest" => options.header_digest = flag("crc32c", "none")?,
+            "data_digest" => options.data_digest = flag("crc32c", "none")?,
+            "immediate_data" => options.immediate_data = flag("yes", "no")?,
+            "initial_r2t" => options.initial_r2t = flag("yes", "no")?,
+            _ => {
+                return Err(format!(
+                    "the option `{name}` is not known; there are `header_digest`, `data_digest`, `immediate_data` and \
+                     `initial_r2t`"
+                ));
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// The secrets of a CHAP login.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secrets {
+    /// Of this machine.
+    pub own: Vec<u8>,
+    /// Of the target, where it has to prove itself.
+    pub mutual: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(…)")
+    }
+}
+
+impl Secrets {
+    /// Reads them from the environment, or from the files that it names.
+    ///
+    /// # Errors
+    /// Which variable is missing, or which file cannot be read.
+    pub fn from_environment() -> Result<Secrets, String> {
+        Secrets::read(&|name| std::env::var(name).ok())
+    }
+
+    fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Secrets, String> {
+        let secret = |name: &str| match (variable(name), variable(&format!("{name}{FILE}"))) {
+            (Some(secret), _) => Ok(Some(secret.into_bytes())),
+            (None, Some(path)) => from_file(Path::new(&path)).map(Some),
+            (None, None) => Ok(None),
+        };
+        let own = secret(SECRET)?.ok_or_else(|| {
+            format!(
+                "the URL names a user, but there is no secret: put it into the environment's {SECRET}, or into a file \
+                 named by {SECRET}{FILE}"
+            )
+        })?;
+        Ok(Secrets { own, mutual: secret(MUTUAL)? })
+    }
+}
+
+fn from_file(path: &Path) -> Result<Vec<u8>, String> {
+    let shown = path.display();
+    let text =
+        std::fs::read(path).map_err(|e| format!("the secret in {shown} cannot be read ({e})"))?;
+    let text = text.trim_ascii_end();
+    match text.len() {
+        0 => Err(format!("{shown} holds no secret")),
+        len if len > SECRET_MAX => {
+            Err(format!("{shown} holds more than the {SECRET_MAX} bytes of a secret"))
+        }
+        _ => Ok(text.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, portal: &str, target: Option<&str>, lun: Option<u16>) {
+        let url = Url::parse(url).expect("a URL");
+        assert_eq!(url.portal.to_string(), portal);
+        assert_eq!((url.target.as_deref(), url.lun), (target, lun));
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let iqn = Some("iqn.2026-11.example:disk");
+        check("iscsi://host/iqn.2026-11.example:disk/0", "host:3260", iqn, Some(0));
+        check("iscsi://host:860/iqn.2026-11.Example:disk/12", "host:860", iqn, Some(12));
+        check("iscsi://[2001:db8::1]/iqn.2026-11.example:disk", "[2001:db8::1]:3260", iqn, None);
+        check("iscsi://me@[::1]:99/", "[::1]:99", None, None);
+        check("iscsi://192.0.2.1", "192.0.2.1:3260", None, None);
+        let url = Url::parse("iscsi://a@b@host/eui.1/1?header_digest=CRC32C&initial_r2t=yes");
+        let url = url.expect("a URL");
+        assert_eq!(url.portal.user.as_deref(), Some("a@b"));
+        let wanted = Options { header_digest: true, initial_r2t: true, ..Options::default() };
+        assert_eq!(url.options, wanted);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_what_to_write() {
+        let wrong = [
+            ("http://host/iqn.x/1", "begins with `iscsi://`"),
+            ("iscsi://", "the host is missing"),
+            ("iscsi:///iqn.x/1", "the host is missing"),
+            ("iscsi://@host", "no user"),
+            ("iscsi://host:0", "no port"),
+            ("iscsi://host:99999", "no port"),
+            ("iscsi://::1/iqn.x/1", "in brackets, as in `[::1]`"),
+            ("iscsi://[::1", "not closed"),
+            ("iscsi://[::1]x", "follow the `]`"),
+            ("iscsi://host/disk/1", "no target's name"),
+            ("iscsi://host/iqn.x/-1", "no LUN"),
+            ("iscsi://host/iqn.x/16384", "no LUN"),
+            ("iscsi://host/iqn.x/1/2", "follows the LUN"),
+            ("iscsi://host/iqn.x/1?digest=no", "the option `digest` is not known"),
+            ("iscsi://host/iqn.x/1?data_digest=md5", "`crc32c` or `none`, not `md5`"),
+            ("iscsi://ho st/iqn.x/1", "blanks"),
+            ("iscsi://me%word@host/iqn.x/1", "write `user@`"),
+        ];
+        for (url, problem) in wrong {
+            let told = Url::parse(url).expect_err(url).to_string();
+            assert!(told.contains(problem), "{url}: {told}");
+            assert!(!told.contains("word"), "{told}");
+        }
+        let long = format!("iscsi://{}", "é".repeat(2000));
+        assert!(Url::parse(&long).expect_err("too long").to_string().len() < 3000);
+        for (url, problem) in [("iscsi://host", "and the LUN"), ("iscsi://host/iqn.x:y", "the LUN")] {
+            let told = Url::lun(url).expect_err(url).to_string();
+            assert!(told.contains(problem) && told.contains("target ls iscsi://host:3260"), "{told}");
+        }
+    }
+
+    #[test]
+    fn secrets_come_from_the_environment_or_from_files() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("secret");
+        std::fs::write(&path, "from a file\n").expect("room");
+        let path = path.to_str().expect("UTF-8").to_owned();
+        let read = |all: &[(&str, &str)]| {
+            Secrets::read(&|name| {
+                all.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned())
+            })
+        };
+        assert!(read(&[]).is_err_and(|e| e.contains(SECRET)));
+        let both = read(&[(SECRET, "a"), ("WIRESPEED_CHAP_MUTUAL_SECRET_FILE", &path)]);
+        let wanted = Secrets { own: b"a".to_vec(), mutual: Some(b"from a file".to_vec()) };
+        assert!(both == Ok(wanted.clone()));
+        assert_eq!(format!("{wanted:?}"), "Secrets(…)");
+        let missing = format!("{path}.no");
+        assert!(read(&[("WIRESPEED_CHAP_SECRET_FILE", &missing)]).is_err());
+        std::fs::write(&path, "\n").expect("room");
+        let empty = read(&[("WIRESPEED_CHAP_SECRET_FILE", &path)]);
+        assert!(empty.is_err_and(|e| e.contains("holds no secret")));
+    }
+}
