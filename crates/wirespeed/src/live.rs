@@ -149,10 +149,19 @@ fn identity() -> Identity {
     Identity { name: AGENT.to_owned(), facts: engine::host_facts(AGENT) }
 }
 
+/// Targets that are reached by URLs.
+pub fn schemes() -> disk::Schemes {
+    let initiator = san::initiator::Initiator::default();
+    disk::Schemes::default().with(san::initiator::SCHEME, Arc::new(initiator))
+}
+
 /// Every engine of this binary, by the schemes of the URLs that it understands.
 fn engines() -> EngineRegistry {
     EngineRegistry::new()
-        .register(&["", "null"], Box::new(disk::DiskEngine::new(engine::Pinning::Auto)))
+        .register(
+            &["", "null", san::initiator::SCHEME],
+            Box::new(disk::DiskEngine::new(engine::Pinning::Auto).with(schemes())),
+        )
         .sampler(Box::new(Disks::default()))
 }
 

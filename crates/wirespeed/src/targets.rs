@@ -2,7 +2,7 @@
 //! the write guard would let them.
 
 use crate::exit::{Exit, Failure};
-use crate::live::AGENT;
+use crate::live::{self, AGENT};
 use disk::TargetReport;
 use engine::{EngineError, Fill, TargetSpec};
 use fleet::{AssignError, Assignment};
@@ -50,7 +50,7 @@ pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<Asked>, Assign
     }
     let look = |target: TargetSpec| {
         let (reads, writes) = uses.get(&target.name).copied().unwrap_or_default();
-        Asked { report: disk::inspect(&target, writes), reads, writes }
+        Asked { report: live::schemes().inspect(&target, writes), reads, writes }
     };
     Ok(order.into_iter().map(look).collect())
 }

@@ -1,7 +1,7 @@
 //! One command at a time, waited for: what the control plane asks of a LUN. A unit attention is heard and the command sent
 //! again; a target that is busy is asked again for a while.
 
-use super::dial::{Call, DialError, Dialled};
+use super::dial::{Call, DialError};
 use super::link::{Buffers, Link, Lost};
 use clock::Ns;
 use iscsi::initiator::{Cdb, Command, Ending, Event, Refused, SenseData, Transfer};
@@ -103,8 +103,7 @@ impl Buffers for One {
 impl Client {
     /// Logs in.
     pub fn new(call: &Call) -> Result<Client, DialError> {
-        let Dialled { link, .. } = call.dial()?;
-        Ok(Client { link })
+        Ok(Client { link: call.dial()? })
     }
 
     /// Sends a command and waits for its end. Returns how many bytes were moved.

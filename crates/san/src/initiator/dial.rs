@@ -88,20 +88,14 @@ pub(super) struct Call<'a> {
     pub slots: u32,
 }
 
-/// A session of which the login is over.
-pub(super) struct Dialled {
-    pub link: Link,
-    pub login: Login,
-}
-
 impl Call<'_> {
     /// Connects and logs in; follows redirections.
-    pub fn dial(&self) -> Result<Dialled, DialError> {
+    pub fn dial(&self) -> Result<Link, DialError> {
         let auth = auth(self.portal)?;
         let (mut host, mut port) = (self.portal.host.clone(), self.portal.port);
         for _ in 0..=REDIRECTIONS {
             match self.once(&host, port, auth.clone())? {
-                Outcome::In(dialled) => return Ok(*dialled),
+                Outcome::In(link) => return Ok(*link),
                 Outcome::Elsewhere(to) => (host, port) = (to.host, to.port),
             }
         }
@@ -134,13 +128,12 @@ impl Call<'_> {
         };
         let settings = Settings::from(&login.params);
         let session = Session::new(settings, Start::from(&login), self.slots);
-        let link = Link::new(socket, session, &early)?;
-        Ok(Outcome::In(Box::new(Dialled { link, login })))
+        Ok(Outcome::In(Box::new(Link::new(socket, session, &early)?)))
     }
 }
 
 enum Outcome {
-    In(Box<Dialled>),
+    In(Box<Link>),
     Elsewhere(discovery::Portal),
 }
 
@@ -239,9 +232,8 @@ fn wishes(options: Options) -> Wishes {
 fn auth(portal: &Portal) -> Result<InitiatorAuth, DialError> {
     let Some(user) = &portal.user else { return Ok(InitiatorAuth::None) };
     let Secrets { own, mutual } = Secrets::from_environment().map_err(DialError::Secret)?;
-    let secret = |bytes: &[u8]| {
-        Secret::new(bytes).map_err(|e: ChapError| DialError::Secret(e.to_string()))
-    };
+    let secret =
+        |bytes: &[u8]| Secret::new(bytes).map_err(|e: ChapError| DialError::Secret(e.to_string()));
     let target = mutual.map(|bytes| secret(&bytes)).transpose()?;
     Ok(InitiatorAuth::Chap {
         user: Credentials { name: user.clone(), secret: secret(&own)? },

@@ -47,8 +47,11 @@ impl LunFacts {
         // What happened before this session is told once, and of no interest.
         let ready = client.execute(lun, Cdb::TEST_UNIT_READY, super::client::Data::None);
         ready.map(drop)?;
-        let page = |client: &mut Client, page| match client.ask(lun, Cdb::vital(page, PAGE), PAGE.into())
-        {
+        let page = |client: &mut Client, page| match client.ask(
+            lun,
+            Cdb::vital(page, PAGE),
+            PAGE.into(),
+        ) {
             Ok(answer) => Ok(Some(answer)),
             Err(e) if e.is_unknown() => Ok(None),
             Err(e) => Err(e),
@@ -82,7 +85,9 @@ fn standard_facts(answer: &[u8]) -> Result<LunFacts, CommandError> {
     }
     if first & 0x1f != 0 {
         let kind = first & 0x1f;
-        return Err(CommandError::Failed(format!("it is no disk, but a device of type {kind:#04x}")));
+        return Err(CommandError::Failed(format!(
+            "it is no disk, but a device of type {kind:#04x}"
+        )));
     }
     Ok(LunFacts {
         vendor: text(answer.get(8..16)),

@@ -72,8 +72,15 @@ impl Lost {
 /// Something that lies ready to be sent.
 enum Piece {
     /// A part of `heads`.
-    Head { from: usize, to: usize },
-    Slot { slot: u32, offset: u32, len: u32 },
+    Head {
+        from: usize,
+        to: usize,
+    },
+    Slot {
+        slot: u32,
+        offset: u32,
+        len: u32,
+    },
     Bytes(Box<[u8]>),
 }
 
@@ -296,9 +303,8 @@ impl Link {
         message.msg_iovlen = parts.len() as _;
         // SAFETY: the iovecs lead to the staging buffer and to a slot's buffer, of which `place` has found `len` bytes;
         // its owner leaves it alone while its I/O is under way.
-        let read = unsafe {
-            libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT)
-        };
+        let read =
+            unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
         match usize::try_from(read) {
             Ok(read) => Ok(Some(read)),
             Err(_) => again(io::Error::last_os_error()),

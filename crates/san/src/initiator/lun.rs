@@ -189,7 +189,7 @@ impl Lun {
         let block = u64::from(self.facts.block);
         let end = offset.checked_add(len as u64);
         let fits = end.is_some_and(|end| end <= self.facts.size());
-        if !fits || offset % block != 0 || len as u64 % block != 0 {
+        if !fits || !offset.is_multiple_of(block) || !(len as u64).is_multiple_of(block) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         Ok(offset / block)

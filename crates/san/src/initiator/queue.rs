@@ -6,7 +6,7 @@
 //! says why, and what is submitted to it later fails after a breath, so that nobody spins.
 
 use super::client::{BUSY, CHECK_CONDITION, GOOD, RESERVATION_CONFLICT, TASK_SET_FULL};
-use super::dial::{Call, Dialled};
+use super::dial::Call;
 use super::link::{Buffers, Link, Lost};
 use super::lun::{self, Lun};
 use clock::Ns;
@@ -67,8 +67,10 @@ impl Opener for LunOpener {
         let mut lanes: Vec<Lane> = Vec::new();
         let mut targets = Vec::new();
         for (access, lun) in self.0 {
-            let problem =
-                |e: &dyn std::fmt::Display| OpenError { target: lun.what(), problem: e.to_string() };
+            let problem = |e: &dyn std::fmt::Display| OpenError {
+                target: lun.what(),
+                problem: e.to_string(),
+            };
             let known = lanes.iter().position(|lane| lane.first.shares_session(&lun));
             let lane = match known {
                 Some(lane) => lane,
@@ -176,7 +178,7 @@ struct LunQueue {
 impl Lane {
     fn open(lun: &Arc<Lun>, slots: u32) -> Result<Lane, super::DialError> {
         let call: Call = lun.call(slots);
-        let Dialled { link, .. } = call.dial()?;
+        let link = call.dial()?;
         Ok(Lane {
             link,
             first: lun.clone(),
@@ -205,7 +207,9 @@ impl LunQueue {
         let target = self.targets.get(usize::from(io.target)).ok_or(libc::ENXIO)?;
         let block = u64::from(target.block);
         let (lba, blocks) = (io.offset / block, u64::from(io.len) / block);
-        let whole = io.offset % block == 0 && u64::from(io.len) % block == 0 && io.len > 0;
+        let whole = io.offset.is_multiple_of(block)
+            && u64::from(io.len).is_multiple_of(block)
+            && io.len > 0;
         let end = lba.checked_add(blocks).ok_or(libc::EINVAL)?;
         if !whole || end > target.blocks || io.len as usize > self.arena.slot_bytes() {
             return Err(libc::EINVAL);
@@ -229,7 +233,8 @@ impl LunQueue {
         let lane = &mut self.lanes[lane];
         if lane.lost.is_some() {
             lane.resting.push_back((clock::now().plus(BREATH), slot));
-        } else if lane.link.session().room() == 0 || lane.link.session().command(slot, &command).is_err()
+        } else if lane.link.session().room() == 0
+            || lane.link.session().command(slot, &command).is_err()
         {
             lane.waiting.push_back(slot);
         } else {
@@ -321,7 +326,8 @@ impl LunQueue {
     /// Sends in what waits for room in the window, and what has rested.
     fn rouse(&mut self, lane: usize) {
         let mut left = self.lanes[lane].waiting.len();
-        while left > 0 && (self.lanes[lane].lost.is_some() || self.lanes[lane].link.session().room() > 0)
+        while left > 0
+            && (self.lanes[lane].lost.is_some() || self.lanes[lane].link.session().room() > 0)
         {
             if let Some(slot) = self.lanes[lane].waiting.pop_front() {
                 self.issue(slot);

@@ -102,7 +102,9 @@ impl Url {
         let missing = match (&parsed.target, parsed.lun) {
             (Some(_), Some(_)) => return Ok(parsed),
             (Some(_), None) => "the LUN is missing, as in `/0` behind the target's name",
-            (None, _) => "the target's name and the LUN are missing, as in `/iqn.2026-11.example:disk/0`",
+            (None, _) => {
+                "the target's name and the LUN are missing, as in `/iqn.2026-11.example:disk/0`"
+            }
         };
         let problem = format!(
             "{missing}; `wirespeed target ls {SCHEME}{}` lists what there is",
@@ -124,7 +126,9 @@ impl Url {
             return Err(wrong("it holds blanks or control characters".to_owned()));
         }
         let rest = url.strip_prefix(SCHEME).ok_or_else(|| {
-            wrong(format!("it begins with `{SCHEME}`, as in `{SCHEME}host/iqn.2026-11.example:disk/0`"))
+            wrong(format!(
+                "it begins with `{SCHEME}`, as in `{SCHEME}host/iqn.2026-11.example:disk/0`"
+            ))
         })?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -369,9 +373,13 @@ mod tests {
         }
         let long = format!("iscsi://{}", "é".repeat(2000));
         assert!(Url::parse(&long).expect_err("too long").to_string().len() < 3000);
-        for (url, problem) in [("iscsi://host", "and the LUN"), ("iscsi://host/iqn.x:y", "the LUN")] {
+        for (url, problem) in [("iscsi://host", "and the LUN"), ("iscsi://host/iqn.x:y", "the LUN")]
+        {
             let told = Url::lun(url).expect_err(url).to_string();
-            assert!(told.contains(problem) && told.contains("target ls iscsi://host:3260"), "{told}");
+            assert!(
+                told.contains(problem) && told.contains("target ls iscsi://host:3260"),
+                "{told}"
+            );
         }
     }
 

@@ -51,7 +51,8 @@ fn tokens(args: &Disk) -> Result<Vec<Option<&str>>, Failure> {
     let mut tokens: Vec<Option<&str>> = vec![None; args.targets.len()];
     for token in &args.write_token {
         let own = |target: &String| {
-            let examined = disk::inspect(&TargetSpec::new("target", target), true).examined;
+            let examined =
+                live::schemes().inspect(&TargetSpec::new("target", target), true).examined;
             matches!(examined, Some(Ok(found)) if found.token.eq_ignore_ascii_case(token.trim()))
         };
         let place = match args.targets.len() {
@@ -83,6 +84,7 @@ fn scenario_text(args: &Disk, tokens: &[Option<&str>]) -> String {
         line(format!("\n[[target]]\nname = \"target{}\"", n + 1));
         match *target {
             "null:" => line("url = \"null:\"\nsize = \"1TiB\"".to_owned()),
+            url if url.starts_with("iscsi://") => line(format!("url = {}", quoted(url))),
             path => line(format!("file = {}", quoted(path))),
         }
         if let (Some(size), true) = (args.create, *target != "null:") {

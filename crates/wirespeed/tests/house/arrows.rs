@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
-    ("san", &["clock", "disk", "iscsi", "units"]),
+    ("san", &["clock", "disk", "iscsi", "units", "workload"]),
     ("probe", &["clock"]),
     ("fleet", &["clock", "engine", "record", "scenario", "workload"]),
     ("findings", &["clock", "record", "scenario", "units"]),
