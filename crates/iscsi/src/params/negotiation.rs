@@ -99,8 +99,9 @@ impl Negotiation {
 
     /// Appends what this end has to offer and to declare and has not yet. An initiator offers every key in which it differs
     /// from the default or has more than one choice; a target only those without which the default would hold against its
-    /// wishes.
-    pub fn offer(&mut self, out: &mut Vec<u8>) {
+    /// wishes. Whether there was an offer, which the other end has to have a chance to answer.
+    pub fn offer(&mut self, out: &mut Vec<u8>) -> bool {
+        let mut offered = false;
         for rule in &KEYS {
             if rule.choice == Choice::Declared {
                 if !std::mem::replace(&mut self.declared, true) {
@@ -113,8 +114,10 @@ impl Negotiation {
                     self.values.set(rule.key, offer);
                 }
                 self.states[rule.key as usize] = State::Offered(words);
+                offered = true;
             }
         }
+        offered
     }
 
     /// Whether offers of this end wait for an answer that has to come.

@@ -150,6 +150,8 @@ pub struct Target {
     who: Option<Who>,
     security: Security,
     negotiation: Option<Negotiation>,
+    /// The answer to this request holds offers of the target: it cannot be the last one (RFC 7143, section 6.3).
+    offered: bool,
     /// The last request, its answer's text and what was agreed, while the owner decides.
     last: Option<(LoginRequest, Vec<u8>, Params)>,
     over: bool,
@@ -168,6 +170,7 @@ impl Target {
             who: None,
             security: Security::new(challenge),
             negotiation: None,
+            offered: false,
             last: None,
             over: false,
         }
@@ -306,7 +309,7 @@ impl Target {
     fn grants(&self, next: Stage) -> bool {
         let proved = self.security.is_settled();
         let waits = self.negotiation.as_ref().is_none_or(Negotiation::is_waiting);
-        proved && (next != Stage::FullFeature || !waits)
+        proved && (next != Stage::FullFeature || !(waits || self.offered))
     }
 
     fn admission(&self, request: &LoginRequest, params: Params) -> Result<Admission, LoginError> {

@@ -156,9 +156,7 @@ impl Target {
             }
             self.answer(key, value, out)?;
         }
-        if let Some(negotiation) = &mut self.negotiation {
-            negotiation.offer(out);
-        }
+        self.offered = self.negotiation.as_mut().is_some_and(|negotiation| negotiation.offer(out));
         Ok(())
     }
 
