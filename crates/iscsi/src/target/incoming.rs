@@ -189,7 +189,6 @@ impl Incoming {
         let begun = if self.asks == 0 { self.arrived } else { self.asked };
         self.fault.is_none()
             && self.unsolicited.is_none()
-            && !(self.asks == 0 && self.segment)
             && self.need.is_some_and(|need| begun < need)
             && outstanding < u32::from(max_outstanding.max(1)).min(MAX_OUTSTANDING)
     }

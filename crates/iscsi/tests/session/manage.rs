@@ -167,6 +167,42 @@ fn a_command_that_was_aborted_before_it_came_never_runs() {
 }
 
 #[test]
+fn a_number_that_was_aborted_is_passed_when_its_turn_comes() {
+    let mut rig = lazy(2);
+    // Commands 0 and 1 are late on connection 1, and 1 is aborted before either comes.
+    rig.send(0, function(&rig, TaskFunction::AbortTask, 1, 2), &[]);
+    rig.run();
+    assert_eq!(outcomes(&mut rig, 0), (vec![TaskOutcome::Complete], 0));
+    assert_eq!(rig.session.exp_cmd_sn(), number(&rig, 0));
+    rig.send(1, read(&rig, 1, 0), &[]);
+    rig.send(1, read(&rig, 0, 0), &[]);
+    rig.lazy = false;
+    rig.run();
+    assert_eq!(rig.session.exp_cmd_sn(), number(&rig, 2));
+    assert_eq!(outcomes(&mut rig, 1), (vec![], 1), "only command 0 ran");
+    // When the numbers have gone around what is remembered of them, it is an ordinary number again.
+    for nth in 2..2 + 2 * 2048 {
+        rig.send(0, read(&rig, nth, 0), &[]);
+        rig.run();
+    }
+    assert_eq!(outcomes(&mut rig, 0), (vec![], 2 * 2048));
+}
+
+#[test]
+fn a_function_from_beyond_the_window_takes_no_numbers() {
+    let mut rig = lazy(2);
+    let window = u32::from(rig.setup.limits.window);
+    rig.send(0, function(&rig, TaskFunction::TargetWarmReset, 0, window + 1), &[]);
+    rig.send(0, function(&rig, TaskFunction::AbortTask, window, window + 1), &[]);
+    rig.run();
+    assert_eq!(outcomes(&mut rig, 0), (vec![TaskOutcome::Complete, TaskOutcome::NoTask], 0));
+    assert_eq!(rig.session.exp_cmd_sn(), number(&rig, 0));
+    rig.send(1, read(&rig, 0, 0), &[]);
+    rig.run();
+    assert_eq!(rig.jobs.len(), 1, "it runs as if nothing had been");
+}
+
+#[test]
 fn functions_about_many_tasks() {
     use TaskFunction::{
         AbortTaskSet, ClearTaskSet, LogicalUnitReset, TargetColdReset, TargetWarmReset,

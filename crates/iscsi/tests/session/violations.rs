@@ -280,6 +280,32 @@ fn bursts_come_in_the_order_of_their_r2ts() {
 }
 
 #[test]
+fn the_data_of_one_r2t_does_not_come_for_another() {
+    let setup = session(|params| (params.max_burst, params.max_outstanding_r2t) = (512, 2));
+    let break_it: Break = |rig| {
+        rig.send(0, write(0, 2, 1024), &[]);
+        rig.run();
+        let r2ts: Vec<_> = rig.replies(0).into_iter().map(|reply| reply.pdu).collect();
+        let [Response::R2t(first), Response::R2t(second)] = &r2ts[..] else { panic!("{r2ts:?}") };
+        rig.send(0, data_out(second, 0, 0, 512, true), &pattern(512, 3));
+        rig.send(0, data_out(first, 0, 512, 512, true), &pattern(512, 3));
+        1
+    };
+    check(setup, break_it, &Sense(0x4705));
+}
+
+#[test]
+fn no_more_comes_than_was_expected() {
+    let setup = session(|params| params.initial_r2t = false);
+    let break_it: Break = |rig| {
+        rig.send(0, ScsiCommand { is_final: false, ..write(0, 1, 512) }, &[]);
+        rig.send(0, unsolicited(0, 0, 0, 516, true), &pattern(516, 3));
+        1
+    };
+    check(setup, break_it, &Sense(0x0c0d));
+}
+
+#[test]
 fn damaged_data_is_rejected_and_not_applied() {
     let immediate: Break = |rig| {
         rig.send(0, ScsiCommand { data_len: 512, ..write(0, 1, 512) }, &pattern(512, 3));

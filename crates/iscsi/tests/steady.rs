@@ -1,0 +1,216 @@
+//! In steady state a session allocates nothing: reads, writes with data of every kind, and pings without data.
+
+use iscsi::pdu::{
+    BHS_LEN, Bhs, Cdb, DataOut, Lun, NopOut, RESERVED_TAG, ScsiCommand, TaskAttribute,
+};
+use iscsi::scsi::Ending;
+use iscsi::target::{
+    ConnId, ConnectionParams, Event, Limits, Out, Session, SessionParams, TaskId, Want,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts what each thread asks of the allocator.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn tick() {
+    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+}
+
+// SAFETY: every call is handed to the system's allocator unchanged; counting touches a plain thread-local number.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const LEN: u32 = 8192;
+/// Commands under way at once.
+const DEPTH: u32 = 32;
+
+struct Rig {
+    session: Session,
+    conn: ConnId,
+    number: u32,
+    tasks: Vec<TaskId>,
+    outs: Vec<Out>,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let params = SessionParams {
+            initial_r2t: false,
+            immediate_data: true,
+            first_burst: LEN / 2,
+            max_burst: LEN / 4,
+            max_outstanding_r2t: 2,
+            max_connections: 1,
+        };
+        let mut session = Session::new(params, Limits::default(), 1);
+        let conn = ConnectionParams {
+            cid: 0,
+            header_digest: false,
+            data_digest: false,
+            max_receive: LEN,
+            max_send: LEN / 2,
+            stat_sn: 1,
+        };
+        let conn = session.attach(conn).expect("there is room");
+        Rig {
+            session,
+            conn,
+            number: 1,
+            tasks: Vec::with_capacity(64),
+            outs: Vec::with_capacity(1024),
+        }
+    }
+
+    fn header(&mut self, bhs: &Bhs) {
+        assert_eq!(self.session.header(self.conn, bhs), BHS_LEN);
+    }
+
+    /// Data comes, to wherever it belongs.
+    fn data(&mut self) {
+        while let Want::Into { len, .. } = self.session.want(self.conn) {
+            self.session.received(self.conn, len);
+        }
+    }
+
+    fn command(&mut self, read: bool, immediate: u32, is_final: bool) -> u32 {
+        let number = self.number;
+        self.number += 1;
+        let command = ScsiCommand {
+            immediate: false,
+            is_final,
+            read,
+            write: !read,
+            attribute: TaskAttribute::Simple,
+            lun: Lun::default(),
+            task_tag: number,
+            expected_len: LEN,
+            read_len: None,
+            cmd_sn: number,
+            exp_stat_sn: 0,
+            cdb: Cdb::new(&[0x28, 0, 0, 0, 0, 0, 0, 0, 16, 0]).expect("ten bytes"),
+            data_len: immediate,
+        };
+        self.header(&command.encode());
+        let Some(Event::Command(task)) = self.session.poll() else { panic!("a command") };
+        self.tasks.push(task);
+        number
+    }
+
+    fn data_out(&mut self, tag: u32, transfer_tag: u32, offset: u32, len: u32) {
+        let data = DataOut {
+            is_final: true,
+            lun: Lun::default(),
+            task_tag: tag,
+            transfer_tag,
+            exp_stat_sn: 0,
+            data_sn: 0,
+            offset,
+            data_len: len,
+        };
+        self.header(&data.encode());
+        self.data();
+    }
+
+    fn reads(&mut self) {
+        for _ in 0..DEPTH {
+            self.command(true, 0, true);
+        }
+        while let Some(task) = self.tasks.pop() {
+            self.session.reply(task, LEN, LEN, Ending::GOOD, false);
+        }
+        self.pull();
+    }
+
+    /// A quarter of the data is immediate, a quarter comes unsolicited, and half is asked for.
+    fn writes(&mut self) {
+        for _ in 0..DEPTH {
+            let tag = self.command(false, LEN / 4, false);
+            let task = self.tasks[self.tasks.len() - 1];
+            self.session.take(task, LEN);
+            self.data();
+            self.data_out(tag, RESERVED_TAG, LEN / 4, LEN / 4);
+        }
+        self.session.pull(self.conn, usize::MAX, &mut self.outs);
+        for at in 0..self.outs.len() {
+            let Out::Header { bytes, .. } = &self.outs[at] else { panic!("an R2T") };
+            let word =
+                |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+            let (tag, transfer_tag, offset, len) = (word(16), word(20), word(40), word(44));
+            self.data_out(tag, transfer_tag, offset, len);
+        }
+        self.outs.clear();
+        while let Some(event) = self.session.poll() {
+            let Event::Data(task) = event else { panic!("data, not {event:?}") };
+            self.session.end(task, Ending::GOOD, false);
+        }
+        self.tasks.clear();
+        self.pull();
+    }
+
+    fn pings(&mut self) {
+        let nop = NopOut {
+            immediate: true,
+            lun: Lun::default(),
+            task_tag: 7,
+            transfer_tag: RESERVED_TAG,
+            cmd_sn: self.number,
+            exp_stat_sn: 0,
+            data_len: 0,
+        };
+        self.header(&nop.encode());
+        self.pull();
+    }
+
+    fn pull(&mut self) {
+        self.session.pull(self.conn, usize::MAX, &mut self.outs);
+        for out in self.outs.drain(..) {
+            if let Out::End(task) = out {
+                self.session.finished(task);
+            }
+        }
+        assert_eq!(self.session.tasks(), 0, "all have ended");
+    }
+}
+
+#[track_caller]
+fn check(work: fn(&mut Rig)) {
+    let mut rig = Rig::new();
+    work(&mut rig);
+    let before = CALLS.get();
+    for _ in 0..100 {
+        work(&mut rig);
+    }
+    assert_eq!(CALLS.get() - before, 0, "calls of the allocator");
+}
+
+#[test]
+fn nothing_is_allocated_in_steady_state() {
+    check(Rig::reads);
+    check(Rig::writes);
+    check(Rig::pings);
+}
