@@ -65,7 +65,8 @@ impl Worker {
         let poll = Poll::new(BATCH)?;
         let names = shared.device.units().iter().map(|unit| *unit.designator());
         let volumes = names.zip(shared.volumes.iter().cloned()).collect();
-        let io = Io::new(IoConfig { memory: shared.limits.data_bytes, volumes, ring: true })?;
+        let io =
+            Io::new(IoConfig { memory: shared.limits.data_bytes, volumes, ..IoConfig::default() })?;
         poll.watch_input(mailbox.bell().fd(), BELL)?;
         poll.watch_input(io.fd(), RING)?;
         Ok(Worker {

@@ -5,12 +5,14 @@ use super::IoConfig;
 use super::helpers::Helpers;
 use super::ring::Ring;
 use super::slab::Slab;
+use super::timer::Timer;
 use crate::volume::buffer::{Buffer, LARGEST, Pool};
 use crate::volume::gate::Way;
 use crate::volume::mailbox::{Letters, Mailbox, Wake};
 use crate::volume::slots::Place;
 use crate::volume::store::{Store, raw};
 use crate::volume::{Handle, Volume};
+use clock::Ns;
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -58,8 +60,11 @@ pub(super) struct Hub {
     scratch: Larder,
     ring: RefCell<Option<Ring>>,
     helpers: RefCell<Option<Helpers>>,
+    timer: RefCell<Timer>,
     mail: Arc<Mailbox>,
     poll: OwnedFd,
+    /// The least time that SANITIZE takes.
+    pub sanitize: Ns,
     pub place: Place,
     pub volumes: Vec<([u8; 16], Handle)>,
     ops: RefCell<Slab<Waiting>>,
@@ -77,16 +82,20 @@ impl Hub {
         let readable = epoll::EventFlags::IN;
         epoll::add(&poll, &*mail, epoll::EventData::new_u64(0), readable)?;
         if let Some(ring) = &ring {
-            epoll::add(&poll, ring.fd(), epoll::EventData::new_u64(1), readable)?;
+            epoll::add(&poll, ring, epoll::EventData::new_u64(1), readable)?;
         }
+        let timer = Timer::new()?;
+        epoll::add(&poll, &timer, epoll::EventData::new_u64(2), readable)?;
         let own = |(name, volume)| (name, Handle::new(volume));
         Ok(Hub {
             larder: Larder::new(config.memory)?,
             scratch: Larder::new(LARGEST)?,
             ring: RefCell::new(ring),
             helpers: RefCell::new(None),
+            timer: RefCell::new(timer),
             mail,
             poll,
+            sanitize: config.sanitize,
             place: Place::take(),
             volumes: config.volumes.into_iter().map(own).collect(),
             ops: RefCell::new(Slab::new()),
@@ -163,6 +172,21 @@ impl Hub {
             })
             .await;
         }
+    }
+
+    /// Waits for a moment; not at all for one that is past.
+    pub async fn until(&self, moment: Ns) {
+        let mut waits = false;
+        poll_fn(|_| {
+            if clock::now() >= moment {
+                return Poll::Ready(());
+            }
+            if !std::mem::replace(&mut waits, true) {
+                self.timer.borrow_mut().add(moment, self.current.get());
+            }
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Whether nobody waits for the command any more.
@@ -263,6 +287,7 @@ impl Hub {
             self.over(id, result);
         }
         self.ready.borrow_mut().extend(letters.tasks.drain(..));
+        self.timer.borrow_mut().due(&mut *self.ready.borrow_mut());
         if let Some(ring) = &mut *self.ring.borrow_mut() {
             ring.reap(wait, |id, result| self.over(id, result));
         }

@@ -9,9 +9,11 @@ mod helpers;
 mod hub;
 mod ring;
 mod slab;
+mod timer;
 
 use super::mailbox::Letters;
 use super::{Buffer, Data, Handle, Volume};
+use clock::Ns;
 use hub::Hub;
 use iscsi::scsi::{Ending, Medium};
 use rustix::fd::{AsFd, BorrowedFd};
@@ -54,13 +56,19 @@ pub struct IoConfig {
     pub memory: usize,
     /// The volumes that commands name by designator (EXTENDED COPY).
     pub volumes: Vec<([u8; 16], Arc<Volume>)>,
+    /// The least time that SANITIZE takes: initiators look every few seconds whether it is at work, and some would
+    /// rather fail than miss it.
+    pub sanitize: Ns,
     /// Use io_uring where the kernel lets us.
     pub ring: bool,
 }
 
+/// Eight seconds.
+const SANITIZE: Ns = Ns(8_000_000_000);
+
 impl Default for IoConfig {
     fn default() -> IoConfig {
-        IoConfig { memory: 64 << 20, volumes: Vec::new(), ring: true }
+        IoConfig { memory: 64 << 20, volumes: Vec::new(), sanitize: SANITIZE, ring: true }
     }
 }
 

@@ -4,7 +4,8 @@
 use super::hub::Op;
 use crate::volume::store::zeroing;
 use io_uring::{IoUring, opcode, squeue, types};
-use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::collections::VecDeque;
 use std::io;
 
@@ -19,6 +20,9 @@ const GET_EVENTS: u32 = 1;
 
 pub(super) struct Ring {
     ring: IoUring,
+    /// Readable when operations may be over. The ring's own descriptor does not always wake who polls it while completions
+    /// are left to this thread.
+    event: OwnedFd,
     backlog: VecDeque<squeue::Entry>,
     at_work: u32,
 }
@@ -42,13 +46,9 @@ impl Ring {
         if !needed.iter().all(|code| probe.is_supported(*code)) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Ring { ring, backlog: VecDeque::new(), at_work: 0 })
-    }
-
-    /// Becomes readable when operations are over.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the ring owns its descriptor and outlives the borrow.
-        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        ring.submitter().register_eventfd(event.as_raw_fd())?;
+        Ok(Ring { ring, event, backlog: VecDeque::new(), at_work: 0 })
     }
 
     /// Takes an operation; [`Ring::submit`] tells the kernel.
@@ -86,19 +86,12 @@ impl Ring {
         if self.at_work == 0 {
             return;
         }
-        if wait || self.ring.completion().is_empty() {
-            self.enter(u32::from(wait));
-        }
-        loop {
-            let mut any = false;
-            for done in self.ring.completion() {
-                any = true;
-                self.at_work -= 1;
-                tell(done.user_data() as u32, done.result());
-            }
-            if !any {
-                break;
-            }
+        // Read before the kernel is asked, so that what comes later makes it readable again.
+        let _ = rustix::io::read(&self.event, &mut [0; 8]);
+        self.enter(u32::from(wait));
+        for done in self.ring.completion() {
+            self.at_work -= 1;
+            tell(done.user_data() as u32, done.result());
         }
     }
 
@@ -120,6 +113,12 @@ impl Ring {
             self.ring.submitter().enter::<libc::sigset_t>(submit, want, GET_EVENTS, None)
         };
         told.is_ok()
+    }
+}
+
+impl AsFd for Ring {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
     }
 }
 

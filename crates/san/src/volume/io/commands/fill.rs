@@ -5,6 +5,7 @@ use super::sense::During;
 use super::{At, CHUNK, Op, Outcome, ZEROS, sense};
 use crate::volume::Kind;
 use crate::volume::ram::Ram;
+use clock::Ns;
 use iscsi::scsi::Extent;
 use rustix::io::Errno;
 use std::ops::Range;
@@ -15,6 +16,9 @@ const PAGES: u64 = 2048;
 
 /// Bytes that a store makes zero in one operation: what it takes is not ours, but an end to it is wanted.
 const STRIDE: u64 = 256 << 20;
+
+/// Parts that SANITIZE does one after the other, no faster than it is meant to be.
+const STEPS: u128 = 64;
 
 impl At<'_> {
     /// WRITE SAME of the block that was sent, or of zeros where none is, or where the space is given back.
@@ -49,14 +53,21 @@ impl At<'_> {
     }
 
     pub(super) async fn sanitize(&self, pattern: &[u8]) -> Outcome<()> {
-        let all = self.writable(Extent { lba: 0, blocks: self.volume.attributes.blocks })?;
-        if pattern.iter().all(|byte| *byte == 0) {
-            self.zero(all, self.volume.attributes.thin).await?;
-        } else {
-            // Each block begins with the pattern's first byte.
-            let block: Vec<u8> =
-                pattern.iter().copied().cycle().take(self.block() as usize).collect();
-            self.repeat(all, &block).await?;
+        let blocks = self.volume.attributes.blocks;
+        // Each block begins with the pattern's first byte.
+        let block: Vec<u8> = pattern.iter().copied().cycle().take(self.block() as usize).collect();
+        let begun = clock::now();
+        for step in 0..STEPS {
+            let at = |step| (u128::from(blocks) * step / STEPS) as u64;
+            let (lba, end) = (at(step), at(step + 1));
+            let bytes = self.writable(Extent { lba, blocks: end - lba })?;
+            if pattern.iter().all(|byte| *byte == 0) {
+                self.zero(bytes, self.volume.attributes.thin).await?;
+            } else {
+                self.repeat(bytes, &block).await?;
+            }
+            let due = u128::from(self.hub.sanitize.0) * (step + 1) / STEPS;
+            self.hub.until(begun.plus(Ns(due as u64))).await;
         }
         self.sync().await
     }

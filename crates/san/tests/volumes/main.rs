@@ -1,0 +1,4 @@
+//! Volumes: what every kind does for every command, in every way it can be carried, and what may be written at all.
+
+mod bench;
+mod model;
