@@ -340,6 +340,8 @@ impl Session {
             }
         }
         self.conns[conn.index()] = None;
+        // A session ends with its last connection, even if the owner has work to finish.
+        self.ending |= self.conns.iter().all(Option::is_none);
         self.wake();
         self.open_up();
         self.look_whether_over();

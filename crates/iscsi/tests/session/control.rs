@@ -140,6 +140,35 @@ fn text_over_several_pdus_is_bounded_in_all() {
 }
 
 #[test]
+fn text_whose_middle_was_damaged_begins_anew() {
+    let mut rig = Rig::new(Setup { data_digest: true, ..Setup::default() });
+    rig.send(0, text(&rig, 0, RESERVED_TAG, true, 4), b"Send");
+    let reply = one(&mut rig);
+    let Response::Text(part) = reply.pdu else { panic!("{reply:?}") };
+    rig.send(0, text(&rig, 1, part.transfer_tag, true, 4), b"Targ");
+    rig.damage_last(0);
+    assert!(matches!(one(&mut rig).pdu, Response::Reject(_)));
+    rig.send(0, text(&rig, 2, part.transfer_tag, false, 4), b"Targ");
+    assert!(matches!(one(&mut rig).pdu, Response::Reject(_)), "the exchange is over");
+    rig.send(0, text(&rig, 3, RESERVED_TAG, false, 4), b"a=b\0");
+    assert_eq!(one(&mut rig).data, b"a=b\0a=b\0a=b\0");
+}
+
+#[test]
+fn an_exchange_ends_when_the_initiator_has_nothing_more_to_say() {
+    let mut rig = Rig::new(Setup::default());
+    rig.send(0, TextRequest { is_final: false, ..text(&rig, 0, RESERVED_TAG, false, 4) }, b"a=b\0");
+    let reply = one(&mut rig);
+    let Response::Text(first) = reply.pdu else { panic!("{reply:?}") };
+    assert!(!first.is_final && !first.goes_on && first.transfer_tag != RESERVED_TAG, "{first:?}");
+    rig.send(0, text(&rig, 1, first.transfer_tag, false, 4), b"c=d\0");
+    let reply = one(&mut rig);
+    let Response::Text(second) = reply.pdu else { panic!("{reply:?}") };
+    assert!(second.is_final && second.transfer_tag == RESERVED_TAG, "{second:?}");
+    assert_eq!(reply.data, b"c=d\0c=d\0c=d\0");
+}
+
+#[test]
 fn one_question_at_a_time() {
     let mut rig = Rig::new(Setup::default());
     rig.manual = true;

@@ -331,6 +331,98 @@ fn a_write_that_is_aborted_in_the_middle_of_its_data_is_not_applied() {
 }
 
 #[test]
+fn an_abort_of_what_is_dropped_already_waits_for_the_same_work() {
+    let mut rig = lazy(1);
+    rig.send(0, read(&rig, 0, 0), &[]);
+    rig.run();
+    rig.session.abort(Scope::All, None);
+    rig.look();
+    rig.send(0, function(&rig, TaskFunction::AbortTask, 0, 1), &[]);
+    rig.run();
+    assert_eq!(outcomes(&mut rig, 0), (vec![], 0), "it could still do something");
+    rig.lazy = false;
+    rig.run();
+    assert_eq!(outcomes(&mut rig, 0), (vec![TaskOutcome::Complete], 0));
+}
+
+#[test]
+fn a_function_hits_what_overtook_before_it() {
+    let mut rig = lazy(1);
+    rig.send(0, ScsiCommand { immediate: true, ..read(&rig, 0, 0) }, &[]);
+    // It has the same number, since neither uses one up.
+    rig.send(0, function(&rig, TaskFunction::AbortTaskSet, 0, 0), &[]);
+    rig.lazy = false;
+    rig.run();
+    assert_eq!((gone(&rig), outcomes(&mut rig, 0)), (1, (vec![TaskOutcome::Complete], 0)));
+}
+
+#[test]
+fn a_function_whose_connection_is_lost_is_forgotten() {
+    let mut rig = lazy(2);
+    for nth in 0..2 {
+        rig.send(1, read(&rig, nth, 0), &[]);
+    }
+    rig.run();
+    // More of them than there are places, one connection after another.
+    for cid in 0..9 {
+        let link = rig.attach(10 + cid).expect("there is room");
+        rig.send(link, function(&rig, TaskFunction::AbortTask, 0, 2), &[]);
+        rig.run();
+        assert_eq!(outcomes(&mut rig, link), (vec![], 0));
+        rig.cut(link);
+    }
+    rig.send(1, function(&rig, TaskFunction::AbortTask, 1, 2), &[]);
+    rig.run();
+    rig.work_on(0);
+    rig.run();
+    assert_eq!(outcomes(&mut rig, 1), (vec![], 0), "that was the task of the forgotten ones");
+    rig.work_on(0);
+    rig.run();
+    assert_eq!(outcomes(&mut rig, 1), (vec![TaskOutcome::Complete], 0));
+}
+
+#[test]
+fn data_comes_on_the_connection_and_by_the_name_of_its_command() {
+    let mut rig = Rig::new(setup(2));
+    let write =
+        ScsiCommand { write: true, ..command((100, number(&rig, 0)), cdb(0x2a, 0, 1), 512) };
+    rig.send(0, write, &[]);
+    rig.run();
+    let Response::R2t(r2t) = rig.replies(0).remove(0).pdu else { panic!("an R2T") };
+    let data = |task_tag| iscsi::pdu::DataOut {
+        is_final: true,
+        lun: r2t.lun,
+        task_tag,
+        transfer_tag: r2t.transfer_tag,
+        exp_stat_sn: 0,
+        data_sn: 0,
+        offset: 0,
+        data_len: 512,
+    };
+    rig.send(1, data(100), &[1; 512]);
+    rig.send(0, data(101), &[2; 512]);
+    rig.run();
+    assert_eq!((outcomes(&mut rig, 0), outcomes(&mut rig, 1)), ((vec![], 0), (vec![], 0)));
+    rig.send(0, data(100), &[3; 512]);
+    rig.run();
+    assert_eq!(outcomes(&mut rig, 0), (vec![], 1));
+    assert!(rig.memory[&Lun::default()].starts_with(&[3; 512]));
+}
+
+#[test]
+fn a_session_that_has_lost_its_last_connection_takes_no_other() {
+    let mut rig = lazy(1);
+    rig.send(0, read(&rig, 0, 0), &[]);
+    rig.run();
+    rig.cut(0);
+    assert!(!rig.over, "the owner still works");
+    assert_eq!(rig.attach(1), Err(Refused::Ending));
+    rig.lazy = false;
+    rig.run();
+    assert!(rig.over);
+}
+
+#[test]
 fn another_session_clears_tasks() {
     let mut rig = lazy(1);
     for (nth, lun) in [(0, 0), (1, 1)] {

@@ -153,3 +153,61 @@ fn an_initiator_that_does_not_read_is_not_read_from() {
     assert_eq!(rig.replies(0).len(), 200, "and all are there in the end");
     assert!(rig.events.contains(&Event::Resume(rig.links[0].id)));
 }
+
+#[test]
+fn a_tag_names_one_task_at_a_time() {
+    let mut rig = Rig::new(setup(1, 128));
+    rig.lazy = true;
+    // Tags without order, so that many of them share a place in any table.
+    let tag = |nth: u32| nth.wrapping_mul(0x85eb_ca6b) ^ nth.rotate_left(13);
+    for number in 0..100 {
+        let command = ScsiCommand { task_tag: tag(number), ..nth(&rig, number) };
+        rig.send(0, command, &[]);
+    }
+    rig.run();
+    for at in (0..50).map(|step| step * 37 % (100 - step)) {
+        rig.work_on(at);
+    }
+    rig.run();
+    let done = |reply: &super::rig::Reply| match &reply.pdu {
+        Response::Command(end) => end.task_tag,
+        other => panic!("{other:?}"),
+    };
+    let done: Vec<u32> = rig.replies(0).iter().map(done).collect();
+    assert_eq!(done.len(), 50);
+    for number in 0..100 {
+        let before = rig.jobs.len();
+        let command = ScsiCommand { task_tag: tag(number), ..nth(&rig, 100 + number) };
+        rig.send(0, command, &[]);
+        rig.run();
+        let refused = rig.replies(0).len();
+        assert_eq!(
+            (rig.jobs.len() - before, refused),
+            if done.contains(&tag(number)) { (1, 0) } else { (0, 1) }
+        );
+    }
+}
+
+#[test]
+fn nothing_is_read_while_all_places_hold_what_could_not_be_sent() {
+    let mut setup = setup(1, 2);
+    setup.limits.immediate = 0;
+    let mut rig = Rig::new(setup);
+    assert_eq!(rig.session.slots(), 3, "the window, and half of it again");
+    rig.stuck = true;
+    for number in 0..4 {
+        let command = nth(&rig, number);
+        rig.send(0, command, &[]);
+        rig.run();
+    }
+    let id = rig.links[0].id;
+    assert_eq!((rig.replies(0).len(), rig.session.want(id)), (3, Want::Nothing));
+    rig.unstick();
+    assert!(rig.events.contains(&Event::Resume(id)));
+    rig.run();
+    assert_eq!(rig.replies(0).len(), 1);
+    rig.stuck = false;
+    while rig.session.tasks() > 0 {
+        rig.unstick();
+    }
+}

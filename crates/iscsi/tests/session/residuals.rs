@@ -92,6 +92,27 @@ fn a_command_that_fails_moves_nothing() {
 }
 
 #[test]
+fn a_read_that_fails_halfway_sends_what_there_is_and_then_the_reason() {
+    for (expected, residual) in [
+        (2048, Residual::Underflow(1024)),
+        (1536, Residual::Underflow(512)),
+        (512, Residual::Overflow(1536)),
+    ] {
+        let mut rig = Rig::new(Setup { max_send: 512, ..Setup::default() });
+        let content = pattern(blocks(512), 9);
+        rig.memory.insert(Lun::default(), content.clone());
+        let mut initiator = Initiator::new(&rig);
+        let tag = initiator.read(&mut rig, 0, 510, 4, expected);
+        initiator.run(&mut rig);
+        let end = initiator.outcome(tag);
+        assert_eq!((end.status, end.residual), (2, residual), "{expected}");
+        assert_eq!(end.data, content[blocks(510)..][..1024.min(expected as usize)]);
+        let sense = sense_segment(&end.sense).expect("sense data");
+        assert_eq!((sense[2], &sense[12..14]), (3, &[0x11, 0][..]));
+    }
+}
+
+#[test]
 fn a_read_that_is_announced_as_a_write_moves_nothing() {
     let mut rig = Rig::new(Setup::default());
     let read = command((1, rig.setup.numbers.0), cdb(0x28, 0, 1), 512);

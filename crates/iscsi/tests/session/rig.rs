@@ -115,6 +115,9 @@ pub struct Rig {
     pub events: Vec<Event>,
     /// Task management is left to the test.
     pub manual: bool,
+    /// Tasks whose end was handed out are not finished, as if nothing could be sent.
+    pub stuck: bool,
+    ended: Vec<TaskId>,
     /// The most bytes that are moved at once.
     pub grain: usize,
     max_cmd_sn: u32,
@@ -136,6 +139,8 @@ impl Rig {
             jobs: Vec::new(),
             events: Vec::new(),
             manual: false,
+            stuck: false,
+            ended: Vec::new(),
             grain: usize::MAX,
             over: false,
         };
@@ -436,6 +441,7 @@ impl Rig {
             self.memory.get_mut(&request.lun).map_or(&mut [][..], |memory| &mut memory[..]);
         let place = &mut self.places[id.slot()];
         place.answered = true;
+        let there = len.min(memory.len().saturating_sub(from));
         let range = memory.get_mut(from..from + len);
         match (job, range) {
             (Job::Read(_), Some(range)) => {
@@ -445,6 +451,12 @@ impl Rig {
             (Job::Write(_), Some(range)) => {
                 range[..place.data.len()].copy_from_slice(&place.data);
                 self.session.end(id, Ending::GOOD, false);
+            }
+            // A medium that cannot be read beyond its end: what is there goes, and then the reason.
+            (Job::Read(_), None) if there > 0 => {
+                place.data = memory[from..].to_vec();
+                let unread = Ending::check(Sense::new(SenseKey::MediumError, 0x1100));
+                self.session.reply(id, there as u32, len as u32, unread, false);
             }
             (Job::End(_, ending), _) => self.session.end(id, ending, false),
             (_, None) => {
@@ -506,12 +518,20 @@ impl Rig {
                     wire.extend(sum);
                 }
             }
+            Out::End(task) if self.stuck => self.ended.push(task),
             Out::End(task) => self.finish(task),
             Out::Close => {
                 self.understand(link);
                 self.cut(link);
             }
         }
+    }
+
+    /// The oldest task whose end was handed out has been sent at last.
+    pub fn unstick(&mut self) {
+        let task = self.ended.remove(0);
+        self.finish(task);
+        self.look();
     }
 
     /// The wire is cut.
