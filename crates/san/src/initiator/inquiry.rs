@@ -44,9 +44,11 @@ impl LunFacts {
     pub(super) fn ask(client: &mut Client, lun: Lun) -> Result<LunFacts, CommandError> {
         let standard = client.ask(lun, Cdb::inquiry(96), 96)?;
         let mut facts = standard_facts(&standard)?;
-        // What happened before this session is told once, and of no interest.
-        let ready = client.execute(lun, Cdb::TEST_UNIT_READY, super::client::Data::None);
-        ready.map(drop)?;
+        // What happened before this session is told once, and of no interest; reservations are the guard's.
+        match client.execute(lun, Cdb::TEST_UNIT_READY, super::client::Data::None) {
+            Ok(_) | Err(CommandError::Reserved) => {}
+            Err(e) => return Err(e),
+        }
         let page = |client: &mut Client, page| match client.ask(
             lun,
             Cdb::vital(page, PAGE),
@@ -71,6 +73,8 @@ impl LunFacts {
         }
         facts.read_only = match client.ask(lun, Cdb::mode_sense_6(0x3f, 255), 255) {
             Ok(answer) => answer.get(2).is_some_and(|specific| specific & 0x80 != 0),
+            // Where a reservation forbids to ask it is another's, or this process's own, which has asked before.
+            Err(CommandError::Reserved) => false,
             Err(e) if e.is_unknown() => false,
             Err(e) => return Err(e),
         };

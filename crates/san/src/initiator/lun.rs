@@ -7,6 +7,7 @@ use super::dial::Call;
 use super::inquiry::LunFacts;
 use super::link::Lost;
 use super::url::Url;
+use clock::Ns;
 use disk::{Claim, Medium, Remote, Unreachable, Warrant};
 use iscsi::initiator::Cdb;
 use iscsi::pdu::{self, Isid};
@@ -24,6 +25,7 @@ pub struct Lun {
     target: String,
     number: u16,
     initiator: String,
+    silence: Ns,
     facts: LunFacts,
     /// What names the control plane's session: the same after a reconnection, since a reservation belongs to it.
     isid: Isid,
@@ -40,7 +42,7 @@ impl fmt::Debug for Lun {
 
 impl Lun {
     /// Logs in and asks the LUN what it is.
-    pub(super) fn find(url: &str, initiator: &str) -> Result<Lun, Unreachable> {
+    pub(super) fn find(url: &str, initiator: &str, silence: Ns) -> Result<Lun, Unreachable> {
         let url = Url::lun(url).map_err(|e| Unreachable::Url(e.to_string()))?;
         let (Some(target), Some(number)) = (url.target.clone(), url.lun) else {
             return Err(Unreachable::Url("the target's name or the LUN is missing".to_owned()));
@@ -50,6 +52,7 @@ impl Lun {
             target,
             number,
             initiator: initiator.to_owned(),
+            silence,
             facts: LunFacts::default(),
             isid: fresh_isid(),
             client: Mutex::new(None),
@@ -73,6 +76,11 @@ impl Lun {
     /// What it is.
     pub fn facts(&self) -> &LunFacts {
         &self.facts
+    }
+
+    /// How long a worker's session may be silent with commands under way.
+    pub(super) fn silence(&self) -> Ns {
+        self.silence
     }
 
     pub(super) fn blocks(&self) -> u64 {

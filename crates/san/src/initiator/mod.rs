@@ -22,6 +22,7 @@ pub use link::Lost;
 pub use lun::Lun;
 pub use url::{Options, PORT, Portal, Secrets, Url, UrlError};
 
+use clock::Ns;
 use dial::Call;
 use disk::{Opener, Remote, RemoteAccess, Resolver, Unreachable};
 use iscsi::initiator::Event;
@@ -32,6 +33,9 @@ use std::sync::Arc;
 /// The scheme of its URLs, as the disk engine names it.
 pub const SCHEME: &str = "iscsi";
 
+/// How long a session may be silent with I/O under way; the target is pinged after half of it.
+const SILENCE: Ns = Ns::secs(10);
+
 /// The variable of the environment that gives this initiator another name.
 const NAME: &str = "WIRESPEED_INITIATOR";
 
@@ -39,25 +43,32 @@ const NAME: &str = "WIRESPEED_INITIATOR";
 #[derive(Debug)]
 pub struct Initiator {
     name: String,
+    silence: Ns,
 }
 
 impl Default for Initiator {
     /// Named as the environment says, or after this machine.
     fn default() -> Initiator {
-        Initiator { name: initiator_name() }
+        Initiator::named(initiator_name())
     }
 }
 
 impl Initiator {
     /// With a name of its own: an `iqn.`, `eui.` or `naa.` name.
     pub fn named(name: impl Into<String>) -> Initiator {
-        Initiator { name: name.into() }
+        Initiator { name: name.into(), silence: SILENCE }
+    }
+
+    /// A session that is silent for so long, with I/O under way and a ping unanswered, is lost.
+    #[must_use]
+    pub fn silence(self, silence: Ns) -> Initiator {
+        Initiator { silence, ..self }
     }
 }
 
 impl Resolver for Initiator {
     fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
-        Ok(Arc::new(Lun::find(url, &self.name)?))
+        Ok(Arc::new(Lun::find(url, &self.name, self.silence)?))
     }
 
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {

@@ -29,12 +29,6 @@ const BUSY_MAX: u16 = 1000;
 /// How long it is left alone in between; also how long I/O on a lost session takes to fail.
 const BREATH: Ns = Ns::millis(10);
 
-/// After so long a silence with commands under way the target is pinged.
-const PING_AFTER: Ns = Ns::secs(5);
-
-/// After so long a silence the session is lost.
-const SILENCE: Ns = Ns::secs(15);
-
 /// How long a goodbye is waited for.
 const GOODBYE: Ns = Ns::millis(500);
 
@@ -142,6 +136,8 @@ struct Target {
 struct Lane {
     link: Link,
     first: Arc<Lun>,
+    /// After so long a silence with commands under way the session is lost; after half of it the target is pinged.
+    silence: Ns,
     /// Slots whose command goes in when the window has room.
     waiting: VecDeque<u32>,
     /// Slots that are left alone until a moment.
@@ -182,6 +178,7 @@ impl Lane {
         Ok(Lane {
             link,
             first: lun.clone(),
+            silence: lun.silence(),
             waiting: VecDeque::with_capacity(slots as usize),
             resting: VecDeque::with_capacity(slots as usize),
             in_flight: 0,
@@ -190,6 +187,10 @@ impl Lane {
             lost: None,
             registered: Vec::new(),
         })
+    }
+
+    fn ping_after(&self) -> Ns {
+        Ns(self.silence.0 / 2)
     }
 
     /// Registers this session with the key of the claim, so that the reservation lets it write.
@@ -372,9 +373,10 @@ impl LunQueue {
                 continue;
             }
             let silence = now.since(this.heard);
-            if silence >= SILENCE {
-                self.lose(lane, &Lost::Silent(SILENCE.0 / 1_000_000_000));
-            } else if silence >= PING_AFTER && !this.pinged {
+            if silence >= this.silence {
+                let limit = this.silence;
+                self.lose(lane, &Lost::Silent(limit.0.div_ceil(1_000_000_000)));
+            } else if silence >= this.ping_after() && !this.pinged {
                 this.pinged = this.link.session().ping().is_ok();
             }
         }
@@ -387,7 +389,9 @@ impl LunQueue {
             .lanes
             .iter()
             .filter(|lane| lane.lost.is_none() && lane.in_flight > 0 && lane.heard != Ns::ZERO)
-            .map(|lane| lane.heard.plus(if lane.pinged { SILENCE } else { PING_AFTER }));
+            .map(|lane| {
+                lane.heard.plus(if lane.pinged { lane.silence } else { lane.ping_after() })
+            });
         rests.chain(silences).fold(until, Ns::min)
     }
 

@@ -1,0 +1,100 @@
+//! Verified loads: every combination of digests and ways to move data, block sizes, many LUNs and sessions.
+
+use crate::peer::*;
+use clock::Ns;
+
+/// Every combination of what a session negotiates.
+fn combinations() -> impl Iterator<Item = String> {
+    let all = (0..16).map(|n| [n & 1, n & 2, n & 4, n & 8].map(|bit| bit != 0));
+    all.map(|[header, data, immediate, r2t]| {
+        let digest = |on| if on { "crc32c" } else { "none" };
+        let flag = |on| if on { "yes" } else { "no" };
+        format!(
+            "?header_digest={}&data_digest={}&immediate_data={}&initial_r2t={}",
+            digest(header),
+            digest(data),
+            flag(immediate),
+            flag(r2t)
+        )
+    })
+}
+
+/// A verified mixed load in small and big blocks.
+#[track_caller]
+fn check(url: &str) {
+    // The longer blocks exceed what goes unasked.
+    for (block, depth) in [(4096, 16), (512 << 10, 4)] {
+        let target = granted(url);
+        let step = step(vec![target], 1, &mixed(block, 50.0, depth), Ns::millis(60));
+        sound(run(&step), &format!("{url} in blocks of {block}"));
+    }
+}
+
+#[test]
+fn every_way_to_move_data_keeps_it_whole_on_tgt() {
+    let Some(tgt) = Tgt::start() else { return };
+    for options in combinations() {
+        // It does not negotiate digests: it has them or not.
+        for name in ["HeaderDigest", "DataDigest"] {
+            let key =
+                if name == "DataDigest" { "data_digest=crc32c" } else { "header_digest=crc32c" };
+            let value = if options.contains(key) { "CRC32C" } else { "None" };
+            let update = ["--mode", "target", "--op", "update", "--tid", "1", "--name", name];
+            tgt.admin(&[&update[..], &["--value", value]].concat());
+        }
+        check(&format!("{}{options}", tgt.url(1)));
+    }
+}
+
+#[test]
+fn every_way_to_move_data_keeps_it_whole_on_our_target() {
+    let target = ours(&["ram:16MiB"]);
+    for options in combinations() {
+        check(&format!("{}{options}", url(&target, 0)));
+    }
+    target.stop().expect("it stops");
+}
+
+#[test]
+fn blocks_of_4096_bytes_and_odd_sizes_are_carried() {
+    let target = ours(&["ram:16MiB,block=4096", "ram:16MiB"]);
+    check(&url(&target, 0));
+    for block in [512, 1024, 12 << 10, 68 << 10, 1 << 20] {
+        let lun = granted(&url(&target, 1));
+        let step = step(vec![lun], 1, &mixed(block, 50.0, 4), Ns::millis(100));
+        sound(run(&step), &format!("blocks of {block}"));
+    }
+    target.stop().expect("it stops");
+    if let Some(tgt) = Tgt::start() {
+        check(&tgt.url(2));
+    }
+}
+
+#[test]
+fn one_worker_has_many_luns_and_many_workers_have_one() {
+    let target = ours(&["ram:8MiB"; 6]);
+    let luns: Vec<_> = (0..6).map(|lun| granted(&url(&target, lun))).collect();
+    let all = step(luns, 1, &mixed(8192, 60.0, 32), Ns::millis(500));
+    sound(run(&all), "six LUNs");
+    let one = step(vec![granted(&url(&target, 0))], 4, &mixed(8192, 60.0, 8), Ns::millis(500));
+    sound(run(&one), "four workers");
+    target.stop().expect("it stops");
+}
+
+/// As long as somebody wants it to be: `WIRESPEED_SOAK` says for how many seconds.
+#[test]
+fn a_verified_load_goes_on_and_on() {
+    let seconds = std::env::var("WIRESPEED_SOAK").ok().and_then(|text| text.parse().ok());
+    let seconds: u64 = seconds.unwrap_or(1);
+    let target = ours(&["ram:64MiB,thin", "ram:64MiB"]);
+    let mut rounds = 0;
+    let end = clock::now().plus(Ns::secs(seconds));
+    while rounds == 0 || clock::now() < end {
+        let luns = vec![granted(&url(&target, 0)), granted(&url(&target, 1))];
+        let block = [4096, 8192, 65536][rounds % 3];
+        let step = step(luns, 2, &mixed(block, 67.0, 16), Ns::millis(1000 * seconds.min(20)));
+        sound(run(&step), "round");
+        rounds += 1;
+    }
+    target.stop().expect("it stops");
+}
