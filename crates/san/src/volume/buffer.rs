@@ -15,9 +15,9 @@ use std::rc::Rc;
 const PAGE: usize = 4096;
 
 /// The largest buffer is this many doublings of a page.
-const ORDERS: usize = 11;
+const ORDERS: usize = 12;
 
-/// Bytes of the largest buffer: 4 MiB.
+/// Bytes of the largest buffer, which hold the largest transfer of a command: 8 MiB.
 pub(crate) const LARGEST: usize = PAGE << (ORDERS - 1);
 
 /// No neighbour in a list.

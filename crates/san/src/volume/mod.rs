@@ -36,6 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The most bytes that one command moves: the largest buffer.
 pub const MAX_TRANSFER: u32 = buffer::LARGEST as u32;
+const _: () = assert!(MAX_TRANSFER == iscsi::scsi::LARGEST_TRANSFER);
 
 /// What a volume says of itself to whoever describes it (the device server).
 #[derive(Clone, Debug, PartialEq, Eq)]

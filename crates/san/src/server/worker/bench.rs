@@ -1,6 +1,7 @@
 //! What a worker's sessions use in common: the volumes' ring, alarms, scratch memory, sweeps under way.
 
 use super::line::LineKey;
+use super::sanitize::Sanitizing;
 use super::seat::Seat;
 use crate::server::event::{Drop, Event, Peer};
 use crate::server::letters::{Ticket, ToDoor, Waiter};
@@ -28,6 +29,8 @@ pub(super) struct Bench {
     pub dirty: Vec<u32>,
     /// Jobs of volumes that belong to no task any more.
     pub background: usize,
+    /// Units that are being sanitized.
+    pub sanitizing: Vec<Sanitizing>,
     pub pieces: Vec<libc::iovec>,
     pub outs: Vec<Out>,
     /// Tasks whose pieces left a queue, and whether it was the mark behind the last of them.
@@ -95,6 +98,7 @@ impl Bench {
             ring_ready: false,
             dirty: Vec::new(),
             background: 0,
+            sanitizing: Vec::new(),
             pieces: Vec::new(),
             outs: Vec::new(),
             gone: Vec::new(),
@@ -151,8 +155,8 @@ impl Bench {
     /// Work that goes on after its command has ended is over.
     pub fn background_done(&mut self, unit: u32, sanitize: bool, done: &Done) {
         self.background -= 1;
-        if sanitize && let Some(unit) = self.shared.device.units().get(unit as usize) {
-            unit.sanitized(done.ending.status == Status::Good);
+        if sanitize {
+            self.sanitize_ended(unit, done.ending.status == Status::Good);
         }
     }
 }

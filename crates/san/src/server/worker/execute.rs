@@ -122,6 +122,12 @@ impl Seat {
                     *bytes = bytes[..coming as usize].into();
                 }
             }
+            Action::Medium(Medium::Sanitize { pattern }) => {
+                self.sanitize(bench, task, pattern, false)
+            }
+            Action::Background(Medium::Sanitize { pattern }) => {
+                self.sanitize(bench, task, pattern, true)
+            }
             Action::Medium(medium) => self.medium(bench, task, medium),
             Action::Background(medium) => {
                 let unit = place.unit;
@@ -243,14 +249,13 @@ impl Seat {
     /// Work that goes on when its command has ended.
     fn background(&mut self, bench: &mut Bench, unit: Option<usize>, medium: Medium) {
         let Some(index) = unit else { return };
-        let sanitize = matches!(medium, Medium::Sanitize { .. });
-        let token = Token::Background { unit: index as u32, sanitize };
+        let token = Token::Background { unit: index as u32, sanitize: false };
         let volume = bench.volumes[index].clone();
         bench.background += 1;
         if let Some(done) =
             bench.io.start(Job { token: token.pack(), volume, medium, data: Data::None })
         {
-            bench.background_done(index as u32, sanitize, &done);
+            bench.background_done(index as u32, false, &done);
         }
     }
 
@@ -286,14 +291,19 @@ impl Seat {
 
     /// What was to be kept over a restart is, or is not.
     pub fn kept(&mut self, bench: &mut Bench, task: TaskId, well: bool) {
+        // Internal target failure: the reservation stands, but would not survive a restart.
+        let failed = Ending::check(Sense::new(SenseKey::HardwareError, 0x4400));
+        self.waited(bench, task, if well { Ending::GOOD } else { failed });
+    }
+
+    /// What a task waited for has come.
+    pub fn waited(&mut self, bench: &mut Bench, task: TaskId, ending: Ending) {
         let Some(place) = self.place(task) else { return };
         place.phase = Phase::Idle;
         if place.over {
             return self.free(bench, task);
         }
-        // Internal target failure: the reservation stands, but would not survive a restart.
-        let failed = Ending::check(Sense::new(SenseKey::HardwareError, 0x4400));
-        self.end(bench, task, if well { Ending::GOOD } else { failed });
+        self.end(bench, task, ending);
         self.events(bench);
     }
 
@@ -307,7 +317,8 @@ impl Seat {
         self.session.reply(task, len, wanted, ending, descriptor);
     }
 
-    fn end(&mut self, bench: &mut Bench, task: TaskId, ending: Ending) {
+    /// Ends a task without data for its initiator.
+    pub fn end(&mut self, bench: &mut Bench, task: TaskId, ending: Ending) {
         let descriptor = self.answered(bench, task);
         self.session.end(task, ending, descriptor);
     }

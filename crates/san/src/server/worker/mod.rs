@@ -11,6 +11,7 @@ mod ordering;
 mod output;
 mod receive;
 mod reset;
+mod sanitize;
 mod seat;
 mod send;
 mod text;
@@ -91,6 +92,7 @@ impl Worker {
             self.wait();
             self.take_letters();
             self.reap();
+            self.sanitized();
             self.read();
             // A ring that refuses entries reports each of them as failed; there is nothing to be done about it here.
             self.bench.io.submit();

@@ -56,6 +56,8 @@ pub(super) enum Phase {
     Running,
     /// Others have something to do before it can end.
     Waiting,
+    /// Its unit is being sanitized, which goes on without it.
+    Sanitizing,
 }
 
 /// What is known of a task, by its slot.
