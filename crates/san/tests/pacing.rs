@@ -87,11 +87,31 @@ fn sessions_share_a_port_alike_whatever_their_blocks_and_wake_ups() {
 }
 
 #[test]
+fn threads_that_are_late_now_and_then_keep_the_rate() {
+    let pacer = Pacer::new(200_000_000);
+    let mut clients = [Client::new(1 << 20)];
+    let mut rng = clock::Rng::keyed(5, &[]);
+    for second in 1..6 {
+        let before = clients[0].moved;
+        while clients[0].wakes.0 < (second + 1) * SECOND {
+            // One wake-up in five hundred comes five milliseconds late.
+            let late = if rng.below(500) == 0 { 5_000_000 } else { 60_000 };
+            let now = clients[0].wakes.max(Ns(second * SECOND));
+            clients[0].turn(&pacer, now, late);
+        }
+        if second > 1 {
+            within(clients[0].moved - before, 200_000_000, 0.01);
+        }
+    }
+}
+
+#[test]
 fn what_was_not_used_is_not_saved_up() {
     let pacer = Pacer::new(100_000_000);
     let mut clients = [Client::new(1 << 20)];
     run(&pacer, &mut clients, SECOND, 2 * SECOND, 0);
     // Silent for ten seconds, then as much as it can at one moment.
+    clients[0].allowance.idle();
     let before = clients[0].moved;
     clients[0].turn(&pacer, Ns(12 * SECOND), 0);
     let burst = clients[0].moved - before;
@@ -118,7 +138,7 @@ fn threads_that_reserve_at_once_get_places_of_their_own() {
     let pacer = Pacer::new(1_000_000_000);
     let mut places: Vec<u64> = std::thread::scope(|scope| {
         let reserve =
-            || (0..1000).map(|_| pacer.reserve(16 << 10, Ns(SECOND)).0).collect::<Vec<_>>();
+            || (0..1000).map(|_| pacer.reserve(16 << 10, Ns(SECOND), false).0).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(reserve)).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
     });

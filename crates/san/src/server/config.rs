@@ -26,6 +26,9 @@ pub struct TargetConfig {
     pub initiators: Vec<String>,
     /// Threads that serve; 0: as many as there are cores.
     pub threads: usize,
+    /// Threads look again for a moment before they sleep while commands come at short intervals. It saves wake-ups on both
+    /// sides and takes a core that nothing else may have; a thread that finds its core wanted stops by itself.
+    pub spin: bool,
     /// What bounds peers.
     pub limits: Limits,
     /// A directory for persistent reservations that ask to survive a restart; `None`: they do not.
@@ -45,6 +48,7 @@ impl TargetConfig {
             wishes: Wishes::default(),
             initiators: Vec::new(),
             threads: 0,
+            spin: false,
             limits: Limits::default(),
             state: None,
             listener: Listener::default(),

@@ -19,6 +19,8 @@ pub(super) struct Shared {
     pub ports: Vec<Arc<Port>>,
     pub limits: Limits,
     pub listener: Listener,
+    /// Threads may look again for a moment before they sleep.
+    pub spin: bool,
     pub workers: Vec<Address<ToWorker>>,
     pub door: Address<ToDoor>,
     /// Where reservations are kept over a restart, if anywhere.

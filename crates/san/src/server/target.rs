@@ -79,6 +79,7 @@ impl Target {
             ports,
             limits: config.limits.clone(),
             listener: config.listener.clone(),
+            spin: config.spin,
             workers: mailboxes.iter().map(Mailbox::address).collect(),
             door: door.address(),
             keeper,

@@ -10,6 +10,8 @@ pub struct Allowance {
     left: u64,
     /// From when on they may move.
     from: Ns,
+    /// Bytes have been waiting since the last reservation.
+    waited: bool,
     /// The speed at which they were reserved ([`Pacer`] counts its changes).
     changes: u32,
 }
@@ -29,9 +31,15 @@ impl Allowance {
         }
         if self.left == 0 {
             self.left = pacer.quantum();
-            self.from = pacer.reserve(self.left, now);
+            self.from = pacer.reserve(self.left, now, self.waited);
+            self.waited = true;
         }
         if self.from > now { Err(self.from) } else { Ok(self.left.min(wanted)) }
+    }
+
+    /// Nothing waits any more.
+    pub fn idle(&mut self) {
+        self.waited = false;
     }
 
     /// So many bytes did move.

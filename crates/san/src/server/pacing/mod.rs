@@ -20,6 +20,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// much time's worth of bytes at once.
 pub const BURST: Ns = Ns(1_000_000);
 
+/// What is lost beyond that because a thread woke late, although bytes waited, is made up for: at most so much of it, and
+/// no faster than [`MAKE_UP`] of the rate on top. So a second keeps its rate on a machine whose threads are late now and then,
+/// and no second exceeds it by more than a hundredth.
+const OWED_MOST: Ns = Ns(10_000_000);
+/// The share of a reservation's cost that is waived while something is owed: one in so many.
+const MAKE_UP: u64 = 4;
+
 /// One quantum lasts this long at the port's rate, within the bounds below.
 const QUANTUM_NS: u64 = 125_000;
 /// Below this a reservation costs more system calls than it evens out.
@@ -36,6 +43,8 @@ const TICKS_PER_NS: u64 = 16;
 pub struct Pacer {
     /// When everything reserved so far will have passed, in ticks.
     horizon: AtomicU64,
+    /// What late threads lost, in ticks.
+    owed: AtomicU64,
     /// Bytes a second; zero: as fast as it goes.
     rate: AtomicU64,
     /// How often the rate was changed: what was reserved at another speed is void.
@@ -46,7 +55,12 @@ impl Pacer {
     /// A direction of so many bytes a second; zero: as fast as it goes.
     pub const fn new(bytes_per_s: u64) -> Pacer {
         let rate = AtomicU64::new(bytes_per_s);
-        Pacer { horizon: AtomicU64::new(0), rate, changes: AtomicU32::new(0) }
+        Pacer {
+            horizon: AtomicU64::new(0),
+            owed: AtomicU64::new(0),
+            rate,
+            changes: AtomicU32::new(0),
+        }
     }
 
     /// Bytes a second; zero: as fast as it goes.
@@ -58,6 +72,7 @@ impl Pacer {
     pub fn set_rate(&self, bytes_per_s: u64) {
         self.rate.store(bytes_per_s, Ordering::Relaxed);
         self.horizon.store(0, Ordering::Relaxed);
+        self.owed.store(0, Ordering::Relaxed);
         self.changes.fetch_add(1, Ordering::Release);
     }
 
@@ -76,13 +91,15 @@ impl Pacer {
         (of_time as u64).clamp(QUANTUM_MIN, QUANTUM_MAX)
     }
 
-    /// Reserves the next place for `bytes` and says from when on they may move.
-    pub fn reserve(&self, bytes: u64, now: Ns) -> Ns {
+    /// Reserves the next place for `bytes` and says from when on they may move. `waited`: whoever asks has had bytes waiting
+    /// since its last reservation, so time that passed unused meanwhile was lost by waking late.
+    pub fn reserve(&self, bytes: u64, now: Ns, waited: bool) -> Ns {
         let rate = self.rate();
         if rate == 0 {
             return now;
         }
         let cost = cost_ticks(bytes, rate);
+        let cost = cost - self.waive(cost / MAKE_UP);
         let earliest = now.0.saturating_sub(BURST.0).saturating_mul(TICKS_PER_NS);
         let mut horizon = self.horizon.load(Ordering::Relaxed);
         loop {
@@ -94,10 +111,36 @@ impl Pacer {
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => return Ns(start.div_ceil(TICKS_PER_NS)),
+                Ok(_) => {
+                    if waited && horizon < earliest {
+                        self.owe(earliest - horizon);
+                    }
+                    return Ns(start.div_ceil(TICKS_PER_NS));
+                }
                 Err(seen) => horizon = seen,
             }
         }
+    }
+}
+
+impl Pacer {
+    /// Notes what was lost.
+    fn owe(&self, ticks: u64) {
+        let most = OWED_MOST.0 * TICKS_PER_NS;
+        let owed = self.owed.load(Ordering::Relaxed).saturating_add(ticks).min(most);
+        // Two threads that note at once lose one note: it is a courtesy, not an account.
+        self.owed.store(owed, Ordering::Relaxed);
+    }
+
+    /// Takes at most so much from what is owed.
+    fn waive(&self, most: u64) -> u64 {
+        let owed = self.owed.load(Ordering::Relaxed);
+        if owed == 0 {
+            return 0;
+        }
+        let waived = owed.min(most);
+        self.owed.store(owed - waived, Ordering::Relaxed);
+        waived
     }
 }
 

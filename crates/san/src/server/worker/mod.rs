@@ -14,6 +14,7 @@ mod reset;
 mod sanitize;
 mod seat;
 mod send;
+mod spin;
 mod text;
 mod ticker;
 
@@ -28,6 +29,7 @@ use bench::Bench;
 use clock::Ns;
 use line::LineKey;
 use seat::Seat;
+use spin::Spin;
 use std::io;
 use std::sync::Arc;
 
@@ -51,6 +53,7 @@ pub(super) struct Worker {
     flushing: Vec<u32>,
     ready: Vec<Ready>,
     done: Vec<Done>,
+    spin: Spin,
     ticks_at: Ns,
     /// Set once the target stops: when to wait no longer.
     stops_at: Option<Ns>,
@@ -80,6 +83,7 @@ impl Worker {
             flushing: Vec::new(),
             ready: Vec::new(),
             done: Vec::new(),
+            spin: Spin::new(shared.spin),
             ticks_at: Ns::ZERO,
             stops_at: None,
         })
@@ -115,11 +119,12 @@ impl Worker {
         let busy =
             !self.active.is_empty() || !self.bench.dirty.is_empty() || self.mailbox.has_letters();
         let until = if busy { now } else { self.bench.next_alarm().min(self.ticks_at) };
-        if self.poll.wait(now, Some(until), &mut self.ready).is_err() {
-            // Only a lack of kernel memory: the next turn tries again.
-            self.ready.clear();
+        if busy {
+            self.poll(now, now);
+            self.bench.now = clock::now();
+        } else {
+            self.sleep(now, until);
         }
-        self.bench.now = clock::now();
         for ready in self.ready.drain(..) {
             match ready.key {
                 BELL => self.mailbox.bell().quiet(),
@@ -143,6 +148,33 @@ impl Worker {
             };
             (line.alarm_in, line.alarm_out) = (false, false);
             self.active.push(key);
+        }
+    }
+
+    /// Waits, first with open eyes where that pays.
+    fn sleep(&mut self, now: Ns, until: Ns) {
+        if let Some(moment) = self.spin.until(now) {
+            let from = clock::now();
+            let mut at = from;
+            while at < moment && self.ready.is_empty() {
+                self.poll(at, at);
+                at = clock::now();
+            }
+            self.spin.looked(from, at);
+            self.bench.now = at;
+            if !self.ready.is_empty() || at >= until {
+                return self.spin.waited(from, at);
+            }
+        }
+        self.poll(self.bench.now, until);
+        self.bench.now = clock::now();
+        self.spin.waited(now, self.bench.now);
+    }
+
+    fn poll(&mut self, now: Ns, until: Ns) {
+        if self.poll.wait(now, Some(until), &mut self.ready).is_err() {
+            // Only a lack of kernel memory: the next turn tries again.
+            self.ready.clear();
         }
     }
 

@@ -62,6 +62,7 @@ impl Seat {
         };
         if drained {
             line.readable = false;
+            line.allowed_in.idle();
         }
         line.watch.received += placed as u64;
         if let Stop::Payload { task, offset, .. } = *stop

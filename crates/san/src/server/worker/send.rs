@@ -135,6 +135,10 @@ impl Seat {
             line.watch.sent += sent.bytes as u64;
             line.port.cell(thread).bytes_out.add(sent.data as u64);
             line.writable = !sent.full;
+            if sent.full || line.output.data() == 0 {
+                // The peer, or a lack of commands, holds it up, and not the port.
+                line.allowed_out.idle();
+            }
         }
         for (task, ended) in gone.drain(..) {
             self.left(bench, task, ended);

@@ -1,0 +1,50 @@
+//! Whether to look once more before going to sleep.
+//!
+//! Falling asleep and being woken costs the thread, and the peer that wakes it, some microseconds each: as much as a small
+//! command. So while input comes at short intervals a thread looks again for a moment before it sleeps. It does not where
+//! intervals are long, and not where it was interrupted while looking: then somebody else needs the core.
+
+use clock::Ns;
+
+/// How long to look at most.
+const WINDOW: Ns = Ns(50_000);
+/// Looking that took so much longer was interrupted.
+const INTERRUPTED: Ns = Ns(300_000);
+/// How long to sleep at once after that.
+const PENANCE: Ns = Ns(20_000_000);
+
+/// The habit of one thread.
+#[derive(Debug)]
+pub(super) struct Spin {
+    /// It may look at all.
+    allowed: bool,
+    /// How long input let wait of late; a mean in which the last intervals count most.
+    gap: u64,
+    /// Not before this.
+    not_before: Ns,
+}
+
+impl Spin {
+    pub fn new(allowed: bool) -> Spin {
+        Spin { allowed, gap: u64::MAX, not_before: Ns::ZERO }
+    }
+
+    /// Until when to look, if at all.
+    pub fn until(&self, now: Ns) -> Option<Ns> {
+        (self.allowed && self.gap < WINDOW.0 && now >= self.not_before).then(|| now.plus(WINDOW))
+    }
+
+    /// Waiting began at `from` and ended at `to`.
+    pub fn waited(&mut self, from: Ns, to: Ns) {
+        // Longer ones all count alike: one command after a pause does not outweigh what came before it for ever.
+        let gap = to.since(from).0.min(16 * WINDOW.0);
+        self.gap = if self.gap == u64::MAX { gap } else { self.gap - self.gap / 8 + gap / 8 };
+    }
+
+    /// Looking in vain began at `from` and ended at `to`.
+    pub fn looked(&mut self, from: Ns, to: Ns) {
+        if to.since(from) > INTERRUPTED {
+            self.not_before = to.plus(PENANCE);
+        }
+    }
+}
