@@ -106,6 +106,8 @@ pub(super) enum Waiter {
         handle: Handle,
         /// What is raised on every path, and where (`None`: everywhere), once all tasks have ended.
         attention: Option<(Option<usize>, Attention)>,
+        /// The session itself ends, too.
+        cold: bool,
     },
     /// A PERSISTENT RESERVE OUT with PREEMPT AND ABORT.
     Task { session: u32, task: TaskId, keep: bool },

@@ -313,18 +313,20 @@ impl Seat {
     }
 
     fn reply(&mut self, bench: &mut Bench, task: TaskId, len: u32, wanted: u32, ending: Ending) {
-        let descriptor = self.answered(bench, task);
+        let descriptor = self.answer(bench, task);
         self.session.reply(task, len, wanted, ending, descriptor);
+        self.release_held(bench);
     }
 
     /// Ends a task without data for its initiator.
     pub fn end(&mut self, bench: &mut Bench, task: TaskId, ending: Ending) {
-        let descriptor = self.answered(bench, task);
+        let descriptor = self.answer(bench, task);
         self.session.end(task, ending, descriptor);
+        self.release_held(bench);
     }
 
-    /// A task is answered: those that waited for it may go on. Whether sense data goes out in descriptor format.
-    fn answered(&mut self, bench: &mut Bench, task: TaskId) -> bool {
+    /// A task is about to be answered. Whether sense data goes out in descriptor format.
+    fn answer(&mut self, bench: &mut Bench, task: TaskId) -> bool {
         let place = &mut self.tasks[task.slot()];
         let unit = place.unit;
         place.phase = Phase::Idle;
@@ -332,9 +334,6 @@ impl Seat {
             self.ordered -= 1;
         }
         bench.mark(self);
-        if !self.held.is_empty() {
-            self.release_held(bench);
-        }
         unit.is_some_and(|unit| self.views[unit].descriptor_sense)
     }
 
@@ -349,9 +348,7 @@ impl Seat {
             self.ordered -= 1;
         }
         self.free(bench, task);
-        if !self.held.is_empty() {
-            self.release_held(bench);
-        }
+        self.release_held(bench);
     }
 
     /// Gives a task's place back if nobody touches it any more.

@@ -35,9 +35,10 @@ impl Seat {
     /// Starts the tasks whose turn it is now.
     pub fn release_held(&mut self, bench: &mut Bench) {
         // A task that ends at once comes here again; the loop below goes on with what that changed.
-        if std::mem::replace(&mut self.releasing, true) {
+        if self.held.is_empty() || self.releasing {
             return;
         }
+        self.releasing = true;
         let mut at = 0;
         while let Some(task) = self.held.get(at).copied() {
             let stays = self.place(task).is_some_and(|place| matches!(place.phase, Phase::Held(_)));

@@ -33,8 +33,8 @@ impl Seat {
             // Those of this session are all there is to them.
             _ => return self.session.managed(handle, TaskOutcome::Complete),
         };
-        let waiter = Waiter::Function { session, tsih, handle, attention };
         let cold = function == TaskFunction::TargetColdReset;
+        let waiter = Waiter::Function { session, tsih, handle, attention, cold };
         bench.ask_sweep(waiter, about_lun.then_some(lun), None, tsih, cold);
     }
 
@@ -65,12 +65,16 @@ impl Seat {
 
     fn swept(&mut self, bench: &mut Bench, waiter: Waiter) {
         match waiter {
-            Waiter::Function { tsih, handle, attention, .. } => {
+            Waiter::Function { tsih, handle, attention, cold, .. } => {
                 if let Some((unit, attention)) = attention {
                     bench.raise(unit, attention, &self.nexus);
                 }
                 if self.tsih == tsih {
                     self.session.managed(handle, TaskOutcome::Complete);
+                    if cold {
+                        // RFC 7143, 11.5.1: connections end, this one's too, which hears of it first.
+                        self.session.close_all();
+                    }
                 }
             }
             Waiter::Task { task, keep, .. } => self.keep(bench, task, keep),

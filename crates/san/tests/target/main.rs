@@ -1,0 +1,10 @@
+//! The target end to end, over loopback: a scripted initiator that can also misbehave, real threads and sockets. Waits are
+//! hang guards; nothing is asserted about time.
+
+mod commands;
+mod hand;
+mod hostile;
+mod logins;
+mod portals;
+mod resets;
+mod stand;

@@ -1,0 +1,96 @@
+//! A target for a test, and what it tells.
+
+use iscsi::login::Auth;
+use san::server::{Counts, Event, Limits, Listener, PortalConfig, Target, TargetConfig};
+use san::volume::Volume;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// The target's name.
+pub const NAME: &str = "iqn.2024-01.org.example:target";
+/// No wait in these tests takes so long unless something hangs.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running target.
+pub struct Stand {
+    pub target: Target,
+    events: Receiver<Event>,
+}
+
+/// A configuration with one RAM volume, portals of groups 1 and 2, and two threads.
+pub fn config() -> TargetConfig {
+    let loopback: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    let portal = |group| PortalConfig { group, ..PortalConfig::new(loopback) };
+    let spec = "ram:16MiB".parse().expect("a volume");
+    let volume = Volume::open(&spec, "test-0").expect("memory");
+    let mut config = TargetConfig::new(NAME, vec![portal(1), portal(2)], vec![volume]);
+    config.threads = 2;
+    config.limits.stop_time = Duration::from_millis(200);
+    config
+}
+
+/// The same with other limits.
+pub fn limited(limit: impl FnOnce(&mut Limits)) -> TargetConfig {
+    let mut config = config();
+    limit(&mut config.limits);
+    config
+}
+
+/// The same for those who prove who they are.
+pub fn guarded(auth: Auth) -> TargetConfig {
+    TargetConfig { auth, ..config() }
+}
+
+impl Stand {
+    pub fn new() -> Stand {
+        Stand::with(config())
+    }
+
+    pub fn with(mut config: TargetConfig) -> Stand {
+        let (tell, events) = channel();
+        config.listener = Listener::new(move |event| drop(tell.send(event)));
+        Stand { target: Target::start(config).expect("a target"), events }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.target.addresses()[0]
+    }
+
+    /// Waits for an event that is meant, and passes over others.
+    #[track_caller]
+    pub fn event(&self, what: &str, meant: impl Fn(&Event) -> bool) -> Event {
+        let mut seen = Vec::new();
+        while let Ok(event) = self.events.recv_timeout(PATIENCE) {
+            if meant(&event) {
+                return event;
+            }
+            seen.push(event.to_string());
+        }
+        panic!("{what} did not come; what came was {seen:?}")
+    }
+
+    /// Waits until the portal's figures are as they should be.
+    #[track_caller]
+    pub fn settled(&self, what: &str, settled: impl Fn(&Counts) -> bool) -> Counts {
+        for _ in 0..PATIENCE.as_millis() / 5 {
+            let counts = self.target.counts(0).expect("a portal");
+            if settled(&counts) {
+                return counts;
+            }
+            clock::sleep_until(clock::now().plus(clock::Ns::millis(5)));
+        }
+        panic!("{what}: {:?}", self.target.counts(0))
+    }
+
+    /// Stops it, which has to go well.
+    pub fn stop(self) {
+        self.target.stop().expect("a clean stop");
+    }
+}
+
+/// A volume that many tests can write to without noticing each other is not needed: each has a target of its own.
+pub fn volume(spec: &str, serial: &str) -> Arc<Volume> {
+    Volume::open(&spec.parse().expect("a volume"), serial).expect("a volume")
+}
