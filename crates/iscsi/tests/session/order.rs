@@ -159,32 +159,36 @@ fn a_tag_names_one_task_at_a_time() {
     let mut rig = Rig::new(setup(1, 128));
     rig.lazy = true;
     // Tags without order, so that many of them share a place in any table.
-    let tag = |nth: u32| nth.wrapping_mul(0x85eb_ca6b) ^ nth.rotate_left(13);
-    for number in 0..100 {
-        let command = ScsiCommand { task_tag: tag(number), ..nth(&rig, number) };
-        rig.send(0, command, &[]);
-    }
-    rig.run();
-    for at in (0..50).map(|step| step * 37 % (100 - step)) {
-        rig.work_on(at);
-    }
-    rig.run();
-    let done = |reply: &super::rig::Reply| match &reply.pdu {
-        Response::Command(end) => end.task_tag,
-        other => panic!("{other:?}"),
-    };
-    let done: Vec<u32> = rig.replies(0).iter().map(done).collect();
-    assert_eq!(done.len(), 50);
-    for number in 0..100 {
-        let before = rig.jobs.len();
-        let command = ScsiCommand { task_tag: tag(number), ..nth(&rig, 100 + number) };
+    let mut tags = (0u32..).map(|nth| nth.wrapping_mul(0x85eb_ca6b) ^ nth.rotate_left(13));
+    let (mut numbers, mut running) = (0.., Vec::new());
+    let mut send = |rig: &mut Rig, tag: u32| {
+        let command = ScsiCommand { task_tag: tag, ..nth(rig, numbers.next().unwrap_or(0)) };
         rig.send(0, command, &[]);
         rig.run();
-        let refused = rig.replies(0).len();
-        assert_eq!(
-            (rig.jobs.len() - before, refused),
-            if done.contains(&tag(number)) { (1, 0) } else { (0, 1) }
-        );
+        rig.replies(0)
+    };
+    for round in 0..20 {
+        while rig.jobs.len() < 100 {
+            let tag = tags.next().unwrap_or(0);
+            assert_eq!(send(&mut rig, tag), [], "a fresh tag is taken");
+            running.push(tag);
+        }
+        for &tag in &running {
+            let refused = send(&mut rig, tag);
+            assert!(
+                matches!(refused[..], [super::rig::Reply { pdu: Response::Reject(_), .. }]),
+                "{refused:?}"
+            );
+        }
+        for step in 0..50 {
+            rig.work_on((step * 37 + round) % rig.jobs.len());
+        }
+        rig.run();
+        for reply in rig.replies(0) {
+            let Response::Command(end) = reply.pdu else { panic!("{reply:?}") };
+            running.retain(|&tag| tag != end.task_tag);
+        }
+        assert_eq!(running.len(), 50);
     }
 }
 
