@@ -20,16 +20,8 @@ pub(super) fn test_unit_ready(_: &mut Call<'_>) -> Outcome {
 /// REQUEST SENSE: a pending unit attention is told as data, and is no longer pending (SPC-4, 6.39).
 pub(super) fn request_sense(call: &mut Call<'_>) -> Outcome {
     let nexus = call.nexus;
-    let pending = call.state().nexuses.get(nexus).is_some_and(|pending| pending.first().is_some());
-    let attention = if pending {
-        call.change()
-            .nexuses
-            .get_mut(nexus)
-            .and_then(|pending| pending.report())
-            .map(Attention::sense)
-    } else {
-        None
-    };
+    let pending = call.state().pending(nexus).is_some();
+    let attention = if pending { call.change().report(nexus).map(Attention::sense) } else { None };
     let sense = attention.unwrap_or(match call.state().sanitizing {
         Sanitizing::Running => Sense::new(SenseKey::NotReady, 0x041b),
         Sanitizing::Failed => Sense::new(SenseKey::MediumError, 0x3103),

@@ -17,13 +17,8 @@ const NO_UNIT: Sense = Sense::new(SenseKey::IllegalRequest, 0x2500);
 /// REPORT LUNS; that logical units came or went is thereby known.
 pub(super) fn report_luns(call: &mut Call<'_>) -> Outcome {
     let nexus = call.nexus;
-    if call
-        .state()
-        .nexuses
-        .get(nexus)
-        .is_some_and(|pending| pending.contains(Attention::LunsChanged))
-    {
-        call.change().nexuses.entry(nexus.clone()).or_default().clear(Attention::LunsChanged);
+    if call.state().is_pending(nexus, Attention::LunsChanged) {
+        call.change().clear(nexus, Attention::LunsChanged);
     }
     luns(call.device, call.cdb)
 }

@@ -23,12 +23,21 @@ pub(super) enum Sanitizing {
     Failed,
 }
 
+/// A nexus that is logged in.
+#[derive(Clone, Debug)]
+struct Presence {
+    /// Its sessions: two while one takes the place of another, whose end is told from another thread.
+    sessions: u32,
+    /// What is pending.
+    attentions: Attentions,
+}
+
 /// The control state of a logical unit. Bounded by the number of sessions (attentions) and by the registrations'
 /// own bound.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     /// Who is logged in, and what is pending for each.
-    pub nexuses: BTreeMap<Nexus, Attentions>,
+    nexuses: BTreeMap<Nexus, Presence>,
     /// Stopped by START STOP UNIT.
     pub stopped: bool,
     /// SANITIZE.
@@ -68,23 +77,63 @@ impl State {
 
     /// Raises a unit attention for every nexus but one.
     pub fn raise(&mut self, attention: Attention, except: Option<&Nexus>) {
-        for (nexus, attentions) in &mut self.nexuses {
+        for (nexus, presence) in &mut self.nexuses {
             if Some(nexus) != except {
-                attentions.raise(attention);
+                presence.attentions.raise(attention);
             }
         }
     }
 
     /// Raises a unit attention for one nexus, if it is there.
     pub fn raise_for(&mut self, nexus: &Nexus, attention: Attention) {
-        if let Some(attentions) = self.nexuses.get_mut(nexus) {
-            attentions.raise(attention);
+        if let Some(presence) = self.nexuses.get_mut(nexus) {
+            presence.attentions.raise(attention);
         }
     }
 
-    /// A nexus is gone, and what it held by RESERVE is free.
-    pub fn forget(&mut self, nexus: &Nexus) {
-        self.nexuses.remove(nexus);
+    /// What a nexus has to hear of next.
+    pub fn pending(&self, nexus: &Nexus) -> Option<Attention> {
+        self.nexuses.get(nexus)?.attentions.first()
+    }
+
+    /// The same, and it is heard of now.
+    pub fn report(&mut self, nexus: &Nexus) -> Option<Attention> {
+        self.nexuses.get_mut(nexus)?.attentions.report()
+    }
+
+    /// Whether a condition is pending for a nexus.
+    pub fn is_pending(&self, nexus: &Nexus, attention: Attention) -> bool {
+        self.nexuses.get(nexus).is_some_and(|presence| presence.attentions.contains(attention))
+    }
+
+    /// A condition was told otherwise.
+    pub fn clear(&mut self, nexus: &Nexus, attention: Attention) {
+        if let Some(presence) = self.nexuses.get_mut(nexus) {
+            presence.attentions.clear(attention);
+        }
+    }
+
+    /// A session of a nexus is there. One that takes the place of another begins anew.
+    pub fn join(&mut self, nexus: &Nexus) {
+        self.forget(nexus);
+        let fresh = Presence { sessions: 0, attentions: Attentions::default() };
+        let presence = self.nexuses.entry(nexus.clone()).or_insert(fresh);
+        presence.sessions += 1;
+        presence.attentions.raise(Attention::PowerOn);
+    }
+
+    /// A session of a nexus is gone, and with its last one the nexus.
+    pub fn leave(&mut self, nexus: &Nexus) {
+        let Some(presence) = self.nexuses.get_mut(nexus) else { return };
+        presence.sessions -= 1;
+        if presence.sessions == 0 {
+            self.nexuses.remove(nexus);
+            self.forget(nexus);
+        }
+    }
+
+    /// What does not outlive a session: a reservation by RESERVE, and what copies came to.
+    fn forget(&mut self, nexus: &Nexus) {
         self.copies.discard(nexus);
         if self.classic.as_ref() == Some(nexus) {
             self.classic = None;
@@ -99,7 +148,7 @@ impl State {
         description: &Description,
     ) -> Result<(), Ending> {
         if access.attention
-            && let Some(attention) = self.nexuses.get(nexus).and_then(Attentions::first)
+            && let Some(attention) = self.pending(nexus)
         {
             return Err(Ending::check(attention.sense()));
         }

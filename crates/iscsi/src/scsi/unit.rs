@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::access::Access;
-use super::attention::Attentions;
 use super::cdb::Cdb;
 use super::mode::Modes;
 use super::ports::{Cause, PortState};
@@ -108,16 +107,12 @@ impl Unit {
 
     /// A session's nexus is there: POWER ON is pending for it.
     pub fn join(&self, nexus: &Nexus) {
-        self.alter(|state| {
-            let mut attentions = Attentions::default();
-            attentions.raise(Attention::PowerOn);
-            state.nexuses.insert(nexus.clone(), attentions);
-        });
+        self.alter(|state| state.join(nexus));
     }
 
     /// A nexus is lost: its session ended. What it had reserved by RESERVE is free.
     pub fn leave(&self, nexus: &Nexus) {
-        self.alter(|state| state.forget(nexus));
+        self.alter(|state| state.leave(nexus));
     }
 
     /// A reset of this unit (or of the target, which resets every unit): raises `attention` on every path.
@@ -201,9 +196,7 @@ impl Unit {
         let mut access = command.access;
         access.attention &= parameters.is_none();
         if let Err(refused) = state.admit(&access, nexus, &self.description) {
-            if access.attention
-                && state.nexuses.get_mut(nexus).and_then(Attentions::report).is_some()
-            {
+            if access.attention && state.report(nexus).is_some() {
                 self.renew();
             }
             return Err(refused);

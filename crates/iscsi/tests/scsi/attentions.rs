@@ -84,3 +84,19 @@ fn parameters_are_not_interrupted() {
     good(rig.device.parameters(THIN, &rig.a, &cdb, &[0; 4]));
     refused(rig.run("00"), 0x2a09);
 }
+
+#[test]
+fn a_session_that_takes_the_place_of_another_is_not_lost_with_it() {
+    let rig = Rig::new();
+    good(rig.run("16"));
+    rig.device.join(&rig.a);
+    rig.device.leave(&rig.a);
+    refused(rig.run("00"), 0x2900);
+    good(rig.on(THIN, &rig.b, "16", &[]));
+    rig.device.reset();
+    refused(rig.run("00"), 0x2902);
+    rig.device.leave(&rig.a);
+    rig.device.leave(&rig.a);
+    rig.device.reset();
+    good(rig.run("00"));
+}
