@@ -73,7 +73,7 @@ impl Gate {
         list.next += 1;
         list.entries.push_back(Entry { key, bytes, alone, inside: false, wake });
         self.listed.store(list.entries.len(), Ordering::SeqCst);
-        list.admit(slots);
+        list.admit(slots, Some(key));
         Way::Listed(key)
     }
 
@@ -95,13 +95,13 @@ impl Gate {
                 let mut list = self.list();
                 list.entries.retain(|entry| entry.key != key);
                 self.listed.store(list.entries.len(), Ordering::SeqCst);
-                list.admit(slots);
+                list.admit(slots, None);
             }
         }
     }
 
     fn call(&self, slots: &Slots) {
-        self.list().admit(slots);
+        self.list().admit(slots, None);
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
@@ -111,8 +111,8 @@ impl Gate {
 }
 
 impl List {
-    /// Lets in who may go in.
-    fn admit(&mut self, slots: &Slots) {
+    /// Lets in who may go in, and calls on them but for the one that is looking by itself.
+    fn admit(&mut self, slots: &Slots, looking: Option<u64>) {
         let mut empty = None;
         for at in 0..self.entries.len() {
             let entry = &self.entries[at];
@@ -125,7 +125,9 @@ impl List {
             }
             let entry = &mut self.entries[at];
             entry.inside = true;
-            entry.wake.wake();
+            if looking != Some(entry.key) {
+                entry.wake.wake();
+            }
         }
     }
 }
@@ -135,5 +137,122 @@ impl Entry {
         (self.alone || later.alone)
             && self.bytes.start < later.bytes.end
             && later.bytes.start < self.bytes.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::volume::mailbox::{Letters, Mailbox};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    /// Somebody who can be called on.
+    struct Caller {
+        place: Place,
+        mail: Arc<Mailbox>,
+    }
+
+    impl Caller {
+        fn new() -> Caller {
+            Caller { place: Place::take(), mail: Arc::new(Mailbox::new().expect("a mailbox")) }
+        }
+
+        fn wake(&self) -> Wake {
+            Wake { mail: Arc::clone(&self.mail), task: 1 }
+        }
+
+        fn called(&self) -> bool {
+            let mut letters = Letters::default();
+            self.mail.collect(&mut letters);
+            !letters.tasks.is_empty()
+        }
+
+        /// Goes in, however long it takes.
+        fn enter(&self, gate: &Gate, slots: &Slots, bytes: Range<u64>, alone: bool) -> Way {
+            if !alone && gate.try_enter(slots, &self.place) {
+                return Way::Open;
+            }
+            let way = gate.enlist(slots, bytes, alone, self.wake());
+            while let Way::Listed(key) = way
+                && !gate.is_inside(key)
+            {
+                std::thread::yield_now();
+            }
+            way
+        }
+    }
+
+    #[track_caller]
+    fn inside(gate: &Gate, way: Way) -> bool {
+        matches!(way, Way::Listed(key) if gate.is_inside(key))
+    }
+
+    #[test]
+    fn who_wants_to_be_alone_waits_for_who_is_in_and_keeps_out_who_comes() {
+        let (gate, slots) = (Gate::default(), Slots::new());
+        let (writer, alone) = (Caller::new(), Caller::new());
+        assert!(gate.try_enter(&slots, &writer.place));
+        let way = gate.enlist(&slots, 0..512, true, alone.wake());
+        assert!(!inside(&gate, way) && !alone.called());
+        assert!(!gate.try_enter(&slots, &writer.place), "past somebody who waits");
+        assert!(!inside(&gate, way));
+        gate.leave(&slots, &writer.place, Way::Open);
+        assert!(inside(&gate, way) && alone.called());
+        // Elsewhere writers go on; here they wait.
+        let there = gate.enlist(&slots, 512..1024, false, writer.wake());
+        let here = gate.enlist(&slots, 511..1024, false, writer.wake());
+        assert!(inside(&gate, there) && !inside(&gate, here) && !writer.called());
+        gate.leave(&slots, &alone.place, way);
+        assert!(inside(&gate, here) && writer.called());
+        gate.leave(&slots, &writer.place, there);
+        gate.leave(&slots, &writer.place, here);
+        assert!(gate.try_enter(&slots, &writer.place));
+    }
+
+    #[test]
+    fn nobody_starves() {
+        let (gate, slots, caller) = (Gate::default(), Slots::new(), Caller::new());
+        let enlist = |alone| gate.enlist(&slots, 0..8, alone, caller.wake());
+        let (first, second, third) = (enlist(false), enlist(true), enlist(false));
+        assert!(inside(&gate, first) && !inside(&gate, second) && !inside(&gate, third));
+        // One that gives up makes way.
+        gate.leave(&slots, &caller.place, second);
+        assert!(inside(&gate, third));
+    }
+
+    /// Adds by a load and a later store, several threads of them alone and one among the writers; returns what is missing.
+    fn missing(gated: bool) -> u64 {
+        const EACH: u64 = 3000;
+        let gate = Arc::new((Gate::default(), Slots::new(), AtomicU64::new(0)));
+        let run = |alone: bool| {
+            let gate = Arc::clone(&gate);
+            std::thread::spawn(move || {
+                let (gate, slots, sum) = &*gate;
+                let caller = Caller::new();
+                for _ in 0..EACH {
+                    let way = gated.then(|| caller.enter(gate, slots, 0..1, alone));
+                    let before = sum.load(Ordering::Relaxed);
+                    std::thread::yield_now();
+                    sum.store(before + 1, Ordering::Relaxed);
+                    if let Some(way) = way {
+                        gate.leave(slots, &caller.place, way);
+                    }
+                }
+            })
+        };
+        let threads: Vec<_> = [true, false, true].map(run).into();
+        threads.into_iter().for_each(|thread| thread.join().expect("a thread"));
+        3 * EACH - gate.2.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn nothing_comes_in_between() {
+        assert_eq!(missing(true), 0);
+    }
+
+    #[test]
+    fn a_gate_that_lets_everybody_in_is_noticed() {
+        assert!(missing(false) > 0);
     }
 }

@@ -160,8 +160,11 @@ impl Twin {
                 (Medium::Or { at, durable: true }, sent)
             }
             Kind::Same { zero, unmap } => {
-                let block = if *zero { vec![0; self.block] } else { random(self.block) };
-                self.model[range].chunks_mut(self.block).for_each(|b| b.copy_from_slice(&block));
+                let block = random(self.block);
+                // Space given back reads as zeros, whatever was sent.
+                let zeros = *zero || (*unmap && self.bench.volume.attributes().thin);
+                let result = if zeros { vec![0; self.block] } else { block.clone() };
+                self.model[range].chunks_mut(self.block).for_each(|b| b.copy_from_slice(&result));
                 let sent = if *zero { Vec::new() } else { block };
                 (Medium::Same { to: at, zero: *zero, unmap: *unmap, durable: false }, sent)
             }

@@ -109,7 +109,7 @@ impl At<'_> {
             let pass = self.hub.enter(self.volume, at..at + len, true).await;
             ram.release(at, len).map_err(|e| self.ending(e, During::Write, at))?;
             drop(pass);
-            self.hub.spend(CHUNK).await;
+            self.hub.spend(len as usize).await;
             at += len;
         }
         Ok(())
