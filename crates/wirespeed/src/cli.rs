@@ -1,7 +1,10 @@
 //! The command line: every flag is defined here once, and `--help` is made from these comments.
 
+use crate::commands::target::portal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use findings::comparison::Metric;
+use san::server::PortalConfig;
+use san::volume::VolumeSpec;
 use std::path::PathBuf;
 use std::time::Duration;
 use units::{Bytes, Iops, Percent};
@@ -36,6 +39,8 @@ pub enum Command {
     Profiles(Profiles),
     /// Load targets ad hoc, without a scenario file
     Disk(Disk),
+    /// Storage over the network: serve memory, files and devices by iSCSI
+    Target(Target),
     /// Wait for a coordinator (started by `run --agent child`)
     Agent(Agent),
 }
@@ -394,6 +399,106 @@ pub enum Queue {
     Aio,
     Pread,
 }
+
+#[derive(Debug, Args)]
+pub struct Target {
+    #[command(subcommand)]
+    pub action: TargetAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TargetAction {
+    /// Serve volumes until stopped (Ctrl-C, SIGTERM); prints its URLs once it listens
+    Serve(Box<Serve>),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_HELP)]
+pub struct Serve {
+    /// Where it listens (repeatable): `ADDR:PORT[,group=N][,rate=RATE]`; port 0 takes a free one, and RATE paces each
+    /// direction: `4gfc`, `8gfc`, `10gbe`, … or a figure such as `400MB/s`
+    #[arg(long = "portal", value_name = "PORTAL", default_value = "127.0.0.1:3260", value_parser = portal, help_heading = "Target")]
+    pub portals: Vec<PortalConfig>,
+    /// The target's name
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "iqn.2026-11.localhost:wirespeed",
+        help_heading = "Target"
+    )]
+    pub iqn: String,
+    /// What it serves (repeatable; LUN 0 first): `ram:SIZE`, `file:PATH[,size=SIZE]` or `block:PATH`, with `thin`, `ro`,
+    /// `block=512|4096`, `serial=TEXT`, `write-through`; `write-token=TOKEN` and `overwrite` open what Wirespeed did not
+    /// make, as in `wirespeed disk`
+    #[arg(long = "volume", value_name = "SPEC", required = true, value_parser = |text: &str| text.parse::<VolumeSpec>(), help_heading = "Target")]
+    pub volumes: Vec<VolumeSpec>,
+    /// Keep reservations in DIR over a restart, where initiators ask for it (APTPL)
+    #[arg(long, value_name = "DIR", help_heading = "Target")]
+    pub state: Option<PathBuf>,
+    /// Threads that carry sessions [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Target")]
+    pub threads: Option<u16>,
+    /// A dry run: what would be served, and the tokens of what Wirespeed did not make; it opens nothing for writing
+    #[arg(long, help_heading = "Target")]
+    pub plan: bool,
+    #[command(flatten)]
+    pub access: Access,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Who may log in.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Access")]
+pub struct Access {
+    /// Let in only this initiator (repeatable) [default: any]
+    #[arg(long = "allow-initiator", value_name = "IQN")]
+    pub allow_initiators: Vec<String>,
+    /// Initiators show with CHAP that they know USER's secret: from --chap-secret-file, or the environment's
+    /// WIRESPEED_CHAP_SECRET
+    #[arg(long, value_name = "USER")]
+    pub chap: Option<String>,
+    /// The file with that secret, 12 bytes or more
+    #[arg(long, value_name = "FILE", requires = "chap")]
+    pub chap_secret_file: Option<PathBuf>,
+    /// The target shows in return that it knows USER's secret: from --chap-mutual-secret-file, or the environment's
+    /// WIRESPEED_CHAP_MUTUAL_SECRET
+    #[arg(long, value_name = "USER", requires = "chap")]
+    pub chap_mutual: Option<String>,
+    /// The file with that secret; it differs from the initiators'
+    #[arg(long, value_name = "FILE", requires = "chap_mutual")]
+    pub chap_mutual_secret_file: Option<PathBuf>,
+}
+
+/// What initiators can make the target hold, where the defaults do not fit.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitArgs {
+    /// Sessions at once
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub max_sessions: u32,
+    /// Connections at once, of all sessions
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub max_connections: u32,
+    /// Commands a session may have under way
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub max_commands: u32,
+    /// How long a login may take
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = units::parse_duration)]
+    pub login_time: Duration,
+}
+
+const SERVE_HELP: &str = "\
+Exit codes: 0 stopped by a signal; 2 usage; 3 it could not listen, or a volume could not be opened;
+4 refused by the write guard.
+
+Examples:
+  wirespeed target serve --volume ram:1GiB,thin
+  wirespeed target serve --volume file:disk.img,size=10GiB --volume block:/dev/sdx,ro
+  wirespeed target serve --volume ram:4GiB --portal 127.0.0.1:3260,rate=8gfc
+  WIRESPEED_CHAP_SECRET=… wirespeed target serve --portal 192.0.2.1:3260 --chap host --volume ram:1GiB";
 
 #[derive(Debug, Args)]
 pub struct Agent {

@@ -1,5 +1,5 @@
 //! Wirespeed and fio in turn, on one core: what the generator itself costs, how fast each drives a device in memory, what
-//! an I/O costs at a fixed rate, and whether both see the same device.
+//! an I/O costs at a fixed rate, and whether both see the same device. Then our iSCSI target and tgt the same way.
 //!
 //! Ten pairs (A B A B …) a comparison in one run, so that whatever drifts on the machine drifts for both; each pair yields a
 //! ratio. Every figure is the tool's own report, but for processor time, which is the kernel's. This program reads no
@@ -7,7 +7,9 @@
 
 mod compare;
 mod estimate;
+mod pacing;
 mod stamping;
+mod target;
 mod throttle;
 mod tools;
 mod zram;
@@ -49,6 +51,12 @@ fn run() -> Result<(), Problem> {
         "{PAIRS} pairs each, both tools on core {} of {cores}; A is Wirespeed, B is fio",
         bench.core
     );
+    if bench.wants('h') {
+        target::report(&bench.scratch, cores)?;
+    }
+    if bench.wants('i') {
+        pacing::report(&bench.scratch)?;
+    }
     if bench.wants('a') {
         compare(&bench.null())?;
     }

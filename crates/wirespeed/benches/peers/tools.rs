@@ -173,7 +173,7 @@ fn pinned(core: usize, words: &[&str]) -> Vec<String> {
 }
 
 /// User and system seconds, from the last line that the shell wrote.
-fn cpu_seconds(stderr: &str) -> Option<f64> {
+pub fn cpu_seconds(stderr: &str) -> Option<f64> {
     let line = stderr.lines().rev().find_map(|line| line.strip_prefix("cpu "))?;
     line.split(' ').map(|seconds| seconds.parse::<f64>().ok()).sum()
 }

@@ -9,6 +9,7 @@ mod plan;
 mod profiles;
 mod review;
 mod run;
+pub mod target;
 
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};
@@ -24,6 +25,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),
+        Command::Target(args) => target::target(&args),
         Command::Agent(args) => agent::agent(&args),
     }
 }

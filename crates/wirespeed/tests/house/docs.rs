@@ -173,11 +173,22 @@ fn made_up<'a>(
     breaches
 }
 
-/// What `wirespeed NAME --help` prints, if there is such a command.
+/// What `wirespeed NAME --help` prints, if there is such a command, and the same of the commands within it.
 fn help_of(name: &str) -> Option<String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
-    let output = command.args([name, "--help"]).output().expect("the binary starts");
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    let help = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
+        let output = command.args(words).arg("--help").output().expect("the binary starts");
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let mut all = help(&[name])?;
+    let listed = all.split_once("\nCommands:\n").and_then(|(_, rest)| rest.split("\n\n").next());
+    let within: Vec<String> = listed
+        .into_iter()
+        .flat_map(str::lines)
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next().map(str::to_owned))
+        .collect();
+    all.extend(within.iter().filter_map(|action| help(&[name, action])));
+    Some(all)
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod profiles;
 mod search;
 mod steady;
 mod support;
+mod target;
 #[path = "../../../findings/tests/support/valid.rs"]
 mod valid;
 mod verify;

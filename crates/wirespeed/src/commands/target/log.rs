@@ -1,0 +1,63 @@
+//! The target's log on stderr: who came, who went, and why. The target's threads must not wait for a terminal, so lines go
+//! through a bounded queue to a thread of their own; what does not fit is counted, and told.
+
+use san::server::{Event, Listener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Events that wait to be written, at most.
+const WAITING_MAX: usize = 1024;
+
+/// The log of one target.
+pub struct Log {
+    lines: SyncSender<String>,
+    lost: Arc<AtomicU64>,
+    writer: JoinHandle<()>,
+}
+
+impl Log {
+    /// Begins to write what the listener hears, if anybody wants to read it.
+    pub fn start(quiet: bool) -> Log {
+        let (lines, waiting) = sync_channel(WAITING_MAX);
+        let lost = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&lost);
+        let writer = std::thread::spawn(move || write(&waiting, &counted, quiet));
+        Log { lines, lost, writer }
+    }
+
+    /// What the target tells its events to.
+    pub fn listener(&self) -> Listener {
+        let (lines, lost) = (self.lines.clone(), Arc::clone(&self.lost));
+        Listener::new(move |event: Event| {
+            if lines.try_send(event.to_string()).is_err() {
+                lost.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    }
+
+    /// Says something of the command's own.
+    pub fn say(&self, line: String) {
+        // Only a writer that has panicked takes nothing any more.
+        let _ = self.lines.send(line);
+    }
+
+    /// Writes what is left. The listeners must be gone.
+    pub fn end(self) {
+        drop(self.lines);
+        let _ = self.writer.join();
+    }
+}
+
+fn write(waiting: &Receiver<String>, lost: &AtomicU64, quiet: bool) {
+    while let Ok(line) = waiting.recv() {
+        if quiet {
+            continue;
+        }
+        match lost.swap(0, Ordering::Relaxed) {
+            0 => eprintln!("{line}"),
+            missing => eprintln!("{line} ({missing} events more than could be written)"),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `wirespeed target`: storage over the network. `serve` checks the arguments, starts the target of `san`, says where it
+//! listens, and stops it at a signal.
+
+mod log;
+mod plan;
+mod portal;
+mod secret;
+mod serial;
+mod show;
+
+use crate::cli::{LimitArgs, Serve, Target, TargetAction};
+use crate::exit::{Exit, Failure};
+use crate::out;
+use log::Log;
+use san::server::{Limits, PortalConfig, StartError, Target as Server, TargetConfig};
+use san::volume::{Volume, VolumeError, VolumeSpec};
+use secret::Chap;
+use show::Shown;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+
+pub use portal::portal;
+
+pub fn target(args: &Target) -> Result<Exit, Failure> {
+    match &args.action {
+        TargetAction::Serve(args) if args.plan => plan::plan(args),
+        TargetAction::Serve(args) => serve(args),
+    }
+}
+
+/// Serves until a signal.
+fn serve(args: &Serve) -> Result<Exit, Failure> {
+    let chap = Chap::read(&args.access)?;
+    closed(args)?;
+    let stop = stop_signal()?;
+    let log = Log::start(args.output.quiet);
+    let ended = started(args, chap, &log).and_then(|(target, volumes)| {
+        let told = out::result(&shown(args, &target, &volumes).render(args.output.format));
+        if told.is_ok() {
+            log.say("listening; Ctrl-C stops it".to_owned());
+            // The sender lives in the handler of signals, as long as the process.
+            let _ = stop.recv();
+        }
+        let stopped = target.stop().map_err(Failure::incomplete);
+        told.and(stopped)
+    });
+    log.end();
+    ended.map(|()| Exit::Met)
+}
+
+type Volumes = Vec<Arc<Volume>>;
+
+/// Opens the volumes and starts the target.
+fn started(args: &Serve, chap: Chap, log: &Log) -> Result<(Server, Volumes), Failure> {
+    let mut volumes = Volumes::new();
+    for (lun, spec) in args.volumes.iter().enumerate() {
+        let volume = Volume::open(spec, &serial::serial(&args.iqn, lun, spec))
+            .map_err(|e| not_opened(spec, e))?;
+        if let Some(why) = volume.why_read_only().filter(|_| !spec.read_only) {
+            log.say(format!(
+                "lun {lun} ({}) is served read-only: {why}; `--plan` prints the token",
+                show::named(spec)
+            ));
+        }
+        volumes.push(volume);
+    }
+    let config = TargetConfig {
+        auth: chap.auth(),
+        initiators: args.access.allow_initiators.clone(),
+        threads: args.threads.map_or(0, usize::from),
+        limits: limits(&args.limits),
+        state: args.state.clone(),
+        listener: log.listener(),
+        ..TargetConfig::new(&args.iqn, args.portals.clone(), volumes.clone())
+    };
+    Ok((Server::start(config).map_err(not_started)?, volumes))
+}
+
+fn limits(args: &LimitArgs) -> Limits {
+    Limits {
+        sessions: args.max_sessions as usize,
+        connections: args.max_connections as usize,
+        commands: args.max_commands,
+        login_time: args.login_time,
+        ..Limits::default()
+    }
+}
+
+fn shown<'a>(args: &'a Serve, target: &Server, volumes: &Volumes) -> Shown<'a> {
+    let listens =
+        |(portal, address): (&PortalConfig, _)| PortalConfig { address, ..portal.clone() };
+    Shown {
+        iqn: &args.iqn,
+        portals: args.portals.iter().zip(target.addresses()).map(listens).collect(),
+        volumes: args
+            .volumes
+            .iter()
+            .zip(volumes.iter().map(|volume| volume.attributes().clone()))
+            .collect(),
+    }
+}
+
+fn not_opened(spec: &VolumeSpec, error: VolumeError) -> Failure {
+    match error {
+        VolumeError::Refused(_) => Failure::Other(
+            Exit::Refused,
+            format!(
+                "{error} (for a volume: --volume {},write-token=…; --plan prints it)",
+                show::named(spec)
+            ),
+        ),
+        error => Failure::incomplete(error),
+    }
+}
+
+/// What the user said wrong, or what the system does not give.
+fn not_started(error: StartError) -> Failure {
+    match error {
+        StartError::Listen { .. } | StartError::Thread(_) | StartError::Kept { .. } => {
+            Failure::incomplete(error)
+        }
+        error => Failure::usage(error),
+    }
+}
+
+/// Off loopback nobody is let in without a secret.
+fn closed(args: &Serve) -> Result<(), Failure> {
+    let open = args.portals.iter().find(|portal| !portal.address.ip().is_loopback());
+    match open {
+        Some(portal) if args.access.chap.is_none() => Err(Failure::usage(format!(
+            "--portal {}: other machines can reach it, so initiators must know a secret: say --chap USER, with the secret in \
+             --chap-secret-file FILE or in the environment's WIRESPEED_CHAP_SECRET; or listen on 127.0.0.1",
+            portal.address
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The first Ctrl-C (or SIGTERM) stops the target cleanly, the second ends the process.
+fn stop_signal() -> Result<Receiver<()>, Failure> {
+    let (stop, stopped) = channel();
+    let again = AtomicBool::new(false);
+    let handler = move || {
+        if again.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        // Nobody waits for it any more where the target could not be started.
+        let _ = stop.send(());
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))?;
+    Ok(stopped)
+}

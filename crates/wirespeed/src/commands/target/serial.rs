@@ -1,0 +1,47 @@
+//! The unit serial number of a volume that the user gave none: initiators know a volume by it, on every path and after every
+//! restart, so it follows from what the volume is and where, and from nothing that changes.
+
+use san::volume::{VolumeKind, VolumeSpec};
+
+/// The same volume of the same machine has the same number; others have another.
+pub fn serial(iqn: &str, lun: usize, spec: &VolumeSpec) -> String {
+    // Without a machine's identity volumes of two machines may be taken for one.
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let lun = lun.to_string();
+    let place = match &spec.kind {
+        // Memory is nowhere: what names it is where it is served.
+        VolumeKind::Ram { .. } => [iqn, &lun].map(str::to_owned),
+        VolumeKind::File { path, .. } | VolumeKind::Block { path } => [
+            "path".to_owned(),
+            std::path::absolute(path).map_or_else(|_| path.clone(), |p| p.display().to_string()),
+        ],
+    };
+    let parts = [machine.trim(), &place[0], &place[1]];
+    // A separator that stands in none of them.
+    format!("WS{:016X}", fnv1a(parts.join("\0").as_bytes()))
+}
+
+/// FNV-1a of 64 bits: a name, not a protection.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stays_with_what_it_names() {
+        let of = |iqn: &str, lun: usize, spec: &str| serial(iqn, lun, &spec.parse().unwrap());
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c, "the algorithm's published example");
+        assert_eq!(of("a", 0, "ram:1MiB"), of("a", 0, "ram:2MiB,thin"));
+        assert_ne!(of("a", 0, "ram:1MiB"), of("a", 1, "ram:1MiB"));
+        assert_ne!(of("a", 0, "ram:1MiB"), of("b", 0, "ram:1MiB"));
+        assert_eq!(of("a", 0, "file:/x"), of("b", 7, "file:/x,ro"));
+        assert_ne!(of("a", 0, "file:/x"), of("a", 0, "file:/y"));
+        let here = std::env::current_dir().unwrap().join("x").display().to_string();
+        assert_eq!(of("a", 0, "file:x"), of("a", 0, &format!("file:{here}")));
+        assert_eq!(of("a", 0, "ram:1MiB").len(), 18);
+    }
+}

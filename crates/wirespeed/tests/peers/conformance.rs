@@ -1,0 +1,220 @@
+//! Debian's `iscsi-test-cu`, every suite, against four kinds of volumes with two paths each. No test may fail, and the tests
+//! that skip themselves are exactly those of `skips.txt`.
+//!
+//! Suites run on several targets of a kind at once: some wait for seconds, and others reset the target under their feet, so
+//! no two of them may share one.
+
+use crate::report::{Report, Verdict, listed, read};
+use crate::served::{Served, here};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+/// Targets of a kind, each of which runs a suite at a time.
+const LANES: usize = 3;
+
+/// Seconds a suite may take: a hang guard, an order of magnitude above the longest.
+const SUITE_LIMIT: &str = "60";
+
+/// Suites that wait for many seconds by themselves, and so begin first.
+const LONG: [&str; 4] = ["Reserve6", "Sanitize", "iSCSIcmdsn", "PreventAllow"];
+
+/// Where the tests that may skip are listed, and why.
+const SKIPS: &str = include_str!("skips.txt");
+
+type Suites = BTreeMap<String, Vec<String>>;
+
+/// What the program has; every family is a part of `ALL`, so that nothing is left out.
+fn suites() -> Suites {
+    let output = Command::new("iscsi-test-cu")
+        .arg("--list")
+        .stdin(Stdio::null())
+        .output()
+        .expect("it starts");
+    let list = String::from_utf8_lossy(&output.stdout);
+    let all = listed(&list, "ALL");
+    let families: BTreeSet<&str> = list.lines().filter_map(|line| line.split('.').next()).collect();
+    assert!(families.len() >= 4 && all.len() >= 50, "a list of another form:\n{list}");
+    for family in families {
+        for (suite, tests) in listed(&list, family) {
+            let missing: Vec<_> = tests.iter().filter(|test| !all[&suite].contains(test)).collect();
+            assert!(missing.is_empty(), "{family}.{suite} has tests that ALL has not: {missing:?}");
+        }
+    }
+    all
+}
+
+/// Runs one suite, destructive and sanitizing tests included.
+fn run(suite: &str, tests: &[String], target: &Served) -> Report {
+    let mut command = Command::new("timeout");
+    command.args([
+        "-k",
+        "5",
+        SUITE_LIMIT,
+        "iscsi-test-cu",
+        "-d",
+        "-S",
+        "-t",
+        &format!("ALL.{suite}"),
+    ]);
+    command.args([target.url(0, 0), target.url(0, 1)]).stdin(Stdio::null());
+    let output = command.output().expect("timeout starts");
+    let said = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy);
+    let mut report = read(&said[0], output.status.code(), tests);
+    if !report.broken.is_empty() {
+        report.broken.extend(said[1].lines().take(20).map(|line| format!("stderr: {line}")));
+    }
+    report
+}
+
+/// Runs all suites on targets of these arguments.
+fn run_all(
+    suites: &Suites,
+    args: &(dyn Fn(usize) -> Vec<String> + Sync),
+) -> BTreeMap<String, Report> {
+    let mut order: Vec<&String> = suites.keys().collect();
+    // The queue is taken from its end.
+    order.sort_by_key(|suite| LONG.contains(&suite.as_str()));
+    let (queue, reports) = (Mutex::new(order), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for lane in 0..LANES {
+            let (queue, reports) = (&queue, &reports);
+            scope.spawn(move || {
+                let args = args(lane);
+                let target =
+                    Served::two_portals(&args.iter().map(String::as_str).collect::<Vec<_>>());
+                while let Some(suite) = { queue.lock().expect("no lane has panicked").pop() } {
+                    let report = run(suite, &suites[suite], &target);
+                    reports.lock().expect("no lane has panicked").insert(suite.clone(), report);
+                }
+            });
+        }
+    });
+    reports.into_inner().expect("no lane has panicked")
+}
+
+/// One skip: the test with its suite, the kind of volume, the reason as the program gives it.
+type Skip = (String, String, String);
+
+/// The committed list: `TEST | VOLUMES | REASON`, and comments.
+fn expected_skips(text: &str) -> Result<BTreeSet<Skip>, String> {
+    let mut skips = BTreeSet::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [test, volumes, reason] = parts[..] else {
+            return Err(format!("line {number}: expected `TEST | VOLUMES | REASON`"));
+        };
+        for volume in volumes.split(' ') {
+            if !skips.insert((test.to_owned(), volume.to_owned(), reason.to_owned())) {
+                return Err(format!("line {number}: `{test}` stands here twice for `{volume}`"));
+            }
+        }
+    }
+    Ok(skips)
+}
+
+/// Failures first, then how the skips of one kind of volume differ from the list.
+fn judge(kind: &str, reports: &BTreeMap<String, Report>, expected: &BTreeSet<Skip>) -> Vec<String> {
+    let (mut wrong, mut found) = (Vec::new(), BTreeSet::new());
+    for (suite, report) in reports {
+        wrong.extend(report.broken.iter().map(|what| format!("FAILED {suite}: {what}")));
+        for (test, verdict) in &report.tests {
+            let name = format!("{suite}.{test}");
+            match verdict {
+                Verdict::Passed => {}
+                Verdict::Failed(why) => {
+                    let shown: Vec<&str> = why.iter().take(5).map(String::as_str).collect();
+                    wrong.push(format!("FAILED {name}: {}", shown.join("; ")));
+                }
+                Verdict::Skipped(reasons) => {
+                    found
+                        .extend(reasons.iter().map(|r| (name.clone(), kind.to_owned(), r.clone())));
+                }
+            }
+        }
+    }
+    let listed: BTreeSet<Skip> = expected.iter().filter(|(_, of, _)| of == kind).cloned().collect();
+    let show =
+        |what: &str, (test, kind, reason): &Skip| format!("{what}: {test} | {kind} | {reason}");
+    wrong.extend(found.difference(&listed).map(|skip| show("new skip", skip)));
+    wrong.extend(listed.difference(&found).map(|skip| show("skips no longer", skip)));
+    wrong
+}
+
+#[track_caller]
+fn conforms(kind: &str, args: &(dyn Fn(usize) -> Vec<String> + Sync)) {
+    if !here("iscsi-test-cu") {
+        return;
+    }
+    let expected = expected_skips(SKIPS).expect("skips.txt is well-formed");
+    let suites = suites();
+    let reports = run_all(&suites, args);
+    assert_eq!(reports.len(), suites.len(), "a suite was left out");
+    let wrong = judge(kind, &reports, &expected);
+    assert!(wrong.is_empty(), "on the {kind} volume:\n{}", wrong.join("\n"));
+}
+
+fn volume(spec: String) -> Vec<String> {
+    vec!["--volume".to_owned(), spec]
+}
+
+#[test]
+fn a_thin_volume_in_memory_conforms() {
+    conforms("ram", &|_| volume("ram:100MiB,thin".to_owned()));
+}
+
+#[test]
+fn a_file_conforms() {
+    let dir = tempfile::tempdir().expect("a scratch directory");
+    let file = |lane| {
+        volume(format!("file:{},size=64MiB", dir.path().join(format!("lane{lane}")).display()))
+    };
+    conforms("file", &file);
+}
+
+#[test]
+fn a_read_only_volume_conforms() {
+    let file = tempfile::NamedTempFile::new().expect("a scratch file");
+    file.as_file().set_len(64 << 20).expect("a sparse file");
+    conforms("ro", &|_| volume(format!("file:{},ro", file.path().display())));
+}
+
+#[test]
+fn a_volume_of_4096_byte_blocks_conforms() {
+    conforms("4k", &|_| volume("ram:100MiB,thin,block=4096".to_owned()));
+}
+
+#[test]
+fn skips_are_compared_with_the_list() {
+    let skip = |test: &str, kind: &str, reason: &str| {
+        (test.to_owned(), kind.to_owned(), reason.to_owned())
+    };
+    let list = "# why\n\nS.A | ram ro | no A\nS.B | ram | no B\n";
+    let expected = expected_skips(list).unwrap();
+    let all = [skip("S.A", "ram", "no A"), skip("S.A", "ro", "no A"), skip("S.B", "ram", "no B")];
+    assert_eq!(expected, BTreeSet::from(all));
+    for wrong in ["S.A | ram", "S.A | ram ram | x", "S.A | ram | x\nS.A | ro ram | x"] {
+        assert!(expected_skips(wrong).is_err(), "{wrong}");
+    }
+    let skipped = |reason: &str| Verdict::Skipped(BTreeSet::from([reason.to_owned()]));
+    let check = |a: Verdict, b: Verdict, wrong: &[&str]| {
+        let tests = BTreeMap::from([("A".to_owned(), a), ("B".to_owned(), b)]);
+        let reports = BTreeMap::from([("S".to_owned(), Report { tests, broken: Vec::new() })]);
+        assert_eq!(judge("ram", &reports, &expected), wrong);
+    };
+    check(skipped("no A"), skipped("no B"), &[]);
+    check(skipped("no A"), Verdict::Passed, &["skips no longer: S.B | ram | no B"]);
+    check(
+        skipped("odd"),
+        skipped("no B"),
+        &["new skip: S.A | ram | odd", "skips no longer: S.A | ram | no A"],
+    );
+    let failed = Verdict::Failed(vec!["bad".to_owned()]);
+    check(failed, skipped("no B"), &["FAILED S.A: bad", "skips no longer: S.A | ram | no A"]);
+    let broken = Report { tests: BTreeMap::new(), broken: vec!["it ran out of time".to_owned()] };
+    let wrong = judge("4k", &BTreeMap::from([("S".to_owned(), broken)]), &expected);
+    assert_eq!(wrong, ["FAILED S: it ran out of time"]);
+}
