@@ -69,6 +69,12 @@ impl Algorithm {
     pub const ALL: [Algorithm; 4] =
         [Algorithm::Sha3, Algorithm::Sha256, Algorithm::Sha1, Algorithm::Md5];
 
+    /// What an initiator offers, in this order; the target takes the first that it knows. The strongest leads, and whoever
+    /// does not know it gets MD5, which every target knows, before the numbers of which not all mean the same: to targets
+    /// that descend from IET, `tgt` among them, 7 is SHA-1, and a login that they choose it for fails.
+    pub const OFFERED: [Algorithm; 4] =
+        [Algorithm::Sha3, Algorithm::Md5, Algorithm::Sha256, Algorithm::Sha1];
+
     /// Its number in `CHAP_A`.
     pub const fn number(self) -> u8 {
         match self {

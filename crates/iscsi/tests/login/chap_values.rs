@@ -54,6 +54,7 @@ fn algorithms_have_numbers() {
         assert_eq!(Algorithm::parse(number), algorithm, "{number:?}");
     }
     assert_eq!(Algorithm::ALL.map(Algorithm::number), [8, 7, 6, 5]);
+    assert_eq!(Algorithm::OFFERED.map(Algorithm::number), [8, 5, 7, 6]);
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn challenge(algorithm: &str) -> String {
 #[test]
 fn chap_in_both_directions() {
     let mut play = Play::auth(mutual());
-    play.then((S, None), "AuthMethod=CHAP", (S, None, "CHAP_A=8,7,6,5"));
+    play.then((S, None), "AuthMethod=CHAP", (S, None, "CHAP_A=8,5,7,6"));
     let response = respond(Algorithm::Sha1, 7, &secret("the secret of bob"), &[1, 2]);
     let said =
         format!("CHAP_N=bob CHAP_R={} CHAP_I=240 CHAP_C=0x{}", encode(&response), "5a".repeat(32));

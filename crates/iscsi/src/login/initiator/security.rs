@@ -92,7 +92,7 @@ impl Security {
             (InitiatorAuth::None, None | Some("None"))
             | (InitiatorAuth::Chap { target: None, .. }, Some("None")) => Ok(State::Settled(false)),
             (InitiatorAuth::Chap { .. }, Some("CHAP")) => {
-                let numbers = Algorithm::ALL.map(|algorithm| algorithm.number().to_string());
+                let numbers = Algorithm::OFFERED.map(|algorithm| algorithm.number().to_string());
                 text::push(out, "CHAP_A", &numbers.join(","));
                 Ok(State::Algorithms)
             }
