@@ -17,6 +17,7 @@ mod ram;
 mod slots;
 mod spec;
 mod store;
+mod syncing;
 
 pub use buffer::Buffer;
 pub use data::{Data, Span};
@@ -33,6 +34,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use syncing::Syncing;
 
 /// The most bytes that one command moves: the largest buffer.
 pub const MAX_TRANSFER: u32 = buffer::LARGEST as u32;
@@ -83,6 +85,7 @@ pub struct Volume {
     kind: Kind,
     read_only: Option<String>,
     gate: Gate,
+    syncing: Syncing,
     slots: Slots,
     /// The error of the first failed sync; what was not on the backing store then may be lost, and no later sync can know.
     failed: AtomicI32,
@@ -159,6 +162,7 @@ impl Volume {
             kind,
             read_only,
             gate: Gate::default(),
+            syncing: Syncing::default(),
             slots: Slots::new(),
             failed: AtomicI32::new(0),
             cannot: Default::default(),

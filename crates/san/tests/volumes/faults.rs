@@ -2,8 +2,9 @@
 
 use crate::bench::{Bench, bytes, extent, quick};
 use iscsi::scsi::{Ending, Medium, Sense, SenseKey};
-use san::volume::{Attributes, Data, Store, Volume};
+use san::volume::{Attributes, Data, Job, Store, Volume};
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Memory that does as it is told.
@@ -14,6 +15,8 @@ struct Scripted {
     next: Mutex<[Option<i32>; 3]>,
     /// The most bytes of a call.
     chop: usize,
+    /// Syncs that are under way, and how many there were.
+    syncing: [AtomicU32; 2],
 }
 
 impl Scripted {
@@ -43,6 +46,11 @@ impl Store for Scripted {
     }
 
     fn sync(&self) -> io::Result<()> {
+        let others = self.syncing[0].fetch_add(1, Ordering::SeqCst);
+        assert_eq!(others, 0, "an error could be told to one of two");
+        self.syncing[1].fetch_add(1, Ordering::SeqCst);
+        std::thread::yield_now();
+        self.syncing[0].fetch_sub(1, Ordering::SeqCst);
         self.fail(2)
     }
 
@@ -149,9 +157,27 @@ fn a_failed_sync_is_never_forgotten() {
 }
 
 #[test]
+fn who_syncs_at_the_same_time_hears_of_the_same_error() {
+    for fails in [false, true] {
+        let (store, mut bench) = scripted(true);
+        store.next.lock().unwrap()[2] = fails.then_some(libc::EIO);
+        let mut done = Vec::new();
+        for token in 0..100 {
+            let volume = bench.volume.clone();
+            let job = Job { token, volume, medium: Medium::Sync(extent(0, 0)), data: Data::None };
+            done.extend(bench.io.start(job));
+        }
+        bench.until(100, &mut done);
+        assert!(done.iter().all(|done| (done.ending == Ending::GOOD) != fails));
+        // The first, and one for all that came while it was at work.
+        assert_eq!(store.syncing[1].load(Ordering::SeqCst), if fails { 1 } else { 2 });
+    }
+}
+
+#[test]
 fn a_failed_durable_write_is_a_failed_sync() {
     let (store, mut bench) = scripted(false);
-    store.next.lock().unwrap()[1] = Some(libc::EIO);
+    store.next.lock().unwrap()[2] = Some(libc::EIO);
     let medium = Medium::Write { to: extent(0, 1), durable: false };
     let data = Data::Buffer(bench.buffer(&[2; 512]));
     assert_ne!(bench.run(medium, data).ending, Ending::GOOD);

@@ -257,7 +257,7 @@ fn check(cases: u32, make: impl Fn() -> (Arc<Volume>, IoConfig)) {
 #[test]
 fn memory() {
     for options in ["", ",thin", ",block=4096", ",thin,block=4096"] {
-        check(60, || (crate::bench::open(&format!("ram:{SIZE}B{options}")), quick()));
+        check(40, || (crate::bench::open(&format!("ram:{SIZE}B{options}")), quick()));
     }
 }
 
@@ -267,7 +267,7 @@ fn files() {
     for options in ["", ",thin", ",block=4096,thin", ",block=4096,write-through"] {
         for ring in [true, false] {
             let path = folder.path().join("data");
-            check(12, || {
+            check(8, || {
                 let _ = std::fs::remove_file(&path);
                 let text = format!("file:{},size={SIZE}B{options}", path.display());
                 (crate::bench::open(&text), IoConfig { ring, ..quick() })
@@ -281,7 +281,7 @@ fn a_file_through_the_page_cache() {
     // Offsets of 512 bytes are none for direct I/O on a device with blocks of 4096.
     let folder = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
     let path = folder.path().join("data");
-    check(12, || {
+    check(8, || {
         let _ = std::fs::remove_file(&path);
         let text = format!("file:{},size={SIZE}B,thin", path.display());
         (crate::bench::open(&text), quick())

@@ -11,6 +11,7 @@ use crate::volume::gate::Way;
 use crate::volume::mailbox::{Letters, Mailbox, Wake};
 use crate::volume::slots::Place;
 use crate::volume::store::{Store, raw};
+use crate::volume::syncing::{Lead, Turn};
 use crate::volume::{Handle, Volume};
 use clock::Ns;
 use rustix::event::epoll;
@@ -216,6 +217,18 @@ impl Hub {
             .await;
         }
         pass
+    }
+
+    /// Waits for leave to sync a volume; `None` where another has done it meanwhile.
+    pub async fn lead<'a>(&self, volume: &'a Volume) -> Option<Lead<'a>> {
+        let ticket = volume.syncing.ticket();
+        let wake = || Wake { mail: Arc::clone(&self.mail), task: self.current.get() };
+        poll_fn(|_| match volume.syncing.turn(ticket, wake) {
+            Turn::Over => Poll::Ready(None),
+            Turn::Lead(lead) => Poll::Ready(Some(lead)),
+            Turn::Wait => Poll::Pending,
+        })
+        .await
     }
 
     /// Has a store do one thing: bytes, or the error. What is short stays short.

@@ -179,30 +179,30 @@ impl At<'_> {
             }
             Kind::Stored(store) => store,
         };
+        // Through the page cache, errors of write-back are told to whoever syncs first: that is left to `sync` alone.
+        let at_once = durable && store.is_direct();
         if durable {
             self.still_durable()?;
         }
         let mut done = 0;
         while done < len {
             let place = at + done as u64;
-            let op =
-                Op::Write { at: place, from: from.wrapping_add(done), len: len - done, durable };
+            let from = from.wrapping_add(done);
+            let op = Op::Write { at: place, from, len: len - done, durable: at_once };
             match self.hub.perform(store, op).await {
                 Ok(0) => return Err(self.ending(Errno::IO, During::Write, place)),
                 Ok(n) => done += n,
                 Err(Errno::INTR | Errno::AGAIN) => self.go_on()?,
                 Err(e) => {
-                    // The kernel tells an error of its write-back once, to whoever syncs first; a durable write does. Past
-                    // the page cache a lack of space is this write's own.
-                    let own = store.is_direct() && matches!(e, Errno::NOSPC | Errno::DQUOT);
-                    if durable && !own {
+                    // What a device could not flush is not this write's alone; a lack of space is.
+                    if at_once && !matches!(e, Errno::NOSPC | Errno::DQUOT) {
                         self.lost(e);
                     }
                     return Err(self.ending(e, During::Write, place));
                 }
             }
         }
-        Ok(())
+        if durable && !at_once { self.sync().await } else { Ok(()) }
     }
 
     /// What was written before is on the backing store. Once this has failed it never succeeds again: the kernel has
@@ -212,18 +212,22 @@ impl At<'_> {
         if self.volume.attributes.read_only {
             return Ok(());
         }
-        loop {
+        while let Some(lead) = self.hub.lead(self.volume).await {
             self.still_durable()?;
             match self.hub.perform(store, Op::Sync).await {
-                // Another's sync may have heard of an error that was this one's too.
-                Ok(_) => return self.still_durable(),
+                Ok(_) => {
+                    lead.end();
+                    break;
+                }
                 Err(Errno::INTR | Errno::AGAIN) => self.go_on()?,
                 Err(e) => {
                     self.lost(e);
-                    return Err(self.ending(e, During::Sync, 0));
+                    lead.end();
+                    break;
                 }
             }
         }
+        self.still_durable()
     }
 
     fn still_durable(&self) -> Outcome<()> {
