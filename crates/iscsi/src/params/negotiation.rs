@@ -26,7 +26,7 @@ pub enum NegotiationError {
         value: String,
     },
     /// An answer that does not follow from the offer.
-    #[error("{key}={answer} does not answer {key}={offer}")]
+    #[error("{answer:?} does not answer {key}={offer}")]
     Answer {
         /// The key.
         key: &'static str,

@@ -90,7 +90,7 @@ fn a_target_that_offers_waits_for_the_answer() {
 
     for (answer, error) in [
         ("DataDigest=Reject", "DataDigest=CRC32C is required, and the other end does not agree"),
-        ("DataDigest=None", "DataDigest=None does not answer DataDigest=CRC32C"),
+        ("DataDigest=None", "\"None\" does not answer DataDigest=CRC32C"),
     ] {
         let mut script = Script::with(Auth::None, wishes.clone());
         script.expect((O, Some(F)), &names(), None, said);

@@ -220,3 +220,30 @@ fn only_one_pdu_is_consumed_at_a_time() {
     assert_eq!(consumed, 48);
     assert!(target.receive(&stream[stream.len() - 3..], &mut door).is_none());
 }
+
+/// Reasons end in logs: what a peer has sent stands in them without its line ends and escapes.
+#[test]
+fn reasons_cannot_forge_log_lines() {
+    let nasty = "x\n\u{1b}[31mroot logged in";
+    for (first, text) in [
+        (names(), format!("SessionType={nasty}\0")),
+        (names(), format!("MaxRecvDataSegmentLength={nasty}\0")),
+        (names(), "key\n=x\0".to_owned()),
+        (format!("InitiatorName={INITIATOR}"), format!("TargetName={nasty}\0")),
+        (format!("TargetName={TARGET}"), format!("InitiatorName={nasty}\0")),
+    ] {
+        let text = [pairs(&first), text.into_bytes()].concat();
+        let mut script = Script::new(Auth::None);
+        let (response, _) = script.send(&pdu(request(O, Some(F), &text).encode(), &text));
+        assert!(!response.status.is_success());
+        let why = script.why.expect("a reason").to_string();
+        assert!(!why.contains(['\n', '\u{1b}']), "{why:?}");
+    }
+    let wishes = Wishes { data_digest: iscsi::params::Digest::Required, ..Wishes::default() };
+    let mut script = Script::with(Auth::None, wishes);
+    script.say(O, Some(F), &names());
+    let text = format!("DataDigest={nasty}\0");
+    script.send(&pdu(request(O, Some(F), text.as_bytes()).encode(), text.as_bytes()));
+    let why = script.why.expect("a reason").to_string();
+    assert!(!why.contains(['\n', '\u{1b}']), "{why:?}");
+}
