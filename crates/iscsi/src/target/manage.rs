@@ -259,6 +259,7 @@ impl Session {
 
     fn drop_task(&mut self, id: TaskId) {
         let Some(task) = self.slab.get_mut(id) else { return };
+        let conn = task.request.conn;
         match task.phase {
             Phase::Done | Phase::Dropped => return,
             Phase::Open => {
@@ -277,6 +278,7 @@ impl Session {
             }
         }
         self.slab.forget_tag(id);
+        self.resume(conn);
     }
 
     /// Ends tasks that are with the owner by a status.
@@ -286,9 +288,11 @@ impl Session {
             let task = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open);
             let Some(task) = task.filter(|task| within(id, task)) else { continue };
             task.fail(ending);
+            let conn = task.request.conn;
             self.dequeue(id);
             self.events.push_back(Event::Gone(id));
             self.look_at_answer(id);
+            self.resume(conn);
         }
     }
 }

@@ -82,6 +82,8 @@ impl Session {
         task.queued = false;
         match task.phase {
             Phase::Open => self.send_r2t(id, name, out),
+            // It stood here to ask for more data, and has ended since: its answer waits for what was asked for before.
+            Phase::Answered | Phase::Failed if task.incoming.is_open() => 0,
             Phase::Answered if !task.outgoing.is_over() => self.send_data(id, name, out),
             Phase::Answered | Phase::Failed => self.send_response(id, name, out),
             Phase::Dropped => {

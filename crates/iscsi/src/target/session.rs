@@ -224,8 +224,10 @@ impl Session {
             task.fail(super::manage::GIVEN_UP);
         }
         (task.owned, task.running) = (false, false);
+        let conn = task.request.conn;
         self.look_at_answer(id);
         self.release(id);
+        self.resume(conn);
     }
 
     /// Puts a task into its connection's queue if it has an answer that may go.

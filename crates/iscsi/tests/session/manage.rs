@@ -5,7 +5,7 @@ use iscsi::pdu::{
     TaskFunction, TaskOutcome, TaskRequest,
 };
 use iscsi::scsi::{Ending, Status};
-use iscsi::target::{Event, Refused, Scope, SessionParams, Why};
+use iscsi::target::{Event, Refused, Scope, SessionParams, Want, Why};
 
 use super::initiator::{cdb, command, pattern};
 use super::rig::{Rig, Setup};
@@ -445,6 +445,29 @@ fn another_session_clears_tasks() {
     };
     assert_eq!((end.task_tag, end.status), (100, 0x40));
     assert_eq!(rig.session.tasks(), 0);
+}
+
+#[test]
+fn a_connection_goes_on_when_the_task_whose_data_stops_it_is_gone() {
+    let failures: [fn(&mut Rig); 2] = [
+        |rig| _ = rig.session.abort(Scope::All, None),
+        |rig| _ = rig.session.abort(Scope::All, Some(Ending::bare(Status::TaskAborted))),
+    ];
+    for fail in failures {
+        let mut rig = lazy(1);
+        // The owner has not decided what to do with the data that stands behind it.
+        let undecided = command((100, number(&rig, 0)), cdb(0xff, 0, 1), 512);
+        rig.send(0, ScsiCommand { write: true, data_len: 512, ..undecided }, &pattern(512, 1));
+        rig.send(0, read(&rig, 1, 0), &[]);
+        rig.run();
+        let id = rig.links[0].id;
+        assert_eq!((rig.session.want(id), rig.jobs.len()), (Want::Nothing, 1));
+        fail(&mut rig);
+        rig.look();
+        assert!(rig.events.contains(&Event::Resume(id)), "it is told");
+        rig.run();
+        assert_eq!(rig.jobs.len(), 2, "and the next command is read");
+    }
 }
 
 #[test]

@@ -218,6 +218,28 @@ fn a_broken_task_waits_for_the_end_of_its_data() {
 }
 
 #[test]
+fn a_broken_task_that_was_about_to_ask_for_more_waits_too() {
+    let mut rig =
+        Rig::new(session(|params| (params.max_burst, params.max_outstanding_r2t) = (512, 2)));
+    rig.send(0, write(0, 3, 1536), &[]);
+    rig.run();
+    let r2ts: Vec<_> = rig.replies(0).into_iter().map(|reply| reply.pdu).collect();
+    let [Response::R2t(first), Response::R2t(second)] = &r2ts[..] else { panic!("{r2ts:?}") };
+    rig.send(0, data_out(first, 0, 0, 512, true), &pattern(512, 3));
+    rig.send(0, data_out(second, 9, 512, 256, false), &pattern(256, 3));
+    rig.run();
+    assert_eq!(rig.replies(0), [], "more of the second burst is on its way");
+    rig.send(0, data_out(second, 10, 768, 256, true), &pattern(256, 3));
+    rig.run();
+    let replies = rig.replies(0);
+    assert_eq!(
+        replies.iter().filter_map(|reply| sense(&reply.pdu, &reply.data)).collect::<Vec<_>>(),
+        [0x4705]
+    );
+    assert_eq!(rig.session.tasks(), 0);
+}
+
+#[test]
 fn unsolicited_data_is_checked() {
     let cases: [(Break, u16); 7] = [
         (|rig| volunteer(rig, &[(1, 0, 512, true)]), 0x4705),
