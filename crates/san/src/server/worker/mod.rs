@@ -11,6 +11,7 @@ mod ordering;
 mod output;
 mod receive;
 mod reset;
+mod rest;
 mod sanitize;
 mod seat;
 mod send;
@@ -31,6 +32,7 @@ use line::LineKey;
 use seat::Seat;
 use spin::Spin;
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// What the bell is watched as; no line has this key.
@@ -50,6 +52,8 @@ pub(super) struct Worker {
     active: Vec<LineKey>,
     /// Those that are being read, and sessions that are being served, in this turn.
     reading: Vec<LineKey>,
+    /// Those that were read last.
+    read_last: Vec<LineKey>,
     flushing: Vec<u32>,
     ready: Vec<Ready>,
     done: Vec<Done>,
@@ -80,6 +84,7 @@ impl Worker {
             bench: Bench::new(thread, Arc::clone(shared), io),
             active: Vec::new(),
             reading: Vec::new(),
+            read_last: Vec::new(),
             flushing: Vec::new(),
             ready: Vec::new(),
             done: Vec::new(),
@@ -91,6 +96,8 @@ impl Worker {
 
     /// Serves until it is told to stop, and all sessions have ended or their time is up.
     pub fn run(mut self) {
+        // Paced ports count in tens of microseconds. Where it is not possible they are somewhat coarser.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         self.ticks_at = clock::now().plus(ticker::PERIOD);
         while !self.is_over() {
             self.wait();
@@ -100,6 +107,7 @@ impl Worker {
             self.read();
             // A ring that refuses entries reports each of them as failed; there is nothing to be done about it here.
             self.bench.io.submit();
+            self.rest();
             self.settle();
             self.recheck();
             if self.bench.now >= self.ticks_at {
@@ -202,7 +210,9 @@ impl Worker {
     /// Reads from every line that has something, and carries out what came.
     fn read(&mut self) {
         std::mem::swap(&mut self.active, &mut self.reading);
+        self.read_last.clear();
         for key in self.reading.drain(..) {
+            self.read_last.push(key);
             let Some(seat) = self.seats.get_mut(key.seat) else { continue };
             if seat.line(key).is_some() && seat.read(&mut self.bench, key.conn) {
                 self.active.push(key);

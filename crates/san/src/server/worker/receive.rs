@@ -99,10 +99,15 @@ impl Seat {
             match want {
                 Want::Nothing => return Stop::Blocked,
                 Want::Header => {
-                    let used = self.session.header(line.conn, line.input.bytes());
+                    let bytes = line.input.bytes();
+                    let heard = bytes.get(28..32).and_then(|bytes| bytes.try_into().ok());
+                    let used = self.session.header(line.conn, bytes);
                     if used == 0 {
                         return Stop::Starved;
                     }
+                    // ExpStatSN stands at one place in all that an initiator sends (RFC 7143, 11.2.1).
+                    line.heard = heard.map_or(line.heard, u32::from_be_bytes);
+                    line.fresh = line.fresh.saturating_add(1);
                     line.input.consume(used);
                     line.digest = Running::default();
                     line.watch.received += used as u64;

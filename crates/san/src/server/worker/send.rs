@@ -75,7 +75,10 @@ impl Seat {
     fn queue(&mut self, at: usize, out: Out) {
         let Some(line) = self.lines[at].as_deref_mut() else { return };
         match out {
-            Out::Header { bytes, len } => line.output.push(Piece::Header(bytes, len)),
+            Out::Header { bytes, len } => {
+                line.note_status(&bytes);
+                line.output.push(Piece::Header(bytes, len));
+            }
             Out::Bytes(bytes) if line.data_digest => line.copied = Some((bytes.into_vec(), 0)),
             Out::Bytes(bytes) => line.output.push(Piece::Bytes(bytes)),
             Out::Data { task, offset, len } if line.data_digest => {
@@ -133,6 +136,7 @@ impl Seat {
         if let Ok(sent) = &result {
             line.allowed_out.spent(sent.data as u64);
             line.watch.sent += sent.bytes as u64;
+            line.fresh = 0;
             line.port.cell(thread).bytes_out.add(sent.data as u64);
             line.writable = !sent.full;
             if sent.full || line.output.data() == 0 {
@@ -173,6 +177,20 @@ impl Seat {
 }
 
 impl Line {
+    /// Remembers the last status that was handed out. StatSN stands at one place (RFC 7143, 11.4 and 11.7); of Data-In PDUs
+    /// only those with the S bit have one.
+    fn note_status(&mut self, bhs: &[u8; 52]) {
+        let has_status = match bhs[0] & 0x3f {
+            0x21 => true,
+            0x25 => bhs[1] & 1 != 0,
+            _ => false,
+        };
+        if has_status {
+            let stat_sn = u32::from_be_bytes([bhs[24], bhs[25], bhs[26], bhs[27]]);
+            self.told = stat_sn.wrapping_add(1);
+        }
+    }
+
     /// Padding and digest, behind what was copied or by themselves.
     fn queue_trailer(&mut self, pad: u8, digest: bool) {
         let Some((mut bytes, data)) = self.copied.take() else {
