@@ -5,6 +5,7 @@ use super::seat::{Phase, Place, Seat};
 use crate::server::event::Drop;
 use crate::server::letters::Waiter;
 use crate::volume::{Data, Job};
+use iscsi::pdu::LogoutReason;
 use iscsi::scsi::{Action, Ending, Extent, Medium, Sense, SenseKey, Status, quick};
 use iscsi::target::{Event, Request, TaskId, Why};
 
@@ -36,6 +37,10 @@ impl Seat {
                     }
                 }
                 Event::Closed { conn, why } => {
+                    // Whoever hears that the session is closed may rely on what it had reserved being free.
+                    if why == Why::Logout(LogoutReason::CloseSession) {
+                        self.part(bench);
+                    }
                     if let Some(line) = self.lines[conn.index()].as_deref_mut() {
                         line.end = match why {
                             Why::Logout(_) => None,

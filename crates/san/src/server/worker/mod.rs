@@ -246,10 +246,8 @@ impl Worker {
 
     /// A session is over: nothing of it is left but its name.
     fn leave(&mut self, key: u32) {
-        let Some(seat) = self.seats.remove(key) else { return };
-        if !seat.discovery {
-            self.bench.shared.device.leave(&seat.nexus);
-        }
+        let Some(mut seat) = self.seats.remove(key) else { return };
+        seat.part(&self.bench);
         self.bench.tell_door(ToDoor::SessionEnded { tsih: seat.tsih });
     }
 

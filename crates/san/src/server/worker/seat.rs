@@ -19,6 +19,8 @@ pub(super) struct Seat {
     pub tsih: u16,
     /// It may only ask for targets.
     pub discovery: bool,
+    /// The device server knows that the nexus is lost.
+    pub parted: bool,
     /// When it began.
     pub began: Ns,
     pub session: Session,
@@ -105,6 +107,7 @@ impl Seat {
             key: 0,
             tsih: new.first.peer.tsih,
             discovery: new.discovery,
+            parted: false,
             began: bench.now,
             tasks: std::iter::repeat_with(Place::default).take(session.slots()).collect(),
             views: views.collect(),
@@ -203,6 +206,13 @@ impl Seat {
             let _ = self.session.notify(conn, Notice::RequestLogout { within: within.max(1) });
         }
         bench.mark(self);
+    }
+
+    /// Tells the device server, once, that the nexus is lost.
+    pub fn part(&mut self, bench: &Bench) {
+        if !self.discovery && !std::mem::replace(&mut self.parted, true) {
+            bench.shared.device.leave(&self.nexus);
+        }
     }
 
     /// Whether nothing of it is in use any more.
