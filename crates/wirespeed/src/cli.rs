@@ -39,7 +39,7 @@ pub enum Command {
     Profiles(Profiles),
     /// Load targets ad hoc, without a scenario file
     Disk(Disk),
-    /// Storage over the network: serve memory, files and devices by iSCSI
+    /// Storage over the network: serve memory, files and devices by iSCSI, and see what a portal has
     Target(Target),
     /// Wait for a coordinator (started by `run --agent child`)
     Agent(Agent),
@@ -280,7 +280,7 @@ Examples:
   wirespeed disk t.dat --verify --verify-state S --read 70   … and holds every block against what it wrote
   wirespeed disk /dev/sdx --read 0 --plan        writes nothing; tells the token that would allow it")]
 pub struct Disk {
-    /// A file, a block device, or `null:` (completes at once)
+    /// A file, a block device, a LUN (`iscsi://HOST[:PORT]/NAME/LUN`), or `null:` (completes at once)
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Transfer size
@@ -410,6 +410,8 @@ pub struct Target {
 pub enum TargetAction {
     /// Serve volumes until stopped (Ctrl-C, SIGTERM); prints its URLs once it listens
     Serve(Box<Serve>),
+    /// List the targets of a portal, with their LUNs and the URLs that lead to them
+    Ls(Luns),
 }
 
 #[derive(Debug, Args)]
@@ -583,3 +585,20 @@ mod tests {
         }
     }
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = LUNS_HELP)]
+pub struct Luns {
+    /// Where to ask: `iscsi://[USER@]HOST[:PORT]`, or the URL of one target
+    #[arg(value_name = "URL")]
+    pub url: String,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+const LUNS_HELP: &str = "\
+Where the URL names a user, the secret comes from the environment: WIRESPEED_CHAP_SECRET, or the
+file that WIRESPEED_CHAP_SECRET_FILE names; that of the target, where it has to prove itself, from
+WIRESPEED_CHAP_MUTUAL_SECRET (or _FILE). WIRESPEED_INITIATOR gives this initiator another name.
+
+Example: wirespeed target ls iscsi://192.0.2.1";

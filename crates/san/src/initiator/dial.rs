@@ -117,7 +117,9 @@ impl Call<'_> {
             cid: 0,
             cmd_sn: 1,
         };
-        let mut machine = Initiator::new(config, challenge());
+        let challenge =
+            challenge().map_err(|e| DialError::Secret(format!("there is no randomness ({e})")))?;
+        let mut machine = Initiator::new(config, challenge);
         let ended = talk(&mut socket, &mut machine).map_err(|trouble| match trouble {
             Trouble::Io(error) => DialError::Broken { portal: portal.clone(), error },
             Trouble::Login(error) => DialError::Login { portal: portal.clone(), error: *error },
@@ -243,9 +245,9 @@ fn auth(portal: &Portal) -> Result<InitiatorAuth, DialError> {
 }
 
 /// Something random that nobody has been asked before.
-fn challenge() -> Challenge {
-    let mut rng = clock::Rng::keyed(clock::wall_ns(), &[clock::now().0, std::process::id().into()]);
-    let mut bytes = [0; 32];
-    rng.fill(&mut bytes);
-    Challenge { id: rng.next_u64() as u8, bytes }
+fn challenge() -> io::Result<Challenge> {
+    let (mut id, mut bytes) = ([0; 1], [0; 32]);
+    clock::unpredictable(&mut id)?;
+    clock::unpredictable(&mut bytes)?;
+    Ok(Challenge { id: id[0], bytes })
 }

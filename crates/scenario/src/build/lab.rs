@@ -204,9 +204,10 @@ impl Builder<'_> {
 
     /// What a table says about being written though Wirespeed did not make it.
     fn writing(&mut self, record: &Record, n: usize) {
-        let real = record.has("file") || record.has("device");
+        let lun = record.text("url").is_some_and(|url| url.value.starts_with("iscsi://"));
+        let real = record.has("file") || record.has("device") || lun;
         let wrong = [
-            ("write_token", !real, "only a `file` or a `device` has a token"),
+            ("write_token", !real, "only a `file`, a `device` or a LUN has a token"),
             ("write_token", n > 1, "a token names one target; write the targets one by one"),
             (
                 "overwrite",

@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod disk;
 mod doctor;
+mod luns;
 mod plan;
 mod profiles;
 mod review;

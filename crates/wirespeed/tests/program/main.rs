@@ -7,6 +7,7 @@ mod data;
 mod devices;
 mod exports;
 mod killed;
+mod luns;
 mod memory;
 mod mistakes;
 mod profiles;

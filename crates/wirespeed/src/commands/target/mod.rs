@@ -26,6 +26,7 @@ pub fn target(args: &Target) -> Result<Exit, Failure> {
     match &args.action {
         TargetAction::Serve(args) if args.plan => plan::plan(args),
         TargetAction::Serve(args) => serve(args),
+        TargetAction::Ls(args) => super::luns::luns(args),
     }
 }
 
