@@ -5,6 +5,7 @@ use iscsi::scsi::{CopySegment, Ending, Extent, Medium, SenseKey, Status};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use san::volume::{Data, IoConfig, Volume};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of each volume.
@@ -96,30 +97,71 @@ impl Twin {
         let at = extent(lba, step.blocks.min(all - lba));
         let from = lba as usize * self.block;
         let range = from..from + at.blocks as usize * self.block;
-        let mut rng = clock::Rng::keyed(step.seed, &[]);
-        let mut random = |len: usize| {
-            let mut data = vec![0; len];
-            rng.fill(&mut data);
-            data
-        };
         let there = self.model[range.clone()].to_vec();
-        let spoiled = |data: &[u8], place: Option<u16>| {
-            let mut data = data.to_vec();
-            let place = place.map(|place| usize::from(place) % data.len().max(1));
-            if let Some(byte) = place.and_then(|place| data.get_mut(place)) {
-                *byte ^= 0x10;
-                return (data, place);
-            }
-            (data, None)
-        };
-        let mut expected = Ending::GOOD;
-        let (medium, sent) = match &step.kind {
+        let (medium, sent, expected) = match &step.kind {
             Kind::Read => {
                 let (ending, data) = self.run(Medium::Read(at), &[], false);
                 prop_assert_eq!(ending, Ending::GOOD);
                 prop_assert!(data == there, "what is read is not what was written");
                 return Ok(());
             }
+            Kind::Status => return self.status(lba),
+            Kind::Verify => (Medium::Verify(at), Vec::new(), Ending::GOOD),
+            Kind::Sync => (Medium::Sync(at), Vec::new(), Ending::GOOD),
+            Kind::Prefetch => (Medium::Prefetch(at), Vec::new(), Ending::GOOD),
+            Kind::Compare { .. } | Kind::CompareAndWrite(_) => self.comparing(step, at, range),
+            _ => {
+                let (medium, sent) = self.writing(step, at, range);
+                (medium, sent, Ending::GOOD)
+            }
+        };
+        let (ending, _) = self.run(medium, &sent, step.loose);
+        prop_assert_eq!(ending, expected, "{:?}", step.kind);
+        Ok(())
+    }
+
+    /// Commands that compare: what is sent, and how they must end.
+    fn comparing(
+        &mut self,
+        step: &Step,
+        at: Extent,
+        range: Range<usize>,
+    ) -> (Medium, Vec<u8>, Ending) {
+        let mut random = random(step.seed);
+        let there = self.model[range.clone()].to_vec();
+        match &step.kind {
+            Kind::Compare { one: true, spoil } => {
+                // All blocks alike first, so that a comparison can succeed.
+                let block = random(self.block);
+                self.fill(at, &block);
+                let (sent, place) = spoiled(&block, *spoil);
+                let expected = place.filter(|_| at.blocks > 0).map_or(Ending::GOOD, miscompare);
+                (Medium::Compare { with: at, one: true }, sent, expected)
+            }
+            Kind::CompareAndWrite(spoil) => {
+                let (mut sent, place) = spoiled(&there, *spoil);
+                let new = random(range.len());
+                sent.extend(&new);
+                if place.is_none() {
+                    self.model[range].copy_from_slice(&new);
+                }
+                let expected = place.map_or(Ending::GOOD, miscompare);
+                (Medium::CompareAndWrite { at, durable: false }, sent, expected)
+            }
+            Kind::Compare { spoil, .. } => {
+                let (sent, place) = spoiled(&there, *spoil);
+                let expected = place.map_or(Ending::GOOD, miscompare);
+                (Medium::Compare { with: at, one: false }, sent, expected)
+            }
+            other => unreachable!("{other:?} compares nothing"),
+        }
+    }
+
+    /// Commands that change blocks, on the model; what is sent for them.
+    fn writing(&mut self, step: &Step, at: Extent, range: Range<usize>) -> (Medium, Vec<u8>) {
+        let mut random = random(step.seed);
+        let all = SIZE / self.block as u64;
+        match &step.kind {
             Kind::Write(durable) => {
                 let new = random(range.len());
                 self.model[range].copy_from_slice(&new);
@@ -129,30 +171,6 @@ impl Twin {
                 let new = random(range.len());
                 self.model[range].copy_from_slice(&new);
                 (Medium::WriteVerify { to: at, compare: *compare }, new)
-            }
-            Kind::Verify => (Medium::Verify(at), Vec::new()),
-            Kind::Compare { one: false, spoil } => {
-                let (sent, place) = spoiled(&there, *spoil);
-                expected = place.map_or(Ending::GOOD, miscompare);
-                (Medium::Compare { with: at, one: false }, sent)
-            }
-            Kind::Compare { one: true, spoil } => {
-                // All blocks alike first, so that a comparison can succeed.
-                let block = random(self.block);
-                self.fill(at, &block);
-                let (sent, place) = spoiled(&block, *spoil);
-                expected = place.filter(|_| at.blocks > 0).map_or(Ending::GOOD, miscompare);
-                (Medium::Compare { with: at, one: true }, sent)
-            }
-            Kind::CompareAndWrite(spoil) => {
-                let (mut sent, place) = spoiled(&there, *spoil);
-                let new = random(range.len());
-                sent.extend(&new);
-                expected = place.map_or(Ending::GOOD, miscompare);
-                if place.is_none() {
-                    self.model[range].copy_from_slice(&new);
-                }
-                (Medium::CompareAndWrite { at, durable: false }, sent)
             }
             Kind::Or => {
                 let sent = random(range.len());
@@ -172,9 +190,6 @@ impl Twin {
                 self.model[range].fill(0);
                 (Medium::Unmap(vec![at, extent(0, 0)]), Vec::new())
             }
-            Kind::Sync => (Medium::Sync(at), Vec::new()),
-            Kind::Prefetch => (Medium::Prefetch(at), Vec::new()),
-            Kind::Status => return self.status(lba),
             Kind::Copy(to) => {
                 let to = to % (all - at.blocks + 1);
                 self.model.copy_within(range, to as usize * self.block);
@@ -190,10 +205,8 @@ impl Twin {
                 self.model.iter_mut().enumerate().for_each(|(at, there)| *there = byte(at));
                 (Medium::Sanitize { pattern }, Vec::new())
             }
-        };
-        let (ending, _) = self.run(medium, &sent, step.loose);
-        prop_assert_eq!(ending, expected, "{:?}", step.kind);
-        Ok(())
+            other => unreachable!("{other:?} writes nothing"),
+        }
     }
 
     fn fill(&mut self, at: Extent, block: &[u8]) {
@@ -223,6 +236,27 @@ impl Twin {
         prop_assert_eq!(at, SIZE / self.block as u64);
         Ok(())
     }
+}
+
+/// Bytes that depend on a step alone.
+fn random(seed: u64) -> impl FnMut(usize) -> Vec<u8> {
+    let mut rng = clock::Rng::keyed(seed, &[]);
+    move |len| {
+        let mut data = vec![0; len];
+        rng.fill(&mut data);
+        data
+    }
+}
+
+/// Data with one byte changed, and where; unchanged where there is none.
+fn spoiled(data: &[u8], place: Option<u16>) -> (Vec<u8>, Option<usize>) {
+    let mut data = data.to_vec();
+    let place = place.map(|place| usize::from(place) % data.len().max(1));
+    match place.and_then(|place| data.get_mut(place)) {
+        Some(byte) => *byte ^= 0x10,
+        None => return (data, None),
+    }
+    (data, place)
 }
 
 fn miscompare(offset: usize) -> Ending {
