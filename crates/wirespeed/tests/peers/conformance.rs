@@ -14,10 +14,39 @@ use std::sync::Mutex;
 const LANES: usize = 3;
 
 /// Seconds a suite may take: a hang guard, an order of magnitude above the longest.
-const SUITE_LIMIT: &str = "60";
+const SUITE_LIMIT: &str = "150";
 
-/// Suites that wait for many seconds by themselves, and so begin first.
-const LONG: [&str; 4] = ["Reserve6", "Sanitize", "iSCSIcmdsn", "PreventAllow"];
+/// Suites that wait for many seconds by themselves, and so begin first, the last of these at once.
+const LONG: [&str; 3] = ["iSCSIcmdsn", "Reserve6", "Sanitize"];
+
+/// Complaints of tests that pass, and are right to: the test, what it complains of, and why that is no failure.
+const COMPLAINTS: [(&str, &str, &str); 5] = [
+    (
+        "iSCSIdatasn.iSCSIDataSnInvalid",
+        "WRITE10 command failed with status 2",
+        "it breaks the protocol on purpose",
+    ),
+    (
+        "Reserve6.LUNReset",
+        "UNIT_ATTENTION(6) ASCQ:SCSI_BUS_RESET",
+        "it waits for the reset of the test before it",
+    ),
+    (
+        "Reserve6.TargetWarmReset",
+        "UNIT_ATTENTION(6) ASCQ:SCSI_BUS_RESET",
+        "it waits for the reset of the test before it",
+    ),
+    (
+        "WriteSame10.UnmapVPD",
+        "ILLEGAL_REQUEST(0x05) / ASCQ INVALID_FIELD_IN_CDB",
+        "it tries UNMAP where there is none",
+    ),
+    (
+        "WriteSame16.UnmapVPD",
+        "ILLEGAL_REQUEST(0x05) / ASCQ INVALID_FIELD_IN_CDB",
+        "it tries UNMAP where there is none",
+    ),
+];
 
 /// Where the tests that may skip are listed, and why.
 const SKIPS: &str = include_str!("skips.txt");
@@ -44,19 +73,51 @@ fn suites() -> Suites {
     all
 }
 
-/// Runs one suite, destructive and sanitizing tests included.
-fn run(suite: &str, tests: &[String], target: &Served) -> Report {
+/// Whether a suite's destructive and sanitizing tests are run: all of them, but for a volume that cannot be written, where
+/// they would fail as they must. There it is reservations, and the suite that shows that nothing is written.
+fn destroys(kind: &str, suite: &str) -> bool {
+    kind != "ro" || suite == "ReadOnly" || suite.starts_with("Pr")
+}
+
+/// Tests that write whatever they are allowed, and so cannot be run where nothing may be written.
+fn writes_anyway(suite: &str, test: &str) -> bool {
+    (suite == "ProutReserve" && test.starts_with("Access"))
+        || (suite.starts_with("WriteVerify") && test == "Dpo")
+}
+
+/// The reason why those are not run.
+const NOT_RUN: &str = "not run: it writes even when it is not allowed to";
+
+/// Runs one suite, without what cannot be run on this kind of volume.
+fn run_fit(kind: &str, suite: &str, tests: &[String], target: &Served) -> Report {
+    let (unfit, fit): (Vec<&String>, Vec<&String>) =
+        tests.iter().partition(|test| kind == "ro" && writes_anyway(suite, test));
+    if unfit.is_empty() {
+        return run(kind, suite, "*", tests, target);
+    }
+    let mut all = Report::default();
+    for test in fit {
+        let one = run(kind, suite, test, std::slice::from_ref(test), target);
+        all.tests.extend(one.tests);
+        all.broken.extend(one.broken);
+    }
+    let skipped = || Verdict::Skipped(BTreeSet::from([NOT_RUN.to_owned()]));
+    all.tests.extend(unfit.into_iter().map(|test| (test.clone(), skipped())));
+    all
+}
+
+/// Runs the tests of a suite whose names match a pattern.
+fn run(kind: &str, suite: &str, pattern: &str, tests: &[String], target: &Served) -> Report {
     let mut command = Command::new("timeout");
     command.args([
         "-k",
         "5",
         SUITE_LIMIT,
         "iscsi-test-cu",
-        "-d",
-        "-S",
         "-t",
-        &format!("ALL.{suite}"),
+        &format!("ALL.{suite}.{pattern}"),
     ]);
+    command.args(if destroys(kind, suite) { &["-d", "-S"][..] } else { &[] });
     command.args([target.url(0, 0), target.url(0, 1)]).stdin(Stdio::null());
     let output = command.output().expect("timeout starts");
     let said = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy);
@@ -69,12 +130,15 @@ fn run(suite: &str, tests: &[String], target: &Served) -> Report {
 
 /// Runs all suites on targets of these arguments.
 fn run_all(
+    kind: &str,
     suites: &Suites,
     args: &(dyn Fn(usize) -> Vec<String> + Sync),
 ) -> BTreeMap<String, Report> {
     let mut order: Vec<&String> = suites.keys().collect();
     // The queue is taken from its end.
-    order.sort_by_key(|suite| LONG.contains(&suite.as_str()));
+    order.sort_by_key(|suite| {
+        LONG.iter().position(|long| suite == long).map_or(0, |place| place + 1)
+    });
     let (queue, reports) = (Mutex::new(order), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for lane in 0..LANES {
@@ -84,7 +148,7 @@ fn run_all(
                 let target =
                     Served::two_portals(&args.iter().map(String::as_str).collect::<Vec<_>>());
                 while let Some(suite) = { queue.lock().expect("no lane has panicked").pop() } {
-                    let report = run(suite, &suites[suite], &target);
+                    let report = run_fit(kind, suite, &suites[suite], &target);
                     reports.lock().expect("no lane has panicked").insert(suite.clone(), report);
                 }
             });
@@ -116,6 +180,11 @@ fn expected_skips(text: &str) -> Result<BTreeSet<Skip>, String> {
     Ok(skips)
 }
 
+/// Whether a test that passes may complain of this.
+fn foreseen(test: &str, complaint: &str) -> bool {
+    COMPLAINTS.iter().any(|(known, what, _)| *known == test && complaint.contains(what))
+}
+
 /// Failures first, then how the skips of one kind of volume differ from the list.
 fn judge(kind: &str, reports: &BTreeMap<String, Report>, expected: &BTreeSet<Skip>) -> Vec<String> {
     let (mut wrong, mut found) = (Vec::new(), BTreeSet::new());
@@ -125,7 +194,8 @@ fn judge(kind: &str, reports: &BTreeMap<String, Report>, expected: &BTreeSet<Ski
             let name = format!("{suite}.{test}");
             match verdict {
                 Verdict::Passed => {}
-                Verdict::Failed(why) => {
+                Verdict::Complained(all) if all.iter().all(|what| foreseen(&name, what)) => {}
+                Verdict::Failed(why) | Verdict::Complained(why) => {
                     let shown: Vec<&str> = why.iter().take(5).map(String::as_str).collect();
                     wrong.push(format!("FAILED {name}: {}", shown.join("; ")));
                 }
@@ -151,7 +221,7 @@ fn conforms(kind: &str, args: &(dyn Fn(usize) -> Vec<String> + Sync)) {
     }
     let expected = expected_skips(SKIPS).expect("skips.txt is well-formed");
     let suites = suites();
-    let reports = run_all(&suites, args);
+    let reports = run_all(kind, &suites, args);
     assert_eq!(reports.len(), suites.len(), "a suite was left out");
     let wrong = judge(kind, &reports, &expected);
     assert!(wrong.is_empty(), "on the {kind} volume:\n{}", wrong.join("\n"));
