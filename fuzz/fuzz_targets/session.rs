@@ -6,7 +6,7 @@
 #![no_main]
 
 #[path = "../../crates/iscsi/tests/session/rig.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the tests of a session use more of the rig than the fuzzer does")]
 mod rig;
 
 use iscsi::pdu::{

@@ -387,13 +387,19 @@ fn altered(mut bhs: Bhs, change: fn(&mut Bhs)) -> Bhs {
     bhs
 }
 
+/// Each way to break the protocol is answered by a Reject with its reason.
+#[track_caller]
+fn rejected(cases: &[(Break, RejectReason)]) {
+    let limits = Limits { text: 8190, ..Limits::default() };
+    for &(break_it, reason) in cases {
+        check(Setup { limits, ..plain() }, break_it, &Reject(reason));
+    }
+}
+
 #[test]
 fn what_cannot_be_understood_is_rejected() {
-    use RejectReason::{
-        CommandNotSupported, InvalidPduField, LongOperationReject, ProtocolError, SnackReject,
-        TaskInProgress,
-    };
-    let cases: [(Break, RejectReason); 12] = [
+    use RejectReason::{CommandNotSupported, InvalidPduField, SnackReject};
+    rejected(&[
         (
             |rig| {
                 let (kind, lun) = (SnackType::Status, Lun::default());
@@ -429,6 +435,13 @@ fn what_cannot_be_understood_is_rejected() {
             },
             InvalidPduField,
         ),
+    ]);
+}
+
+#[test]
+fn what_contradicts_itself_is_rejected() {
+    use RejectReason::{InvalidPduField, LongOperationReject, ProtocolError, TaskInProgress};
+    rejected(&[
         (
             |rig| {
                 rig.lazy = true;
@@ -491,11 +504,7 @@ fn what_cannot_be_understood_is_rejected() {
             },
             InvalidPduField,
         ),
-    ];
-    let limits = Limits { text: 8190, ..Limits::default() };
-    for (break_it, reason) in cases {
-        check(Setup { limits, ..plain() }, break_it, &Reject(reason));
-    }
+    ]);
 }
 
 #[test]

@@ -86,11 +86,41 @@ impl Seat {
         self.events(bench);
     }
 
+    /// Puts what has been received of a data segment into its task's place, as far as the port's speed allows. A reason to
+    /// stop, where there is one: the rest is received straight into that place, or the port is ahead of its time.
+    fn payload(
+        &mut self,
+        bench: &mut Bench,
+        at: usize,
+        (task, offset, len): (TaskId, u32, u32),
+    ) -> Option<Stop> {
+        let key = self.key;
+        let line = self.lines[at].as_deref_mut()?;
+        let allowed = line.allowed_in.ask(&line.port.pace_in, u64::from(len), bench.now);
+        let len = match allowed {
+            Ok(allowed) => len.min(u32::try_from(allowed).unwrap_or(u32::MAX)),
+            Err(moment) => {
+                line.alarm(bench, moment, key);
+                return Some(Stop::Blocked);
+            }
+        };
+        let here = line.input.bytes();
+        if here.is_empty() {
+            return Some(Stop::Payload { task, offset, len });
+        }
+        let len = len.min(here.len() as u32);
+        let room = room(&mut self.tasks[task.slot()].data, offset, len);
+        let fits = room.len().min(len as usize);
+        room[..fits].copy_from_slice(&here[..fits]);
+        line.take_in(len as usize);
+        self.placed(bench, at, len);
+        None
+    }
+
     /// Understands what has been received, and carries it out.
     fn digest_input(&mut self, bench: &mut Bench, at: usize) -> Stop {
         let most = bench.shared.limits.output_bytes;
         loop {
-            let key = self.key;
             let Some(line) = self.lines[at].as_deref_mut() else { return Stop::Blocked };
             if line.closing || (!line.writable && line.output.bytes() >= most) {
                 return Stop::Blocked;
@@ -114,25 +144,9 @@ impl Seat {
                     self.events(bench);
                 }
                 Want::Into { task, offset, len } => {
-                    let allowed =
-                        line.allowed_in.ask(&line.port.pace_in, u64::from(len), bench.now);
-                    let len = match allowed {
-                        Ok(allowed) => len.min(u32::try_from(allowed).unwrap_or(u32::MAX)),
-                        Err(moment) => {
-                            line.alarm(bench, moment, key);
-                            return Stop::Blocked;
-                        }
-                    };
-                    let here = line.input.bytes();
-                    if here.is_empty() {
-                        return Stop::Payload { task, offset, len };
+                    if let Some(stop) = self.payload(bench, at, (task, offset, len)) {
+                        return stop;
                     }
-                    let len = len.min(here.len() as u32);
-                    let room = room(&mut self.tasks[task.slot()].data, offset, len);
-                    let fits = room.len().min(len as usize);
-                    room[..fits].copy_from_slice(&here[..fits]);
-                    line.take_in(len as usize);
-                    self.placed(bench, at, len);
                 }
                 Want::Discard { len } => {
                     let here = line.input.bytes().len();
