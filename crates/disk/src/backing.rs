@@ -102,7 +102,12 @@ impl Backing {
         own: &Keepsakes,
     ) -> Result<Backing, BackingError> {
         let Some(bytes) = spec.size else {
-            return Err(trouble(spec, "it does not exist; give a size to make it (`size=10GiB`)"));
+            let advice = if spec.path.starts_with("/dev/") {
+                "it does not exist; `lsblk` lists the devices of this machine"
+            } else {
+                "it does not exist; give a size to make it (`size=10GiB`)"
+            };
+            return Err(trouble(spec, advice));
         };
         if spec.read_only {
             return Err(trouble(

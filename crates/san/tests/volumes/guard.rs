@@ -66,6 +66,7 @@ fn what_was_made_is_ours_again_and_serves_one_at_a_time() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("own").display().to_string();
     refused(&format!("file:{path}"), "give a size to make it");
+    refused("block:/dev/there-is-none", "`lsblk` lists the devices");
     refused(&format!("file:{path},ro,size=1MiB"), "holds nothing");
     let mut bench = Bench::of(&format!("file:{path},size=1MiB"));
     bench.write(5, &[3; 1024]);
