@@ -19,6 +19,9 @@ pub(super) struct Ready {
     pub readable: bool,
     /// There is room to write, or an error.
     pub writable: bool,
+    /// Nothing more will come: the peer has closed its end, or there is an error. It is told once, perhaps together with the
+    /// last bytes.
+    pub ended: bool,
 }
 
 /// One thread's epoll instance.
@@ -72,6 +75,7 @@ impl Poll {
                 key: event.data.u64(),
                 readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP | broken),
                 writable: flags.intersects(EventFlags::OUT | broken),
+                ended: flags.intersects(EventFlags::RDHUP | broken),
             });
         }
         Ok(())

@@ -31,6 +31,8 @@ pub(super) struct Line {
     pub digest: Running,
     /// The socket may have something to read.
     pub readable: bool,
+    /// Nothing will come behind what the socket holds, so that no edge will tell of its end.
+    pub ended: bool,
     /// The socket may have room.
     pub writable: bool,
     /// The session wants to read on after a pause.
@@ -115,6 +117,7 @@ impl Line {
             data_digest: new.params.data_digest,
             digest: Running::default(),
             readable: true,
+            ended: false,
             writable: true,
             again: false,
             closing: false,

@@ -145,6 +145,7 @@ impl Worker {
                     };
                     line.readable |= ready.readable;
                     line.writable |= ready.writable;
+                    line.ended |= ready.ended;
                     self.active.push(key);
                 }
             }

@@ -60,7 +60,8 @@ impl Seat {
             Ok(None) => return Err(Drop::Closed),
             Err(error) => return Err(Drop::Broken(error.to_string())),
         };
-        if drained {
+        // The end of the stream is what comes behind the last bytes, and has to be read as they are.
+        if drained && !line.ended {
             line.readable = false;
             line.allowed_in.idle();
         }
