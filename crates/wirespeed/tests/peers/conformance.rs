@@ -13,11 +13,22 @@ use std::sync::Mutex;
 /// Targets of a kind, each of which runs a suite at a time.
 const LANES: usize = 3;
 
-/// Seconds a suite may take: a hang guard, an order of magnitude above the longest.
-const SUITE_LIMIT: &str = "150";
+/// Seconds a job may take: a hang guard, twice what the longest takes.
+const JOB_LIMIT: &str = "150";
 
-/// Suites that wait for many seconds by themselves, and so begin first, the last of these at once.
-const LONG: [&str; 3] = ["iSCSIcmdsn", "Reserve6", "Sanitize"];
+/// What waits for many seconds by itself, and so begins first, the last of these at once. An overwriting SANITIZE takes
+/// seconds at the least, and `Reset` looks a minute later whether its own has ended.
+const LONG: [(&str, &str); 5] = [
+    ("Sanitize", "Readonly"),
+    ("iSCSIcmdsn", "*"),
+    ("Reserve6", "*"),
+    ("Sanitize", "Overwrite"),
+    ("Sanitize", "Reset"),
+];
+
+/// Suites whose tests are run one by one, each with sessions of its own: `Reservations` leaves a RESERVE behind on the
+/// second path, where one is given, and a new session of its initiator frees it.
+const ONE_BY_ONE: [&str; 1] = ["Sanitize"];
 
 /// Complaints of tests that pass, and are right to: the test, what it complains of, and why that is no failure.
 const COMPLAINTS: [(&str, &str, &str); 5] = [
@@ -88,73 +99,88 @@ fn writes_anyway(suite: &str, test: &str) -> bool {
 /// The reason why those are not run.
 const NOT_RUN: &str = "not run: it writes even when it is not allowed to";
 
-/// Runs one suite, without what cannot be run on this kind of volume.
-fn run_fit(kind: &str, suite: &str, tests: &[String], target: &Served) -> Report {
-    let (unfit, fit): (Vec<&String>, Vec<&String>) =
-        tests.iter().partition(|test| kind == "ro" && writes_anyway(suite, test));
-    if unfit.is_empty() {
-        return run(kind, suite, "*", tests, target);
-    }
-    let mut all = Report::default();
-    for test in fit {
-        let one = run(kind, suite, test, std::slice::from_ref(test), target);
-        all.tests.extend(one.tests);
-        all.broken.extend(one.broken);
-    }
-    let skipped = || Verdict::Skipped(BTreeSet::from([NOT_RUN.to_owned()]));
-    all.tests.extend(unfit.into_iter().map(|test| (test.clone(), skipped())));
-    all
+/// What is run at once, on one target: tests of a suite, by the pattern of their names.
+struct Job {
+    suite: String,
+    pattern: String,
+    tests: Vec<String>,
 }
 
-/// Runs the tests of a suite whose names match a pattern.
-fn run(kind: &str, suite: &str, pattern: &str, tests: &[String], target: &Served) -> Report {
+/// The jobs of a kind of volume, the longest last, and what cannot be run on it.
+fn jobs(kind: &str, suites: &Suites) -> (Vec<Job>, Vec<(String, String)>) {
+    let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
+    for (suite, tests) in suites {
+        let mut job = |pattern: &str, tests: &[String]| {
+            jobs.push(Job {
+                suite: suite.clone(),
+                pattern: pattern.to_owned(),
+                tests: tests.to_vec(),
+            });
+        };
+        let unfit = |test: &&String| kind == "ro" && writes_anyway(suite, test);
+        if !ONE_BY_ONE.contains(&suite.as_str()) && !tests.iter().any(|test| unfit(&test)) {
+            job("*", tests);
+            continue;
+        }
+        left_out.extend(tests.iter().filter(unfit).map(|test| (suite.clone(), test.clone())));
+        let fit = tests.iter().filter(|test| !unfit(test));
+        fit.for_each(|test| job(test, std::slice::from_ref(test)));
+    }
+    let long = |job: &Job| {
+        LONG.iter().position(|(suite, pattern)| *suite == job.suite && *pattern == job.pattern)
+    };
+    jobs.sort_by_key(|job| long(job).map_or(0, |place| place + 1));
+    (jobs, left_out)
+}
+
+/// Runs a job.
+fn run(kind: &str, job: &Job, target: &Served) -> Report {
     let mut command = Command::new("timeout");
-    command.args([
-        "-k",
-        "5",
-        SUITE_LIMIT,
-        "iscsi-test-cu",
-        "-t",
-        &format!("ALL.{suite}.{pattern}"),
-    ]);
-    command.args(if destroys(kind, suite) { &["-d", "-S"][..] } else { &[] });
+    let which = format!("ALL.{}.{}", job.suite, job.pattern);
+    command.args(["-k", "5", JOB_LIMIT, "iscsi-test-cu", "-t", &which]);
+    command.args(if destroys(kind, &job.suite) { &["-d", "-S"][..] } else { &[] });
     command.args([target.url(0, 0), target.url(0, 1)]).stdin(Stdio::null());
     let output = command.output().expect("timeout starts");
     let said = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy);
-    let mut report = read(&said[0], output.status.code(), tests);
+    let mut report = read(&said[0], output.status.code(), &job.tests);
     if !report.broken.is_empty() {
         report.broken.extend(said[1].lines().take(20).map(|line| format!("stderr: {line}")));
     }
     report
 }
 
-/// Runs all suites on targets of these arguments.
+/// Runs everything on targets of these arguments; a report a suite.
 fn run_all(
     kind: &str,
     suites: &Suites,
     args: &(dyn Fn(usize) -> Vec<String> + Sync),
 ) -> BTreeMap<String, Report> {
-    let mut order: Vec<&String> = suites.keys().collect();
-    // The queue is taken from its end.
-    order.sort_by_key(|suite| {
-        LONG.iter().position(|long| suite == long).map_or(0, |place| place + 1)
-    });
-    let (queue, reports) = (Mutex::new(order), Mutex::new(BTreeMap::new()));
+    let (jobs, left_out) = jobs(kind, suites);
+    let (queue, done) = (Mutex::new(jobs), Mutex::new(BTreeMap::<String, Report>::new()));
+    let add = |suite: &str, report: Report| {
+        let mut done = done.lock().expect("no lane has panicked");
+        let all = done.entry(suite.to_owned()).or_default();
+        all.tests.extend(report.tests);
+        all.broken.extend(report.broken);
+    };
     std::thread::scope(|scope| {
         for lane in 0..LANES {
-            let (queue, reports) = (&queue, &reports);
+            let (queue, add) = (&queue, &add);
             scope.spawn(move || {
                 let args = args(lane);
                 let target =
                     Served::two_portals(&args.iter().map(String::as_str).collect::<Vec<_>>());
-                while let Some(suite) = { queue.lock().expect("no lane has panicked").pop() } {
-                    let report = run_fit(kind, suite, &suites[suite], &target);
-                    reports.lock().expect("no lane has panicked").insert(suite.clone(), report);
+                while let Some(job) = { queue.lock().expect("no lane has panicked").pop() } {
+                    add(&job.suite, run(kind, &job, &target));
                 }
             });
         }
     });
-    reports.into_inner().expect("no lane has panicked")
+    for (suite, test) in left_out {
+        let skipped = Verdict::Skipped(BTreeSet::from([NOT_RUN.to_owned()]));
+        add(&suite, Report { tests: BTreeMap::from([(test, skipped)]), broken: Vec::new() });
+    }
+    done.into_inner().expect("no lane has panicked")
 }
 
 /// One skip: the test with its suite, the kind of volume, the reason as the program gives it.
@@ -222,7 +248,9 @@ fn conforms(kind: &str, args: &(dyn Fn(usize) -> Vec<String> + Sync)) {
     let expected = expected_skips(SKIPS).expect("skips.txt is well-formed");
     let suites = suites();
     let reports = run_all(kind, &suites, args);
-    assert_eq!(reports.len(), suites.len(), "a suite was left out");
+    for (suite, tests) in &suites {
+        assert_eq!(reports[suite].tests.len(), tests.len(), "tests of {suite} were left out");
+    }
     let wrong = judge(kind, &reports, &expected);
     assert!(wrong.is_empty(), "on the {kind} volume:\n{}", wrong.join("\n"));
 }
@@ -240,7 +268,7 @@ fn a_thin_volume_in_memory_conforms() {
 fn a_file_conforms() {
     let dir = tempfile::tempdir().expect("a scratch directory");
     let file = |lane| {
-        volume(format!("file:{},size=64MiB", dir.path().join(format!("lane{lane}")).display()))
+        volume(format!("file:{},size=64MiB,thin", dir.path().join(format!("lane{lane}")).display()))
     };
     conforms("file", &file);
 }

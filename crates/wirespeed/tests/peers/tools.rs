@@ -7,6 +7,10 @@ use crate::served::{IQN, Served, here};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// Pages of vital product data, in decimal, which is what `iscsi-inq` reads.
+const SERIAL: &str = "128";
+const DESIGNATORS: &str = "131";
+
 const MIB: usize = 1 << 20;
 const USER: &str = "reader";
 const SECRET: &str = "correct horse battery";
@@ -91,7 +95,8 @@ fn qemu_img_copies_to_a_file_and_back() {
     copies(&format!("file:{},size=16MiB", dir.path().join("volume").display()), 16 * MIB);
 }
 
-/// Patterns written, flushed, discarded and read through another path; a wrong pattern is seen as one.
+/// Patterns written, flushed, discarded and read through another path; a wrong pattern is seen as one. The volume of
+/// 4096-byte blocks is not thin: QEMU asks a thin one for the status of 2 GiB less 512 bytes, which ends it by an assertion.
 #[test]
 fn qemu_io_finds_every_pattern_where_it_was_written() {
     if !here("qemu-io") {
@@ -99,9 +104,7 @@ fn qemu_io_finds_every_pattern_where_it_was_written() {
     }
     let dir = tempfile::tempdir().expect("a scratch directory");
     let file = format!("file:{},size=8MiB,thin", dir.path().join("volume").display());
-    for volume in
-        ["ram:8MiB,thin", "ram:8MiB,thin,block=4096", "ram:8MiB,thin,write-through", &file]
-    {
+    for volume in ["ram:8MiB,thin", "ram:8MiB,block=4096", "ram:8MiB,thin,write-through", &file] {
         let target = Served::two_portals(&["--volume", volume]);
         let [one, two] = [target.url(0, 0), target.url(0, 1)];
         let commands = |list: &[&str], url: &str| {
@@ -187,19 +190,16 @@ fn libiscsi_tools_see_every_unit_on_every_path() {
     assert!(inquiry.to_ascii_lowercase().contains("wirespeed"), "{inquiry}");
     let page =
         |code: &str, portal| well(&["iscsi-inq", "-e", "1", "-c", code, &target.url(0, portal)]);
-    assert!(page("0x80", 0).contains("first"), "{}", page("0x80", 0));
+    assert!(page(SERIAL, 0).contains("first"), "{}", page(SERIAL, 0));
     let naa = |portal| {
-        let text = page("0x83", portal);
-        let lines: Vec<String> = text
-            .lines()
-            .filter(|l| l.to_ascii_lowercase().contains("naa"))
-            .map(str::to_owned)
-            .collect();
-        assert!(!lines.is_empty(), "no NAA designator:\n{text}");
-        lines
+        let text = page(DESIGNATORS, portal);
+        let after: Vec<String> =
+            text.lines().skip_while(|l| !l.contains("NAA")).take(2).map(str::to_owned).collect();
+        assert_eq!(after.len(), 2, "no NAA designator:\n{text}");
+        after
     };
     assert_eq!(naa(0), naa(1), "all paths show one designator");
-    for code in ["0x00", "0xb0", "0xb1", "0xb2"] {
+    for code in ["0", "176", "177", "178"] {
         page(code, 0);
     }
 }
@@ -260,17 +260,22 @@ fn mutual_chap_shows_the_initiator_who_the_target_is() {
     assert_ne!(said.code, Some(0), "an impostor was taken for the target: {}", said.text);
 }
 
+/// By libiscsi's own tests of reads and writes; QEMU ends itself when it is given such a URL, whatever the target.
 #[test]
 fn header_digests_are_used_when_asked_for() {
-    if !here("iscsi-inq") || !here("qemu-img") {
+    if !here("iscsi-test-cu") {
         return;
     }
     let target = Served::two_portals(&["--volume", "ram:8MiB"]);
     for digest in ["crc32c", "none"] {
         let url = format!("{}?header_digest={digest}", target.url(0, 0));
-        let inquiry = run(&["iscsi-inq", &url], &[]);
-        assert_eq!(inquiry.code, Some(0), "{digest}: {}", inquiry.text);
-        well(&["qemu-io", "-f", "raw", "-c", "write -P 3 0 2M", "-c", "read -P 3 0 2M", &url]);
+        for suite in ["ALL.Read16", "ALL.Write16", "ALL.iSCSIResiduals"] {
+            let said = well(&["iscsi-test-cu", "-d", "-t", suite, &url]);
+            assert!(
+                said.contains("Run Summary") && !said.contains("[FAILED]"),
+                "{digest}, {suite}: {said}"
+            );
+        }
     }
 }
 
