@@ -163,7 +163,10 @@ mod tests {
         refused(read(&access(Some("a"), None, None), "", ""), "set WIRESPEED_CHAP_SECRET");
         refused(read(&access(Some("a"), None, Some("b")), GOOD, ""), "--chap-mutual-secret-file");
         refused(read(&access(Some("a"), None, None), "tiny", ""), "has 4 bytes");
-        refused(read(&access(Some("a"), None, None), &"x".repeat(256), ""), "is it a secret?");
+        refused(
+            read(&access(Some("a"), None, None), &"x".repeat(MAX_SECRET + 1), ""),
+            "is it a secret?",
+        );
         refused(read(&access(Some("a"), None, Some("b")), GOOD, GOOD), "are the same");
         refused(read(&access(Some(""), None, None), GOOD, ""), "user name");
         let missing = Path::new("no such file");
