@@ -87,6 +87,28 @@ fn sessions_share_a_port_alike_whatever_their_blocks_and_wake_ups() {
 }
 
 #[test]
+fn sessions_share_alike_though_one_thread_always_wakes_later_than_the_other() {
+    for rate in [50_000_000, 400_000_000, 800_000_000] {
+        let pacer = Pacer::new(rate);
+        let mut clients: Vec<Client> = (0..8).map(|_| Client::new(64 << 10)).collect();
+        for client in &mut clients {
+            client.wakes = Ns(SECOND);
+        }
+        while let Some((i, client)) = clients
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, client)| client.wakes.0 < 4 * SECOND)
+            .min_by_key(|(_, client)| client.wakes)
+        {
+            client.turn(&pacer, client.wakes, if i < 4 { 30_000 } else { 120_000 });
+        }
+        for client in &clients {
+            within(client.moved, rate * 3 / 8, 0.01);
+        }
+    }
+}
+
+#[test]
 fn threads_that_are_late_now_and_then_keep_the_rate() {
     let pacer = Pacer::new(200_000_000);
     let mut clients = [Client::new(1 << 20)];
