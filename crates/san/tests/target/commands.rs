@@ -45,7 +45,7 @@ fn many_commands_in_one_segment_are_answered_in_one_go() {
     }
 }
 
-/// Blocks come back under one combination of what can be negotiated, by an initiator that handles digests.
+/// Blocks come back under one combination of what can be negotiated, without digests (`tests/initiator` has those).
 #[track_caller]
 fn check(wishes: Wishes) {
     let stand = Stand::with(config());
