@@ -399,7 +399,7 @@ proptest! {
     }
 
     /// Readings that scatter by a tenth around a latency that rises with the load: the bracket is not far from the truth,
-    /// and few steps are needed.
+    /// and steps are few where noise cannot decide.
     #[test]
     fn noise_moves_the_edge_by_no_more_than_its_size(
         noise in prop::collection::vec(0.9..1.1, 40),
@@ -412,7 +412,11 @@ proptest! {
         prop_assert_eq!(found.end, Some(End::Bracketed));
         let (Some(low), Some(high)) = ends(&found) else { panic!("{found:?}") };
         prop_assert!(low <= truth * 1.13 && truth / 1.13 <= high, "{} in {} to {}", truth, low, high);
-        prop_assert!(loads.len() <= 26, "{:?}", loads);
+        // Doubling and bisecting pass over loads that noise cannot turn; those in doubt are run as often as is allowed.
+        let in_doubt = |load: f64| (0.9..=1.1).contains(&(truth / load));
+        let sure = loads.iter().filter(|&&load| !in_doubt(load)).count();
+        prop_assert!(sure <= 18, "{:?}", loads);
+        prop_assert!(loads.len() <= 36, "{:?}", loads);
     }
 
     /// Steps that the rule did not choose, as a made-up record may hold them.
