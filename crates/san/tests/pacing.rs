@@ -88,7 +88,11 @@ fn sessions_share_a_port_alike_whatever_their_blocks_and_wake_ups() {
 
 #[test]
 fn sessions_share_alike_though_one_thread_always_wakes_later_than_the_other() {
-    for rate in [50_000_000, 400_000_000, 800_000_000] {
+    let rates = [50_000_000, 400_000_000, 800_000_000];
+    let delays = [(30_000, 120_000), (5_000, 400_000), (200_000, 600_000)];
+    for (rate, (early, late)) in
+        rates.into_iter().flat_map(|rate| delays.map(|delay| (rate, delay)))
+    {
         let pacer = Pacer::new(rate);
         let mut clients: Vec<Client> = (0..8).map(|_| Client::new(64 << 10)).collect();
         for client in &mut clients {
@@ -100,7 +104,7 @@ fn sessions_share_alike_though_one_thread_always_wakes_later_than_the_other() {
             .filter(|(_, client)| client.wakes.0 < 4 * SECOND)
             .min_by_key(|(_, client)| client.wakes)
         {
-            client.turn(&pacer, client.wakes, if i < 4 { 30_000 } else { 120_000 });
+            client.turn(&pacer, client.wakes, if i < 4 { early } else { late });
         }
         for client in &clients {
             within(client.moved, rate * 3 / 8, 0.01);
@@ -133,7 +137,7 @@ fn what_was_not_used_is_not_saved_up() {
     let mut clients = [Client::new(1 << 20)];
     run(&pacer, &mut clients, SECOND, 2 * SECOND, 0);
     // Silent for ten seconds, then as much as it can at one moment.
-    clients[0].allowance.idle();
+    clients[0].allowance.idle(&pacer);
     let before = clients[0].moved;
     clients[0].turn(&pacer, Ns(12 * SECOND), 0);
     let burst = clients[0].moved - before;

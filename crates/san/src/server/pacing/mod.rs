@@ -2,8 +2,12 @@
 //!
 //! A [`Pacer`] is the generic cell rate algorithm (ITU-T I.371) over one atomic word: the moment at which everything
 //! reserved so far will have passed. Whoever wants to move bytes reserves the next place in that queue and waits for
-//! its moment. A connection holds one reservation of at most one [`quantum`](Pacer::quantum) at a time, so sessions
-//! that want more than the port carries take turns, on whatever thread they are, and no thread waits for another.
+//! its moment. A connection holds one reservation at a time, of a [`quantum`](Pacer::quantum) as a rule, so sessions that
+//! want more than the port carries take turns, on whatever thread they are, and no thread waits for another.
+//!
+//! Whoever wakes late comes back to the end of the queue later than others, and would take fewer turns. So the pacer also
+//! keeps a *fair share*: what one that always had bytes waiting has got in its whole life, if all that wanted some got the
+//! same (virtual time, as in fair queueing). Those that lag behind it reserve more at a turn, up to twice a quantum.
 //!
 //! It never sleeps and reads no clock: moments come in as arguments.
 
@@ -34,6 +38,11 @@ const QUANTUM_MIN: u64 = 8 << 10;
 /// Above this one connection would hold a fast port for too long.
 const QUANTUM_MAX: u64 = 128 << 10;
 
+/// What a connection got less than its fair share, or more, is remembered up to so many quanta: a pause earns no more.
+const LAG_QUANTA: u64 = 4;
+/// The fair share is kept in parts of a byte, because each reservation adds its size divided among all that contend.
+const SHARE_BITS: u32 = 8;
+
 /// Moments are kept in sixteenths of a nanosecond, so that rounding the cost of a 512-byte block stays below 1e-4 at
 /// any rate, and a word lasts for 36 years of uptime.
 const TICKS_PER_NS: u64 = 16;
@@ -49,6 +58,10 @@ pub struct Pacer {
     rate: AtomicU64,
     /// How often the rate was changed: what was reserved at another speed is void.
     changes: AtomicU32,
+    /// How many have bytes waiting.
+    contenders: AtomicU32,
+    /// The fair share, in parts of a byte.
+    share: AtomicU64,
 }
 
 impl Pacer {
@@ -60,6 +73,8 @@ impl Pacer {
             owed: AtomicU64::new(0),
             rate,
             changes: AtomicU32::new(0),
+            contenders: AtomicU32::new(0),
+            share: AtomicU64::new(0),
         }
     }
 
@@ -85,7 +100,7 @@ impl Pacer {
         self.rate() != 0
     }
 
-    /// The most that one connection reserves at a time, in bytes.
+    /// What one connection reserves at a time as a rule, in bytes.
     pub fn quantum(&self) -> u64 {
         let of_time = u128::from(self.rate()) * u128::from(QUANTUM_NS) / 1_000_000_000;
         (of_time as u64).clamp(QUANTUM_MIN, QUANTUM_MAX)
@@ -124,6 +139,29 @@ impl Pacer {
 }
 
 impl Pacer {
+    /// One more has bytes waiting.
+    fn contend(&self) {
+        self.contenders.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One fewer has bytes waiting.
+    fn retire(&self) {
+        self.contenders.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// How much is next for one that has got `got` bytes by this measure, which is brought near the fair share and forward.
+    fn turn(&self, got: &mut u64) -> u64 {
+        let quantum = self.quantum();
+        let share = self.share.load(Ordering::Relaxed) >> SHARE_BITS;
+        let most = LAG_QUANTA * quantum;
+        *got = (*got).clamp(share.saturating_sub(most), share.saturating_add(most));
+        let bytes = share.saturating_sub(*got).clamp(quantum, 2 * quantum);
+        *got += bytes;
+        let contenders = self.contenders.load(Ordering::Relaxed).max(1);
+        self.share.fetch_add((bytes << SHARE_BITS) / u64::from(contenders), Ordering::Relaxed);
+        bytes
+    }
+
     /// Notes what was lost.
     fn owe(&self, ticks: u64) {
         let most = OWED_MOST.0 * TICKS_PER_NS;

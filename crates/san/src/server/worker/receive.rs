@@ -63,7 +63,7 @@ impl Seat {
         // The end of the stream is what comes behind the last bytes, and has to be read as they are.
         if drained && !line.ended {
             line.readable = false;
-            line.allowed_in.idle();
+            line.allowed_in.idle(&line.port.pace_in);
         }
         line.watch.received += placed as u64;
         if let Stop::Payload { task, offset, .. } = *stop

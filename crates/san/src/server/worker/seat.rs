@@ -156,6 +156,8 @@ impl Seat {
     pub fn drop_line(&mut self, bench: &mut Bench, at: usize, why: Option<Drop>) {
         let Some(mut line) = self.lines[at].take() else { return };
         line.port.cell(bench.thread).closed.add(1);
+        line.allowed_in.idle(&line.port.pace_in);
+        line.allowed_out.idle(&line.port.pace_out);
         bench.tell_door(ToDoor::ConnectionEnded { tsih: self.tsih, cid: line.peer.cid });
         let peer = line.peer.clone();
         bench.shared.listener.tell(match why {

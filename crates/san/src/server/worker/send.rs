@@ -141,7 +141,7 @@ impl Seat {
             line.writable = !sent.full;
             if sent.full || line.output.data() == 0 {
                 // The peer, or a lack of commands, holds it up, and not the port.
-                line.allowed_out.idle();
+                line.allowed_out.idle(&line.port.pace_out);
             }
         }
         for (task, ended) in gone.drain(..) {
