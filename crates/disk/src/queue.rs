@@ -2,6 +2,7 @@
 
 use crate::Arena;
 use clock::Ns;
+use engine::Reports;
 use thiserror::Error;
 use workload::Dir;
 
@@ -54,6 +55,13 @@ pub trait Queue {
     /// Appends completions to `out` (never beyond its capacity): waits for at least `min` of them, but not past
     /// `until` if it can help it.
     fn reap(&mut self, min: u32, until: Ns, out: &mut Completions);
+
+    /// The control plane's end of what it reports beside completions, such as a path that was lost: asked once, after it
+    /// was opened. Its own end belongs to the worker's thread, and keeps to what holds there: what happened is put into
+    /// memory that was taken before the start, and what finds no room is counted.
+    fn reports(&mut self) -> Option<Box<dyn Reports>> {
+        None
+    }
 }
 
 /// Why a queue could not be opened.

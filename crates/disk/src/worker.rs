@@ -7,7 +7,7 @@
 use crate::feed::{Batch, Feed, feed};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
-use engine::{EngineError, Load, Meter, Note, Opened, Spent, Stop, Task};
+use engine::{EngineError, Load, Meter, Note, Opened, Reports, Spent, Stop, Task};
 use record::Level;
 use workload::{Arrivals, Demand, Key, Place, Spec};
 
@@ -44,7 +44,7 @@ impl Task for Worker {
         let arena = Arena::new(asked, bytes).map_err(|e| {
             problem(&self.name, format!("no memory for {asked} buffers of {bytes} bytes: {e}"))
         })?;
-        let queue = self.opener.open(&arena).map_err(target_error)?;
+        let mut queue = self.opener.open(&arena).map_err(target_error)?;
         let depth = asked.min(queue.depth_max());
         let how = queue.how().to_owned();
         // Streams must know the real depth: the slots of a worker walk sequential runs together.
@@ -60,6 +60,7 @@ impl Task for Worker {
         let payload = self.payload.map(|payload| payload.open(&arena, depth));
         let mut payload = payload.transpose().map_err(target_error)?;
         let reports = payload.as_mut().and_then(|payload| payload.reports());
+        let reports = both(reports, queue.reports());
         let issuer = Issuer {
             queue,
             payload,
@@ -75,6 +76,32 @@ impl Task for Worker {
             .into_iter()
             .collect();
         Ok(Opened { load: Box::new(issuer), slots: depth, notes, how, reports })
+    }
+}
+
+/// What a worker's payload and its queue report, as one.
+struct Both(Box<dyn Reports>, Box<dyn Reports>);
+
+impl Reports for Both {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+        self.0.news(say);
+        self.1.news(say);
+    }
+
+    fn counts(&mut self) -> Vec<(&'static str, u64)> {
+        let mut counts = self.0.counts();
+        counts.extend(self.1.counts());
+        counts
+    }
+}
+
+fn both(
+    payload: Option<Box<dyn Reports>>,
+    queue: Option<Box<dyn Reports>>,
+) -> Option<Box<dyn Reports>> {
+    match (payload, queue) {
+        (Some(payload), Some(queue)) => Some(Box::new(Both(payload, queue))),
+        (one, other) => one.or(other),
     }
 }
 

@@ -85,7 +85,7 @@ fn luns(url: &Url, target: &str, initiator: &str) -> Result<Vec<FoundLun>, Disco
     let mut all = Vec::with_capacity(numbers.len());
     for number in numbers {
         let facts = LunFacts::ask(&mut client, Lun::new(number));
-        all.push(FoundLun { number, url: url_of(&url.portal, target, number), facts });
+        all.push(FoundLun { number, url: url_of(url.portal(), target, number), facts });
     }
     Ok(all)
 }

@@ -36,7 +36,7 @@ pub struct Lun {
 
 impl fmt::Debug for Lun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lun({}/{}/{})", self.url.portal, self.target, self.number)
+        write!(f, "Lun({}/{}/{})", self.url.portal(), self.target, self.number)
     }
 }
 
@@ -68,7 +68,10 @@ impl Lun {
             CommandError::Dial(e) => format!("{}: {e}", self.target),
             e => format!(
                 "LUN {} of {} at {}: {e}; `wirespeed target ls iscsi://{}` lists what there is",
-                self.number, self.target, self.url.portal, self.url.portal
+                self.number,
+                self.target,
+                self.url.portal(),
+                self.url.portal()
             ),
         }
     }
@@ -99,7 +102,7 @@ impl Lun {
 
     fn control(&self) -> Call<'_> {
         Call {
-            portal: &self.url.portal,
+            portal: self.url.portal(),
             target: Some(&self.target),
             options: self.url.options,
             initiator: &self.initiator,
@@ -110,8 +113,8 @@ impl Lun {
 
     /// Whether a session to one is a session to the other.
     pub(super) fn shares_session(&self, other: &Lun) -> bool {
-        (&self.url.portal, &self.target, self.url.options)
-            == (&other.url.portal, &other.target, other.url.options)
+        (&self.url.portals, &self.target, self.url.options, self.url.paths)
+            == (&other.url.portals, &other.target, other.url.options, other.url.paths)
     }
 
     pub(super) fn is_reserved(&self) -> bool {
@@ -266,7 +269,7 @@ impl Remote for Lun {
         let LunFacts { vendor, product, revision, serial, designator, block, thin, .. } =
             &self.facts;
         let mut all = vec![
-            ("portal", self.url.portal.to_string()),
+            ("portal", self.url.portal().to_string()),
             ("model", format!("{vendor} {product}")),
             ("firmware", revision.clone()),
             ("logical-block", format!("{block} B")),

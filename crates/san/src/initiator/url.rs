@@ -1,8 +1,10 @@
-//! Where a LUN is: `iscsi://[user@]host[:port]/iqn/lun[?options]`, as libiscsi and QEMU write it.
+//! Where a LUN is: `iscsi://[user@]host[:port]/iqn/lun[?options]`, as libiscsi and QEMU write it; with several portals,
+//! separated by commas, each of them is a path to the LUN.
 //!
 //! A secret never stands in a URL that is kept: URLs are written into records. It is read from the environment, or from a
 //! file that the environment names.
 
+use super::multipath::PathOptions;
 use iscsi::params::Digest;
 use std::fmt;
 use std::path::Path;
@@ -20,6 +22,9 @@ const NAME_MAX: usize = 223;
 const SECRET_MAX: usize = 256;
 /// The highest LUN that flat addressing reaches.
 const LUN_MAX: u16 = 0x3fff;
+
+/// The most portals that a URL names.
+pub(super) const PATHS_MAX: usize = 16;
 
 /// The secret that this machine proves itself with.
 const SECRET: &str = "WIRESPEED_CHAP_SECRET";
@@ -50,14 +55,16 @@ pub struct Portal {
 /// A URL in its parts. The target and the LUN are missing where a whole portal is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// Where.
-    pub portal: Portal,
+    /// Where: at least one, and none twice. Each is a path.
+    pub portals: Vec<Portal>,
     /// The target's iSCSI name.
     pub target: Option<String>,
     /// The LUN.
     pub lun: Option<u16>,
     /// How.
     pub options: Options,
+    /// Which path is used when.
+    pub paths: PathOptions,
 }
 
 /// What a session asks for.
@@ -108,7 +115,7 @@ impl Url {
         };
         let problem = format!(
             "{missing}; `wirespeed target ls {SCHEME}{}` lists what there is",
-            parsed.portal
+            parsed.portal()
         );
         Err(UrlError { url: redacted(url), problem })
     }
@@ -132,10 +139,15 @@ impl Url {
         })?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let portal = portal(authority).map_err(wrong)?;
+        let portals = portals(authority).map_err(wrong)?;
         let (target, lun) = place(path).map_err(wrong)?;
-        let options = options(query).map_err(wrong)?;
-        Ok(Url { portal, target, lun, options })
+        let (options, paths) = options(query).map_err(wrong)?;
+        Ok(Url { portals, target, lun, options, paths })
+    }
+
+    /// The first of its portals.
+    pub fn portal(&self) -> &Portal {
+        &self.portals[0]
     }
 }
 
@@ -161,6 +173,30 @@ fn redacted(url: &str) -> String {
         }
         _ => url.to_owned(),
     }
+}
+
+/// One portal or more. A user who is named once, before the first, is meant for all.
+fn portals(authority: &str) -> Result<Vec<Portal>, String> {
+    let mut all: Vec<Portal> = Vec::new();
+    for part in authority.split(',') {
+        if all.len() == PATHS_MAX {
+            return Err(format!("it names more than {PATHS_MAX} portals"));
+        }
+        if part.is_empty() && authority.contains(',') {
+            return Err("there is a comma, but no portal beside it; portals are separated by commas, as in \
+                        `192.0.2.1,192.0.2.2:3261`"
+                .to_owned());
+        }
+        let mut found = portal(part)?;
+        if found.user.is_none() {
+            found.user = all.first().and_then(|first| first.user.clone());
+        }
+        if all.iter().any(|known| (&known.host, known.port) == (&found.host, found.port)) {
+            return Err(format!("the portal {found} stands there twice; each of them is a path"));
+        }
+        all.push(found);
+    }
+    Ok(all)
 }
 
 fn portal(authority: &str) -> Result<Portal, String> {
@@ -240,8 +276,8 @@ fn target_name(name: &str) -> Result<String, String> {
     Ok(lower)
 }
 
-fn options(query: &str) -> Result<Options, String> {
-    let mut options = Options::default();
+fn options(query: &str) -> Result<(Options, PathOptions), String> {
+    let (mut options, mut paths) = (Options::default(), PathOptions::default());
     for part in query.split('&').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         let flag = |yes: &str, no: &str| match value {
@@ -254,15 +290,19 @@ fn options(query: &str) -> Result<Options, String> {
             "data_digest" => options.data_digest = flag("crc32c", "none")?,
             "immediate_data" => options.immediate_data = flag("yes", "no")?,
             "initial_r2t" => options.initial_r2t = flag("yes", "no")?,
-            _ => {
-                return Err(format!(
-                    "the option `{name}` is not known; there are `header_digest`, `data_digest`, `immediate_data` and \
-                     `initial_r2t`"
-                ));
-            }
+            _ => match paths.set(name, value) {
+                Some(taken) => taken?,
+                None => {
+                    return Err(format!(
+                        "the option `{name}` is not known; there are `header_digest`, `data_digest`, \
+                         `immediate_data`, `initial_r2t`, {}",
+                        PathOptions::NAMES
+                    ));
+                }
+            },
         }
     }
-    Ok(options)
+    Ok((options, paths))
 }
 
 /// The secrets of a CHAP login.
@@ -321,12 +361,14 @@ fn from_file(path: &Path) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::multipath::Policy;
     use super::*;
 
     #[track_caller]
     fn check(url: &str, portal: &str, target: Option<&str>, lun: Option<u16>) {
         let url = Url::parse(url).expect("a URL");
-        assert_eq!(url.portal.to_string(), portal);
+        let portals: Vec<String> = url.portals.iter().map(ToString::to_string).collect();
+        assert_eq!(portals.join(","), portal);
         assert_eq!((url.target.as_deref(), url.lun), (target, lun));
     }
 
@@ -338,11 +380,25 @@ mod tests {
         check("iscsi://[2001:db8::1]/iqn.2026-11.example:disk", "[2001:db8::1]:3260", iqn, None);
         check("iscsi://me@[::1]:99/", "[::1]:99", None, None);
         check("iscsi://192.0.2.1", "192.0.2.1:3260", None, None);
+        check(
+            "iscsi://a,b:1,[::2]:3/iqn.2026-11.example:disk/3",
+            "a:3260,b:1,[::2]:3",
+            iqn,
+            Some(3),
+        );
         let url = Url::parse("iscsi://a@b@host/eui.1/1?header_digest=CRC32C&initial_r2t=yes");
         let url = url.expect("a URL");
-        assert_eq!(url.portal.user.as_deref(), Some("a@b"));
+        assert_eq!(url.portal().user.as_deref(), Some("a@b"));
         let wanted = Options { header_digest: true, initial_r2t: true, ..Options::default() };
         assert_eq!(url.options, wanted);
+        let url = Url::parse("iscsi://me@a,you@b,c/eui.1/1?policy=least-queue").expect("a URL");
+        let users: Vec<_> =
+            url.portals.iter().filter_map(|portal| portal.user.as_deref()).collect();
+        assert_eq!(users, ["me", "you", "me"]);
+        assert_eq!(url.paths.policy, Policy::LeastQueue);
+        let all = (0..17).map(|n| format!("h{n}")).collect::<Vec<_>>().join(",");
+        let told = Url::parse(&format!("iscsi://{all}")).expect_err("too many").to_string();
+        assert!(told.contains("more than 16"), "{told}");
     }
 
     #[test]
@@ -352,6 +408,13 @@ mod tests {
             ("iscsi://", "the host is missing"),
             ("iscsi:///iqn.x/1", "the host is missing"),
             ("iscsi://@host", "no user"),
+            ("iscsi://host,/iqn.x/1", "separated by commas"),
+            ("iscsi://,host/iqn.x/1", "separated by commas"),
+            ("iscsi://a,b,a:3260/iqn.x/1", "a:3260 stands there twice"),
+            ("iscsi://a,[::1/iqn.x/1", "not closed"),
+            ("iscsi://a,b/iqn.x/1?policy=best", "not `best`"),
+            ("iscsi://a,b/iqn.x/1?switch_after=some", "as in `1MiB`"),
+            ("iscsi://a,me%word@b/iqn.x/1", "write `user@`"),
             ("iscsi://host:0", "no port"),
             ("iscsi://host:99999", "no port"),
             ("iscsi://::1/iqn.x/1", "in brackets, as in `[::1]`"),
