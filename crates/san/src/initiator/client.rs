@@ -210,7 +210,7 @@ impl Client {
 impl Drop for Client {
     /// Says goodbye, and waits a moment for the answer.
     fn drop(&mut self) {
-        super::queue::leave(&mut self.link, &One(Cell::new((std::ptr::null_mut(), 0))));
+        super::lane::leave(&mut self.link, &One(Cell::new((std::ptr::null_mut(), 0))));
     }
 }
 
@@ -222,8 +222,8 @@ pub(super) fn pump(
     hear: &mut impl FnMut(Event) -> Option<Lost>,
 ) -> Result<(), Lost> {
     link.send(buffers)?;
-    let mut wait = [super::queue::poll_entry(link)];
-    super::queue::wait(&mut wait, until);
+    let mut wait = [super::lane::poll_entry(link)];
+    super::lane::wait(&mut wait, until);
     let mut lost = None;
     let mut heard = |event| lost = lost.take().or(hear(event));
     while link.receive(buffers, &mut heard)? {}

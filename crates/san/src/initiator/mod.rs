@@ -9,11 +9,13 @@ mod client;
 mod dial;
 mod discover;
 mod inquiry;
+mod lane;
 mod link;
 mod lun;
 mod multipath;
 mod queue;
 mod url;
+mod verdict;
 
 pub use client::CommandError;
 pub use dial::DialError;

@@ -5,15 +5,15 @@
 //! asked again later, both for a bounded number of times. A session that is lost fails its I/O with an error number that
 //! says why, and what is submitted to it later fails after a breath, so that nobody spins.
 
-use super::client::{BUSY, CHECK_CONDITION, GOOD, RESERVATION_CONFLICT, TASK_SET_FULL};
-use super::dial::Call;
-use super::link::{Buffers, Link, Lost};
+use super::lane::{self, Lane, leave, poll_entry};
+use super::link::Lost;
 use super::lun::{self, Lun};
+use super::verdict::{Verdict, verdict};
 use clock::Ns;
 use disk::{
     Arena, Completion, Completions, Io, OpenError, Opener, Queue, Remote, RemoteAccess, Unreachable,
 };
-use iscsi::initiator::{Cdb, Command, Ending, Event, SenseData, Transfer};
+use iscsi::initiator::{Cdb, Command, Ending, Event, Transfer};
 use iscsi::pdu::TaskAttribute;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -28,15 +28,6 @@ const BUSY_MAX: u16 = 1000;
 
 /// How long it is left alone in between; also how long I/O on a lost session takes to fail.
 const BREATH: Ns = Ns::millis(10);
-
-/// How long a goodbye is waited for.
-const GOODBYE: Ns = Ns::millis(500);
-
-impl Buffers for Arena {
-    fn slot(&self, slot: u32) -> Option<(*mut u8, usize)> {
-        Some((Arena::slot(self, slot)?, self.slot_bytes()))
-    }
-}
 
 /// Opens queues to LUNs.
 pub(super) struct LunOpener(Vec<(RemoteAccess, Arc<Lun>)>);
@@ -132,25 +123,6 @@ struct Target {
     _access: RemoteAccess,
 }
 
-/// One session, and what waits for it.
-struct Lane {
-    link: Link,
-    first: Arc<Lun>,
-    /// After so long a silence with commands under way the session is lost; after half of it the target is pinged.
-    silence: Ns,
-    /// Slots whose command goes in when the window has room.
-    waiting: VecDeque<u32>,
-    /// Slots that are left alone until a moment.
-    resting: VecDeque<(Ns, u32)>,
-    in_flight: u32,
-    /// When something came last, as far as was looked.
-    heard: Ns,
-    pinged: bool,
-    lost: Option<i32>,
-    /// LUNs at which this session is registered as a writer.
-    registered: Vec<iscsi::pdu::Lun>,
-}
-
 /// An I/O under way.
 #[derive(Clone, Copy)]
 struct Flight {
@@ -169,37 +141,6 @@ struct LunQueue {
     ready: VecDeque<Completion>,
     polls: Vec<libc::pollfd>,
     how: String,
-}
-
-impl Lane {
-    fn open(lun: &Arc<Lun>, slots: u32) -> Result<Lane, super::DialError> {
-        let call: Call = lun.call(slots);
-        let link = call.dial()?;
-        Ok(Lane {
-            link,
-            first: lun.clone(),
-            silence: lun.silence(),
-            waiting: VecDeque::with_capacity(slots as usize),
-            resting: VecDeque::with_capacity(slots as usize),
-            in_flight: 0,
-            heard: clock::now(),
-            pinged: false,
-            lost: None,
-            registered: Vec::new(),
-        })
-    }
-
-    fn ping_after(&self) -> Ns {
-        Ns(self.silence.0 / 2)
-    }
-
-    /// Registers this session with the key of the claim, so that the reservation lets it write.
-    fn register(&mut self, lun: iscsi::pdu::Lun, arena: &Arena) -> Result<(), Lost> {
-        if lun::register(&mut self.link, arena, lun, true)? {
-            self.registered.push(lun);
-        }
-        Ok(())
-    }
 }
 
 impl LunQueue {
@@ -399,51 +340,8 @@ impl LunQueue {
         self.polls.clear();
         let live = self.lanes.iter().filter(|lane| lane.lost.is_none());
         self.polls.extend(live.map(|lane| poll_entry(&lane.link)));
-        wait(&mut self.polls, until);
+        lane::wait(&mut self.polls, until);
     }
-}
-
-/// What becomes of an I/O.
-enum Verdict {
-    Over(Result<u32, i32>),
-    Again,
-    Later,
-}
-
-/// What the end of a command means for an I/O of `len` bytes.
-fn verdict(ending: Ending, len: u32) -> Verdict {
-    let over = |errno| Verdict::Over(Err(errno));
-    match ending {
-        Ending::Status { status: GOOD, moved, .. } if moved == len => Verdict::Over(Ok(len)),
-        // Less than was asked for.
-        Ending::Status { status: GOOD, .. } => over(libc::EIO),
-        Ending::Status { status: CHECK_CONDITION, sense, .. } => {
-            sense.map_or(over(libc::EIO), |sense| told(&sense))
-        }
-        Ending::Status { status: BUSY | TASK_SET_FULL, .. } => Verdict::Later,
-        Ending::Status { status: RESERVATION_CONFLICT, .. } => over(libc::EBUSY),
-        Ending::Status { .. } | Ending::TargetFailure => over(libc::EIO),
-        Ending::Rejected(_) => over(libc::EPROTO),
-        Ending::Aborted => over(libc::ECANCELED),
-    }
-}
-
-/// The nearest error number of sense data.
-fn told(sense: &SenseData) -> Verdict {
-    let errno = match (sense.key, sense.code) {
-        (SenseData::UNIT_ATTENTION, _) | (0xb, _) => return Verdict::Again,
-        // Becoming ready.
-        (0x2, 0x0401) => return Verdict::Later,
-        (0x2, _) => libc::ENOMEDIUM,
-        // Space allocation failed write protect.
-        (SenseData::DATA_PROTECT, 0x2707) => libc::ENOSPC,
-        (SenseData::DATA_PROTECT, _) => libc::EROFS,
-        // Logical block address out of range.
-        (0x5, 0x2100) => libc::EINVAL,
-        (0x5, _) => libc::EREMOTEIO,
-        _ => libc::EIO,
-    };
-    Verdict::Over(Err(errno))
 }
 
 impl Queue for LunQueue {
@@ -509,42 +407,5 @@ impl Drop for LunQueue {
             }
             leave(&mut lane.link, &self.arena);
         }
-    }
-}
-
-/// Logs out, and waits a moment for the answer. Data that still comes goes where it belongs: the buffers are still there.
-pub(super) fn leave(link: &mut Link, buffers: &impl Buffers) {
-    let deadline = clock::now().plus(GOODBYE);
-    if link.session().logout().is_err() {
-        return;
-    }
-    let mut over = false;
-    while !over && clock::now() < deadline {
-        let mut hear = |event: Event| {
-            over |= matches!(event, Event::LoggedOut { .. });
-            None
-        };
-        if super::client::pump(link, buffers, deadline, &mut hear).is_err() {
-            return;
-        }
-    }
-}
-
-/// What is to be waited for at a socket.
-pub(super) fn poll_entry(link: &Link) -> libc::pollfd {
-    let out = if link.has_output() { libc::POLLOUT } else { 0 };
-    libc::pollfd { fd: link.fd(), events: libc::POLLIN | out, revents: 0 }
-}
-
-/// Waits until one of the sockets is ready, but not past `until`.
-pub(super) fn wait(polls: &mut [libc::pollfd], until: Ns) {
-    let left = if until == Ns::ZERO { Ns::ZERO } else { until.since(clock::now()) };
-    let limit = libc::timespec {
-        tv_sec: (left.0 / 1_000_000_000) as libc::time_t,
-        tv_nsec: (left.0 % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: the entries are a slice of so many, and the time limit outlives the call.
-    unsafe {
-        libc::ppoll(polls.as_mut_ptr(), polls.len() as _, &raw const limit, std::ptr::null());
     }
 }
