@@ -188,7 +188,7 @@ fn names_of_ports_are_payload_rates() {
     check("10gbe:9000", 1_239_212_215);
     check("10gbe:mtu=9000", 1_239_212_215);
     check("400 MB/s", 400_000_000);
-    check("394.1 MiB/s", 413_243_801);
+    check("394.1 MiB/s", 413_243_802);
 }
 
 #[test]

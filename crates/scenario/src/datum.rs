@@ -4,7 +4,7 @@ use crate::diagnostics::{At, Span};
 use crate::fields::TableDef;
 use crate::model::LatencyPoint;
 use std::time::Duration;
-use units::{ByteRate, Bytes, Iops, Percent};
+use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
 
 /// A decoded value.
 #[derive(Clone, Debug)]
@@ -16,6 +16,7 @@ pub(crate) enum Datum {
     Size(Bytes),
     Time(Duration),
     Rate(ByteRate),
+    Link(LinkRate),
     Iops(Iops),
     Percent(Percent),
     /// A share of a hop's wire.
@@ -64,6 +65,7 @@ impl Record {
     getter!(size, Size, Bytes);
     getter!(time, Time, Duration);
     getter!(iops, Iops, Iops);
+    getter!(link, Link, LinkRate);
     getter!(percent, Percent, Percent);
     getter!(word, Word, &'static str);
     getter!(point, Point, LatencyPoint);

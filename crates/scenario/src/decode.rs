@@ -56,8 +56,7 @@ impl Decoder<'_> {
             (None, Some((workload, name))) if self.def.prefixed => (Some(workload), name),
             _ => (None, key.as_str()),
         };
-        // Only settings belong to a workload; the one text among their like, `plan`, does not.
-        let fits = |field: &&Field| workload.is_none() || !matches!(field.ty, Type::Text);
+        let fits = |field: &&Field| workload.is_none() || field.of_workload();
         if let Some(field) = self.def.field(name).filter(fits) {
             let value = value(&entry.node, &field.ty, name, self.sink);
             let full = workload.map_or_else(|| name.to_owned(), |w| format!("{w}.{name}"));
@@ -79,6 +78,7 @@ impl Decoder<'_> {
 fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str) -> Mistake {
     let keys = def.fields.iter().map(|f| f.key);
     let help = match nearest(name, keys.clone()) {
+        Some(near) if near == name => Some(format!("`{name}` is of no workload: write it alone")),
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => elsewhere(name, def).or_else(|| suggestion(name, keys)),
     };
@@ -97,10 +97,13 @@ fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
         }
         _ => None,
     });
-    tables
-        .filter(|def| def.id != here.id)
-        .find(|def| def.field(name).is_some())
-        .map(|def| format!("`{name}` belongs in {}", def.title))
+    let found = tables.filter(|def| def.id != here.id && def.field(name).is_some());
+    let titles: Vec<String> = found.map(|def| def.title.to_owned()).collect();
+    match titles.as_slice() {
+        [] => None,
+        [one, two] => Some(format!("`{name}` belongs in {one} or {two}")),
+        [first, ..] => Some(format!("`{name}` belongs in {first}")),
+    }
 }
 
 fn missing(record: &Record, title: &str, meant: &[&str], sink: &mut Sink) {

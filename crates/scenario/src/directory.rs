@@ -1,10 +1,11 @@
 //! The names of a lab, and what references to them mean.
 //!
 //! Everything in a lab shares one namespace, except adapters, which are named within their host (`esx.hba`), and
-//! volumes, which are named within their array (`ssd1/lun0`). A reference may be a name, a range (`vm{1..8}`) or a
+//! volumes and ports, which are named within their array (`ssd1/lun0`, `ssd1.p0`). A reference may be a name, a range (`vm{1..8}`) or a
 //! pattern (`vm*`); whatever it is, it must mean something that exists and is of the right kind.
 
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
+use crate::embedded::Embedded;
 use crate::names::{self, NAMES_MAX};
 use crate::nearest::{join, suggestion};
 use crate::tree::clip;
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Vm,
     Switch,
     Array,
+    /// Of an embedded array.
+    Port,
     Volume,
     Link,
     Zone,
@@ -39,6 +42,7 @@ impl Kind {
             Kind::Vm => "a VM",
             Kind::Switch => "a switch",
             Kind::Array => "an array",
+            Kind::Port => "a port",
             Kind::Volume => "a volume",
             Kind::Link => "a link",
             Kind::Zone => "a zone",
@@ -61,6 +65,8 @@ pub(crate) struct Directory {
     overflow_reported: bool,
     /// VMs that were defined without disks: nothing can run on them.
     pub without_disks: std::collections::BTreeSet<String>,
+    /// Embedded arrays by name; `None` where what was given is wrong, which has been reported.
+    pub embedded: BTreeMap<String, Option<Embedded>>,
 }
 
 /// What a reference means: names in order, and whether a pattern chose them.
@@ -119,6 +125,11 @@ impl Directory {
             self.overflow(sink, at, message);
         }
         enough
+    }
+
+    /// Whether a full name is one of this kind.
+    pub fn is(&self, name: &str, kind: Kind) -> bool {
+        self.index.get(name).is_some_and(|(known, _)| *known == kind)
     }
 
     /// Whether the bound on names is reached.

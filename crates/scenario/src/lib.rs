@@ -17,6 +17,7 @@ mod datum;
 mod decode;
 mod diagnostics;
 mod directory;
+mod embedded;
 mod fields;
 pub mod knee;
 mod mixture;
@@ -39,6 +40,7 @@ mod tree;
 
 pub use catalog::catalog;
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
+pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Policy, SwitchAfter};
 pub use model::*;
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
@@ -47,6 +49,7 @@ pub use search::Search;
 pub use source::Source;
 pub use stage::{Course, Hunt, Stage};
 pub use steady::Steady;
+pub use units::{LinkRate, LinkStandard};
 
 use diagnostics::{Sink, Span};
 

@@ -1,10 +1,10 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
-use crate::{Project, Search, Steady};
+use crate::{Embedded, Fault, Policy, Project, Search, Steady};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use units::{ByteRate, Bytes, Iops, Percent};
+use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
 use workload::WorkingSet;
 
 /// One scenario file.
@@ -176,6 +176,11 @@ pub struct VmDisk {
     pub controller: Option<u32>,
     /// Its size, when smaller than the backing.
     pub size: Option<Bytes>,
+    /// The ports of the embedded array that it is reached through, by their names within it, in order; all of them when the
+    /// scenario names none. Empty where the backing is not on an embedded array.
+    pub ports: Vec<String>,
+    /// How these ports are used; `None` where the backing is not on an embedded array.
+    pub policy: Option<Policy>,
 }
 
 /// What backs a VM's disk.
@@ -227,6 +232,8 @@ pub struct Array {
     pub controllers: Option<u32>,
     /// Front-end ports in use, when the scenario differs from the part.
     pub ports: Option<u32>,
+    /// What stands for it on the machine that runs the scenario, if anything does.
+    pub embedded: Option<Embedded>,
 }
 
 /// `[[volume]]`.
@@ -236,8 +243,12 @@ pub struct Volume {
     pub name: String,
     /// The array it lies on.
     pub array: String,
-    /// Its size.
+    /// Its size; always given on an embedded array.
     pub size: Option<Bytes>,
+    /// Bytes of a logical block, 512 or 4096, on an embedded array: 512 unless given.
+    pub block: Option<u32>,
+    /// Memory is taken as it is written, and given back by UNMAP, on an embedded array: `false` unless given.
+    pub thin: bool,
     /// RAID level as text (`"raid-1"`), for the simulator.
     pub raid: Option<String>,
     /// Disks behind it.
@@ -270,15 +281,6 @@ pub struct Endpoint {
     pub device: String,
     /// The port, counted from 0.
     pub port: Option<u32>,
-}
-
-/// The rate of a link: a standard's name (`8gfc`, `10gbe`) or a payload rate.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LinkRate {
-    /// By name, in lower case.
-    Standard(String),
-    /// By figure.
-    Rate(ByteRate),
 }
 
 /// `[[zone]]`.
@@ -407,6 +409,8 @@ pub struct Plan {
     pub repeat: u32,
     /// Targets are preconditioned as SNIA PTS does before the first step.
     pub precondition: bool,
+    /// What happens at ports of embedded arrays in each step, in the order of its moments.
+    pub faults: Vec<Fault>,
 }
 
 /// A workload on a set of VMs or targets.
@@ -421,13 +425,15 @@ pub struct Load {
 /// One axis of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, or `WORKLOAD.setting` where loads differ.
+    /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, or `WORKLOAD.setting` where loads differ; or
+    /// `port`, which belongs to no workload.
     pub key: String,
     /// Its values, in order; no two are equal.
     pub values: Vec<Setting>,
 }
 
-/// One value of an axis: what it sets in a workload. Shown exactly (`8KiB`, `32`, `67%`, `5000 IOPS`).
+/// One value of an axis: what it sets in a workload or at the embedded arrays. Shown exactly (`8KiB`, `32`, `67%`,
+/// `5000 IOPS`, `4gfc`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
     /// Size of every operation.
@@ -444,6 +450,8 @@ pub enum Setting {
     Rate(Iops),
     /// What is touched of each target.
     WorkingSet(WorkingSet),
+    /// Speed of every port of every embedded array, before it is scaled.
+    Port(LinkRate),
 }
 
 /// One point of a plan with everything settled: what [`Scenario::steps`] yields.
@@ -469,6 +477,11 @@ pub struct Step {
     pub precondition: bool,
     /// What runs at the same time, with the sweep's settings applied.
     pub loads: Vec<StepLoad>,
+    /// Speed of every port of every embedded array in this step, before it is scaled; each port's own when `None`.
+    pub port: Option<LinkRate>,
+    /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive, ready and
+    /// at its speed, whatever happened in the one before.
+    pub faults: Vec<Fault>,
 }
 
 /// A load of a step.

@@ -6,12 +6,14 @@ use crate::diagnostics::{At, Mistake, Sink};
 use crate::fields::{Type, Word};
 use crate::model::LatencyPoint;
 use crate::names;
-use crate::nearest::{join, nearest};
+use crate::nearest::{join, nearest, suggestion};
 use crate::tree::{Node, Value, clip};
-use units::{ByteRate, Bytes, Iops, Percent, UnitError};
+use units::{ByteRate, Bytes, Iops, LinkRate, LinkRateError, Percent, UnitError};
 
 /// Rungs of a ladder at most: doubling from 1 cannot make more within 64 bits.
 const RUNGS_MAX: usize = 64;
+/// Bytes that a logical block can have.
+const SECTORS: [u64; 2] = [512, 4096];
 
 /// What is expected, in the words of messages and of the reference.
 pub(crate) fn expected(ty: &Type) -> String {
@@ -36,6 +38,11 @@ pub(crate) fn expected(ty: &Type) -> String {
             "a whole number, a rate such as `5000 IOPS` or a size such as `8KiB`".to_owned()
         }
         Type::RateOrWire => "a data rate such as `800 MB/s` or `90% of wire`".to_owned(),
+        Type::LinkRate => {
+            "a standard such as `8gfc` or `10gbe`, or a data rate such as `800 MB/s`".to_owned()
+        }
+        Type::Sector => "512 or 4096".to_owned(),
+        Type::CountOrSize => "a whole number of I/Os, or a size such as `1MiB`".to_owned(),
         Type::Point => "`mean`, `max` or a percentile such as `p99`".to_owned(),
         Type::Word(words) => one_of(words),
         Type::Table(def) => format!("a table ({})", def.title),
@@ -61,6 +68,7 @@ pub(crate) fn example(ty: &Type) -> Option<String> {
         Type::Time { .. } => "\"10s\"",
         Type::Iops => "\"5000 IOPS\"",
         Type::Percent => "\"5%\"",
+        Type::LinkRate => "\"8gfc\"",
         Type::Point => "\"p99\"",
         Type::Count { min, .. } => return Some(min.to_string()),
         Type::OneOrMany(one) => return example(one),
@@ -119,6 +127,12 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
             .map(Datum::Iops)
             .or_else(|_| Bytes::parse(text).map(Datum::Size))
             .map_err(|_| Wrong::Shape),
+        Type::LinkRate => link(text),
+        Type::Sector => match Bytes::parse(text) {
+            Ok(size) if SECTORS.contains(&size.0) => Ok(Datum::Size(size)),
+            _ => Err(Wrong::Shape),
+        },
+        Type::CountOrSize => size(text, 1, u64::MAX),
         Type::RateOrWire => match text.trim_end().strip_suffix("of wire") {
             Some(share) => match from_text(share.trim_end(), &Type::Percent)? {
                 Datum::Percent(share) => Ok(Datum::Wire(share)),
@@ -137,6 +151,14 @@ fn from_integer(n: i64, ty: &Type) -> Result<Datum, Wrong> {
             _ => Err(Wrong::Shape),
         },
         Type::Amount => u64::try_from(n).map(Datum::Count).map_err(|_| Wrong::Shape),
+        Type::Sector => match u64::try_from(n) {
+            Ok(n) if SECTORS.contains(&n) => Ok(Datum::Size(Bytes(n))),
+            _ => Err(Wrong::Shape),
+        },
+        Type::CountOrSize => match u32::try_from(n) {
+            Ok(n) if n > 0 => Ok(Datum::Count(n.into())),
+            _ => Err(Wrong::Shape),
+        },
         _ => from_number(n as f64, ty),
     }
 }
@@ -225,6 +247,28 @@ fn rate(text: &str) -> Result<Datum, Wrong> {
     ByteRate::parse(text).map(Datum::Rate).map_err(|e| unit(text, &Type::RateOrWire, &e))
 }
 
+/// A speed, with the standard that was probably meant.
+fn link(text: &str) -> Result<Datum, Wrong> {
+    LinkRate::parse(text).map(Datum::Link).map_err(|error| {
+        let help = match error {
+            LinkRateError::Unknown(_) => suggestion(&text.trim().to_lowercase(), LinkRate::names()),
+            LinkRateError::Mtu(_) | LinkRateError::Range(_) => None,
+        };
+        let message = match error {
+            LinkRateError::Unknown(_) => {
+                format!(
+                    "`{}` is neither {}",
+                    clip(text),
+                    expected(&Type::LinkRate).replacen(", or ", " nor ", 1)
+                )
+            }
+            LinkRateError::Mtu(mtu) => LinkRateError::Mtu(clip(&mtu)).to_string(),
+            LinkRateError::Range(text) => LinkRateError::Range(clip(&text)).to_string(),
+        };
+        Wrong::Because(message, help)
+    })
+}
+
 fn iops(text: &str) -> Result<Datum, Wrong> {
     Iops::parse(text).map(Datum::Iops).map_err(|e| unit(text, &Type::Iops, &e))
 }
@@ -263,7 +307,7 @@ fn printed(error: &UnitError) -> String {
 /// Units by their usual spelling, to recognise them in another case.
 fn units_of(ty: &Type) -> &'static [&'static str] {
     match ty {
-        Type::Size { .. } | Type::SizeOrPercent => {
+        Type::Size { .. } | Type::SizeOrPercent | Type::CountOrSize => {
             &["KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "B"]
         }
         Type::RateOrWire => &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s", "% of wire"],

@@ -5,6 +5,7 @@
 use crate::fields::{Need, ROOT, TableDef, Type, Word};
 use crate::scalar::expected;
 use serde_json::{Map, Value, json};
+use units::LinkRate;
 
 const NUMBER: &str = r"[0-9][0-9_,]*(\.[0-9]+)?\s*";
 
@@ -28,7 +29,7 @@ fn table(def: &'static TableDef, definitions: &mut Map<String, Value>) -> Value 
     let mut prefixed = Map::new();
     for field in def.fields {
         let mut value = shape(&field.ty, definitions);
-        if def.prefixed && field.key != "plan" {
+        if def.prefixed && field.of_workload() {
             prefixed.insert(format!("^.+\\.{}$", field.key), value.clone());
         }
         if let Some(object) = value.as_object_mut() {
@@ -108,6 +109,15 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
             text("k?\\s*IOPS|M?\\s*IOPS|k?/s"),
             text(BYTES),
         ] }),
+        Type::LinkRate => json!({ "anyOf": [
+            text(RATES),
+            { "type": "string", "pattern": link_names() },
+        ] }),
+        Type::Sector => json!({ "anyOf": [
+            { "enum": [512, 4096] },
+            { "type": "string", "pattern": "^\\s*(512\\s*B|4096\\s*B|4\\s*KiB)\\s*$" },
+        ] }),
+        Type::CountOrSize => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, text(BYTES)] }),
         Type::RateOrWire => json!({ "anyOf": [text(RATES), text("%\\s*of wire")] }),
         Type::Iops => json!({ "anyOf": [
             { "type": "number", "minimum": 0 },
@@ -138,6 +148,16 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
             }
         }
     }
+}
+
+/// Names of standards in any case; those of Ethernet may be followed by an MTU.
+fn link_names() -> String {
+    let speeds = |family: &str| -> String {
+        let speeds: Vec<&str> = LinkRate::names().filter_map(|n| n.strip_suffix(family)).collect();
+        speeds.join("|")
+    };
+    let (fibre, ether) = (speeds("gfc"), speeds("gbe"));
+    format!(r"^\s*(({fibre})[gG][fF][cC]|({ether})[gG][bB][eE](:([mM][tT][uU]=)?[0-9]+)?)\s*$")
 }
 
 fn percent(text: Value) -> Value {

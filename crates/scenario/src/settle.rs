@@ -18,6 +18,8 @@ pub(crate) fn apply(workload: &mut Workload, setting: &Setting) -> Result<(), St
     match *setting {
         Setting::Workers(workers) => workload.workers = workers,
         Setting::WorkingSet(set) => spec.working_set = Some(set),
+        // That of the arrays, whatever the workload is.
+        Setting::Port(_) => {}
         Setting::Depth(n) => match &mut spec.arrivals {
             Arrivals::Closed { depth, .. } => *depth = n,
             Arrivals::Open { .. } => {
@@ -177,6 +179,11 @@ fn step(
         cooldown: plan.cooldown,
         precondition: plan.precondition && first,
         loads: plan.loads.iter().filter_map(load).collect(),
+        port: settings.iter().find_map(|(_, setting)| match setting {
+            Setting::Port(rate) => Some(*rate),
+            _ => None,
+        }),
+        faults: plan.faults.clone(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use workload::WorkingSet;
 
 impl fmt::Display for Setting {
-    /// Exact, so that equal texts are equal settings: `8KiB`, `32`, `67%`, `5000 IOPS`.
+    /// Exact, so that equal texts are equal settings: `8KiB`, `32`, `67%`, `5000 IOPS`, `4gfc`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Setting::Block(size) => write!(f, "{size}"),
@@ -14,6 +14,7 @@ impl fmt::Display for Setting {
             Setting::Rate(rate) => write!(f, "{} IOPS", rate.0),
             Setting::WorkingSet(WorkingSet::Bytes(bytes)) => write!(f, "{}", units::Bytes(*bytes)),
             Setting::WorkingSet(WorkingSet::Percent(share)) => write!(f, "{share}%"),
+            Setting::Port(rate) => write!(f, "{rate}"),
         }
     }
 }

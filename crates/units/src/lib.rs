@@ -1,4 +1,4 @@
-//! Quantities as people write them: bytes, data rates, durations, operations a second, shares.
+//! Quantities as people write them: bytes, data rates, durations, operations a second, shares, speeds of links.
 //!
 //! Parsing demands an explicit unit (`"4"` is not a size), and printing says which unit it used. Decimal units are
 //! the default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s`
@@ -6,9 +6,11 @@
 
 #![forbid(unsafe_code)]
 
+mod link;
 mod parse;
 mod print;
 
+pub use link::{LinkRate, LinkRateError, LinkStandard};
 pub use parse::UnitError;
 pub use print::{binary_bytes, count, duration, percent, rate};
 

@@ -34,6 +34,8 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         adapter: None,
         controller: None,
         size: None,
+        ports: Vec::new(),
+        policy: None,
     };
     let vm = |(name, disks): &(&str, &[&str])| Vm {
         name: (*name).to_owned(),
@@ -104,6 +106,8 @@ pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
         cooldown: Duration::ZERO,
         precondition: false,
         loads,
+        port: None,
+        faults: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The lab: names first, then everything that refers to them.
 
-use super::{complain, content, count_u32, place};
+use super::{complain, content, count_u32, place, size_u32};
 use crate::catalog;
 use crate::datum::Record;
 use crate::diagnostics::{At, Class, Mistake, Sink};
@@ -9,7 +9,7 @@ use crate::model::*;
 use crate::names;
 use crate::nearest::{join, suggestion};
 use crate::tree::clip;
-use units::ByteRate;
+use units::LinkRate;
 
 /// Declares every name of the lab, then builds it.
 pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> Lab {
@@ -23,6 +23,7 @@ pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> 
     let vms = b.named(root, "vm", Kind::Vm);
     let switches = b.named(root, "switch", Kind::Switch);
     let arrays = b.named(root, "array", Kind::Array);
+    arrays.iter().for_each(|(record, names)| b.embedded(record, names));
     let volumes = b.volumes(root);
     let links = b.links(root);
     let zones = b.named(root, "zone", Kind::Zone);
@@ -41,10 +42,10 @@ pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> 
     }
 }
 
-struct Builder<'a> {
-    directory: &'a mut Directory,
+pub(super) struct Builder<'a> {
+    pub directory: &'a mut Directory,
     parts: &'a [Part],
-    sink: &'a mut Sink,
+    pub sink: &'a mut Sink,
 }
 
 /// A table and the names that it defines.
@@ -332,9 +333,12 @@ impl Builder<'_> {
         let map = disk.word("map").map(|at| disk_map(at.value));
         let size = disk.size("size").map(|at| at.value);
         let leaving = self.leaving(disk, vm, vms);
-        for ((vm, backing), adapter) in vms.iter_mut().zip(backings).zip(leaving) {
+        let ways = self.ways(disk, &backings);
+        for (((vm, backing), adapter), (ports, policy)) in
+            vms.iter_mut().zip(backings).zip(leaving).zip(ways)
+        {
             let Some(backing) = backing else { continue };
-            vm.disks.push(VmDisk { backing, map, adapter, controller, size });
+            vm.disks.push(VmDisk { backing, map, adapter, controller, size, ports, policy });
         }
     }
 
@@ -414,7 +418,13 @@ impl Builder<'_> {
         let ports = count_u32(record, "ports");
         names
             .iter()
-            .map(|name| Array { name: name.clone(), part: part.clone(), controllers, ports })
+            .map(|name| Array {
+                name: name.clone(),
+                part: part.clone(),
+                controllers,
+                ports,
+                embedded: self.directory.embedded.get(name).cloned().flatten(),
+            })
             .collect()
     }
 
@@ -431,10 +441,13 @@ impl Builder<'_> {
                 let Some(array) = array else { continue };
                 let at = place(record, "name");
                 self.directory.declare(format!("{array}/{name}"), Kind::Volume, at, self.sink);
+                self.volume_fits(record, &name, &array);
                 all.push(Volume {
                     name,
                     array,
                     size: record.size("size").map(|at| at.value),
+                    block: size_u32(record, "block"),
+                    thin: record.flag("thin").is_some_and(|at| at.value),
                     raid: record.text("raid").map(|at| at.value),
                     disks: count_u32(record, "disks"),
                     mask: mask.clone(),
@@ -468,7 +481,7 @@ impl Builder<'_> {
         let (Some(from), Some(to)) = (ends("from", &from), ends("to", &to)) else {
             return Vec::new();
         };
-        let rate = record.text("rate").and_then(|text| self.link_rate(record, &text.value));
+        let rate = self.link_rate(record);
         let length_m = record.number("length_m").map(|at| at.value);
         let mtu = count_u32(record, "mtu");
         let mut links = Vec::with_capacity(n);
@@ -480,25 +493,16 @@ impl Builder<'_> {
         links
     }
 
-    fn link_rate(&mut self, record: &Record, text: &str) -> Option<LinkRate> {
-        let lower = text.to_lowercase();
-        if LINK_STANDARDS.contains(&lower.as_str()) {
-            return Some(LinkRate::Standard(lower));
+    /// The speed of a cable, whose MTU is a key of its own.
+    fn link_rate(&mut self, record: &Record) -> Option<LinkRate> {
+        let rate = record.link("rate")?.value;
+        if let LinkRate::Standard(standard) = rate
+            && let Some(mtu) = standard.jumbo()
+        {
+            let problem = format!("say `{}` here, and `mtu = {mtu}` beside it", standard.name());
+            complain(record, "rate", problem, self.sink);
         }
-        match ByteRate::parse(text) {
-            Ok(rate) => Some(LinkRate::Rate(rate)),
-            Err(_) => {
-                self.sink.push(|| {
-                    let message = format!(
-                        "rate: `{}` is neither a standard nor a data rate such as `800 MB/s`",
-                        clip(text)
-                    );
-                    let help = suggestion(&lower, LINK_STANDARDS.iter().copied());
-                    Mistake::new(place(record, "rate"), message).maybe_help(help)
-                });
-                None
-            }
-        }
+        Some(rate)
     }
 
     fn zones(&mut self, record: &Record, names: &[String]) -> Vec<Zone> {
@@ -552,14 +556,8 @@ fn wrong_address(key: &str, text: &At<String>) -> Mistake {
     }
 }
 
-/// Rates of links that go by a name.
-const LINK_STANDARDS: &[&str] = &[
-    "1gfc", "2gfc", "4gfc", "8gfc", "16gfc", "32gfc", "64gfc", "1gbe", "10gbe", "25gbe", "40gbe",
-    "50gbe", "100gbe", "200gbe",
-];
-
 /// The names that a table defines; none when its name is missing or wrong, which has been reported.
-fn expanded(record: &Record) -> Vec<String> {
+pub(super) fn expanded(record: &Record) -> Vec<String> {
     record.text("name").and_then(|at| names::expand(&at.value).ok()).unwrap_or_default()
 }
 

@@ -4,6 +4,8 @@
 //! there was none.
 
 mod content;
+mod embedded;
+mod faults;
 mod lab;
 mod plan;
 mod project;

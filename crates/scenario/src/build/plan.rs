@@ -1,5 +1,7 @@
 //! Plans: loads, sweeps, and the check that every step is sound.
 
+use super::embedded::too_slow;
+use super::faults::faults;
 use super::search::search;
 use super::steady::steady;
 use super::work::{find, setting_of};
@@ -19,6 +21,8 @@ use std::time::Duration;
 const STEPS_MAX: u64 = 10_000;
 /// Steps times the VMs and targets that run in each, at most.
 const STEP_MEMBERS_MAX: u64 = 1_000_000;
+/// Steps times the faults of each, at most.
+const STEP_FAULTS_MAX: u64 = 1_000_000;
 /// Load before the measurement, unless the plan says otherwise.
 const WARMUP_DEFAULT: Duration = Duration::from_secs(2);
 
@@ -32,7 +36,7 @@ pub(super) fn plans(
     let records = root.records("plan");
     check_names(&records, sink);
     let workloads = workloads.iter().map(|w| (w.name.as_str(), w)).collect();
-    let mut planner = Planner { workloads, directory, sink, steps: 0, members: 0 };
+    let mut planner = Planner { workloads, directory, sink, steps: 0, members: 0, faults: 0 };
     records.into_iter().map(|record| planner.plan(record)).collect()
 }
 
@@ -66,6 +70,7 @@ struct Planner<'a> {
     sink: &'a mut Sink,
     steps: u64,
     members: u64,
+    faults: u64,
 }
 
 impl Planner<'_> {
@@ -103,6 +108,7 @@ impl Planner<'_> {
             search: None,
             repeat: count_u32(record, "repeat").unwrap_or(1),
             precondition,
+            faults: faults(record, time("measure").unwrap_or_default(), self.directory, self.sink),
             loads,
         };
         let plan = Plan { search: search(record, &plan, &self.workloads, self.sink), ..plan };
@@ -155,6 +161,14 @@ impl Planner<'_> {
                 let message = format!("`{}` and `{key}` set the same", other.key);
                 self.sink.push(|| Mistake::new(slot.key.at, message));
             }
+            if setting == "port" && self.directory.embedded.is_empty() {
+                self.sink.push(|| {
+                    let message = "port: the scenario has no embedded array whose ports could have these speeds";
+                    Mistake::new(slot.key.at, message)
+                        .class(Class::Absence)
+                        .help("give an [[array]] `embedded = { ports = [{ name = \"p1\" }] }`")
+                });
+            }
             axes.push(Axis { key: key.clone(), values: self.values(slot, setting) });
         }
         axes
@@ -169,6 +183,13 @@ impl Planner<'_> {
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             let Some(value) = setting_of(setting, &item.value) else { continue };
+            if let Setting::Port(rate) = value
+                && let Some(arrays) = too_slow(rate, &self.directory.embedded)
+            {
+                let message =
+                    format!("port: {rate} is less than 1 KB/s when it is scaled at {arrays}");
+                self.sink.push(|| Mistake::new(item.at, message));
+            }
             if seen.insert(value.to_string()) {
                 values.push(value);
             } else {
@@ -186,6 +207,7 @@ impl Planner<'_> {
         let members: u64 = plan.loads.iter().map(|load| load.on.len() as u64).sum();
         self.steps = self.steps.saturating_add(steps);
         self.members = self.members.saturating_add(steps.saturating_mul(members));
+        self.faults = self.faults.saturating_add(steps.saturating_mul(plan.faults.len() as u64));
         let key = ["sweep", "search"].into_iter().find(|key| record.has(key)).unwrap_or("repeat");
         if self.steps > STEPS_MAX {
             let message = format!("the plans make {} steps, more than {STEPS_MAX}", self.steps);
@@ -198,6 +220,14 @@ impl Planner<'_> {
                 self.members
             );
             self.sink.push(|| Mistake::new(place(record, key), message));
+            return false;
+        }
+        if self.faults > STEP_FAULTS_MAX {
+            let message = format!(
+                "the plans make {} pairs of a step and a fault, more than {STEP_FAULTS_MAX}",
+                self.faults
+            );
+            self.sink.push(|| Mistake::new(place(record, "faults"), message));
             return false;
         }
         true

@@ -12,8 +12,17 @@ use crate::tree::clip;
 use std::collections::BTreeSet;
 
 const MEMBERS: &[Kind] = &[Kind::Vm, Kind::Target];
-const HOPS: &[Kind] =
-    &[Kind::Adapter, Kind::Switch, Kind::Link, Kind::Array, Kind::Target, Kind::Host, Kind::Vm];
+const HOPS: &[Kind] = &[
+    Kind::Adapter,
+    Kind::Switch,
+    Kind::Link,
+    Kind::Array,
+    Kind::Port,
+    Kind::Volume,
+    Kind::Target,
+    Kind::Host,
+    Kind::Vm,
+];
 
 /// Every goal of the file, in its order.
 pub(super) fn goals(

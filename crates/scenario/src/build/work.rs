@@ -311,6 +311,7 @@ pub(super) fn setting_of(key: &str, datum: &Datum) -> Option<Setting> {
         ("read", Datum::Percent(share)) => Some(Setting::Read(*share)),
         ("random", Datum::Percent(share)) => Some(Setting::Random(*share)),
         ("rate", Datum::Iops(rate)) => Some(Setting::Rate(*rate)),
+        ("port", Datum::Link(rate)) => Some(Setting::Port(*rate)),
         ("working_set", set) => working_set(set).map(Setting::WorkingSet),
         _ => None,
     }

@@ -1,8 +1,8 @@
 //! What stands there: targets and the parts of a lab.
 
 use super::{
-    Choice, Field, Need, PLAIN, SIZE, TableDef, Type, Word, count, default, optional, required,
-    word,
+    Choice, Conflict, EMBEDDED, Field, Need, PLAIN, SIZE, TableDef, Type, Word, count, default,
+    optional, required, word,
 };
 
 const PORTS: Type = count(1, 4096);
@@ -215,8 +215,28 @@ static DISK: TableDef = TableDef {
         ),
         optional("controller", count(0, 255), "Which entry of the VM's `scsi`, from 0."),
         optional("size", SIZE, "Its size, when smaller than what backs it."),
+        optional(
+            "ports",
+            Type::Refs("a port of the volume's embedded array"),
+            "The ports that it is reached through, in order; all of the array's when not given.",
+        ),
+        optional(
+            "policy",
+            Type::Word(POLICIES),
+            "How these ports are used; `round-robin` where there are several unless given.",
+        ),
+        optional(
+            "switch_after",
+            Type::CountOrSize,
+            "I/Os or bytes over one path before it is the next one's turn (`round-robin`); 1 unless given.",
+        ),
     ],
     choices: &[Choice { keys: &["target", "lun"], required: true }],
+    conflicts: &[Conflict {
+        key: "target",
+        others: &["ports", "policy", "switch_after"],
+        why: "only a `lun` on an embedded array is reached through ports",
+    }],
     ..PLAIN
 };
 
@@ -248,7 +268,18 @@ pub(super) static ARRAY: TableDef = TableDef {
             PORTS,
             "Front-end ports in use, where the scenario differs from the part.",
         ),
+        optional(
+            "embedded",
+            Type::Table(&EMBEDDED),
+            "What stands for it on this machine for the time of a run. Without it the array is not at hand, and disks on \
+             it cannot be loaded.",
+        ),
     ],
+    conflicts: &[Conflict {
+        key: "embedded",
+        others: &["ports"],
+        why: "its ports are listed there",
+    }],
     ..PLAIN
 };
 
@@ -259,7 +290,19 @@ pub(super) static VOLUME: TableDef = TableDef {
     fields: &[
         required("name", Type::Name, "Its name, unique on its array."),
         required("array", Type::Ref("an array"), "The array it lies on."),
-        optional("size", SIZE, "Its size."),
+        optional("size", SIZE, "Its size; required on an embedded array."),
+        default(
+            "block",
+            Type::Sector,
+            "512",
+            "Bytes of a logical block of a volume on an embedded array.",
+        ),
+        default(
+            "thin",
+            Type::Flag,
+            "false",
+            "On an embedded array: memory is taken as it is written, and given back by UNMAP.",
+        ),
         optional("raid", Type::Text, "RAID level, such as `raid-1`."),
         optional("disks", count(1, 100_000), "Disks behind it."),
         optional(
@@ -287,11 +330,7 @@ pub(super) static LINK: TableDef = TableDef {
             Type::Ref("an adapter, a switch or an array, with an optional `:PORT`"),
             "The other end.",
         ),
-        optional(
-            "rate",
-            Type::Text,
-            "A standard such as `8gfc` or `10gbe`, or a payload rate such as `800 MB/s`.",
-        ),
+        optional("rate", Type::LinkRate, "Its speed: of a standard, or as a payload rate."),
         optional("length_m", Type::Number { min: 0.0, max: 1e7 }, "Its length in metres."),
         optional("mtu", count(576, 65_535), "Its MTU in bytes (Ethernet)."),
     ],

@@ -4,11 +4,13 @@
 //! the reference in `docs/scenario.md`, and the hints at a key that stands in the wrong table. Rules that compare
 //! names or settle workloads are not here but in `build`.
 
+mod embedded;
 mod lab;
 mod project;
 mod verdict;
 mod work;
 
+use embedded::*;
 pub(crate) use lab::CATALOG;
 use lab::*;
 pub(crate) use project::PROFILES;
@@ -107,6 +109,12 @@ pub(crate) enum Type {
     Amount,
     /// A data rate, or `90% of wire`.
     RateOrWire,
+    /// The name of a standard such as `8gfc`, or a data rate.
+    LinkRate,
+    /// Bytes of a logical block: 512 or 4096, as a number or a size.
+    Sector,
+    /// A number of I/Os, or a size.
+    CountOrSize,
     /// A latency's point: `mean`, `max`, `p50`, `p99`, `p99.9`.
     Point,
     Word(&'static [Word]),
@@ -128,6 +136,14 @@ pub(crate) enum Type {
 pub(crate) struct Word {
     pub word: &'static str,
     pub doc: &'static str,
+}
+
+impl Field {
+    /// Whether the key may be written `WORKLOAD.key` where its table takes that: what a plan or the arrays have is no
+    /// workload's.
+    pub fn of_workload(&self) -> bool {
+        !matches!(self.ty, Type::Text | Type::LinkRate | Type::Axis(Type::LinkRate))
+    }
 }
 
 impl TableDef {

@@ -23,7 +23,7 @@ const CLAIM_KINDS: &[Word] = &[
 
 const SCOPES: Choice = Choice { keys: &["over", "each", "hop"], required: false };
 const HOP: Type = Type::Ref(
-    "an adapter, a switch, a link, an array, a target, a host or a VM, with an optional `:PORT`",
+    "an adapter, a switch, a link, an array, a port or a volume of one, a target, a host or a VM, with an optional `:PORT`",
 );
 const METRICS: &[&str] = &["read", "write", "total", "iops", "latency"];
 

@@ -1,8 +1,8 @@
 //! What the virtual machines do, and in which order: workloads and plans.
 
 use super::{
-    BLOCK, Choice, Conflict, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default, optional,
-    required, word,
+    BLOCK, Choice, Conflict, FAULT, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default,
+    optional, required, word,
 };
 
 const WORKERS: Type = count(1, 4096);
@@ -287,6 +287,11 @@ pub(super) static PLAN: TableDef = TableDef {
              its combinations.",
         ),
         default("repeat", count(1, 10_000), "1", "How often every step is run."),
+        optional(
+            "faults",
+            Type::Tables(&FAULT),
+            "What goes wrong at ports of embedded arrays, and when; in every step of the plan.",
+        ),
     ],
     choices: &[Choice { keys: &["workload", "load"], required: true }],
     conflicts: &[
@@ -430,6 +435,11 @@ static SWEEP: TableDef = TableDef {
         optional("random", Type::Axis(&Type::Percent), "Shares of random addresses."),
         optional("rate", Type::Axis(&Type::Iops), "Rates; the loop becomes open."),
         optional("working_set", Type::Axis(&Type::SizeOrPercent), "Working sets."),
+        optional(
+            "port",
+            Type::Axis(&Type::LinkRate),
+            "Speeds of all ports of all embedded arrays, before they are scaled.",
+        ),
     ],
     prefixed: true,
     ..PLAIN
@@ -449,6 +459,7 @@ pub(super) static STEP: TableDef = TableDef {
         optional("random", Type::Percent, "Steps with this share of random addresses."),
         optional("rate", Type::Iops, "Steps with this rate."),
         optional("working_set", Type::SizeOrPercent, "Steps with this working set."),
+        optional("port", Type::LinkRate, "Steps with ports of this speed."),
     ],
     prefixed: true,
     ..PLAIN

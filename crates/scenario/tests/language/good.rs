@@ -136,7 +136,7 @@ fn links_are_made_end_by_end() {
         s.lab.links.iter().map(|l| format!("{}: {} {}", l.name, l.from, l.to)).collect();
     assert_eq!(ends[..2], ["up1: esx01.hba0 fabric:0", "up2: esx01.hba1 fabric:1"]);
     assert_eq!(ends[5], "ssd1:1-fabric:5: ssd1:1 fabric:5");
-    assert_eq!(s.lab.links[0].rate, Some(LinkRate::Standard("8gfc".into())));
+    assert_eq!(s.lab.links[0].rate, LinkRate::parse("8gfc").ok());
     assert!(matches!(s.lab.links[4].rate, Some(LinkRate::Rate(rate)) if rate.0 == 826.5e6));
     assert_eq!(s.lab.links[6].to, Endpoint { device: "esx02.nic".into(), port: None });
 }

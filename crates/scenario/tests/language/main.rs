@@ -5,6 +5,7 @@ mod documents;
 mod good;
 mod overrides;
 mod robust;
+mod san;
 mod search;
 mod steady;
 mod support;

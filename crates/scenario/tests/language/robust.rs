@@ -4,10 +4,11 @@ use crate::support::{bad, source};
 use proptest::prelude::*;
 use scenario::{Diagnostics, load};
 
-const GOOD: [&str; 3] = [
+const GOOD: [&str; 4] = [
     include_str!("../good/eight-vms.toml"),
     include_str!("../good/files.toml"),
     include_str!("../good/everything.toml"),
+    include_str!("../good/san.toml"),
 ];
 
 /// Loads and, if refused, looks at every place and renders.
@@ -69,6 +70,12 @@ const PIECES: &[&str] = &[
     "workload = \"w\"\n",
     "rows = [{ size = \"4KiB\" }]\n",
     "preset = \"oblload\"\n",
+    "[[array]]\nname = \"store\"\n",
+    "[[volume]]\nname = \"data\"\narray = \"store\"\n",
+    "embedded = { ports = [{ name = \"p{1..2}\", rate = \"4gfc\" }], scale = \"1%\" }\n",
+    "disks = [{ lun = \"store/data\", ports = [\"p1\", \"p*\"], policy = \"fixed\" }]\n",
+    "faults = [{ at = \"0s\", kill = \"store.*\" }, { at = \"0s\", slow = \"*\", to = \"1 KB/s\" }]\n",
+    "sweep = { port = [\"8gfc\", \"1 KB/s\"] }\n",
     "rate = 1e308\n",
     "seed = 0xffffffffffffffff\n",
     "{",

@@ -113,6 +113,6 @@ mod tests {
         refused("127.0.0.1:1,group=0", "from 1 to 65535");
         refused("127.0.0.1:1,group", "from 1 to 65535");
         refused("127.0.0.1:1,group=1,group=1", "twice");
-        refused("127.0.0.1:1,rate=4gcf", "`4gcf` is no port speed");
+        refused("127.0.0.1:1,rate=4gcf", "`4gcf` is no speed");
     }
 }

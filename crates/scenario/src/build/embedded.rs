@@ -1,0 +1,247 @@
+//! Embedded arrays: their ports, what a volume on one needs, and the ways of a disk to it.
+
+use super::lab::{Builder, expanded};
+use super::{complain, count_u32, place};
+use crate::datum::{Datum, Record};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
+use crate::directory::Kind;
+use crate::embedded::{Embedded, EmbeddedPort, Policy, SwitchAfter};
+use crate::model::Backing;
+use crate::nearest::join;
+use std::collections::BTreeMap;
+use units::{LinkRate, Percent};
+
+/// Ports of one embedded array at most: each is a socket that listens, and a path of every disk.
+const PORTS_MAX: usize = 64;
+
+/// The ways of a disk to its array: the ports by name, and how they are used.
+pub(super) type Ways = (Vec<String>, Option<Policy>);
+
+impl Builder<'_> {
+    /// Enters the embedded array of a definition and the names of its ports, for each of the arrays that it defines.
+    pub(super) fn embedded(&mut self, record: &Record, names: &[String]) {
+        if !record.has("embedded") {
+            return;
+        }
+        let table = record.record("embedded");
+        let built = table.and_then(|table| embedded(table, self.sink));
+        for name in names {
+            if let (Some(table), Some(built)) = (table, &built) {
+                let room = self.directory.afford(built.ports.len(), table.at, self.sink);
+                for port in built.ports.iter().filter(|_| room) {
+                    let full = format!("{name}.{}", port.name);
+                    self.directory.declare(full, Kind::Port, place(table, "ports"), self.sink);
+                }
+            }
+            // One that is wrong is known to be there, so that what refers to it is not wrong as well.
+            self.directory.embedded.insert(name.clone(), built.clone());
+        }
+    }
+
+    /// Reports what a volume lacks, or has too much of, on the array that it lies on.
+    pub(super) fn volume_fits(&mut self, record: &Record, name: &str, array: &str) {
+        if !self.directory.embedded.contains_key(array) {
+            for key in ["block", "thin"].into_iter().filter(|key| record.has(key)) {
+                let problem = format!("`{array}` is not embedded, and only there it has a meaning");
+                complain(record, key, problem, self.sink);
+            }
+            return;
+        }
+        if !record.has("size") {
+            self.sink.push(|| {
+                let message =
+                    format!("the volume `{array}/{name}` needs `size`: its array is embedded");
+                Mistake::new(record.at, message)
+                    .class(Class::Absence)
+                    .help("add `size = \"256MiB\"`; it is that much memory of this machine")
+            });
+        }
+        let block = record.size("block").map_or(512, |at| at.value.0);
+        if record.size("size").is_some_and(|size| !size.value.0.is_multiple_of(block)) {
+            let problem = format!("it must be a whole number of blocks of {block} bytes");
+            complain(record, "size", problem, self.sink);
+        }
+        if record.has("mask") {
+            let problem = "an embedded array shows its volumes to everybody";
+            complain(record, "mask", problem, self.sink);
+        }
+    }
+
+    /// The ways of a disk in each VM of its definition. Arrays are looked at once, however many VMs use them.
+    pub(super) fn ways(&mut self, disk: &Record, backings: &[Option<Backing>]) -> Vec<Ways> {
+        let mut known: BTreeMap<String, Ways> = BTreeMap::new();
+        let mut all = Vec::with_capacity(backings.len());
+        for backing in backings {
+            let Some(Backing::Lun { array, volume }) = backing else {
+                all.push((Vec::new(), None));
+                continue;
+            };
+            if !known.contains_key(array) {
+                let ways = self.ways_to(array, volume.is_none(), disk);
+                known.insert(array.clone(), ways);
+            }
+            let ways = known.get(array).cloned().unwrap_or_default();
+            let room = self.directory.afford(ways.0.len(), disk.at, self.sink);
+            all.push(if room { ways } else { Ways::default() });
+        }
+        all
+    }
+
+    fn ways_to(&mut self, array: &str, auto: bool, disk: &Record) -> Ways {
+        let Some(embedded) = self.directory.embedded.get(array) else {
+            for key in ["ports", "policy", "switch_after"].into_iter().filter(|key| disk.has(key)) {
+                self.sink.push(|| not_embedded(place(disk, key), key, array));
+            }
+            return Ways::default();
+        };
+        let Some(embedded) = embedded.clone() else { return Ways::default() };
+        if auto {
+            self.sink.push(|| {
+                let message =
+                    format!("lun: the embedded array `{array}` provides no volumes by itself");
+                Mistake::new(place(disk, "lun"), message).help(format!(
+                    "define a [[volume]] with `array = \"{array}\"` and a `size`, and name it"
+                ))
+            });
+        }
+        if disk.has("size") {
+            let problem = "the disk is as large as its volume, whose `size` says it";
+            complain(disk, "size", problem, self.sink);
+        }
+        let ports = match disk.has("ports") {
+            true => self.ports_of(array, &embedded, disk),
+            false => embedded.ports.iter().map(|port| port.name.clone()).collect(),
+        };
+        // Ports that are wrong have been reported, and say nothing of the policy.
+        let several = ports.len() > 1 || ports.is_empty();
+        (ports, Some(policy(disk, several, self.sink)))
+    }
+
+    /// The ports that a disk names, each once, in its order.
+    fn ports_of(&mut self, array: &str, embedded: &Embedded, disk: &Record) -> Vec<String> {
+        let prefix = format!("{array}.");
+        let mut ports: Vec<String> = Vec::new();
+        for text in disk.texts("ports") {
+            let full = match text.value.starts_with(&prefix) {
+                true => text.value.clone(),
+                false => format!("{prefix}{}", text.value),
+            };
+            let found = self.directory.find(&At::new(text.at, full), &[Kind::Port], self.sink);
+            for name in found.map(|found| found.names).unwrap_or_default() {
+                let Some(port) = name.strip_prefix(&prefix).and_then(|name| embedded.port(name))
+                else {
+                    continue;
+                };
+                if ports.contains(&port.name) {
+                    let message = format!("ports: `{}` is named twice", port.name);
+                    self.sink.push(|| Mistake::new(text.at, message));
+                } else {
+                    ports.push(port.name.clone());
+                }
+            }
+        }
+        ports
+    }
+}
+
+/// A key of a disk that has a meaning on embedded arrays only.
+fn not_embedded(at: Span, key: &str, array: &str) -> Mistake {
+    let message =
+        format!("{key}: the array `{array}` is not embedded, so that its ports have no names");
+    Mistake::new(at, message)
+        .help("give the array `embedded = { ports = [{ name = \"p1\" }] }`; ways through a lab are [[path]]")
+}
+
+/// What stands for an array; `None` where its ports are wrong, which has been reported.
+fn embedded(table: &Record, sink: &mut Sink) -> Option<Embedded> {
+    let scale = table.percent("scale").map_or(Percent(100.0), |at| at.value);
+    if scale.0 <= 0.0 {
+        complain(table, "scale", "ports of no speed carry nothing; say more than 0%", sink);
+    }
+    if table.get("ports").is_some() && table.records("ports").is_empty() {
+        complain(table, "ports", "the list is empty; an array needs one at least", sink);
+    }
+    let mut ports: Vec<EmbeddedPort> = Vec::new();
+    let mut places: BTreeMap<String, Span> = BTreeMap::new();
+    for record in table.records("ports") {
+        let at = place(record, "name");
+        let rate = record.link("rate").map(|at| at.value);
+        if let Some(rate) = rate
+            && let Err(problem) = scaled_fits(rate, scale)
+        {
+            complain(record, "rate", problem, sink);
+        }
+        for name in expanded(record) {
+            if let Some(first) = places.get(&name).copied() {
+                sink.push(|| {
+                    Mistake::new(at, format!("the port `{name}` is given twice"))
+                        .label("the second")
+                        .related(first, "first given here")
+                });
+                continue;
+            }
+            if ports.len() == PORTS_MAX {
+                let problem = format!("an embedded array has {PORTS_MAX} ports at most");
+                complain(table, "ports", problem, sink);
+                return None;
+            }
+            places.insert(name.clone(), at);
+            ports.push(EmbeddedPort { name, rate });
+        }
+    }
+    let threads = count_u32(table, "threads");
+    (!ports.is_empty()).then_some(Embedded { ports, scale, threads })
+}
+
+/// Whether a speed is still one when it is scaled. A scale of nothing has been reported.
+pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> {
+    let scaled = rate.scaled(scale).0;
+    if scale.0 <= 0.0 || scaled >= LinkRate::MIN as f64 {
+        return Ok(());
+    }
+    Err(format!("scaled to {}% it is less than 1 KB/s, the slowest that a port can be", scale.0))
+}
+
+/// How the ports of a disk are used.
+fn policy(disk: &Record, several: bool, sink: &mut Sink) -> Policy {
+    let after = match disk.get("switch_after").map(|at| &at.value) {
+        Some(Datum::Count(n)) => SwitchAfter::Ios(u32::try_from(*n).unwrap_or(u32::MAX)),
+        Some(Datum::Size(size)) => SwitchAfter::Bytes(*size),
+        _ => SwitchAfter::USUAL,
+    };
+    let word = disk.word("policy").map(|at| at.value);
+    let policy = match word {
+        Some("fixed") => Policy::Fixed,
+        Some("least-queue") => Policy::LeastQueue,
+        Some("active-passive") => Policy::ActivePassive,
+        None if !several => Policy::Fixed,
+        _ => Policy::RoundRobin(after),
+    };
+    if let Some(word) = word.filter(|_| !several && policy != Policy::Fixed) {
+        let problem = format!("`{word}` needs several ports, and the disk has one");
+        complain(disk, "policy", problem, sink);
+    } else if disk.has("switch_after") && !matches!(policy, Policy::RoundRobin(_)) {
+        let problem = match several {
+            true => format!(
+                "only `round-robin` switches in turn, and the policy is `{}`",
+                policy.word()
+            ),
+            false => "the disk has one port: there is no other to switch to".to_owned(),
+        };
+        complain(disk, "switch_after", problem, sink);
+    }
+    policy
+}
+
+/// The embedded arrays at which a speed of the sweep would be none, in words; `None` where there is none such.
+pub(super) fn too_slow(
+    rate: LinkRate,
+    arrays: &BTreeMap<String, Option<Embedded>>,
+) -> Option<String> {
+    let slow = |(name, embedded): (&String, &Option<Embedded>)| {
+        let scale = embedded.as_ref()?.scale;
+        scaled_fits(rate, scale).is_err().then(|| format!("`{name}`"))
+    };
+    let names: Vec<String> = arrays.iter().filter_map(slow).take(8).collect();
+    (!names.is_empty()).then(|| join(&names, "and"))
+}

@@ -1,0 +1,170 @@
+//! Arrays that are embedded: they stand on the machine that runs the scenario, for the time of the run. Their ports, the
+//! ways of a disk to them, and the faults that a plan brings about at them.
+//!
+//! This holds what was asked for; it starts nothing. The policies are those of the hypervisors and operating systems
+//! that the field knows (VMware's fixed and round robin, the path selectors of Linux's device mapper).
+
+use crate::model::Step;
+use std::fmt;
+use std::time::Duration;
+use units::{ByteRate, Bytes, LinkRate, Percent};
+
+/// `embedded` of an `[[array]]`: an iSCSI target on loopback that serves the array's volumes out of memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embedded {
+    /// Its ports, in order; at least one, and no two of one name.
+    pub ports: Vec<EmbeddedPort>,
+    /// What all speeds of its ports are multiplied by; more than 0%, and 100% unless given.
+    pub scale: Percent,
+    /// Threads that serve; as many as there are cores when not given.
+    pub threads: Option<u32>,
+}
+
+/// A port of an embedded array. As a hop it is named `ARRAY.PORT`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbeddedPort {
+    /// Its name within the array.
+    pub name: String,
+    /// Its speed before it is scaled; as fast as it goes when not given.
+    pub rate: Option<LinkRate>,
+}
+
+impl Embedded {
+    /// The speed of one of its ports before it is scaled: what the step's sweep says, or else the port's own; `None` is as
+    /// fast as it goes.
+    pub fn rate(&self, port: &EmbeddedPort, step: &Step) -> Option<LinkRate> {
+        step.port.or(port.rate)
+    }
+
+    /// What a speed comes to at this array, in bytes a second: its payload, scaled.
+    pub fn scaled(&self, rate: LinkRate) -> ByteRate {
+        rate.scaled(self.scale)
+    }
+
+    /// Its port of that name.
+    pub fn port(&self, name: &str) -> Option<&EmbeddedPort> {
+        self.ports.iter().find(|port| port.name == name)
+    }
+}
+
+/// How the paths of a disk are used. Whatever it is, a path that dies is replaced by one that lives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Policy {
+    /// The first path while it lives.
+    Fixed,
+    /// Paths take turns.
+    RoundRobin(SwitchAfter),
+    /// The path with the fewest I/Os outstanding.
+    LeastQueue,
+    /// The paths that the array calls active; the others when none of them lives.
+    ActivePassive,
+}
+
+/// How much goes over one path before it is the next one's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchAfter {
+    /// So many I/Os; more than none.
+    Ios(u32),
+    /// So many bytes; more than none.
+    Bytes(Bytes),
+}
+
+impl SwitchAfter {
+    /// Unless the scenario says otherwise: every I/O takes the next path.
+    pub const USUAL: SwitchAfter = SwitchAfter::Ios(1);
+}
+
+/// Something that goes wrong, or right again, at a port of an embedded array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// When: since the beginning of the step's measured time, and before its end.
+    pub at: Duration,
+    /// The array.
+    pub array: String,
+    /// The port's name within the array.
+    pub port: String,
+    /// What happens.
+    pub action: FaultAction,
+}
+
+/// What happens to a port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FaultAction {
+    /// It is gone: connections break, and nobody answers.
+    Kill,
+    /// It is there again.
+    Revive,
+    /// It has this speed from now on, which is scaled like all of the array.
+    Slow(LinkRate),
+    /// It answers every command with BUSY.
+    Busy,
+    /// It carries out commands again.
+    Ready,
+}
+
+impl Fault {
+    /// The port as a hop: `store.p1`.
+    pub fn hop(&self) -> String {
+        format!("{}.{}", self.array, self.port)
+    }
+}
+
+impl fmt::Display for Fault {
+    /// In the words of the scenario: `kill store.p1`, `slow store.p2 to 50 MB/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { array, port, action, .. } = self;
+        write!(f, "{} {array}.{port}", action.word())?;
+        match action {
+            FaultAction::Slow(rate) => write!(f, " to {rate}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FaultAction {
+    /// The key that states it in a scenario.
+    pub fn word(self) -> &'static str {
+        match self {
+            FaultAction::Kill => "kill",
+            FaultAction::Revive => "revive",
+            FaultAction::Slow(_) => "slow",
+            FaultAction::Busy => "busy",
+            FaultAction::Ready => "ready",
+        }
+    }
+}
+
+impl Policy {
+    /// Its name in scenarios and URLs, without its options.
+    pub fn word(self) -> &'static str {
+        match self {
+            Policy::Fixed => "fixed",
+            Policy::RoundRobin(_) => "round-robin",
+            Policy::LeastQueue => "least-queue",
+            Policy::ActivePassive => "active-passive",
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    /// `fixed`; `round-robin, switching after 1MiB` where that is not the usual.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())?;
+        match self {
+            Policy::RoundRobin(after) if *after != SwitchAfter::USUAL => {
+                write!(f, ", switching after {after}")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for SwitchAfter {
+    /// As the key takes it: `8` or `1MiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SwitchAfter::Ios(n) => write!(f, "{n}"),
+            SwitchAfter::Bytes(size) => write!(f, "{size}"),
+        }
+    }
+}
