@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::output::{Output, Piece};
-use super::rest;
+use super::rest::Pace;
 use crate::server::event::{Drop, Peer};
 use crate::server::letters::NewConnection;
 use crate::server::pacing::Allowance;
@@ -47,6 +47,7 @@ pub(super) struct Line {
     /// The status after the last one that was handed out, and the one that the peer expected when it last sent something.
     pub told: u32,
     pub heard: u32,
+    pub pace: Pace,
     /// Requests that came since something was last sent.
     pub fresh: u32,
     /// SCSI data that was copied for its digest, and how much of it is data.
@@ -126,19 +127,13 @@ impl Line {
             alarm_out: false,
             told: new.params.stat_sn,
             heard: new.params.stat_sn,
+            pace: Pace::new(now),
             fresh: 0,
             copied: None,
             allowed_in: Allowance::default(),
             allowed_out: Allowance::default(),
             watch: Watch { quiet_in: now, quiet_out: now, ..Watch::default() },
         }
-    }
-
-    /// Whether the peer has enough answers to look at, and it would be a waste to send the few that there are by themselves.
-    pub fn is_in_no_hurry(&self) -> bool {
-        let unread = self.told.wrapping_sub(self.heard);
-        // A peer that names a status of the future gets what it asks for at once.
-        (rest::ENOUGH..1 << 16).contains(&unread) && self.fresh < rest::ENOUGH && !self.closing
     }
 
     /// Its name on its thread.

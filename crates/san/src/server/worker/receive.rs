@@ -137,7 +137,9 @@ impl Seat {
                         return Stop::Starved;
                     }
                     // ExpStatSN stands at one place in all that an initiator sends (RFC 7143, 11.2.1).
-                    line.heard = heard.map_or(line.heard, u32::from_be_bytes);
+                    let heard = heard.map_or(line.heard, u32::from_be_bytes);
+                    line.pace.note(heard.wrapping_sub(line.heard), bench.now);
+                    line.heard = heard;
                     line.fresh = line.fresh.saturating_add(1);
                     line.input.consume(used);
                     line.digest = Running::default();

@@ -1,17 +1,70 @@
 //! Waiting a moment before few answers are sent to a peer that has many to look at.
 //!
 //! Each request names the status that its initiator expects next, so it is known how many answers lie unread at the other
-//! end. While there are enough of them the peer is the slower one, and nothing is gained by answering each of its requests
-//! by itself: a short rest gathers several, which cost both ends one system call, one segment and one wake-up. (Interrupts
-//! of network adapters are moderated alike.) A peer that waits for an answer gets it at once.
+//! end, and how long it takes to look at one. While there are enough of them the peer is the slower one, and nothing is
+//! gained by answering each of its requests by itself: a short rest gathers several, which cost both ends one system call,
+//! one segment and one wake-up. (Interrupts of network adapters are moderated alike.) A peer that waits for an answer, or
+//! that takes its time with them, gets it at once.
 
 use super::Worker;
+use super::line::Line;
 use clock::Ns;
 
 /// So many unread answers keep a peer busy for longer than a rest; and so many requests are worth a send.
-pub(super) const ENOUGH: u32 = 8;
-/// How long a rest is: less than a peer needs for that many answers.
-const REST: Ns = Ns(12_000);
+const ENOUGH: u32 = 8;
+/// How much of the time that a peer needs for its unread answers is rested: one in so many parts.
+const PART: u64 = 2;
+/// The longest rest.
+const MOST: Ns = Ns(50_000);
+/// A peer that takes longer for an answer is not busy with them.
+const BUSY: u64 = 20_000;
+/// Answers over which a peer's pace is taken.
+const SAMPLE: u32 = 16;
+
+/// How long a peer takes for an answer, from what it says that it has read.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// Nanoseconds an answer; a mean in which the last count most.
+    mean: u64,
+    since: Ns,
+    read: u32,
+}
+
+impl Pace {
+    /// Nothing is known of a peer yet.
+    pub(super) fn new(now: Ns) -> Pace {
+        Pace { mean: u64::MAX, since: now, read: 0 }
+    }
+
+    /// It has read so many more.
+    pub(super) fn note(&mut self, answers: u32, now: Ns) {
+        self.read = self.read.saturating_add(answers);
+        if self.read >= SAMPLE {
+            // A pause counts like any slow peer, and does not outweigh what comes after it for long.
+            let each = (now.since(self.since).0 / u64::from(self.read)).min(8 * BUSY);
+            self.mean =
+                if self.mean == u64::MAX { each } else { self.mean - self.mean / 4 + each / 4 };
+            (self.since, self.read) = (now, 0);
+        }
+    }
+
+    /// How long one with so many unread answers can be let wait for more of them.
+    fn rest(&self, unread: u32) -> Ns {
+        let busy = self.mean < BUSY;
+        if busy { Ns(self.mean * u64::from(unread) / PART).min(MOST) } else { Ns::ZERO }
+    }
+}
+
+impl Line {
+    /// How long it would be a waste to send the few answers that there are by themselves, since the peer has enough others
+    /// to look at.
+    fn rest(&self) -> Ns {
+        let unread = self.told.wrapping_sub(self.heard);
+        // A peer that names a status of the future gets what it asks for at once.
+        let enough = (ENOUGH..1 << 16).contains(&unread) && self.fresh < ENOUGH && !self.closing;
+        if enough { self.pace.rest(unread) } else { Ns::ZERO }
+    }
+}
 
 impl Worker {
     /// Rests and reads again, if none of those that were read is in a hurry.
@@ -20,14 +73,14 @@ impl Worker {
             return;
         }
         let seats = &mut self.seats;
-        let calm = self.read_last.iter().all(|key| {
-            let line = seats.get_mut(key.seat).and_then(|seat| seat.line(*key));
-            line.is_none_or(|line| line.is_in_no_hurry())
+        let rests = self.read_last.iter().filter_map(|key| {
+            seats.get_mut(key.seat).and_then(|seat| seat.line(*key)).map(|line| line.rest())
         });
-        if !calm {
+        let rest = rests.min().unwrap_or(Ns::ZERO);
+        if rest == Ns::ZERO {
             return;
         }
-        clock::sleep_until(self.bench.now.plus(REST));
+        clock::sleep_until(self.bench.now.plus(rest));
         self.bench.now = clock::now();
         std::mem::swap(&mut self.active, &mut self.read_last);
         for key in &self.active {
@@ -37,5 +90,41 @@ impl Worker {
         }
         self.read();
         self.bench.io.submit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rest for a peer that reads `answers` at a time, every so many nanoseconds, with so many unread.
+    #[track_caller]
+    fn check(answers: u32, every: u64, unread: u32, expected: Ns) {
+        let mut pace = Pace::new(Ns::ZERO);
+        (1..=200).for_each(|n| pace.note(answers, Ns(n * every)));
+        assert_eq!(pace.rest(unread), expected, "{answers} every {every} ns, {unread} unread");
+    }
+
+    #[test]
+    fn a_rest_is_a_part_of_what_the_peer_still_has_to_do() {
+        check(1, 2_000, 10, Ns(10_000));
+        check(4, 20_000, 8, Ns(20_000));
+        check(1, 5_000, 200, MOST);
+    }
+
+    #[test]
+    fn a_peer_that_is_not_busy_is_not_kept_waiting() {
+        check(1, 1_000_000, 16, Ns::ZERO);
+        check(32, 10_000_000, 16, Ns::ZERO);
+        assert_eq!(Pace::new(Ns::ZERO).rest(32), Ns::ZERO, "nothing is known of it");
+    }
+
+    #[test]
+    fn a_pause_is_forgotten_soon() {
+        let mut pace = Pace::new(Ns::ZERO);
+        pace.note(SAMPLE, Ns::secs(60));
+        assert_eq!(pace.rest(16), Ns::ZERO);
+        (1..=12).for_each(|n| pace.note(SAMPLE, Ns::secs(60).plus(Ns(n * 32_000))));
+        assert!(pace.rest(16) > Ns::ZERO, "{pace:?}");
     }
 }
