@@ -46,6 +46,11 @@ pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
     /// names it is made of these, of its size and of its block.
     fn identity(&self) -> Vec<(&'static str, String)>;
 
+    /// Its unit serial number, where it has one.
+    fn serial(&self) -> Option<&str> {
+        None
+    }
+
     /// Reasons by which nobody may write to it, one sentence each, beside the reservations of others.
     fn forbids(&self) -> Vec<String>;
 

@@ -9,6 +9,7 @@ use disk::{
     Remote, RemoteAccess, Resolver, Schemes, Unreachable, Warrant,
 };
 use engine::{EngineError, Pinning, StepSpec, TargetSpec, WorkerSpec};
+use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,6 +25,8 @@ struct Fake {
     reservation: Option<u64>,
     serial: &'static str,
     claims: AtomicUsize,
+    /// I/Os of workers that came by it.
+    ios: AtomicUsize,
 }
 
 impl Medium for Fake {
@@ -49,6 +52,10 @@ impl Remote for Fake {
 
     fn identity(&self) -> Vec<(&'static str, String)> {
         vec![("serial", self.serial.to_owned())]
+    }
+
+    fn serial(&self) -> Option<&str> {
+        Some(self.serial)
     }
 
     fn forbids(&self) -> Vec<String> {
@@ -98,6 +105,20 @@ impl Claim for Taken {
     }
 }
 
+/// Several ways to one target, by their URLs.
+struct Ways(Vec<(&'static str, Arc<Fake>)>);
+
+impl Resolver for Ways {
+    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
+        let (_, found) = self.0.iter().find(|(way, _)| *way == url).expect("a known way");
+        Ok(found.clone())
+    }
+
+    fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {
+        Ok(Box::new(FakeOpener(targets)))
+    }
+}
+
 struct Fakes(Vec<Arc<Fake>>);
 
 impl Resolver for Fakes {
@@ -132,7 +153,12 @@ impl FakeQueue {
         let base = self.arena.slot(io.slot).ok_or(22)?;
         // SAFETY: the slot is mapped, long enough for the I/O, and used by it alone.
         let buffer = unsafe { std::slice::from_raw_parts_mut(base, io.len as usize) };
-        let done = match (io.dir, &self.targets[usize::from(io.target)]) {
+        let access = &self.targets[usize::from(io.target)];
+        let way: &dyn Any = &**access.remote();
+        if let Some(fake) = way.downcast_ref::<Fake>() {
+            fake.ios.fetch_add(1, Ordering::Relaxed);
+        }
+        let done = match (io.dir, access) {
             (Dir::Read, access) => access.remote().read_at(io.offset, buffer),
             (Dir::Write, RemoteAccess::Write(grant)) => grant.claim().write_at(io.offset, buffer),
             (Dir::Write, RemoteAccess::Read(_)) => return Err(9),
@@ -290,4 +316,45 @@ fn one_target_under_two_names_cannot_be_verified() {
         Err(EngineError::Unsupported(told)) => assert!(told.contains("are the same"), "{told}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// A target that claims to have been made for this run under a serial number.
+fn made_as(url: &str, serial: &str) -> TargetSpec {
+    TargetSpec { made_as: Some(serial.to_owned()), ..TargetSpec::new("t", url) }
+}
+
+#[test]
+fn what_was_made_for_this_run_is_written_without_a_token_whatever_it_holds() {
+    let fake = Arc::new(fake("a"));
+    fake.data.lock().expect("nobody else has it")[..3].copy_from_slice(b"abc");
+    let schemes = schemes(vec![fake.clone()]);
+    let step = step_on(made_as("fake:a", "a"), 50.0);
+    let outcome = run_on(&mut engine_of(&schemes), &step).expect("granted");
+    assert_eq!(outcome.verdict, Ok(()));
+    assert_eq!(fake.claims.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn nothing_else_is_taken_for_what_was_made_for_this_run() {
+    refused(fake("a"), |_| made_as("fake:a", "b"), "not the volume that was made for this run");
+    refused(fake(""), |_| made_as("fake:", "b"), "not the volume that was made for this run");
+    let forbidden = Fake { forbids: Some("it is read-only"), ..fake("a") };
+    refused(forbidden, |_| made_as("fake:a", "a"), "it is read-only");
+    let reserved = Fake { reservation: Some(0xbeef), ..fake("a") };
+    refused(reserved, |_| made_as("fake:a", "a"), "reserved by another");
+}
+
+#[test]
+fn two_ways_to_one_target_share_the_claim_and_keep_their_ways() {
+    let (one, other) = (Arc::new(fake("a")), Arc::new(fake("a")));
+    let ways = Ways(vec![("fake:1", one.clone()), ("fake:2", other.clone())]);
+    let schemes = Schemes::default().with("fake", Arc::new(ways));
+    let mut step = step_on(made_as("fake:1", "a"), 0.0);
+    step.targets.push(TargetSpec { name: "u".to_owned(), ..made_as("fake:2", "a") });
+    step.workers[0].verify = false;
+    step.workers.push(WorkerSpec { targets: vec![1], key: 1, ..step.workers[0].clone() });
+    let outcome = run_on(&mut engine_of(&schemes), &step).expect("granted");
+    assert_eq!(outcome.verdict, Ok(()));
+    assert_eq!((one.claims.load(Ordering::Relaxed), other.claims.load(Ordering::Relaxed)), (1, 0));
+    assert!(one.ios.load(Ordering::Relaxed) > 0 && other.ios.load(Ordering::Relaxed) > 0);
 }

@@ -41,6 +41,9 @@ pub struct TargetSpec {
     pub write_token: Option<String>,
     /// Whether what it carries may be lost.
     pub overwrite: bool,
+    /// The unit serial number under which Wirespeed made it for this run, so that it needs no token. It is drawn anew for
+    /// each run and cannot be said in a scenario.
+    pub made_as: Option<String>,
     /// What carries the I/O.
     pub queue: QueueKind,
     /// Completions are looked for instead of waited for; the device must have polled queues.
@@ -120,6 +123,7 @@ impl TargetSpec {
             verify_flushed: false,
             write_token: None,
             overwrite: false,
+            made_as: None,
             queue: QueueKind::Auto,
             polled: false,
             data: Data::default(),

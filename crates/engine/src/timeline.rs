@@ -74,6 +74,11 @@ impl Timeline {
         self.times.start
     }
 
+    /// When the measurement begins.
+    pub fn measure(&self) -> Ns {
+        self.times.measure
+    }
+
     /// When the load ends.
     pub fn end(&self) -> Ns {
         self.times.end

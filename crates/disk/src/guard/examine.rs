@@ -55,17 +55,23 @@ impl Examined {
 impl Examined {
     /// Looks at a target that a resolver has found.
     pub(super) fn remote(remote: &dyn Remote) -> Result<Examined, String> {
-        let asked = Asked(remote);
         let identity = identity_of(remote);
-        let mut uses = remote.forbids();
-        match reservation::foreign(&asked) {
-            Ok(None) => {}
-            Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
-            Err(e) => return Err(format!("its reservations cannot be read ({e})")),
-        }
-        let carries = carries(&asked).map_err(|e| format!("it cannot be examined ({e})"))?;
+        let uses = uses_of(remote)?;
+        let carries =
+            carries(&Asked(remote)).map_err(|e| format!("it cannot be examined ({e})"))?;
         Ok(Examined { what: remote.what(), token: identity.token(), uses, carries, identity })
     }
+}
+
+/// Why nobody may write to a remote target now.
+pub(super) fn uses_of(remote: &dyn Remote) -> Result<Vec<String>, String> {
+    let mut uses = remote.forbids();
+    match reservation::foreign(&Asked(remote)) {
+        Ok(None) => {}
+        Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
+        Err(e) => return Err(format!("its reservations cannot be read ({e})")),
+    }
+    Ok(uses)
 }
 
 /// What a remote target is, wherever it is reached.

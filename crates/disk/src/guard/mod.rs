@@ -1,10 +1,11 @@
 //! The write guard: the only place that hands out the right to write, as a [`WriteGrant`] that holds the checked and
 //! opened descriptor.
 //!
-//! Writing is granted for a regular file that Wirespeed created for this purpose and marked (`own.rs`), and for a target that
-//! the user names with its token (`token.rs`), unless somebody uses it (`system.rs`, `reservation.rs`, and the kernel's own
-//! exclusive open), or it carries something (`signature.rs`, `sample.rs`) that no second flag gives up. The checks are made
-//! on the opened descriptor, which the grant keeps, so that nothing can slip in between.
+//! Writing is granted for a regular file that Wirespeed created for this purpose and marked (`own.rs`), for a volume that it
+//! serves for this run alone (`remote.rs`), and for a target that the user names with its token (`token.rs`), unless somebody
+//! uses it (`system.rs`, `reservation.rs`, and the kernel's own exclusive open), or what the user named carries something
+//! (`signature.rs`, `sample.rs`) that no second flag gives up. The checks are made on the opened descriptor, which the grant
+//! keeps, so that nothing can slip in between.
 
 mod examine;
 mod medium;

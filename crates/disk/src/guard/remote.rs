@@ -27,7 +27,8 @@ impl RemoteGrant {
     ) -> Result<RemoteGrant, EngineError> {
         let identity = identity(&**remote);
         if let Some(grant) = own.granted_remote(identity) {
-            return Ok(grant.clone());
+            // By the way that is asked for now, which need not be the one by which it was claimed.
+            return Ok(RemoteGrant { remote: remote.clone(), claim: grant.claim.clone() });
         }
         may_write_remote(spec, &**remote, own)?;
         let claimed = remote.clone().claim(Warrant(()));
@@ -59,8 +60,30 @@ pub(crate) fn may_write_remote(
     if own.granted_remote(identity(remote)).is_some() {
         return Ok(());
     }
-    let examined = Examined::remote(remote).and_then(|examined| permitted(spec, &examined));
-    examined.map_err(|why| refused(spec, why))
+    let judged = match &spec.made_as {
+        Some(serial) => made_for_this_run(serial, remote),
+        None => Examined::remote(remote).and_then(|examined| permitted(spec, &examined)),
+    };
+    judged.map_err(|why| refused(spec, why))
+}
+
+/// Whether a target is the very volume that this run has made under a serial number, and nobody else has it: whatever it
+/// holds was written by this run. Nobody can guess the number, so that nothing else that has come to stand at its address
+/// is taken for it.
+fn made_for_this_run(serial: &str, remote: &dyn Remote) -> Result<(), String> {
+    if remote.serial() != Some(serial) {
+        let found = remote.serial().map_or("none".to_owned(), |found| format!("`{found}`"));
+        return Err(format!(
+            "it is {}, whose serial number is {found}, and not the volume that was made for this run: something else \
+             answers at its address",
+            remote.what()
+        ));
+    }
+    let uses = super::examine::uses_of(remote)?;
+    if uses.is_empty() {
+        return Ok(());
+    }
+    Err(format!("it was made for this run, but {}", uses.join("; ")))
 }
 
 /// What a remote target is, for `plan`.

@@ -260,6 +260,10 @@ impl Remote for Lun {
         all
     }
 
+    fn serial(&self) -> Option<&str> {
+        self.facts.serial.as_deref()
+    }
+
     fn forbids(&self) -> Vec<String> {
         let protected = self.facts.read_only.then(|| "it is write protected".to_owned());
         protected.into_iter().collect()
