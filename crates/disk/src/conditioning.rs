@@ -51,7 +51,7 @@ pub enum Filling {
 
 impl Filling {
     /// What would be written to a target of `size` bytes; `created` tells whether it would have to be created.
-    pub(crate) fn of(spec: &TargetSpec, size: u64, created: bool) -> Filling {
+    pub fn of(spec: &TargetSpec, size: u64, created: bool) -> Filling {
         match spec.fill {
             Rule::SniaPts => Filling::Twice(size),
             _ if created => Filling::Once(size),

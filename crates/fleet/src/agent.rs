@@ -4,6 +4,9 @@
 //! never writes a record. A message out of order is answered with `Failed` and ends the conversation; when the
 //! coordinator is gone, the load stops and [`serve`] returns, so that no load outlives the one who watches it.
 
+use crate::arrays::attend::Attendance;
+use crate::arrays::estate::{Estate, EstateSampler};
+use crate::arrays::{ArraySpec, ArrayStep};
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
 use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
 use crate::registry::EngineRegistry;
@@ -11,6 +14,7 @@ use crate::sampling::{Hop, Sampling};
 use clock::Ns;
 use engine::{EngineError, Handle, Output, Phases, Prepared, StepSpec, Stop, Timeline};
 use record::{Counter, Fact, Interval, SourceId};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
 use std::time::Duration;
@@ -55,7 +59,8 @@ pub fn serve(
 ) -> Result<(), ServeError> {
     let (deliver, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
     carrier::pump(carrier.inbox, "agent-inbox", move |m| deliver.send(m).is_ok())?;
-    let mut agent = Agent { outbox: carrier.outbox, identity, state: State::Strange(engines) };
+    let state = State::Strange(engines);
+    let mut agent = Agent { outbox: carrier.outbox, identity, state, estate: None };
     loop {
         let message = match agent.wait_for(&inbox) {
             Some(Ok(ToAgent::Bye)) => return Ok(()),
@@ -73,6 +78,8 @@ struct Agent {
     outbox: Box<dyn Outbox<FromAgent>>,
     identity: Identity,
     state: State,
+    /// What it serves, once it has been told to.
+    estate: Option<Arc<Estate>>,
 }
 
 enum State {
@@ -95,6 +102,8 @@ struct Ready {
     phases: Phases,
     engines: EngineRegistry,
     prepared: Vec<Box<dyn Prepared>>,
+    /// In the place of engines, where it serves arrays.
+    attendance: Option<Attendance>,
     wires: Wires,
 }
 
@@ -128,14 +137,16 @@ struct Running {
 impl Ready {
     /// Starts the load, and the look at the hops where they have numbers in the record.
     fn start(self, epoch: Ns, at: Ns, hops: Vec<SourceId>) -> Result<Running, ServeError> {
-        let Ready { step, phases, mut engines, prepared, wires: Wires { tx, rx } } = self;
+        let Ready { step, phases, mut engines, prepared, attendance, wires } = self;
+        let Wires { tx, rx } = wires;
         let sampler = if hops.is_empty() { None } else { engines.sampler.take() };
         let line = Timeline::new(epoch, at, phases);
-        let begin = |sampler| Sampling::start(sampler, hops, step, line);
+        let begin = |sampler| Sampling::start(sampler, hops.clone(), step, line);
         let sampling = sampler.map(begin).transpose()?;
-        let left = prepared.len();
         let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
-        let handles = prepared.into_iter().map(start).collect();
+        let mut handles: Vec<Box<dyn Handle>> = prepared.into_iter().map(start).collect();
+        handles.extend(attendance.map(|one| one.start(epoch, at, hops.clone(), tx.clone())));
+        let left = handles.len();
         Ok(Running { step, engines, handles, sampling, output: rx, left, late: None })
     }
 }
@@ -196,7 +207,13 @@ impl Agent {
                 self.greet(version)?;
                 State::Idle(engines)
             }
-            (ToAgent::Prepare(step), State::Idle(engines)) => prepare(*step, engines)?,
+            (ToAgent::Serve(arrays), State::Idle(engines)) if self.estate.is_none() => {
+                State::Idle(self.serve_arrays(arrays, engines)?)
+            }
+            (ToAgent::Arrange(step), State::Idle(engines)) => self.arrange(&step, engines)?,
+            (ToAgent::Prepare(step), State::Idle(engines)) if self.estate.is_none() => {
+                prepare(*step, engines)?
+            }
             (ToAgent::Start { epoch, at, hops }, State::Ready(ready)) => {
                 State::Running(ready.start(epoch, at, hops)?)
             }
@@ -222,6 +239,65 @@ impl Agent {
         Ok(check_version(version, "the coordinator")?)
     }
 
+    /// Makes the arrays that it was told to.
+    fn serve_arrays(
+        &mut self,
+        specs: Vec<ArraySpec>,
+        mut engines: EngineRegistry,
+    ) -> Result<EngineRegistry, ServeError> {
+        let none = || EngineError::Unsupported("this agent cannot serve arrays".to_owned());
+        let server = engines.server.as_deref_mut().ok_or_else(none);
+        let answer = match server.and_then(|server| Estate::serve(server, specs)) {
+            Ok(estate) => {
+                let portals = estate.portals();
+                self.estate = Some(Arc::new(estate));
+                FromAgent::Serving(portals)
+            }
+            Err(error) => FromAgent::Failed { step: None, error: error.into() },
+        };
+        self.outbox.send(answer)?;
+        Ok(engines)
+    }
+
+    /// Makes its arrays ready for a step.
+    fn arrange(
+        &mut self,
+        step: &ArrayStep,
+        mut engines: EngineRegistry,
+    ) -> Result<State, ServeError> {
+        let index = step.index;
+        let Some(estate) = self.estate.clone() else {
+            return Err(self.refuse("Arrange before Serve".to_owned()));
+        };
+        let attendance = match Attendance::new(estate.clone(), step) {
+            Ok(attendance) => attendance,
+            Err(error) => {
+                self.outbox.send(FromAgent::Failed { step: Some(index), error: error.into() })?;
+                return Ok(State::Idle(engines));
+            }
+        };
+        let hops = estate.hops();
+        let mut facts = estate.facts();
+        facts.extend(hops.iter().flat_map(facts_of));
+        let hops = hops.into_iter().map(|hop| hop.name).collect();
+        self.outbox.send(FromAgent::Ready { step: index, facts, depths: Vec::new(), hops })?;
+        engines.sampler = Some(Box::new(EstateSampler(estate)));
+        let (tx, rx) = mpsc::channel();
+        Ok(State::Ready(Ready {
+            step: index,
+            phases: attendance.phases(),
+            engines,
+            prepared: Vec::new(),
+            attendance: Some(attendance),
+            wires: Wires { tx, rx },
+        }))
+    }
+
+    /// After a step every port of its arrays is as before it, so that steps do not depend on each other.
+    fn heal(&self) -> Result<(), EngineError> {
+        self.estate.as_ref().map_or(Ok(()), |estate| estate.heal())
+    }
+
     /// Tells the coordinator that the conversation cannot go on.
     fn refuse(&mut self, problem: String) -> ServeError {
         let error = Failure::Protocol(problem);
@@ -239,7 +315,10 @@ impl Agent {
             }
             State::Ready(Ready { step, engines, prepared, .. }) => {
                 drop(prepared);
-                self.outbox.send(FromAgent::Finished { step })?;
+                self.outbox.send(match self.heal() {
+                    Ok(()) => FromAgent::Finished { step },
+                    Err(error) => FromAgent::Failed { step: Some(step), error: error.into() },
+                })?;
                 State::Idle(engines)
             }
             State::Preparing(preparing) if preparing.abandoned.is_none() => {
@@ -290,7 +369,15 @@ impl Agent {
                 let depths = prepared.iter().flat_map(|p| p.depths()).collect();
                 self.outbox.send(FromAgent::Ready { step, facts, depths, hops })?;
                 let Preparing { phases, notes: wires, .. } = preparing;
-                return Ok(State::Ready(Ready { step, phases, engines, prepared, wires }));
+                let attendance = None;
+                return Ok(State::Ready(Ready {
+                    step,
+                    phases,
+                    engines,
+                    prepared,
+                    attendance,
+                    wires,
+                }));
             }
             Ok((engines, Err(error))) => (engines, error),
         };
@@ -320,6 +407,8 @@ impl Agent {
             running.engines.sampler = sampler;
             self.send_counters(counters)?;
         }
+        // Only now: the last look at the hops belongs to the step.
+        let failure = failure.or(self.heal().err());
         self.outbox.send(match failure {
             None => FromAgent::Finished { step },
             Some(error) => FromAgent::Failed { step: Some(step), error: error.into() },
@@ -430,6 +519,8 @@ impl State {
 fn name_of(message: &ToAgent) -> &'static str {
     match message {
         ToAgent::Hello { .. } => "Hello",
+        ToAgent::Serve(_) => "Serve",
+        ToAgent::Arrange(_) => "Arrange",
         ToAgent::Prepare(_) => "Prepare",
         ToAgent::Start { .. } => "Start",
         ToAgent::Measure { .. } => "Measure",

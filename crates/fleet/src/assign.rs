@@ -5,8 +5,10 @@
 //! that use all its workers and targets; what an agent is told is then made step by step, since a long sweep would fill
 //! memory with it. Nothing is opened here.
 
+use crate::arrays::disk::{ArrayDisk, Standing};
+use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
 use crate::cluster::cluster;
-use crate::draft::{Draft, Lab, draft};
+use crate::draft::{Draft, Lab, Thing, draft};
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use record::{Loop, Source, SourceId, SourceKind, WorkerLoad};
@@ -22,8 +24,10 @@ pub struct Assignment<'a> {
     agents: usize,
     /// The agent of each VM and target that has workers.
     places: BTreeMap<String, usize>,
-    /// What all steps ask of each target, by its position in the lab.
+    /// What all steps ask of each medium, by the position of its first thing in the lab.
     demands: BTreeMap<usize, Demand>,
+    /// The embedded arrays, once they are served.
+    standing: BTreeMap<String, Standing>,
     sources: Vec<Source>,
     by_name: BTreeMap<String, SourceId>,
 }
@@ -33,8 +37,10 @@ pub struct Assignment<'a> {
 pub struct AssignedStep {
     /// What every worker is asked to do, for the record.
     pub loads: Vec<WorkerLoad>,
-    /// For each agent, what it is told; `None` for an agent without workers in this step.
+    /// For each agent with workers, what it is told; `None` for one that has none in this step.
     pub specs: Vec<Option<StepSpec>>,
+    /// What is asked of the embedded arrays, where there are some.
+    pub arrays: Option<ArrayStep>,
 }
 
 /// Why a scenario cannot be run on live engines. The text says what to do instead.
@@ -82,6 +88,28 @@ pub enum AssignError {
         /// The step.
         step: u32,
     },
+    /// An embedded array without volumes.
+    #[error("the embedded array `{array}` has no volumes; give it a `[[volume]]` with a `size`")]
+    NoVolume {
+        /// The array.
+        array: String,
+    },
+    /// More ports and volumes than an array can count at.
+    #[error(
+        "the embedded array `{array}` has more than {most} ports and volumes; divide it into several"
+    )]
+    TooManyHops {
+        /// The array.
+        array: String,
+        /// As many as it may have.
+        most: usize,
+    },
+    /// An embedded array is not served as the scenario has it.
+    #[error("the embedded array `{array}` is not served as the scenario has it")]
+    NotServed {
+        /// The array.
+        array: String,
+    },
     /// Nobody to give the work to.
     #[error("there is no agent to carry out the run")]
     NoAgents,
@@ -107,15 +135,16 @@ impl<'a> Assignment<'a> {
         for step in steps {
             for Draft { load, name, group, targets, .. } in draft(&lab, step)? {
                 let demand = Demand::of(&load.workload.spec);
-                for target in &targets {
-                    let sum: &mut Demand = demands.entry(*target).or_default();
+                let media = lab.media(&targets);
+                for medium in &media {
+                    let sum: &mut Demand = demands.entry(*medium).or_default();
                     *sum = sum.and(demand);
                 }
                 if named.insert(name.clone(), group).is_none() {
                     names.push(name);
                 }
                 if known.insert(group) {
-                    groups.push((group, targets));
+                    groups.push((group, media));
                 }
             }
         }
@@ -129,7 +158,21 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        Ok(Assignment { lab, seed, agents: agents.len(), places, demands, sources, by_name })
+        let agents = agents.len();
+        let standing = BTreeMap::new();
+        Ok(Assignment { lab, seed, agents, places, demands, standing, sources, by_name })
+    }
+
+    /// The embedded arrays are served from here on, and disks on them are reached there. Before that, what stands for the
+    /// URL of such a disk has the scheme [`crate::ARRAY_SCHEME`].
+    pub fn stand(
+        &mut self,
+        arrays: Vec<ArraySpec>,
+        portals: Vec<Portals>,
+    ) -> Result<(), AssignError> {
+        let standing = Standing::all(arrays, portals);
+        self.standing = standing.map_err(|array| AssignError::NotServed { array })?;
+        Ok(())
     }
 
     /// Every worker of every step, in order of first appearance; a source's number is its position.
@@ -151,11 +194,7 @@ impl<'a> Assignment<'a> {
             let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
             let mut number = |target: &usize| {
                 *numbers.entry(*target).or_insert_with(|| {
-                    spec.targets.push(target_spec(
-                        &self.lab.targets[*target],
-                        step,
-                        self.demands.get(target).copied().unwrap_or_default(),
-                    ));
+                    spec.targets.push(self.target_spec(*target, step));
                     (spec.targets.len() - 1) as u16
                 })
             };
@@ -163,7 +202,36 @@ impl<'a> Assignment<'a> {
             spec.workers.push(worker_spec(draft, source, key as u32, targets));
         }
         let specs = specs.into_iter().map(|s| (!s.workers.is_empty()).then_some(s)).collect();
-        Ok(AssignedStep { loads, specs })
+        Ok(AssignedStep { loads, specs, arrays: plan::step(self.lab.scenario, step) })
+    }
+
+    fn target_spec(&self, thing: usize, step: &Step) -> TargetSpec {
+        let medium = self.lab.medium(thing);
+        let demand = self.demands.get(&medium).copied().unwrap_or_default();
+        match &self.lab.things[thing] {
+            Thing::Target(target) => target_spec(target, step, demand),
+            Thing::Disk(disk) => self.disk_spec(disk, thing == medium, step, demand),
+        }
+    }
+
+    /// A disk on an embedded array. The first way to a volume goes by its name, others by their ways as well.
+    fn disk_spec(
+        &self,
+        disk: &ArrayDisk,
+        is_first: bool,
+        step: &Step,
+        demand: Demand,
+    ) -> TargetSpec {
+        let name = match is_first {
+            true => disk.name(),
+            false => format!("{} by {}", disk.name(), disk.ways()),
+        };
+        let fill = if step.precondition { Fill::SniaPts } else { Fill::Auto };
+        let (url, made_as) = match disk.reached(&self.standing) {
+            Some((url, serial)) => (url, Some(serial)),
+            None => (disk.url(), None),
+        };
+        TargetSpec { fill, demand, made_as, ..TargetSpec::new(name, url) }
     }
 
     fn empty_spec(&self, step: &Step) -> StepSpec {

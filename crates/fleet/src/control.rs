@@ -34,6 +34,8 @@ impl Control {
 pub struct Limits {
     /// For the answer to `Hello`.
     pub greet: Ns,
+    /// For an array that is to be made, or to be made ready for a step.
+    pub serve: Ns,
     /// For a word while an agent prepares, which may fill files.
     pub prepare: Ns,
     /// For a word while the load is on, and for the end of a step after its time.
@@ -50,6 +52,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             greet: Ns::secs(10),
+            serve: Ns::secs(60),
             prepare: Ns::secs(3600),
             silence: Ns::secs(30),
             stop: Ns::secs(30),

@@ -5,6 +5,7 @@
 //! until then is kept: a lost agent ends the run only when nobody else is left, and is never replaced, since its load on
 //! another agent would be another experiment.
 
+use crate::arrays::plan;
 use crate::assign::{AssignError, Assignment};
 use crate::control::{Control, Limits, Progress};
 use crate::link::AgentLink;
@@ -69,6 +70,9 @@ pub enum RunError {
         /// What is wrong with it.
         problem: String,
     },
+    /// No serial numbers can be drawn for the volumes of embedded arrays.
+    #[error("the volumes of the embedded arrays get no serial numbers: {0}")]
+    Serial(io::Error),
     /// The record took nothing more; the load was stopped.
     #[error("the run was stopped because its record cannot be written: {0}")]
     Record(SinkError),
@@ -110,13 +114,17 @@ impl<'a> Coordinator<'a> {
     /// Where the scenario cannot be run, or an agent cannot be used.
     pub fn begin<S: RecordSink>(
         &self,
-        agents: Vec<AgentLink>,
+        mut agents: Vec<AgentLink>,
         mut sink: S,
         observer: &'a mut dyn FnMut(Progress),
     ) -> Result<Session<'a, S>, RunError> {
-        let names: Vec<String> = agents.iter().map(|a| a.name.clone()).collect();
+        // Those with workers come first, as their steps are numbered.
+        agents.sort_by_key(|agent| !agent.arrays.is_empty());
+        let workers = agents.iter().filter(|agent| agent.arrays.is_empty());
+        let names: Vec<String> = workers.map(|agent| agent.name.clone()).collect();
         let examples: Vec<Step> = self.stages.iter().flat_map(Stage::examples).collect();
-        let assignment = Assignment::new(self.scenario, &examples, self.head.seed, &names)?;
+        let mut assignment = Assignment::new(self.scenario, &examples, self.head.seed, &names)?;
+        let arrays = plan::specs(self.scenario, || plan::draw_serial().map_err(RunError::Serial))?;
         let mut roster = Roster::new(agents)?;
         for source in assignment.sources() {
             sink.source(source)?;
@@ -125,7 +133,11 @@ impl<'a> Coordinator<'a> {
             }
         }
         let mut run = Run::new(self, roster, assignment.sources(), sink, observer);
-        match run.greet() {
+        let stands = match run.greet().and_then(|()| run.serve(&arrays)) {
+            Ok(portals) => assignment.stand(arrays, portals).map_err(RunError::from),
+            Err(error) => Err(error),
+        };
+        match stands {
             Ok(()) => Ok(Session::new(run, assignment, self.stages)),
             Err(error) => {
                 // As in `run`.

@@ -1,5 +1,6 @@
 //! The workers of a step before they have numbers and agents: who they are, what they are called, what they share.
 
+use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
 use crate::cluster::cluster;
 use scenario::{Backing, Scenario, Step, StepLoad, Target, Vm, VmDisk};
@@ -15,7 +16,7 @@ pub(crate) struct Draft<'a> {
     pub group: &'a str,
     /// Its name, unique in the step.
     pub name: String,
-    /// Positions in [`Lab::targets`].
+    /// Positions in [`Lab::things`].
     pub targets: Vec<usize>,
     /// Its number among those that share its targets under the same load.
     pub sharer: u32,
@@ -23,21 +24,62 @@ pub(crate) struct Draft<'a> {
     pub sharers: u32,
 }
 
+/// What I/O can be issued to.
+#[derive(Clone, Copy)]
+pub(crate) enum Thing<'a> {
+    /// A `[[target]]`.
+    Target(&'a Target),
+    /// A volume of an embedded array by certain ways.
+    Disk(ArrayDisk<'a>),
+}
+
 /// What may be named in a load.
 pub(crate) struct Lab<'a> {
-    pub targets: &'a [Target],
+    pub scenario: &'a Scenario,
+    /// Targets, then disks on embedded arrays, each once.
+    pub things: Vec<Thing<'a>>,
+    /// For each thing, the first one that is the same storage.
+    media: Vec<usize>,
     target_by_name: BTreeMap<&'a str, usize>,
+    /// Disks by what stands for them.
+    disk_by_url: BTreeMap<String, usize>,
     vm_by_name: BTreeMap<&'a str, &'a Vm>,
 }
 
 impl<'a> Lab<'a> {
     pub fn new(scenario: &'a Scenario) -> Lab<'a> {
-        let targets = &scenario.lab.targets;
-        Lab {
-            targets,
+        let Scenario { lab, .. } = scenario;
+        let targets = &lab.targets;
+        let mut made = Lab {
+            scenario,
+            things: targets.iter().map(Thing::Target).collect(),
+            media: (0..targets.len()).collect(),
             target_by_name: targets.iter().enumerate().map(|(i, t)| (t.name.as_str(), i)).collect(),
-            vm_by_name: scenario.lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect(),
+            disk_by_url: BTreeMap::new(),
+            vm_by_name: lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect(),
+        };
+        let mut volumes = BTreeMap::new();
+        let disks = lab.vms.iter().flat_map(|vm| &vm.disks);
+        for disk in disks.filter_map(|disk| embedded(scenario, disk)) {
+            let place = made.things.len();
+            if made.disk_by_url.contains_key(&disk.url()) {
+                continue;
+            }
+            made.disk_by_url.insert(disk.url(), place);
+            made.things.push(Thing::Disk(disk));
+            made.media.push(*volumes.entry((disk.array, disk.volume)).or_insert(place));
         }
+        made
+    }
+
+    /// The first thing that is the same storage, by whatever way it is reached.
+    pub fn medium(&self, thing: usize) -> usize {
+        self.media.get(thing).copied().unwrap_or(thing)
+    }
+
+    /// The same for several.
+    pub fn media(&self, things: &[usize]) -> Vec<usize> {
+        things.iter().map(|thing| self.medium(*thing)).collect()
     }
 
     /// The targets of a VM, or the one target of this name.
@@ -53,11 +95,22 @@ impl<'a> Lab<'a> {
     }
 
     fn backing(&self, vm: &Vm, disk: &VmDisk) -> Result<usize, AssignError> {
+        let embedded = embedded(self.scenario, disk);
+        let at_hand = embedded.is_some() || matches!(disk.backing, Backing::Target(_));
         let vm = vm.name.clone();
-        match &disk.backing {
-            Backing::Lun { array, .. } => Err(AssignError::NotAtHand { vm, array: array.clone() }),
-            Backing::Target(_) if disk.size.is_some() => Err(AssignError::DiskSize { vm }),
-            Backing::Target(name) => self.target(name),
+        if at_hand && disk.size.is_some() {
+            return Err(AssignError::DiskSize { vm });
+        }
+        match (&disk.backing, embedded) {
+            (_, Some(embedded)) => {
+                let name = embedded.name();
+                let place = self.disk_by_url.get(&embedded.url()).copied();
+                place.ok_or(AssignError::Unknown { name })
+            }
+            (Backing::Lun { array, .. }, None) => {
+                Err(AssignError::NotAtHand { vm, array: array.clone() })
+            }
+            (Backing::Target(name), None) => self.target(name),
         }
     }
 
@@ -65,6 +118,13 @@ impl<'a> Lab<'a> {
         let index = self.target_by_name.get(name).copied();
         index.ok_or_else(|| AssignError::Unknown { name: name.to_owned() })
     }
+}
+
+/// A VM's disk, where it is a volume of an embedded array.
+fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a>> {
+    let Backing::Lun { array, volume: Some(volume) } = &disk.backing else { return None };
+    scenario.lab.arrays.iter().find(|known| known.name == *array)?.embedded.as_ref()?;
+    Some(ArrayDisk { array, volume, ports: &disk.ports, policy: disk.policy })
 }
 
 /// The workers of a step, in the order of its loads.
@@ -83,7 +143,7 @@ pub(crate) fn draft<'a>(lab: &Lab, step: &'a Step) -> Result<Vec<Draft<'a>>, Ass
                 sharers: 1,
             }));
         }
-        share(&mut drafts[first..]);
+        share(lab, &mut drafts[first..]);
     }
     name(&mut drafts);
     let used: BTreeSet<usize> = drafts.iter().flat_map(|d| &d.targets).copied().collect();
@@ -95,8 +155,9 @@ pub(crate) fn draft<'a>(lab: &Lab, step: &'a Step) -> Result<Vec<Draft<'a>>, Ass
 
 /// Numbers the workers of a load that share targets, directly or through others, so that regions of their own are
 /// disjoint on every target.
-fn share(drafts: &mut [Draft]) {
-    let clusters = cluster(drafts.iter().map(|d| d.targets.as_slice()));
+fn share(lab: &Lab, drafts: &mut [Draft]) {
+    let media: Vec<Vec<usize>> = drafts.iter().map(|draft| lab.media(&draft.targets)).collect();
+    let clusters = cluster(media.iter().map(Vec::as_slice));
     let mut members: BTreeMap<usize, u32> = BTreeMap::new();
     for (draft, cluster) in drafts.iter_mut().zip(&clusters) {
         let count = members.entry(*cluster).or_default();

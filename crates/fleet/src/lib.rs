@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod arrays;
 mod assign;
 pub mod carrier;
 mod child;
@@ -29,6 +30,7 @@ mod sink;
 mod steady;
 
 pub use agent::{Identity, ServeError, serve};
+pub use arrays::disk::SCHEME as ARRAY_SCHEME;
 pub use assign::{AssignError, AssignedStep, Assignment};
 pub use control::{Control, Limits, Progress};
 pub use coordinator::{Coordinator, Outcome, RunError, StepFailure};

@@ -14,12 +14,14 @@ pub struct AgentLink {
     pub(crate) name: String,
     pub(crate) carrier: CoordinatorEnd,
     pub(crate) child: Option<Child>,
+    /// The arrays that it is to serve; it carries no workers then.
+    pub(crate) arrays: Vec<String>,
 }
 
 impl AgentLink {
     /// An agent behind a carrier that somebody else set up.
     pub fn over(name: &str, carrier: CoordinatorEnd) -> AgentLink {
-        AgentLink { name: name.to_owned(), carrier, child: None }
+        AgentLink { name: name.to_owned(), carrier, child: None, arrays: Vec::new() }
     }
 
     /// An agent on a thread of this process.
@@ -41,6 +43,13 @@ impl AgentLink {
         let (ours, theirs) = UnixStream::pair()?;
         let child = Child::spawn(command, theirs)?;
         let carrier = carrier::coordinator_socket(ours)?;
-        Ok(AgentLink { name: name.to_owned(), carrier, child: Some(child) })
+        Ok(AgentLink { name: name.to_owned(), carrier, child: Some(child), arrays: Vec::new() })
+    }
+
+    /// The same agent, which is to serve this embedded array of the scenario, and carries no workers.
+    #[must_use]
+    pub fn serving(mut self, array: &str) -> AgentLink {
+        self.arrays.push(array.to_owned());
+        self
     }
 }

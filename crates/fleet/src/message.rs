@@ -3,12 +3,14 @@
 //! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`,
 //! and `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step early,
 //! `Bye` the conversation.
+//! An agent that serves arrays is told so by `Serve`, once, and hears `Arrange` in the place of `Prepare`.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!
 //! Messages are MessagePack with named fields ([`crate::frame`]), so that two versions can always read each other's
 //! `Hello` and refuse each other with a sentence.
 
+use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use clock::Ns;
 use engine::{EngineError, StepSpec};
 use record::{Counter, Event, Fact, Interval, SourceId};
@@ -20,7 +22,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The most intervals or counters that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
@@ -38,7 +40,13 @@ pub enum ToAgent {
     },
     /// Open, create and fill what the step needs; answered with `Ready` or `Failed`.
     Prepare(Box<StepSpec>),
-    /// Start the load of the prepared step.
+    /// Make these arrays and serve them until the conversation is over; answered with `Serving` or `Failed`. Once, before
+    /// the first step, to an agent that gets no workers.
+    Serve(Vec<ArraySpec>),
+    /// In the place of `Prepare`, to an agent that serves arrays: set their ports as the step wants them, and know what is
+    /// to happen to them; answered with `Ready` or `Failed`.
+    Arrange(Box<ArrayStep>),
+    /// Start the load of the prepared step, or attend to it.
     Start {
         /// Zero of the record's time base, on the monotonic clock.
         epoch: Ns,
@@ -67,6 +75,8 @@ pub enum ToAgent {
 pub enum FromAgent {
     /// The answer to `Hello`.
     Hello(Greeting),
+    /// The arrays stand.
+    Serving(Vec<Portals>),
     /// The step's threads stand ready.
     Ready {
         /// Which step.

@@ -3,6 +3,7 @@
 //! The binary registers engines by the schemes of the URLs that they understand (`""` for paths, `null` for `null:`);
 //! the agent knows no engine by name.
 
+use crate::arrays::ArrayServer;
 use crate::sampling::Sampler;
 use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
 
@@ -12,6 +13,8 @@ pub struct EngineRegistry {
     entries: Vec<Entry>,
     /// What looks at the hops under them; away while it samples a step.
     pub(crate) sampler: Option<Box<dyn Sampler>>,
+    /// What makes arrays, where the agent can serve some.
+    pub(crate) server: Option<Box<dyn ArrayServer>>,
 }
 
 struct Entry {
@@ -36,6 +39,11 @@ impl EngineRegistry {
     /// Adds what samples the hops under the engines' targets.
     pub fn sampler(self, sampler: Box<dyn Sampler>) -> EngineRegistry {
         EngineRegistry { sampler: Some(sampler), ..self }
+    }
+
+    /// Adds what makes arrays.
+    pub fn arrays(self, server: Box<dyn ArrayServer>) -> EngineRegistry {
+        EngineRegistry { server: Some(server), ..self }
     }
 
     /// Prepares a step: every engine that is concerned gets its workers and their targets.

@@ -18,6 +18,8 @@ use std::time::Duration;
 pub(crate) enum Duty {
     /// To introduce itself.
     Greet,
+    /// To serve arrays.
+    Serve,
     /// Nothing.
     Idle,
     /// To get ready.
@@ -51,6 +53,8 @@ pub(crate) struct Member {
     pub name: String,
     /// The workers that it may speak for.
     pub sources: BTreeSet<SourceId>,
+    /// The arrays that it serves; it has no workers then.
+    pub arrays: Vec<String>,
     duty: Duty,
     patience: Patience,
     heard: Ns,
@@ -77,6 +81,7 @@ impl Roster {
             members.push(Member {
                 name: link.name,
                 sources: BTreeSet::new(),
+                arrays: link.arrays,
                 duty: Duty::Idle,
                 patience: Patience::ENDLESS,
                 heard: clock::now(),
@@ -100,6 +105,11 @@ impl Roster {
 
     pub fn any(&self, duty: Duty) -> bool {
         self.members.iter().any(|m| m.duty == duty)
+    }
+
+    /// Whether an agent with workers has a duty.
+    pub fn any_worker(&self, duty: Duty) -> bool {
+        self.members.iter().any(|m| m.duty == duty && m.arrays.is_empty())
     }
 
     /// The agents with a duty.
@@ -148,12 +158,18 @@ impl Roster {
 
 impl Drop for Roster {
     fn drop(&mut self) {
-        for member in &mut self.members {
-            if let Some(mut outbox) = member.outbox.take() {
-                // An agent that cannot hear it sees the end of the connection, which means the same.
-                let _ = outbox.send(ToAgent::Bye);
+        // Workers leave before the arrays that they may still take their leave of.
+        for serves in [false, true] {
+            let mut leaving: Vec<&mut Member> =
+                self.members.iter_mut().filter(|m| m.arrays.is_empty() != serves).collect();
+            for member in &mut leaving {
+                if let Some(mut outbox) = member.outbox.take() {
+                    // An agent that cannot hear it sees the end of the connection, which means the same.
+                    let _ = outbox.send(ToAgent::Bye);
+                }
             }
+            // Children are waited for as they are dropped, after all of them have been told.
+            leaving.into_iter().for_each(|member| drop(member.child.take()));
         }
-        // Children are waited for as they are dropped, after all of them have been told.
     }
 }

@@ -1,5 +1,6 @@
 //! One run under way: the steps of the conversation with all agents at once, and what each answer means.
 
+use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use crate::assign::AssignedStep;
 use crate::control::{Control, Limits, Progress};
 use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
@@ -7,7 +8,7 @@ use crate::gauge::Gauge;
 use crate::hops::Hops;
 use crate::message::{Failure, FromAgent, Greeting, PROTOCOL, Reported, ToAgent, check_version};
 use crate::rates::RateMeter;
-use crate::roster::{Duty, Patience, Roster};
+use crate::roster::{Duty, Member, Patience, Roster};
 use crate::sink::RecordSink;
 use crate::steady::{Warmed, Warming};
 use clock::Ns;
@@ -165,13 +166,61 @@ impl<'a, S: RecordSink> Run<'a, S> {
                 Some((agent, Err(error))) => Some((agent, error.to_string())),
                 None => self.roster.overdue(clock::now()),
             };
-            if let Some((agent, problem)) = problem {
-                let problem = join(problem, self.roster.give_up(agent));
-                let agent = self.roster.members[agent].name.clone();
+            self.unusable(problem)?;
+        }
+        Ok(())
+    }
+
+    /// Has all arrays served, each by the agent that it was given to; returns where. As with greetings, what fails here is a
+    /// mistake of the set-up.
+    pub fn serve(&mut self, arrays: &[ArraySpec]) -> Result<Vec<Portals>, RunError> {
+        for array in arrays {
+            let serves = |member: &Member| member.arrays.contains(&array.name);
+            if !self.roster.members.iter().any(serves) {
+                let agent = array.name.clone();
+                let problem = "no agent was started to serve this embedded array".to_owned();
                 return Err(RunError::Agent { agent, problem });
             }
         }
-        Ok(())
+        for agent in self.roster.with(Duty::Idle) {
+            let serves =
+                |array: &&ArraySpec| self.roster.members[agent].arrays.contains(&array.name);
+            let theirs: Vec<ArraySpec> = arrays.iter().filter(serves).cloned().collect();
+            if !theirs.is_empty() {
+                let patience = Patience { quiet: self.limits.serve, until: Ns::MAX };
+                self.roster.assign(agent, Duty::Serve, patience);
+                // As with `Hello`.
+                let _ = self.roster.tell(agent, ToAgent::Serve(theirs));
+            }
+        }
+        let mut standing = Vec::new();
+        while self.roster.any(Duty::Serve) && !self.control.stopped() {
+            let problem = match self.roster.next(POLL) {
+                Some((agent, Ok(FromAgent::Serving(portals)))) => {
+                    self.roster.assign(agent, Duty::Idle, Patience::ENDLESS);
+                    standing.extend(portals);
+                    None
+                }
+                Some((agent, Ok(FromAgent::Failed { error, .. }))) => {
+                    Some((agent, error.to_string()))
+                }
+                Some((agent, Ok(other))) => {
+                    Some((agent, format!("it said {} before Serving", name_of(&other))))
+                }
+                Some((agent, Err(error))) => Some((agent, error.to_string())),
+                None => self.roster.overdue(clock::now()),
+            };
+            self.unusable(problem)?;
+        }
+        Ok(standing)
+    }
+
+    /// Ends the run where an agent turns out to be of no use before the first step.
+    fn unusable(&mut self, problem: Option<(usize, String)>) -> Result<(), RunError> {
+        let Some((agent, problem)) = problem else { return Ok(()) };
+        let problem = join(problem, self.roster.give_up(agent));
+        let agent = self.roster.members[agent].name.clone();
+        Err(RunError::Agent { agent, problem })
     }
 
     /// Takes an agent's greeting, or says what is wrong with it.
@@ -220,7 +269,10 @@ impl<'a, S: RecordSink> Run<'a, S> {
             aim: place.aim,
         });
         self.report_missing(assigned)?;
-        let mut end = self.prepare(assigned)?;
+        let mut end = self.arrange(assigned)?;
+        if end == StepEnd::Done {
+            end = self.prepare(assigned)?;
+        }
         if end == StepEnd::Done {
             self.start(step, assigned)?;
             end = self.wait(Duty::Run, Duty::Done)?;
@@ -235,11 +287,34 @@ impl<'a, S: RecordSink> Run<'a, S> {
         Ok(end)
     }
 
+    /// Has the arrays made ready for the step, before anybody goes to them.
+    fn arrange(&mut self, step: &AssignedStep) -> Result<StepEnd, RunError> {
+        let Some(arrays) = &step.arrays else { return Ok(StepEnd::Done) };
+        for agent in self.roster.with(Duty::Idle) {
+            let member = &self.roster.members[agent];
+            if member.arrays.is_empty() {
+                continue;
+            }
+            let mine = arrays.ports.iter().filter(|port| member.arrays.contains(&port.array));
+            let theirs = ArrayStep { ports: mine.cloned().collect(), ..arrays.clone() };
+            let patience = Patience { quiet: self.limits.serve, until: Ns::MAX };
+            self.roster.assign(agent, Duty::Prepare, patience);
+            self.tell(agent, ToAgent::Arrange(Box::new(theirs)))?;
+        }
+        while self.roster.any(Duty::Prepare) && self.failure.is_none() {
+            if self.control.stopped() {
+                return Ok(StepEnd::Stopped);
+            }
+            self.listen()?;
+        }
+        Ok(if self.failure.is_some() { StepEnd::Failed } else { StepEnd::Done })
+    }
+
     /// Tells agents to prepare and waits for all of them.
     fn prepare(&mut self, step: &AssignedStep) -> Result<StepEnd, RunError> {
         (self.observer)(Progress::Preparing);
         for agent in self.roster.with(Duty::Idle) {
-            if let Some(spec) = &step.specs[agent] {
+            if let Some(spec) = step.specs.get(agent).and_then(Option::as_ref) {
                 let patience = Patience { quiet: self.limits.prepare, until: Ns::MAX };
                 self.roster.assign(agent, Duty::Prepare, patience);
                 self.tell(agent, ToAgent::Prepare(Box::new(spec.clone())))?;
@@ -291,14 +366,18 @@ impl<'a, S: RecordSink> Run<'a, S> {
         loads.iter().map(carried).collect()
     }
 
-    /// Listens until nobody has `duty` any more: well when somebody has reached `next`.
+    /// Listens until nobody has `duty` any more: well when somebody with workers has reached `next`.
     fn wait(&mut self, duty: Duty, next: Duty) -> Result<StepEnd, RunError> {
         loop {
             if self.failure.is_some() {
                 return Ok(StepEnd::Failed);
             }
+            // Arrays without workers carry nothing, however well they are.
+            if ![duty, next].into_iter().any(|duty| self.roster.any_worker(duty)) {
+                return Ok(StepEnd::Failed);
+            }
             if !self.roster.any(duty) {
-                return Ok(if self.roster.any(next) { StepEnd::Done } else { StepEnd::Failed });
+                return Ok(StepEnd::Done);
             }
             if self.control.stopped() {
                 return Ok(StepEnd::Stopped);
@@ -478,10 +557,18 @@ impl<'a, S: RecordSink> Run<'a, S> {
     /// Gives an agent up and says so.
     fn lose(&mut self, agent: usize, problem: String) -> Result<(), RunError> {
         let problem = join(problem, self.roster.give_up(agent));
-        let name = self.roster.members[agent].name.clone();
-        let text = format!(
-            "agent `{name}` was lost: {problem}. Its workers are missing from here on; mend the cause and run again"
-        );
+        let member = &self.roster.members[agent];
+        let (name, arrays) = (member.name.clone(), member.arrays.join("`, `"));
+        let end = match arrays.as_str() {
+            "" => "Its workers are missing from here on; mend the cause and run again".to_owned(),
+            // What is left would measure how a dead array is waited for.
+            arrays => format!("The array `{arrays}` is gone with it, which ends the run"),
+        };
+        let text = format!("agent `{name}` was lost: {problem}. {end}");
+        if let (false, Some(step)) = (arrays.is_empty(), self.step) {
+            let error = Failure::Protocol(text.clone());
+            self.failure.get_or_insert(StepFailure { agent: name.clone(), step, error });
+        }
         self.lost.push(name);
         self.event("agent-lost", text)
     }
@@ -496,7 +583,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     /// Marks a step whose workers are missing because their agent was lost before it.
     fn report_missing(&mut self, step: &AssignedStep) -> Result<(), RunError> {
         for agent in self.roster.with(Duty::Lost) {
-            let Some(spec) = &step.specs[agent] else { continue };
+            let Some(Some(spec)) = step.specs.get(agent) else { continue };
             let names: Vec<&str> =
                 spec.workers.iter().take(NAMES_MAX).map(|w| w.name.as_str()).collect();
             let more = match spec.workers.len() - names.len() {
@@ -553,6 +640,7 @@ fn join(problem: String, child: Option<String>) -> String {
 fn name_of(message: &FromAgent) -> &'static str {
     match message {
         FromAgent::Hello(_) => "Hello",
+        FromAgent::Serving(_) => "Serving",
         FromAgent::Ready { .. } => "Ready",
         FromAgent::Intervals(_) => "Intervals",
         FromAgent::Counters(_) => "Counters",

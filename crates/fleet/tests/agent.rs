@@ -70,6 +70,7 @@ fn listen(end: &mut CoordinatorEnd, last: &str) -> Vec<String> {
     while heard.last().is_none_or(|w| w != last) {
         heard.push(match end.inbox.recv() {
             Ok(FromAgent::Hello(_)) => "hello".into(),
+            Ok(FromAgent::Serving(_)) => "serving".into(),
             Ok(FromAgent::Ready { .. }) => "ready".into(),
             Ok(FromAgent::Intervals(list)) => format!("{} intervals", list.len()),
             Ok(FromAgent::Counters(_)) => "counters".into(),

@@ -104,14 +104,18 @@ pub struct Recording {
     /// Where the record is written [default: NAME-1.wsr, NAME-2.wsr, … here]
     #[arg(long, value_name = "RUN")]
     pub out: Option<PathBuf>,
-    /// Who issues the load: threads of this process, or a child process over a socket pair
-    #[arg(long, value_enum, default_value_t = AgentKind::InProcess)]
+    /// Who issues the load, and who serves embedded arrays
+    #[arg(long, value_enum, default_value_t = AgentKind::Auto)]
     pub agent: AgentKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AgentKind {
+    /// Threads of this process issue the load; each embedded array is served by a child process
+    Auto,
+    /// Threads of this process do both
     InProcess,
+    /// Child processes do both, over socket pairs
     Child,
 }
 
@@ -507,6 +511,9 @@ pub struct Agent {
     /// What connects the agent to its coordinator: standard input is one end of a socket pair
     #[arg(long, value_enum)]
     pub carrier: Carrier,
+    /// The name that the coordinator uses it by
+    #[arg(long, value_name = "NAME", default_value = crate::live::AGENT)]
+    pub name: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,7 @@
 //! The way of every command that measures: targets checked, a record made, agents started, the coordinator run, the
 //! record reviewed.
 
+use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
 use crate::exit::{Exit, Failure};
 use crate::hops::Disks;
@@ -12,11 +13,12 @@ use findings::Analysis;
 use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
 use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// The name of the one agent that a run on this machine has.
+/// The name of the one agent that carries the workers of a run on this machine.
 pub const AGENT: &str = "local";
 
 /// A scenario that is about to be run on this machine.
@@ -63,9 +65,9 @@ fn run(job: &Job, targets: &[Asked]) -> Result<Outcome, Failure> {
     };
     let total = stages.iter().map(Stage::duration_max).sum();
     let mut display = Display::new(job.output.quiet, total);
-    let agent = agent_link(job.agent).map_err(Failure::incomplete)?;
+    let agents = agents(&job.scenario, job.agent).map_err(Failure::incomplete)?;
     let mut show = |progress| display.show(&progress);
-    let outcome = coordinator.run(vec![agent], writer, &mut show);
+    let outcome = coordinator.run(agents, writer, &mut show);
     display.finish();
     outcome.map_err(|error| match error {
         RunError::Assign(error) => Failure::usage(error),
@@ -133,20 +135,39 @@ pub fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
         .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))
 }
 
-/// The agent of this machine.
-pub fn agent_link(kind: AgentKind) -> std::io::Result<AgentLink> {
-    match kind {
-        AgentKind::InProcess => AgentLink::in_process(identity(), engines()),
-        AgentKind::Child => {
-            let mut command = Command::new(std::env::current_exe()?);
-            command.args(["agent", "--carrier", "stdin"]);
-            AgentLink::child(AGENT, command)
+/// The agents of this machine: one for the workers, and one for each embedded array, whose CPU time is then its own.
+pub fn agents(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLink>> {
+    let mut agents = vec![match kind {
+        AgentKind::Auto | AgentKind::InProcess => {
+            AgentLink::in_process(identity(AGENT), engines())?
         }
+        AgentKind::Child => child(AGENT)?,
+    }];
+    for array in scenario.lab.arrays.iter().filter(|array| array.embedded.is_some()) {
+        let name = &array.name;
+        let agent = match kind {
+            AgentKind::InProcess => {
+                let registry = EngineRegistry::new().arrays(Box::new(Arrays::beside_workers()));
+                AgentLink::in_process(identity(name), registry)?
+            }
+            AgentKind::Auto | AgentKind::Child => child(name)?,
+        };
+        agents.push(agent.serving(name));
     }
+    Ok(agents)
 }
 
-fn identity() -> Identity {
-    Identity { name: AGENT.to_owned(), facts: engine::host_facts(AGENT) }
+/// An agent in a process of its own.
+fn child(name: &str) -> io::Result<AgentLink> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["agent", "--carrier", "stdin", "--name", name]);
+    AgentLink::child(name, command)
+}
+
+/// An agent and its machine; one for an array stands on the same machine as that for the workers, which tells of it.
+fn identity(name: &str) -> Identity {
+    let facts = if name == AGENT { engine::host_facts(name) } else { Vec::new() };
+    Identity { name: name.to_owned(), facts }
 }
 
 /// Targets that are reached by URLs.
@@ -166,11 +187,13 @@ fn engines() -> EngineRegistry {
 }
 
 /// Serves the coordinator at the other end of standard input.
-pub fn serve_stdin() -> Result<(), Failure> {
+pub fn serve_stdin(name: &str) -> Result<(), Failure> {
     let carrier = fleet::carrier::agent_stdin().map_err(|e| {
         Failure::usage(format!("standard input is no coordinator's socket ({e}); `wirespeed run --agent child` starts agents"))
     })?;
-    fleet::serve(carrier, engines(), identity()).map_err(Failure::incomplete)
+    // It carries workers or serves arrays, whatever it is told; never both.
+    let engines = engines().arrays(Box::new(Arrays::alone()));
+    fleet::serve(carrier, engines, identity(name)).map_err(Failure::incomplete)
 }
 
 /// The exit code that a review means.

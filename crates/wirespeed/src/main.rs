@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arrays;
 mod cli;
 mod commands;
 mod exit;

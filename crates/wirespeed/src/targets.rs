@@ -3,7 +3,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::live::{self, AGENT};
-use disk::TargetReport;
+use disk::{Filling, TargetReport, Use};
 use engine::{EngineError, Fill, TargetSpec};
 use fleet::{AssignError, Assignment};
 use scenario::{Scenario, Stage, Step};
@@ -50,9 +50,33 @@ pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<Asked>, Assign
     }
     let look = |target: TargetSpec| {
         let (reads, writes) = uses.get(&target.name).copied().unwrap_or_default();
-        Asked { report: live::schemes().inspect(&target, writes), reads, writes }
+        let report = match fleet::scheme(&target.url) {
+            fleet::ARRAY_SCHEME => embedded(scenario, &target, writes),
+            _ => live::schemes().inspect(&target, writes),
+        };
+        Asked { report, reads, writes }
     };
     Ok(order.into_iter().map(look).collect())
+}
+
+/// A volume of an embedded array, of which nothing is there yet: it is made for the run and is gone with it, so that nothing
+/// can be lost.
+fn embedded(scenario: &Scenario, target: &TargetSpec, writes: bool) -> TargetReport {
+    let place = target.url.split([':', '?']).nth(1).unwrap_or_default();
+    let (array, volume) = place.split_once('/').unwrap_or((place, ""));
+    let mut volumes = scenario.lab.volumes.iter();
+    let volume = volumes.find(|known| known.array == array && known.name == volume);
+    let size = volume.and_then(|volume| volume.size).map(|size| size.0);
+    TargetReport {
+        name: target.name.clone(),
+        url: target.url.clone(),
+        what: format!("memory of the embedded array `{array}`, made for the run"),
+        size,
+        fate: Ok(if writes { Use::Write } else { Use::Read }),
+        filling: Filling::of(target, size.unwrap_or(0), false),
+        examined: None,
+        facts: Vec::new(),
+    }
 }
 
 /// The targets of a run; refuses one that the guard would refuse later, while nothing has been made yet.

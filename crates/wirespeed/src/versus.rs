@@ -233,8 +233,8 @@ fn take_turns(
     let mut show_a = |progress: Progress| display.borrow_mut().show_side("A ", &progress);
     let mut show_b = |progress: Progress| display.borrow_mut().show_side("B ", &progress);
     let (of_a, of_b) = (coordinator(a, &head_a, &control), coordinator(b, &head_b, &control));
-    let (link_a, link_b) = (link(kind)?, link(kind)?);
-    let mut first = match of_a.begin(vec![link_a], writer_a, &mut show_a) {
+    let (agents_a, agents_b) = (agents(a, kind)?, agents(b, kind)?);
+    let mut first = match of_a.begin(agents_a, writer_a, &mut show_a) {
         Ok(first) => first,
         Err(error) => {
             // The first error says why, also where this record takes no end.
@@ -242,7 +242,7 @@ fn take_turns(
             return Err(failure(a, error));
         }
     };
-    let mut second = match of_b.begin(vec![link_b], writer_b, &mut show_b) {
+    let mut second = match of_b.begin(agents_b, writer_b, &mut show_b) {
         Ok(second) => second,
         Err(error) => {
             close(first, Status::Stopped, &format!("side B could not begin: {error}"));
@@ -278,8 +278,8 @@ fn coordinator<'a>(side: &'a Side, head: &'a RunHead, control: &'a Control) -> C
     }
 }
 
-fn link(kind: AgentKind) -> Result<fleet::AgentLink, Failure> {
-    live::agent_link(kind).map_err(Failure::incomplete)
+fn agents(side: &Side, kind: AgentKind) -> Result<Vec<fleet::AgentLink>, Failure> {
+    live::agents(&side.scenario, kind).map_err(Failure::incomplete)
 }
 
 /// Takes the turns: in even rounds A before B, in odd ones B before A. Returns how the runs of A and of B ended, or the side

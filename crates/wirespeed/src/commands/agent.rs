@@ -6,6 +6,6 @@ use crate::live;
 
 pub fn agent(args: &Agent) -> Result<Exit, Failure> {
     match args.carrier {
-        Carrier::Stdin => live::serve_stdin().map(|()| Exit::Met),
+        Carrier::Stdin => live::serve_stdin(&args.name).map(|()| Exit::Met),
     }
 }

@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("iscsi", &[]),
     ("san", &["clock", "disk", "iscsi", "units", "workload"]),
     ("probe", &["clock"]),
-    ("fleet", &["clock", "engine", "record", "scenario", "workload"]),
+    ("fleet", &["clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
     ("review", &["findings", "record", "scenario", "units", "workload"]),

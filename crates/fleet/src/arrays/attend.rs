@@ -1,0 +1,188 @@
+//! An agent's attendance at one step of its arrays: it carries out the step's faults at their moments, and stays to the end.
+//!
+//! Faults are counted from the beginning of the measured time, which may be brought forward while the step warms up. Each
+//! is an event of the record. The agent does it by itself: nothing is asked of the coordinator at the moment of a fault.
+
+use super::estate::{Estate, Port};
+use super::{ArrayStep, PortFault, port_hop};
+use clock::Ns;
+use engine::{Edge, EngineError, Handle, IntervalTx, Output, Phases, Timeline};
+use record::{Event, Level, SourceId};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{Builder, JoinHandle};
+
+/// A step that is about to start.
+pub(crate) struct Attendance {
+    estate: Arc<Estate>,
+    index: u32,
+    phases: Phases,
+    speeds: Vec<(Port, Option<u64>)>,
+    faults: VecDeque<Due>,
+}
+
+/// A fault that is to come.
+struct Due {
+    at: Ns,
+    port: Port,
+    hop: String,
+    action: PortFault,
+}
+
+/// What the thread is told on the way.
+enum Order {
+    /// The edges have moved.
+    Look,
+    Stop,
+}
+
+impl Attendance {
+    /// Sees that all ports are well, and lays the step's speeds and faults ready. Until the start ports are as fast as they
+    /// go, so that what is filled before it does not wait for them.
+    pub fn new(estate: Arc<Estate>, step: &ArrayStep) -> Result<Attendance, EngineError> {
+        estate.heal()?;
+        let (mut speeds, mut faults) = (Vec::new(), Vec::new());
+        for wanted in &step.ports {
+            let port = estate.port(&wanted.array, &wanted.port)?;
+            speeds.push((port, wanted.bytes_per_s));
+            faults.extend(wanted.faults.iter().map(|fault| Due {
+                at: fault.at,
+                port,
+                hop: port_hop(&wanted.array, &wanted.port),
+                action: fault.action,
+            }));
+        }
+        // Stable: what happens to one port at one moment keeps its order.
+        faults.sort_by_key(|fault| fault.at);
+        let ArrayStep { index, warmup, measure, cooldown, .. } = *step;
+        let phases = Phases { warmup, measure, cooldown };
+        Ok(Attendance { estate, index, phases, speeds, faults: faults.into() })
+    }
+
+    /// The lengths of the step's phases.
+    pub fn phases(&self) -> Phases {
+        self.phases
+    }
+
+    /// Begins: ports get their speeds at once; events and one end arrive at `out`, as from an engine. `hops` are the numbers of the estate's hops in the
+    /// record; without them events name no source.
+    pub fn start(self, epoch: Ns, at: Ns, hops: Vec<SourceId>, out: IntervalTx) -> Box<dyn Handle> {
+        for (port, speed) in &self.speeds {
+            self.estate.set_speed(*port, *speed);
+        }
+        let (orders, told) = mpsc::channel();
+        let line = Timeline::new(epoch, at, self.phases);
+        let edge = Edge::default();
+        let mut vigil = Vigil { attendance: self, line, edge: edge.clone(), hops, out, told };
+        let failed = vigil.out.clone();
+        let stay = move || {
+            let end = vigil.stay();
+            // Nobody listens where the agent has been given up.
+            let _ = vigil.out.send(end);
+        };
+        let thread = Builder::new().name("array-faults".to_owned()).spawn(stay);
+        let thread = thread.map_err(|e| {
+            let problem = format!("the thread that carries out faults cannot be started ({e})");
+            let _ = failed.send(Output::Failed(EngineError::Unsupported(problem)));
+        });
+        Box::new(Attending { line, edge, orders, thread: thread.ok() })
+    }
+}
+
+/// The thread's part.
+struct Vigil {
+    attendance: Attendance,
+    line: Timeline,
+    edge: Edge,
+    hops: Vec<SourceId>,
+    out: IntervalTx,
+    told: Receiver<Order>,
+}
+
+impl Vigil {
+    /// Stays until the step ends, by itself or because it is told so.
+    fn stay(&mut self) -> Output {
+        loop {
+            self.line.follow(&self.edge);
+            let end = self.line.end();
+            let next = self.attendance.faults.front();
+            let due = next.map(|fault| self.line.measure().plus(fault.at)).filter(|due| *due < end);
+            let wait = due.unwrap_or(end).since(clock::now());
+            match self.told.recv_timeout(wait.into()) {
+                Ok(Order::Look) => continue,
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return Output::Finished,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let fault = self.attendance.faults.pop_front().filter(|_| due.is_some());
+            let Some(fault) = fault else { return Output::Finished };
+            if let Err(error) = self.carry_out(&fault) {
+                return Output::Failed(error);
+            }
+        }
+    }
+
+    fn carry_out(&self, fault: &Due) -> Result<(), EngineError> {
+        // The moment before: what initiators notice comes after it.
+        let at = self.line.on_record(clock::now());
+        self.attendance.estate.do_to(fault.port, fault.action)?;
+        let (code, what) = told(fault.action);
+        let _ = self.out.send(Output::Event(Event {
+            at,
+            step: Some(self.attendance.index),
+            source: self.hops.get(fault.port.hop).copied(),
+            level: Level::Info,
+            code: code.to_owned(),
+            text: format!("{} {what}", fault.hop),
+        }));
+        Ok(())
+    }
+}
+
+/// A fault's code and what it means, behind the name of its port.
+fn told(action: PortFault) -> (&'static str, String) {
+    match action {
+        PortFault::Kill => (
+            "fault-kill",
+            "was killed: it accepts no connections, and those that it had were closed".to_owned(),
+        ),
+        PortFault::Revive => ("fault-revive", "was revived: it accepts connections".to_owned()),
+        PortFault::Slow { bytes_per_s } => {
+            let rate = units::rate(bytes_per_s as f64);
+            ("fault-slow", format!("was given another speed: {rate} in each direction"))
+        }
+        PortFault::Busy => ("fault-busy", "answers every command with BUSY".to_owned()),
+        PortFault::Ready => ("fault-ready", "carries out commands again".to_owned()),
+    }
+}
+
+/// A step that is attended.
+struct Attending {
+    line: Timeline,
+    edge: Edge,
+    orders: Sender<Order>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Handle for Attending {
+    fn stop(&self) {
+        // One that has ended needs no order.
+        let _ = self.orders.send(Order::Stop);
+    }
+
+    fn measure(&self, at: Ns) -> bool {
+        // Faults are counted from a moment that is still to come; nothing that was due is overlooked.
+        let settled = self.line.may_measure_from(at) && self.edge.settle(at);
+        let _ = self.orders.send(Order::Look);
+        settled && clock::now() < at
+    }
+}
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Disks on embedded arrays: targets that exist only while the run does. Where they are reached is known once their array is
+//! served.
+
+use super::{ArraySpec, Portals, volume_hop};
+use scenario::{Policy, SwitchAfter};
+use std::collections::BTreeMap;
+
+/// The scheme of the URL that stands for a disk until its array is served.
+pub const SCHEME: &str = "array";
+
+/// A volume of an embedded array with the ways to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ArrayDisk<'a> {
+    pub array: &'a str,
+    pub volume: &'a str,
+    /// Names of ports, in order.
+    pub ports: &'a [String],
+    pub policy: Option<Policy>,
+}
+
+/// An array that stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    spec: ArraySpec,
+    portals: Portals,
+}
+
+impl Standing {
+    /// Arrays that are served, by name; the first that is not as it was asked for is told.
+    pub fn all(
+        specs: Vec<ArraySpec>,
+        portals: Vec<Portals>,
+    ) -> Result<BTreeMap<String, Standing>, String> {
+        let mut portals: BTreeMap<String, Portals> =
+            portals.into_iter().map(|portals| (portals.array.clone(), portals)).collect();
+        let standing = specs.into_iter().map(|spec| {
+            let name = spec.name.clone();
+            let found = portals.remove(&name);
+            let right = found.filter(|portals| portals.addresses.len() == spec.ports.len());
+            match right {
+                Some(portals) => Ok((name, Standing { spec, portals })),
+                None => Err(name),
+            }
+        });
+        standing.collect()
+    }
+}
+
+impl ArrayDisk<'_> {
+    /// The volume as a hop and a target.
+    pub fn name(&self) -> String {
+        volume_hop(self.array, self.volume)
+    }
+
+    /// The ways to it, in words.
+    pub fn ways(&self) -> String {
+        let policy = self.policy.map(|policy| format!(", {policy}")).unwrap_or_default();
+        format!("{}{policy}", self.ports.join("+"))
+    }
+
+    /// What stands for it until its array is served: equal for equal disks.
+    pub fn url(&self) -> String {
+        format!("{SCHEME}:{}?ports={}{}", self.name(), self.ports.join(","), self.policy("&"))
+    }
+
+    /// Where it is reached, and its serial number; `None` where its array does not stand, or has no such volume or port.
+    pub fn reached(&self, standing: &BTreeMap<String, Standing>) -> Option<(String, String)> {
+        let Standing { spec, portals } = standing.get(self.array)?;
+        let lun = spec.volumes.iter().position(|volume| volume.name == self.volume)?;
+        let address = |name: &String| {
+            let port = spec.ports.iter().position(|port| port.name == *name)?;
+            portals.addresses.get(port).map(ToString::to_string)
+        };
+        let addresses = self.ports.iter().map(address).collect::<Option<Vec<String>>>()?;
+        let policy = if addresses.len() > 1 { self.policy("?") } else { String::new() };
+        let url = format!("iscsi://{}/{}/{lun}{policy}", addresses.join(","), portals.target);
+        Some((url, spec.volumes[lun].serial.clone()))
+    }
+
+    /// The policy as options of a URL, behind `first`.
+    fn policy(&self, first: &str) -> String {
+        match self.policy {
+            None => String::new(),
+            Some(Policy::RoundRobin(after)) if after != SwitchAfter::USUAL => {
+                format!("{first}policy=round-robin&switch_after={after}")
+            }
+            Some(policy) => format!("{first}policy={}", policy.word()),
+        }
+    }
+}

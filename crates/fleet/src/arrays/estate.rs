@@ -1,0 +1,226 @@
+//! The arrays that an agent serves, as it holds them: found by their ports' names, set for a step, healed after it, and
+//! looked at as hops.
+
+use super::{
+    ArrayServer, ArraySpec, PortFault, Portals, ServedArray, Traffic, port_hop, volume_hop,
+};
+use crate::sampling::{Hop, Reading, Sample, Sampler};
+use engine::{EngineError, StepSpec};
+use record::Fact;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What an agent serves.
+pub(crate) struct Estate {
+    arrays: Vec<Stand>,
+    /// Ports by array and name, with their places among the hops.
+    ports: BTreeMap<(String, String), Port>,
+}
+
+struct Stand {
+    spec: ArraySpec,
+    array: Box<dyn ServedArray>,
+}
+
+/// A port: which array, which of its ports, and which hop it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Port {
+    array: usize,
+    port: usize,
+    /// Its place in [`Estate::hops`].
+    pub hop: usize,
+}
+
+impl Estate {
+    /// Makes and serves arrays; those that stand already are given up where one cannot be made.
+    pub fn serve(
+        server: &mut dyn ArrayServer,
+        specs: Vec<ArraySpec>,
+    ) -> Result<Estate, EngineError> {
+        let mut estate = Estate { arrays: Vec::with_capacity(specs.len()), ports: BTreeMap::new() };
+        let mut hop = 0;
+        for spec in specs {
+            let array = server.serve(&spec)?;
+            if array.addresses().len() != spec.ports.len() {
+                return Err(EngineError::Unsupported(format!(
+                    "the array `{}` was served with {} ports, where {} were asked for",
+                    spec.name,
+                    array.addresses().len(),
+                    spec.ports.len()
+                )));
+            }
+            hop += usize::from(array.cpu().is_some());
+            for (number, port) in spec.ports.iter().enumerate() {
+                let key = (spec.name.clone(), port.name.clone());
+                let port = Port { array: estate.arrays.len(), port: number, hop };
+                estate.ports.insert(key, port);
+                hop += 1;
+            }
+            hop += spec.volumes.len();
+            estate.arrays.push(Stand { spec, array });
+        }
+        Ok(estate)
+    }
+
+    /// Where the arrays are served.
+    pub fn portals(&self) -> Vec<Portals> {
+        let of = |stand: &Stand| Portals {
+            array: stand.spec.name.clone(),
+            target: stand.array.target(),
+            addresses: stand.array.addresses(),
+        };
+        self.arrays.iter().map(of).collect()
+    }
+
+    /// A port by its array's name and its own.
+    pub fn port(&self, array: &str, port: &str) -> Result<Port, EngineError> {
+        let key = (array.to_owned(), port.to_owned());
+        self.ports.get(&key).copied().ok_or_else(|| {
+            EngineError::Unsupported(format!(
+                "`{}` is no port of an array that is served here",
+                port_hop(array, port)
+            ))
+        })
+    }
+
+    fn array(&self, port: Port) -> &dyn ServedArray {
+        &*self.arrays[port.array].array
+    }
+
+    /// Does something to a port.
+    pub fn do_to(&self, port: Port, action: PortFault) -> Result<(), EngineError> {
+        let (array, number) = (self.array(port), port.port);
+        match action {
+            PortFault::Kill => array.kill(number),
+            PortFault::Revive => return self.revive(port),
+            PortFault::Slow { bytes_per_s } => array.set_speed(number, Some(bytes_per_s)),
+            PortFault::Busy => array.set_busy(number, true),
+            PortFault::Ready => array.set_busy(number, false),
+        }
+        Ok(())
+    }
+
+    fn revive(&self, port: Port) -> Result<(), EngineError> {
+        let stand = &self.arrays[port.array];
+        stand.array.revive(port.port).map_err(|problem| EngineError::Target {
+            target: port_hop(&stand.spec.name, &stand.spec.ports[port.port].name),
+            problem: format!("the port cannot be brought back: {problem}"),
+        })
+    }
+
+    /// Every port stands, carries out commands and is as fast as it goes, whatever happened to it. All are seen to, also
+    /// where one cannot be brought back.
+    pub fn heal(&self) -> Result<(), EngineError> {
+        let mut healed = Ok(());
+        for port in self.ports.values() {
+            let array = self.array(*port);
+            array.set_busy(port.port, false);
+            array.set_speed(port.port, None);
+            healed = healed.and(self.revive(*port));
+        }
+        healed
+    }
+
+    /// Gives a port its speed in a step; `None`: as fast as it goes.
+    pub fn set_speed(&self, port: Port, bytes_per_s: Option<u64>) {
+        self.array(port).set_speed(port.port, bytes_per_s);
+    }
+
+    /// The hops, array by array: the process where it serves nothing else, then ports, then volumes.
+    pub fn hops(&self) -> Vec<Hop> {
+        self.arrays.iter().flat_map(hops_of).collect()
+    }
+
+    /// What is worth knowing about the arrays as such.
+    pub fn facts(&self) -> Vec<Fact> {
+        let of = |stand: &Stand| {
+            let threads = match stand.spec.threads {
+                0 => "auto".to_owned(),
+                threads => threads.to_string(),
+            };
+            let pairs = [
+                ("target", stand.array.target()),
+                ("threads", threads),
+                ("scale", stand.spec.scale.clone()),
+            ];
+            let subject = stand.spec.name.clone();
+            pairs.map(|(key, value)| Fact { subject: subject.clone(), key: key.to_owned(), value })
+        };
+        self.arrays.iter().flat_map(of).collect()
+    }
+}
+
+fn hops_of(stand: &Stand) -> Vec<Hop> {
+    let Stand { spec, array } = stand;
+    let hop = |name, facts: Vec<(&str, String)>| Hop {
+        name,
+        facts: facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+    };
+    let process = array.cpu().map(|_| hop(spec.name.clone(), Vec::new()));
+    let addresses = array.addresses();
+    let ports = spec.ports.iter().zip(addresses).map(|(port, address)| {
+        let mut facts = vec![("portal", address.to_string()), ("scale", spec.scale.clone())];
+        if let Some(speed) = &port.speed {
+            facts.push(("rate", format!("{} B/s", speed.bytes_per_s)));
+            facts.push(("rate-name", speed.name.clone()));
+        }
+        hop(port_hop(&spec.name, &port.name), facts)
+    });
+    let volumes = spec.volumes.iter().enumerate().map(|(lun, volume)| {
+        let facts = vec![
+            ("lun", lun.to_string()),
+            ("size", format!("{} B", volume.size)),
+            ("held-in", "memory".to_owned()),
+        ];
+        hop(volume_hop(&spec.name, &volume.name), facts)
+    });
+    process.into_iter().chain(ports).chain(volumes).collect()
+}
+
+/// Looks at an estate's hops.
+pub(crate) struct EstateSampler(pub Arc<Estate>);
+
+impl Sampler for EstateSampler {
+    fn hops(&mut self, _: &StepSpec) -> Vec<Hop> {
+        self.0.hops()
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        self.0.arrays.iter().flat_map(samples_of).collect()
+    }
+}
+
+fn samples_of(stand: &Stand) -> Vec<Sample> {
+    let Stand { spec, array } = stand;
+    let sample = |readings| Sample { at: clock::now(), readings };
+    let process = array.cpu().map(|cpu| sample(vec![grows("cpu", "ns", cpu.0)]));
+    let ports = (0..spec.ports.len()).map(|port| {
+        let traffic = array.port(port);
+        let mut readings = readings(traffic);
+        readings.push(level("connections", "1", traffic.connections as f64));
+        // A port without a speed has no number to give.
+        let speed = array.speed(port).map_or(f64::NAN, |speed| speed as f64);
+        readings.push(level("rate", "B/s", speed));
+        sample(readings)
+    });
+    let volumes = (0..spec.volumes.len()).map(|lun| sample(readings(array.volume(lun))));
+    process.into_iter().chain(ports).chain(volumes).collect()
+}
+
+fn readings(traffic: Traffic) -> Vec<Reading> {
+    vec![
+        grows("read-ops", "1", traffic.read_ops),
+        grows("read-bytes", "B", traffic.read_bytes),
+        grows("write-ops", "1", traffic.write_ops),
+        grows("write-bytes", "B", traffic.write_bytes),
+        level("queue", "1", traffic.queue as f64),
+    ]
+}
+
+fn grows(name: &'static str, unit: &'static str, value: u64) -> Reading {
+    Reading { name, unit, grows: true, value: value as f64 }
+}
+
+fn level(name: &'static str, unit: &'static str, value: f64) -> Reading {
+    Reading { name, unit, grows: false, value }
+}

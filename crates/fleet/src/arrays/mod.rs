@@ -1,0 +1,203 @@
+//! Arrays that stand for the time of a run: what an agent is told to serve, what a step asks of it, and what serves it.
+//!
+//! An agent that serves arrays carries no workers. What a port or a volume is made of is unknown here: whoever builds the
+//! agent registers an [`ArrayServer`]. What is told crosses to agents in messages; the plan of it follows from a scenario
+//! ([`plan`]), what an agent does with it is in [`estate`] and [`attend`].
+
+pub(crate) mod attend;
+pub(crate) mod disk;
+pub(crate) mod estate;
+pub(crate) mod plan;
+
+use clock::Ns;
+use engine::EngineError;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// An array to be served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArraySpec {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Threads that serve; 0: as many as its server finds right.
+    pub threads: u32,
+    /// By how much the speeds of its ports are scaled, in words: `50%`. They are given scaled.
+    pub scale: String,
+    /// Its ports; at least one.
+    pub ports: Vec<PortSpec>,
+    /// Its volumes by LUN, from 0; at least one.
+    pub volumes: Vec<VolumeSpec>,
+}
+
+/// A port of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortSpec {
+    /// Its name within the array.
+    pub name: String,
+    /// How fast the scenario has it, for the record: each step says it anew. `None`: as fast as it goes.
+    pub speed: Option<Speed>,
+}
+
+/// How fast a port is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speed {
+    /// Bytes of payload a second in each direction, scaled.
+    pub bytes_per_s: u64,
+    /// As the scenario says it, not scaled: `8gfc`.
+    pub name: String,
+}
+
+/// A volume of an array, in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeSpec {
+    /// Its name within the array.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes of a logical block: 512 or 4096.
+    pub block: u32,
+    /// Memory is taken where something is written, and not beforehand.
+    pub thin: bool,
+    /// Its unit serial number, which nobody can guess: by it the write guard knows it again.
+    pub serial: String,
+}
+
+/// Where an array is served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Portals {
+    /// The array.
+    pub array: String,
+    /// The name of its target.
+    pub target: String,
+    /// Where its ports listen, in their order.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// One step as an agent that serves arrays sees it. Before and after it every port is alive, ready, and as fast as it goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayStep {
+    /// The step's number in the run.
+    pub index: u32,
+    /// Load before the measurement, at the longest.
+    pub warmup: Ns,
+    /// The measured time.
+    pub measure: Ns,
+    /// Load after the measurement.
+    pub cooldown: Ns,
+    /// What becomes of ports; nothing becomes of one that is not named.
+    pub ports: Vec<PortStep>,
+}
+
+/// One port in one step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortStep {
+    /// The array.
+    pub array: String,
+    /// The port's name within it.
+    pub port: String,
+    /// Bytes of payload a second in each direction; `None`: as fast as it goes.
+    pub bytes_per_s: Option<u64>,
+    /// What happens to it, in order of time.
+    pub faults: Vec<FaultSpec>,
+}
+
+/// Something that happens to a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultSpec {
+    /// When, since the beginning of the measured time.
+    pub at: Ns,
+    /// What.
+    pub action: PortFault,
+}
+
+/// What can happen to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PortFault {
+    /// It takes no connections any more, and has none.
+    Kill,
+    /// It listens again.
+    Revive,
+    /// It has another speed.
+    Slow {
+        /// Bytes of payload a second in each direction, scaled.
+        bytes_per_s: u64,
+    },
+    /// It answers every command with BUSY.
+    Busy,
+    /// It carries commands out again.
+    Ready,
+}
+
+/// Makes arrays. Registered with an agent's engines ([`crate::EngineRegistry::arrays`]).
+pub trait ArrayServer: Send {
+    /// Makes an array and serves it on this machine's loopback until what is returned is dropped. Its ports are as fast as
+    /// they go.
+    ///
+    /// # Errors
+    /// There is no memory for a volume, or nowhere to listen.
+    fn serve(&mut self, spec: &ArraySpec) -> Result<Box<dyn ServedArray>, EngineError>;
+}
+
+/// An array that is served. Ports and volumes are numbered as in its [`ArraySpec`]; another number does nothing, and has
+/// carried nothing. Looking at it must not take long.
+pub trait ServedArray: Send + Sync {
+    /// The name of its target.
+    fn target(&self) -> String;
+
+    /// Where its ports listen.
+    fn addresses(&self) -> Vec<SocketAddr>;
+
+    /// What a port has carried so far.
+    fn port(&self, port: usize) -> Traffic;
+
+    /// What a volume has carried so far; it has no connections.
+    fn volume(&self, volume: usize) -> Traffic;
+
+    /// The speed of a port in bytes of payload a second, in each direction; `None`: as fast as it goes.
+    fn speed(&self, port: usize) -> Option<u64>;
+
+    /// CPU time of the process that serves it, where that does nothing else.
+    fn cpu(&self) -> Option<Ns>;
+
+    /// Gives a port another speed, at once.
+    fn set_speed(&self, port: usize, bytes_per_s: Option<u64>);
+
+    /// Takes a port down: it listens no more, and its connections are closed without a word.
+    fn kill(&self, port: usize);
+
+    /// Brings a port back at the same address; nothing happens to one that is there.
+    ///
+    /// # Errors
+    /// Why it cannot be brought back: somebody else listens there by now.
+    fn revive(&self, port: usize) -> Result<(), String>;
+
+    /// Lets a port answer every command with BUSY, or carry them out again.
+    fn set_busy(&self, port: usize, busy: bool);
+}
+
+/// What a port or a volume has carried since the array was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Commands that moved data to initiators.
+    pub read_ops: u64,
+    /// Their bytes.
+    pub read_bytes: u64,
+    /// Commands that moved data from initiators.
+    pub write_ops: u64,
+    /// Their bytes.
+    pub write_bytes: u64,
+    /// Commands under way at this moment.
+    pub queue: u64,
+    /// Connections at this moment.
+    pub connections: u64,
+}
+
+/// The name of a port as a hop: `store.p1`.
+pub(crate) fn port_hop(array: &str, port: &str) -> String {
+    format!("{array}.{port}")
+}
+
+/// The name of a volume as a hop: `store/data`.
+pub(crate) fn volume_hop(array: &str, volume: &str) -> String {
+    format!("{array}/{volume}")
+}

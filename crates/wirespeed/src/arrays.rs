@@ -1,0 +1,185 @@
+//! Embedded arrays, as an agent serves them: iSCSI targets on loopback with volumes in memory.
+//!
+//! `fleet` says what is wanted and when a port is to be troubled; `san` knows how. This only translates. Nothing is written
+//! to anything that was there before: a volume is memory of this process and ends with it.
+
+use clock::Ns;
+use engine::EngineError;
+use fleet::arrays::{ArrayServer, ArraySpec, ServedArray, Traffic, VolumeSpec};
+use san::server::{Limits, PortRate, Portal, PortalConfig, Target, TargetConfig};
+use san::volume::{Volume, VolumeError, VolumeKind};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Before the name of an array in its target's iSCSI name.
+const NAME: &str = "iqn.2026-11.localhost:wirespeed-array-";
+
+/// The longest iSCSI name in bytes (RFC 7143, section 4.2.7.1).
+const NAME_MAX: usize = 223;
+
+/// How long the end of a run waits for initiators that have not taken their leave: less than a coordinator waits for an agent.
+const STOP_TIME: Duration = Duration::from_millis(500);
+
+/// Speeds that a port can have, in bytes a second.
+const SPEEDS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
+
+/// Serves arrays in this process.
+pub struct Arrays {
+    alone: bool,
+}
+
+impl Arrays {
+    /// In a process that does nothing else: its CPU time is theirs.
+    pub fn alone() -> Arrays {
+        Arrays { alone: true }
+    }
+
+    /// In a process that also carries workers, whose CPU time tells nothing of the arrays.
+    pub fn beside_workers() -> Arrays {
+        Arrays { alone: false }
+    }
+}
+
+impl ArrayServer for Arrays {
+    fn serve(&mut self, spec: &ArraySpec) -> Result<Box<dyn ServedArray>, EngineError> {
+        let failed = |problem: String| EngineError::Target { target: spec.name.clone(), problem };
+        let volumes = spec.volumes.iter().map(volume).collect::<Result<Vec<_>, _>>();
+        let volumes = volumes.map_err(|e| failed(e.to_string()))?;
+        let portals = spec.ports.iter().zip(1u16..).map(|(_, group)| PortalConfig {
+            // Each a port of its own to initiators, so that a session belongs to one of them.
+            group,
+            ..PortalConfig::new(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0))
+        });
+        let mut config = TargetConfig::new(&name(&spec.name), portals.collect(), volumes);
+        config.threads = spec.threads as usize;
+        config.limits = Limits { stop_time: STOP_TIME, ..Limits::default() };
+        let target = Target::start(config).map_err(|e| failed(e.to_string()))?;
+        Ok(Box::new(Served { target, alone: self.alone }))
+    }
+}
+
+fn volume(spec: &VolumeSpec) -> Result<Arc<Volume>, VolumeError> {
+    let VolumeSpec { size, block, thin, serial, .. } = spec;
+    let wanted = san::volume::VolumeSpec {
+        kind: VolumeKind::Ram { size: *size },
+        thin: *thin,
+        read_only: false,
+        block: *block,
+        serial: Some(serial.clone()),
+        write_through: false,
+        write_token: None,
+        overwrite: false,
+    };
+    Volume::open(&wanted, serial)
+}
+
+/// The nearest speed that a port can have.
+fn rate(bytes_per_s: u64) -> PortRate {
+    let bytes_per_s = bytes_per_s.clamp(*SPEEDS.start(), *SPEEDS.end());
+    PortRate::new(bytes_per_s).expect("the range is that of ports")
+}
+
+/// The target's iSCSI name, whose letters are fewer than a scenario's.
+fn name(array: &str) -> String {
+    let lower = array.to_lowercase();
+    let letters = lower.chars().map(|c| match c {
+        'a'..='z' | '0'..='9' | '-' | '.' => c,
+        _ => '-',
+    });
+    format!("{NAME}{}", letters.take(NAME_MAX - NAME.len()).collect::<String>())
+}
+
+/// An array that is served.
+struct Served {
+    target: Target,
+    alone: bool,
+}
+
+impl Served {
+    fn at(&self, port: usize, act: impl FnOnce(Portal<'_>)) {
+        if let Some(portal) = self.target.portal(port) {
+            act(portal);
+        }
+    }
+}
+
+impl ServedArray for Served {
+    fn target(&self) -> String {
+        self.target.name().to_owned()
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.target.addresses()
+    }
+
+    fn port(&self, port: usize) -> Traffic {
+        let counts = self.target.counts(port).unwrap_or_default();
+        Traffic {
+            read_ops: counts.reads,
+            read_bytes: counts.bytes_out,
+            write_ops: counts.writes,
+            write_bytes: counts.bytes_in,
+            queue: counts.queue,
+            connections: counts.connections,
+        }
+    }
+
+    fn volume(&self, volume: usize) -> Traffic {
+        let counters = self.target.volumes().get(volume).map(|volume| volume.counters());
+        let counters = counters.unwrap_or_default();
+        Traffic {
+            read_ops: counters.reads,
+            read_bytes: counters.bytes_read,
+            write_ops: counters.writes,
+            write_bytes: counters.bytes_written,
+            queue: counters.in_flight,
+            connections: 0,
+        }
+    }
+
+    fn speed(&self, port: usize) -> Option<u64> {
+        Some(self.target.portal(port)?.rate()?.bytes_per_s())
+    }
+
+    fn cpu(&self) -> Option<Ns> {
+        let cpu = clock::process_cpu();
+        self.alone.then(|| cpu.user.plus(cpu.system))
+    }
+
+    fn set_speed(&self, port: usize, bytes_per_s: Option<u64>) {
+        self.at(port, |portal| portal.set_rate(bytes_per_s.map(rate)));
+    }
+
+    fn kill(&self, port: usize) {
+        self.at(port, |portal| portal.kill());
+    }
+
+    fn revive(&self, port: usize) -> Result<(), String> {
+        let Some(portal) = self.target.portal(port) else { return Ok(()) };
+        portal.revive().map_err(|e| e.to_string())
+    }
+
+    fn set_busy(&self, port: usize, busy: bool) {
+        self.at(port, |portal| portal.set_busy(busy));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_has_a_name_that_initiators_take() {
+        assert_eq!(name("store"), "iqn.2026-11.localhost:wirespeed-array-store");
+        assert_eq!(name("Store_1 ü"), "iqn.2026-11.localhost:wirespeed-array-store-1--");
+        assert_eq!(name(&"x".repeat(1000)).len(), NAME_MAX);
+    }
+
+    #[test]
+    fn a_speed_beyond_what_ports_have_is_the_nearest_one() {
+        assert_eq!(rate(1).bytes_per_s(), 1_000);
+        assert_eq!(rate(123_456).bytes_per_s(), 123_456);
+        assert_eq!(rate(u64::MAX).bytes_per_s(), 1_000_000_000_000);
+    }
+}
