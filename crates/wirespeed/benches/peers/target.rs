@@ -1,5 +1,6 @@
 //! Our iSCSI target and `tgt` in turn, with libiscsi's `iscsi-perf` as the client of both: 8 KiB random reads, 32 in flight, from
-//! volumes in memory that hold the same data. Each target has a core of its own, and the client another.
+//! volumes in memory that hold the same data. Each target has a core of its own, and the client another. Then the same with our
+//! own initiator as the client, which tells what the targets carry where `iscsi-perf` is the limit.
 //!
 //! What a target costs is the kernel's account of the time that its threads ran. Which side was the limit follows from it:
 //! the client, if the target's core idled for more than a tenth of the time.
@@ -20,6 +21,15 @@ const SIZE: usize = 256 << 20;
 const IDLE: f64 = 0.10;
 /// At least so many times the I/O of `tgt`.
 const BAR: f64 = 5.0;
+
+/// Who reads.
+#[derive(Clone, Copy, PartialEq)]
+enum Client {
+    /// libiscsi's.
+    IscsiPerf,
+    /// `wirespeed disk`.
+    Ours,
+}
 
 const IQN: &str = "iqn.2026-11.example.wirespeed:bench";
 
@@ -73,7 +83,7 @@ pub fn report(scratch: &Path, cores: usize) -> Result<(), Problem> {
     }
     let (target_core, client_core) = (cores - 2, cores - 1);
     println!(
-        "\n(h) iSCSI targets: iscsi-perf, 8 KiB random reads, 32 in flight, {SECONDS} s a run; targets on core {target_core}, \
+        "\n(h) iSCSI targets: 8 KiB random reads, 32 in flight, {SECONDS} s a run; targets on core {target_core}, \
          the client on core {client_core}\n  A: wirespeed target serve --volume ram:256MiB --threads 1\n  B: tgtd, a file in \
          memory as its backing store"
     );
@@ -86,12 +96,21 @@ pub fn report(scratch: &Path, cores: usize) -> Result<(), Problem> {
         "qemu-img",
         &["convert", "-n", "-f", "raw", "-O", "raw", &shown(&image), &ours.url],
     ))?;
+    for client in [Client::IscsiPerf, Client::Ours] {
+        pairs(client, &ours, &theirs, client_core)?;
+    }
+    Ok(())
+}
+
+/// Ten pairs with one client.
+fn pairs(client: Client, ours: &Server, theirs: &Server, core: usize) -> Result<(), Problem> {
+    println!("  with {} as the client:", client.name());
     println!(
         "  pair      A IOPS      B IOPS   A/B  A CPU s/million  B CPU s/million  A core idle  B core idle"
     );
     let mut pairs = Vec::with_capacity(PAIRS);
     for number in 1..=PAIRS {
-        let (a, b) = (run(&ours, client_core)?, run(&theirs, client_core)?);
+        let (a, b) = (client.run(ours, core)?, client.run(theirs, core)?);
         println!(
             "  {number:4} {:>11} {:>11} {:5.2} {:>16.2} {:>16.2} {:>11.0}% {:>11.0}%",
             units::count(a.iops),
@@ -145,37 +164,83 @@ fn judge(pairs: &[(Outcome, Outcome)]) {
     }
 }
 
-/// One run of the client, and what both ends of it cost.
-fn run(server: &Server, core: usize) -> Result<Outcome, Problem> {
-    let perf =
-        ["iscsi-perf", "-m", "32", "-b", "16", "-r", "-t", &SECONDS.to_string(), &server.url]
-            .map(str::to_owned);
-    let mut command = Command::new("bash");
-    command.args([
-        "-c",
-        "TIMEFORMAT='cpu %U %S'; time \"$@\"",
-        "bench",
-        "taskset",
-        "-c",
-        &core.to_string(),
-    ]);
-    command.args(&perf);
-    let before = ran(server.child.id())?;
-    let (out, err) = call(&mut command)?;
-    let target_cpu_s = ran(server.child.id())? - before;
-    let lacks = || Problem::Failed {
-        command: perf.join(" "),
-        message: format!("its report has no figures: {out}"),
-    };
-    // Progress is written over itself; the last of it is the average of the whole run.
-    let last =
-        out.rsplit('\r').find_map(|line| line.strip_prefix("iops average ")).ok_or_else(lacks)?;
-    let iops = last.split_whitespace().next().and_then(|n| n.parse().ok()).ok_or_else(lacks)?;
-    Ok(Outcome {
-        iops,
-        target_cpu_s,
-        client_cpu_s: crate::tools::cpu_seconds(&err).ok_or_else(lacks)?,
-    })
+impl Client {
+    fn name(self) -> &'static str {
+        match self {
+            Client::IscsiPerf => "iscsi-perf",
+            Client::Ours => "wirespeed disk",
+        }
+    }
+
+    fn words(self, url: &str) -> Vec<String> {
+        let seconds = SECONDS.to_string();
+        let time = format!("{seconds}s");
+        let all: &[&str] = match self {
+            Client::IscsiPerf => &["iscsi-perf", "-m", "32", "-b", "16", "-r", "-t", &seconds, url],
+            Client::Ours => &[
+                env!("CARGO_BIN_EXE_wirespeed"),
+                "disk",
+                url,
+                "--block",
+                "8KiB",
+                "--random",
+                "100",
+                "--depth",
+                "32",
+                "--warmup",
+                "0s",
+                "--time",
+                &time,
+                "--quiet",
+                "--format",
+                "json",
+            ],
+        };
+        all.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Reads a second, from its report.
+    fn iops(self, out: &str) -> Option<f64> {
+        match self {
+            // Progress is written over itself; the last of it is the average of the whole run.
+            Client::IscsiPerf => {
+                let last = out.rsplit('\r').find_map(|line| line.strip_prefix("iops average "))?;
+                last.split_whitespace().next()?.parse().ok()
+            }
+            Client::Ours => {
+                let report: serde_json::Value = serde_json::from_str(out).ok()?;
+                report["steps"][0]["groups"][0]["figures"]["read"]["iops"].as_f64()
+            }
+        }
+    }
+
+    /// One run, and what both ends of it cost.
+    fn run(self, server: &Server, core: usize) -> Result<Outcome, Problem> {
+        let words = self.words(&server.url);
+        let core = core.to_string();
+        let mut command = Command::new("bash");
+        command.args([
+            "-c",
+            "TIMEFORMAT='cpu %U %S'; time \"$@\"",
+            "bench",
+            "taskset",
+            "-c",
+            &core,
+        ]);
+        command.args(&words);
+        let before = ran(server.child.id())?;
+        let (out, err) = call(&mut command)?;
+        let target_cpu_s = ran(server.child.id())? - before;
+        let lacks = || Problem::Failed {
+            command: words.join(" "),
+            message: format!("its report has no figures: {out}"),
+        };
+        Ok(Outcome {
+            iops: self.iops(&out).ok_or_else(lacks)?,
+            target_cpu_s,
+            client_cpu_s: crate::tools::cpu_seconds(&err).ok_or_else(lacks)?,
+        })
+    }
 }
 
 /// Seconds for which the threads of a process have run, by the scheduler's account in nanoseconds.
