@@ -1,4 +1,4 @@
-//! Debian's `iscsi-test-cu`, every suite, against four kinds of volumes with two paths each. No test may fail, and the tests
+//! Debian's `iscsi-test-cu`, every suite, against five kinds of volumes with two paths each. No test may fail, and the tests
 //! that skip themselves are exactly those of `skips.txt`.
 //!
 //! Suites run on several targets of a kind at once: some wait for seconds, and others reset the target under their feet, so
@@ -281,6 +281,14 @@ fn a_file_conforms() {
         volume(format!("file:{},size=64MiB,thin", dir.path().join(format!("lane{lane}")).display()))
     };
     conforms("file", &file);
+}
+
+#[test]
+fn a_volume_in_a_whole_file_conforms() {
+    let dir = tempfile::tempdir().expect("a directory");
+    conforms("full", &|lane| {
+        volume(format!("file:{},size=64MiB", dir.path().join(format!("lane{lane}")).display()))
+    });
 }
 
 #[test]
