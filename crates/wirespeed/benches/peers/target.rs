@@ -273,8 +273,10 @@ impl Server {
         let binary = env!("CARGO_BIN_EXE_wirespeed");
         let cores = core.map(|core| core.to_string());
         let pinned: Vec<&str> = cores.iter().flat_map(|core| ["taskset", "-c", core]).collect();
+        // It ends with this program, however that ends.
         let all = [
-            &pinned[..],
+            &["setpriv", "--pdeathsig", "KILL"][..],
+            &pinned,
             &[binary, "target", "serve", "--iqn", IQN, "--format", "json", "--quiet"],
             serve,
         ]
@@ -305,8 +307,13 @@ impl Server {
         // The control port is a number in the name of a socket.
         let control = std::process::id().to_string();
         let portal = format!("portal=127.0.0.1:{port}");
-        let all = ["-c", &core.to_string(), "tgtd", "-f", "--iscsi", &portal, "-C", &control];
-        let mut command = words("taskset", &all);
+        let core = core.to_string();
+        // It ends with this program, however that ends.
+        let all = ["--pdeathsig", "KILL", "taskset", "-c", &core, "tgtd", "-f", "--iscsi", &portal]
+            .into_iter()
+            .chain(["-C", &control])
+            .collect::<Vec<_>>();
+        let mut command = words("setpriv", &all);
         let failed = |e: std::io::Error| Problem::Failed {
             command: "tgtd".to_owned(),
             message: e.to_string(),
