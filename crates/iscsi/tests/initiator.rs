@@ -3,7 +3,7 @@
 
 use iscsi::digest;
 use iscsi::initiator::{
-    Cdb, Command, Ending, Error, Event, Out, Refused, SenseData, Session, Settings, Start,
+    Cdb, Command, Conn, Ending, Error, Event, Out, Refused, SenseData, Session, Settings, Start,
     Transfer, Want,
 };
 use iscsi::pdu::*;
@@ -57,8 +57,8 @@ impl Play {
     /// All that is to be sent.
     fn sent(&mut self) -> Vec<Sent> {
         let mut out = Vec::new();
-        while self.session.has_output() {
-            self.session.pull(1, &mut out);
+        while self.session.has_output(Conn::LEAD) {
+            self.session.pull(Conn::LEAD, 1, &mut out);
         }
         let mut sent: Vec<Sent> = Vec::new();
         for part in out {
@@ -94,18 +94,18 @@ impl Play {
         if self.session.settings().header_digest {
             bytes.extend(digest::of(&header));
         }
-        self.session.header(&bytes)?;
+        self.session.header(Conn::LEAD, &bytes)?;
         let mut place = None;
         loop {
-            match self.session.want() {
+            match self.session.want(Conn::LEAD) {
                 Want::Header | Want::Nothing => return Ok(place),
                 Want::Into { slot, offset, len } => {
                     place.get_or_insert((slot, offset));
                     // In two parts, as sockets do.
-                    self.session.received(len.div_ceil(2))?;
+                    self.session.received(Conn::LEAD, len.div_ceil(2))?;
                 }
-                Want::Bytes { .. } => self.session.bytes(data)?,
-                Want::Trailer { .. } => self.session.trailer(true)?,
+                Want::Bytes { .. } => self.session.bytes(Conn::LEAD, data)?,
+                Want::Trailer { .. } => self.session.trailer(Conn::LEAD, true)?,
             }
         }
     }
@@ -341,8 +341,8 @@ fn pings_are_answered_and_asked() {
     };
     assert!(play.hear(nop, &[]).is_ok());
     play.heard(Event::Pong);
-    let many = (0..40).filter(|_| play.session.ping().is_ok()).count();
-    assert_eq!(many, 16, "requests are bounded");
+    let many = (0..99).filter(|_| play.session.ping().is_ok()).count();
+    assert_eq!(many, 64, "requests are bounded");
 }
 
 #[test]
@@ -409,7 +409,7 @@ fn a_logout_is_the_end() {
     };
     assert!(play.hear(response, &[]).is_ok());
     play.heard(Event::LoggedOut { outcome: LogoutOutcome::Closed, time2wait: 1, time2retain: 2 });
-    assert_eq!(play.session.want(), Want::Nothing);
+    assert_eq!(play.session.want(Conn::LEAD), Want::Nothing);
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn breach(name: &str, act: impl FnOnce(&mut Play, u32, u32) -> Result<Option<(u3
     let told = act(&mut play, read, write).expect_err(name);
     let text = format!("{told:?}");
     assert!(text.starts_with(name), "{text}");
-    assert_eq!(play.session.want(), Want::Nothing);
+    assert_eq!(play.session.want(Conn::LEAD), Want::Nothing);
     assert_eq!((play.session.room(), play.session.ping()), (0, Err(Refused::Over)));
     let nop = NopIn {
         lun: LUN,
@@ -534,12 +534,12 @@ fn wrong_answers_are_breaches() {
     });
     breach("DataDigest", |play, read, _| {
         let pdu = Response::from(play.data_in(read, 0, 0, 5)).encode();
-        play.session.header(&pdu)?;
-        play.session.received(5)?;
-        play.session.trailer(false).map(|()| None)
+        play.session.header(Conn::LEAD, &pdu)?;
+        play.session.received(Conn::LEAD, 5)?;
+        play.session.trailer(Conn::LEAD, false).map(|()| None)
     });
-    breach("Malformed", |play, _, _| play.session.header(&[0x3e; 48]).map(|()| None));
-    breach("HeaderDigest", |play, _, _| play.session.header(&[0; 20]).map(|()| None));
+    breach("Malformed", |play, _, _| play.session.header(Conn::LEAD, &[0x3e; 48]).map(|()| None));
+    breach("HeaderDigest", |play, _, _| play.session.header(Conn::LEAD, &[0; 20]).map(|()| None));
 }
 
 #[test]
@@ -554,10 +554,10 @@ fn a_wrong_header_digest_is_a_breach() {
     };
     assert!(play.hear(nop, &[]).is_ok());
     let mut bytes = Response::from(nop).encode().to_vec();
-    assert_eq!(play.session.header_len(bytes[..].first_chunk().expect("48 bytes")), 52);
+    assert_eq!(play.session.header_len(Conn::LEAD, bytes[..].first_chunk().expect("48 bytes")), 52);
     bytes.extend(digest::of(&bytes.clone()));
     bytes[51] ^= 1;
-    assert_eq!(play.session.header(&bytes), Err(Error::HeaderDigest));
+    assert_eq!(play.session.header(Conn::LEAD, &bytes), Err(Error::HeaderDigest));
 }
 
 proptest::proptest! {
@@ -578,21 +578,189 @@ proptest::proptest! {
             let tag = [read, write, RESERVED_TAG, 9][tag as usize];
             bytes[16..20].copy_from_slice(&tag.to_be_bytes());
             bytes[24..36].copy_from_slice(&[0, 0, 0, 100, 0, 0, 0, 7, 0, 0, 0, 10]);
-            if play.session.header(&bytes).is_err() {
+            if play.session.header(Conn::LEAD, &bytes).is_err() {
                 break;
             }
-            while let Want::Into { slot, offset, len } = play.session.want() {
+            while let Want::Into { slot, offset, len } = play.session.want(Conn::LEAD) {
                 proptest::prop_assert!(slot == 0 && offset + len <= 1000);
-                let _ = play.session.received(len);
+                let _ = play.session.received(Conn::LEAD, len);
             }
-            if let Want::Bytes { len } = play.session.want() {
-                let _ = play.session.bytes(&vec![7; len as usize]);
+            if let Want::Bytes { len } = play.session.want(Conn::LEAD) {
+                let _ = play.session.bytes(Conn::LEAD, &vec![7; len as usize]);
             }
-            if matches!(play.session.want(), Want::Trailer { .. }) {
-                let _ = play.session.trailer(true);
+            if matches!(play.session.want(Conn::LEAD), Want::Trailer { .. }) {
+                let _ = play.session.trailer(Conn::LEAD, true);
             }
             play.sent();
             while play.session.event().is_some() {}
         }
     }
+}
+
+/// A session of two connections, of which the second has other digests.
+fn two() -> (Session, Conn) {
+    let start = Start { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 100, cid: 0 };
+    let mut session = Session::new(SETTINGS, start, 8);
+    assert_eq!(session.next_cmd_sn(), 7);
+    let settings = Settings { header_digest: true, first_burst: 1, ..SETTINGS };
+    let start = Start { cmd_sn: 99, max_cmd_sn: 99, stat_sn: 500, cid: 1 };
+    let conn = session.join(settings, start).expect("there is room");
+    (session, conn)
+}
+
+fn read(session: &mut Session, slot: u32) {
+    let (transfer, attribute) = (Transfer::In(512), TaskAttribute::Simple);
+    let command = Command { lun: LUN, cdb: Cdb::read(1, 1), transfer, attribute };
+    session.command(slot, &command).expect("there is room");
+}
+
+/// The PDUs that are to be sent on a connection.
+fn sent_on(session: &mut Session, conn: Conn) -> Vec<Request> {
+    let mut out = Vec::new();
+    session.pull(conn, u32::MAX, &mut out);
+    let heads = out.iter().filter_map(|out| match out {
+        Out::Header { bytes, len } => Some((bytes, *len)),
+        _ => None,
+    });
+    let header = usize::from(session.settings_of(conn).header_digest) * 4 + 48;
+    heads
+        .map(|(bytes, len)| {
+            assert_eq!(usize::from(len), header);
+            Request::parse(bytes[..48].try_into().expect("48 bytes"), &[]).expect("a request")
+        })
+        .collect()
+}
+
+/// The answer to a read, on a connection.
+fn answer(session: &mut Session, conn: Conn, tag: u32, stat_sn: u32) -> Result<(), Error> {
+    let pdu = ScsiResponse {
+        response: ServiceResponse::Completed,
+        status: 0,
+        task_tag: tag,
+        snack_tag: 0,
+        sequence: Sequence { stat_sn, exp_cmd_sn: 7, max_cmd_sn: 10 },
+        exp_data_sn: 0,
+        read_residual: Residual::None,
+        residual: Residual::Underflow(512),
+        data_len: 0,
+    };
+    let header = Response::Command(pdu).encode();
+    let sum = digest::of(&header);
+    let digested = session.settings_of(conn).header_digest;
+    let bytes = [&header[..], if digested { &sum } else { &[] }].concat();
+    session.header(conn, &bytes)
+}
+
+fn tags(sent: &[Request]) -> Vec<(u32, u32)> {
+    let pair = |pdu: &Request| match pdu {
+        Request::Command(pdu) => (pdu.task_tag & 0xffff, pdu.cmd_sn),
+        other => panic!("{other:?}"),
+    };
+    sent.iter().map(pair).collect()
+}
+
+#[test]
+fn commands_are_numbered_by_the_session_and_statuses_by_each_connection() {
+    let (mut session, second) = two();
+    assert_eq!(session.settings_of(second).first_burst, SETTINGS.first_burst, "the session's");
+    assert_eq!(session.connections().collect::<Vec<_>>(), [Conn::LEAD, second]);
+    (0..4).for_each(|slot| read(&mut session, slot));
+    assert_eq!((session.under_way(Conn::LEAD), session.under_way(second)), (2, 2));
+    let (on_lead, on_second) = (sent_on(&mut session, Conn::LEAD), sent_on(&mut session, second));
+    assert_eq!(tags(&on_lead), [(0, 7), (2, 9)]);
+    assert_eq!(tags(&on_second), [(1, 8), (3, 10)]);
+    let tag = |pdu: &Request| match pdu {
+        Request::Command(pdu) => pdu.task_tag,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(answer(&mut session, second, tag(&on_second[0]), 500), Ok(()));
+    assert_eq!(answer(&mut session, Conn::LEAD, tag(&on_lead[0]), 100), Ok(()));
+    assert_eq!((session.under_way(Conn::LEAD), session.under_way(second)), (1, 1));
+    // What belongs to a command comes where the command went.
+    let strange = answer(&mut session, second, tag(&on_lead[1]), 501);
+    assert!(matches!(strange, Err(Error::UnknownTask { .. })), "{strange:?}");
+    assert_eq!((session.want(Conn::LEAD), session.room()), (Want::Nothing, 0), "all is over");
+}
+
+#[test]
+fn a_quiet_connection_gets_the_next_command() {
+    let (mut session, second) = two();
+    (0..2).for_each(|slot| read(&mut session, slot));
+    let first = sent_on(&mut session, second);
+    let Request::Command(command) = &first[0] else { panic!("{first:?}") };
+    assert_eq!(answer(&mut session, second, command.task_tag, 500), Ok(()));
+    read(&mut session, 5);
+    assert_eq!(tags(&sent_on(&mut session, second)), [(5, 9)]);
+}
+
+#[test]
+fn pings_go_over_all_connections_and_a_logout_ends_them_all() {
+    let (mut session, second) = two();
+    session.ping().expect("there is room");
+    for conn in [Conn::LEAD, second] {
+        let sent = sent_on(&mut session, conn);
+        assert!(matches!(sent.as_slice(), [Request::NopOut(_)]), "{sent:?}");
+    }
+    let start = Start { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 1, cid: 2 };
+    let more = (0..99).filter(|_| session.join(SETTINGS, start).is_ok()).count();
+    assert_eq!(more + 2, Conn::MOST);
+    assert_eq!(session.join(SETTINGS, start), Err(Refused::Connections));
+    session.logout().expect("it is open");
+    assert_eq!(session.join(SETTINGS, start), Err(Refused::Over));
+    let sent = sent_on(&mut session, Conn::LEAD);
+    let [Request::Logout(pdu)] = sent.as_slice() else { panic!("{sent:?}") };
+    assert_eq!(pdu.reason, LogoutReason::CloseSession);
+    assert_eq!(sent_on(&mut session, second), []);
+}
+
+#[test]
+fn a_function_about_a_task_goes_where_the_task_went() {
+    let (mut session, second) = two();
+    (0..2).for_each(|slot| read(&mut session, slot));
+    for conn in [Conn::LEAD, second] {
+        sent_on(&mut session, conn);
+    }
+    session.manage(TaskFunction::AbortTask, LUN, Some(1)).expect("there is room");
+    assert_eq!(sent_on(&mut session, Conn::LEAD), []);
+    let sent = sent_on(&mut session, second);
+    assert!(matches!(sent.as_slice(), [Request::Task(_)]), "{sent:?}");
+}
+
+/// What is likely to come, after these commands and PDUs.
+#[track_caller]
+fn likely(play: &Play, wanted: &[(u32, u32, u32)]) {
+    let all = play.session.likely(Conn::LEAD).map(|next| (next.slot, next.offset, next.len));
+    assert_eq!(all.collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn what_is_likely_to_come_follows_what_came() {
+    let mut play = Play::new(SETTINGS);
+    play.command(0, Transfer::In(4096));
+    play.command(1, Transfer::Out(512));
+    play.command(2, Transfer::In(20_000));
+    let tags: Vec<u32> = play
+        .sent()
+        .iter()
+        .filter_map(|(pdu, _)| match pdu {
+            Request::Command(pdu) => Some(pdu.task_tag),
+            _ => None,
+        })
+        .collect();
+    let long = [(2, 0, 8192), (2, 8192, 8192), (2, 16384, 3616)];
+    likely(&play, &[&[(0, 0, 4096), (1, 0, 0)], &long[..]].concat());
+    // Another order than that of the commands, segments of another length, and a status by itself.
+    let data = play.data_in(tags[2], 0, 0, 6000);
+    assert!(play.hear(data, &[]).is_ok());
+    likely(
+        &play,
+        &[(0, 0, 4096), (1, 0, 0), (2, 6000, 6000), (2, 12_000, 6000), (2, 18_000, 2000)],
+    );
+    let data = play.data_in(tags[0], 0, 0, 4096);
+    assert!(play.hear(data, &[]).is_ok());
+    let apart = [(2, 6000, 6000), (2, 12_000, 6000), (2, 18_000, 2000), (2, 20_000, 0)];
+    likely(&play, &[&[(0, 4096, 0), (1, 0, 0)], &apart[..]].concat());
+    let response = play.response(tags[0], 0, Residual::None, 0);
+    assert!(play.hear(response, &[]).is_ok());
+    likely(&play, &[&[(1, 0, 0)], &apart[..]].concat());
 }

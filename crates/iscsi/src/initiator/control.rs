@@ -1,10 +1,10 @@
 //! What a session sends and hears beside commands: pings, text, task management, logout.
 
-use super::Refused;
+use super::{Conn, Refused};
 use crate::pdu::{Bhs, TaskFunction};
 
-/// Requests that can be under way at once.
-const REQUESTS: usize = 16;
+/// Requests that can be under way at once: some pings over all connections.
+const REQUESTS: usize = 8 * Conn::MOST;
 
 /// The bit by which the tags of requests differ from those of commands.
 const MARK: u32 = 0x8000_0000;
@@ -34,31 +34,32 @@ pub(super) struct Note {
 /// Requests under way, by tag.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
-    open: Vec<(u32, Request)>,
+    open: Vec<(u32, Conn, Request)>,
     last: u32,
 }
 
 impl Requests {
-    /// Gives a request its tag.
-    pub fn add(&mut self, request: Request) -> Result<u32, Refused> {
+    /// Gives a request on a connection its tag.
+    pub fn add(&mut self, conn: Conn, request: Request) -> Result<u32, Refused> {
         if self.open.len() >= REQUESTS {
             return Err(Refused::Requests);
         }
         // 0xffffffff is no tag, and none is given twice while it is in use: there are far fewer than numbers.
         self.last = (self.last + 1) % (MARK - 1);
         let tag = MARK | self.last;
-        self.open.push((tag, request));
+        self.open.push((tag, conn, request));
         Ok(tag)
     }
 
-    /// A request that is not over.
-    pub fn get(&mut self, tag: u32) -> Option<&mut Request> {
-        self.open.iter_mut().find(|(open, _)| *open == tag).map(|(_, request)| request)
+    /// A request on a connection that is not over.
+    pub fn get(&mut self, conn: Conn, tag: u32) -> Option<&mut Request> {
+        let mut open = self.open.iter_mut();
+        open.find(|(open, on, _)| (*open, *on) == (tag, conn)).map(|(_, _, request)| request)
     }
 
-    /// Ends a request.
-    pub fn take(&mut self, tag: u32) -> Option<Request> {
-        let at = self.open.iter().position(|(open, _)| *open == tag)?;
-        Some(self.open.swap_remove(at).1)
+    /// Ends a request on a connection.
+    pub fn take(&mut self, conn: Conn, tag: u32) -> Option<Request> {
+        let at = self.open.iter().position(|(open, on, _)| (*open, *on) == (tag, conn))?;
+        Some(self.open.swap_remove(at).2)
     }
 }

@@ -149,6 +149,9 @@ pub enum Refused {
     /// Text that does not fit into one PDU.
     #[error("the text is longer than the target takes at once")]
     Text,
+    /// There are [`super::Conn::MOST`] connections.
+    #[error("the session has as many connections as it can have")]
+    Connections,
     /// The session is over or about to be.
     #[error("the session is over")]
     Over,

@@ -5,27 +5,57 @@
 //! goes straight into the buffer of its slot. What is to be sent is made by [`Session::pull`], as late as possible. What
 //! happened is told by [`Session::event`].
 //!
-//! Error recovery level 0: whatever breaks the protocol is an [`Error`], after which the connection is of no use any more.
-//! Time limits are the owner's. A session has one connection so far; all that belongs to a connection stands in a
-//! structure of its own.
+//! A session has one connection or several ([`Session::join`]). Commands are numbered by the session, statuses by each
+//! connection; a command goes over the connection with the fewest under way, and all that belongs to it stays there
+//! (section 4.2.2: connection allegiance).
+//!
+//! Error recovery level 0: whatever breaks the protocol is an [`Error`], after which the session is over with all its
+//! connections, and so it is where the owner loses one of them (section 7.1.4: session recovery). Time limits are the
+//! owner's.
 
+mod answers;
 mod cdb;
+mod connection;
 mod control;
 mod error;
 mod sense;
 mod session;
+mod settings;
 mod task;
 mod window;
 
 pub use cdb::Cdb;
 pub use error::{Error, Refused};
 pub use sense::SenseData;
-pub use session::{Session, Settings, Start};
+pub use session::Session;
+pub use settings::{Settings, Start};
 pub use task::{Command, Ending, Transfer};
 
 use crate::pdu::{AsyncMessage, Bhs, LogoutOutcome, RejectReason, TaskOutcome};
 
-/// What the session needs next from its connection.
+/// A connection of a session, as the session numbers it; not its CID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Conn(u8);
+
+impl Conn {
+    /// The one that made the session.
+    pub const LEAD: Conn = Conn(0);
+    /// The most connections of a session.
+    pub const MOST: usize = 8;
+}
+
+/// A PDU that will probably come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Likely {
+    /// Whose buffer its data belongs to.
+    pub slot: u32,
+    /// Where in it.
+    pub offset: u32,
+    /// How many bytes; none where it is nothing but a header.
+    pub len: u32,
+}
+
+/// What the session needs next from a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// A header: as many bytes as [`Session::header_len`] says after the first 48 are there. Then [`Session::header`].

@@ -1,6 +1,6 @@
 //! The commands of a session, one a slot: what has come, what was asked for, what is still to be sent.
 
-use super::{Cdb, Error, SenseData, Settings};
+use super::{Cdb, Conn, Error, SenseData, Settings};
 use crate::pdu::{
     DataIn, DataOut, Lun, Opcode, R2t, RESERVED_TAG, RejectReason, Residual, TaskAttribute,
 };
@@ -58,6 +58,8 @@ const BURSTS_MAX: u8 = 16;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     pub tag: u32,
+    /// Everything about it goes over this connection.
+    pub conn: Conn,
     pub lun: Lun,
     pub transfer: Transfer,
     /// Data that has come, in order and without gaps.
@@ -83,9 +85,9 @@ pub(super) struct Burst {
 
 impl Task {
     /// A new command. `early` bytes of its data go without being asked for.
-    pub fn new(tag: u32, command: &Command, early: u32) -> Task {
+    pub fn new(tag: u32, conn: Conn, command: &Command, early: u32) -> Task {
         let Command { lun, transfer, .. } = *command;
-        Task { tag, lun, transfer, received: 0, data_sn: 0, promised: early, open: 0 }
+        Task { tag, conn, lun, transfer, received: 0, data_sn: 0, promised: early, open: 0 }
     }
 
     /// Data comes: the place in the slot's buffer is its own.
@@ -105,6 +107,14 @@ impl Task {
         }
         self.received += pdu.data_len;
         Ok(())
+    }
+
+    /// Data that it reads and that has not been announced yet, in bytes.
+    pub fn missing(&self) -> u32 {
+        match self.transfer {
+            Transfer::In(len) => len.saturating_sub(self.received),
+            Transfer::None | Transfer::Out(_) => 0,
+        }
     }
 
     /// Data is asked for.

@@ -222,8 +222,8 @@ pub(super) fn pump(
     hear: &mut impl FnMut(Event) -> Option<Lost>,
 ) -> Result<(), Lost> {
     link.send(buffers)?;
-    let mut wait = [super::lane::poll_entry(link)];
-    super::lane::wait(&mut wait, until);
+    let mut polls: Vec<_> = link.polls().collect();
+    super::lane::wait(&mut polls, until);
     let mut lost = None;
     let mut heard = |event| lost = lost.take().or(hear(event));
     while link.receive(buffers, &mut heard)? {}

@@ -88,24 +88,87 @@ pub(super) struct Call<'a> {
     pub slots: u32,
 }
 
+/// A connection that has logged in.
+struct Entered {
+    socket: TcpStream,
+    login: Login,
+    /// What was read behind the login's last PDU.
+    early: Vec<u8>,
+}
+
+/// Which session a connection belongs to.
+#[derive(Clone, Copy)]
+struct Place {
+    /// 0 for a new one.
+    tsih: u16,
+    cid: u16,
+    cmd_sn: u32,
+}
+
 impl Call<'_> {
-    /// Connects and logs in; follows redirections.
+    /// Connects and logs in, over as many connections as were asked for; follows redirections.
     pub fn dial(&self) -> Result<Link, DialError> {
         let auth = auth(self.portal)?;
         let (mut host, mut port) = (self.portal.host.clone(), self.portal.port);
+        let leading = Place { tsih: 0, cid: 0, cmd_sn: 1 };
         for _ in 0..=REDIRECTIONS {
-            match self.once(&host, port, auth.clone())? {
-                Outcome::In(link) => return Ok(*link),
+            match self.once(&host, port, leading, auth.clone())? {
+                Outcome::In(entered) => return self.complete(*entered, (&host, port), &auth),
                 Outcome::Elsewhere(to) => (host, port) = (to.host, to.port),
             }
         }
         Err(DialError::Redirected(self.portal.to_string()))
     }
 
-    fn once(&self, host: &str, port: u16, auth: InitiatorAuth) -> Result<Outcome, DialError> {
+    /// The rest of the session's connections, as far as the target lets them in: without them it works as well.
+    fn complete(
+        &self,
+        entered: Entered,
+        portal: (&str, u16),
+        auth: &InitiatorAuth,
+    ) -> Result<Link, DialError> {
+        let Entered { socket, login, early } = entered;
+        let settings = Settings::from(&login.params);
+        let session = Session::new(settings, Start::from(&login), self.slots);
+        let mut link = Link::new(socket, session, &early)?;
+        let wished = self.options.connections.get();
+        let most = u16::from(wished).min(login.params.max_connections.max(1));
+        if most < wished.into() {
+            link.falls_short(wished, format!("the target allows {most}"));
+        }
+        for cid in 1..most {
+            let place = Place { tsih: login.tsih, cid, cmd_sn: link.session().next_cmd_sn() };
+            match self.once(portal.0, portal.1, place, auth.clone()) {
+                Ok(Outcome::In(entered)) => link.join(
+                    entered.socket,
+                    Settings::from(&entered.login.params),
+                    Start::from(&entered.login),
+                    &entered.early,
+                )?,
+                Ok(Outcome::Elsewhere(_)) => {
+                    link.falls_short(wished, "the target sends the next elsewhere".to_owned());
+                    break;
+                }
+                Err(e) => {
+                    link.falls_short(wished, e.to_string());
+                    break;
+                }
+            }
+        }
+        Ok(link)
+    }
+
+    fn once(
+        &self,
+        host: &str,
+        port: u16,
+        place: Place,
+        auth: InitiatorAuth,
+    ) -> Result<Outcome, DialError> {
         let portal = Portal { host: host.to_owned(), port, user: None }.to_string();
         let mut socket = connect(host, port)
             .map_err(|error| DialError::Unreachable { portal: portal.clone(), error })?;
+        let Place { tsih, cid, cmd_sn } = place;
         let config = InitiatorConfig {
             name: self.initiator.parse()?,
             alias: None,
@@ -113,9 +176,9 @@ impl Call<'_> {
             auth,
             wishes: wishes(self.options),
             isid: self.isid,
-            tsih: 0,
-            cid: 0,
-            cmd_sn: 1,
+            tsih,
+            cid,
+            cmd_sn,
         };
         let challenge =
             challenge().map_err(|e| DialError::Secret(format!("there is no randomness ({e})")))?;
@@ -124,18 +187,17 @@ impl Call<'_> {
             Trouble::Io(error) => DialError::Broken { portal: portal.clone(), error },
             Trouble::Login(error) => DialError::Login { portal: portal.clone(), error: *error },
         })?;
-        let (login, early) = match ended {
-            Talk::In(login, early) => (*login, early),
-            Talk::Elsewhere(to) => return Ok(Outcome::Elsewhere(to)),
-        };
-        let settings = Settings::from(&login.params);
-        let session = Session::new(settings, Start::from(&login), self.slots);
-        Ok(Outcome::In(Box::new(Link::new(socket, session, &early)?)))
+        Ok(match ended {
+            Talk::In(login, early) => {
+                Outcome::In(Box::new(Entered { socket, login: *login, early }))
+            }
+            Talk::Elsewhere(to) => Outcome::Elsewhere(to),
+        })
     }
 }
 
 enum Outcome {
-    In(Box<Link>),
+    In(Box<Entered>),
     Elsewhere(discovery::Portal),
 }
 
@@ -224,6 +286,7 @@ fn wishes(options: Options) -> Wishes {
         data_digest: Options::digest(options.data_digest),
         initial_r2t: options.initial_r2t,
         immediate_data: options.immediate_data,
+        max_connections: options.connections.get().into(),
         max_recv: SEGMENT,
         max_burst: BURST,
         first_burst: BURST / 4,

@@ -87,12 +87,6 @@ pub(super) fn leave(link: &mut Link, buffers: &impl Buffers) {
     }
 }
 
-/// What is to be waited for at a socket.
-pub(super) fn poll_entry(link: &Link) -> libc::pollfd {
-    let out = if link.has_output() { libc::POLLOUT } else { 0 };
-    libc::pollfd { fd: link.fd(), events: libc::POLLIN | out, revents: 0 }
-}
-
 /// Waits until one of the sockets is ready, but not past `until`.
 pub(super) fn wait(polls: &mut [libc::pollfd], until: Ns) {
     let left = if until == Ns::ZERO { Ns::ZERO } else { until.since(clock::now()) };

@@ -97,14 +97,15 @@ impl Lun {
 
     /// How a session for a worker is made: another one each time.
     pub(super) fn call(&self, slots: u32) -> Call<'_> {
-        Call { isid: fresh_isid(), slots, ..self.control() }
+        let options = self.url.options;
+        Call { isid: fresh_isid(), slots, options, ..self.control() }
     }
 
     fn control(&self) -> Call<'_> {
         Call {
             portal: self.url.portal(),
             target: Some(&self.target),
-            options: self.url.options,
+            options: self.url.options.alone(),
             initiator: &self.initiator,
             isid: self.isid,
             slots: 1,

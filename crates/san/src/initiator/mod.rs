@@ -24,7 +24,7 @@ pub use inquiry::LunFacts;
 pub use link::Lost;
 pub use lun::Lun;
 pub use multipath::{PathOptions, Policy, SwitchAfter};
-pub use url::{Options, PORT, Portal, Secrets, Url, UrlError};
+pub use url::{CONNECTIONS_MAX, Options, PORT, Portal, Secrets, Url, UrlError};
 
 use clock::Ns;
 use dial::Call;
@@ -93,7 +93,7 @@ fn initiator_name() -> String {
 /// A session for a few commands of the control plane.
 fn fresh_call<'a>(url: &'a Url, target: Option<&'a str>, initiator: &'a str) -> Call<'a> {
     let isid: Isid = lun::fresh_isid();
-    Call { portal: url.portal(), target, options: url.options, initiator, isid, slots: 1 }
+    Call { portal: url.portal(), target, options: url.options.alone(), initiator, isid, slots: 1 }
 }
 
 /// Whether an event means that the session is over.

@@ -5,7 +5,7 @@
 //! asked again later, both for a bounded number of times. A session that is lost fails its I/O with an error number that
 //! says why, and what is submitted to it later fails after a breath, so that nobody spins.
 
-use super::lane::{self, Lane, leave, poll_entry};
+use super::lane::{self, Lane, leave};
 use super::link::Lost;
 use super::lun::{self, Lun};
 use super::verdict::{Verdict, verdict};
@@ -95,16 +95,18 @@ impl Opener for LunOpener {
     }
 }
 
-/// "iSCSI, 2 sessions, header digests, …", for the record.
+/// "iSCSI, 2 sessions, 4 connections, header digests, …", for the record.
 fn how(lanes: &mut [Lane]) -> String {
     let sessions = lanes.len();
     let s = if sessions == 1 { "" } else { "s" };
-    let Some(settings) = lanes.first_mut().map(|lane| *lane.link.session().settings()) else {
-        return "iSCSI".to_owned();
-    };
+    let Some(first) = lanes.first_mut() else { return "iSCSI".to_owned() };
+    let connections = first.link.connections();
+    let settings = *first.link.session().settings();
     let yes = |name: &str, on: bool| if on { format!(", {name}") } else { String::new() };
+    let each = if sessions == 1 { "" } else { " each" };
     format!(
-        "iSCSI, {sessions} session{s}{}{}{}{}",
+        "iSCSI, {sessions} session{s}{}{}{}{}{}",
+        connections.map(|some| format!(", {some}{each}")).unwrap_or_default(),
         yes("header digests", settings.header_digest),
         yes("data digests", settings.data_digest),
         yes("immediate data", settings.immediate_data),
@@ -230,18 +232,15 @@ impl LunQueue {
     fn listen(&mut self, lane: usize) -> Result<(), Lost> {
         let mut endings: [Option<(u32, Ending)>; 64] = [None; 64];
         loop {
-            let (mut count, mut lost, mut alive) = (0, None, false);
+            let (mut count, mut lost) = (0, None);
             let mut late = Vec::new();
-            let mut heard = |event: Event| {
-                alive = true;
-                match event {
-                    Event::Done { slot, ending } if count < endings.len() => {
-                        endings[count] = Some((slot, ending));
-                        count += 1;
-                    }
-                    Event::Done { slot, ending } => late.push((slot, ending)),
-                    other => lost = lost.take().or(super::ended(&other)),
+            let mut heard = |event: Event| match event {
+                Event::Done { slot, ending } if count < endings.len() => {
+                    endings[count] = Some((slot, ending));
+                    count += 1;
                 }
+                Event::Done { slot, ending } => late.push((slot, ending)),
+                other => lost = lost.take().or(super::ended(&other)),
             };
             let came = self.lanes[lane].link.receive(&self.arena, &mut heard);
             for (slot, ending) in endings[..count].iter_mut().filter_map(Option::take) {
@@ -250,7 +249,7 @@ impl LunQueue {
             for (slot, ending) in late {
                 self.ended(lane, slot, ending);
             }
-            if matches!(came, Ok(true)) || alive {
+            if self.lanes[lane].link.heard() {
                 self.lanes[lane].heard = Ns::ZERO;
                 self.lanes[lane].pinged = false;
             }
@@ -339,7 +338,7 @@ impl LunQueue {
     fn wait(&mut self, until: Ns) {
         self.polls.clear();
         let live = self.lanes.iter().filter(|lane| lane.lost.is_none());
-        self.polls.extend(live.map(|lane| poll_entry(&lane.link)));
+        self.polls.extend(live.flat_map(|lane| lane.link.polls()));
         lane::wait(&mut self.polls, until);
     }
 }

@@ -5,8 +5,10 @@
 //! file that the environment names.
 
 use super::multipath::PathOptions;
+use iscsi::initiator::Conn;
 use iscsi::params::Digest;
 use std::fmt;
+use std::num::NonZeroU8;
 use std::path::Path;
 use thiserror::Error;
 
@@ -25,6 +27,9 @@ const LUN_MAX: u16 = 0x3fff;
 
 /// The most portals that a URL names.
 pub(super) const PATHS_MAX: usize = 16;
+
+/// The most connections of a session.
+pub const CONNECTIONS_MAX: u8 = Conn::MOST as u8;
 
 /// The secret that this machine proves itself with.
 const SECRET: &str = "WIRESPEED_CHAP_SECRET";
@@ -78,6 +83,8 @@ pub struct Options {
     pub immediate_data: bool,
     /// Writes wait for the target to ask for the rest of their data.
     pub initial_r2t: bool,
+    /// Connections of each session, at most [`CONNECTIONS_MAX`]; a target may allow fewer.
+    pub connections: NonZeroU8,
 }
 
 impl Default for Options {
@@ -88,6 +95,7 @@ impl Default for Options {
             data_digest: false,
             immediate_data: true,
             initial_r2t: false,
+            connections: NonZeroU8::MIN,
         }
     }
 }
@@ -290,12 +298,13 @@ fn options(query: &str) -> Result<(Options, PathOptions), String> {
             "data_digest" => options.data_digest = flag("crc32c", "none")?,
             "immediate_data" => options.immediate_data = flag("yes", "no")?,
             "initial_r2t" => options.initial_r2t = flag("yes", "no")?,
+            "connections" => options.connections = connections(value)?,
             _ => match paths.set(name, value) {
                 Some(taken) => taken?,
                 None => {
                     return Err(format!(
                         "the option `{name}` is not known; there are `header_digest`, `data_digest`, \
-                         `immediate_data`, `initial_r2t`, {}",
+                         `immediate_data`, `initial_r2t`, `connections`, {}",
                         PathOptions::NAMES
                     ));
                 }
@@ -303,6 +312,20 @@ fn options(query: &str) -> Result<(Options, PathOptions), String> {
         }
     }
     Ok((options, paths))
+}
+
+fn connections(value: &str) -> Result<NonZeroU8, String> {
+    let number = value.parse().ok().filter(|number: &NonZeroU8| number.get() <= CONNECTIONS_MAX);
+    number.ok_or_else(|| {
+        format!("`connections` is a number from 1 to {CONNECTIONS_MAX}, not `{value}`")
+    })
+}
+
+impl Options {
+    /// The same with one connection: what the control plane needs.
+    pub(super) fn alone(self) -> Options {
+        Options { connections: NonZeroU8::MIN, ..self }
+    }
 }
 
 /// The secrets of a CHAP login.
@@ -391,6 +414,8 @@ mod tests {
         assert_eq!(url.portal().user.as_deref(), Some("a@b"));
         let wanted = Options { header_digest: true, initial_r2t: true, ..Options::default() };
         assert_eq!(url.options, wanted);
+        let url = Url::parse("iscsi://a/eui.1/1?connections=8").expect("a URL");
+        assert_eq!(url.options.connections.get(), CONNECTIONS_MAX);
         let url = Url::parse("iscsi://me@a,you@b,c/eui.1/1?policy=least-queue").expect("a URL");
         let users: Vec<_> =
             url.portals.iter().filter_map(|portal| portal.user.as_deref()).collect();
@@ -425,6 +450,9 @@ mod tests {
             ("iscsi://host/iqn.x/16384", "no LUN"),
             ("iscsi://host/iqn.x/1/2", "follows the LUN"),
             ("iscsi://host/iqn.x/1?digest=no", "the option `digest` is not known"),
+            ("iscsi://host/iqn.x/1?connections=0", "a number from 1 to 8, not `0`"),
+            ("iscsi://host/iqn.x/1?connections=9", "a number from 1 to 8, not `9`"),
+            ("iscsi://host/iqn.x/1?connections=two", "a number from 1 to 8"),
             ("iscsi://host/iqn.x/1?data_digest=md5", "`crc32c` or `none`, not `md5`"),
             ("iscsi://ho st/iqn.x/1", "blanks"),
             ("iscsi://me%word@host/iqn.x/1", "write `user@`"),

@@ -2,6 +2,7 @@
 
 use crate::peer::*;
 use clock::Ns;
+use san::server::{Limits, Target, TargetConfig};
 
 /// Every combination of what a session negotiates.
 fn combinations() -> impl Iterator<Item = String> {
@@ -97,4 +98,37 @@ fn a_verified_load_goes_on_and_on() {
         rounds += 1;
     }
     target.stop().expect("it stops");
+}
+
+/// The connections that a session has of so many that the URL asks for.
+#[track_caller]
+fn check_connections(target: &Target, asked: &str, told: &str) {
+    let url = format!("{}?connections={asked}&header_digest=crc32c", url(target, 0));
+    assert!(how(&url).contains(told), "{asked}: {}", how(&url));
+    // The longer blocks exceed what goes unasked.
+    for (block, depth) in [(4096, 16), (512 << 10, 4)] {
+        let step = step(vec![granted(&url)], 2, &mixed(block, 50.0, depth), Ns::millis(400));
+        sound(run(&step), &format!("{asked} connections, blocks of {block}"));
+    }
+}
+
+#[test]
+fn a_session_has_as_many_connections_as_the_target_allows() {
+    let target = ours(&["ram:16MiB"]);
+    check_connections(&target, "4", "1 session, 4 connections, header digests");
+    target.stop().expect("it stops");
+    let limits = Limits { connections_per_session: 1, ..Limits::default() };
+    let target = ours_with(&["ram:16MiB"], |config| TargetConfig { limits, ..config });
+    check_connections(&target, "4", "1 session, 1 connection of 4 (the target allows 1)");
+    target.stop().expect("it stops");
+    // What was agreed on cannot always be had.
+    let limits = Limits { connections: 3, ..Limits::default() };
+    let target = ours_with(&["ram:16MiB"], |config| TargetConfig { limits, ..config });
+    let how = how(&format!("{}?connections=4", url(&target, 0)));
+    assert!(how.contains("connections of 4 (127.0.0.1:"), "{how}");
+    target.stop().expect("it stops");
+    if let Some(tgt) = Tgt::start() {
+        let how = self::how(&format!("{}?connections=2", tgt.url(1)));
+        assert!(how.contains("1 connection of 2 (the target allows 1)"), "{how}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Targets to try the initiator on, and steps in few words.
 
 use clock::Ns;
-use disk::{DiskEngine, Schemes};
+use disk::{Arena, DiskEngine, RemoteAccess, Resolver, Schemes};
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
 use record::SourceId;
 use san::initiator::{Initiator, SCHEME};
@@ -103,13 +103,18 @@ impl Drop for Tgt {
 
 /// Our own target with these volumes.
 pub fn ours(volumes: &[&str]) -> Target {
+    ours_with(volumes, |config| config)
+}
+
+/// The same, configured otherwise.
+pub fn ours_with(volumes: &[&str], configure: impl FnOnce(TargetConfig) -> TargetConfig) -> Target {
     let volume = |(n, spec): (usize, &&str)| {
         let spec = spec.parse().expect("a volume");
         Volume::open(&spec, &format!("serial-{n}")).expect("room")
     };
     let volumes: Vec<Arc<Volume>> = volumes.iter().enumerate().map(volume).collect();
     let portal = PortalConfig::new("127.0.0.1:0".parse().expect("an address"));
-    Target::start(TargetConfig::new(NAME, vec![portal], volumes)).expect("it starts")
+    Target::start(configure(TargetConfig::new(NAME, vec![portal], volumes))).expect("it starts")
 }
 
 /// The URL of a LUN of a target of ours.
@@ -126,6 +131,16 @@ pub fn schemes() -> Schemes {
     let initiator = Initiator::named("iqn.2026-11.example.wirespeed:tests");
     let initiator = initiator.silence(Ns::millis(600));
     Schemes::default().with(SCHEME, Arc::new(initiator))
+}
+
+/// What a worker's queue to a LUN says of its sessions.
+pub fn how(url: &str) -> String {
+    let initiator = Initiator::named("iqn.2026-11.example.wirespeed:tests");
+    let lun = initiator.find(url).unwrap_or_else(|e| panic!("{url}: {e}"));
+    let opener = initiator.opener(vec![RemoteAccess::Read(lun)]).expect("a LUN");
+    let arena = Arena::new(4, 4096).expect("memory");
+    let queue = opener.open(&arena).unwrap_or_else(|e| panic!("{url}: {e}"));
+    queue.how().to_owned()
 }
 
 /// Random access in blocks of `size`, with a share of reads in percent.

@@ -1,0 +1,240 @@
+//! What belongs to one connection of a session: its numbers, what it is receiving, and what waits to be sent on it.
+
+use super::control::Note;
+use super::settings::{Settings, Start};
+use super::task::{Burst, Task, Transfer};
+use super::{Error, Likely, Out, Want};
+use crate::pdu::{
+    BHS_LEN, Bhs, DataIn, Opcode, RESERVED_TAG, Response, ScsiCommand, Sequence, pad,
+};
+use std::collections::VecDeque;
+
+/// Answers to the target's pings that wait to be sent. A target that pings without reading the answers gets no more.
+const REPLIES: usize = 8;
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub cid: u16,
+    pub settings: Settings,
+    pub exp_stat_sn: u32,
+    pub receiving: Receiving,
+    /// The PDU of which the data segment is coming.
+    pub pdu: Option<Response>,
+    /// The data segment, where it does not belong to a slot.
+    pub segment: Vec<u8>,
+    /// Goes before all others.
+    notes: VecDeque<Note>,
+    /// In the order of their numbers.
+    commands: VecDeque<(u32, ScsiCommand)>,
+    pub bursts: VecDeque<Burst>,
+    /// Tags in the order in which their commands were given; also of some that have ended.
+    order: VecDeque<u32>,
+    /// Commands under way.
+    pub open: u32,
+    /// How much data the target likes to send in one PDU.
+    usual: u32,
+    /// It likes to send the status by itself.
+    apart: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Receiving {
+    Header,
+    Into { slot: u32, offset: u32, left: u32, pad: u8 },
+    Bytes { len: u32 },
+    Trailer { pad: u8 },
+}
+
+impl Connection {
+    /// After its login, for so many commands.
+    pub fn new(settings: Settings, start: Start, room: usize) -> Connection {
+        Connection {
+            cid: start.cid,
+            settings,
+            exp_stat_sn: start.stat_sn,
+            receiving: Receiving::Header,
+            pdu: None,
+            segment: Vec::new(),
+            notes: VecDeque::new(),
+            commands: VecDeque::with_capacity(room),
+            bursts: VecDeque::with_capacity(room),
+            order: VecDeque::with_capacity(2 * room + 1),
+            open: 0,
+            usual: settings.receive_segment,
+            apart: false,
+        }
+    }
+
+    /// A command is given to it.
+    pub fn command(&mut self, slot: u32, pdu: ScsiCommand, tasks: &[Option<Task>]) {
+        if self.order.len() > 2 * tasks.len() {
+            // Those that ended before others that were given earlier: at most one of two is alive.
+            self.order.retain(|tag| live(tasks, *tag).is_some());
+        }
+        self.order.push_back(pdu.task_tag);
+        self.open += 1;
+        self.commands.push_back((slot, pdu));
+    }
+
+    /// A command of it is over.
+    pub fn ended(&mut self, tasks: &[Option<Task>]) {
+        self.open = self.open.saturating_sub(1);
+        while self.order.pop_front_if(|tag| live(tasks, *tag).is_none()).is_some() {}
+    }
+
+    /// Data has come: the next will probably come alike.
+    pub fn learn(&mut self, pdu: &DataIn, task: &Task) {
+        let whole = task.missing() == 0;
+        if whole {
+            self.apart = pdu.status.is_none();
+        }
+        if pdu.data_len > self.usual {
+            self.usual = self.settings.receive_segment;
+        } else if !whole && pdu.status.is_none() && pdu.data_len > 0 {
+            self.usual = pdu.data_len;
+        }
+    }
+
+    /// What will probably come behind the PDU that is coming.
+    pub fn likely<'a>(&'a self, tasks: &'a [Option<Task>]) -> impl Iterator<Item = Likely> + 'a {
+        let (usual, apart) = (self.usual.max(1), self.apart);
+        let live = self.order.iter().filter_map(move |tag| live(tasks, *tag));
+        live.flat_map(move |task| {
+            let slot = task.tag & 0xffff;
+            let (from, to) = match task.transfer {
+                Transfer::In(len) => (len - task.missing(), len),
+                Transfer::None | Transfer::Out(_) => (0, 0),
+            };
+            let data = (from..to).step_by(usual as usize).map(move |offset| Likely {
+                slot,
+                offset,
+                len: usual.min(to - offset),
+            });
+            let status = Likely { slot, offset: to, len: 0 };
+            data.chain((from == to || apart).then_some(status))
+        })
+    }
+
+    pub fn note(&mut self, header: Bhs, data: Option<Box<[u8]>>) {
+        self.notes.push_back(Note { header, data });
+    }
+
+    /// Answers a ping of the target.
+    pub fn reply(&mut self, header: Bhs) {
+        let is_reply = |note: &&Note| {
+            note.header[0] & 0x3f == Opcode::NopOut.code()
+                && note.header[16..20] == RESERVED_TAG.to_be_bytes()
+        };
+        if self.notes.iter().filter(is_reply).count() < REPLIES {
+            self.note(header, None);
+        }
+    }
+
+    pub fn has_output(&self) -> bool {
+        !(self.notes.is_empty() && self.commands.is_empty() && self.bursts.is_empty())
+    }
+
+    /// The next PDU to be sent, and its length in bytes.
+    pub fn pull(&mut self, tasks: &mut [Option<Task>], out: &mut Vec<Out>) -> Option<u32> {
+        let exp_stat_sn = self.exp_stat_sn;
+        if let Some(note) = self.notes.pop_front() {
+            Some(self.settings.put_note(note, exp_stat_sn, out))
+        } else if let Some((slot, pdu)) = self.commands.pop_front() {
+            Some(self.settings.put_command(slot, pdu, exp_stat_sn, out))
+        } else {
+            let burst = self.bursts.pop_front()?;
+            Some(self.put_data(burst, tasks, out))
+        }
+    }
+
+    /// The next PDU of a burst. The burst goes on where it was: data is sent in the order in which it was asked for.
+    fn put_data(
+        &mut self,
+        mut burst: Burst,
+        tasks: &mut [Option<Task>],
+        out: &mut Vec<Out>,
+    ) -> u32 {
+        let task = tasks.get_mut(burst.slot as usize).and_then(Option::as_mut);
+        // The command ended before its data was wanted.
+        let Some(task) = task.filter(|task| task.tag == burst.tag) else { return 0 };
+        let (pdu, last) = burst.next(task.lun, self.exp_stat_sn, self.settings.send_segment);
+        self.settings.put_header(&pdu.encode(), out);
+        let data = Out::Data { slot: burst.slot, offset: pdu.offset, len: pdu.data_len };
+        self.settings.put_segment(data, pdu.data_len, out);
+        if !last {
+            self.bursts.push_front(burst);
+        } else if burst.is_solicited() {
+            task.answered();
+        }
+        BHS_LEN as u32 + pdu.data_len
+    }
+
+    #[inline]
+    pub fn want(&self) -> Want {
+        match self.receiving {
+            Receiving::Header => Want::Header,
+            Receiving::Into { slot, offset, left, .. } => Want::Into { slot, offset, len: left },
+            Receiving::Bytes { len } => Want::Bytes { len },
+            Receiving::Trailer { pad } => Want::Trailer { pad, digest: self.settings.data_digest },
+        }
+    }
+
+    /// Bytes that follow the data that is coming.
+    pub fn tail(&self) -> usize {
+        let pad = match self.receiving {
+            Receiving::Into { pad, .. } => usize::from(pad),
+            _ => 0,
+        };
+        pad + if self.settings.data_digest { 4 } else { 0 }
+    }
+
+    /// So many bytes were put where they belong; whether that was all of them, and nothing follows them.
+    #[inline]
+    pub fn received(&mut self, len: u32) -> Result<bool, Error> {
+        let Receiving::Into { slot, offset, left, pad } = self.receiving else {
+            return Err(Error::Over);
+        };
+        let len = len.min(left);
+        if len < left {
+            let (offset, left) = (offset + len, left - len);
+            self.receiving = Receiving::Into { slot, offset, left, pad };
+            return Ok(false);
+        }
+        Ok(self.segment_ends(pad))
+    }
+
+    /// A data segment is there; whether nothing follows it.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<bool, Error> {
+        let Receiving::Bytes { len } = self.receiving else { return Err(Error::Over) };
+        self.segment.clear();
+        self.segment.extend_from_slice(bytes);
+        Ok(self.segment_ends(pad(len)))
+    }
+
+    fn segment_ends(&mut self, pad: u8) -> bool {
+        let follows = pad > 0 || self.settings.data_digest;
+        if follows {
+            self.receiving = Receiving::Trailer { pad };
+        }
+        !follows
+    }
+
+    /// A PDU that carries a status, which must be the next.
+    #[inline]
+    pub fn status(&mut self, opcode: Opcode, sequence: Sequence) -> Result<(), Error> {
+        let wanted = self.exp_stat_sn;
+        if sequence.stat_sn != wanted {
+            return Err(Error::StatSn { opcode, wanted, got: sequence.stat_sn });
+        }
+        self.exp_stat_sn = wanted.wrapping_add(1);
+        Ok(())
+    }
+}
+
+/// The task with a tag, if it is under way.
+#[inline]
+fn live(tasks: &[Option<Task>], tag: u32) -> Option<&Task> {
+    let task = tasks.get((tag & 0xffff) as usize).and_then(Option::as_ref);
+    task.filter(|task| task.tag == tag)
+}
