@@ -241,7 +241,8 @@ fn many_tables(
             _ => mismatch(item, key, "a table", sink, Some(help.clone())),
         }
     }
-    Some(out)
+    // What holds no table though it was to is wrong, not empty.
+    (!out.is_empty() || items.is_empty()).then_some(out)
 }
 
 fn map(

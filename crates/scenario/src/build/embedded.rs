@@ -39,7 +39,7 @@ impl Builder<'_> {
     }
 
     /// Reports what a volume lacks, or has too much of, on the array that it lies on.
-    pub(super) fn volume_fits(&mut self, record: &Record, name: &str, array: &str) {
+    pub(super) fn volume_fits(&mut self, record: &Record, array: &str) {
         if !self.directory.embedded.contains_key(array) {
             for key in ["block", "thin"].into_iter().filter(|key| record.has(key)) {
                 let problem = format!("`{array}` is not embedded, and only there it has a meaning");
@@ -49,8 +49,7 @@ impl Builder<'_> {
         }
         if !record.has("size") {
             self.sink.push(|| {
-                let message =
-                    format!("the volume `{array}/{name}` needs `size`: its array is embedded");
+                let message = format!("a volume on the embedded array `{array}` needs `size`");
                 Mistake::new(record.at, message)
                     .class(Class::Absence)
                     .help("add `size = \"256MiB\"`; it is that much memory of this machine")

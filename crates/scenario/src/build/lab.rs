@@ -441,7 +441,7 @@ impl Builder<'_> {
                 let Some(array) = array else { continue };
                 let at = place(record, "name");
                 self.directory.declare(format!("{array}/{name}"), Kind::Volume, at, self.sink);
-                self.volume_fits(record, &name, &array);
+                self.volume_fits(record, &array);
                 all.push(Volume {
                     name,
                     array,

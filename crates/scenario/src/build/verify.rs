@@ -6,8 +6,12 @@ use crate::diagnostics::{Mistake, Sink};
 use crate::model::{Backing, Lab, Load, Plan, Setting, VmDisk, Workload};
 use crate::names;
 use crate::settle::concerns;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use workload::Demand;
+
+/// What loads do to each target, by its name, and to each volume, by `ARRAY/VOLUME`.
+type All<'a> = BTreeMap<Cow<'a, str>, Touched<'a>>;
 
 /// What the loads of all plans do to one target.
 #[derive(Default)]
@@ -31,17 +35,17 @@ pub(super) fn check(
     let workloads: BTreeMap<&str, &Workload> =
         workloads.iter().map(|w| (w.name.as_str(), w)).collect();
     let disks = disks(lab);
-    let mut all: BTreeMap<&str, Touched> = BTreeMap::new();
+    let mut all: All<'_> = BTreeMap::new();
     for (plan, record) in plans.iter().zip(root.records("plan")) {
-        let mut of_plan: BTreeMap<&str, Touched> = BTreeMap::new();
-        let mut loads: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut of_plan: All<'_> = BTreeMap::new();
+        let mut loads: BTreeMap<Cow<'_, str>, u32> = BTreeMap::new();
         for load in &plan.loads {
             let Some(workload) = workloads.get(load.workload.as_str()) else { continue };
             let writes = writes(plan, workload);
             for target in targets_of(load, &disks) {
-                *loads.entry(target).or_default() += 1;
-                for touched in [of_plan.entry(target).or_default(), all.entry(target).or_default()]
-                {
+                *loads.entry(target.clone()).or_default() += 1;
+                let here = of_plan.entry(target.clone()).or_default();
+                for touched in [here, all.entry(target).or_default()] {
                     if workload.verify {
                         touched.verify.insert(&workload.name);
                     }
@@ -51,8 +55,8 @@ pub(super) fn check(
                 }
             }
         }
-        let apart = |(target, touched): &(&&str, &Touched)| {
-            loads[**target] > 1 && !touched.verify.is_empty() && !touched.write.is_empty()
+        let apart = |(target, touched): &(&Cow<'_, str>, &Touched)| {
+            loads[*target] > 1 && !touched.verify.is_empty() && !touched.write.is_empty()
         };
         if let Some((target, touched)) = of_plan.iter().find(apart) {
             let names = joined(touched.verify.union(&touched.write));
@@ -71,7 +75,7 @@ pub(super) fn check(
 }
 
 /// A workload that writes unmarked blocks where another expects marked ones.
-fn unverified_writes(root: &Record, all: &BTreeMap<&str, Touched>, sink: &mut Sink) {
+fn unverified_writes(root: &Record, all: &All<'_>, sink: &mut Sink) {
     let mut told = BTreeSet::new();
     for (target, touched) in all {
         let Some(verifier) = touched.verify.first() else { continue };
@@ -88,7 +92,7 @@ fn unverified_writes(root: &Record, all: &BTreeMap<&str, Touched>, sink: &mut Si
     }
 }
 
-fn on_null(root: &Record, lab: &Lab, all: &BTreeMap<&str, Touched>, sink: &mut Sink) {
+fn on_null(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
     let null =
         |name: &str| lab.targets.iter().any(|t| t.name == name && t.url.starts_with("null:"));
     let verified = all.iter().find(|(target, touched)| null(target) && !touched.verify.is_empty());
@@ -104,7 +108,7 @@ fn on_null(root: &Record, lab: &Lab, all: &BTreeMap<&str, Touched>, sink: &mut S
 }
 
 /// A state that nothing keeps is a verification that its author believes in.
-fn stray_states(root: &Record, lab: &Lab, all: &BTreeMap<&str, Touched>, sink: &mut Sink) {
+fn stray_states(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
     let verified = |name: &str| all.get(name).is_some_and(|t| !t.verify.is_empty());
     for record in root.records("target").into_iter().filter(|r| r.has("verify_state")) {
         let names = record.text("name").and_then(|at| names::expand(&at.value).ok());
@@ -126,24 +130,29 @@ fn writes(plan: &Plan, workload: &Workload) -> bool {
     swept_writes || Demand::of(&workload.spec).writes
 }
 
-/// The targets behind each VM.
-fn disks(lab: &Lab) -> BTreeMap<&str, Vec<&str>> {
+/// The targets and the volumes of arrays behind each VM.
+fn disks(lab: &Lab) -> BTreeMap<&str, Vec<Cow<'_, str>>> {
     lab.vms
         .iter()
         .map(|vm| (vm.name.as_str(), vm.disks.iter().filter_map(target).collect()))
         .collect()
 }
 
-fn target(disk: &VmDisk) -> Option<&str> {
+/// What holds the blocks of a disk. A volume that an array provides for the disk is nobody else's.
+fn target(disk: &VmDisk) -> Option<Cow<'_, str>> {
     match &disk.backing {
-        Backing::Target(name) => Some(name),
-        Backing::Lun { .. } => None,
+        Backing::Target(name) => Some(Cow::Borrowed(name)),
+        Backing::Lun { array, volume } => Some(Cow::Owned(format!("{array}/{}", volume.as_ref()?))),
     }
 }
 
 /// The targets of a load, each once: its own workers share them in regions of their own.
-fn targets_of<'a>(load: &'a Load, disks: &BTreeMap<&'a str, Vec<&'a str>>) -> BTreeSet<&'a str> {
-    let of = |name: &'a String| disks.get(name.as_str()).cloned().unwrap_or(vec![name.as_str()]);
+fn targets_of<'a>(
+    load: &'a Load,
+    disks: &BTreeMap<&'a str, Vec<Cow<'a, str>>>,
+) -> BTreeSet<Cow<'a, str>> {
+    let alone = |name: &'a str| vec![Cow::Borrowed(name)];
+    let of = |name: &'a String| disks.get(name.as_str()).cloned().unwrap_or_else(|| alone(name));
     load.on.iter().flat_map(of).collect()
 }
 

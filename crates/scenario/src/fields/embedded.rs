@@ -78,7 +78,7 @@ pub(super) static FAULT: TableDef = TableDef {
     conflicts: &[Conflict {
         key: "to",
         others: &["kill", "revive", "busy", "ready"],
-        why: "it is the speed of `slow`",
+        why: "that is the speed of a port that is slowed",
     }],
     ..PLAIN
 };
