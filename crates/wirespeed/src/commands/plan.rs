@@ -1,5 +1,7 @@
 //! `wirespeed plan FILE`: a dry run. Nothing is opened for writing and nothing is made.
 
+mod arrays;
+
 use crate::cli::{Format, Plan};
 use crate::exit::{Exit, Failure};
 use crate::files;
@@ -50,6 +52,7 @@ fn text(
     line(format!("{}, seed {}", extent(stages), scenario.head.seed));
     line(String::new());
     let (mut last_phases, mut last_loads) = (String::new(), String::new());
+    let (mut last_speeds, mut last_faults) = (String::new(), String::new());
     let mut number = Number::default();
     for stage in stages {
         let (number, name, step) = match stage {
@@ -67,7 +70,15 @@ fn text(
         if !loads.is_empty() {
             line(format!("        {loads}"));
         }
+        let speeds = arrays::speeds(scenario, step).join("\n        ");
+        let faults = arrays::faults(scenario, step).join("\n        ");
+        let speeds = gone(&mut last_speeds, speeds, "every port at its own speed");
+        let faults = gone(&mut last_faults, faults, "no faults");
+        for text in [speeds, faults].iter().filter(|text| !text.is_empty()) {
+            line(format!("        {text}"));
+        }
     }
+    arrays::text(scenario).into_iter().for_each(&mut line);
     line("\ntargets".to_owned());
     match targets {
         Err(error) => line(format!("  {error}")),
@@ -135,6 +146,14 @@ fn changed(last: &mut String, text: String) -> String {
     text
 }
 
+/// As [`changed`]; that there is nothing any more is said once, in these words.
+fn gone(last: &mut String, text: String, none: &str) -> String {
+    if text.is_empty() && !last.is_empty() {
+        return changed(last, none.to_owned());
+    }
+    changed(last, text)
+}
+
 fn phases(step: &Step) -> String {
     let part = |d: Duration, word: &str| match d.is_zero() {
         true => String::new(),
@@ -163,17 +182,18 @@ fn load_line(load: &scenario::StepLoad) -> String {
     format!(
         "{} on {}: {workers} each, {}",
         load.workload.name,
-        names(&load.on),
+        listed(&load.on),
         arrivals(&load.workload.spec)
     )
 }
 
 /// A list of names, cut where it would fill the screen.
-fn names(all: &[String]) -> String {
+fn listed<S: AsRef<str>>(all: &[S]) -> String {
     const SHOWN: usize = 8;
-    match all.len() {
-        n if n > SHOWN => format!("{} and {} more", all[..SHOWN].join(", "), n - SHOWN),
-        _ => all.join(", "),
+    let names: Vec<&str> = all.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    match all.len().saturating_sub(SHOWN) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }
 
@@ -328,7 +348,7 @@ fn summary(targets: &Result<Vec<Asked>, AssignError>) -> String {
     }
 }
 
-fn search_json(stage: &Stage) -> Option<Value> {
+fn search_json(scenario: &Scenario, stage: &Stage) -> Option<Value> {
     let Stage::Search(hunt) = stage else { return None };
     let search = &hunt.search;
     Some(json!({
@@ -340,6 +360,8 @@ fn search_json(stage: &Stage) -> Option<Value> {
         "to": search.setting(search.range.to).to_string(),
         "steps_max": search.steps,
         "load_max_s": stage.duration_max().as_secs_f64(),
+        "port": hunt.base.port.map(|rate| rate.to_string()),
+        "faults": arrays::faults_json(scenario, &hunt.base),
     }))
 }
 
@@ -349,7 +371,8 @@ fn as_json(
     targets: &Result<Vec<Asked>, AssignError>,
 ) -> Value {
     let steps = scenario.steps();
-    let searches: Vec<Value> = stages.iter().filter_map(search_json).collect();
+    let searches: Vec<Value> =
+        stages.iter().filter_map(|stage| search_json(scenario, stage)).collect();
     let load = stages.iter().fold(Duration::ZERO, |sum, s| sum.saturating_add(s.duration_max()));
     let step = |s: &Step| {
         json!({
@@ -361,6 +384,8 @@ fn as_json(
             "warmup_max_s": s.warmup_max().as_secs_f64(),
             "measure_s": s.measure.as_secs_f64(),
             "cooldown_s": s.cooldown.as_secs_f64(),
+            "port": s.port.map(|rate| rate.to_string()),
+            "faults": arrays::faults_json(scenario, s),
         })
     };
     let target = |t: &Asked| {
@@ -389,6 +414,7 @@ fn as_json(
         "load_s": load.as_secs_f64(),
         "searches": searches,
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
+        "arrays": arrays::as_json(scenario),
         "targets": list,
         "impossible": impossible,
     })

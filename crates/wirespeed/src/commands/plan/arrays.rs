@@ -1,0 +1,185 @@
+//! Embedded arrays in a dry run: what would stand on this machine, how fast its ports would be, and what would go wrong
+//! at them. It starts none.
+
+use scenario::{
+    Array, Embedded, EmbeddedPort, Fault, FaultAction, LinkRate, Scenario, Step, Volume,
+};
+use serde_json::{Value, json};
+use units::percent;
+
+/// Lines that a list of ports, volumes or faults takes at most.
+const SHOWN: usize = 16;
+
+/// The embedded arrays of a scenario.
+fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &Embedded)> {
+    scenario.lab.arrays.iter().filter_map(|array| Some((array, array.embedded.as_ref()?)))
+}
+
+fn volumes<'a>(scenario: &'a Scenario, array: &'a Array) -> impl Iterator<Item = &'a Volume> {
+    scenario.lab.volumes.iter().filter(|volume| volume.array == array.name)
+}
+
+/// The section on arrays; nothing where none is embedded.
+pub(super) fn text(scenario: &Scenario) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (array, embedded) in embedded(scenario) {
+        if lines.is_empty() {
+            lines.push("\narrays".to_owned());
+        }
+        let threads = match embedded.threads {
+            None => String::new(),
+            Some(1) => ", by 1 thread".to_owned(),
+            Some(n) => format!(", by {n} threads"),
+        };
+        let name = &array.name;
+        lines.push(format!(
+            "  {name:<12} would stand on this machine for the time of the run, as an iSCSI target on loopback{threads}"
+        ));
+        let ports = embedded.ports.iter().map(|port| {
+            let speed =
+                port.rate.map_or_else(|| "as fast as it goes".to_owned(), |r| speed(embedded, r));
+            format!("{name}.{}: {speed}", port.name)
+        });
+        lines.extend(indented(ports));
+        let volumes = volumes(scenario, array).map(|volume| {
+            let size = volume.size.unwrap_or_default();
+            let block =
+                volume.block.map(|b| format!(" in blocks of {b} bytes")).unwrap_or_default();
+            let taken = if volume.thin { ", taken as it is written" } else { "" };
+            format!("{name}/{}: {size} of memory{block}{taken}", volume.name)
+        });
+        lines.extend(indented(volumes));
+        let all: Vec<u64> =
+            self::volumes(scenario, array).filter_map(|v| v.size).map(|s| s.0).collect();
+        if all.len() > 1 {
+            let sum = all.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
+            lines.push(format!("  {:<12} {} of memory in all", "", units::binary_bytes(sum)));
+        }
+    }
+    lines
+}
+
+fn indented(all: impl Iterator<Item = String>) -> Vec<String> {
+    let all: Vec<String> = all.map(|line| format!("  {:<12} {line}", "")).collect();
+    shortened(all, |n| format!("  {:<12} and {n} more", ""))
+}
+
+fn shortened(mut all: Vec<String>, more: impl Fn(usize) -> String) -> Vec<String> {
+    if all.len() > SHOWN {
+        let rest = all.len() - (SHOWN - 1);
+        all.truncate(SHOWN - 1);
+        all.push(more(rest));
+    }
+    all
+}
+
+/// `4gfc, 413 MB/s, scaled to 50%: 207 MB/s`.
+fn speed(embedded: &Embedded, rate: LinkRate) -> String {
+    let named = match rate {
+        LinkRate::Standard(_) => format!("{rate}, {}", rate.payload()),
+        LinkRate::Rate(_) => rate.to_string(),
+    };
+    match is_scaled(embedded) {
+        true => {
+            format!("{named}, scaled to {}: {}", percent(embedded.scale.0), embedded.scaled(rate))
+        }
+        false => named,
+    }
+}
+
+fn is_scaled(embedded: &Embedded) -> bool {
+    embedded.scale.0 < 100.0
+}
+
+/// The speed that the sweep gives to all ports in a step, a line for each scale; nothing where each has its own.
+pub(super) fn speeds(scenario: &Scenario, step: &Step) -> Vec<String> {
+    let Some(rate) = step.port else { return Vec::new() };
+    let mut speeds: Vec<(String, Vec<&str>)> = Vec::new();
+    for (array, embedded) in embedded(scenario) {
+        let speed = speed(embedded, rate);
+        match speeds.iter_mut().find(|(known, _)| *known == speed) {
+            Some((_, arrays)) => arrays.push(&array.name),
+            None => speeds.push((speed, vec![&array.name])),
+        }
+    }
+    let line = |(speed, arrays): &(String, Vec<&str>)| {
+        format!("ports of {}: {speed}", super::listed(arrays))
+    };
+    speeds.iter().map(line).collect()
+}
+
+/// The faults of a step, one a line.
+pub(super) fn faults(scenario: &Scenario, step: &Step) -> Vec<String> {
+    let faults = step.faults.iter().map(|fault| fault_line(scenario, fault)).collect();
+    shortened(faults, |n| format!("and {n} more faults"))
+}
+
+/// `at 20 s: slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s`.
+fn fault_line(scenario: &Scenario, fault: &Fault) -> String {
+    let at = match fault.at.is_zero() {
+        true => "0 s".to_owned(),
+        false => units::duration(fault.at),
+    };
+    match (fault.action, of(scenario, fault)) {
+        (FaultAction::Slow(rate), Some(embedded)) => {
+            format!("at {at}: slow {} to {}", fault.hop(), speed(embedded, rate))
+        }
+        _ => format!("at {at}: {fault}"),
+    }
+}
+
+/// The embedded array that a fault is at.
+fn of<'a>(scenario: &'a Scenario, fault: &Fault) -> Option<&'a Embedded> {
+    embedded(scenario).find(|(array, _)| array.name == fault.array).map(|(_, embedded)| embedded)
+}
+
+/// The embedded arrays for other programs.
+pub(super) fn as_json(scenario: &Scenario) -> Vec<Value> {
+    let port = |array: &Array, embedded: &Embedded, port: &EmbeddedPort| {
+        json!({
+            "name": port.name,
+            "hop": format!("{}.{}", array.name, port.name),
+            "rate": port.rate.map(|rate| rate.to_string()),
+            "bytes_per_s": port.rate.map(|rate| rate.payload().0),
+            "scaled_bytes_per_s": port.rate.map(|rate| embedded.scaled(rate).0),
+        })
+    };
+    let volume = |array: &Array, volume: &Volume| {
+        json!({
+            "name": volume.name,
+            "hop": format!("{}/{}", array.name, volume.name),
+            "size_bytes": volume.size.map(|size| size.0),
+            "block_bytes": volume.block.unwrap_or(512),
+            "thin": volume.thin,
+        })
+    };
+    let array = |(array, embedded): (&Array, &Embedded)| {
+        json!({
+            "name": array.name,
+            "scale_percent": embedded.scale.0,
+            "threads": embedded.threads,
+            "ports": embedded.ports.iter().map(|p| port(array, embedded, p)).collect::<Vec<_>>(),
+            "volumes": volumes(scenario, array).map(|v| volume(array, v)).collect::<Vec<_>>(),
+        })
+    };
+    embedded(scenario).map(array).collect()
+}
+
+/// A step's faults for other programs.
+pub(super) fn faults_json(scenario: &Scenario, step: &Step) -> Vec<Value> {
+    let fault = |fault: &Fault| {
+        let to = match fault.action {
+            FaultAction::Slow(rate) => Some(rate),
+            _ => None,
+        };
+        let scaled = to.zip(of(scenario, fault)).map(|(rate, embedded)| embedded.scaled(rate).0);
+        json!({
+            "at_s": fault.at.as_secs_f64(),
+            "hop": fault.hop(),
+            "action": fault.action.word(),
+            "to": to.map(|rate| rate.to_string()),
+            "scaled_bytes_per_s": scaled,
+        })
+    };
+    step.faults.iter().map(fault).collect()
+}
