@@ -49,7 +49,8 @@ pub enum AssignError {
     /// Hardware of the lab that nobody here owns.
     #[error(
         "`{vm}` has a disk on the array `{array}`, which is not at hand: `wirespeed simulate` runs this scenario on a \
-         model; to measure, give the disk a `target`"
+         model; to measure, let the array stand on this machine (`embedded = {{ ports = [{{ name = \"p1\" }}] }}`), or \
+         give the disk a `target`"
     )]
     NotAtHand {
         /// The VM.

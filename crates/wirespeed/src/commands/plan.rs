@@ -217,8 +217,21 @@ fn target_lines(asked: &Asked) -> String {
     let report = &asked.report;
     let size =
         report.size.map_or_else(|| "size not known".to_owned(), |b| units::Bytes(b).to_string());
-    let mut out = format!("  {:<12} {}  ({}, {size})\n", report.name, report.url, report.what);
+    let ways = arrays::ways(&report.url);
+    let place = match &ways {
+        None => format!(" {}", report.url),
+        // A disk that shares its volume with others is named after its ways.
+        Some(_) if report.name.contains(" by ") => String::new(),
+        Some(ways) => format!(" {ways}"),
+    };
+    let mut out = format!("  {:<12}{place}  ({}, {size})\n", report.name, report.what);
     let verdict = match &report.fate {
+        Ok(done @ Use::Write) if ways.is_some() => {
+            format!(
+                "{}: it is gone with the run, so that no token is needed",
+                done_to(*done, asked.reads)
+            )
+        }
         Ok(done @ Use::Write) => {
             let why = match report.examined {
                 Some(_) => "its token was given",
@@ -342,9 +355,13 @@ fn summary(targets: &Result<Vec<Asked>, AssignError>) -> String {
         .filter(|t| !matches!(t.report.fate, Ok(Use::Null | Use::Read)))
         .map(|t| t.report.url.as_str())
         .collect();
-    match written.is_empty() {
-        true => "Nothing would be written.".to_owned(),
-        false => format!("Nothing else would be written than {}.", written.join(", ")),
+    // What an array holds is memory that the run itself makes.
+    let lasting: Vec<&str> =
+        written.iter().copied().filter(|url| arrays::ways(url).is_none()).collect();
+    match (lasting.is_empty(), lasting.len() < written.len()) {
+        (true, false) => "Nothing would be written.".to_owned(),
+        (true, true) => "Nothing would be written but memory that the run makes.".to_owned(),
+        (false, _) => format!("Nothing else would be written than {}.", lasting.join(", ")),
     }
 }
 

@@ -5,6 +5,7 @@ mod commands;
 mod compare;
 mod data;
 mod devices;
+mod dry_run;
 mod exports;
 mod killed;
 mod luns;

@@ -133,6 +133,22 @@ fn of<'a>(scenario: &'a Scenario, fault: &Fault) -> Option<&'a Embedded> {
     embedded(scenario).find(|(array, _)| array.name == fault.array).map(|(_, embedded)| embedded)
 }
 
+/// The ways to a volume of an embedded array, in words: `by p1, p2; round-robin; switching after 8`. `None` of any other target.
+pub(super) fn ways(url: &str) -> Option<String> {
+    if fleet::scheme(url) != fleet::ARRAY_SCHEME {
+        return None;
+    }
+    let (_, query) = url.split_once('?').unwrap_or((url, ""));
+    let mut words = query.split('&').map(|pair| match pair.split_once('=') {
+        Some(("ports", ports)) => format!("by {}", ports.replace(',', ", ")),
+        Some(("policy", policy)) => policy.to_owned(),
+        Some(("switch_after", after)) => format!("switching after {after}"),
+        _ => pair.to_owned(),
+    });
+    let first = words.next().unwrap_or_default();
+    Some(words.fold(first, |all, word| format!("{all}; {word}")))
+}
+
 /// The embedded arrays for other programs.
 pub(super) fn as_json(scenario: &Scenario) -> Vec<Value> {
     let port = |array: &Array, embedded: &Embedded, port: &EmbeddedPort| {
