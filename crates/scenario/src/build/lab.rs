@@ -488,7 +488,7 @@ impl Builder<'_> {
         for (i, (from, to)) in from.into_iter().zip(to).enumerate() {
             let name = names.get(i).cloned().unwrap_or_else(|| format!("{from}-{to}"));
             self.directory.declare(name.clone(), Kind::Link, place(record, "name"), self.sink);
-            links.push(Link { name, from, to, rate: rate.clone(), length_m, mtu });
+            links.push(Link { name, from, to, rate, length_m, mtu });
         }
         links
     }
