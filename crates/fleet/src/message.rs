@@ -24,7 +24,7 @@ use thiserror::Error;
 /// `Hello` itself keeps its shape for ever.
 pub const PROTOCOL: u32 = 4;
 
-/// The most intervals or counters that one message holds. A histogram is far larger in memory than on the wire, so
+/// The most intervals, counters or arrays that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
 pub const BATCH_MAX: usize = 256;
 
@@ -42,7 +42,7 @@ pub enum ToAgent {
     Prepare(Box<StepSpec>),
     /// Make these arrays and serve them until the conversation is over; answered with `Serving` or `Failed`. Once, before
     /// the first step, to an agent that gets no workers.
-    Serve(Vec<ArraySpec>),
+    Serve(#[serde(deserialize_with = "batch")] Vec<ArraySpec>),
     /// In the place of `Prepare`, to an agent that serves arrays: set their ports as the step wants them, and know what is
     /// to happen to them; answered with `Ready` or `Failed`.
     Arrange(Box<ArrayStep>),
@@ -76,7 +76,7 @@ pub enum FromAgent {
     /// The answer to `Hello`.
     Hello(Greeting),
     /// The arrays stand.
-    Serving(Vec<Portals>),
+    Serving(#[serde(deserialize_with = "batch")] Vec<Portals>),
     /// The step's threads stand ready.
     Ready {
         /// Which step.

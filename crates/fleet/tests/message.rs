@@ -5,12 +5,16 @@ mod common;
 use clock::Ns;
 use common::spec;
 use engine::{EngineError, QueueKind, StepSpec, TargetSpec, WorkerSpec};
+use fleet::arrays::{
+    ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Portals, Speed, VolumeSpec,
+};
 use fleet::frame::{self, FRAME_MAX, FrameError};
 use fleet::message::{BATCH_MAX, Failure, FromAgent, Greeting, ToAgent};
 use proptest::prelude::*;
 use record::{Counter, Event, Fact, Interval, Level, Phase, SourceId, Tally, Testimony};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::net::{SocketAddr, SocketAddrV4};
 
 fn bytes_of<M: Serialize>(message: &M) -> Vec<u8> {
     let mut out = Vec::new();
@@ -129,9 +133,54 @@ fn step() -> impl Strategy<Value = StepSpec> {
     )
 }
 
+fn array() -> impl Strategy<Value = ArraySpec> {
+    let speed = prop::option::of(
+        (any::<u64>(), ".*").prop_map(|(bytes_per_s, name)| Speed { bytes_per_s, name }),
+    );
+    let port = (".*", speed).prop_map(|(name, speed)| PortSpec { name, speed });
+    let volume = (".*", any::<u64>(), any::<u32>(), any::<bool>(), ".*").prop_map(
+        |(name, size, block, thin, serial)| VolumeSpec { name, size, block, thin, serial },
+    );
+    let ports = prop::collection::vec(port, 0..3);
+    let volumes = prop::collection::vec(volume, 0..3);
+    (".*", any::<u32>(), ".*", ports, volumes).prop_map(|(name, threads, scale, ports, volumes)| {
+        ArraySpec { name, threads, scale, ports, volumes }
+    })
+}
+
+fn array_step() -> impl Strategy<Value = ArrayStep> {
+    let action = prop_oneof![
+        Just(PortFault::Kill),
+        Just(PortFault::Revive),
+        any::<u64>().prop_map(|bytes_per_s| PortFault::Slow { bytes_per_s }),
+        Just(PortFault::Busy),
+        Just(PortFault::Ready),
+    ];
+    let fault = (ns(), action).prop_map(|(at, action)| FaultSpec { at, action });
+    let faults = prop::collection::vec(fault, 0..4);
+    let port = (".*", ".*", prop::option::of(any::<u64>()), faults).prop_map(
+        |(array, port, bytes_per_s, faults)| PortStep { array, port, bytes_per_s, faults },
+    );
+    let ports = prop::collection::vec(port, 0..4);
+    (any::<u32>(), ns(), ns(), ns(), ports).prop_map(|(index, warmup, measure, cooldown, ports)| {
+        ArrayStep { index, warmup, measure, cooldown, ports }
+    })
+}
+
+fn portals() -> impl Strategy<Value = Portals> {
+    let addresses = prop::collection::vec(any::<SocketAddrV4>().prop_map(SocketAddr::from), 0..3);
+    (".*", ".*", addresses).prop_map(|(array, target, addresses)| Portals {
+        array,
+        target,
+        addresses,
+    })
+}
+
 fn to_agent() -> impl Strategy<Value = ToAgent> {
     prop_oneof![
         (any::<u32>(), ".*").prop_map(|(version, run)| ToAgent::Hello { version, run }),
+        prop::collection::vec(array(), 0..3).prop_map(ToAgent::Serve),
+        array_step().prop_map(|step| ToAgent::Arrange(Box::new(step))),
         step().prop_map(|step| ToAgent::Prepare(Box::new(step))),
         (ns(), ns()).prop_map(|(epoch, at)| ToAgent::Start { epoch, at, hops: vec![SourceId(3)] }),
         (any::<u32>(), ns()).prop_map(|(step, at)| ToAgent::Measure { step, at }),
@@ -146,6 +195,7 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         .prop_map(|(version, name, facts, now)| Greeting { version, name, facts, now });
     prop_oneof![
         greeting.prop_map(FromAgent::Hello),
+        prop::collection::vec(portals(), 0..3).prop_map(FromAgent::Serving),
         (any::<u32>(), facts(), any::<u32>()).prop_map(|(step, facts, depth)| {
             let depths = vec![(SourceId(step), depth)];
             FromAgent::Ready { step, facts, depths, hops: vec!["vda".into()] }

@@ -1,8 +1,9 @@
 //! What hops counted over time: amounts as rates, shares of time as percent, levels as they are.
 //!
 //! A counter is told by its unit: bytes (`B`) and numbers (`1`) are amounts and become rates; nanoseconds of `busy` are a
-//! share of the time, and those of `queue-time`, summed over requests, a mean number of requests; percent and the counter
-//! `queue` are levels. What a device does not count is not a number, and leaves a gap.
+//! share of the time, as those of `cpu` are of one core's, and those of `queue-time`, summed over requests, a mean number of
+//! requests; percent, bytes a second (`B/s`: the speed of a port) and the counter `queue` are levels. What a hop does not
+//! count is not a number, and leaves a gap.
 
 use super::bins::{Amount, Bins, middle};
 use super::{LeftOut, Part};
@@ -88,10 +89,13 @@ impl Factor {
 fn kind(name: &str, unit: &str) -> Option<(Kind, HopUnit)> {
     Some(match (unit, name) {
         ("%", _) => (Kind::Level, HopUnit::Percent),
-        ("ns", "busy") => (Kind::Amount(Factor::Percent), HopUnit::Percent),
+        ("ns", "busy" | "cpu") => (Kind::Amount(Factor::Percent), HopUnit::Percent),
         ("ns", "queue-time") => (Kind::Amount(Factor::Number), HopUnit::InFlight),
         ("1", "queue") => (Kind::Level, HopUnit::InFlight),
+        // How many connections there are says who came, and nothing of the load.
+        ("1", "connections") => return None,
         ("1", merges) if merges.ends_with("-merges") => return None,
+        ("B/s", _) => (Kind::Level, HopUnit::BytesPerS),
         ("B", _) => (Kind::Amount(Factor::One), HopUnit::BytesPerS),
         ("1", _) => (Kind::Amount(Factor::One), HopUnit::PerS),
         _ => return None,
@@ -248,6 +252,9 @@ mod tests {
         check(("queue", "1", 5.0), Some((HopUnit::InFlight, 5.0)));
         check(("read-ops", "1", 100.0), Some((HopUnit::PerS, 100.0)));
         check(("read-time", "ns", 1e9), None);
+        check(("cpu", "ns", 1.5e9), Some((HopUnit::Percent, 150.0)));
+        check(("rate", "B/s", 4e8), Some((HopUnit::BytesPerS, 4e8)));
+        check(("connections", "1", 2.0), None);
         check(("read-merges", "1", 9.0), None);
         check(("read-bytes", "B", 0.0), None);
         check(("read-bytes", "B", f64::NAN), None);

@@ -1,5 +1,6 @@
 //! The whole program, from the command line to the record: what its users and other programs rely on.
 
+mod arrays;
 mod carriers;
 mod commands;
 mod compare;

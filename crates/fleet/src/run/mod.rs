@@ -1,14 +1,16 @@
 //! One run under way: the steps of the conversation with all agents at once, and what each answer means.
 
-use crate::arrays::{ArraySpec, ArrayStep, Portals};
+mod muster;
+
+use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
 use crate::control::{Control, Limits, Progress};
 use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
 use crate::gauge::Gauge;
 use crate::hops::Hops;
-use crate::message::{Failure, FromAgent, Greeting, PROTOCOL, Reported, ToAgent, check_version};
+use crate::message::{Failure, FromAgent, Reported, ToAgent};
 use crate::rates::RateMeter;
-use crate::roster::{Duty, Member, Patience, Roster};
+use crate::roster::{Duty, Patience, Roster};
 use crate::sink::RecordSink;
 use crate::steady::{Warmed, Warming};
 use clock::Ns;
@@ -139,113 +141,6 @@ impl<'a, S: RecordSink> Run<'a, S> {
         self.sink.event(&Event { at, step: None, source: None, level, code, text: event })?;
         (self.observer)(Progress::Searched { text, unused });
         Ok(())
-    }
-
-    /// Says hello to all agents; every one must answer in the same version and by the same clock. Before the first step
-    /// an agent that cannot be used is a mistake of the set-up, and ends the run.
-    pub fn greet(&mut self) -> Result<(), RunError> {
-        let asked = clock::now();
-        for agent in self.roster.with(Duty::Idle) {
-            let run = self.title.to_owned();
-            let patience = Patience { quiet: self.limits.greet, until: Ns::MAX };
-            self.roster.assign(agent, Duty::Greet, patience);
-            // One that cannot be told has closed its end, which the inbox reports with more to say.
-            let _ = self.roster.tell(agent, ToAgent::Hello { version: PROTOCOL, run });
-        }
-        while self.roster.any(Duty::Greet) && !self.control.stopped() {
-            let problem = match self.roster.next(POLL) {
-                Some((agent, Ok(FromAgent::Hello(greeting)))) => {
-                    self.introduced(agent, greeting, asked)?.map(|problem| (agent, problem))
-                }
-                Some((agent, Ok(FromAgent::Failed { error, .. }))) => {
-                    Some((agent, error.to_string()))
-                }
-                Some((agent, Ok(other))) => {
-                    Some((agent, format!("it said {} before Hello", name_of(&other))))
-                }
-                Some((agent, Err(error))) => Some((agent, error.to_string())),
-                None => self.roster.overdue(clock::now()),
-            };
-            self.unusable(problem)?;
-        }
-        Ok(())
-    }
-
-    /// Has all arrays served, each by the agent that it was given to; returns where. As with greetings, what fails here is a
-    /// mistake of the set-up.
-    pub fn serve(&mut self, arrays: &[ArraySpec]) -> Result<Vec<Portals>, RunError> {
-        for array in arrays {
-            let serves = |member: &Member| member.arrays.contains(&array.name);
-            if !self.roster.members.iter().any(serves) {
-                let agent = array.name.clone();
-                let problem = "no agent was started to serve this embedded array".to_owned();
-                return Err(RunError::Agent { agent, problem });
-            }
-        }
-        for agent in self.roster.with(Duty::Idle) {
-            let serves =
-                |array: &&ArraySpec| self.roster.members[agent].arrays.contains(&array.name);
-            let theirs: Vec<ArraySpec> = arrays.iter().filter(serves).cloned().collect();
-            if !theirs.is_empty() {
-                let patience = Patience { quiet: self.limits.serve, until: Ns::MAX };
-                self.roster.assign(agent, Duty::Serve, patience);
-                // As with `Hello`.
-                let _ = self.roster.tell(agent, ToAgent::Serve(theirs));
-            }
-        }
-        let mut standing = Vec::new();
-        while self.roster.any(Duty::Serve) && !self.control.stopped() {
-            let problem = match self.roster.next(POLL) {
-                Some((agent, Ok(FromAgent::Serving(portals)))) => {
-                    self.roster.assign(agent, Duty::Idle, Patience::ENDLESS);
-                    standing.extend(portals);
-                    None
-                }
-                Some((agent, Ok(FromAgent::Failed { error, .. }))) => {
-                    Some((agent, error.to_string()))
-                }
-                Some((agent, Ok(other))) => {
-                    Some((agent, format!("it said {} before Serving", name_of(&other))))
-                }
-                Some((agent, Err(error))) => Some((agent, error.to_string())),
-                None => self.roster.overdue(clock::now()),
-            };
-            self.unusable(problem)?;
-        }
-        Ok(standing)
-    }
-
-    /// Ends the run where an agent turns out to be of no use before the first step.
-    fn unusable(&mut self, problem: Option<(usize, String)>) -> Result<(), RunError> {
-        let Some((agent, problem)) = problem else { return Ok(()) };
-        let problem = join(problem, self.roster.give_up(agent));
-        let agent = self.roster.members[agent].name.clone();
-        Err(RunError::Agent { agent, problem })
-    }
-
-    /// Takes an agent's greeting, or says what is wrong with it.
-    fn introduced(
-        &mut self,
-        agent: usize,
-        greeting: Greeting,
-        asked: Ns,
-    ) -> Result<Option<String>, RunError> {
-        let Greeting { version, name, facts, now } = greeting;
-        if let Err(error) = check_version(version, "it") {
-            return Ok(Some(error.to_string()));
-        }
-        if name != self.roster.members[agent].name {
-            return Ok(Some(format!(
-                "it calls itself `{name}`; start it under the name it is used by"
-            )));
-        }
-        if now < asked || now > clock::now() {
-            let problem = "its clock is not the coordinator's; agents must run on the same machine";
-            return Ok(Some(problem.to_owned()));
-        }
-        self.roster.assign(agent, Duty::Idle, Patience::ENDLESS);
-        self.keep_facts(facts)?;
-        Ok(None)
     }
 
     /// Takes all agents through one step.
