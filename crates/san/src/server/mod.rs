@@ -20,7 +20,7 @@ mod poll;
 mod port;
 mod portal;
 mod shared;
-mod slots;
+mod table;
 mod target;
 mod worker;
 

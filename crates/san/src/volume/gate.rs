@@ -14,7 +14,7 @@
 //! A writer that leaves takes back its announcement and then looks at the list: again by the one order, either it sees who
 //! waits and calls on them, or who waits sees it gone.
 
-use super::mailbox::Wake;
+use super::inbox::Wake;
 use super::slots::{Place, Slots};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -143,19 +143,19 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::volume::mailbox::{Letters, Mailbox};
+    use crate::volume::inbox::{Inbox, Letters};
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
     /// Somebody who can be called on.
     struct Caller {
         place: Place,
-        mail: Arc<Mailbox>,
+        mail: Arc<Inbox>,
     }
 
     impl Caller {
         fn new() -> Caller {
-            Caller { place: Place::take(), mail: Arc::new(Mailbox::new().expect("a mailbox")) }
+            Caller { place: Place::take(), mail: Arc::new(Inbox::new().expect("an inbox")) }
         }
 
         fn wake(&self) -> Wake {

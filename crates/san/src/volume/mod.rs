@@ -10,8 +10,8 @@
 mod buffer;
 mod data;
 mod gate;
+mod inbox;
 mod io;
-mod mailbox;
 mod memory;
 mod ram;
 mod slots;

@@ -4,7 +4,7 @@
 //! could hear of the error and the other be told that all is well, and end first. With one at a time, who is answered
 //! knows of every error that was told before.
 
-use super::mailbox::Wake;
+use super::inbox::Wake;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use super::letters::{ToDoor, ToWorker};
 use super::mailbox::Mailbox;
 use super::poll::{Poll, Ready};
 use super::shared::Shared;
-use super::slots::Slots;
+use super::table::Table;
 use caller::{Caller, Next};
 use clock::Ns;
 use iscsi::chap::Challenge;
@@ -44,7 +44,7 @@ pub(super) struct Door {
     rules: Rules,
     login: LoginConfig,
     listeners: Vec<Option<OwnedFd>>,
-    callers: Slots<Caller>,
+    callers: Table<Caller>,
     registry: Registry,
     next_serial: u32,
     /// Until when nobody is let in; the listeners are not watched meanwhile.
@@ -81,7 +81,7 @@ impl Door {
             shared: Arc::clone(shared),
             registry: Registry::new(shared.workers.len(), most),
             listeners: listeners.into_iter().map(Some).collect(),
-            callers: Slots::new(),
+            callers: Table::new(),
             rules,
             login: LoginConfig {
                 wishes: Wishes { max_connections: limits.connections_per_session, ..wishes },

@@ -24,7 +24,7 @@ use super::letters::{NewConnection, NewSession, ToDoor, ToWorker};
 use super::mailbox::Mailbox;
 use super::poll::{Poll, Ready};
 use super::shared::Shared;
-use super::slots::Slots;
+use super::table::Table;
 use crate::volume::{Done, Io, IoConfig};
 use bench::Bench;
 use clock::Ns;
@@ -46,7 +46,7 @@ const BATCH: usize = 256;
 pub(super) struct Worker {
     poll: Poll,
     mailbox: Mailbox<ToWorker>,
-    seats: Slots<Seat>,
+    seats: Table<Seat>,
     bench: Bench,
     /// Lines that have something to do at once.
     active: Vec<LineKey>,
@@ -80,7 +80,7 @@ impl Worker {
         Ok(Worker {
             poll,
             mailbox,
-            seats: Slots::new(),
+            seats: Table::new(),
             bench: Bench::new(thread, Arc::clone(shared), io),
             active: Vec::new(),
             reading: Vec::new(),

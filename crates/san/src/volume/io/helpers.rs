@@ -1,8 +1,8 @@
 //! Where there is no ring (an old kernel, a policy, or a store that is no file): a few threads of the executor's own that
-//! call the store and put what came of it into the mailbox.
+//! call the store and put what came of it into the inbox.
 
 use super::hub::Op;
-use crate::volume::mailbox::Mailbox;
+use crate::volume::inbox::Inbox;
 use crate::volume::store::Store;
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ pub(super) struct Helpers {
 struct Desk {
     orders: Mutex<Orders>,
     come: Condvar,
-    mail: Arc<Mailbox>,
+    mail: Arc<Inbox>,
 }
 
 #[derive(Default)]
@@ -37,11 +37,11 @@ struct Order {
 }
 
 // SAFETY: the addresses in an operation are of buffers that belong to a task of the executor; it does not touch them, and
-// is not dropped, before the answer is in its mailbox.
+// is not dropped, before the answer is in its inbox.
 unsafe impl Send for Order {}
 
 impl Helpers {
-    pub fn start(mail: &Arc<Mailbox>) -> io::Result<Helpers> {
+    pub fn start(mail: &Arc<Inbox>) -> io::Result<Helpers> {
         let desk = Arc::new(Desk {
             orders: Mutex::default(),
             come: Condvar::new(),

@@ -8,7 +8,7 @@ use super::slab::Slab;
 use super::timer::Timer;
 use crate::volume::buffer::{Buffer, LARGEST, Pool};
 use crate::volume::gate::Way;
-use crate::volume::mailbox::{Letters, Mailbox, Wake};
+use crate::volume::inbox::{Inbox, Letters, Wake};
 use crate::volume::slots::Place;
 use crate::volume::store::{Store, raw};
 use crate::volume::syncing::{Lead, Turn};
@@ -62,7 +62,7 @@ pub(super) struct Hub {
     ring: RefCell<Option<Ring>>,
     helpers: RefCell<Option<Helpers>>,
     timer: RefCell<Timer>,
-    mail: Arc<Mailbox>,
+    mail: Arc<Inbox>,
     poll: OwnedFd,
     /// The least time that SANITIZE takes.
     pub sanitize: Ns,
@@ -78,7 +78,7 @@ pub(super) struct Hub {
 impl Hub {
     pub fn new(config: IoConfig) -> io::Result<Hub> {
         let ring = if config.ring { Ring::new().ok() } else { None };
-        let mail = Arc::new(Mailbox::new()?);
+        let mail = Arc::new(Inbox::new()?);
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let readable = epoll::EventFlags::IN;
         epoll::add(&poll, &*mail, epoll::EventData::new_u64(0), readable)?;

@@ -11,7 +11,7 @@ mod ring;
 mod slab;
 mod timer;
 
-use super::mailbox::Letters;
+use super::inbox::Letters;
 use super::{Buffer, Data, Handle, Volume};
 use clock::Ns;
 use hub::Hub;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug)]
-pub(crate) struct Mailbox {
+pub(crate) struct Inbox {
     event: OwnedFd,
     /// Something is in it, and the descriptor says so.
     full: AtomicBool,
@@ -27,7 +27,7 @@ pub(crate) struct Letters {
 /// Whom to call on.
 #[derive(Clone, Debug)]
 pub(crate) struct Wake {
-    pub mail: Arc<Mailbox>,
+    pub mail: Arc<Inbox>,
     pub task: u32,
 }
 
@@ -37,10 +37,10 @@ impl Wake {
     }
 }
 
-impl Mailbox {
-    pub fn new() -> io::Result<Mailbox> {
+impl Inbox {
+    pub fn new() -> io::Result<Inbox> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Mailbox { event, full: AtomicBool::new(false), letters: Mutex::default() })
+        Ok(Inbox { event, full: AtomicBool::new(false), letters: Mutex::default() })
     }
 
     /// Puts something in. What is in it is bounded by the tasks and operations of its owner.
@@ -76,7 +76,7 @@ impl Mailbox {
     }
 }
 
-impl AsFd for Mailbox {
+impl AsFd for Inbox {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }

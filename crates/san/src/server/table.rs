@@ -1,15 +1,15 @@
 //! A table whose places are used again, addressed by small numbers.
 
 /// The table.
-pub(super) struct Slots<T> {
+pub(super) struct Table<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Slots<T> {
+impl<T> Table<T> {
     /// An empty one.
-    pub fn new() -> Slots<T> {
-        Slots { places: Vec::new(), free: Vec::new() }
+    pub fn new() -> Table<T> {
+        Table { places: Vec::new(), free: Vec::new() }
     }
 
     /// Puts something in a free place.
