@@ -79,6 +79,8 @@ pub(crate) struct Compare<'a> {
 struct Cell {
     step: String,
     member: Option<String>,
+    /// What the wire carries in this step, where the claim speaks of a hop.
+    wire: Option<f64>,
     values: Vec<f64>,
     tally: Option<Tally>,
 }
@@ -97,6 +99,7 @@ impl<'a> Compare<'a> {
         }
         // Without the repetition: repetitions are taken together.
         let name = label(&head.plan, &head.settings, 0);
+        let wire = scope::wire(step, &self.claim.scope, self.facts);
         for reading in scope::read(step, &self.claim.scope, &self.claim.metric) {
             let cell = match self
                 .cells
@@ -109,6 +112,7 @@ impl<'a> Compare<'a> {
                     self.cells.push(Cell {
                         step: name.clone(),
                         member: reading.member,
+                        wire,
                         values,
                         tally,
                     });
@@ -139,11 +143,10 @@ impl<'a> Compare<'a> {
             .cells
             .iter()
             .filter_map(|c| Some((c, c.value(&self.claim.metric)?)))
-            .max_by(|a, b| self.distance(a.1).total_cmp(&self.distance(b.1)));
-        let ours = furthest.map(|(_, value)| value);
+            .max_by(|a, b| self.distance(a).total_cmp(&self.distance(b)));
         let mut reason = self.missing.clone().unwrap_or_default();
         let readings: Vec<ReadingOutcome> =
-            self.claim.readings.iter().map(|r| self.compare(r, ours, &mut reason)).collect();
+            self.claim.readings.iter().map(|r| self.compare(r, furthest, &mut reason)).collect();
         if self.cells.is_empty() && reason.is_empty() {
             reason = "it selects no step of this run".to_owned();
         }
@@ -152,7 +155,7 @@ impl<'a> Compare<'a> {
             name: self.claim.name.clone(),
             score,
             relation: relation_word(self.claim.relation),
-            ours: ours.map(|value| Quantity { value, unit: Unit::of(&self.claim.metric) }),
+            ours: furthest.map(|(_, value)| Quantity { value, unit: Unit::of(&self.claim.metric) }),
             step: furthest.map(|(c, _)| c.step.clone()),
             member: furthest.and_then(|(c, _)| c.member.clone()),
             readings,
@@ -162,9 +165,9 @@ impl<'a> Compare<'a> {
     }
 
     /// How far a value is on the wrong side of the first reading.
-    fn distance(&self, ours: f64) -> f64 {
-        let published =
-            self.claim.readings.first().and_then(|r| self.target(r).ok()).unwrap_or(0.0);
+    fn distance(&self, (cell, ours): &(&Cell, f64)) -> f64 {
+        let first = self.claim.readings.first();
+        let published = first.and_then(|r| self.target(r, cell.wire).ok()).unwrap_or(0.0);
         match self.claim.relation {
             Relation::Equal | Relation::About => (ours - published).abs(),
             Relation::Over => published - ours,
@@ -172,11 +175,16 @@ impl<'a> Compare<'a> {
         }
     }
 
-    fn target(&self, reading: &Value) -> Result<f64, String> {
-        scope::target(reading, &self.claim.metric, &self.claim.scope, self.facts)
+    fn target(&self, reading: &Value, wire: Option<f64>) -> Result<f64, String> {
+        scope::target(reading, &self.claim.metric, &self.claim.scope, wire)
     }
 
-    fn compare(&self, reading: &Value, ours: Option<f64>, reason: &mut String) -> ReadingOutcome {
+    fn compare(
+        &self,
+        reading: &Value,
+        furthest: Option<(&Cell, f64)>,
+        reason: &mut String,
+    ) -> ReadingOutcome {
         let allowance = allowance(reading, self.claim.relation);
         let mut outcome = ReadingOutcome {
             published: Quantity::from_value(reading),
@@ -184,7 +192,9 @@ impl<'a> Compare<'a> {
             allowance_percent: allowance * 100.0,
             agrees: None,
         };
-        match (self.target(reading), ours) {
+        let wire = furthest.and_then(|(cell, _)| cell.wire);
+        let ours = furthest.map(|(_, value)| value);
+        match (self.target(reading, wire), ours) {
             (Err(why), _) => *reason = why,
             (Ok(_), None) => {}
             (Ok(published), Some(ours)) => {

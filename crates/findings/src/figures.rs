@@ -5,9 +5,11 @@ use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
 use crate::pool::{Flow, Pool};
+use crate::ports::PortLoad;
 use crate::served::Served;
 use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
+use crate::story::Story;
 use record::{Event, Loop, Testimony};
 use scenario::{Plan, Steady};
 use schemars::JsonSchema;
@@ -59,6 +61,10 @@ pub struct StepFigures {
     pub warm_up: WarmUp,
     /// Whether a cache or the devices under the targets served, for each set of devices that can be told apart.
     pub served: Vec<Served>,
+    /// What went through the ports of embedded arrays, against what they can carry.
+    pub ports: Vec<PortLoad>,
+    /// Whether the workers and each embedded array count the same.
+    pub stories: Vec<Story>,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
 }
@@ -149,6 +155,8 @@ impl StepFigures {
             steady: steady::steadiness(step, rule),
             warm_up: WarmUp::of(step, events),
             served: Vec::new(),
+            ports: Vec::new(),
+            stories: Vec::new(),
             done: done::done(step),
         }
     }

@@ -56,7 +56,6 @@ pub struct GoalOutcome {
 pub(crate) struct Judge<'a> {
     goal: &'a Goal,
     facts: &'a [Fact],
-    required: Option<Quantity>,
     cells: Vec<Cell>,
 }
 
@@ -66,6 +65,8 @@ struct Cell {
     step: String,
     index: u32,
     member: Option<String>,
+    /// The bound: a share of the wire is another figure where a step's port has another speed.
+    required: Option<Quantity>,
     observed: Option<Quantity>,
     /// Distance from the bound, relative to it; negative where it is broken.
     margin: f64,
@@ -75,7 +76,7 @@ struct Cell {
 impl<'a> Judge<'a> {
     /// Begins with a goal and the record's facts.
     pub fn new(goal: &'a Goal, facts: &'a [Fact]) -> Judge<'a> {
-        Judge { goal, facts, required: None, cells: Vec::new() }
+        Judge { goal, facts, cells: Vec::new() }
     }
 
     /// Judges a step, if the goal selects it.
@@ -87,10 +88,8 @@ impl<'a> Judge<'a> {
         match &self.goal.test {
             GoalTest::Balance { within } => self.see_balance(step, *within),
             GoalTest::Metric { metric, bound, value } => {
-                let required = scope::target(value, metric, &self.goal.scope, self.facts);
-                if let Ok(value) = required {
-                    self.required = Some(Quantity { value, unit: Unit::of(metric) });
-                }
+                let wire = scope::wire(step, &self.goal.scope, self.facts);
+                let required = scope::target(value, metric, &self.goal.scope, wire);
                 for reading in scope::read(step, &self.goal.scope, metric) {
                     let (status, margin, reason) = match &required {
                         Ok(value) => judge(&reading, metric, *bound, *value),
@@ -103,6 +102,7 @@ impl<'a> Judge<'a> {
                         margin,
                         reason,
                         member: reading.member,
+                        required: required.as_ref().ok().map(|v| Quantity { value: *v, unit }),
                         observed,
                         step: label(&head.plan, &head.settings, head.repetition),
                         index: head.index,
@@ -113,7 +113,6 @@ impl<'a> Judge<'a> {
     }
 
     fn see_balance(&mut self, step: &StepData, within: f64) {
-        self.required = Some(Quantity { value: within, unit: Unit::Percent });
         let (rates, missing) = scope::rates(step, &self.goal.scope);
         let found = balance(Vec::new(), &rates);
         let worst = found.as_ref().and_then(|b| {
@@ -138,6 +137,7 @@ impl<'a> Judge<'a> {
             margin,
             reason,
             member: worst.map(|(name, _)| name.clone()),
+            required: Some(Quantity { value: within, unit: Unit::Percent }),
             observed: observed.map(|value| Quantity { value, unit: Unit::Percent }),
             step: label(&step.head.plan, &step.head.settings, step.head.repetition),
             index: step.head.index,
@@ -152,11 +152,17 @@ impl<'a> Judge<'a> {
                 step: label(&step.plan, &step.settings, step.repetition),
                 index: step.index,
                 member: None,
+                required: None,
                 observed: None,
                 margin: 0.0,
                 reason: "the step was not run".to_owned(),
             });
         }
+    }
+
+    /// The bound of any step, where the deciding one was not run.
+    fn bound(&self) -> Option<Quantity> {
+        self.cells.iter().find_map(|c| c.required)
     }
 
     /// The outcome over all steps seen.
@@ -176,7 +182,7 @@ impl<'a> Judge<'a> {
         GoalOutcome {
             name: self.goal.name.clone(),
             status,
-            required: self.required,
+            required: worst.and_then(|c| c.required).or_else(|| self.bound()),
             observed: worst.and_then(|c| c.observed),
             step: worst.map(|c| c.step.clone()),
             step_index: worst.map(|c| c.index),

@@ -11,19 +11,23 @@ mod balance;
 mod claims;
 pub mod comparison;
 mod content;
+mod counters;
 mod done;
 pub mod evidence;
 mod figures;
+mod gain;
 pub mod generator;
 mod goals;
 mod hangs;
 pub use scenario::knee;
 pub mod little;
 mod pool;
+mod ports;
 mod projection;
 mod quantity;
 mod rounding;
 mod run;
+mod scaled;
 mod schema;
 mod scope;
 mod searches;
@@ -32,9 +36,11 @@ mod served;
 pub mod statistics;
 mod steady;
 mod step;
+mod story;
 mod sweep;
 mod verification;
 pub mod warnings;
+mod wires;
 
 pub use balance::{Balance, Share, balance};
 pub use claims::{ClaimOutcome, ReadingOutcome, Score};
@@ -43,19 +49,23 @@ pub use content::{Content, POOR_SHARE, Proportion};
 pub use done::{Done, Finish};
 pub use evidence::{Evidence, evidence};
 pub use figures::{Completeness, Figures, GroupFigures, Loops, StepFigures};
+pub use gain::PortGain;
 pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};
 pub use little::Little;
 pub use pool::{Flow, Latency};
+pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
     Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection,
 };
 pub use quantity::{Quantity, Unit};
 pub use run::{Run, Verdict};
+pub use scaled::{Scaled, ScaledRate};
 pub use schema::schema;
 pub use searches::{SearchEnd, SearchOutcome, SearchPoint};
 pub use served::{By, CACHED_BELOW, MORE_ABOVE, Served, Traffic};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
+pub use story::{Story, Tale};
 pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
@@ -67,7 +77,7 @@ use schemars::JsonSchema;
 use searches::Seekers;
 use serde::Serialize;
 use served::Places;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use step::StepData;
 use thiserror::Error;
 
@@ -93,6 +103,10 @@ pub struct Analysis {
     pub steps: Vec<StepFigures>,
     /// Curves over the axes that are load, with their knees.
     pub sweeps: Vec<Sweep>,
+    /// Arrays whose ports are slower than what they are named after, and why.
+    pub scaled: Vec<Scaled>,
+    /// What each speed of the ports brought over the next slower one, where a plan goes through several.
+    pub port_gains: Vec<PortGain>,
     /// What the searches found, in the order of the plans.
     pub searches: Vec<SearchOutcome>,
     /// What had to hold, in the scenario's order.
@@ -155,15 +169,24 @@ fn judge(
     let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
+    let (mut scaled, mut speeds) = (Vec::new(), BTreeMap::new());
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
-        let rule = planned.and_then(|p| p.steady).unwrap_or(steady::RULE);
-        let step = StepData::read(record, head.clone(), record.sources(), &rule)?;
+        let rule = planned.as_ref().and_then(|p| p.steady).unwrap_or(steady::RULE);
+        let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
+        let known = scenario.ok().zip(planned.as_ref());
+        if let Some((scenario, planned)) = known {
+            step.wires = wires::wires(scenario, planned, &head.times);
+        }
         let null = !step.workers.is_empty()
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
         figures.served = served::served(&step, &places);
+        figures.ports = ports::loads(&step);
+        figures.stories = known.map(|(lab, p)| story::stories(&step, lab, p)).unwrap_or_default();
+        scaled::see(&mut scaled, &step.wires, record.facts());
+        gain::see(&mut speeds, &step.wires);
         projector.see(&step, &figures, random);
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
@@ -190,6 +213,8 @@ fn judge(
         version: VERSION,
         verdict: Verdict::of(&run, &goals, verification.as_ref()),
         sweeps,
+        scaled,
+        port_gains: gain::gains(&steps, &speeds),
         searches,
         warnings: warnings::warnings(&run, &steps, record.events(), &contents),
         contents,

@@ -1,6 +1,7 @@
 //! What goals and claims speak of: a metric of the whole step, of some VMs or targets, or of a hop. Every answer says
 //! whether something that it depends on is missing, so that nothing missing can pass.
 
+use crate::counters::counted;
 use crate::pool::{Pool, per_second};
 use crate::quantity::{Quantity, Unit};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
@@ -68,19 +69,23 @@ pub(crate) fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Opti
     (rates, missing)
 }
 
-/// A required or published value in the metric's base unit. `Err` says why it cannot be compared.
+/// A required or published value in the metric's base unit, where the wire of the scope carries so many bytes a second.
+/// `Err` says why it cannot be compared.
 pub(crate) fn target(
     value: &Value,
     metric: &Metric,
     scope: &Scope,
-    facts: &[Fact],
+    wire: Option<f64>,
 ) -> Result<f64, String> {
     let quantity = Quantity::from_value(value);
     if let (Unit::Percent, Unit::BytesPerS, Scope::Hop(hop)) =
         (quantity.unit, Unit::of(metric), scope)
     {
-        return wire_rate(hop, facts).map(|wire| wire * quantity.value / 100.0).ok_or_else(|| {
-            format!("the wire rate of hop {hop} is not known; the record has no fact `{WIRE_RATE}` of it")
+        return wire.map(|wire| wire * quantity.value / 100.0).ok_or_else(|| {
+            format!(
+                "the wire rate of hop {hop} is not known; it is no port with a speed, and the record has no fact \
+                 `{WIRE_RATE}` of it"
+            )
         });
     }
     if quantity.unit == Unit::of(metric) {
@@ -90,8 +95,14 @@ pub(crate) fn target(
     }
 }
 
-fn wire_rate(hop: &str, facts: &[Fact]) -> Option<f64> {
-    let fact = facts.iter().find(|f| f.subject == hop && f.key == WIRE_RATE)?;
+/// What the wire of a hop carries in each direction in this step, in bytes a second: the speed of a port as the step has
+/// it, else what a fact of the record says.
+pub(crate) fn wire(step: &StepData, scope: &Scope, facts: &[Fact]) -> Option<f64> {
+    let Scope::Hop(hop) = scope else { return None };
+    if let Some(port) = step.wires.iter().find(|w| w.hop == *hop) {
+        return port.mean(step.head.times.measured()).filter(|r| *r > 0.0);
+    }
+    let fact = facts.iter().find(|f| f.subject == *hop && f.key == WIRE_RATE)?;
     units::ByteRate::parse(&fact.value).ok().map(|r| r.0).filter(|r| *r > 0.0)
 }
 
@@ -178,21 +189,4 @@ fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
     let value =
         if *metric == Metric::Errors { sum } else { per_second(sum, step.head.times.measured()) };
     Reading { member: None, value: Some(value), missing: None, attempts: None, tally: None }
-}
-
-/// A hop's counter over the measured time, and the share of it that the counter covers.
-pub(crate) fn counted(step: &StepData, hop: &str, name: &str) -> Option<(f64, f64)> {
-    let times = step.head.times;
-    let planned = times.measured().as_secs_f64();
-    let (mut sum, mut covered, mut any) = (0.0, 0.0, false);
-    for (_, c) in step.counters.iter().filter(|(source, c)| source == hop && c.name == name) {
-        any = true;
-        let length = c.to.since(c.from).as_secs_f64();
-        let inside = c.to.min(times.cooldown).since(c.from.max(times.measure)).as_secs_f64();
-        if length > 0.0 {
-            sum += c.value * inside / length;
-            covered += inside;
-        }
-    }
-    (any && planned > 0.0).then(|| (sum, covered / planned))
 }

@@ -5,7 +5,7 @@
 //! together. A device that counts nothing says nothing about a cache, and neither does one whose counters stand still
 //! though the page cache was bypassed; both are said to be unknown.
 
-use crate::scope::counted;
+use crate::counters::counted;
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Fact, Source, SourceKind, Tally};
 use scenario::{Backing, Scenario};

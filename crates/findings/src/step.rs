@@ -4,6 +4,7 @@
 //! long run is analysed in the memory of its largest step.
 
 use crate::steady::round;
+use crate::wires::Wire;
 use clock::Ns;
 use record::{
     Counter, Interval, Phase, Record, Rounds, Source, SourceId, StepHead, Tally, Testimony,
@@ -24,6 +25,8 @@ pub(crate) struct StepData {
     pub span: Ns,
     /// The measured time in rounds.
     pub rounds: Rounds,
+    /// The ports of embedded arrays, as the scenario has them in this step.
+    pub wires: Vec<Wire>,
 }
 
 /// A worker that the step announced, whether or not anything was heard of it.
@@ -80,7 +83,7 @@ impl StepData {
             Some(end) => end.min(head.times.cooldown).since(head.times.measure),
             None => Ns::ZERO,
         };
-        Ok(StepData { head, workers, counters, span, rounds })
+        Ok(StepData { head, workers, counters, span, rounds, wires: Vec::new() })
     }
 
     /// Share of the planned measured time that a worker reported, 0 to 1.

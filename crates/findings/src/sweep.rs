@@ -7,8 +7,8 @@ use crate::quantity::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Axes that are a mixture or a place, not an amount: more of them is not more load.
-const NOT_LOAD: [&str; 3] = ["read", "random", "working_set"];
+/// Axes that are a mixture, a place or what stands in the way, not an amount: more of them is not more load.
+const NOT_LOAD: [&str; 4] = ["read", "random", "working_set", "port"];
 
 /// One curve: work and latency over one axis.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

@@ -1,6 +1,7 @@
 //! The first lines: what was asked, how it came out, and whether the figures can be trusted at all.
 
 use crate::devices;
+use crate::fabric;
 use crate::paint::{Ink, Page};
 use crate::said::{Place, Sentence, Tone};
 use crate::text::{clean, fit};
@@ -30,6 +31,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 /// What is to be known before any figure is believed.
 pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
     let mut all = Vec::new();
+    all.extend(fabric::scaled(&analysis.scaled));
     all.extend(limited(&analysis.steps));
     all.extend(devices::caution(&analysis.steps));
     all.extend(verification(analysis.verification.as_ref()));

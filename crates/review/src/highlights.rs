@@ -1,8 +1,9 @@
 //! What was found, in sentences with numbers: the most work, the knees, the balance, the generator.
 
 use crate::devices;
+use crate::fabric;
 use crate::headline::{blocks, plural};
-use crate::number::{latency, percent};
+use crate::number::{latency, percent, ratio};
 use crate::paint::{Ink, Page};
 use crate::projections;
 use crate::said::{Place, Sentence, Tone};
@@ -38,6 +39,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let mut all = Vec::new();
     all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
     all.extend(most_work(steps));
+    all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     // A search tells the knee that it looked for itself, and one that looked for something else has steps elsewhere.
     let is_swept = |s: &&Sweep| !analysis.searches.iter().any(|search| search.plan == s.plan);
@@ -213,10 +215,6 @@ fn beyond(sweep: &Sweep, knee: &str) -> String {
 
 fn work_name(sweep: &Sweep) -> &'static str {
     if sweep.unit == Unit::BytesPerS { "MB/s" } else { "IOPS" }
-}
-
-fn ratio(value: f64) -> String {
-    if value >= 9.95 { count(value.round()) } else { format!("{value:.2}") }
 }
 
 fn balance(steps: &[StepFigures]) -> Option<Sentence> {

@@ -10,6 +10,7 @@ mod cautions;
 mod charts;
 mod comparison;
 mod devices;
+mod fabric;
 mod footer;
 mod headline;
 mod highlights;

@@ -26,6 +26,11 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// How many times one thing is another.
+pub(crate) fn ratio(value: f64) -> String {
+    if value >= 9.95 { units::count(value.round()) } else { format!("{value:.2}") }
+}
+
 /// A latency in a sentence.
 pub(crate) fn latency(ns: f64) -> String {
     units::duration(Duration::from_nanos(ns as u64))

@@ -53,6 +53,8 @@ pub(crate) enum Place {
     Balance(u32),
     /// Who served a step, a cache or the devices.
     Served(u32),
+    /// What went through the ports of the arrays in a step, beside what the workers moved.
+    Ports(u32),
     /// How a step came about: its warm-up, its steadiness, its generator.
     Conduct(u32),
     /// The goals.

@@ -92,6 +92,10 @@ fn work(steps: &[StepFigures]) -> Vec<Column> {
         columns.push(numbers("read", "MB/s", &|s| s.total.read.bytes_per_s / 1e6).rank(5));
         columns.push(numbers("write", "MB/s", &|s| s.total.write.bytes_per_s / 1e6).rank(5));
     }
+    if steps.iter().any(|s| fullest(s).is_some()) {
+        let share = |s: &StepFigures| fullest(s).map_or("-".to_owned(), percent);
+        columns.push(Column::numbers("of port", "%").fill(steps.iter().map(share)).rank(4));
+    }
     if steps.iter().any(|s| s.total.transactions_per_s.is_some()) {
         columns
             .push(numbers("trans.", "1/s", &|s| s.total.transactions_per_s.unwrap_or(0.0)).rank(6));
@@ -104,6 +108,11 @@ fn work(steps: &[StepFigures]) -> Vec<Column> {
         columns.push(Column::numbers("errors", "").fill_inked(steps.iter().map(errors)));
     }
     columns
+}
+
+/// The share of its speed that the fullest port of a step carried, in its fuller direction.
+pub(crate) fn fullest(step: &StepFigures) -> Option<f64> {
+    step.ports.iter().filter_map(findings::PortLoad::fullest).max_by(f64::total_cmp)
 }
 
 fn latencies(steps: &[StepFigures]) -> Vec<Column> {

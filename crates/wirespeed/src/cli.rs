@@ -121,9 +121,12 @@ pub enum AgentKind {
 
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Where the demo keeps its data file, its record and its review
+    /// Where the demo keeps its record and its review
     #[arg(long, value_name = "DIR", default_value = "wirespeed-demo")]
     pub dir: PathBuf,
+    /// Override a value of its scenario, as in `--set plan.ladder.measure=2s` (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
+    pub set: Vec<(String, String)>,
     #[command(flatten)]
     pub output: Results,
 }

@@ -29,12 +29,15 @@ pub struct Job {
     pub out: PathBuf,
     pub agent: AgentKind,
     pub output: Results,
+    /// What the record is to know besides.
+    pub facts: Vec<Fact>,
+    /// By which it is stopped.
+    pub control: Arc<Control>,
 }
 
 /// Runs the job, prints its review and says where the record is.
 pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
-    let targets = targets::granted(&job.scenario)?;
-    let outcome = run(job, &targets)?;
+    let outcome = run(job)?;
     let record = Record::open(&job.out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     present::print(&record, &analysis, Choice::of(job.output.format))?;
@@ -50,18 +53,19 @@ pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
     Ok(exit_of(&analysis))
 }
 
-fn run(job: &Job, targets: &[Asked]) -> Result<Outcome, Failure> {
-    let control = Arc::new(Control::new());
-    stop_on_signal(&control)?;
+/// Runs the job and leaves its record.
+pub fn run(job: &Job) -> Result<Outcome, Failure> {
+    let targets = targets::granted(&job.scenario)?;
     let head = head(&job.source, &job.scenario);
-    let writer = begin_record(&job.out, &head, targets)?;
+    let mut writer = begin_record(&job.out, &head, &targets)?;
+    writer.facts(&job.facts)?;
     let stages = job.scenario.stages();
     let coordinator = Coordinator {
         scenario: &job.scenario,
         stages: &stages,
         head: &head,
         limits: Limits::default(),
-        control: &control,
+        control: &job.control,
     };
     let total = stages.iter().map(Stage::duration_max).sum();
     let mut display = Display::new(job.output.quiet, total);
@@ -120,6 +124,13 @@ fn record_among_the_measured(target: &str) -> Event {
             "the record lies on the same disk as {target}: its writes are part of the load; --out on another disk"
         ),
     }
+}
+
+/// What stops the runs of this process, listening for signals: to be made once.
+pub fn control() -> Result<Arc<Control>, Failure> {
+    let control = Arc::new(Control::new());
+    stop_on_signal(&control)?;
+    Ok(control)
 }
 
 /// The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the second ends the process.

@@ -250,6 +250,17 @@ impl Spec {
         }
     }
 
+    /// The largest operation, in bytes.
+    pub fn largest(&self) -> u32 {
+        match &self.kind {
+            Kind::Access(access) => match access.ladder {
+                Some(ladder) => ladder.to,
+                None => access.rows.iter().map(|row| row.size).max().unwrap_or(0),
+            },
+            Kind::Transaction(transaction) => transaction.page,
+        }
+    }
+
     /// Operations that make one transaction; `None` for a workload without transactions.
     pub fn ops_per_transaction(&self) -> Option<u32> {
         match self.kind {

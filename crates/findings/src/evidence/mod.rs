@@ -13,6 +13,7 @@ mod curve;
 mod events;
 mod heat;
 mod hops;
+mod limits;
 mod sweep;
 mod timeline;
 mod workers;
@@ -22,6 +23,7 @@ pub use curve::{Curve, CurvePoint, Of};
 pub use events::{Mark, Severity};
 pub use heat::{HeatMap, LatencyKind};
 pub use hops::{HopSeries, HopUnit, Series};
+pub use limits::{LimitSeries, LimitSpan};
 pub use sweep::{Mean, SweepPoint, SweepRun, SweepSeries};
 pub use timeline::{GroupSeries, PhaseSpan, Rates, Timeline};
 pub use workers::{WorkerRate, WorkerSet};
@@ -127,7 +129,8 @@ pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, Findin
     record.counters(None)?.iter().for_each(|counter| hops.add(counter));
     let hops = hops.finish(&mut left_out);
     let events = events::marks(record.events(), &sources, &mut left_out);
-    let timeline = timeline.finish(&analysis.steps, hops, events, &mut left_out);
+    let mut timeline = timeline.finish(&analysis.steps, hops, events, &mut left_out);
+    timeline.limits = limits::limits(record.steps(), &analysis.steps);
     let latency = whole.finish();
     Ok(Evidence { groups, sweeps: sweep::series(analysis), timeline, latency, steps, left_out })
 }

@@ -6,6 +6,7 @@
 use super::bins::{Amount, Bins, middle};
 use super::events::Mark;
 use super::hops::HopSeries;
+use super::limits::LimitSeries;
 use super::{LeftOut, Part};
 use crate::figures::StepFigures;
 use clock::Ns;
@@ -31,6 +32,8 @@ pub struct Timeline {
     pub groups: GroupSeries,
     /// What hops counted.
     pub hops: HopSeries,
+    /// How fast the ports were that counted.
+    pub limits: Vec<LimitSeries>,
     /// When the phases of the steps began and ended.
     pub phases: Vec<PhaseSpan>,
     /// What happened.
@@ -219,6 +222,7 @@ impl<'a> Gather<'a> {
             total: rates(&self.total),
             groups: shares(&self.shares, self.places.len()),
             hops,
+            limits: Vec::new(),
             phases: spans.map(|(head, last)| span(head, *last, steps)).collect(),
             events,
         }

@@ -9,6 +9,7 @@ mod curve;
 mod figure;
 mod heat;
 mod palette;
+mod ports;
 mod steps;
 mod sweep;
 #[cfg(test)]

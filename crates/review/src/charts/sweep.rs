@@ -3,6 +3,7 @@
 use super::figure::{View, figure, short, trace, with};
 use super::palette::{MUTED, OPERATIONS, THROUGHPUT, ordered};
 use super::{Chart, word};
+use crate::fabric;
 use findings::evidence::{Mean, SweepPoint, SweepRun, SweepSeries};
 use findings::knee::Answer;
 use findings::{Analysis, Evidence, Sweep, Unit};
@@ -34,7 +35,7 @@ pub(super) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
             None => axes.push(vec![(sweep, series)]),
         }
     }
-    axes.iter().map(|curves| chart(curves)).collect()
+    axes.iter().map(|curves| chart(analysis, curves)).collect()
 }
 
 /// The chart that shows a curve, called by the first curve of its plan and axis.
@@ -44,14 +45,14 @@ pub(super) fn id(analysis: &Analysis, index: usize) -> Option<String> {
     Some(format!("sweep-{}", analysis.sweeps.iter().position(beside)?))
 }
 
-fn chart(curves: &[Curve<'_>]) -> Chart {
+fn chart(analysis: &Analysis, curves: &[Curve<'_>]) -> Chart {
     let (first, series) = curves[0];
     let (plan, axis) = (word(&first.plan), word(&first.axis));
     let mut views = Vec::new();
     if curves.len() > 1 {
-        views.push(all(curves));
+        views.push(all(analysis, curves));
     }
-    views.extend(curves.iter().take(VIEWS_MAX).map(|(sweep, series)| one(sweep, series)));
+    views.extend(curves.iter().take(VIEWS_MAX).map(|curve| one(analysis, curve)));
     let mut note = match curves {
         [(sweep, _)] => knee_sentence(sweep),
         _ => "Stars mark the knees; the menu shows one curve with its repetitions.".to_owned(),
@@ -81,7 +82,7 @@ fn chart(curves: &[Curve<'_>]) -> Chart {
 }
 
 /// One curve: throughput on the left, operations on the right.
-fn one(sweep: &Sweep, series: &SweepSeries) -> View {
+fn one(analysis: &Analysis, (sweep, series): &Curve<'_>) -> View {
     let points = &series.points;
     // Over anything but block sizes both curves are one and the same: dots let the other be seen beneath.
     let dotted = json!({ "color": OPERATIONS, "width": 2, "dash": "dot" });
@@ -97,17 +98,21 @@ fn one(sweep: &Sweep, series: &SweepSeries) -> View {
         traces.push(with(iops, "yaxis", json!("y2")));
     }
     let knee = knee(sweep, points);
+    let limit = ports_limit(analysis, series);
+    let level = limit.iter().map(|l| level(l.bytes_per_s, THROUGHPUT));
+    let named = limit.iter().map(|l| level_name(l, THROUGHPUT));
     View {
         label: fixed(sweep),
         traces,
-        shapes: knee.iter().map(|(x, _)| upright(*x)).collect(),
-        annotations: knee.iter().map(|(x, value)| name(*x, value, points)).collect(),
+        shapes: knee.iter().map(|(x, _)| upright(*x)).chain(level).collect(),
+        annotations: knee.iter().map(|(x, value)| name(*x, value, points)).chain(named).collect(),
     }
 }
 
 /// Every curve in what it counts, with its knee.
-fn all(curves: &[Curve<'_>]) -> View {
+fn all(analysis: &Analysis, curves: &[Curve<'_>]) -> View {
     let mut traces = Vec::new();
+    let (mut shapes, mut annotations) = (Vec::new(), Vec::new());
     let bytes = curves[0].0.unit == Unit::BytesPerS;
     for (n, (sweep, series)) in curves.iter().enumerate() {
         let color = ordered(n, curves.len());
@@ -115,6 +120,10 @@ fn all(curves: &[Curve<'_>]) -> View {
         let of: fn(&SweepPoint) -> Option<Mean> =
             if bytes { |p| p.bytes_per_s } else { |p| p.iops };
         let label = fixed(sweep);
+        if let Some(limit) = ports_limit(analysis, series).filter(|_| bytes) {
+            shapes.push(level(limit.bytes_per_s, &color));
+            annotations.push(level_name(&limit, &color));
+        }
         let line = means(&series.points, &label, unit, &color, scale, of);
         let line = with(line, "yaxis", json!(if bytes { "y" } else { "y2" }));
         traces.push(with(line, "legendgroup", json!(format!("c{n}"))));
@@ -132,7 +141,43 @@ fn all(curves: &[Curve<'_>]) -> View {
         traces.push(with(star, "yaxis", json!(if bytes { "y" } else { "y2" })));
     }
     let label = "All curves".to_owned();
-    View { label, traces, shapes: Vec::new(), annotations: Vec::new() }
+    View { label, traces, shapes, annotations }
+}
+
+/// What the ports that the work of a curve went through carry together.
+struct PortsLimit {
+    bytes_per_s: f64,
+    name: String,
+}
+
+/// The limit of a curve whose steps all went through ports of the same speed: those of every port, in each direction in
+/// which there was work.
+fn ports_limit(analysis: &Analysis, series: &SweepSeries) -> Option<PortsLimit> {
+    let runs = series.points.iter().flat_map(|p| &p.runs);
+    let mut limits = runs.map(|run| {
+        let step = analysis.steps.iter().find(|s| s.index == run.step)?;
+        let rates: Option<Vec<f64>> = step.ports.iter().map(|p| p.rate_bytes_per_s).collect();
+        let rates = rates.filter(|rates| !rates.is_empty())?;
+        let directions = [&step.total.read, &step.total.write];
+        let ways = directions.iter().filter(|flow| flow.ops > 0).count();
+        let bytes_per_s = rates.iter().sum::<f64>() * ways as f64;
+        Some(PortsLimit { bytes_per_s, name: fabric::speeds(&step.ports, ways) })
+    });
+    let first = limits.next()??;
+    let same = |limit: Option<PortsLimit>| limit.is_some_and(|l| l.name == first.name);
+    limits.all(same).then_some(first)
+}
+
+/// A dotted line at what the ports carry.
+fn level(bytes_per_s: f64, color: &str) -> Value {
+    let y = short(bytes_per_s / 1e6);
+    json!({ "type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": y, "y1": y, "layer": "below",
+            "line": { "color": color, "dash": "dot", "width": 1.5 } })
+}
+
+fn level_name(limit: &PortsLimit, color: &str) -> Value {
+    json!({ "x": 0, "y": short(limit.bytes_per_s / 1e6), "xref": "paper", "yref": "y", "text": word(&limit.name),
+            "showarrow": false, "yanchor": "bottom", "xanchor": "left", "xshift": 3, "font": { "color": color } })
 }
 
 fn means(

@@ -3,7 +3,7 @@
 
 use super::figure::{middles, scaled, time_axis, trace, with};
 use super::palette::{self, ERRORS, MUTED, READ, SHADE, WRITE};
-use super::{Chart, left_out, word};
+use super::{Chart, left_out, ports, word};
 use findings::Evidence;
 use findings::evidence::{HopUnit, Mark, Part, PhaseSpan, Rates, Series, Severity};
 use plotly::common::{DashType, Line, Marker, MarkerSymbol, Mode};
@@ -30,9 +30,9 @@ const PHASES: [(&str, &str); 3] = [
 ];
 
 /// A row of the chart.
-struct Row {
-    title: String,
-    traces: Vec<Value>,
+pub(super) struct Row {
+    pub title: String,
+    pub traces: Vec<Value>,
 }
 
 /// The chart; `None` where no interval was reported.
@@ -43,6 +43,7 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     }
     let mut rows = totals(&timeline.total);
     rows.extend(groups(evidence));
+    rows.extend(ports::row(evidence));
     rows.extend(hops(evidence));
     let note = format!(
         "The whole run, warm-up and cool-down included, in bins of {} s; one cursor goes through all rows. Measured \
@@ -121,12 +122,15 @@ fn groups(evidence: &Evidence) -> Option<Row> {
 /// A row for each kind of counter.
 fn hops(evidence: &Evidence) -> Vec<Row> {
     let hops = &evidence.timeline.hops;
-    let mut names: Vec<&str> = hops.series.iter().map(|s| s.hop.as_str()).collect();
+    let elsewhere = |s: &&Series| !ports::shows(evidence, s);
+    let mut names: Vec<&str> =
+        hops.series.iter().filter(elsewhere).map(|s| s.hop.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let mut told: Vec<String> = Vec::new();
     let row = |(unit, title, symbol, scale): &(HopUnit, &str, &str, f64)| {
-        let of: Vec<&Series> = hops.series.iter().filter(|s| s.unit == *unit).collect();
+        let of: Vec<&Series> =
+            hops.series.iter().filter(elsewhere).filter(|s| s.unit == *unit).collect();
         let mut traces = Vec::new();
         for series in &of {
             let (role, pen) = pen(evidence, &names, series);
@@ -179,7 +183,14 @@ fn crowded(line: Value, many: usize) -> Value {
     with(line, "showlegend", json!(many <= LEGEND_MAX))
 }
 
-fn line(from_s: f64, bin_s: f64, y: Vec<Option<f64>>, name: &str, unit: &str, pen: Line) -> Value {
+pub(super) fn line(
+    from_s: f64,
+    bin_s: f64,
+    y: Vec<Option<f64>>,
+    name: &str,
+    unit: &str,
+    pen: Line,
+) -> Value {
     let x = middles(from_s, bin_s, y.len());
     let mode = if y.len() <= 30 { Mode::LinesMarkers } else { Mode::Lines };
     let line = Scatter::new(x, y)

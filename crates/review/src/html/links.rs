@@ -24,8 +24,14 @@ impl Links<'_> {
             Place::Served(step) if self.has(step, |s| !s.served.is_empty()) => {
                 format!("served-{step}")
             }
+            Place::Ports(step) if self.has(step, |s| !s.ports.is_empty()) => {
+                format!("ports-{step}")
+            }
             Place::Conduct(step) if self.has(step, |_| true) => format!("conduct-{step}"),
-            Place::Balance(step) | Place::Served(step) | Place::Conduct(step) => {
+            Place::Balance(step)
+            | Place::Served(step)
+            | Place::Ports(step)
+            | Place::Conduct(step) => {
                 return self.step(step);
             }
             Place::Goals if analysis.goals.is_empty() => "steps".to_owned(),

@@ -14,6 +14,7 @@ mod first;
 mod grid;
 mod judged;
 mod links;
+mod ports;
 mod scenario;
 mod steps;
 mod told;

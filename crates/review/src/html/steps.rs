@@ -2,8 +2,9 @@
 
 use super::conduct;
 use super::grid::{Column, table};
-use crate::number::{TimeUnit, digits};
-use crate::steps::{is_knee, loops_told};
+use super::ports;
+use crate::number::{TimeUnit, digits, percent};
+use crate::steps::{fullest, is_knee, loops_told};
 use crate::text::clean;
 use findings::{Analysis, Flow, Latency, StepFigures, Sweep};
 use maud::{Markup, html};
@@ -52,6 +53,7 @@ fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
             (conduct::table_of(steps, &rows, sweeps, name.as_deref()))
         }
         (conduct::served(steps, name.as_deref()))
+        (ports::tables(steps, name.as_deref()))
     }
 }
 
@@ -105,6 +107,10 @@ fn work(steps: &[StepFigures]) -> Vec<Steps<'_>> {
     if some(|s| s.total.read.bytes as f64) && some(|s| s.total.write.bytes as f64) {
         columns.push(number("read", "MB/s", |s| s.total.read.bytes_per_s / 1e6));
         columns.push(number("write", "MB/s", |s| s.total.write.bytes_per_s / 1e6));
+    }
+    if some(|s| fullest(s).unwrap_or(0.0)) {
+        let share = |s: &&StepFigures| fullest(s).map_or("–".to_owned(), percent);
+        columns.push(Column::numbers("of port", "%", share).under("work"));
     }
     if some(|s| s.total.transactions_per_s.unwrap_or(0.0)) {
         columns.push(number("trans.", "1/s", |s| s.total.transactions_per_s.unwrap_or(0.0)));

@@ -33,6 +33,8 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
         out,
         agent: args.recording.agent,
         output: args.output.clone(),
+        facts: Vec::new(),
+        control: live::control()?,
     })
 }
 

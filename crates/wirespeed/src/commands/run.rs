@@ -24,5 +24,7 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
         out,
         agent: args.recording.agent,
         output: args.output.clone(),
+        facts: Vec::new(),
+        control: live::control()?,
     })
 }

@@ -1,0 +1,58 @@
+//! Speeds of ports that are scaled down: by how much, what that makes of each speed, and why.
+//!
+//! A machine that cannot carry a wire's rate can carry a share of it, with all proportions as they were. Whoever reads the
+//! figures must know the share first, so it stands in the analysis by itself.
+
+use crate::wires::Wire;
+use record::Fact;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The fact of an array that says why its speeds have the scale that they have.
+const REASON: &str = "scale-reason";
+
+/// An array whose ports are slower than what they are named after.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Scaled {
+    /// The array.
+    pub array: String,
+    /// What all its speeds are multiplied by, 0 to 1.
+    pub scale: f64,
+    /// The speeds that its ports have in the run.
+    pub rates: Vec<ScaledRate>,
+    /// Why, as whoever chose the scale says; `None` where the scenario set it and says nothing.
+    pub reason: Option<String>,
+}
+
+/// A speed and what became of it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ScaledRate {
+    /// How the scenario calls it.
+    pub name: String,
+    /// In bytes a second and direction, before scaling.
+    pub nominal_bytes_per_s: f64,
+    /// The same after scaling.
+    pub bytes_per_s: f64,
+}
+
+/// Takes in the ports of a step.
+pub(crate) fn see(all: &mut Vec<Scaled>, wires: &[Wire], facts: &[Fact]) {
+    for wire in wires.iter().filter(|w| w.scale != 1.0) {
+        let (Some(name), Some(nominal)) = (&wire.name, wire.nominal) else { continue };
+        let place = all.iter().position(|s| s.array == wire.array).unwrap_or_else(|| {
+            let reason = facts.iter().find(|f| f.subject == wire.array && f.key == REASON);
+            all.push(Scaled {
+                array: wire.array.clone(),
+                scale: wire.scale,
+                rates: Vec::new(),
+                reason: reason.map(|f| f.value.clone()),
+            });
+            all.len() - 1
+        });
+        let rates = &mut all[place].rates;
+        if !rates.iter().any(|r| r.name == *name) {
+            let bytes_per_s = nominal * wire.scale;
+            rates.push(ScaledRate { name: name.clone(), nominal_bytes_per_s: nominal, bytes_per_s });
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Whether the workers and the array tell one story: the bytes that workers moved in the measured time, against those that
+//! the array's ports and volumes counted in the same time.
+//!
+//! A worker counts an operation when it ends, a port when its data passes, so that what is in flight at an edge of the
+//! measured time may be counted on one side of the edge by one and on the other by the other: at most as many bytes as are
+//! ever in flight. A cut that the array made beside the edge adds what can pass in that time. Whatever is more is a
+//! difference.
+
+use crate::counters::{beside_the_edges, counted};
+use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
+use record::{Loop, Tally};
+use scenario::{Backing, Scenario, Step};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What one array and the workers on it say of one step.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Story {
+    /// The array.
+    pub array: String,
+    /// Its ports.
+    pub ports: Vec<String>,
+    /// Its volumes.
+    pub volumes: Vec<String>,
+    /// Reads; `None` where nothing was read, or it is unknown.
+    pub read: Option<Tale>,
+    /// Writes, in the same way.
+    pub write: Option<Tale>,
+    /// Why it is unknown.
+    pub unknown: Option<String>,
+}
+
+/// One direction over the measured time, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Tale {
+    /// What the workers moved.
+    pub worker_bytes: f64,
+    /// What all ports of the array counted.
+    pub port_bytes: f64,
+    /// What all volumes of the array counted.
+    pub volume_bytes: f64,
+    /// How far these may lie apart because of what was in flight at the edges of the measured time.
+    pub edge_bytes: f64,
+    /// Whether they lie no further apart.
+    pub agrees: bool,
+}
+
+impl Tale {
+    /// The largest distance from what the workers moved.
+    pub fn apart(&self) -> f64 {
+        let of = |bytes: f64| (bytes - self.worker_bytes).abs();
+        of(self.port_bytes).max(of(self.volume_bytes))
+    }
+}
+
+/// Compares the workers of a step with each embedded array that they use.
+pub(crate) fn stories(step: &StepData, scenario: &Scenario, planned: &Step) -> Vec<Story> {
+    let arrays = scenario.lab.arrays.iter().filter(|a| a.embedded.is_some());
+    arrays.filter_map(|array| story(step, scenario, planned, &array.name)).collect()
+}
+
+fn story(step: &StepData, scenario: &Scenario, planned: &Step, array: &str) -> Option<Story> {
+    let users = users(scenario, array);
+    let mine = |w: &&WorkerData| users.all.contains(w.source.group.as_str());
+    let workers: Vec<&WorkerData> = step.workers.iter().filter(mine).collect();
+    if workers.is_empty() {
+        return None;
+    }
+    let ports: Vec<String> =
+        step.wires.iter().filter(|w| w.array == array).map(|w| w.hop.clone()).collect();
+    let volumes = scenario.lab.volumes.iter().filter(|v| v.array == array);
+    let mut story = Story {
+        array: array.to_owned(),
+        ports,
+        volumes: volumes.map(|v| format!("{array}/{}", v.name)).collect(),
+        read: None,
+        write: None,
+        unknown: None,
+    };
+    match tales(step, planned, &workers, &users, &story) {
+        Ok([read, write]) => (story.read, story.write) = (read, write),
+        Err(why) => story.unknown = Some(why),
+    }
+    Some(story)
+}
+
+/// Who uses an array.
+struct Users<'a> {
+    all: BTreeSet<&'a str>,
+    /// Of these, who uses something else besides.
+    elsewhere: BTreeSet<&'a str>,
+}
+
+fn users<'a>(scenario: &'a Scenario, array: &str) -> Users<'a> {
+    let mut users = Users { all: BTreeSet::new(), elsewhere: BTreeSet::new() };
+    for vm in &scenario.lab.vms {
+        let here = |b: &Backing| matches!(b, Backing::Lun { array: a, .. } if a == array);
+        let on_it = vm.disks.iter().filter(|d| here(&d.backing)).count();
+        if on_it > 0 {
+            users.all.insert(&vm.name);
+        }
+        if on_it > 0 && on_it < vm.disks.len() {
+            users.elsewhere.insert(&vm.name);
+        }
+    }
+    users
+}
+
+fn tales(
+    step: &StepData,
+    planned: &Step,
+    workers: &[&WorkerData],
+    users: &Users<'_>,
+    story: &Story,
+) -> Result<[Option<Tale>; 2], String> {
+    if let Some(w) = workers.iter().find(|w| users.elsewhere.contains(w.source.group.as_str())) {
+        return Err(format!("{} has disks elsewhere as well", w.source.group));
+    }
+    if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
+        return Err(format!("{} did not report the whole measured time", w.source.name));
+    }
+    let tale = |of: fn(&WorkerData) -> Option<&Tally>, name: &str| {
+        let sum = |hops: &[String]| total(step, hops, name);
+        let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
+        let worker_bytes: f64 = workers.iter().map(moved).sum();
+        let (port_bytes, volume_bytes) = (sum(&story.ports)?, sum(&story.volumes)?);
+        if worker_bytes == 0.0 && port_bytes == 0.0 && volume_bytes == 0.0 {
+            return Ok(None);
+        }
+        let in_flight: f64 = workers.iter().map(|w| in_flight_max(w, planned)).sum();
+        let skew: f64 = story.ports.iter().map(|hop| beside_the_edges(step, hop, name)).fold(0.0, f64::max);
+        let passed = worker_bytes / step.head.times.measured().as_secs_f64() * skew;
+        let mut tale =
+            Tale { worker_bytes, port_bytes, volume_bytes, edge_bytes: in_flight + passed, agrees: false };
+        tale.agrees = tale.apart() <= tale.edge_bytes;
+        Ok(Some(tale))
+    };
+    Ok([tale(|w| w.read.as_ref(), "read-bytes")?, tale(|w| w.write.as_ref(), "write-bytes")?])
+}
+
+/// What some hops counted together.
+fn total(step: &StepData, hops: &[String], name: &str) -> Result<f64, String> {
+    let mut sum = 0.0;
+    for hop in hops {
+        match counted(step, hop, name) {
+            Some((_, share)) if share < COMPLETE_SHARE => {
+                return Err(format!("{hop} was not looked at over the whole measured time"));
+            }
+            Some((bytes, _)) if bytes.is_finite() => sum += bytes,
+            Some(_) => return Err(format!("{hop} gave no numbers")),
+            None => return Err(format!("the record has no counter `{name}` of {hop}")),
+        }
+    }
+    Ok(sum)
+}
+
+/// The most bytes that a worker can have had in flight: its depth, or what was seen where it has none, times its largest
+/// operation.
+fn in_flight_max(worker: &WorkerData, planned: &Step) -> f64 {
+    let depth = match worker.load.arrivals {
+        Loop::Closed { depth, .. } => depth,
+        Loop::Open { .. } => worker.open_max.max(1),
+    };
+    let loads = planned.loads.iter().filter(|l| l.workload.name == worker.load.workload);
+    let largest = loads.map(|l| l.workload.spec.largest()).max().unwrap_or(0);
+    f64::from(depth) * f64::from(largest)
+}

@@ -1,0 +1,234 @@
+//! The ports of embedded arrays in sentences: at which speed they ran, whether one was full, what a faster one brought,
+//! and whether the workers and the array tell one story.
+
+use crate::number::{percent, ratio};
+use crate::said::{Place, Sentence, Tone};
+use crate::text::clean;
+use findings::{Analysis, PortGain, PortLoad, Scaled, StepFigures, Story, Tale};
+use units::{count, rate};
+
+/// Share of the ratio of two speeds below which a faster port did not bring what it could.
+const BROUGHT: f64 = 0.95;
+
+/// Arrays whose ports are slower than their names say: what one name means here, and why. For the first lines.
+pub(crate) fn scaled(all: &[Scaled]) -> Vec<Sentence> {
+    let rates = |scaled: &Scaled| -> String {
+        let rate = |r: &findings::ScaledRate| {
+            let (name, was, is) = (clean(&r.name), rate(r.nominal_bytes_per_s), rate(r.bytes_per_s));
+            format!("{name} is {is} instead of {was}")
+        };
+        scaled.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
+    };
+    let told = |scaled: &Scaled| {
+        let why = scaled.reason.as_ref().map(|why| format!(" {}", clean(why))).unwrap_or_default();
+        let text = format!(
+            "Scaled: the ports of {} run at {}% of their speed in each direction; {}.{why}",
+            clean(&scaled.array),
+            share(scaled.scale),
+            rates(scaled)
+        );
+        Sentence::new(Tone::Note, text, Place::Provenance)
+    };
+    all.iter().map(told).collect()
+}
+
+/// What was found about the ports.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
+    let mut all: Vec<Sentence> = analysis.port_gains.iter().map(|g| gain(g, analysis)).collect();
+    all.extend(fullest(&analysis.steps));
+    all.extend(stories(&analysis.steps));
+    all
+}
+
+/// What a faster port brought.
+fn gain(gain: &PortGain, analysis: &Analysis) -> Sentence {
+    let at: Vec<String> =
+        gain.at.iter().map(|(k, v)| format!("{} {}", clean(k), clean(v))).collect();
+    let at = if at.is_empty() { String::new() } else { format!(", at {}", at.join(", ")) };
+    let less = match gain.ratio < BROUGHT * gain.rates {
+        true => ": something else had become the limit",
+        false => "",
+    };
+    let text = format!(
+        "{} over {}: {} × the throughput ({} against {}{at}); the speeds are {} × apart{less}.",
+        clean(&gain.faster),
+        clean(&gain.slower),
+        ratio(gain.ratio),
+        rate(gain.faster_bytes_per_s),
+        rate(gain.slower_bytes_per_s),
+        ratio(gain.rates)
+    );
+    let has = |s: &StepFigures| {
+        let faster = ("port".to_owned(), gain.faster.clone());
+        s.plan == gain.plan && s.settings.contains(&faster) && gain.at.iter().all(|a| s.settings.contains(a))
+    };
+    let place = analysis.steps.iter().find(|s| has(s)).map(|s| Place::Step(s.index));
+    Sentence::new(Tone::Plain, text, place)
+}
+
+/// The fullest port of all steps, and in how many steps one was full.
+fn fullest(steps: &[StepFigures]) -> Option<Sentence> {
+    let all = || steps.iter().flat_map(|s| s.ports.iter().map(move |p| (s, p)));
+    let by_share = |p: &PortLoad| p.fullest().unwrap_or(0.0);
+    // Reversed, so that of equals the first is told.
+    let (step, port) = all()
+        .rev()
+        .filter(|(_, p)| p.fullest().is_some())
+        .max_by(|a, b| by_share(a.1).total_cmp(&by_share(b.1)))?;
+    let full = steps.iter().filter(|s| s.ports.iter().any(|p| p.saturated)).count();
+    let lead = match full {
+        0 => "No port is full: at most".to_owned(),
+        _ if steps.len() == 1 => format!("Port {} is full:", clean(&port.port)),
+        n => format!("A port is full in {n} of {} steps, as {} is:", steps.len(), clean(&port.port)),
+    };
+    let at = if steps.len() > 1 { format!(" at {}", clean(&step.label())) } else { String::new() };
+    let of = if full == 0 { format!(" of {}", clean(&port.port)) } else { String::new() };
+    let text = format!("{lead} {}{of}{at}.", carried(port));
+    Some(Sentence::new(Tone::Plain, text, Place::Ports(step.index)))
+}
+
+/// What each direction of a port carried, with the arithmetic of its speed.
+fn carried(port: &PortLoad) -> String {
+    let flow = |flow: Option<findings::PortFlow>, verb: &str| {
+        let flow = flow.filter(|f| f.bytes_per_s > 0.0)?;
+        Some(format!("{} {verb} ({}%)", rate(flow.bytes_per_s), percent(flow.share?)))
+    };
+    let flows: Vec<String> =
+        [flow(port.read, "read"), flow(port.write, "written")].into_iter().flatten().collect();
+    format!("{} of {} each way", flows.join(" and "), speed(port))
+}
+
+/// `206.6 MB/s (8gfc, 826.5 MB/s, × 25%)`: the speed of a port, and where it comes from.
+pub(crate) fn speed(port: &PortLoad) -> String {
+    let Some(is) = port.rate_bytes_per_s else { return "as fast as it goes".to_owned() };
+    let (Some(name), Some(nominal)) = (&port.rate_name, port.nominal_bytes_per_s) else {
+        return rate(is);
+    };
+    let scale = match port.scale == 1.0 {
+        true => String::new(),
+        false => format!(" × {}%", share(port.scale)),
+    };
+    // A figure is its own name.
+    let named = match name.starts_with(|c: char| c.is_ascii_digit()) && name.contains(' ') {
+        true => rate(nominal),
+        false => format!("{} {}", clean(name), rate(nominal)),
+    };
+    let expected = nominal * port.scale;
+    let faults = match (is - expected).abs() > 0.001 * expected {
+        true => ", less what faults took",
+        false => "",
+    };
+    match scale.is_empty() && faults.is_empty() {
+        true => named,
+        false => format!("{} ({named}{scale}{faults})", rate(is)),
+    }
+}
+
+/// What ports carry together, in so many directions, with the arithmetic: `8gfc × 25%: 206.6 MB/s`.
+pub(crate) fn speeds(ports: &[PortLoad], ways: usize) -> String {
+    let sum: f64 = ports.iter().filter_map(|p| p.rate_bytes_per_s).sum::<f64>() * ways as f64;
+    let first = ports.first();
+    let same = ports.iter().all(|p| p.rate_name == ports[0].rate_name && p.scale == ports[0].scale);
+    let Some(port) = first.filter(|_| same) else { return format!("all ports: {}", rate(sum)) };
+    let count = if ports.len() > 1 { format!("{} × ", ports.len()) } else { String::new() };
+    let name = port.rate_name.as_deref().map(clean).unwrap_or_default();
+    let scale = if port.scale == 1.0 { String::new() } else { format!(" × {}%", share(port.scale)) };
+    let both = if ways > 1 { ", both ways" } else { "" };
+    format!("{count}{name}{scale}{both}: {}", rate(sum))
+}
+
+/// Whether the workers and the arrays count the same: the step in which they lie furthest apart, differences first.
+fn stories(steps: &[StepFigures]) -> Option<Sentence> {
+    let all = || steps.iter().flat_map(|s| s.stories.iter().map(move |story| (s, story)));
+    let told: Vec<Told<'_>> = all().flat_map(|(step, story)| directions(step, story)).collect();
+    let differ = told.iter().filter(|t| !t.tale.agrees);
+    if let Some(worst) = differ.max_by(|a, b| a.apart().total_cmp(&b.apart())) {
+        return Some(difference(worst, &told));
+    }
+    if let Some((step, story)) = all().find(|(_, story)| story.unknown.is_some()) {
+        let why = story.unknown.as_deref().map(clean).unwrap_or_default();
+        let text = format!(
+            "Whether the workers and the ports of {} tell one story is not known at {}: {why}.",
+            clean(&story.array),
+            clean(&step.label())
+        );
+        return Some(Sentence::new(Tone::Caution, text, Place::Ports(step.index)));
+    }
+    let worst = told.iter().max_by(|a, b| a.apart().total_cmp(&b.apart()))?;
+    let of = match steps.len() {
+        1 => String::new(),
+        all => format!(" in {} of {all} steps", steps.iter().filter(|s| !s.stories.is_empty()).count()),
+    };
+    let text = format!(
+        "The workers and the ports tell one story{of}: they are at most {}% apart, {}, where {} bytes could be in flight at \
+         the edges.",
+        fine(worst.apart()),
+        counts(worst),
+        count(worst.tale.edge_bytes.round())
+    );
+    Some(Sentence::new(Tone::Good, text, Place::Ports(worst.step.index)))
+}
+
+fn difference(worst: &Told<'_>, told: &[Told<'_>]) -> Sentence {
+    let mut steps: Vec<u32> = told.iter().filter(|t| !t.tale.agrees).map(|t| t.step.index).collect();
+    steps.dedup();
+    let text = format!(
+        "The workers and the ports of {} do not tell one story in {}: they are {}% apart, {}, where {} bytes could be in \
+         flight at the edges.",
+        clean(&worst.story.array),
+        crate::headline::plural(steps.len(), "step"),
+        fine(worst.apart()),
+        counts(worst),
+        count(worst.tale.edge_bytes.round())
+    );
+    let next = "commands that a path repeated, and whoever else uses the array, are counted at its ports alone";
+    Sentence::new(Tone::Caution, text, Place::Ports(worst.step.index)).next(next.to_owned())
+}
+
+/// One direction of a story.
+struct Told<'a> {
+    step: &'a StepFigures,
+    story: &'a Story,
+    tale: Tale,
+    read: bool,
+}
+
+impl Told<'_> {
+    /// How far apart, as a share of what the workers moved.
+    fn apart(&self) -> f64 {
+        self.tale.apart() / self.tale.worker_bytes.max(1.0)
+    }
+}
+
+fn directions<'a>(step: &'a StepFigures, story: &'a Story) -> impl Iterator<Item = Told<'a>> {
+    let told = move |tale, read| Told { step, story, tale, read };
+    let write = story.write.map(|tale| told(tale, false));
+    story.read.map(|tale| told(tale, true)).into_iter().chain(write)
+}
+
+fn counts(told: &Told<'_>) -> String {
+    let Tale { worker_bytes, port_bytes, volume_bytes, .. } = told.tale;
+    let verb = if told.read { "read" } else { "written" };
+    let [workers, ports, volumes] = [worker_bytes, port_bytes, volume_bytes].map(|b| count(b.round()));
+    let volumes = match ports == volumes {
+        true => "by ports and volumes".to_owned(),
+        false => format!("by the ports and {volumes} by the volumes"),
+    };
+    format!("as at {} ({workers} bytes {verb} by the workers, {ports} {volumes})", clean(&told.step.label()))
+}
+
+/// A scale as percent, without digits that say nothing.
+fn share(scale: f64) -> String {
+    let percent = scale * 100.0;
+    if percent.fract() == 0.0 { format!("{percent:.0}") } else { format!("{percent:.3}") }
+}
+
+/// A small share as percent, with two digits.
+fn fine(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0".to_owned(),
+        p if p < 0.001 => "<0.001".to_owned(),
+        p if p < 0.1 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
+    }
+}

@@ -1,0 +1,113 @@
+//! The ports of embedded arrays, a row a step and port: what each direction carried of what the port's speed is; and what
+//! the array counted beside what its workers did.
+
+use super::grid::{Column, table};
+use super::steps::titled;
+use crate::fabric::speed;
+use crate::number::{digits, percent};
+use crate::text::clean;
+use findings::{PortFlow, PortLoad, StepFigures, Story, Tale};
+use maud::{Markup, html};
+use units::count;
+
+struct Row<'a, T> {
+    step: &'a StepFigures,
+    of: &'a T,
+    /// Whether it is the step's first, which carries the address.
+    first: bool,
+}
+
+fn rows<'a, T>(steps: &'a [StepFigures], of: fn(&StepFigures) -> &[T]) -> Vec<Row<'a, T>> {
+    let each = |step: &'a StepFigures| {
+        of(step).iter().enumerate().map(move |(i, of)| Row { step, of, first: i == 0 })
+    };
+    steps.iter().flat_map(each).collect()
+}
+
+/// Both tables, folded away; nothing where no port counted.
+pub(super) fn tables(steps: &[StepFigures], plan: Option<&str>) -> Markup {
+    let ports = rows(steps, |s| &s.ports[..]);
+    let stories = rows(steps, |s| &s.stories[..]);
+    if ports.is_empty() {
+        return html! {};
+    }
+    let row = |r: &Row<'_, PortLoad>| {
+        let class = if r.of.saturated { "knee" } else { "" };
+        (r.first.then(|| format!("ports-{}", r.step.index)), class)
+    };
+    html! {
+        details {
+            summary { "Ports of the arrays, and whether workers and ports tell one story" }
+            (table(&titled("What went through the ports", plan), &loads(), &ports, row))
+            (table(&titled("What the workers moved, and what ports and volumes counted, in bytes", plan), &told(),
+                &stories, |_| (None, "")))
+        }
+    }
+}
+
+fn step_of<'a, T>() -> Column<'a, Row<'a, T>> {
+    Column::words(
+        "step",
+        |r: &Row<'_, T>| html! { (u64::from(r.step.index) + 1) " · " (clean(&r.step.label())) },
+    )
+}
+
+fn loads<'a>() -> Vec<Column<'a, Row<'a, PortLoad>>> {
+    let rate = |flow: Option<PortFlow>| flow.map_or("–".to_owned(), |f| digits(f.bytes_per_s / 1e6));
+    let share = |flow: Option<PortFlow>| {
+        flow.and_then(|f| f.share).map_or("–".to_owned(), percent)
+    };
+    vec![
+        step_of(),
+        Column::words("port", |r: &Row<'_, PortLoad>| {
+            html! {
+                (clean(&r.of.port))
+                @if r.of.saturated { " " span.tag { "full" } }
+            }
+        }),
+        Column::words("speed each way", |r: &Row<'_, PortLoad>| html! { (speed(r.of)) }),
+        Column::numbers("read", "MB/s", move |r: &Row<'_, PortLoad>| rate(r.of.read)).under("read"),
+        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.read)).under("read"),
+        Column::numbers("written", "MB/s", move |r: &Row<'_, PortLoad>| rate(r.of.write)).under("write"),
+        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.write)).under("write"),
+        Column::numbers("queue", "mean", |r: &Row<'_, PortLoad>| {
+            r.of.queue.map_or("–".to_owned(), digits)
+        }),
+    ]
+}
+
+fn told<'a>() -> Vec<Column<'a, Row<'a, Story>>> {
+    let bytes = |part: fn(&Tale) -> f64| {
+        move |tale: Option<Tale>| tale.map_or("–".to_owned(), |t| count(part(&t).round()))
+    };
+    let direction = |name: &'static str, of: fn(&Story) -> Option<Tale>| {
+        let column = |title: &str, part: fn(&Tale) -> f64| {
+            let show = bytes(part);
+            Column::numbers(title, "bytes", move |r: &Row<'_, Story>| show(of(r.of))).under(name)
+        };
+        [
+            column("workers", |t| t.worker_bytes),
+            column("ports", |t| t.port_bytes),
+            column("volumes", |t| t.volume_bytes),
+            column("at the edges", |t| t.edge_bytes),
+        ]
+    };
+    let verdict = |r: &Row<'_, Story>| {
+        let tales = [r.of.read, r.of.write].into_iter().flatten();
+        let text = match &r.of.unknown {
+            Some(why) => format!("not known: {}", clean(why)),
+            None if tales.clone().count() == 0 => "–".to_owned(),
+            None if tales.clone().all(|t| t.agrees) => "one story".to_owned(),
+            None => "they differ".to_owned(),
+        };
+        html! { (text) }
+    };
+    let mut columns = vec![
+        step_of(),
+        Column::words("array", |r: &Row<'_, Story>| html! { (clean(&r.of.array)) }),
+    ];
+    columns.extend(direction("read", |s| s.read));
+    columns.extend(direction("written", |s| s.write));
+    columns.push(Column::words("", verdict));
+    columns
+}
