@@ -52,7 +52,11 @@ pub(crate) fn see(all: &mut Vec<Scaled>, wires: &[Wire], facts: &[Fact]) {
         let rates = &mut all[place].rates;
         if !rates.iter().any(|r| r.name == *name) {
             let bytes_per_s = nominal * wire.scale;
-            rates.push(ScaledRate { name: name.clone(), nominal_bytes_per_s: nominal, bytes_per_s });
+            rates.push(ScaledRate {
+                name: name.clone(),
+                nominal_bytes_per_s: nominal,
+                bytes_per_s,
+            });
         }
     }
 }

@@ -120,7 +120,7 @@ fn tales(
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
     }
-    let tale = |of: fn(&WorkerData) -> Option<&Tally>, name: &str| {
+    let tale = |of: fn(&WorkerData) -> Option<&Tally>, name: &str| -> Result<_, String> {
         let sum = |hops: &[String]| total(step, hops, name);
         let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
         let worker_bytes: f64 = workers.iter().map(moved).sum();
@@ -129,10 +129,16 @@ fn tales(
             return Ok(None);
         }
         let in_flight: f64 = workers.iter().map(|w| in_flight_max(w, planned)).sum();
-        let skew: f64 = story.ports.iter().map(|hop| beside_the_edges(step, hop, name)).fold(0.0, f64::max);
+        let skew: f64 =
+            story.ports.iter().map(|hop| beside_the_edges(step, hop, name)).fold(0.0, f64::max);
         let passed = worker_bytes / step.head.times.measured().as_secs_f64() * skew;
-        let mut tale =
-            Tale { worker_bytes, port_bytes, volume_bytes, edge_bytes: in_flight + passed, agrees: false };
+        let mut tale = Tale {
+            worker_bytes,
+            port_bytes,
+            volume_bytes,
+            edge_bytes: in_flight + passed,
+            agrees: false,
+        };
         tale.agrees = tale.apart() <= tale.edge_bytes;
         Ok(Some(tale))
     };

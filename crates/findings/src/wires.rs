@@ -51,7 +51,7 @@ fn of_array<'a>(
         Wire {
             hop: format!("{array}.{}", port.name),
             array: array.to_owned(),
-            name: rate.map(ToString::to_string),
+            name: rate.map(|rate| rate.to_string()),
             nominal: rate.map(|rate| rate.payload().0),
             scale: embedded.scale.fraction(),
             course,

@@ -14,7 +14,8 @@ const BROUGHT: f64 = 0.95;
 pub(crate) fn scaled(all: &[Scaled]) -> Vec<Sentence> {
     let rates = |scaled: &Scaled| -> String {
         let rate = |r: &findings::ScaledRate| {
-            let (name, was, is) = (clean(&r.name), rate(r.nominal_bytes_per_s), rate(r.bytes_per_s));
+            let (name, was, is) =
+                (clean(&r.name), rate(r.nominal_bytes_per_s), rate(r.bytes_per_s));
             format!("{name} is {is} instead of {was}")
         };
         scaled.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
@@ -60,30 +61,34 @@ fn gain(gain: &PortGain, analysis: &Analysis) -> Sentence {
     );
     let has = |s: &StepFigures| {
         let faster = ("port".to_owned(), gain.faster.clone());
-        s.plan == gain.plan && s.settings.contains(&faster) && gain.at.iter().all(|a| s.settings.contains(a))
+        s.plan == gain.plan
+            && s.settings.contains(&faster)
+            && gain.at.iter().all(|a| s.settings.contains(a))
     };
     let place = analysis.steps.iter().find(|s| has(s)).map(|s| Place::Step(s.index));
     Sentence::new(Tone::Plain, text, place)
 }
 
-/// The fullest port of all steps, and in how many steps one was full.
+/// In how many steps a port was full, and the one that carried most of what it could, both directions together.
 fn fullest(steps: &[StepFigures]) -> Option<Sentence> {
     let all = || steps.iter().flat_map(|s| s.ports.iter().map(move |p| (s, p)));
-    let by_share = |p: &PortLoad| p.fullest().unwrap_or(0.0);
+    let used = |p: &PortLoad| -> f64 {
+        [p.read, p.write].into_iter().flatten().filter_map(|flow| flow.share).sum()
+    };
     // Reversed, so that of equals the first is told.
     let (step, port) = all()
         .rev()
         .filter(|(_, p)| p.fullest().is_some())
-        .max_by(|a, b| by_share(a.1).total_cmp(&by_share(b.1)))?;
+        .max_by(|a, b| used(a.1).total_cmp(&used(b.1)))?;
     let full = steps.iter().filter(|s| s.ports.iter().any(|p| p.saturated)).count();
-    let lead = match full {
-        0 => "No port is full: at most".to_owned(),
-        _ if steps.len() == 1 => format!("Port {} is full:", clean(&port.port)),
-        n => format!("A port is full in {n} of {} steps, as {} is:", steps.len(), clean(&port.port)),
+    let lead = match (full, steps.len()) {
+        (0, _) => "none is full; most is carried by".to_owned(),
+        (_, 1) => "full is".to_owned(),
+        (n, all) if n == all => format!("full in all {all} steps; most is carried by"),
+        (n, all) => format!("full in {n} of {all} steps; most is carried by"),
     };
     let at = if steps.len() > 1 { format!(" at {}", clean(&step.label())) } else { String::new() };
-    let of = if full == 0 { format!(" of {}", clean(&port.port)) } else { String::new() };
-    let text = format!("{lead} {}{of}{at}.", carried(port));
+    let text = format!("Ports: {lead} {}{at}: {}.", clean(&port.port), carried(port));
     Some(Sentence::new(Tone::Plain, text, Place::Ports(step.index)))
 }
 
@@ -98,29 +103,26 @@ fn carried(port: &PortLoad) -> String {
     format!("{} of {} each way", flows.join(" and "), speed(port))
 }
 
-/// `206.6 MB/s (8gfc, 826.5 MB/s, × 25%)`: the speed of a port, and where it comes from.
+/// `207 MB/s (8gfc, 827 MB/s × 25%)`: the speed of a port, and where it comes from.
 pub(crate) fn speed(port: &PortLoad) -> String {
     let Some(is) = port.rate_bytes_per_s else { return "as fast as it goes".to_owned() };
     let (Some(name), Some(nominal)) = (&port.rate_name, port.nominal_bytes_per_s) else {
         return rate(is);
     };
-    let scale = match port.scale == 1.0 {
-        true => String::new(),
-        false => format!(" × {}%", share(port.scale)),
-    };
+    let mut from = Vec::new();
     // A figure is its own name.
-    let named = match name.starts_with(|c: char| c.is_ascii_digit()) && name.contains(' ') {
-        true => rate(nominal),
-        false => format!("{} {}", clean(name), rate(nominal)),
-    };
-    let expected = nominal * port.scale;
-    let faults = match (is - expected).abs() > 0.001 * expected {
-        true => ", less what faults took",
-        false => "",
-    };
-    match scale.is_empty() && faults.is_empty() {
-        true => named,
-        false => format!("{} ({named}{scale}{faults})", rate(is)),
+    if !name.contains(' ') {
+        from.push(clean(name));
+    }
+    if port.scale != 1.0 {
+        from.push(format!("{} × {}%", rate(nominal), share(port.scale)));
+    }
+    if (is - nominal * port.scale).abs() > 0.001 * nominal * port.scale {
+        from.push("less what faults took".to_owned());
+    }
+    match from.is_empty() {
+        true => rate(is),
+        false => format!("{} ({})", rate(is), from.join(", ")),
     }
 }
 
@@ -132,7 +134,8 @@ pub(crate) fn speeds(ports: &[PortLoad], ways: usize) -> String {
     let Some(port) = first.filter(|_| same) else { return format!("all ports: {}", rate(sum)) };
     let count = if ports.len() > 1 { format!("{} × ", ports.len()) } else { String::new() };
     let name = port.rate_name.as_deref().map(clean).unwrap_or_default();
-    let scale = if port.scale == 1.0 { String::new() } else { format!(" × {}%", share(port.scale)) };
+    let scale =
+        if port.scale == 1.0 { String::new() } else { format!(" × {}%", share(port.scale)) };
     let both = if ways > 1 { ", both ways" } else { "" };
     format!("{count}{name}{scale}{both}: {}", rate(sum))
 }
@@ -155,14 +158,17 @@ fn stories(steps: &[StepFigures]) -> Option<Sentence> {
         return Some(Sentence::new(Tone::Caution, text, Place::Ports(step.index)));
     }
     let worst = told.iter().max_by(|a, b| a.apart().total_cmp(&b.apart()))?;
-    let of = match steps.len() {
-        1 => String::new(),
-        all => format!(" in {} of {all} steps", steps.iter().filter(|s| !s.stories.is_empty()).count()),
+    let of = match (steps.iter().filter(|s| !s.stories.is_empty()).count(), steps.len()) {
+        (_, 1) => String::new(),
+        (some, all) if some == all => format!(" in all {all} steps"),
+        (some, all) => format!(" in {some} of {all} steps"),
+    };
+    let apart = match worst.tale.apart() {
+        0.0 => "they agree to the byte".to_owned(),
+        _ => format!("they are at most {}% apart", fine(worst.apart())),
     };
     let text = format!(
-        "The workers and the ports tell one story{of}: they are at most {}% apart, {}, where {} bytes could be in flight at \
-         the edges.",
-        fine(worst.apart()),
+        "The workers and the ports tell one story{of}: {apart}, {}, where {} bytes could be in flight at the edges.",
         counts(worst),
         count(worst.tale.edge_bytes.round())
     );
@@ -170,7 +176,8 @@ fn stories(steps: &[StepFigures]) -> Option<Sentence> {
 }
 
 fn difference(worst: &Told<'_>, told: &[Told<'_>]) -> Sentence {
-    let mut steps: Vec<u32> = told.iter().filter(|t| !t.tale.agrees).map(|t| t.step.index).collect();
+    let mut steps: Vec<u32> =
+        told.iter().filter(|t| !t.tale.agrees).map(|t| t.step.index).collect();
     steps.dedup();
     let text = format!(
         "The workers and the ports of {} do not tell one story in {}: they are {}% apart, {}, where {} bytes could be in \
@@ -209,12 +216,16 @@ fn directions<'a>(step: &'a StepFigures, story: &'a Story) -> impl Iterator<Item
 fn counts(told: &Told<'_>) -> String {
     let Tale { worker_bytes, port_bytes, volume_bytes, .. } = told.tale;
     let verb = if told.read { "read" } else { "written" };
-    let [workers, ports, volumes] = [worker_bytes, port_bytes, volume_bytes].map(|b| count(b.round()));
+    let [workers, ports, volumes] =
+        [worker_bytes, port_bytes, volume_bytes].map(|b| count(b.round()));
     let volumes = match ports == volumes {
         true => "by ports and volumes".to_owned(),
         false => format!("by the ports and {volumes} by the volumes"),
     };
-    format!("as at {} ({workers} bytes {verb} by the workers, {ports} {volumes})", clean(&told.step.label()))
+    format!(
+        "as at {} ({workers} bytes {verb} by the workers, {ports} {volumes})",
+        clean(&told.step.label())
+    )
 }
 
 /// A scale as percent, without digits that say nothing.

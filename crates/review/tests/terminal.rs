@@ -302,8 +302,8 @@ Goals
                goal                                   observed  where
   ? undecided  read of fabric at least 90% of wire           -  the step
   ✔ met        IOPS at least 100 IOPS               1,000 IOPS  the step
-  - read of fabric at least 90% of wire: the wire rate of hop fabric is not known; the record has no
-    fact `wire-rate` of it.
+  - read of fabric at least 90% of wire: the wire rate of hop fabric is not known; it is no port
+    with a speed, and the record has no fact `wire-rate` of it.
 
 Published figures
   for comparison; they never change the verdict
@@ -668,8 +668,10 @@ fn json_is_the_analysis_with_its_version() {
             "claims",
             "contents",
             "goals",
+            "port_gains",
             "projections",
             "run",
+            "scaled",
             "searches",
             "steps",
             "sweeps",

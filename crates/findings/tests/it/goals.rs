@@ -238,7 +238,6 @@ fn hops_are_judged_by_their_counters() {
     hop(r#"latency = { point = "p99", at_most = "1s" }"#, both, None, Undecided, latency);
     hop(r#"read = { at_least = "90% of wire" }"#, both, Some("800 MB/s"), Failed, "700 MB/s");
     hop(r#"read = { at_least = "85% of wire" }"#, both, Some("800 MB/s"), Met, "700 MB/s");
-    let unknown =
-        "the wire rate of hop fabric is not known; the record has no fact `wire-rate` of it";
+    let unknown = "the wire rate of hop fabric is not known; it is no port with a speed, and the record has no fact `wire-rate` of it";
     hop(r#"read = { at_least = "90% of wire" }"#, both, None, Undecided, unknown);
 }

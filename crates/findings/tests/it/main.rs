@@ -13,6 +13,7 @@ mod generator;
 mod goals;
 mod knee;
 mod little;
+mod ports;
 mod projection;
 mod run;
 mod schema;

@@ -80,6 +80,7 @@ pub struct Sketch<'a> {
     facts: Vec<Fact>,
     events: Vec<Event>,
     hops: Vec<(&'a str, Vec<(&'a str, f64)>)>,
+    passed: Vec<(&'a str, f64)>,
     title: Option<&'a str>,
     stored: Option<&'a str>,
     renamed: Option<(&'a str, &'a str)>,
@@ -95,6 +96,7 @@ impl<'a> Sketch<'a> {
             facts: Vec::new(),
             events: Vec::new(),
             hops: Vec::new(),
+            passed: Vec::new(),
             title: None,
             stored: None,
             renamed: None,
@@ -171,6 +173,12 @@ impl<'a> Sketch<'a> {
         self
     }
 
+    /// A hop that counts so many times what all workers move.
+    pub fn passed(mut self, name: &'a str, times: f64) -> Sketch<'a> {
+        self.passed.push((name, times));
+        self
+    }
+
     /// Writes the record, opens it and analyses it. `work` says what a worker of a VM or target does in a step.
     #[track_caller]
     pub fn analyse(self, work: impl Fn(&Step, &str) -> Work) -> Analysis {
@@ -213,9 +221,10 @@ impl<'a> Sketch<'a> {
         let mut writer = Writer::create(path, &head).expect("the record is created");
         writer.facts(&self.facts).expect("facts are written");
         let mut known = Known { ids: BTreeMap::new(), renamed: self.renamed };
+        let passed = self.passed.iter().map(|(name, _)| name);
         let hops: Vec<SourceId> = (0..)
-            .zip(&self.hops)
-            .map(|(n, (name, _))| {
+            .zip(self.hops.iter().map(|(name, _)| name).chain(passed))
+            .map(|(n, name)| {
                 let hop = source_of(u32::MAX - n, name, name, SourceKind::Hop);
                 writer.source(&hop).expect("the hop is announced");
                 hop.id
@@ -225,8 +234,17 @@ impl<'a> Sketch<'a> {
         for step in self.planned(&scenario).iter().take(self.steps_max) {
             let (head, groups) = step_head(step, start, &mut known, &mut writer);
             writer.step(&head).expect("the step is announced");
+            let mut moved = [0.0; 2];
             for (load, group) in head.workers.iter().zip(&groups) {
-                worker(&mut writer, &head, load, &work(step, group));
+                let work = work(step, group);
+                worker(&mut writer, &head, load, &work);
+                let reads = (work.ops * work.read).div_ceil(100);
+                moved[0] += (reads * work.block) as f64;
+                moved[1] += ((work.ops - reads) * work.block) as f64;
+            }
+            for (id, (_, times)) in hops[self.hops.len()..].iter().zip(&self.passed) {
+                let [read, write] = moved.map(|bytes| bytes * times);
+                count(&mut writer, &head, *id, &[("read-bytes", read), ("write-bytes", write)]);
             }
             for (id, (_, counters)) in hops.iter().zip(&self.hops) {
                 count(&mut writer, &head, *id, counters);

@@ -118,6 +118,13 @@ pub(super) struct View {
     pub annotations: Vec<Value>,
 }
 
+impl View {
+    /// Whether anything is drawn against an axis: one that nothing is drawn against would show numbers of nothing.
+    fn uses(&self, axis: &str) -> bool {
+        self.traces.iter().any(|t| t.get("yaxis").and_then(Value::as_str).unwrap_or("y") == axis)
+    }
+}
+
 /// A figure that shows one view at a time, the first one at the beginning; a menu where there are several.
 pub(super) fn figure(views: Vec<View>, mut layout: Value) -> Value {
     let total: usize = views.iter().map(|v| v.traces.len()).sum();
@@ -132,12 +139,18 @@ pub(super) fn figure(views: Vec<View>, mut layout: Value) -> Value {
             "args": [{ "visible": visible }, {
                 "shapes": view.shapes, "annotations": view.annotations,
                 "xaxis.autorange": true, "yaxis.autorange": true, "yaxis2.autorange": true,
+                "yaxis.visible": view.uses("y"), "yaxis2.visible": view.uses("y2"),
             }],
         }));
     }
     if let (Value::Object(fields), Some(first)) = (&mut layout, views.first()) {
         fields.insert("shapes".into(), json!(first.shapes));
         fields.insert("annotations".into(), json!(first.annotations));
+        for (axis, name) in [("yaxis", "y"), ("yaxis2", "y2")] {
+            if let Some(Value::Object(axis)) = fields.get_mut(axis) {
+                axis.insert("visible".into(), json!(first.uses(name)));
+            }
+        }
         if views.len() > 1 {
             fields.insert("updatemenus".into(), json!([menu(buttons)]));
         }
@@ -184,11 +197,12 @@ mod tests {
     fn one_view_is_shown_at_a_time() {
         let view = |label: &str, traces: usize| View {
             label: label.into(),
-            traces: vec![json!({}); traces],
+            traces: vec![json!({ "yaxis": if label == "a" { "y" } else { "y2" } }); traces],
             shapes: vec![json!(label)],
             annotations: vec![],
         };
-        let one = figure(vec![view("a", 2)], json!({}));
+        let one = figure(vec![view("a", 2)], json!({ "yaxis2": {} }));
+        assert_eq!(one["layout"]["yaxis2"]["visible"], false, "nothing is drawn against it");
         assert_eq!(one["layout"]["updatemenus"], Value::Null);
         let two = figure(vec![view("a", 2), view("b", 1)], json!({}));
         let visible: Vec<_> =
@@ -200,5 +214,8 @@ mod tests {
             (&two["layout"]["shapes"], &buttons[1]["args"][1]["shapes"]),
             (&json!(["a"]), &json!(["b"]))
         );
+        let shown = |n: usize, axis: &str| &buttons[n]["args"][1][format!("{axis}.visible")];
+        assert_eq!([shown(0, "yaxis"), shown(0, "yaxis2")], [true, false]);
+        assert_eq!([shown(1, "yaxis"), shown(1, "yaxis2")], [false, true]);
     }
 }

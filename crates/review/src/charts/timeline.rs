@@ -19,6 +19,8 @@ const MARGINS: u32 = 110;
 const SHADED_MAX: usize = 60;
 /// Lines of a row that the cursor names; of more, none.
 const HOVERED_MAX: usize = 12;
+/// Hops with places in the legend; of more, none.
+const HOPS_NAMED_MAX: usize = 6;
 /// Lines of a row in the legend.
 const LEGEND_MAX: usize = 16;
 
@@ -139,7 +141,8 @@ fn hops(evidence: &Evidence) -> Vec<Row> {
             let drawn =
                 crowded(line(hops.from_s, hops.bin_s, values, &name, symbol, pen), of.len());
             // What is drawn in one way has one place in the legend.
-            let first = !told.contains(&role) && told.len() < LEGEND_MAX;
+            let first =
+                names.len() <= HOPS_NAMED_MAX && !told.contains(&role) && told.len() < LEGEND_MAX;
             let drawn = with(drawn, "legendgroup", json!(role));
             traces.push(with(drawn, "showlegend", json!(first)));
             if first {
@@ -152,9 +155,9 @@ fn hops(evidence: &Evidence) -> Vec<Row> {
     };
     [
         (HopUnit::Percent, "Utilization (%)", "%", 1.0),
-        (HopUnit::BytesPerS, "Device (MB/s)", "MB/s", 1e6),
+        (HopUnit::BytesPerS, "Devices (MB/s)", "MB/s", 1e6),
         (HopUnit::InFlight, "In flight (requests)", "requests", 1.0),
-        (HopUnit::PerS, "Device (1/s)", "a second", 1.0),
+        (HopUnit::PerS, "Devices (1/s)", "a second", 1.0),
     ]
     .iter()
     .filter_map(row)

@@ -53,10 +53,9 @@ fn step_of<'a, T>() -> Column<'a, Row<'a, T>> {
 }
 
 fn loads<'a>() -> Vec<Column<'a, Row<'a, PortLoad>>> {
-    let rate = |flow: Option<PortFlow>| flow.map_or("–".to_owned(), |f| digits(f.bytes_per_s / 1e6));
-    let share = |flow: Option<PortFlow>| {
-        flow.and_then(|f| f.share).map_or("–".to_owned(), percent)
-    };
+    let rate =
+        |flow: Option<PortFlow>| flow.map_or("–".to_owned(), |f| digits(f.bytes_per_s / 1e6));
+    let share = |flow: Option<PortFlow>| flow.and_then(|f| f.share).map_or("–".to_owned(), percent);
     vec![
         step_of(),
         Column::words("port", |r: &Row<'_, PortLoad>| {
@@ -67,9 +66,12 @@ fn loads<'a>() -> Vec<Column<'a, Row<'a, PortLoad>>> {
         }),
         Column::words("speed each way", |r: &Row<'_, PortLoad>| html! { (speed(r.of)) }),
         Column::numbers("read", "MB/s", move |r: &Row<'_, PortLoad>| rate(r.of.read)).under("read"),
-        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.read)).under("read"),
-        Column::numbers("written", "MB/s", move |r: &Row<'_, PortLoad>| rate(r.of.write)).under("write"),
-        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.write)).under("write"),
+        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.read))
+            .under("read"),
+        Column::numbers("written", "MB/s", move |r: &Row<'_, PortLoad>| rate(r.of.write))
+            .under("write"),
+        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.write))
+            .under("write"),
         Column::numbers("queue", "mean", |r: &Row<'_, PortLoad>| {
             r.of.queue.map_or("–".to_owned(), digits)
         }),

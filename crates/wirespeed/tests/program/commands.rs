@@ -74,8 +74,8 @@ fn every_scenario_of_the_repository_can_be_planned() {
 }
 
 #[test]
-fn the_demo_in_short_runs_both_plans() {
-    let bench = Bench::new(include_str!("../../../../scenarios/demo.toml"));
+fn the_scenario_of_a_disk_in_short_runs_both_plans() {
+    let bench = Bench::new(include_str!("../../../../scenarios/disk.toml"));
     let mut args = vec!["run", "s.toml", "--agent", "child"];
     for set in [
         "target.data.create=8MiB",
