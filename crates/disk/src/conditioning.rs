@@ -73,7 +73,8 @@ fn fills(spec: &TargetSpec) -> bool {
     match spec.fill {
         Rule::SniaPts => true,
         Rule::Never => false,
-        Rule::Auto => spec.demand.writes,
+        // What was made for this run holds nothing yet, and nobody else's data can be in it.
+        Rule::Auto => spec.demand.writes || spec.made_as.is_some(),
         Rule::Always => spec.demand.writes || spec.create.is_some(),
     }
 }

@@ -225,8 +225,17 @@ fn balance(steps: &[StepFigures]) -> Option<Sentence> {
     } else {
         String::new()
     };
+    // Who waits for a port gets what the port gives him; who does not, what he takes.
+    let full = steps.iter().filter(|s| s.ports.iter().any(|p| p.saturated));
+    let full = full.flat_map(|s| &s.balance).map(|b| b.spread).reduce(f64::max);
+    let full = match full {
+        Some(spread) if spread < worst.spread => {
+            format!("; where a port is full, at most {}%", percent(spread))
+        }
+        _ => String::new(),
+    };
     let text = format!(
-        "Balance over {}: spread {}%, Jain's index {:.4}{at}.",
+        "Balance over {}: spread {}%, Jain's index {:.4}{at}{full}.",
         plural(worst.shares.len(), "VM or target").replace("VM or targets", "VMs or targets"),
         percent(worst.spread),
         worst.jain

@@ -25,6 +25,8 @@ pub(super) fn row(evidence: &Evidence) -> Option<Row> {
     let mut traces = Vec::new();
     for (place, port) in ports.iter().enumerate() {
         let mine = hops.series.iter().filter(|s| s.hop == port.hop && shows(evidence, s));
+        // The speed is drawn as steps, exact to the moment.
+        let mine = mine.filter(|s| s.counter != "rate");
         for series in mine {
             let (name, pen) = pen(evidence, place, ports.len(), series);
             let values = figure::scaled(&series.values, 1e6);

@@ -226,7 +226,8 @@ fn drawn(rows: Vec<Row>, phases: &[PhaseSpan], events: &[Mark], height: u32) -> 
         "yaxis": { "domain": [0, lane_top], "range": [0, 2], "showgrid": false, "zeroline": false, "fixedrange": true,
                    "tickvals": [0.5, 1.5], "ticktext": ["phase", "event"], "ticks": "" },
         "shapes": shades(phases),
-        "legend": { "orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom" },
+        // In rows, although some entries are groups, which would stand below each other.
+        "legend": { "orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "traceorder": "normal" },
     });
     let mut data = lane(phases, events);
     for (n, row) in rows.into_iter().enumerate() {
