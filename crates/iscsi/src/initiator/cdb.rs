@@ -63,6 +63,12 @@ impl Cdb {
         Cdb::of([0x5f, action, kind, 0, 0, 0, 0, 0, 24, 0])
     }
 
+    /// REPORT TARGET PORT GROUPS, without an extended header.
+    pub const fn report_target_port_groups(len: u32) -> Cdb {
+        let [a, b, c, d] = len.to_be_bytes();
+        Cdb::of([0xa3, 0x0a, 0, 0, 0, 0, a, b, c, d, 0, 0])
+    }
+
     /// SYNCHRONIZE CACHE (10) of everything.
     pub const SYNCHRONIZE: Cdb = Cdb::of([0x35]);
 

@@ -16,6 +16,8 @@ pub struct SenseData {
 }
 
 impl SenseData {
+    /// NOT READY.
+    pub const NOT_READY: u8 = 0x2;
     /// UNIT ATTENTION: something happened since the last command, which was not carried out.
     pub const UNIT_ATTENTION: u8 = 0x6;
     /// DATA PROTECT.

@@ -1,31 +1,34 @@
 //! A LUN taken for writing: a persistent reservation "write exclusive, registrants only" (SPC-4, 5.13), at which the control
-//! plane's session and each writing session of a worker are registered with one key. Nobody else can write while it stands,
-//! not even through another path; readers are let be.
+//! plane's session and each writing session of a worker are registered, each with a key of its own. Nobody else can write
+//! while it stands, not even through another path; readers are let be.
 //!
 //! A reservation outlives the process that made it. Its key says which process that was, so that one that was left behind
 //! by a process of this machine that is no more can be told from another's, and is taken over.
 
-use super::client::{CHECK_CONDITION, CommandError, Data, GOOD};
-use super::link::{Link, Lost};
-use super::lun::Lun;
-use clock::Ns;
-use disk::{Arena, Claim};
-use iscsi::initiator::{Cdb, Command, Ending, Event, SenseData, Transfer};
-use iscsi::pdu::{self, TaskAttribute};
+use super::client::{Client, CommandError, Data};
+use super::lun::{Again, Lun};
+use disk::Claim;
+use iscsi::initiator::Cdb;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Service actions of PERSISTENT RESERVE OUT.
 const REGISTER: u8 = 0x00;
 const RESERVE: u8 = 0x01;
 const PREEMPT: u8 = 0x04;
+const PREEMPT_AND_ABORT: u8 = 0x05;
 const REGISTER_AND_IGNORE: u8 = 0x06;
 
-/// Service action of PERSISTENT RESERVE IN.
+/// Service actions of PERSISTENT RESERVE IN.
+const READ_KEYS: u8 = 0x00;
 const READ_RESERVATION: u8 = 0x01;
+
+/// Bytes of keys that are read: more than a thousand.
+const KEYS: u16 = 8 << 10;
 
 /// Write exclusive, registrants only, of the whole logical unit.
 const KIND: u8 = 0x05;
@@ -36,19 +39,29 @@ const LIST: usize = 24;
 /// The first two bytes of every key of Wirespeed.
 const MARK: u64 = 0x5753;
 
-/// How long a registration of a worker's session may take.
-const LIMIT: Ns = Ns::secs(10);
+/// Bits of a key: the mark, the machine, the process (Linux numbers them with 22 bits at most), and the path of a worker.
+const PLACE_BITS: u32 = 14;
+const PROCESS_BITS: u32 = 22;
+const PATH_BITS: u32 = 12;
 
-/// How often it is sent again because of a unit attention.
-const ATTENTIONS: u32 = 16;
-
-/// The key of this process: mark, machine, process.
+/// The key of this process's claim.
 fn own_key() -> u64 {
-    key_of(std::process::id())
+    key_of(std::process::id(), 0)
 }
 
-fn key_of(process: u32) -> u64 {
-    MARK << 48 | place() << 24 | u64::from(process & 0x00ff_ffff)
+/// A key for a worker's path. After some four thousand of them they begin again: a worker that is expelled in the place of
+/// another one, because they share a key, finds its reservation gone, and says so.
+pub(super) fn path_key() -> u64 {
+    static COUNT: AtomicU16 = AtomicU16::new(0);
+    let paths = (1_u16 << PATH_BITS) - 1;
+    key_of(std::process::id(), 1 + COUNT.fetch_add(1, Ordering::Relaxed) % paths)
+}
+
+fn key_of(process: u32, path: u16) -> u64 {
+    let process = u64::from(process) & ((1 << PROCESS_BITS) - 1);
+    (MARK << PLACE_BITS | place()) << (PROCESS_BITS + PATH_BITS)
+        | process << PATH_BITS
+        | u64::from(path)
 }
 
 /// What tells the processes that this one can see from all others: the machine since it was started, and the namespace in
@@ -57,19 +70,28 @@ fn place() -> u64 {
     let mut hasher = DefaultHasher::new();
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);
     fs::read_link("/proc/self/ns/pid").unwrap_or_default().hash(&mut hasher);
-    hasher.finish() & 0x00ff_ffff
+    hasher.finish() & ((1 << PLACE_BITS) - 1)
 }
 
 /// Whether a key is this process's, or that of a process of this machine that is no more.
 pub(super) fn is_ours(key: u64) -> bool {
-    key == own_key() || is_left_behind(key)
+    process_of(key).is_some_and(|process| process == own_process()) || is_left_behind(key)
 }
 
 fn is_left_behind(key: u64) -> bool {
-    let process = key & 0x00ff_ffff;
-    key >> 24 == own_key() >> 24
-        && key != own_key()
-        && !Path::new("/proc").join(process.to_string()).exists()
+    process_of(key).is_some_and(|process| {
+        process != own_process() && !Path::new("/proc").join(process.to_string()).exists()
+    })
+}
+
+fn own_process() -> u64 {
+    u64::from(std::process::id())
+}
+
+/// The process of this machine that a key is of.
+fn process_of(key: u64) -> Option<u64> {
+    let machine = PROCESS_BITS + PATH_BITS;
+    (key >> machine == own_key() >> machine).then_some(key >> PATH_BITS & ((1 << PROCESS_BITS) - 1))
 }
 
 fn list(key: u64, service_key: u64) -> [u8; LIST] {
@@ -98,18 +120,35 @@ impl LunClaim {
             Some(key) if is_left_behind(key) => claim.out(PREEMPT, own_key(), key)?,
             _ => claim.out(RESERVE, own_key(), 0)?,
         }
+        for key in claim.keys()?.into_iter().filter(|key| is_left_behind(*key)) {
+            // A path of the process that is no more. One that is gone by now does no harm.
+            let _ = claim.out(PREEMPT, own_key(), key);
+        }
         Ok(claim)
+    }
+
+    /// The keys of all that are registered.
+    fn keys(&self) -> Result<Vec<u64>, CommandError> {
+        let cdb = Cdb::persistent_reserve_in(READ_KEYS, KEYS);
+        let ask = |client: &mut Client| client.ask(self.0.address(), cdb, KEYS.into());
+        let answer = self.0.with(Again::Freely, ask)?;
+        let len = answer.get(4..8).and_then(<[u8]>::first_chunk);
+        let len = len.map_or(0, |len| u32::from_be_bytes(*len) as usize);
+        let keys = answer.get(8..).unwrap_or(&[]);
+        let keys = keys[..len.min(keys.len())].as_chunks().0.iter();
+        Ok(keys.map(|key| u64::from_be_bytes(*key)).collect())
     }
 
     fn out(&self, action: u8, key: u64, service_key: u64) -> Result<(), CommandError> {
         let (cdb, list) = (Cdb::persistent_reserve_out(action, KIND), list(key, service_key));
-        self.0.with(|client| client.execute(self.0.address(), cdb, Data::Out(&list))).map(drop)
+        let out = |client: &mut Client| client.execute(self.0.address(), cdb, Data::Out(&list));
+        self.0.with(Again::Never, out).map(drop)
     }
 
     /// The key of the reservation that there is.
     fn holder(&self) -> Result<Option<u64>, CommandError> {
         let cdb = Cdb::persistent_reserve_in(READ_RESERVATION, 64);
-        let answer = self.0.with(|client| client.ask(self.0.address(), cdb, 64))?;
+        let answer = self.0.with(Again::Freely, |client| client.ask(self.0.address(), cdb, 64))?;
         let held = answer.get(8..).and_then(<[u8]>::first_chunk);
         Ok(held.map(|key| u64::from_be_bytes(*key)))
     }
@@ -142,58 +181,16 @@ impl Drop for LunClaim {
     }
 }
 
-/// Registers the nexus of a worker's session, or takes the registration back. `false` where the target refuses.
-pub(super) fn register(
-    link: &mut Link,
-    arena: &Arena,
-    lun: pdu::Lun,
-    on: bool,
-) -> Result<bool, Lost> {
-    let (action, bytes) = match on {
-        true => (REGISTER_AND_IGNORE, list(0, own_key())),
-        false => (REGISTER, list(own_key(), 0)),
-    };
-    let Some(base) = arena.slot(0).filter(|_| arena.slot_bytes() >= LIST) else { return Ok(false) };
-    let command = Command {
-        lun,
-        cdb: Cdb::persistent_reserve_out(action, KIND),
-        transfer: Transfer::Out(LIST as u32),
-        attribute: TaskAttribute::Simple,
-    };
-    let deadline = clock::now().plus(LIMIT);
-    for _ in 0..ATTENTIONS {
-        // SAFETY: the slot is mapped and long enough; no I/O is under way, neither before the start nor after the end.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base, LIST) };
-        if link.session().command(0, &command).is_err() {
-            return Ok(false);
-        }
-        match wait(link, arena, deadline)? {
-            Ending::Status { status: GOOD, .. } => return Ok(true),
-            Ending::Status { status: CHECK_CONDITION, sense: Some(sense), .. }
-                if sense.key == SenseData::UNIT_ATTENTION => {}
-            _ => return Ok(false),
-        }
-    }
-    Ok(false)
+/// The command that registers a path's writer with a key, or takes the registration back (`key` is the present one, and 0
+/// the new one), with its parameter list.
+pub(super) fn registration(key: u64, new: u64) -> (Cdb, [u8; LIST]) {
+    let action = if key == 0 { REGISTER_AND_IGNORE } else { REGISTER };
+    (Cdb::persistent_reserve_out(action, KIND), list(key, new))
 }
 
-/// Waits for the command of slot 0.
-fn wait(link: &mut Link, arena: &Arena, deadline: Ns) -> Result<Ending, Lost> {
-    let mut ended = None;
-    while clock::now() < deadline {
-        let mut hear = |event: Event| match event {
-            Event::Done { slot: 0, ending } => {
-                ended = Some(ending);
-                None
-            }
-            other => super::ended(&other),
-        };
-        super::client::pump(link, arena, deadline, &mut hear)?;
-        if let Some(ending) = ended {
-            return Ok(ending);
-        }
-    }
-    Err(Lost::Silent(LIMIT.0 / 1_000_000_000))
+/// The command by which the writer with `key` expels the one with `victim` and has its commands aborted.
+pub(super) fn expulsion(key: u64, victim: u64) -> (Cdb, [u8; LIST]) {
+    (Cdb::persistent_reserve_out(PREEMPT_AND_ABORT, KIND), list(key, victim))
 }
 
 #[cfg(test)]
@@ -202,13 +199,14 @@ mod tests {
 
     #[test]
     fn a_key_tells_whose_it_is() {
-        assert!(is_ours(own_key()));
-        assert!(!is_left_behind(own_key()));
+        assert!(is_ours(own_key()) && is_ours(path_key()));
+        assert!(!is_left_behind(own_key()) && !is_left_behind(path_key()));
+        assert_ne!(path_key(), path_key());
         // The first process of a namespace lives as long as the namespace.
-        assert!(!is_ours(key_of(1)));
+        assert!(!is_ours(key_of(1, 0)));
         // Numbers above the kernel's highest belong to nobody.
-        assert!(is_ours(key_of(0x00ff_fffe)));
-        assert!(!is_ours(key_of(0x00ff_fffe) ^ 1 << 40), "another machine's");
+        assert!(is_left_behind(key_of(0x003f_fffe, 0)) && is_left_behind(key_of(0x003f_fffe, 77)));
+        assert!(!is_ours(key_of(0x003f_fffe, 0) ^ 1 << 40), "another machine's");
         assert!(!is_ours(0xdead_beef));
     }
 }

@@ -88,7 +88,8 @@ pub(super) enum Data<'a> {
 
 /// A session whose commands are waited for.
 pub(super) struct Client {
-    link: Link,
+    /// There until it is taken out.
+    link: Option<Link>,
 }
 
 /// The buffer of slot 0.
@@ -103,7 +104,21 @@ impl Buffers for One {
 impl Client {
     /// Logs in.
     pub fn new(call: &Call) -> Result<Client, DialError> {
-        Ok(Client { link: call.dial()? })
+        Ok(Client::of(call.enter()?.0))
+    }
+
+    /// Over a session on which no command is under way.
+    pub fn of(link: Link) -> Client {
+        Client { link: Some(link) }
+    }
+
+    /// The session, for other uses.
+    pub fn into_link(mut self) -> Result<Link, Lost> {
+        self.link.take().ok_or(Lost::Closed)
+    }
+
+    fn link(&mut self) -> Result<&mut Link, Lost> {
+        self.link.as_mut().ok_or(Lost::Closed)
     }
 
     /// Sends a command and waits for its end. Returns how many bytes were moved.
@@ -166,8 +181,8 @@ impl Client {
             }
             None
         };
-        pump(&mut self.link, &buffers, Ns::ZERO, &mut hear)?;
-        self.link.session().command(0, &command)?;
+        pump(self.link()?, &buffers, Ns::ZERO, &mut hear)?;
+        self.link()?.session().command(0, &command)?;
         while ended.is_none() {
             if clock::now() >= deadline {
                 return Err(CommandError::Slow);
@@ -179,7 +194,7 @@ impl Client {
                 }
                 other => super::ended(&other),
             };
-            pump(&mut self.link, &buffers, deadline, &mut hear)?;
+            pump(self.link()?, &buffers, deadline, &mut hear)?;
         }
         ended.ok_or(CommandError::Slow)
     }
@@ -188,7 +203,7 @@ impl Client {
     pub fn text(&mut self, text: &[u8]) -> Result<Vec<u8>, CommandError> {
         let deadline = clock::now().plus(LIMIT);
         let buffers = One(Cell::new((std::ptr::null_mut(), 0)));
-        self.link.session().text(text)?;
+        self.link()?.session().text(text)?;
         let mut answer = None;
         while answer.is_none() {
             if clock::now() >= deadline {
@@ -201,7 +216,7 @@ impl Client {
                 }
                 other => super::ended(&other),
             };
-            pump(&mut self.link, &buffers, deadline, &mut hear)?;
+            pump(self.link()?, &buffers, deadline, &mut hear)?;
         }
         answer.ok_or(CommandError::Slow)
     }
@@ -210,7 +225,9 @@ impl Client {
 impl Drop for Client {
     /// Says goodbye, and waits a moment for the answer.
     fn drop(&mut self) {
-        super::lane::leave(&mut self.link, &One(Cell::new((std::ptr::null_mut(), 0))));
+        if let Some(link) = &mut self.link {
+            super::lane::leave(link, &One(Cell::new((std::ptr::null_mut(), 0))));
+        }
     }
 }
 

@@ -106,8 +106,9 @@ struct Place {
 }
 
 impl Call<'_> {
-    /// Connects and logs in, over as many connections as were asked for; follows redirections.
-    pub fn dial(&self) -> Result<Link, DialError> {
+    /// Connects and logs in, over as many connections as were asked for; follows redirections. Yields the session and, if the
+    /// target tells it, the tag of the portal group by which it came in.
+    pub fn enter(&self) -> Result<(Link, Option<u16>), DialError> {
         let auth = auth(self.portal)?;
         let (mut host, mut port) = (self.portal.host.clone(), self.portal.port);
         let leading = Place { tsih: 0, cid: 0, cmd_sn: 1 };
@@ -126,7 +127,7 @@ impl Call<'_> {
         entered: Entered,
         portal: (&str, u16),
         auth: &InitiatorAuth,
-    ) -> Result<Link, DialError> {
+    ) -> Result<(Link, Option<u16>), DialError> {
         let Entered { socket, login, early } = entered;
         let settings = Settings::from(&login.params);
         let session = Session::new(settings, Start::from(&login), self.slots);
@@ -155,7 +156,7 @@ impl Call<'_> {
                 }
             }
         }
-        Ok(link)
+        Ok((link, login.portal_group))
     }
 
     fn once(

@@ -40,6 +40,16 @@ impl LunFacts {
         self.blocks.saturating_mul(self.block.into())
     }
 
+    /// Its serial number and its designator, which a unit tells in every access state.
+    pub(super) fn names(
+        client: &mut Client,
+        lun: Lun,
+    ) -> Result<(Option<String>, Option<String>), CommandError> {
+        let serial = page(client, lun, SERIAL)?.as_deref().and_then(serial);
+        let designator = page(client, lun, DESIGNATORS)?.as_deref().and_then(designator);
+        Ok((serial, designator))
+    }
+
     /// Asks a LUN.
     pub(super) fn ask(client: &mut Client, lun: Lun) -> Result<LunFacts, CommandError> {
         let standard = client.ask(lun, Cdb::inquiry(96), 96)?;
@@ -49,17 +59,7 @@ impl LunFacts {
             Ok(_) | Err(CommandError::Reserved) => {}
             Err(e) => return Err(e),
         }
-        let page = |client: &mut Client, page| match client.ask(
-            lun,
-            Cdb::vital(page, PAGE),
-            PAGE.into(),
-        ) {
-            Ok(answer) => Ok(Some(answer)),
-            Err(e) if e.is_unknown() => Ok(None),
-            Err(e) => Err(e),
-        };
-        facts.serial = page(client, SERIAL)?.as_deref().and_then(serial);
-        facts.designator = page(client, DESIGNATORS)?.as_deref().and_then(designator);
+        (facts.serial, facts.designator) = Self::names(client, lun)?;
         match client.ask(lun, Cdb::read_capacity_16(32), 32) {
             Ok(answer) => capacity_16(&answer, &mut facts)?,
             Err(e) if e.is_unknown() => {
@@ -79,6 +79,15 @@ impl LunFacts {
             Err(e) => return Err(e),
         };
         Ok(facts)
+    }
+}
+
+/// A page of vital product data; nothing where the unit does not know it.
+fn page(client: &mut Client, lun: Lun, page: u8) -> Result<Option<Vec<u8>>, CommandError> {
+    match client.ask(lun, Cdb::vital(page, PAGE), PAGE.into()) {
+        Ok(answer) => Ok(Some(answer)),
+        Err(e) if e.is_unknown() => Ok(None),
+        Err(e) => Err(e),
     }
 }
 

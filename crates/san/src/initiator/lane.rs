@@ -1,75 +1,290 @@
-//! One session of a worker at work, and what waits for it: commands that the target's window has no room for, and those
-//! that are left alone for a while. It knows nothing of I/O and of other sessions: the queue does.
+//! One session of a worker at work: commands under way, and those that wait for room in the target's window. It pings a
+//! target that falls silent, and says when the session is lost. It knows nothing of I/O and of other sessions: the queue
+//! does.
 
-use super::dial::Call;
 use super::link::{Buffers, Link, Lost};
-use super::lun::{self, Lun};
+use super::multipath::{Attached, GROUPS_LEN, Rescue, Way};
 use clock::Ns;
 use disk::Arena;
-use iscsi::initiator::Event;
+use iscsi::initiator::{Command, Event, Settings};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// How long a goodbye is waited for.
 const GOODBYE: Ns = Ns::millis(500);
 
-impl Buffers for Arena {
+/// Writes that failed while nothing made sure that an old session cannot carry them out any more: so many are kept, one by
+/// one. Where there are more all writes count.
+const HAUNTED_MAX: usize = 4096;
+
+/// Where data of a lane's commands goes: to the buffers of the worker's slots, and for the command behind the last of them
+/// to a buffer of the lane's own.
+struct Places<'a> {
+    arena: &'a Arena,
+    own: (*mut u8, usize),
+}
+
+impl Buffers for Places<'_> {
+    #[inline]
     fn slot(&self, slot: u32) -> Option<(*mut u8, usize)> {
-        Some((Arena::slot(self, slot)?, self.slot_bytes()))
+        match self.arena.slot(slot) {
+            Some(base) => Some((base, self.arena.slot_bytes())),
+            None => (slot == self.arena.slots()).then_some(self.own),
+        }
     }
 }
 
-/// One session, and what waits for it.
+/// One session, or the place of one that was lost.
 pub(super) struct Lane {
-    pub link: Link,
-    pub first: Arc<Lun>,
-    /// After so long a silence with commands under way the session is lost; after half of it the target is pinged.
-    pub silence: Ns,
+    /// Which path it is.
+    pub way: Way,
+    link: Option<Link>,
+    /// The portal group by which the session came in, if the target said so.
+    pub group: Option<u16>,
+    /// After so long a silence the session is lost; after half of it the target is pinged.
+    silence: Ns,
+    /// It is pinged though nothing is under way: another path would not be missed otherwise.
+    idles: bool,
     /// Slots whose command goes in when the window has room.
     pub waiting: VecDeque<u32>,
-    /// Slots that are left alone until a moment.
-    pub resting: VecDeque<(Ns, u32)>,
     pub in_flight: u32,
-    /// When something came last, as far as was looked.
-    pub heard: Ns,
-    pub pinged: bool,
-    pub lost: Option<i32>,
-    /// LUNs at which this session is registered as a writer.
-    pub registered: Vec<iscsi::pdu::Lun>,
+    /// When something came last, as far as was looked; zero where something came since.
+    heard: Ns,
+    pinged: Option<Ns>,
+    /// Until then the target has no time; zero where it has.
+    pub busy_until: Ns,
+    /// The target whose access states are being asked for.
+    pub probing: Option<u16>,
+    /// The answer to that.
+    own: Box<[u8]>,
+    /// What is left of the last loss.
+    pub loss: Loss,
+}
+
+/// A session that was lost, and what became of it.
+#[derive(Default)]
+pub(super) struct Loss {
+    /// When; zero where there was none yet.
+    pub at: Ns,
+    /// The error number that says why.
+    pub errno: i32,
+    /// The old session may still carry out what it was given.
+    pub unfenced: bool,
+    /// Who sees to it that the path comes back.
+    pub rescue: Option<Rescue>,
+    /// I/Os that were under way and have not ended yet, and how many there were.
+    pub left: u32,
+    pub total: u32,
+    /// When they were taken back, and how long after that the first of them ended.
+    pub stalled: Ns,
+    pub first: Option<Ns>,
+    /// Places of writes that failed and may still be carried out: target, first byte, length.
+    haunted: Vec<(u16, u64, u32)>,
+    haunted_all: bool,
+}
+
+impl Loss {
+    /// A write failed that the old session may still carry out.
+    pub fn haunt(&mut self, target: u16, offset: u64, len: u32) {
+        if self.haunted.len() < HAUNTED_MAX {
+            self.haunted.push((target, offset, len));
+        } else {
+            self.haunted_all = true;
+        }
+    }
+
+    /// Whether a new write might be overtaken by an old one.
+    pub fn haunts(&self, target: u16, offset: u64, len: u32) -> bool {
+        let meets =
+            |at: u64, long: u32| at < offset + u64::from(len) && offset < at + u64::from(long);
+        self.haunted_all
+            || self.haunted.iter().any(|&(of, at, long)| of == target && meets(at, long))
+    }
+
+    /// Whether there are such places.
+    pub fn is_haunted(&self) -> bool {
+        self.haunted_all || !self.haunted.is_empty()
+    }
+
+    /// The old session can carry nothing out any more.
+    pub fn fenced(&mut self) {
+        self.unfenced = false;
+        self.haunted.clear();
+        self.haunted_all = false;
+    }
 }
 
 impl Lane {
-    pub fn open(lun: &Arc<Lun>, slots: u32) -> Result<Lane, super::DialError> {
-        let call: Call = lun.call(slots);
-        let link = call.dial()?;
-        Ok(Lane {
-            link,
-            first: lun.clone(),
-            silence: lun.silence(),
-            waiting: VecDeque::with_capacity(slots as usize),
-            resting: VecDeque::with_capacity(slots as usize),
+    /// A path without a session.
+    pub fn new(way: Way, silence: Ns, idles: bool) -> Lane {
+        Lane {
+            way,
+            link: None,
+            group: None,
+            silence,
+            idles,
+            waiting: VecDeque::with_capacity(way.slots as usize),
             in_flight: 0,
-            heard: clock::now(),
-            pinged: false,
-            lost: None,
-            registered: Vec::new(),
+            heard: Ns::ZERO,
+            pinged: None,
+            busy_until: Ns::ZERO,
+            probing: None,
+            own: vec![0; GROUPS_LEN as usize].into(),
+            loss: Loss::default(),
+        }
+    }
+
+    /// Takes a session in.
+    pub fn install(&mut self, attached: Attached) {
+        self.link = Some(attached.link);
+        self.group = attached.group;
+        (self.heard, self.pinged, self.busy_until) = (Ns::ZERO, None, Ns::ZERO);
+        self.loss.rescue = None;
+    }
+
+    /// The silence that it bears.
+    pub fn silence(&self) -> Ns {
+        self.silence
+    }
+
+    /// Whether it has a session.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// What was negotiated, where there is a session.
+    pub fn settings(&mut self) -> Option<Settings> {
+        self.link.as_mut().map(|link| *link.session().settings())
+    }
+
+    /// The session, if there is one.
+    pub fn link(&self) -> Option<&Link> {
+        self.link.as_ref()
+    }
+
+    /// Takes the session out, to end it.
+    pub fn close(&mut self) -> Option<Link> {
+        self.waiting.clear();
+        (self.in_flight, self.probing) = (0, None);
+        self.link.take()
+    }
+
+    /// Commands that it was given and that are not over.
+    #[inline]
+    pub fn load(&self) -> usize {
+        self.in_flight as usize + self.waiting.len()
+    }
+
+    /// Gives a command to the session; `false` where it has to wait for room in the window.
+    #[inline]
+    pub fn give(&mut self, slot: u32, command: &Command) -> bool {
+        if let Some(link) = &mut self.link
+            && link.session().command(slot, command).is_ok()
+        {
+            self.in_flight += 1;
+            return true;
+        }
+        self.waiting.push_back(slot);
+        false
+    }
+
+    /// Gives the lane's own command to the session, behind those of all slots; `false` where there is no room.
+    pub fn give_own(&mut self, command: &Command) -> bool {
+        let own = self.way.slots - 1;
+        self.link.as_mut().is_some_and(|link| link.session().command(own, command).is_ok())
+    }
+
+    /// What the lane's own command has read.
+    pub fn answer(&self, len: u32) -> &[u8] {
+        &self.own[..self.own.len().min(len as usize)]
+    }
+
+    /// Whether the window has room.
+    #[inline]
+    pub fn has_room(&mut self) -> bool {
+        self.link.as_mut().is_some_and(|link| link.session().room() > 0)
+    }
+
+    /// Asks for the end of a slot's command; `false` where that cannot be asked for at present. What was handed to the
+    /// kernel arrives in order, so that the target has seen the command before it is asked to abort it.
+    pub fn abort(&mut self, slot: u32, lun: iscsi::pdu::Lun) -> bool {
+        let function = iscsi::pdu::TaskFunction::AbortTask;
+        self.link.as_mut().is_some_and(|link| {
+            !link.has_output() && link.session().manage(function, lun, Some(slot)).is_ok()
         })
     }
 
-    pub fn ping_after(&self) -> Ns {
+    /// Sends what the socket takes.
+    pub fn send(&mut self, arena: &Arena) -> Result<(), Lost> {
+        let own = (self.own.as_mut_ptr(), self.own.len());
+        self.link.as_mut().map_or(Ok(()), |link| link.send(&Places { arena, own }))
+    }
+
+    /// Reads once; `false` where there was nothing.
+    pub fn receive(&mut self, arena: &Arena, heard: &mut impl FnMut(Event)) -> Result<bool, Lost> {
+        let own = (self.own.as_mut_ptr(), self.own.len());
+        self.link.as_mut().map_or(Ok(false), |link| link.receive(&Places { arena, own }, heard))
+    }
+
+    /// All that came has been read: whether that was something.
+    #[inline]
+    pub fn listened(&mut self) {
+        if self.link.as_mut().is_some_and(Link::heard) {
+            (self.heard, self.pinged) = (Ns::ZERO, None);
+        }
+    }
+
+    fn ping_after(&self) -> Ns {
         Ns(self.silence.0 / 2)
     }
 
-    /// Registers this session with the key of the claim, so that the reservation lets it write.
-    pub fn register(&mut self, lun: iscsi::pdu::Lun, arena: &Arena) -> Result<(), Lost> {
-        if lun::register(&mut self.link, arena, lun, true)? {
-            self.registered.push(lun);
+    /// Whether something is to be heard from the target.
+    fn expects(&self) -> bool {
+        self.is_open() && (self.in_flight > 0 || self.idles)
+    }
+
+    /// Pings a session that has been silent for long, and gives one up that stays silent. It is called when all that came
+    /// has been read.
+    pub fn watch(&mut self, now: Ns) -> Option<Lost> {
+        if !self.expects() || self.heard == Ns::ZERO {
+            // Heard since the last look, or nothing to be heard: the clock starts now.
+            (self.heard, self.pinged) = (now, None);
+            return None;
         }
-        Ok(())
+        let patience = self.ping_after();
+        match self.pinged {
+            Some(at) if now.since(at) >= patience => {
+                return Some(Lost::Silent(self.silence.0.div_ceil(1_000_000_000)));
+            }
+            None if now.since(self.heard) >= patience => {
+                // One that cannot even be asked is as silent.
+                let _ = self.link.as_mut().map(|link| link.session().ping());
+                self.pinged = Some(now);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// When [`Lane::watch`] has something to do.
+    pub fn wake(&self) -> Ns {
+        match self.pinged {
+            _ if !self.expects() || self.heard == Ns::ZERO => Ns::MAX,
+            Some(at) => at.plus(self.ping_after()),
+            None => self.heard.plus(self.ping_after()),
+        }
+    }
+
+    /// Logs out with commands under way: data that still comes goes where it belongs.
+    pub fn leave(&mut self, arena: &Arena) {
+        let own = (self.own.as_mut_ptr(), self.own.len());
+        if let Some(mut link) = self.link.take() {
+            leave(&mut link, &Places { arena, own });
+        }
     }
 }
 
-/// Logs out, and waits a moment for the answer. Data that still comes goes where it belongs: the buffers are still there.
+/// Logs out, and waits a moment for the answer.
 pub(super) fn leave(link: &mut Link, buffers: &impl Buffers) {
     let deadline = clock::now().plus(GOODBYE);
     if link.session().logout().is_err() {
@@ -97,5 +312,32 @@ pub(super) fn wait(polls: &mut [libc::pollfd], until: Ns) {
     // SAFETY: the entries are a slice of so many, and the time limit outlives the call.
     unsafe {
         libc::ppoll(polls.as_mut_ptr(), polls.len() as _, &raw const limit, std::ptr::null());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_failed_unfenced_haunts_its_place() {
+        let mut loss = Loss { unfenced: true, ..Loss::default() };
+        loss.haunt(1, 4096, 4096);
+        for (target, offset, len, haunted) in [
+            (1, 4096, 512, true),
+            (1, 0, 4096, false),
+            (1, 0, 4097, true),
+            (1, 8191, 1, true),
+            (1, 8192, 512, false),
+            (0, 4096, 4096, false),
+        ] {
+            assert_eq!(loss.haunts(target, offset, len), haunted, "{target} {offset} {len}");
+        }
+        for n in 0..HAUNTED_MAX as u64 {
+            loss.haunt(0, n << 20, 1);
+        }
+        assert!(loss.haunts(7, 0, 1), "more than are kept: all of them");
+        loss.fenced();
+        assert!(!loss.is_haunted() && !loss.haunts(1, 4096, 512) && !loss.unfenced);
     }
 }

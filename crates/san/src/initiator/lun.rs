@@ -6,6 +6,7 @@ use super::client::{Client, CommandError, Data};
 use super::dial::Call;
 use super::inquiry::LunFacts;
 use super::link::Lost;
+use super::sight::{self, Sight, SightError};
 use super::url::Url;
 use clock::Ns;
 use disk::{Claim, Medium, Remote, Unreachable, Warrant};
@@ -19,6 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Bytes of one command on the control plane.
 const CHUNK: usize = 256 << 10;
 
+/// How long a command of a worker may take before it is aborted, unless the URL says otherwise.
+const COMMAND: Ns = Ns::secs(30);
+
 /// A LUN that was found.
 pub struct Lun {
     url: Url,
@@ -27,26 +31,51 @@ pub struct Lun {
     initiator: String,
     silence: Ns,
     facts: LunFacts,
+    /// What was found by each of the portals.
+    sights: Vec<Sight>,
     /// What names the control plane's session: the same after a reconnection, since a reservation belongs to it.
     isid: Isid,
-    client: Mutex<Option<Client>>,
+    control: Mutex<Control>,
     /// A reservation of this process keeps others away.
     reserved: AtomicBool,
 }
 
+/// The control plane's session.
+#[derive(Default)]
+struct Control {
+    client: Option<Client>,
+    /// The portal by which it was made last.
+    portal: usize,
+    /// The portal group by which it came in, as far as that was told.
+    group: Option<u16>,
+}
+
+/// What to do where a session was lost with a command under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The command is sent again over another session: it may be carried out twice.
+    Freely,
+    /// It is sent again only over a session whose making has ended the old one, so that the old command is never carried
+    /// out after the new one.
+    Reinstated,
+    /// It is never sent again. A session that stood idle is tried with a harmless command before.
+    Never,
+}
+
 impl fmt::Debug for Lun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lun({}/{}/{})", self.url.portal(), self.target, self.number)
+        write!(f, "Lun({}/{}/{})", self.url.portals(), self.target, self.number)
     }
 }
 
 impl Lun {
-    /// Logs in and asks the LUN what it is.
+    /// Logs in by every portal, asks the LUN what it is, and sees to it that it is one and the same.
     pub(super) fn find(url: &str, initiator: &str, silence: Ns) -> Result<Lun, Unreachable> {
         let url = Url::lun(url).map_err(|e| Unreachable::Url(e.to_string()))?;
         let (Some(target), Some(number)) = (url.target.clone(), url.lun) else {
             return Err(Unreachable::Url("the target's name or the LUN is missing".to_owned()));
         };
+        let silence = url.paths.path_timeout.unwrap_or(silence);
         let mut lun = Lun {
             url,
             target,
@@ -54,24 +83,28 @@ impl Lun {
             initiator: initiator.to_owned(),
             silence,
             facts: LunFacts::default(),
+            sights: Vec::new(),
             isid: fresh_isid(),
-            client: Mutex::new(None),
+            control: Mutex::default(),
             reserved: AtomicBool::new(false),
         };
-        let facts = lun.with(|client| LunFacts::ask(client, lun.address()));
-        lun.facts = facts.map_err(|e| Unreachable::Target(lun.trouble(&e)))?;
+        let seen = sight::look(&lun).map_err(|e| Unreachable::Target(lun.trouble(&e)))?;
+        (lun.facts, lun.sights) = seen;
         Ok(lun)
     }
 
-    fn trouble(&self, e: &CommandError) -> String {
+    fn trouble(&self, e: &SightError) -> String {
+        let portal = match e {
+            SightError::Portal { portal, .. } => &self.url.portals[*portal],
+            _ => self.url.portal(),
+        };
         match e {
-            CommandError::Dial(e) => format!("{}: {e}", self.target),
+            SightError::Portal { error: CommandError::Dial(e), .. } => {
+                format!("{}: {e}", self.target)
+            }
             e => format!(
-                "LUN {} of {} at {}: {e}; `wirespeed target ls iscsi://{}` lists what there is",
-                self.number,
-                self.target,
-                self.url.portal(),
-                self.url.portal()
+                "LUN {} of {} at {portal}: {e}; `wirespeed target ls iscsi://{portal}` lists what there is",
+                self.number, self.target
             ),
         }
     }
@@ -86,8 +119,9 @@ impl Lun {
         self.silence
     }
 
-    pub(super) fn blocks(&self) -> u64 {
-        self.facts.blocks
+    /// How long a command of a worker may take.
+    pub(super) fn limit(&self) -> Ns {
+        self.url.paths.command_timeout.unwrap_or(COMMAND)
     }
 
     /// Its address within its target.
@@ -95,19 +129,29 @@ impl Lun {
         pdu::Lun::new(self.number)
     }
 
-    /// How a session for a worker is made: another one each time.
-    pub(super) fn call(&self, slots: u32) -> Call<'_> {
-        let options = self.url.options;
-        Call { isid: fresh_isid(), slots, options, ..self.control() }
+    /// Where it is.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
     }
 
-    fn control(&self) -> Call<'_> {
+    /// "LUN 0 of iqn.…".
+    pub(super) fn name(&self) -> String {
+        format!("LUN {} of {}", self.number, self.target)
+    }
+
+    /// How a session of a worker by one of its portals is made.
+    pub(super) fn call(&self, portal: usize, isid: Isid, slots: u32) -> Call<'_> {
+        Call { slots, options: self.url.options, ..self.control(portal, isid) }
+    }
+
+    /// How a session for a few commands, one at a time, is made.
+    pub(super) fn control(&self, portal: usize, isid: Isid) -> Call<'_> {
         Call {
-            portal: self.url.portal(),
+            portal: &self.url.portals[portal],
             target: Some(&self.target),
             options: self.url.options.alone(),
             initiator: &self.initiator,
-            isid: self.isid,
+            isid,
             slots: 1,
         }
     }
@@ -126,41 +170,103 @@ impl Lun {
         self.reserved.store(reserved, Ordering::Relaxed);
     }
 
-    /// Does something over the control plane's session, which is made where there is none. What is done may be done twice:
-    /// it is, where the session was lost while it stood idle.
+    /// Makes the control plane's session: by the portal that worked last, or by the next one that does.
+    fn reach(&self, control: &mut Control) -> Result<Client, CommandError> {
+        let portals = self.url.portals.len();
+        let mut first = None;
+        for n in 0..portals {
+            let portal = (control.portal + n) % portals;
+            match self.enter(portal) {
+                Ok((client, group)) => {
+                    (control.portal, control.group) = (portal, group);
+                    return Ok(client);
+                }
+                Err(e) => first = first.or(Some(e)),
+            }
+        }
+        Err(first.unwrap_or(CommandError::Lost(Lost::Closed)))
+    }
+
+    /// Logs in by a portal, and makes sure that the same unit is still there.
+    fn enter(&self, portal: usize) -> Result<(Client, Option<u16>), CommandError> {
+        let (link, group) = self.control(portal, self.isid).enter()?;
+        let mut client = Client::of(link);
+        let names = LunFacts::names(&mut client, self.address())?;
+        if names != (self.facts.serial.clone(), self.facts.designator.clone()) {
+            return Err(CommandError::Failed("another unit is there than before".to_owned()));
+        }
+        Ok((client, group))
+    }
+
+    /// Does something over the control plane's session, which is made where there is none. Where the session was lost while
+    /// it stood idle it is done again, as far as `again` allows; where its port moves no blocks it is done by another one.
     pub(super) fn with<T>(
         &self,
+        again: Again,
         mut act: impl FnMut(&mut Client) -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
+        for _ in 1..self.url.portals.len() {
+            match self.attempt(again, &mut act) {
+                // It was refused, and not carried out.
+                Err(CommandError::Sense(sense)) if sight::is_passive(&sense) => {
+                    let mut held = self.lock();
+                    held.client = None;
+                    held.portal = (held.portal + 1) % self.url.portals.len();
+                }
+                result => return result,
+            }
+        }
+        self.attempt(again, &mut act)
+    }
+
+    fn attempt<T>(
+        &self,
+        again: Again,
+        act: &mut impl FnMut(&mut Client) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
         let mut held = self.lock();
-        let mut kept = held.take();
+        let mut kept = held.client.take();
         let stale = kept.is_some();
-        let mut client = match kept.take() {
+        if again == Again::Never
+            && let Some(client) = &mut kept
+        {
+            match client.execute(self.address(), Cdb::TEST_UNIT_READY, Data::None) {
+                Err(CommandError::Lost(_) | CommandError::Slow) => kept = None,
+                _answered => {}
+            }
+        }
+        let mut client = match kept {
             Some(client) => client,
-            None => Client::new(&self.control())?,
+            None => self.reach(&mut held)?,
         };
         match act(&mut client) {
-            Err(CommandError::Lost(_)) if stale => {}
+            Err(CommandError::Lost(_)) if stale && again != Again::Never => {}
             Err(e @ (CommandError::Lost(_) | CommandError::Slow)) => return Err(e),
             result => {
-                *held = Some(client);
+                held.client = Some(client);
                 return result;
             }
         }
         drop(client);
-        let mut client = Client::new(&self.control())?;
+        let (portal, group) = (held.portal, held.group);
+        let mut client = self.reach(&mut held)?;
+        let same = held.portal == portal || (group.is_some() && held.group == group);
+        if again == Again::Reinstated && !same {
+            held.client = Some(client);
+            return Err(CommandError::Lost(Lost::Closed));
+        }
         let result = act(&mut client);
         if !matches!(result, Err(CommandError::Lost(_) | CommandError::Slow)) {
-            *held = Some(client);
+            held.client = Some(client);
         }
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Client>> {
+    fn lock(&self) -> MutexGuard<'_, Control> {
         // A session that a panic left behind is dropped like one that was lost.
-        self.client.lock().unwrap_or_else(|poisoned| {
+        self.control.lock().unwrap_or_else(|poisoned| {
             let mut held = poisoned.into_inner();
-            *held = None;
+            held.client = None;
             held
         })
     }
@@ -172,7 +278,7 @@ impl Lun {
         for part in out.chunks_mut(CHUNK) {
             let blocks = (part.len() / block) as u32;
             let wanted = part.len();
-            let moved = self.with(|client| {
+            let moved = self.with(Again::Freely, |client| {
                 client.execute(self.address(), Cdb::read(lba, blocks), Data::In(part))
             })?;
             if moved as usize != wanted {
@@ -190,7 +296,8 @@ impl Lun {
         for part in data.chunks(CHUNK) {
             let blocks = (part.len() / block) as u32;
             let cdb = Cdb::write(lba, blocks);
-            self.with(|client| client.execute(self.address(), cdb, Data::Out(part)))?;
+            let write = |client: &mut Client| client.execute(self.address(), cdb, Data::Out(part));
+            self.with(Again::Reinstated, write)?;
             lba += u64::from(blocks);
         }
         Ok(())
@@ -274,12 +381,18 @@ impl Remote for Lun {
         let LunFacts { vendor, product, revision, serial, designator, block, thin, .. } =
             &self.facts;
         let mut all = vec![
-            ("portal", self.url.portal().to_string()),
+            ("portal", self.url.portals()),
             ("model", format!("{vendor} {product}")),
             ("firmware", revision.clone()),
             ("logical-block", format!("{block} B")),
             ("provisioning", if *thin { "thin" } else { "full" }.to_owned()),
         ];
+        if self.sights.len() > 1 {
+            let sights = self.sights.iter().zip(&self.url.portals);
+            let paths: Vec<_> = sights.map(|(sight, portal)| format!("{portal} {sight}")).collect();
+            all.push(("paths", paths.join("; ")));
+            all.push(("path-policy", self.url.paths.policy.to_string()));
+        }
         all.extend(serial.clone().map(|serial| ("serial", serial)));
         all.extend(designator.clone().map(|designator| ("designator", designator)));
         all
@@ -287,7 +400,8 @@ impl Remote for Lun {
 
     fn persistent_reserve_in(&self, command: &[u8; 10]) -> io::Result<Option<Vec<u8>>> {
         let len = usize::from(u16::from_be_bytes([command[7], command[8]]));
-        match self.with(|client| client.ask(self.address(), Cdb::of(*command), len)) {
+        let ask = |client: &mut Client| client.ask(self.address(), Cdb::of(*command), len);
+        match self.with(Again::Freely, ask) {
             Ok(answer) => Ok(Some(answer)),
             Err(e) if e.is_unknown() => Ok(None),
             Err(e) => Err(e.into()),
@@ -299,7 +413,9 @@ impl Remote for Lun {
     }
 
     fn flush(&self) -> io::Result<()> {
-        match self.with(|client| client.execute(self.address(), Cdb::SYNCHRONIZE, Data::None)) {
+        let flush =
+            |client: &mut Client| client.execute(self.address(), Cdb::SYNCHRONIZE, Data::None);
+        match self.with(Again::Freely, flush) {
             Ok(_) => Ok(()),
             // What has no cache has nothing to write back.
             Err(e) if e.is_unknown() => Ok(()),
@@ -310,15 +426,4 @@ impl Remote for Lun {
     fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn Claim>> {
         Ok(Arc::new(LunClaim::take(self)?))
     }
-}
-
-/// Registers a worker's session at a LUN with the key of this process's reservation, or takes the registration back.
-/// `false` where the target does not do it.
-pub(super) fn register(
-    link: &mut super::link::Link,
-    arena: &disk::Arena,
-    lun: pdu::Lun,
-    on: bool,
-) -> Result<bool, Lost> {
-    claim::register(link, arena, lun, on)
 }

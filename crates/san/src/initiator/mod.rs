@@ -13,7 +13,11 @@ mod lane;
 mod link;
 mod lun;
 mod multipath;
+mod opener;
 mod queue;
+mod recover;
+mod sight;
+mod unit;
 mod url;
 mod verdict;
 
@@ -31,7 +35,7 @@ use dial::Call;
 use disk::{Opener, Remote, RemoteAccess, Resolver, Unreachable};
 use iscsi::initiator::Event;
 use iscsi::pdu::{AsyncEvent, Isid};
-use queue::LunOpener;
+use opener::LunOpener;
 use std::sync::Arc;
 
 /// The scheme of its URLs, as the disk engine names it.

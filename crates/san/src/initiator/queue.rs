@@ -1,229 +1,306 @@
 //! LUNs behind a worker's queue: sessions whose sockets are driven by the worker's own thread, inside `reap`.
 //!
-//! Targets at one place share a session. A command is given to its session at once, as long as the target's window has
-//! room; what waits goes in as the window opens. Unit attentions are heard and the command sent again, a busy target is
-//! asked again later, both for a bounded number of times. A session that is lost fails its I/O with an error number that
-//! says why, and what is submitted to it later fails after a breath, so that nobody spins.
+//! Targets at one place share their sessions, one for each portal of their URL. A command is given at once to the session
+//! that the policy chooses, as long as the target's window has room; what waits goes in as the window opens. Unit attentions
+//! are heard and the command sent again, a busy target is asked again later, both for a bounded number of times. What
+//! becomes of I/O when a session is lost stands in `recover.rs`.
 
-use super::lane::{self, Lane, leave};
-use super::link::Lost;
-use super::lun::{self, Lun};
+use super::client::Client;
+use super::lane::{self, Lane};
+use super::link::{Link, Lost};
+use super::multipath::{AccessState, Kind, Mask, Post, Teller};
+use super::unit::{Bundle, Target};
 use super::verdict::{Verdict, verdict};
 use clock::Ns;
-use disk::{
-    Arena, Completion, Completions, Io, OpenError, Opener, Queue, Remote, RemoteAccess, Unreachable,
-};
-use iscsi::initiator::{Cdb, Command, Ending, Event, Transfer};
-use iscsi::pdu::TaskAttribute;
-use std::any::Any;
-use std::collections::VecDeque;
-use std::sync::Arc;
-use workload::Dir;
+use disk::{Arena, Completion, Completions, Io, Queue, RemoteAccess};
+use engine::Reports;
+use iscsi::initiator::{Ending, Event};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// How often one I/O is sent again because of a unit attention or an aborted command.
 const AGAIN_MAX: u16 = 32;
 
-/// How often a busy target is asked again.
-const BUSY_MAX: u16 = 1000;
+/// How long a busy target is asked again.
+const BUSY: Ns = Ns::secs(30);
 
-/// How long it is left alone in between; also how long I/O on a lost session takes to fail.
-const BREATH: Ns = Ns::millis(10);
+/// How long it is left alone at first, doubled with every answer up to sixteen times as long; also how long I/O takes to fail
+/// for which no path is waited for, so that nobody spins.
+pub(super) const BREATH: Ns = Ns::millis(10);
+const BREATH_DOUBLED_MAX: u8 = 4;
 
-/// Opens queues to LUNs.
-pub(super) struct LunOpener(Vec<(RemoteAccess, Arc<Lun>)>);
+/// How often a command that takes too long is sent again after it was aborted.
+const TIMEOUTS_MAX: u8 = 2;
 
-impl LunOpener {
-    /// A queue over these targets.
-    pub fn new(targets: Vec<RemoteAccess>) -> Result<LunOpener, Unreachable> {
-        let lun = |access: RemoteAccess| {
-            let remote: Arc<dyn Remote> = access.remote().clone();
-            let any: Arc<dyn Any + Send + Sync> = remote;
-            match any.downcast::<Lun>() {
-                Ok(lun) => Ok((access, lun)),
-                Err(_) => Err(Unreachable::Url("it is no LUN".to_owned())),
-            }
-        };
-        Ok(LunOpener(targets.into_iter().map(lun).collect::<Result<_, _>>()?))
-    }
-}
+/// No lane.
+pub(super) const NONE: u16 = u16::MAX;
 
-impl Opener for LunOpener {
-    fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError> {
-        let mut lanes: Vec<Lane> = Vec::new();
-        let mut targets = Vec::new();
-        for (access, lun) in self.0 {
-            let problem = |e: &dyn std::fmt::Display| OpenError {
-                target: lun.what(),
-                problem: e.to_string(),
-            };
-            let known = lanes.iter().position(|lane| lane.first.shares_session(&lun));
-            let lane = match known {
-                Some(lane) => lane,
-                None => {
-                    lanes.push(Lane::open(&lun, arena.slots()).map_err(|e| problem(&e))?);
-                    lanes.len() - 1
-                }
-            };
-            let writes = matches!(access, RemoteAccess::Write(_));
-            targets.push(Target {
-                lane,
-                lun: lun.address(),
-                block: lun.block(),
-                blocks: lun.blocks(),
-                writes,
-                _access: access,
-            });
-        }
-        for (n, lane) in lanes.iter_mut().enumerate() {
-            let mut mine = targets.iter().filter(|target| target.lane == n && target.writes);
-            let registered = mine.try_for_each(|target| lane.register(target.lun, arena));
-            registered.map_err(|e| OpenError {
-                target: lane.first.what(),
-                problem: format!("its writer cannot be registered ({e})"),
-            })?;
-        }
-        let how = how(&mut lanes);
-        Ok(Box::new(LunQueue {
-            arena: arena.clone(),
-            ios: vec![None; arena.slots() as usize],
-            lanes,
-            targets,
-            ready: VecDeque::with_capacity(arena.slots() as usize),
-            polls: Vec::new(),
-            how,
-        }))
-    }
-}
-
-/// "iSCSI, 2 sessions, 4 connections, header digests, …", for the record.
-fn how(lanes: &mut [Lane]) -> String {
-    let sessions = lanes.len();
-    let s = if sessions == 1 { "" } else { "s" };
-    let Some(first) = lanes.first_mut() else { return "iSCSI".to_owned() };
-    let connections = first.link.connections();
-    let settings = *first.link.session().settings();
-    let yes = |name: &str, on: bool| if on { format!(", {name}") } else { String::new() };
-    let each = if sessions == 1 { "" } else { " each" };
-    format!(
-        "iSCSI, {sessions} session{s}{}{}{}{}{}",
-        connections.map(|some| format!(", {some}{each}")).unwrap_or_default(),
-        yes("header digests", settings.header_digest),
-        yes("data digests", settings.data_digest),
-        yes("immediate data", settings.immediate_data),
-        yes("unsolicited data", !settings.initial_r2t),
-    )
-}
-
-/// One target of the queue.
-struct Target {
-    lane: usize,
-    lun: iscsi::pdu::Lun,
-    block: u32,
-    blocks: u64,
-    writes: bool,
-    /// Keeps the claim for as long as the queue lives.
-    _access: RemoteAccess,
+/// Where an I/O is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// It waits for room in its lane's window.
+    Waiting,
+    /// Its lane's session has its command.
+    Sent,
+    /// The same, and its abort was asked for at this moment.
+    Aborting(Ns),
+    /// It is left alone for a while.
+    Resting,
+    /// No path can carry it.
+    Held,
+    /// A write whose lane was lost: the old session may still carry it out.
+    Suspect,
 }
 
 /// An I/O under way.
 #[derive(Clone, Copy)]
-struct Flight {
-    io: Io,
+pub(super) struct Flight {
+    pub io: Io,
+    pub stand: Stand,
+    /// The lane that has it, or had it.
+    pub lane: u16,
+    /// The lane that was lost with it, for as long as its stall is measured.
+    pub moved: u16,
     again: u16,
-    busy: u16,
+    timeouts: u8,
+    pause: u8,
+    /// When it was given to its lane.
+    pub issued: Ns,
+    /// Since when nothing can carry it; zero where something can.
+    pub held: Ns,
+    /// Since when the target has no time for it; zero where it has.
+    busy: Ns,
+}
+
+/// What a queue is made of.
+pub(super) struct Parts {
+    pub lanes: Vec<Lane>,
+    pub bundles: Vec<Bundle>,
+    pub targets: Vec<Target>,
+    /// Keeps the claims for as long as the queue lives.
+    pub accesses: Vec<RemoteAccess>,
+    pub post: Post,
+    pub teller: Teller,
+    pub reports: Box<dyn Reports>,
+    pub how: String,
 }
 
 /// What a worker drives.
-struct LunQueue {
-    arena: Arena,
-    lanes: Vec<Lane>,
-    targets: Vec<Target>,
-    ios: Vec<Option<Flight>>,
+pub(super) struct LunQueue {
+    pub arena: Arena,
+    pub lanes: Vec<Lane>,
+    pub bundles: Vec<Bundle>,
+    pub targets: Vec<Target>,
+    pub ios: Vec<Option<Flight>>,
     /// Over, and not told yet.
     ready: VecDeque<Completion>,
+    resting: BinaryHeap<Reverse<(Ns, u32)>>,
     polls: Vec<libc::pollfd>,
+    /// The last look at the clock.
+    pub now: Ns,
+    /// When limits are looked at next.
+    pub audit: Ns,
+    /// A path is lost, or an I/O is held.
+    pub trouble: bool,
+    pub post: Post,
+    pub teller: Teller,
+    reports: Option<Box<dyn Reports>>,
     how: String,
+    _accesses: Vec<RemoteAccess>,
 }
 
 impl LunQueue {
-    /// The command of an I/O, or the error number of what cannot be.
-    fn command(&self, io: &Io) -> Result<(usize, Command), i32> {
-        let target = self.targets.get(usize::from(io.target)).ok_or(libc::ENXIO)?;
-        let block = u64::from(target.block);
-        let (lba, blocks) = (io.offset / block, u64::from(io.len) / block);
-        let whole = io.offset.is_multiple_of(block)
-            && u64::from(io.len).is_multiple_of(block)
-            && io.len > 0;
-        let end = lba.checked_add(blocks).ok_or(libc::EINVAL)?;
-        if !whole || end > target.blocks || io.len as usize > self.arena.slot_bytes() {
-            return Err(libc::EINVAL);
-        }
-        let (cdb, transfer) = match io.dir {
-            Dir::Read => (Cdb::read(lba, blocks as u32), Transfer::In(io.len)),
-            Dir::Write if !target.writes => return Err(libc::EBADF),
-            Dir::Write => (Cdb::write(lba, blocks as u32), Transfer::Out(io.len)),
+    /// A queue whose sessions stand ready.
+    pub fn new(arena: &Arena, parts: Parts) -> LunQueue {
+        let Parts { lanes, bundles, targets, accesses, post, teller, reports, how } = parts;
+        let slots = arena.slots() as usize;
+        let mut queue = LunQueue {
+            arena: arena.clone(),
+            ios: vec![None; slots],
+            ready: VecDeque::with_capacity(slots),
+            resting: BinaryHeap::with_capacity(slots),
+            polls: Vec::with_capacity(lanes.len() + 1),
+            trouble: lanes.iter().any(|lane| !lane.is_open()),
+            lanes,
+            bundles,
+            targets,
+            now: clock::now(),
+            audit: Ns::ZERO,
+            post,
+            teller,
+            reports: Some(reports),
+            how,
+            _accesses: accesses,
         };
-        let attribute = TaskAttribute::Simple;
-        Ok((target.lane, Command { lun: target.lun, cdb, transfer, attribute }))
+        (0..queue.bundles.len()).for_each(|bundle| queue.refresh(bundle));
+        queue
     }
 
-    /// Gives a slot's I/O to its session, or has it wait.
-    fn issue(&mut self, slot: u32) {
-        let Some(Some(flight)) = self.ios.get(slot as usize) else { return };
-        let (lane, command) = match self.command(&flight.io) {
-            Ok(found) => found,
+    /// The bundle of a lane, and which of its paths it is.
+    pub fn place(&self, lane: usize) -> (usize, usize) {
+        let bundle = self.bundles.iter().rposition(|bundle| bundle.first <= lane).unwrap_or(0);
+        (bundle, lane - self.bundles[bundle].first)
+    }
+
+    /// Works out again which paths of a bundle can be used.
+    pub fn refresh(&mut self, bundle: usize) {
+        let Bundle { first, paths, ref targets, .. } = self.bundles[bundle];
+        let lanes = &self.lanes[first..first + paths];
+        let mask = |is: fn(&Lane) -> bool| {
+            let all = lanes.iter().enumerate().filter(|(_, lane)| is(lane));
+            all.fold(0, |mask: Mask, (path, _)| mask | 1 << path)
+        };
+        let (open, busy) = (mask(Lane::is_open), mask(|lane| lane.busy_until > Ns::ZERO));
+        for target in targets {
+            self.targets[*target].refresh(open, busy);
+        }
+    }
+
+    /// Gives a slot's I/O to a session, or has it wait.
+    pub fn issue(&mut self, slot: u32) {
+        let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
+        let io = flight.io;
+        let Some(target) = self.targets.get_mut(usize::from(io.target)) else {
+            return self.over(slot, Err(libc::ENXIO));
+        };
+        let command = match target.command(&io, self.arena.slot_bytes()) {
+            Ok(command) => command,
             Err(errno) => return self.over(slot, Err(errno)),
         };
-        let lane = &mut self.lanes[lane];
-        if lane.lost.is_some() {
-            lane.resting.push_back((clock::now().plus(BREATH), slot));
-        } else if lane.link.session().room() == 0
-            || lane.link.session().command(slot, &command).is_err()
-        {
-            lane.waiting.push_back(slot);
-        } else {
-            lane.in_flight += 1;
+        let (first, lanes) = (target.first, &self.lanes);
+        let chosen =
+            target.chooser.choose(target.usable, io.len, |path| lanes[first + path].load());
+        let Some(path) = chosen else { return self.hold(slot) };
+        if self.trouble && self.is_haunted(&io) {
+            return self.hold(slot);
+        }
+        let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
+        let lane = first + path;
+        (flight.lane, flight.issued, flight.held) = (lane as u16, self.now, Ns::ZERO);
+        flight.stand = match self.lanes[lane].give(slot, &command) {
+            true => Stand::Sent,
+            false => Stand::Waiting,
+        };
+    }
+
+    /// Gives an I/O that has waited for room to its session.
+    fn enter(&mut self, lane: usize, slot: u32) {
+        let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
+        if flight.stand != Stand::Waiting || usize::from(flight.lane) != lane {
+            return;
+        }
+        let target = &self.targets[usize::from(flight.io.target)];
+        // It has been one before.
+        let Ok(command) = target.command(&flight.io, self.arena.slot_bytes()) else { return };
+        flight.issued = self.now;
+        if self.lanes[lane].give(slot, &command) {
+            flight.stand = Stand::Sent;
         }
     }
 
-    fn over(&mut self, slot: u32, result: Result<u32, i32>) {
+    /// An I/O has ended.
+    pub fn over(&mut self, slot: u32, result: Result<u32, i32>) {
         if let Some(place) = self.ios.get_mut(slot as usize)
-            && place.take().is_some()
+            && let Some(flight) = place.take()
         {
             self.ready.push_back(Completion { slot, result });
+            if flight.moved != NONE {
+                self.stalled(usize::from(flight.moved));
+            }
         }
     }
 
     /// A command has ended: so has its I/O, or it is sent again.
     fn ended(&mut self, lane: usize, slot: u32, ending: Ending) {
+        if slot == self.arena.slots() {
+            return self.probed(lane, ending);
+        }
         self.lanes[lane].in_flight = self.lanes[lane].in_flight.saturating_sub(1);
         let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
-        match verdict(ending, flight.io.len) {
-            Verdict::Over(result) => self.over(slot, result),
-            Verdict::Again if flight.again < AGAIN_MAX => {
-                flight.again += 1;
-                self.issue(slot);
-            }
-            Verdict::Later if flight.busy < BUSY_MAX => {
-                flight.busy += 1;
-                self.lanes[lane].resting.push_back((clock::now().plus(BREATH), slot));
-            }
-            Verdict::Again => self.over(slot, Err(libc::EIO)),
-            Verdict::Later => self.over(slot, Err(libc::EBUSY)),
+        let verdict = verdict(ending, flight.io.len);
+        if let Verdict::Over(result) = verdict {
+            return self.over(slot, result);
         }
+        let (target, now) = (usize::from(flight.io.target), self.now);
+        match verdict {
+            Verdict::Attention(code) => {
+                self.teller.tell(now, lane, Kind::Attention { code });
+                // Asymmetric access state changed; a transition that the target began by itself failed.
+                if matches!(code, 0x2a06 | 0x2a07) {
+                    self.targets[target].stale = true;
+                }
+                self.again(slot);
+            }
+            Verdict::Later(status) => self.later(lane, slot, status),
+            Verdict::Passive(state) => {
+                self.passive(lane, target, state);
+                self.again(slot);
+            }
+            Verdict::Aborted if matches!(flight.stand, Stand::Aborting(_)) => {
+                flight.timeouts += 1;
+                match flight.timeouts > TIMEOUTS_MAX {
+                    true => self.over(slot, Err(libc::ETIMEDOUT)),
+                    false => self.issue(slot),
+                }
+            }
+            Verdict::Aborted => self.over(slot, Err(libc::ECANCELED)),
+            Verdict::Again | Verdict::Over(_) => self.again(slot),
+        }
+    }
+
+    /// Sends a command again that was not carried out, a bounded number of times.
+    fn again(&mut self, slot: u32) {
+        let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
+        flight.again += 1;
+        match flight.again > AGAIN_MAX {
+            true => self.over(slot, Err(libc::EIO)),
+            false => self.issue(slot),
+        }
+    }
+
+    /// The target has no time: the I/O rests, and so does its path, where the policy has others.
+    fn later(&mut self, lane: usize, slot: u32, status: u8) {
+        let now = self.now;
+        self.teller.tell(now, lane, Kind::Busy { status });
+        let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
+        if flight.busy == Ns::ZERO {
+            flight.busy = now;
+        }
+        if now.since(flight.busy) >= BUSY {
+            return self.over(slot, Err(libc::EBUSY));
+        }
+        let pause = Ns(BREATH.0 << flight.pause);
+        flight.pause = (flight.pause + 1).min(BREATH_DOUBLED_MAX);
+        flight.stand = Stand::Resting;
+        self.resting.push(Reverse((now.plus(pause), slot)));
+        let fresh = self.lanes[lane].busy_until == Ns::ZERO;
+        self.lanes[lane].busy_until = now.plus(pause);
+        if fresh {
+            self.refresh(self.place(lane).0);
+        }
+    }
+
+    /// A path's port moves no blocks any more, at least for this target.
+    fn passive(&mut self, lane: usize, target: usize, state: AccessState) {
+        let (bundle, path) = self.place(lane);
+        let Some(look) = self.targets[target].looks.get_mut(path) else { return };
+        if look.state != state {
+            look.state = state;
+            let kind = Kind::Access { target: target as u16, state };
+            self.teller.tell(self.now, lane, kind);
+        }
+        self.targets[target].stale = true;
+        self.refresh(bundle);
     }
 
     /// Sends, and takes in what has come.
     fn drive(&mut self, lane: usize) {
         self.rouse(lane);
-        let mut gone = None;
-        if self.lanes[lane].lost.is_none() {
-            gone = self.lanes[lane].link.send(&self.arena).err();
+        if !self.lanes[lane].is_open() {
+            return;
         }
-        if self.lanes[lane].lost.is_none() && gone.is_none() {
-            gone = self.listen(lane).err();
-        }
-        if let Some(lost) = gone {
+        let sent = self.lanes[lane].send(&self.arena);
+        if let Err(lost) = sent.and_then(|()| self.listen(lane)) {
             self.lose(lane, &lost);
         }
     }
@@ -242,17 +319,14 @@ impl LunQueue {
                 Event::Done { slot, ending } => late.push((slot, ending)),
                 other => lost = lost.take().or(super::ended(&other)),
             };
-            let came = self.lanes[lane].link.receive(&self.arena, &mut heard);
+            let came = self.lanes[lane].receive(&self.arena, &mut heard);
             for (slot, ending) in endings[..count].iter_mut().filter_map(Option::take) {
                 self.ended(lane, slot, ending);
             }
             for (slot, ending) in late {
                 self.ended(lane, slot, ending);
             }
-            if self.lanes[lane].link.heard() {
-                self.lanes[lane].heard = Ns::ZERO;
-                self.lanes[lane].pinged = false;
-            }
+            self.lanes[lane].listened();
             if let Some(lost) = lost {
                 return Err(lost);
             }
@@ -264,81 +338,51 @@ impl LunQueue {
         }
     }
 
-    /// Sends in what waits for room in the window, and what has rested.
+    /// Sends in what waits for room in the window.
     fn rouse(&mut self, lane: usize) {
         let mut left = self.lanes[lane].waiting.len();
-        while left > 0
-            && (self.lanes[lane].lost.is_some() || self.lanes[lane].link.session().room() > 0)
-        {
+        while left > 0 && self.lanes[lane].has_room() {
             if let Some(slot) = self.lanes[lane].waiting.pop_front() {
-                self.issue(slot);
+                self.enter(lane, slot);
             }
             left -= 1;
         }
-        if self.lanes[lane].resting.is_empty() {
+    }
+
+    /// Sends in what has rested.
+    fn wake_up(&mut self) {
+        if self.resting.is_empty() {
             return;
         }
-        let now = clock::now();
-        while let Some((_, slot)) = self.lanes[lane].resting.pop_front_if(|(at, _)| *at <= now) {
-            match self.lanes[lane].lost {
-                Some(errno) => self.over(slot, Err(errno)),
-                None => self.issue(slot),
-            }
-        }
-    }
-
-    /// The session is over: so is all that was under way.
-    fn lose(&mut self, lane: usize, why: &Lost) {
-        let errno = why.errno();
-        self.lanes[lane].lost = Some(errno);
-        self.lanes[lane].waiting.clear();
-        self.lanes[lane].resting.clear();
-        self.lanes[lane].in_flight = 0;
-        for slot in 0..self.ios.len() {
-            let Some(flight) = &self.ios[slot] else { continue };
-            let target = self.targets.get(usize::from(flight.io.target));
-            if target.is_some_and(|target| target.lane == lane) {
-                self.over(slot as u32, Err(errno));
-            }
-        }
-    }
-
-    /// Pings a session that has been silent for long, and gives one up that stays silent.
-    fn watch(&mut self, now: Ns) {
         for lane in 0..self.lanes.len() {
-            let this = &mut self.lanes[lane];
-            if this.lost.is_some() || this.in_flight == 0 || this.heard == Ns::ZERO {
-                // Heard since the last look, or nothing to be heard: the clock starts now.
-                this.heard = now;
-                continue;
+            let until = self.lanes[lane].busy_until;
+            if until > Ns::ZERO && until <= self.now {
+                self.lanes[lane].busy_until = Ns::ZERO;
+                self.refresh(self.place(lane).0);
             }
-            let silence = now.since(this.heard);
-            if silence >= this.silence {
-                let limit = this.silence;
-                self.lose(lane, &Lost::Silent(limit.0.div_ceil(1_000_000_000)));
-            } else if silence >= this.ping_after() && !this.pinged {
-                this.pinged = this.link.session().ping().is_ok();
-            }
+        }
+        while let Some(Reverse((at, slot))) = self.resting.peek().copied()
+            && at <= self.now
+        {
+            self.resting.pop();
+            self.issue(slot);
         }
     }
 
     /// Until when nothing but the sockets needs a look.
     fn wake(&self, until: Ns) -> Ns {
-        let rests = self.lanes.iter().filter_map(|lane| lane.resting.front().map(|(at, _)| *at));
-        let silences = self
-            .lanes
-            .iter()
-            .filter(|lane| lane.lost.is_none() && lane.in_flight > 0 && lane.heard != Ns::ZERO)
-            .map(|lane| {
-                lane.heard.plus(if lane.pinged { lane.silence } else { lane.ping_after() })
-            });
-        rests.chain(silences).fold(until, Ns::min)
+        let rest = self.resting.peek().map_or(Ns::MAX, |Reverse((at, _))| *at);
+        let lanes = self.lanes.iter().map(Lane::wake);
+        lanes.fold(until.min(rest).min(self.audit), Ns::min)
     }
 
     fn wait(&mut self, until: Ns) {
         self.polls.clear();
-        let live = self.lanes.iter().filter(|lane| lane.lost.is_none());
-        self.polls.extend(live.flat_map(|lane| lane.link.polls()));
+        self.polls.extend(self.lanes.iter().filter_map(Lane::link).flat_map(Link::polls));
+        if self.trouble {
+            let fd = self.post.fd();
+            self.polls.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        }
         lane::wait(&mut self.polls, until);
     }
 }
@@ -353,10 +397,22 @@ impl Queue for LunQueue {
     }
 
     fn submit(&mut self, ios: &[Io]) -> usize {
+        self.now = clock::now();
         for io in ios {
             match self.ios.get_mut(io.slot as usize) {
                 Some(place @ None) => {
-                    *place = Some(Flight { io: *io, again: 0, busy: 0 });
+                    *place = Some(Flight {
+                        io: *io,
+                        stand: Stand::Waiting,
+                        lane: NONE,
+                        moved: NONE,
+                        again: 0,
+                        timeouts: 0,
+                        pause: 0,
+                        issued: self.now,
+                        held: Ns::ZERO,
+                        busy: Ns::ZERO,
+                    });
                     self.issue(io.slot);
                 }
                 _ => {
@@ -369,22 +425,29 @@ impl Queue for LunQueue {
     }
 
     fn reap(&mut self, min: u32, until: Ns, out: &mut Completions) {
+        self.wake_up();
+        if self.now >= self.audit {
+            // What came is read before it is said that nothing came.
+            (0..self.lanes.len()).for_each(|lane| self.drive(lane));
+            self.now = clock::now();
+            self.watch();
+        }
         for lane in 0..self.lanes.len() {
             self.rouse(lane);
-            if self.lanes[lane].lost.is_none()
-                && let Err(lost) = self.lanes[lane].link.send(&self.arena)
-            {
+            if let Err(lost) = self.lanes[lane].send(&self.arena) {
                 self.lose(lane, &lost);
             }
         }
-        let mut now = Ns::ZERO;
-        while self.ready.len() < min as usize && now < until {
+        let mut over = false;
+        while self.ready.len() < min as usize && !over {
             let wake = self.wake(until);
             self.wait(wake);
             (0..self.lanes.len()).for_each(|lane| self.drive(lane));
             if self.ready.len() < min as usize {
-                now = clock::now();
-                self.watch(now);
+                self.now = clock::now();
+                self.watch();
+                self.wake_up();
+                over = self.now >= until;
             }
         }
         if min == 0 {
@@ -393,18 +456,30 @@ impl Queue for LunQueue {
         let room = (out.capacity() - out.len()).min(self.ready.len());
         out.extend(self.ready.drain(..room));
     }
+
+    fn reports(&mut self) -> Option<Box<dyn Reports>> {
+        self.reports.take()
+    }
 }
 
 impl Drop for LunQueue {
     fn drop(&mut self) {
-        for lane in self.lanes.iter_mut().filter(|lane| lane.lost.is_none()) {
-            if lane.in_flight == 0 {
-                for lun in std::mem::take(&mut lane.registered) {
-                    // The registration dies with the claim in any case.
-                    let _ = lun::register(&mut lane.link, &self.arena, lun, false);
+        for bundle in &self.bundles {
+            for path in 0..bundle.paths {
+                let lane = &mut self.lanes[bundle.first + path];
+                if lane.in_flight > 0 {
+                    lane.leave(&self.arena);
+                    continue;
+                }
+                let Some(link) = lane.close() else { continue };
+                // The client logs out when it is dropped.
+                let mut client = Client::of(link);
+                for (used, target) in bundle.luns.iter().zip(&bundle.targets) {
+                    if self.targets[*target].looks[path].registered {
+                        lane.way.unregister(&mut client, &used.lun);
+                    }
                 }
             }
-            leave(&mut lane.link, &self.arena);
         }
     }
 }

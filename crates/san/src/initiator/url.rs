@@ -157,6 +157,12 @@ impl Url {
     pub fn portal(&self) -> &Portal {
         &self.portals[0]
     }
+
+    /// Its portals as the URL names them: `host:port,host:port`.
+    pub fn portals(&self) -> String {
+        let all: Vec<String> = self.portals.iter().map(ToString::to_string).collect();
+        all.join(",")
+    }
 }
 
 impl fmt::Display for Portal {

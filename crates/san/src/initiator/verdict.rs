@@ -1,13 +1,28 @@
-//! What the end of a command means for its I/O: it is over, or its command is sent again, at once or later. Pure.
+//! What the end of a command means for its I/O: it is over, or its command is sent again, at once or later, perhaps by
+//! another path. Pure.
 
 use super::client::{BUSY, CHECK_CONDITION, GOOD, RESERVATION_CONFLICT, TASK_SET_FULL};
+use super::multipath::AccessState;
 use iscsi::initiator::{Ending, SenseData};
 
+/// ABORTED COMMAND: the target could not go on, and did nothing.
+const ABORTED_COMMAND: u8 = 0xb;
+
 /// What becomes of an I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
+    /// It has ended: bytes, or an error number.
     Over(Result<u32, i32>),
+    /// It was not carried out because something happened at the target before: this additional sense code.
+    Attention(u16),
+    /// It was not carried out.
     Again,
-    Later,
+    /// The target has no time at present: its status.
+    Later(u8),
+    /// The port is in a state in which it moves no blocks.
+    Passive(AccessState),
+    /// It was aborted.
+    Aborted,
 }
 
 /// What the end of a command means for an I/O of `len` bytes.
@@ -20,21 +35,25 @@ pub(super) fn verdict(ending: Ending, len: u32) -> Verdict {
         Ending::Status { status: CHECK_CONDITION, sense, .. } => {
             sense.map_or(over(libc::EIO), |sense| told(&sense))
         }
-        Ending::Status { status: BUSY | TASK_SET_FULL, .. } => Verdict::Later,
+        Ending::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => Verdict::Later(status),
         Ending::Status { status: RESERVATION_CONFLICT, .. } => over(libc::EBUSY),
         Ending::Status { .. } | Ending::TargetFailure => over(libc::EIO),
         Ending::Rejected(_) => over(libc::EPROTO),
-        Ending::Aborted => over(libc::ECANCELED),
+        Ending::Aborted => Verdict::Aborted,
     }
 }
 
-/// The nearest error number of sense data.
+/// What sense data means; its nearest error number where it means the end.
 fn told(sense: &SenseData) -> Verdict {
     let errno = match (sense.key, sense.code) {
-        (SenseData::UNIT_ATTENTION, _) | (0xb, _) => return Verdict::Again,
+        (SenseData::UNIT_ATTENTION, code) => return Verdict::Attention(code),
+        (ABORTED_COMMAND, _) => return Verdict::Again,
         // Becoming ready.
-        (0x2, 0x0401) => return Verdict::Later,
-        (0x2, _) => libc::ENOMEDIUM,
+        (SenseData::NOT_READY, 0x0401) => return Verdict::Later(CHECK_CONDITION),
+        (SenseData::NOT_READY, 0x040a) => return Verdict::Passive(AccessState::Transitioning),
+        (SenseData::NOT_READY, 0x040b) => return Verdict::Passive(AccessState::Standby),
+        (SenseData::NOT_READY, 0x040c) => return Verdict::Passive(AccessState::Unavailable),
+        (SenseData::NOT_READY, _) => libc::ENOMEDIUM,
         // Space allocation failed write protect.
         (SenseData::DATA_PROTECT, 0x2707) => libc::ENOSPC,
         (SenseData::DATA_PROTECT, _) => libc::EROFS,
@@ -44,4 +63,36 @@ fn told(sense: &SenseData) -> Verdict {
         _ => libc::EIO,
     };
     Verdict::Over(Err(errno))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iscsi::pdu::Residual;
+
+    #[track_caller]
+    fn check(status: u8, moved: u32, sense: Option<(u8, u16)>, wanted: Verdict) {
+        let sense = sense.map(|(key, code)| SenseData { key, code, ..SenseData::default() });
+        let ending = Ending::Status { status, moved, residual: Residual::None, sense };
+        assert_eq!(verdict(ending, 512), wanted, "{ending:?}");
+    }
+
+    #[test]
+    fn an_end_means_one_thing() {
+        let over = |errno| Verdict::Over(Err(errno));
+        check(GOOD, 512, None, Verdict::Over(Ok(512)));
+        check(GOOD, 511, None, over(libc::EIO));
+        check(BUSY, 0, None, Verdict::Later(8));
+        check(TASK_SET_FULL, 0, None, Verdict::Later(0x28));
+        check(RESERVATION_CONFLICT, 0, None, over(libc::EBUSY));
+        check(CHECK_CONDITION, 0, None, over(libc::EIO));
+        check(CHECK_CONDITION, 0, Some((6, 0x2a06)), Verdict::Attention(0x2a06));
+        check(CHECK_CONDITION, 0, Some((0xb, 0)), Verdict::Again);
+        check(CHECK_CONDITION, 0, Some((2, 0x0401)), Verdict::Later(2));
+        check(CHECK_CONDITION, 0, Some((2, 0x040b)), Verdict::Passive(AccessState::Standby));
+        check(CHECK_CONDITION, 0, Some((2, 0x3a00)), over(libc::ENOMEDIUM));
+        check(CHECK_CONDITION, 0, Some((7, 0x2707)), over(libc::ENOSPC));
+        check(CHECK_CONDITION, 0, Some((3, 0x1100)), over(libc::EIO));
+        assert_eq!(verdict(Ending::Aborted, 512), Verdict::Aborted);
+    }
 }

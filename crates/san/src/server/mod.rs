@@ -29,6 +29,7 @@ pub use counters::Counts;
 pub use error::StartError;
 pub use event::{Drop, Event, Listener, Peer};
 pub use iscsi::login::Auth;
+pub use iscsi::scsi::PortState;
 pub use limits::Limits;
 pub use pacing::{Allowance, BURST, Pacer, PortRate, RateError};
 pub use port::PortalConfig;

@@ -15,7 +15,7 @@ use super::worker::Worker;
 use crate::volume::{Data, Done, Handle, Io, IoConfig, Job, Volume};
 use iscsi::login::Auth;
 use iscsi::params::Wishes;
-use iscsi::scsi::{Description, Device, Extent, Geometry, MOST_UNITS, Medium, Status};
+use iscsi::scsi::{Description, Device, Extent, Geometry, MOST_UNITS, Medium, PortState, Status};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use std::collections::BTreeSet;
@@ -152,6 +152,12 @@ impl Target {
     /// One of its portals, to be looked at or to be troubled.
     pub fn portal(&self, index: usize) -> Option<Portal<'_>> {
         self.shared.ports.get(index).map(|port| Portal { shared: &self.shared, port })
+    }
+
+    /// Changes the access state (ALUA) of a portal group for all logical units, as whoever runs the target; initiators hear of
+    /// it by a unit attention. `false` if there is no such group.
+    pub fn set_access(&self, group: u16, state: PortState) -> bool {
+        self.shared.device.units().iter().all(|unit| unit.set_port(group, state))
     }
 
     /// What went through a portal so far.

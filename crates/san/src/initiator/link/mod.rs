@@ -40,6 +40,9 @@ pub enum Lost {
     /// Nothing came for too long.
     #[error("the target was silent for {0} s, and answered no ping")]
     Silent(u64),
+    /// A command was not answered for too long, and neither was its abort.
+    #[error("a command was not answered within {0} s, nor was its abort")]
+    Overdue(u64),
     /// The target names a place where there is no buffer.
     #[error("the target broke the protocol: data for a place that does not exist")]
     Place,
@@ -52,7 +55,7 @@ impl Lost {
             Lost::Closed | Lost::Ended(_) => libc::ECONNRESET,
             Lost::Io(e) => e.raw_os_error().unwrap_or(libc::EIO),
             Lost::Protocol(_) | Lost::Place => libc::EPROTO,
-            Lost::Silent(_) => libc::ETIMEDOUT,
+            Lost::Silent(_) | Lost::Overdue(_) => libc::ETIMEDOUT,
         }
     }
 }
@@ -125,6 +128,30 @@ impl Link {
 
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
+    }
+
+    /// Whether something waits to be sent.
+    pub fn has_output(&self) -> bool {
+        self.wires.iter().any(|wire| wire.has_output(&self.session))
+    }
+
+    /// Ends the session without a word: what the kernel still holds to be sent is thrown away, so that as little as possible
+    /// of it arrives late. Nothing is certain by that, since bytes may be anywhere on the way.
+    pub fn abandon(self) {
+        let reset = libc::linger { l_onoff: 1, l_linger: 0 };
+        for wire in &self.wires {
+            // SAFETY: the socket is open, and the value is a linger of so many bytes. Where it is refused nothing is lost:
+            // the socket is closed as any other.
+            unsafe {
+                libc::setsockopt(
+                    wire.socket.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    libc::SO_LINGER,
+                    (&raw const reset).cast(),
+                    size_of::<libc::linger>() as libc::socklen_t,
+                );
+            }
+        }
     }
 
     /// What is to be waited for at its sockets.

@@ -11,8 +11,8 @@ const WAIT: Ns = Ns::secs(30);
 /// The longest time that a URL can name.
 const LONGEST: Ns = Ns::secs(24 * 3600);
 
-/// The shortest silence after which a path is given up: a shorter one would be taken for one by every hiccup.
-const SILENCE_MIN: Ns = Ns::millis(200);
+/// The shortest time after which a silent path or a command is given up: every hiccup would be taken for a failure.
+const LIMIT_MIN: Ns = Ns::millis(200);
 
 /// Which path carries an I/O. Whatever it says, a path in a better access state (ALUA) goes before one in a worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,12 +62,14 @@ pub struct PathOptions {
     pub no_path_retry: Option<Ns>,
     /// The silence with commands under way after which a path is lost; `None`: the initiator's.
     pub path_timeout: Option<Ns>,
+    /// How long a command may take before it is aborted; `None`: the initiator's limit.
+    pub command_timeout: Option<Ns>,
 }
 
 impl PathOptions {
     /// The names of its options, for messages.
     pub(in crate::initiator) const NAMES: &str =
-        "`policy`, `switch_after`, `no_path_retry` and `path_timeout`";
+        "`policy`, `switch_after`, `no_path_retry`, `path_timeout` and `command_timeout`";
 
     /// How long an I/O waits while none of so many paths can carry it. The only path of a LUN is not waited for unless the
     /// URL says so: where there is no other, a failure tells more than a wait.
@@ -85,13 +87,8 @@ impl PathOptions {
             "policy" => policy(value).map(|policy| self.policy = policy),
             "switch_after" => switch_after(value).map(|after| self.switch_after = after),
             "no_path_retry" => time(name, value).map(|time| self.no_path_retry = Some(time)),
-            "path_timeout" => time(name, value).and_then(|time| {
-                if time < SILENCE_MIN {
-                    return Err(format!("`{name}` is at least 200ms, not `{value}`"));
-                }
-                self.path_timeout = Some(time);
-                Ok(())
-            }),
+            "path_timeout" => limit(name, value).map(|time| self.path_timeout = Some(time)),
+            "command_timeout" => limit(name, value).map(|time| self.command_timeout = Some(time)),
             _ => return None,
         };
         Some(taken)
@@ -140,6 +137,14 @@ impl fmt::Display for Policy {
     }
 }
 
+/// A time that is long enough to be judged by.
+fn limit(name: &str, value: &str) -> Result<Ns, String> {
+    match time(name, value)? {
+        time if time < LIMIT_MIN => Err(format!("`{name}` is at least 200ms, not `{value}`")),
+        time => Ok(time),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +187,7 @@ mod tests {
             ("no_path_retry", "30", "as in `30s`"),
             ("no_path_retry", "25h", "up to 24h"),
             ("path_timeout", "10ms", "at least 200ms"),
+            ("command_timeout", "0s", "at least 200ms"),
         ] {
             let told = PathOptions::default().set(name, value).expect("known").expect_err(value);
             assert!(told.contains(problem) && told.contains(name), "{told}");

@@ -1,0 +1,251 @@
+//! A path that was lost, in the hands of a thread beside the worker: it sees to it that the old session can carry nothing
+//! out any more, and makes a new one, however long that takes. The worker goes on with its other paths meanwhile, and takes
+//! what the thread hands over. The thread lives as long as the trouble.
+//!
+//! An old session is over for certain when one of these has been answered:
+//!
+//! * a login with the old session's name (ISID, TSIH 0) to the same portal group, which reinstates it (RFC 7143, 6.3.5):
+//!   through another portal of the group while the own one is away, or through the own one when it is back;
+//! * PREEMPT AND ABORT of the old session's registration, through a path of another group, where the unit is reserved for
+//!   registrants.
+//!
+//! Where none of them can be had the writes that the old session was given stay where they are.
+
+use super::super::lun::fresh_isid;
+use super::attach::{Attached, LunUse, Refusal, Way};
+use crate::initiator::claim;
+use clock::Ns;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Builder;
+
+/// The pause between two attempts, at first and at most.
+const PAUSE: Ns = Ns::millis(50);
+const PAUSE_MAX: Ns = Ns::secs(2);
+
+/// How often a pausing thread looks whether it is still wanted.
+const LOOK: Ns = Ns::millis(20);
+
+/// No portal group is known.
+const NO_GROUP: u32 = u32::MAX;
+
+/// What rescuers know of a URL's paths: which can be used at present, and by which portal group they lead.
+#[derive(Debug)]
+pub(in crate::initiator) struct Roll(Box<[(AtomicBool, AtomicU32)]>);
+
+impl Roll {
+    /// So many paths, none of which is known yet.
+    pub fn new(paths: usize) -> Roll {
+        let path = |_| (AtomicBool::new(false), AtomicU32::new(NO_GROUP));
+        Roll((0..paths).map(path).collect())
+    }
+
+    /// A path can be used, by this portal group.
+    pub fn open(&self, path: usize, group: Option<u16>) {
+        self.0[path].1.store(group.map_or(NO_GROUP, u32::from), Ordering::Relaxed);
+        self.0[path].0.store(true, Ordering::Release);
+    }
+
+    /// A path cannot be used.
+    pub fn close(&self, path: usize) {
+        self.0[path].0.store(false, Ordering::Release);
+    }
+
+    /// The paths beside `path` that can be used, with whether they lead to the port group `group`.
+    fn others(&self, path: usize, group: Option<u16>) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let same = move |known: u32| group.is_some_and(|group| u32::from(group) == known);
+        let all = self.0.iter().enumerate().filter(move |(n, _)| *n != path);
+        all.filter(|(_, (open, _))| open.load(Ordering::Acquire))
+            .map(move |(n, (_, known))| (n, same(known.load(Ordering::Relaxed))))
+    }
+}
+
+/// What a rescuer has achieved.
+pub(in crate::initiator) enum Message {
+    /// The old session can carry nothing out any more.
+    Fenced { lane: usize },
+    /// The path is back; the old session is over if it came in by the same portal group.
+    Returned { lane: usize, attached: Box<Attached> },
+    /// Another unit is there now.
+    Refused { lane: usize },
+}
+
+/// Where messages arrive.
+pub(in crate::initiator) struct Post {
+    to: Sender<Message>,
+    messages: Receiver<Message>,
+    bell: Arc<OwnedFd>,
+}
+
+impl Post {
+    /// An empty one.
+    pub fn new() -> io::Result<Post> {
+        let (to, messages) = channel();
+        let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        Ok(Post { to, messages, bell: Arc::new(bell) })
+    }
+
+    /// Becomes readable when something arrives.
+    pub fn fd(&self) -> RawFd {
+        self.bell.as_fd().as_raw_fd()
+    }
+
+    /// Stops the bell. What arrives afterwards rings it again, so messages are looked for after this.
+    pub fn quiet(&self) {
+        // It has nothing to read where it did not ring.
+        let _ = rustix::io::read(&*self.bell, &mut [0; 8]);
+    }
+
+    /// The next message, if there is one.
+    pub fn take(&self) -> Option<Message> {
+        self.messages.try_recv().ok()
+    }
+}
+
+/// What a rescuer works with.
+pub(in crate::initiator) struct Rescuer {
+    /// The lane in its queue.
+    pub lane: usize,
+    /// The path among those of its URL.
+    pub way: Way,
+    pub luns: Vec<LunUse>,
+    pub roll: Arc<Roll>,
+    /// The portal group of the session that was lost.
+    pub group: Option<u16>,
+    /// The old session may still carry out writes.
+    pub fence: bool,
+    /// Its writers were registered, all of them.
+    pub registered: bool,
+}
+
+/// A rescue under way. Dropping it calls it off.
+#[derive(Debug)]
+pub(in crate::initiator) struct Rescue(Arc<AtomicBool>);
+
+impl Drop for Rescue {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Rescue {
+    /// Sends a thread; its messages arrive at `post`.
+    pub fn begin(rescuer: Rescuer, post: &Post) -> io::Result<Rescue> {
+        let over = Arc::new(AtomicBool::new(false));
+        let flow = Flow { over: over.clone(), to: post.to.clone(), bell: post.bell.clone() };
+        Builder::new().name("path-rescue".to_owned()).spawn(move || rescuer.run(&flow))?;
+        Ok(Rescue(over))
+    }
+}
+
+/// A rescuer's way to its worker.
+struct Flow {
+    over: Arc<AtomicBool>,
+    to: Sender<Message>,
+    bell: Arc<OwnedFd>,
+}
+
+impl Flow {
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    fn tell(&self, message: Message) {
+        // A queue that is gone wants to know nothing; a session that it does not take is closed with it.
+        if self.to.send(message).is_ok() {
+            let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// Waits; `false` where the rescue was called off.
+    fn pause(&self, time: Ns) -> bool {
+        let end = clock::now().plus(time);
+        while !self.is_over() {
+            let now = clock::now();
+            if now >= end {
+                return true;
+            }
+            clock::sleep_until(end.min(now.plus(LOOK)));
+        }
+        false
+    }
+}
+
+impl Rescuer {
+    fn run(mut self, flow: &Flow) {
+        let mut pause = PAUSE;
+        let mut refused = false;
+        while !flow.is_over() {
+            if self.fence && self.fenced(flow) {
+                self.fence = false;
+                flow.tell(Message::Fenced { lane: self.lane });
+            }
+            if flow.is_over() {
+                return;
+            }
+            match self.way.attach(&self.luns) {
+                Ok(attached) => {
+                    let attached = Box::new(attached);
+                    return flow.tell(Message::Returned { lane: self.lane, attached });
+                }
+                Err(Refusal::Other { .. }) if !refused => {
+                    refused = true;
+                    flow.tell(Message::Refused { lane: self.lane });
+                }
+                Err(_) => {}
+            }
+            if !flow.pause(pause) {
+                return;
+            }
+            pause = Ns(pause.0 * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Makes sure by way of the other paths that the old session can carry nothing out any more.
+    fn fenced(&self, flow: &Flow) -> bool {
+        let others: Vec<_> = self.roll.others(self.way.portal, self.group).collect();
+        let (same, apart): (Vec<_>, Vec<_>) = others.into_iter().partition(|(_, same)| *same);
+        let mut ways = same.into_iter().map(|(portal, _)| self.reinstates(portal));
+        ways.any(|fenced| fenced)
+            || self.registered
+                && apart.into_iter().any(|(portal, _)| !flow.is_over() && self.expels(portal))
+    }
+
+    /// Takes the old session's name by another portal of its group, and logs out again.
+    fn reinstates(&self, portal: usize) -> bool {
+        let call = self.luns[0].lun.control(portal, self.way.isid);
+        let Ok((link, group)) = call.enter() else { return false };
+        drop(super::super::client::Client::of(link));
+        group == self.group
+    }
+
+    fn expels(&self, portal: usize) -> bool {
+        let reserved = self.luns.iter().all(|used| !used.writes || used.lun.is_reserved());
+        let key = claim::path_key();
+        let way = Way { portal, isid: fresh_isid(), key, slots: 1 };
+        reserved && way.expel(&self.way, &self.luns).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_roll_tells_who_may_help() {
+        let roll = Roll::new(4);
+        roll.open(0, Some(1));
+        roll.open(1, Some(1));
+        roll.open(2, Some(2));
+        roll.open(3, None);
+        let others = |path, group| roll.others(path, group).collect::<Vec<_>>();
+        assert_eq!(others(0, Some(1)), [(1, true), (2, false), (3, false)]);
+        assert_eq!(others(3, None), [(0, false), (1, false), (2, false)]);
+        roll.close(1);
+        assert_eq!(others(0, Some(1)), [(2, false), (3, false)]);
+    }
+}

@@ -1,0 +1,482 @@
+//! What a queue tells beside its completions: paths lost and back, stalls, busy targets, unit attentions. The worker's
+//! thread puts numbers into a ring that was made before the start; words are made at its other end, off the data plane.
+//!
+//! Bounded: of what happens often (busy, unit attention) the first of a second is told for each path, and the others with
+//! the next one, as a number; of all there is no more than [`A_SECOND`] in a second. What finds no room is counted.
+
+use super::super::link::Lost;
+use super::access::AccessState;
+use clock::Ns;
+use engine::{Note, Reports};
+use record::Level;
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Occurrences of one queue in one second that are told at most.
+const A_SECOND: u32 = 64;
+
+/// Occurrences that wait for the collector, which comes ten times a second.
+const WAITING: usize = 256;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Why a path is lost, in a few bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::initiator) enum Cause {
+    /// The target closed the connection.
+    Closed,
+    /// The network failed with this error number.
+    Network(i32),
+    /// The target broke the protocol.
+    Protocol,
+    /// The target said that it ends the session.
+    Ended(&'static str),
+    /// Nothing came for so many seconds, and no answer to a ping.
+    Silent(u64),
+    /// A command was not answered within so many seconds, and neither was its abort.
+    Overdue(u64),
+    /// It could not be reached from the beginning.
+    Unreached,
+}
+
+impl From<&Lost> for Cause {
+    fn from(lost: &Lost) -> Cause {
+        match lost {
+            Lost::Closed => Cause::Closed,
+            Lost::Io(e) => Cause::Network(e.raw_os_error().unwrap_or(libc::EIO)),
+            Lost::Protocol(_) | Lost::Place => Cause::Protocol,
+            Lost::Ended(what) => Cause::Ended(what),
+            Lost::Silent(seconds) => Cause::Silent(*seconds),
+            Lost::Overdue(seconds) => Cause::Overdue(*seconds),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Closed => f.write_str("the target closed the connection"),
+            Cause::Network(errno) => {
+                write!(f, "the connection broke: {}", io::Error::from_raw_os_error(*errno))
+            }
+            Cause::Protocol => f.write_str("the target broke the protocol"),
+            Cause::Ended(what) => write!(f, "the target ended the session: {what}"),
+            Cause::Silent(s) => write!(f, "the target was silent for {s} s, and answered no ping"),
+            Cause::Overdue(s) => {
+                write!(f, "a command was not answered within {s} s, nor was its abort")
+            }
+            Cause::Unreached => f.write_str("it could not be reached before the start"),
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::initiator) enum Kind {
+    /// A path is lost: why, and what was under way on it.
+    Lost {
+        why: Cause,
+        /// I/Os that went to other paths at once.
+        moved: u32,
+        /// Writes that wait until the old session cannot carry them out any more.
+        held: u32,
+        /// It is tried again.
+        tried: bool,
+    },
+    /// A lost path's session cannot carry anything out any more: so many writes went on.
+    Fenced { writes: u32, took: Ns },
+    /// A path is back.
+    Returned { away: Ns },
+    /// A path leads to something else now, and is not used.
+    Refused,
+    /// All I/Os that a lost path had under way have ended.
+    Stall { ios: u32, first: Ns, last: Ns },
+    /// The target had no time: BUSY, TASK SET FULL, or it was becoming ready.
+    Busy { status: u8 },
+    /// The target told that something happened.
+    Attention { code: u16 },
+    /// The access state of a target's port has changed.
+    Access { target: u16, state: AccessState },
+    /// Commands took too long, and were aborted.
+    Timeout { seconds: u64 },
+    /// Nothing could carry so many I/Os for so long: they failed.
+    GivenUp { after: Ns, unfenced: bool },
+}
+
+/// Something that happened on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::initiator) struct Occurrence {
+    pub at: Ns,
+    pub kind: Kind,
+    pub path: u16,
+    /// How often, since the last time that it was told.
+    pub count: u64,
+}
+
+/// What was counted from the start.
+#[derive(Debug, Default)]
+struct Counts {
+    lost: AtomicU64,
+    returned: AtomicU64,
+    moved: AtomicU64,
+    busy: AtomicU64,
+    attentions: AtomicU64,
+    timeouts: AtomicU64,
+    given_up: AtomicU64,
+    surplus: AtomicU64,
+}
+
+/// What happens often on a path, of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Frequent {
+    told: Option<Ns>,
+    count: u64,
+    last: Option<Kind>,
+}
+
+/// The worker's end.
+#[derive(Debug)]
+pub(in crate::initiator) struct Teller {
+    ring: Producer<Occurrence>,
+    counts: Arc<Counts>,
+    /// The second under way, and how many were told in it.
+    second: u64,
+    told: u32,
+    /// For each path: busy, unit attentions, aborts, failures for want of a path.
+    frequent: Vec<[Frequent; 4]>,
+    /// Some of them wait to be told.
+    pending: bool,
+}
+
+/// What a path and a target are called.
+#[derive(Clone, Debug)]
+pub(in crate::initiator) struct Names {
+    /// "127.0.0.1:3260 to iqn.…", by path.
+    pub paths: Vec<String>,
+    /// "LUN 0", by target.
+    pub targets: Vec<String>,
+}
+
+/// The collector's end.
+struct Bulletin {
+    ring: Consumer<Occurrence>,
+    counts: Arc<Counts>,
+    names: Names,
+}
+
+impl Teller {
+    /// Both ends.
+    pub fn new(names: Names) -> (Teller, Box<dyn Reports>) {
+        let (ring, out) = RingBuffer::new(WAITING);
+        let counts = Arc::<Counts>::default();
+        let teller = Teller {
+            ring,
+            counts: counts.clone(),
+            second: 0,
+            told: 0,
+            frequent: vec![[Frequent::default(); 4]; names.paths.len()],
+            pending: false,
+        };
+        (teller, Box::new(Bulletin { ring: out, counts, names }))
+    }
+
+    /// Tells of something.
+    pub fn tell(&mut self, at: Ns, path: usize, kind: Kind) {
+        self.count(kind);
+        let frequent = match kind {
+            Kind::Busy { .. } => 0,
+            Kind::Attention { .. } => 1,
+            Kind::Timeout { .. } => 2,
+            Kind::GivenUp { .. } => 3,
+            _ => return self.put(Occurrence { at, kind, path: path as u16, count: 1 }),
+        };
+        let Some(this) = self.frequent.get_mut(path).map(|path| &mut path[frequent]) else {
+            return;
+        };
+        this.count += 1;
+        this.last = Some(kind);
+        if this.told.is_none_or(|told| at.since(told).0 >= SECOND) {
+            let count = std::mem::take(&mut this.count);
+            this.told = Some(at);
+            self.put(Occurrence { at, kind, path: path as u16, count });
+        } else {
+            self.pending = true;
+        }
+    }
+
+    /// Tells how often what is frequent has happened since it was told last, once a second.
+    pub fn tick(&mut self, now: Ns) {
+        if !self.pending {
+            return;
+        }
+        self.pending = false;
+        for path in 0..self.frequent.len() {
+            for n in 0..self.frequent[path].len() {
+                let this = &mut self.frequent[path][n];
+                let (Some(kind), true) = (this.last, this.count > 0) else { continue };
+                if this.told.is_some_and(|told| now.since(told).0 < SECOND) {
+                    self.pending = true;
+                    continue;
+                }
+                let count = std::mem::take(&mut this.count);
+                this.told = Some(now);
+                self.put(Occurrence { at: now, kind, path: path as u16, count });
+            }
+        }
+    }
+
+    fn put(&mut self, occurrence: Occurrence) {
+        let second = occurrence.at.0 / SECOND;
+        if second != self.second {
+            (self.second, self.told) = (second, 0);
+        }
+        if self.told < A_SECOND && self.ring.push(occurrence).is_ok() {
+            self.told += 1;
+        } else {
+            add(&self.counts.surplus, 1);
+        }
+    }
+
+    fn count(&self, kind: Kind) {
+        let Counts { lost, returned, moved, busy, attentions, timeouts, given_up, .. } =
+            &*self.counts;
+        match kind {
+            Kind::Lost { moved: at_once, held, .. } => {
+                add(lost, 1);
+                add(moved, u64::from(at_once) + u64::from(held));
+            }
+            Kind::Returned { .. } => add(returned, 1),
+            Kind::Busy { .. } => add(busy, 1),
+            Kind::Attention { .. } => add(attentions, 1),
+            Kind::Timeout { .. } => add(timeouts, 1),
+            Kind::GivenUp { .. } => add(given_up, 1),
+            Kind::Fenced { .. } | Kind::Refused | Kind::Stall { .. } | Kind::Access { .. } => {}
+        }
+    }
+}
+
+/// Only the worker's thread adds.
+fn add(to: &AtomicU64, n: u64) {
+    to.store(to.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+}
+
+impl Reports for Bulletin {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+        while let Ok(occurrence) = self.ring.pop() {
+            say(occurrence.at, self.names.note(&occurrence));
+        }
+    }
+
+    fn counts(&mut self) -> Vec<(&'static str, u64)> {
+        let Counts { lost, returned, moved, busy, attentions, timeouts, given_up, surplus } =
+            &*self.counts;
+        let all = [
+            ("paths-lost", lost),
+            ("paths-returned", returned),
+            ("path-ios-moved", moved),
+            ("target-busy-answers", busy),
+            ("unit-attentions", attentions),
+            ("commands-aborted", timeouts),
+            ("path-ios-given-up", given_up),
+            ("path-events-untold", surplus),
+        ];
+        let counted = all.map(|(name, count)| (name, count.load(Ordering::Relaxed)));
+        counted.into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+impl Names {
+    fn note(&self, occurrence: &Occurrence) -> Note {
+        let Occurrence { kind, path, count, .. } = *occurrence;
+        let path = self.paths.get(usize::from(path)).map_or("?", String::as_str);
+        let times = if count == 1 { String::new() } else { format!(", {count} times") };
+        let (level, code, what) = match kind {
+            Kind::Lost { why, moved, held, tried } => {
+                let after = if tried { "; it is tried again" } else { "" };
+                let text = format!("is lost ({why}){}{after}", under_way(moved, held));
+                (Level::Warning, "path-lost", text)
+            }
+            Kind::Fenced { writes, took } => {
+                let text = format!(
+                    "cannot carry out old commands any more, {} after it was lost: {writes} writes went on",
+                    duration(took)
+                );
+                (Level::Info, "path-fenced", text)
+            }
+            Kind::Returned { away } => {
+                (Level::Info, "path-returned", format!("is back after {}", duration(away)))
+            }
+            Kind::Refused => {
+                let text =
+                    "answers again, but leads to another unit or lets nobody in; it is not used"
+                        .to_owned();
+                (Level::Error, "path-refused", text)
+            }
+            Kind::Stall { ios, first, last } => {
+                let text = format!(
+                    "was lost with {ios} I/Os under way: the first of them ended {} after that, the last {}",
+                    duration(first),
+                    duration(last)
+                );
+                (Level::Warning, "path-stall", text)
+            }
+            Kind::Busy { status } => {
+                let text =
+                    format!("answers {}{times}; what it refused is sent again", busy(status));
+                (Level::Warning, "target-busy", text)
+            }
+            Kind::Attention { code } => {
+                let text = format!("tells a unit attention: {}{times}", attention(code));
+                (Level::Info, "unit-attention", text)
+            }
+            Kind::Access { target, state } => {
+                let unit = self.targets.get(usize::from(target)).map_or("?", String::as_str);
+                (Level::Info, "path-state", format!("is now {state} for {unit}"))
+            }
+            Kind::Timeout { seconds } => {
+                let text =
+                    format!("did not answer a command within {seconds} s{times}; it was aborted");
+                (Level::Warning, "command-timeout", text)
+            }
+            Kind::GivenUp { after, unfenced } => {
+                let why = match unfenced {
+                    true => "nothing made sure that an old session cannot carry it out any more",
+                    false => "no path could carry it",
+                };
+                let text = format!("an I/O failed after {}: {why}{times}", duration(after));
+                (Level::Error, "path-given-up", text)
+            }
+        };
+        Note { level, code, text: format!("{path}: {what}") }
+    }
+}
+
+/// "; 3 I/Os went to other paths, 5 writes wait until its session is over".
+fn under_way(moved: u32, held: u32) -> String {
+    let moved = match moved {
+        0 => String::new(),
+        n => format!("; {n} I/Os went to other paths"),
+    };
+    match held {
+        0 => moved,
+        n => format!("{moved}; {n} writes wait until its session is over for certain"),
+    }
+}
+
+fn duration(time: Ns) -> String {
+    match time.0 {
+        0..10_000_000 => format!("{:.1} ms", time.0 as f64 / 1e6),
+        10_000_000..10_000_000_000 => format!("{:.0} ms", time.0 as f64 / 1e6),
+        _ => format!("{:.1} s", time.0 as f64 / 1e9),
+    }
+}
+
+fn busy(status: u8) -> &'static str {
+    match status {
+        0x08 => "BUSY",
+        0x28 => "TASK SET FULL",
+        _ => "that it is becoming ready",
+    }
+}
+
+/// A unit attention's additional sense code in words, where it is a usual one.
+fn attention(code: u16) -> String {
+    let known = match code {
+        0x2900..=0x2907 => "power on, reset, or a session was lost",
+        0x2a01 | 0x2a09 => "parameters or the capacity changed",
+        0x2a03..=0x2a05 => "reservations changed",
+        0x2a06 => "asymmetric access state changed",
+        0x2f00 => "commands were cleared by another initiator",
+        0x3f0e => "the LUNs changed",
+        0x3807 => "thin provisioning threshold reached",
+        _ => "something happened",
+    };
+    format!("{known} ({:02x}h/{:02x}h)", code >> 8, code & 0xff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both() -> (Teller, Box<dyn Reports>) {
+        let names = Names {
+            paths: vec!["one".to_owned(), "two".to_owned()],
+            targets: vec!["LUN 0".to_owned()],
+        };
+        Teller::new(names)
+    }
+
+    fn news(reports: &mut Box<dyn Reports>) -> Vec<(u64, &'static str, String)> {
+        let mut all = Vec::new();
+        reports.news(&mut |at, note| all.push((at.0 / 1_000_000, note.code, note.text)));
+        all
+    }
+
+    #[test]
+    fn what_is_frequent_is_told_once_a_second_with_its_number() {
+        let (mut teller, mut reports) = both();
+        for ms in [0, 1, 2, 999, 1000, 1500] {
+            teller.tell(Ns::millis(ms), 1, Kind::Busy { status: 8 });
+        }
+        teller.tell(Ns::millis(3), 0, Kind::Busy { status: 0x28 });
+        teller.tick(Ns::millis(1900));
+        teller.tick(Ns::millis(2100));
+        teller.tick(Ns::millis(3200));
+        let told: Vec<_> = news(&mut reports).into_iter().map(|(at, _, text)| (at, text)).collect();
+        let refused = "what it refused is sent again";
+        assert_eq!(
+            told,
+            [
+                (0, format!("two: answers BUSY; {refused}")),
+                (1000, format!("two: answers BUSY, 4 times; {refused}")),
+                (3, format!("one: answers TASK SET FULL; {refused}")),
+                (2100, format!("two: answers BUSY; {refused}")),
+            ]
+        );
+        assert_eq!(reports.counts(), [("target-busy-answers", 7)]);
+    }
+
+    #[test]
+    fn a_second_has_a_bound_and_the_surplus_is_counted() {
+        let (mut teller, mut reports) = both();
+        for _ in 0..A_SECOND + 5 {
+            teller.tell(Ns::secs(1), 0, Kind::Returned { away: Ns::secs(1) });
+        }
+        teller.tell(Ns::secs(2), 0, Kind::Returned { away: Ns::millis(5) });
+        let told = news(&mut reports);
+        assert_eq!(told.len(), A_SECOND as usize + 1);
+        assert_eq!(
+            told[A_SECOND as usize],
+            (2000, "path-returned", "one: is back after 5.0 ms".to_owned())
+        );
+        assert!(reports.counts().contains(&("path-events-untold", 5)));
+        for n in 0..2 * WAITING as u64 {
+            teller.tell(Ns::secs(10 + n), 0, Kind::Refused);
+        }
+        assert_eq!(news(&mut reports).len(), WAITING);
+    }
+
+    #[test]
+    fn a_loss_says_what_was_under_way() {
+        let (mut teller, mut reports) = both();
+        let lost = |why, moved, held, tried| Kind::Lost { why, moved, held, tried };
+        teller.tell(Ns::ZERO, 0, lost(Cause::Closed, 12, 20, true));
+        teller.tell(Ns::ZERO, 1, lost(Cause::Silent(10), 0, 0, false));
+        let stall = Kind::Stall { ios: 32, first: Ns::millis(3), last: Ns::millis(2500) };
+        teller.tell(Ns::ZERO, 0, stall);
+        let texts: Vec<_> = news(&mut reports).into_iter().map(|(.., text)| text).collect();
+        assert_eq!(
+            texts,
+            [
+                "one: is lost (the target closed the connection); 12 I/Os went to other paths; 20 writes wait until its \
+             session is over for certain; it is tried again",
+                "two: is lost (the target was silent for 10 s, and answered no ping)",
+                "one: was lost with 32 I/Os under way: the first of them ended 3.0 ms after that, the last 2500 ms",
+            ]
+        );
+        assert_eq!(reports.counts(), [("paths-lost", 2), ("path-ios-moved", 32)]);
+    }
+}

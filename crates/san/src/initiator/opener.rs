@@ -1,0 +1,150 @@
+//! From targets to a queue: on the worker's own thread, before its start, each path gets its session.
+
+use super::claim;
+use super::lane::Lane;
+use super::link::Link;
+use super::lun::{Lun, fresh_isid};
+use super::multipath::{LunUse, Names, Post, Refusal, Roll, Teller, Way};
+use super::queue::{LunQueue, Parts};
+use super::unit::{Bundle, Target};
+use disk::{Arena, OpenError, Opener, Queue, Remote, RemoteAccess, Unreachable};
+use std::any::Any;
+use std::sync::Arc;
+
+/// Opens queues to LUNs.
+pub(super) struct LunOpener(Vec<(RemoteAccess, Arc<Lun>)>);
+
+impl LunOpener {
+    /// A queue over these targets.
+    pub fn new(targets: Vec<RemoteAccess>) -> Result<LunOpener, Unreachable> {
+        let lun = |access: RemoteAccess| {
+            let remote: Arc<dyn Remote> = access.remote().clone();
+            let any: Arc<dyn Any + Send + Sync> = remote;
+            match any.downcast::<Lun>() {
+                Ok(lun) => Ok((access, lun)),
+                Err(_) => Err(Unreachable::Url("it is no LUN".to_owned())),
+            }
+        };
+        Ok(LunOpener(targets.into_iter().map(lun).collect::<Result<_, _>>()?))
+    }
+}
+
+/// Bundles the targets at one place.
+fn bundles(all: &[(RemoteAccess, Arc<Lun>)]) -> (Vec<Bundle>, Vec<Target>) {
+    let mut bundles: Vec<Bundle> = Vec::new();
+    let mut targets = Vec::with_capacity(all.len());
+    for (n, (access, lun)) in all.iter().enumerate() {
+        let (portals, options) = (lun.url().portals.len(), &lun.url().paths);
+        let known = bundles.iter().position(|bundle| bundle.luns[0].lun.shares_session(lun));
+        let at = known.unwrap_or_else(|| {
+            bundles.push(Bundle {
+                first: bundles.iter().map(|bundle| bundle.paths).sum(),
+                paths: portals,
+                luns: Vec::new(),
+                targets: Vec::new(),
+                roll: Arc::new(Roll::new(portals)),
+                wait: options.wait(portals),
+                errno: libc::ENOLINK,
+            });
+            bundles.len() - 1
+        });
+        let used = LunUse { lun: lun.clone(), writes: matches!(access, RemoteAccess::Write(_)) };
+        targets.push(Target::new(at, bundles[at].first, &used, options));
+        bundles[at].luns.push(used);
+        bundles[at].targets.push(n);
+    }
+    (bundles, targets)
+}
+
+impl Opener for LunOpener {
+    fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError> {
+        let (bundles, mut targets) = bundles(&self.0);
+        let mut lanes = Vec::with_capacity(bundles.iter().map(|bundle| bundle.paths).sum());
+        for bundle in &bundles {
+            sessions(bundle, arena, &mut lanes, &mut targets)?;
+        }
+        let post = Post::new().map_err(|e| OpenError {
+            target: "iSCSI".to_owned(),
+            problem: format!("the system refuses an event descriptor ({e})"),
+        })?;
+        let (teller, reports) = Teller::new(names(&bundles, &self.0));
+        let how = how(&mut lanes, &bundles);
+        let accesses = self.0.into_iter().map(|(access, _)| access).collect();
+        let parts = Parts { lanes, bundles, targets, accesses, post, teller, reports, how };
+        Ok(Box::new(LunQueue::new(arena, parts)))
+    }
+}
+
+/// Logs in by each path of a bundle. One that cannot be reached is left for later, if another one can.
+fn sessions(
+    bundle: &Bundle,
+    arena: &Arena,
+    lanes: &mut Vec<Lane>,
+    targets: &mut [Target],
+) -> Result<(), OpenError> {
+    let mut trouble = None;
+    let mut open = 0;
+    for portal in 0..bundle.paths {
+        // One more than the worker has, for what is asked about the unit itself.
+        let slots = arena.slots() + 1;
+        let way = Way { portal, isid: fresh_isid(), key: claim::path_key(), slots };
+        let lun = &bundle.luns[0].lun;
+        let mut lane = Lane::new(way, lun.silence(), bundle.paths > 1);
+        match way.attach(&bundle.luns) {
+            Ok(mut attached) => {
+                open += 1;
+                for (target, look) in bundle.targets.iter().zip(attached.looks.drain(..)) {
+                    targets[*target].looks[portal] = look;
+                }
+                bundle.roll.open(portal, attached.group);
+                lane.install(attached);
+            }
+            Err(e @ Refusal::Other { .. }) => return Err(problem(lun, portal, &e)),
+            Err(e) => trouble = trouble.or(Some(problem(lun, portal, &e))),
+        }
+        lanes.push(lane);
+    }
+    trouble.filter(|_| open == 0).map_or(Ok(()), Err)
+}
+
+fn problem(lun: &Lun, portal: usize, e: &Refusal) -> OpenError {
+    let portal = &lun.url().portals[portal];
+    OpenError { target: format!("{} by {portal}", lun.what()), problem: e.to_string() }
+}
+
+fn names(bundles: &[Bundle], all: &[(RemoteAccess, Arc<Lun>)]) -> Names {
+    let path = |bundle: &Bundle| {
+        let url = bundle.luns[0].lun.url().clone();
+        let target = url.target.unwrap_or_default();
+        url.portals.into_iter().map(move |portal| format!("path {portal} to {target}"))
+    };
+    Names {
+        paths: bundles.iter().flat_map(path).collect(),
+        targets: all.iter().map(|(_, lun)| lun.name()).collect(),
+    }
+}
+
+/// "iSCSI, 2 sessions, 4 connections each, 2 paths (fixed), header digests, …", for the record.
+fn how(lanes: &mut [Lane], bundles: &[Bundle]) -> String {
+    let sessions = lanes.len();
+    let s = if sessions == 1 { "" } else { "s" };
+    let Some(first) = lanes.iter_mut().find(|lane| lane.is_open()) else {
+        return "iSCSI".to_owned();
+    };
+    let connections = first.link().and_then(Link::connections);
+    let Some(settings) = first.settings() else { return "iSCSI".to_owned() };
+    let each = if sessions == 1 { "" } else { " each" };
+    let yes = |name: &str, on: bool| if on { format!(", {name}") } else { String::new() };
+    let several = bundles.iter().find(|bundle| bundle.paths > 1);
+    let paths = several.map_or(String::new(), |bundle| {
+        format!(", {} paths ({})", bundle.paths, bundle.luns[0].lun.url().paths.policy)
+    });
+    format!(
+        "iSCSI, {sessions} session{s}{}{paths}{}{}{}{}",
+        connections.map(|some| format!(", {some}{each}")).unwrap_or_default(),
+        yes("header digests", settings.header_digest),
+        yes("data digests", settings.data_digest),
+        yes("immediate data", settings.immediate_data),
+        yes("unsolicited data", !settings.initial_r2t),
+    )
+}

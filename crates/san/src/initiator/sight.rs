@@ -1,0 +1,146 @@
+//! What is seen of a LUN through the portals of its URL, before anything is done with it: all that answer must lead to one
+//! and the same unit.
+
+use super::client::{Client, CommandError};
+use super::inquiry::LunFacts;
+use super::lun::{Lun, fresh_isid};
+use super::multipath::{AccessState, GROUPS_LEN, PortFacts, tells_states};
+use iscsi::initiator::{Cdb, SenseData};
+use std::fmt;
+use thiserror::Error;
+
+/// Page of the designators, and how much of it is read.
+const DESIGNATORS: u8 = 0x83;
+const PAGE: u16 = 1024;
+
+/// What one portal showed.
+#[derive(Debug)]
+pub(super) enum Sight {
+    /// The unit, by this portal group, in this state.
+    Open { group: Option<u16>, state: AccessState },
+    /// Nothing: why.
+    Closed(String),
+}
+
+/// Why a LUN is not used.
+#[derive(Debug, Error)]
+pub(super) enum SightError {
+    /// A portal does not lead to it, and no other one does.
+    #[error("{error}")]
+    Portal {
+        /// Which.
+        portal: usize,
+        error: CommandError,
+    },
+    /// The portals lead to different units.
+    #[error(
+        "the portals of the URL lead to different units: {first} by {by_first}, but {other} by {by_other}; name portals \
+         that lead to the same LUN"
+    )]
+    Different { first: String, by_first: String, other: String, by_other: String },
+    /// Nobody can tell whether it is the same unit.
+    #[error(
+        "it tells neither a designator (VPD page 0x83) nor a serial number, so that nobody can tell whether the portals \
+         of the URL lead to the same unit; name one portal"
+    )]
+    Nameless,
+    /// No path moves blocks.
+    #[error("none of its paths moves blocks at present: each is in standby or unavailable")]
+    Passive,
+}
+
+impl fmt::Display for Sight {
+    /// "(group 1, active/optimized)".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sight::Open { group: Some(group), state } => write!(f, "(group {group}, {state})"),
+            Sight::Open { group: None, state } => write!(f, "({state})"),
+            Sight::Closed(why) => write!(f, "(not reached: {why})"),
+        }
+    }
+}
+
+/// What a portal showed of a unit.
+struct View {
+    /// Nothing where its state forbids to ask for all of them.
+    facts: Option<LunFacts>,
+    name: Option<String>,
+    sight: Sight,
+}
+
+/// Looks at the LUN through every portal.
+pub(super) fn look(lun: &Lun) -> Result<(LunFacts, Vec<Sight>), SightError> {
+    let portals = &lun.url().portals;
+    let (mut known, mut trouble) = (None, None);
+    let mut first: Option<(usize, String)> = None;
+    let mut sights = Vec::with_capacity(portals.len());
+    for portal in 0..portals.len() {
+        let View { facts, name, sight } = match through(lun, portal) {
+            Ok(view) => view,
+            Err(error) => {
+                sights.push(Sight::Closed(error.to_string()));
+                trouble = trouble.or(Some(SightError::Portal { portal, error }));
+                continue;
+            }
+        };
+        sights.push(sight);
+        let name = match (name, portals.len()) {
+            (Some(name), _) => name,
+            (None, 1) => String::new(),
+            (None, _) => return Err(SightError::Nameless),
+        };
+        match &first {
+            Some((at, known)) if *known != name => {
+                return Err(SightError::Different {
+                    first: known.clone(),
+                    by_first: portals[*at].to_string(),
+                    other: name,
+                    by_other: portals[portal].to_string(),
+                });
+            }
+            Some(_) => {}
+            None => first = Some((portal, name)),
+        }
+        known = known.or(facts);
+    }
+    match (known, trouble) {
+        (Some(facts), _) => Ok((facts, sights)),
+        (None, Some(trouble)) => Err(trouble),
+        (None, None) => Err(SightError::Passive),
+    }
+}
+
+fn through(lun: &Lun, portal: usize) -> Result<View, CommandError> {
+    // A name of its own: a session with the control plane's would end that one.
+    let (link, group) = lun.control(portal, fresh_isid()).enter()?;
+    let mut client = Client::of(link);
+    let (facts, (serial, designator)) = match LunFacts::ask(&mut client, lun.address()) {
+        Ok(facts) => {
+            let names = (facts.serial.clone(), facts.designator.clone());
+            (Some(facts), names)
+        }
+        Err(CommandError::Sense(sense)) if is_passive(&sense) => {
+            (None, LunFacts::names(&mut client, lun.address())?)
+        }
+        Err(e) => return Err(e),
+    };
+    let state = state(&mut client, lun)?;
+    Ok(View { facts, name: designator.or(serial), sight: Sight::Open { group, state } })
+}
+
+/// NOT READY because of the port's access state: transition, standby, unavailable.
+pub(super) fn is_passive(sense: &SenseData) -> bool {
+    sense.key == SenseData::NOT_READY && matches!(sense.code, 0x040a..=0x040c)
+}
+
+/// The access state of the port by which a client asks.
+fn state(client: &mut Client, lun: &Lun) -> Result<AccessState, CommandError> {
+    let address = lun.address();
+    if !tells_states(&client.ask(address, Cdb::inquiry(96), 96)?) {
+        return Ok(AccessState::default());
+    }
+    let page = client.ask(address, Cdb::vital(DESIGNATORS, PAGE), PAGE.into())?;
+    let cdb = Cdb::report_target_port_groups(GROUPS_LEN);
+    let report = client.ask(address, cdb, GROUPS_LEN as usize)?;
+    Ok(PortFacts::parse(&page).state(&report).unwrap_or_default())
+}

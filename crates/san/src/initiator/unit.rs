@@ -1,0 +1,177 @@
+//! A target of a queue: one unit, and what is known of it by each of its paths; and the bundle of paths that the units of a
+//! target share.
+
+use super::multipath::{AccessState, Chooser, Look, LunUse, Mask, PathOptions, Roll};
+use clock::Ns;
+use disk::Io;
+use iscsi::initiator::{Cdb, Command, Transfer};
+use iscsi::pdu::{Lun, TaskAttribute};
+use std::sync::Arc;
+use workload::Dir;
+
+/// Units that share their sessions: a session for each portal of their URL.
+pub(super) struct Bundle {
+    /// Its first lane in the queue.
+    pub first: usize,
+    /// How many lanes it has.
+    pub paths: usize,
+    /// The units.
+    pub luns: Vec<LunUse>,
+    /// The same as targets of the queue.
+    pub targets: Vec<usize>,
+    /// What is known of its paths to those who rescue one.
+    pub roll: Arc<Roll>,
+    /// How long an I/O waits while no path can carry it.
+    pub wait: Ns,
+    /// Why its last path was lost.
+    pub errno: i32,
+}
+
+impl Bundle {
+    /// Whether a path that is lost is tried again. The only path of a unit for which nobody waits is not.
+    pub fn tries(&self) -> bool {
+        self.paths > 1 || self.wait > Ns::ZERO
+    }
+}
+
+/// One unit.
+pub(super) struct Target {
+    /// Its bundle.
+    pub bundle: usize,
+    /// The lane of its first path.
+    pub first: usize,
+    /// What it said by each path.
+    pub looks: Vec<Look>,
+    /// The paths that can be used, all in the best state.
+    pub usable: Mask,
+    pub chooser: Chooser,
+    /// Its access states have to be read again.
+    pub stale: bool,
+    /// When they have to be read again; [`Ns::MAX`]: when something happens.
+    pub recheck: Ns,
+    lun: Lun,
+    block: u32,
+    blocks: u64,
+    writes: bool,
+}
+
+impl Target {
+    /// A unit of a bundle of which no path has been looked at.
+    pub fn new(bundle: usize, first: usize, used: &LunUse, options: &PathOptions) -> Target {
+        let facts = used.lun.facts();
+        Target {
+            bundle,
+            first,
+            looks: vec![Look::default(); used.lun.url().portals.len()],
+            usable: 0,
+            chooser: Chooser::new(options),
+            stale: false,
+            recheck: Ns::MAX,
+            lun: used.lun.address(),
+            block: facts.block,
+            blocks: facts.blocks,
+            writes: used.writes,
+        }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> Lun {
+        self.lun
+    }
+
+    /// The command of an I/O whose buffer has so many bytes, or the error number of what cannot be.
+    #[inline]
+    pub fn command(&self, io: &Io, room: usize) -> Result<Command, i32> {
+        let block = u64::from(self.block);
+        let (lba, blocks) = (io.offset / block, u64::from(io.len) / block);
+        let whole = io.offset.is_multiple_of(block)
+            && u64::from(io.len).is_multiple_of(block)
+            && io.len > 0;
+        let end = lba.checked_add(blocks).ok_or(libc::EINVAL)?;
+        if !whole || end > self.blocks || io.len as usize > room {
+            return Err(libc::EINVAL);
+        }
+        let (cdb, transfer) = match io.dir {
+            Dir::Read => (Cdb::read(lba, blocks as u32), Transfer::In(io.len)),
+            Dir::Write if !self.writes => return Err(libc::EBADF),
+            Dir::Write => (Cdb::write(lba, blocks as u32), Transfer::Out(io.len)),
+        };
+        Ok(Command { lun: self.lun, cdb, transfer, attribute: TaskAttribute::Simple })
+    }
+
+    /// Works out which paths can be used: those that are open and in the best state. A busy one is left out where the
+    /// policy takes others in its place.
+    pub fn refresh(&mut self, open: Mask, busy: Mask) {
+        let carrying = self
+            .looks
+            .iter()
+            .enumerate()
+            .filter(|(path, look)| open & (1 << path) != 0 && look.state.carries());
+        let best = carrying.clone().map(|(_, look)| look.state).min();
+        self.usable = carrying
+            .filter(|(_, look)| Some(look.state) == best)
+            .fold(0, |mask: Mask, (path, _)| mask | 1 << path);
+        let idle = self.usable & !busy;
+        if self.chooser.avoids_busy() && idle != 0 {
+            self.usable = idle;
+        }
+    }
+
+    /// Takes in an answer to REPORT TARGET PORT GROUPS; `changed` hears of each path with its new state.
+    pub fn report(&mut self, report: &[u8], mut changed: impl FnMut(usize, AccessState)) {
+        for (path, look) in self.looks.iter_mut().enumerate() {
+            let found = look.port.and_then(|port| port.state(report));
+            if let Some(state) = found.filter(|state| *state != look.state) {
+                look.state = state;
+                changed(path, state);
+            }
+        }
+    }
+
+    /// Whether a path may be better by itself after a while.
+    pub fn is_unsettled(&self) -> bool {
+        self.looks.iter().any(|look| look.state == AccessState::Transitioning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The usable paths of a unit with these states, by policy.
+    #[track_caller]
+    fn check(policy: &str, states: &[AccessState], open: Mask, busy: Mask, wanted: Mask) {
+        let mut options = PathOptions::default();
+        assert_eq!(options.set("policy", policy), Some(Ok(())));
+        let looks = states.iter().map(|state| Look { state: *state, ..Look::default() });
+        let mut target = Target {
+            bundle: 0,
+            first: 0,
+            looks: looks.collect(),
+            usable: 0,
+            chooser: Chooser::new(&options),
+            stale: false,
+            recheck: Ns::MAX,
+            lun: Lun::new(0),
+            block: 512,
+            blocks: 8,
+            writes: false,
+        };
+        target.refresh(open, busy);
+        assert_eq!(target.usable, wanted, "{policy} {states:?} {open:b} {busy:b}");
+    }
+
+    #[test]
+    fn the_best_state_is_used_and_a_passive_one_never() {
+        use AccessState::{NonOptimized, Optimized, Standby, Transitioning, Unavailable};
+        check("fixed", &[Optimized, Optimized], 0b11, 0, 0b11);
+        check("fixed", &[NonOptimized, Optimized], 0b11, 0, 0b10);
+        check("fixed", &[NonOptimized, Optimized], 0b01, 0, 0b01);
+        check("fixed", &[Standby, Unavailable], 0b11, 0, 0);
+        check("fixed", &[Transitioning, NonOptimized], 0b11, 0, 0b10);
+        check("fixed", &[Optimized, Optimized], 0b11, 0b01, 0b11);
+        check("round-robin", &[Optimized, Optimized], 0b11, 0b01, 0b10);
+        check("least-queue", &[Optimized, Optimized], 0b11, 0b11, 0b11);
+        check("round-robin", &[Optimized, Optimized], 0, 0, 0);
+    }
+}

@@ -1,0 +1,12 @@
+//! Several paths to one LUN: what policies do, and what becomes of a verified load while paths go and come, against our own
+//! target and against `tgtd`. Waits are hang guards; nothing is asserted about time.
+
+mod failover;
+mod fence;
+#[path = "../initiator/peer.rs"]
+#[allow(dead_code, reason = "shared with the tests of single paths, which use more of it")]
+mod peer;
+mod policy;
+mod relay;
+mod rig;
+mod trouble;
