@@ -4,7 +4,7 @@
 //! This holds what was asked for; it starts nothing. The policies are those of the hypervisors and operating systems
 //! that the field knows (VMware's fixed and round robin, the path selectors of Linux's device mapper).
 
-use crate::model::Step;
+use crate::model::{Lab, Step};
 use std::fmt;
 use std::time::Duration;
 use units::{ByteRate, Bytes, LinkRate, Percent};
@@ -39,6 +39,18 @@ impl Embedded {
     /// What a speed comes to at this array, in bytes a second: its payload, scaled.
     pub fn scaled(&self, rate: LinkRate) -> ByteRate {
         rate.scaled(self.scale)
+    }
+
+    /// A speed of its ports in words: `4gfc, 413 MB/s, scaled to 50%: 207 MB/s`; `50 MB/s` where nothing is scaled.
+    pub fn words(&self, rate: LinkRate) -> String {
+        let named = match rate {
+            LinkRate::Standard(_) => format!("{rate}, {}", rate.payload()),
+            LinkRate::Rate(_) => rate.to_string(),
+        };
+        match self.scale.0 < 100.0 {
+            true => format!("{named}, scaled to {}: {}", self.scale, self.scaled(rate)),
+            false => named,
+        }
     }
 
     /// Its port of that name.
@@ -102,7 +114,24 @@ pub enum FaultAction {
     Ready,
 }
 
+impl Lab {
+    /// What stands for the array of that name, where it is embedded.
+    pub fn embedded(&self, array: &str) -> Option<&Embedded> {
+        self.arrays.iter().find(|known| known.name == array)?.embedded.as_ref()
+    }
+}
+
 impl Fault {
+    /// In words for people, with the speed that a slow port has at last: `slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s`.
+    pub fn words(&self, lab: &Lab) -> String {
+        match (self.action, lab.embedded(&self.array)) {
+            (FaultAction::Slow(rate), Some(embedded)) => {
+                format!("{} {} to {}", self.action.word(), self.hop(), embedded.words(rate))
+            }
+            _ => self.to_string(),
+        }
+    }
+
     /// The port as a hop: `store.p1`.
     pub fn hop(&self) -> String {
         format!("{}.{}", self.array, self.port)

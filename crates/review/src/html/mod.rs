@@ -9,6 +9,7 @@ mod balance;
 mod comparison;
 mod conduct;
 mod embed;
+mod embedded;
 mod figures;
 mod first;
 mod grid;

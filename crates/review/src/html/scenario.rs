@@ -1,6 +1,7 @@
 //! The scenario in words, as a laboratory prints it in a box: under examination, what was tested, how it was tested. All
 //! of it is read off the scenario inside the record.
 
+use super::embedded;
 use super::words::{arrivals, disk_of, listed, workload};
 use crate::headline::plural;
 use crate::highlights::loops;
@@ -119,7 +120,14 @@ fn examined(analysis: &Analysis, lab: &Lab) -> Vec<(String, String)> {
         let volumes = lab.volumes.iter().filter(|v| v.array == array.name).count();
         let volumes =
             if volumes > 0 { format!(", {}", plural(volumes, "volume")) } else { String::new() };
-        lines.push(line(&array.name, model(array.part.as_deref(), "an array") + &volumes));
+        let stood = match (&array.embedded, &array.part) {
+            (None, part) => model(part.as_deref(), "an array"),
+            (Some(embedded), None) => embedded::array(embedded),
+            (Some(embedded), Some(part)) => {
+                format!("{}, for which stood {}", model(Some(part), ""), embedded::array(embedded))
+            }
+        };
+        lines.push(line(&array.name, stood + &volumes));
     }
     lines.extend(crate::footer::hosts(&analysis.run));
     lines
@@ -205,9 +213,10 @@ fn plan(plan: &Plan, scenario: &Scenario) -> String {
     };
     let repeat =
         if plan.repeat > 1 { format!("; everything {} times", plan.repeat) } else { String::new() };
+    let faults = embedded::faults(plan, &scenario.lab);
     let condition = if plan.precondition { "; targets preconditioned after SNIA PTS" } else { "" };
     format!(
-        "{}{}{search}; each step {warm_up} warm-up, then {} measured{repeat}{condition}",
+        "{}{}{search}; each step {warm_up} warm-up, then {} measured{repeat}{condition}{faults}",
         loads.join(" and "),
         axes.collect::<String>(),
         units::duration(plan.measure)

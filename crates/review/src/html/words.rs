@@ -1,5 +1,6 @@
 //! A workload in words: what it issues, where, and when the next operation comes.
 
+use super::embedded;
 use scenario::{Backing, VmDisk, Workload};
 use units::{Bytes, count, percent};
 use workload::{Access, Arrivals, Kind, Process, Row, Skew, Transaction, WorkingSet};
@@ -22,7 +23,8 @@ pub(super) fn disk_of(disk: &VmDisk) -> String {
     match &disk.backing {
         Backing::Target(target) => target.clone(),
         Backing::Lun { array, volume } => {
-            format!("{array}/{}", volume.as_deref().unwrap_or("auto"))
+            let volume = volume.as_deref().unwrap_or("auto");
+            format!("{array}/{volume}{}", embedded::ways(disk))
         }
     }
 }

@@ -1,11 +1,8 @@
 //! Embedded arrays in a dry run: what would stand on this machine, how fast its ports would be, and what would go wrong
 //! at them. It starts none.
 
-use scenario::{
-    Array, Embedded, EmbeddedPort, Fault, FaultAction, LinkRate, Scenario, Step, Volume,
-};
+use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, Scenario, Step, Volume};
 use serde_json::{Value, json};
-use units::percent;
 
 /// Lines that a list of ports, volumes or faults takes at most.
 const SHOWN: usize = 16;
@@ -37,7 +34,7 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
         ));
         let ports = embedded.ports.iter().map(|port| {
             let speed =
-                port.rate.map_or_else(|| "as fast as it goes".to_owned(), |r| speed(embedded, r));
+                port.rate.map_or_else(|| "as fast as it goes".to_owned(), |r| embedded.words(r));
             format!("{name}.{}: {speed}", port.name)
         });
         lines.extend(indented(ports));
@@ -73,30 +70,12 @@ fn shortened(mut all: Vec<String>, more: impl Fn(usize) -> String) -> Vec<String
     all
 }
 
-/// `4gfc, 413 MB/s, scaled to 50%: 207 MB/s`.
-fn speed(embedded: &Embedded, rate: LinkRate) -> String {
-    let named = match rate {
-        LinkRate::Standard(_) => format!("{rate}, {}", rate.payload()),
-        LinkRate::Rate(_) => rate.to_string(),
-    };
-    match is_scaled(embedded) {
-        true => {
-            format!("{named}, scaled to {}: {}", percent(embedded.scale.0), embedded.scaled(rate))
-        }
-        false => named,
-    }
-}
-
-fn is_scaled(embedded: &Embedded) -> bool {
-    embedded.scale.0 < 100.0
-}
-
 /// The speed that the sweep gives to all ports in a step, a line for each scale; nothing where each has its own.
 pub(super) fn speeds(scenario: &Scenario, step: &Step) -> Vec<String> {
     let Some(rate) = step.port else { return Vec::new() };
     let mut speeds: Vec<(String, Vec<&str>)> = Vec::new();
     for (array, embedded) in embedded(scenario) {
-        let speed = speed(embedded, rate);
+        let speed = embedded.words(rate);
         match speeds.iter_mut().find(|(known, _)| *known == speed) {
             Some((_, arrays)) => arrays.push(&array.name),
             None => speeds.push((speed, vec![&array.name])),
@@ -120,17 +99,7 @@ fn fault_line(scenario: &Scenario, fault: &Fault) -> String {
         true => "0 s".to_owned(),
         false => units::duration(fault.at),
     };
-    match (fault.action, of(scenario, fault)) {
-        (FaultAction::Slow(rate), Some(embedded)) => {
-            format!("at {at}: slow {} to {}", fault.hop(), speed(embedded, rate))
-        }
-        _ => format!("at {at}: {fault}"),
-    }
-}
-
-/// The embedded array that a fault is at.
-fn of<'a>(scenario: &'a Scenario, fault: &Fault) -> Option<&'a Embedded> {
-    embedded(scenario).find(|(array, _)| array.name == fault.array).map(|(_, embedded)| embedded)
+    format!("at {at}: {}", fault.words(&scenario.lab))
 }
 
 /// The ways to a volume of an embedded array, in words: `by p1, p2; round-robin; switching after 8`. `None` of any other target.
@@ -188,7 +157,9 @@ pub(super) fn faults_json(scenario: &Scenario, step: &Step) -> Vec<Value> {
             FaultAction::Slow(rate) => Some(rate),
             _ => None,
         };
-        let scaled = to.zip(of(scenario, fault)).map(|(rate, embedded)| embedded.scaled(rate).0);
+        let scaled = to
+            .zip(scenario.lab.embedded(&fault.array))
+            .map(|(rate, embedded)| embedded.scaled(rate).0);
         json!({
             "at_s": fault.at.as_secs_f64(),
             "hop": fault.hop(),

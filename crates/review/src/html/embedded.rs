@@ -1,0 +1,114 @@
+//! Embedded arrays in words: what stood there, by which ways a disk was reached, what went wrong at ports, and when.
+
+use super::words::listed;
+use scenario::{Embedded, EmbeddedPort, Lab, Plan, Policy, VmDisk};
+
+/// What stood for an array: `an iSCSI target on the machine of the run; port p1 (4gfc, 413 MB/s)`.
+pub(super) fn array(embedded: &Embedded) -> String {
+    let ports: Vec<String> = embedded
+        .ports
+        .chunk_by(|a, b| a.rate == b.rate)
+        .map(|alike| ports(embedded, alike))
+        .collect();
+    let threads = match embedded.threads {
+        None => String::new(),
+        Some(1) => " of 1 thread".to_owned(),
+        Some(n) => format!(" of {n} threads"),
+    };
+    format!("an iSCSI target{threads} on the machine of the run; {}", ports.join("; "))
+}
+
+/// Ports of one speed.
+fn ports(embedded: &Embedded, alike: &[EmbeddedPort]) -> String {
+    let names: Vec<String> = alike.iter().map(|port| port.name.clone()).collect();
+    let speed = alike.first().and_then(|port| port.rate);
+    let speed = speed.map_or_else(|| "as fast as it goes".to_owned(), |rate| embedded.words(rate));
+    format!("{} {} ({speed})", if names.len() == 1 { "port" } else { "ports" }, listed(&names))
+}
+
+/// ` by p1, p2 (round-robin)`; nothing for a disk that is not on an embedded array.
+pub(super) fn ways(disk: &VmDisk) -> String {
+    match disk.policy {
+        None => String::new(),
+        Some(Policy::Fixed) if disk.ports.len() == 1 => format!(" by {}", listed(&disk.ports)),
+        Some(policy) => format!(" by {} ({policy})", listed(&disk.ports)),
+    }
+}
+
+/// `; in each step, kill store.p1 at 10 s, revive store.p1 at 15 s`; nothing for a plan without faults.
+pub(super) fn faults(plan: &Plan, lab: &Lab) -> String {
+    if plan.faults.is_empty() {
+        return String::new();
+    }
+    let told = |fault: &scenario::Fault| {
+        let when = match fault.at.is_zero() {
+            true => "at its beginning".to_owned(),
+            false => format!("at {}", units::duration(fault.at)),
+        };
+        format!("{} {when}", fault.words(lab))
+    };
+    let told: Vec<String> = plan.faults.iter().map(told).collect();
+    format!("; in the measured time of each step, {}", listed(&told))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scenario::{Scenario, Source, load};
+
+    fn san() -> Scenario {
+        let text = include_str!("../../../scenario/tests/good/san.toml").to_owned();
+        let source = Source { name: "san.toml".to_owned(), text, overrides: Vec::new() };
+        load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    }
+
+    #[test]
+    fn an_array_is_told_by_its_ports() {
+        let san = san();
+        let told = |name: &str| array(san.lab.embedded(name).expect("an embedded array"));
+        assert_eq!(
+            told("store"),
+            "an iSCSI target of 2 threads on the machine of the run; port p1 (4gfc, 413 MB/s, scaled to 50%: 207 \
+             MB/s); port p2 (400 MB/s, scaled to 50%: 200 MB/s); port mgmt (as fast as it goes)"
+        );
+        assert_eq!(
+            told("edge1"),
+            "an iSCSI target on the machine of the run; ports e0, e1 (10gbe:9000, 1239 MB/s)"
+        );
+    }
+
+    #[test]
+    fn a_disk_is_told_by_its_ways() {
+        let san = san();
+        let lone = san.lab.vms.last().expect("a VM");
+        let told: Vec<String> = lone.disks.iter().map(ways).collect();
+        let expected = [
+            " by p1",
+            " by p1, p2 (least-queue)",
+            " by p2, p1 (active-passive)",
+            " by p1, p2 (fixed)",
+            " by e0, e1 (round-robin, switching after 8)",
+        ];
+        assert_eq!(told, expected);
+        let target = VmDisk { ports: Vec::new(), policy: None, ..lone.disks[0].clone() };
+        assert_eq!(ways(&target), "");
+    }
+
+    #[test]
+    fn faults_are_told_with_their_moments() {
+        let san = san();
+        assert_eq!(faults(&san.plans[0], &san.lab), "");
+        let told = faults(&san.plans[1], &san.lab);
+        assert!(
+            told.starts_with(
+                "; in the measured time of each step, busy edge2.e0 at its beginning, "
+            ),
+            "{told}"
+        );
+        assert!(told.contains("kill store.p1 at 10 s, revive store.p1 at 15 s, "), "{told}");
+        assert!(
+            told.contains("slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s at 20 s"),
+            "{told}"
+        );
+    }
+}
