@@ -23,17 +23,17 @@ impl Builder<'_> {
         if !record.has("embedded") {
             return;
         }
-        let table = record.record("embedded");
-        let built = table.and_then(|table| embedded(table, self.sink));
+        let at = record.record("embedded").map_or(record.at, |table| place(table, "ports"));
+        let built = record.record("embedded").and_then(|table| embedded(table, self.sink));
+        let ports = built.as_ref().map_or(0, |embedded| embedded.ports.len());
+        let room = self.directory.afford(ports.saturating_mul(names.len()), at, self.sink);
+        // One that is wrong is known to be there, so that what refers to it is not wrong as well.
+        let built = built.filter(|_| room);
         for name in names {
-            if let (Some(table), Some(built)) = (table, &built) {
-                let room = self.directory.afford(built.ports.len(), table.at, self.sink);
-                for port in built.ports.iter().filter(|_| room) {
-                    let full = format!("{name}.{}", port.name);
-                    self.directory.declare(full, Kind::Port, place(table, "ports"), self.sink);
-                }
+            for port in built.iter().flat_map(|embedded| &embedded.ports) {
+                let full = format!("{name}.{}", port.name);
+                self.directory.declare(full, Kind::Port, at, self.sink);
             }
-            // One that is wrong is known to be there, so that what refers to it is not wrong as well.
             self.directory.embedded.insert(name.clone(), built.clone());
         }
     }

@@ -6,7 +6,7 @@ use crate::datum::Record;
 use crate::diagnostics::{At, Class, Mistake, Sink};
 use crate::directory::{Directory, Kind, deal};
 use crate::model::*;
-use crate::names;
+use crate::names::{self, NAMES_MAX};
 use crate::nearest::{join, suggestion};
 use crate::tree::clip;
 use units::LinkRate;
@@ -430,8 +430,14 @@ impl Builder<'_> {
 
     fn volumes(&mut self, root: &Record) -> Vec<Volume> {
         let mut all = Vec::new();
+        let mut defined = 0;
         for record in root.records("volume") {
+            // Names on arrays that do not exist are never declared, and bounded all the same.
+            if self.directory.is_full() || defined > NAMES_MAX {
+                break;
+            }
             let names = expanded(record);
+            defined += names.len();
             let arrays = self.dealt(record, "array", &[Kind::Array], names.len());
             let mask = self.directory.find_all(&record.texts("mask"), INITIATORS, self.sink);
             if !self.directory.afford(names.len() * mask.len(), record.at, self.sink) {

@@ -75,3 +75,32 @@ fn the_reference_is_fresh() {
         format!("{before}{BEGIN}\n{}{END}{after}", scenario::reference())
     });
 }
+
+/// The page with a headline of its own before the example that follows a heading.
+fn example_after(heading: &str) -> String {
+    let page = std::fs::read_to_string(document("scenario.md")).expect("the page");
+    let (_, after) = page.split_once(heading).expect("the heading");
+    let (_, example) = after.split_once("```toml\n").expect("an example");
+    let (example, _) = example.split_once("```\n").expect("the end of the example");
+    format!("scenario.title = \"t\"\n{example}")
+}
+
+#[test]
+fn the_array_of_the_page_stands() {
+    let scenario = crate::support::good(&example_after("## An array on this machine\n"));
+    let steps = scenario.steps();
+    assert_eq!((steps.len(), steps[0].faults.len()), (4, 2));
+    assert!(scenario.lab.embedded("store").is_some());
+}
+
+/// Every speed that goes by a name, with its payload as the page rounds it.
+#[test]
+fn the_shown_speeds_are_those_of_the_standards() {
+    let page = std::fs::read_to_string(document("scenario.md")).expect("the page");
+    for name in scenario::LinkRate::names() {
+        let payload = scenario::LinkRate::parse(name).expect("a standard").payload().0 / 1e6;
+        let whole = units::count(payload.trunc());
+        let row = format!("| `{name}` | {whole}.{:.0} MB/s |", (payload.fract() * 10.0).round());
+        assert!(page.contains(&row), "docs/scenario.md lacks {row}");
+    }
+}

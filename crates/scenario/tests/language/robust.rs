@@ -2,7 +2,9 @@
 
 use crate::support::{bad, source};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use scenario::{Diagnostics, load};
+use std::time::Duration;
 
 const GOOD: [&str; 4] = [
     include_str!("../good/eight-vms.toml"),
@@ -209,4 +211,166 @@ fn more_than_a_scenario_can_be() {
         d.iter().next().expect("a mistake").message,
         "the file is larger than 4 MiB: this is not a scenario"
     );
+}
+
+#[test]
+fn a_megabyte_of_embedded_arrays() {
+    large(
+        "[[array]]\nname = \"a{1..9999}\"\nembedded = { ports = [{ name = \"p{1..64}\", rate = \"8gfc\" }] }\n",
+    );
+    let ports = "{ name = \"p{1..9999}\" },".repeat(30_000);
+    inspect(&bad(&format!("[[array]]\nname = \"a\"\nembedded = {{ ports = [{ports}] }}\n")));
+}
+
+#[test]
+fn a_megabyte_of_volumes() {
+    large("[[volume]]\nname = \"v{1..9999}\"\narray = \"a*\"\nsize = \"1MiB\"\nblock = 4096\n");
+}
+
+#[test]
+fn a_megabyte_of_faults() {
+    let array = "scenario.title = \"t\"\n[[array]]\nname = \"a\"\nembedded = { ports = [{ name = \"p{1..64}\" }] }\n\
+                 [[target]]\nname = \"t\"\nfile = \"f\"\n[workload.w]\nblock = \"8KiB\"\n";
+    let plan = "[[plan]]\nname = \"n\"\nworkload = \"w\"\non = \"t\"\nmeasure = \"1h\"\n";
+    let faults = "{ at = \"1s\", kill = \"a.*\" },".repeat(30_000);
+    inspect(&bad(&format!("{array}{plan}faults = [{faults}]\n")));
+    // Right in itself, but 64 faults in each of 10,000 steps, again and again.
+    let all = "sweep = { depth = \"1..512\" }\nrepeat = 900\nfaults = [{ at = \"1s\", kill = \"a.*\" }, { at = \"2s\", revive = \"a.*\" }]\n";
+    let d = bad(&format!("{array}{plan}{all}"));
+    assert!(d.to_string().contains("pairs of a step and a fault, more than 1000000"), "{d}");
+}
+
+#[test]
+fn many_disks_with_many_ways() {
+    let text = "scenario.title = \"t\"\n[[array]]\nname = \"a\"\nembedded = { ports = [{ name = \"p{1..64}\" }] }\n\
+                [[volume]]\nname = \"v\"\narray = \"a\"\nsize = \"1MiB\"\n\
+                [[vm]]\nname = \"v{1..9000}\"\ndisks = [{ lun = \"a/v\", ports = \"p*\" }, { lun = \"a/v\" }]\n";
+    let d = bad(text);
+    assert!(d.to_string().contains("references stand for more than 100000 names"), "{d}");
+    inspect(&d);
+}
+
+/// A value of a key: nearly always one that can be right, so that whole scenarios are.
+fn value(
+    right: &'static [&'static str],
+    wrong: &'static [&'static str],
+) -> impl Strategy<Value = &'static str> {
+    prop_oneof![20 => prop::sample::select(right), 1 => prop::sample::select(wrong)]
+}
+
+fn speed() -> impl Strategy<Value = &'static str> {
+    value(
+        &["\"4gfc\"", "\"10GbE:9000\"", "\"50 MB/s\"", "\"10 KB/s\"", "\"1 TB/s\""],
+        &["\"9gfc\"", "8", "\"\"", "\"10gbe:\"", "\"999 B/s\""],
+    )
+}
+
+prop_compose! {
+    fn port()(
+        name in value(&["p1", "p2", "p3", "p{4..6}"], &["", "p*", "a b", "{1..99}", "p{2..1}"]),
+        rate in prop::option::of(speed()),
+    ) -> String {
+        let rate = rate.map(|rate| format!(", rate = {rate}")).unwrap_or_default();
+        format!("{{ name = \"{name}\"{rate} }}")
+    }
+}
+
+prop_compose! {
+    fn fault()(
+        at in 0..10_100u64,
+        action in value(&["kill", "revive", "slow", "slow", "busy", "ready"], &["kil", "to"]),
+        hop in value(
+            &["\"store.*\"", "\"*\"", "\"store.p1\"", "[\"store.p1\", \"store.*\"]"],
+            &["\"store\"", "\"ssd.p1\"", "\"p1\"", "[]", "\"*.\"", "\"store.p{1..9}\""],
+        ),
+        to in speed(),
+        stray in 0..20u8,
+    ) -> String {
+        let given = (action == "slow") != (stray == 0);
+        let to = if given { format!(", to = {to}") } else { String::new() };
+        format!("{{ at = \"{at}ms\", {action} = {hop}{to} }}")
+    }
+}
+
+prop_compose! {
+    fn san()(
+        ports in prop::collection::vec(port(), 1..3),
+        scale in value(&["\"50%\"", "20", "100", "\"12.5%\""], &["0", "\"0.001%\"", "\"101%\"", "nan", "\"x\""]),
+        block in value(&["512", "4096", "\"4KiB\"", "\"512B\""], &["1024", "0", "\"1MiB\""]),
+        ways in value(&["\"p*\"", "\"*\""], &["[\"p1\", \"p1\"]", "\"q\"", "\"\"", "[]"]),
+        policy in value(
+            &["\"fixed\"", "\"round-robin\"", "\"least-queue\"", "\"active-passive\""],
+            &["\"none\"", "1"],
+        ),
+        turn in value(&["1", "4294967295", "\"1MiB\""], &["0", "\"0B\"", "4294967296", "-1"]),
+        given in 0..8u8,
+        sweep in prop::collection::vec(speed(), 1..3),
+        faults in prop::collection::vec(fault(), 0..4),
+    ) -> String {
+        let key = |bit: u8, text: String| if given & bit > 0 { text } else { String::new() };
+        format!(
+            "scenario.title = \"t\"\n[[array]]\nname = \"store\"\nembedded = {{ ports = [{}], scale = {scale} }}\n\
+             [[array]]\nname = \"ssd\"\n[[volume]]\nname = \"data\"\narray = \"store\"\nsize = \"64KiB\"\nblock = {block}\n\
+             [[vm]]\nname = \"vm{{1..3}}\"\ndisks = [{{ lun = \"store/data\"{}{}{} }}]\n[workload.w]\nblock = \"4KiB\"\n\
+             [plan]\nworkload = \"w\"\non = \"vm*\"\nmeasure = \"10s\"\nsweep = {{ port = [{}] }}\nfaults = [{}]\n",
+            ports.join(", "),
+            key(1, format!(", ports = {ways}")),
+            key(2, format!(", policy = {policy}")),
+            key(4, format!(", switch_after = {turn}")),
+            sweep.join(", "),
+            faults.join(", "),
+        )
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Whatever is accepted is fit to be carried out: ports with speeds that a port can have, ways that exist, and faults
+    /// within the measured time, each a change.
+    #[test]
+    fn an_embedded_array_is_refused_or_sound(text in san()) {
+        let scenario = match load(&source(&text, &[])) {
+            Ok(scenario) => scenario,
+            Err(mistakes) => return { inspect(&mistakes); Ok(()) },
+        };
+        let store = scenario.lab.embedded("store").expect("it was accepted");
+        prop_assert!(!store.ports.is_empty() && store.scale.0 > 0.0 && store.scale.0 <= 100.0);
+        for step in scenario.steps() {
+            let speeds = store.ports.iter().filter_map(|port| store.rate(port, &step));
+            let slow = step.faults.iter().filter_map(|fault| match fault.action {
+                scenario::FaultAction::Slow(rate) => Some(rate),
+                _ => None,
+            });
+            for rate in speeds.chain(slow) {
+                prop_assert!((1e3..=1e12).contains(&store.scaled(rate).0), "{rate}");
+            }
+            let mut before = Duration::ZERO;
+            let mut dead = std::collections::BTreeSet::new();
+            for fault in &step.faults {
+                prop_assert!(before <= fault.at && fault.at < step.measure);
+                prop_assert!(store.port(&fault.port).is_some() && fault.array == "store");
+                before = fault.at;
+                match fault.action {
+                    scenario::FaultAction::Kill => prop_assert!(dead.insert(&fault.port)),
+                    scenario::FaultAction::Revive => prop_assert!(dead.remove(&fault.port)),
+                    _ => {}
+                }
+            }
+        }
+        for disk in scenario.lab.vms.iter().flat_map(|vm| &vm.disks) {
+            prop_assert!(!disk.ports.is_empty() && disk.ports.iter().all(|port| store.port(port).is_some()));
+            let several = disk.ports.len() > 1;
+            prop_assert!(several || disk.policy == Some(scenario::Policy::Fixed));
+        }
+    }
+}
+
+/// The property above would hold of nothing as well.
+#[test]
+fn some_embedded_arrays_are_sound() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let texts = (0..500).map(|_| san().new_tree(&mut runner).expect("a scenario").current());
+    let sound = texts.filter(|text| load(&source(text, &[])).is_ok()).count();
+    assert!(sound > 20, "{sound} of 500");
 }
