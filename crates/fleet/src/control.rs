@@ -52,7 +52,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             greet: Ns::secs(10),
-            serve: Ns::secs(60),
+            serve: Ns::secs(300),
             prepare: Ns::secs(3600),
             silence: Ns::secs(30),
             stop: Ns::secs(30),

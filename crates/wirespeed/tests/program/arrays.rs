@@ -20,8 +20,11 @@ name = "data{1..2}"
 array = "store"
 size = "4MiB"
 [[vm]]
-name = "vm{1..2}"
-disks = [{ lun = "store/data{1..2}", ports = "p{1..2}" }]
+name = "vm1"
+disks = [{ lun = "store/data1", ports = "p1" }]
+[[vm]]
+name = "vm2"
+disks = [{ lun = "store/data2", ports = "p2" }]
 [workload.w]
 block = "16KiB"
 depth = 4
@@ -50,6 +53,9 @@ errors = { at_most = 0 }
 /// Bytes in flight at an edge of the measured time, which one side may count before it and the other after it.
 const IN_FLIGHT: f64 = 4.0 * 16384.0;
 
+/// The highest speed of a port, in bytes a second.
+const FULL_SPEED: f64 = 8e6;
+
 fn hop(record: &Record, name: &str) -> record::SourceId {
     let is = |s: &&record::Source| s.kind == SourceKind::Hop && s.name == name;
     record.sources().iter().find(is).unwrap_or_else(|| panic!("the hop {name}")).id
@@ -64,6 +70,16 @@ fn counters(record: &Record, step: u32, hop_name: &str, name: &str) -> Vec<Count
 /// What was counted in the whole step.
 fn counted(record: &Record, step: u32, hop: &str, name: &str) -> f64 {
     counters(record, step, hop, name).iter().map(|c| c.value).sum()
+}
+
+/// How far what a hop and what workers counted of a step may lie apart: what was in flight at both ends, and what passed at
+/// the full speed of a port while the first look was late, or the last.
+fn may_be_apart(record: &Record, step: u32, hop: &str, name: &str) -> f64 {
+    let times = record.steps()[step as usize].times;
+    let counters = counters(record, step, hop, name);
+    let (first, last) = (counters.first().expect("a look"), counters.last().expect("a look"));
+    let late = first.from.since(times.start).plus(last.to.since(times.end));
+    2.0 * IN_FLIGHT + FULL_SPEED * late.as_secs_f64()
 }
 
 /// What the workers of a VM moved in the whole step.
@@ -90,10 +106,8 @@ fn ports_volumes_and_workers_tell_one_story() {
                 for (name, moved) in ["read-bytes", "write-bytes"].into_iter().zip(moved) {
                     let counted = counted(&record, step, &hop, name);
                     let apart = (counted - moved).abs();
-                    assert!(
-                        moved > 0.0 && apart <= 2.0 * IN_FLIGHT,
-                        "{hop} {name}: {counted} {moved}"
-                    );
+                    let most = may_be_apart(&record, step, &hop, name);
+                    assert!(moved > 0.0 && apart <= most, "{hop} {name}: {counted} {moved}");
                 }
             }
             let connections = counters(&record, step, &format!("store.p{number}"), "connections");
@@ -157,8 +171,9 @@ fn until(mut come: impl FnMut() -> bool) {
     }
 }
 
-/// A run of minutes whose load is on: its process, the array's, and where the array listens.
-fn under_way(bench: &Bench) -> (Child, u32, Vec<String>) {
+/// A run of minutes whose load is on: its process, and the array's. A process that is no more listens nowhere; that its
+/// ports are free cannot be asked, since others may have them by then.
+fn under_way(bench: &Bench) -> (Child, u32) {
     let run = ["run", "s.toml", "--out", "r.wsr", "--set", "plan.measure=300s"];
     let mut command = bench.command(&run);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -176,14 +191,7 @@ fn under_way(bench: &Bench) -> (Child, u32, Vec<String>) {
     let arrays = children(child.id());
     assert_eq!((arrays.len(), portals.len()), (1, 2));
     assert!(portals.iter().all(|portal| TcpStream::connect(portal).is_ok()));
-    (child, arrays[0], portals)
-}
-
-fn nothing_is_left(array: u32, portals: &[String]) {
-    until(|| !is_alive(array));
-    for portal in portals {
-        assert!(TcpStream::connect(portal).is_err(), "{portal} is still served");
-    }
+    (child, arrays[0])
 }
 
 fn signal(process: u32, name: &str) {
@@ -197,11 +205,11 @@ fn signal(process: u32, name: &str) {
 fn a_run_that_is_stopped_leaves_no_array_behind() {
     for name in ["INT", "TERM"] {
         let bench = Bench::new(SCENARIO);
-        let (child, array, portals) = under_way(&bench);
+        let (child, array) = under_way(&bench);
         signal(child.id(), name);
         let ended = ended(child.wait_with_output().expect("it ends"));
         assert_eq!(ended.code, 3, "{}", ended.stderr);
-        nothing_is_left(array, &portals);
+        until(|| !is_alive(array));
         assert_eq!(open(&bench.path("r.wsr")).status(), Status::Stopped);
     }
 }
@@ -209,17 +217,17 @@ fn a_run_that_is_stopped_leaves_no_array_behind() {
 #[test]
 fn a_run_that_is_killed_leaves_no_array_behind() {
     let bench = Bench::new(SCENARIO);
-    let (mut child, array, portals) = under_way(&bench);
+    let (mut child, array) = under_way(&bench);
     child.kill().expect("a running child can be killed");
     child.wait().expect("it is gone");
-    nothing_is_left(array, &portals);
+    until(|| !is_alive(array));
     assert_eq!(open(&bench.path("r.wsr")).status(), Status::Running);
 }
 
 #[test]
 fn an_array_that_is_killed_ends_the_run() {
     let bench = Bench::new(SCENARIO);
-    let (child, array, portals) = under_way(&bench);
+    let (child, array) = under_way(&bench);
     signal(array, "KILL");
     let ended = ended(child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, 3, "{}", ended.stderr);
@@ -228,7 +236,7 @@ fn an_array_that_is_killed_ends_the_run() {
         "{}",
         ended.stderr
     );
-    nothing_is_left(array, &portals);
+    until(|| !is_alive(array));
     let record = open(&bench.path("r.wsr"));
     assert_eq!(record.status(), Status::Failed);
     let events = record.events();
