@@ -100,6 +100,7 @@ impl DiskEngine {
         let spec = errand.spec;
         let extent = Extent { size: remote.size(), block: remote.block() };
         let mut facts = crate::remote::facts_of(&spec.name, &spec.url, &**remote);
+        facts.extend(spec.made_as.as_ref().map(|_| errand.fact("lifetime", "this run".to_owned())));
         let grant = match writes {
             true => Some(RemoteGrant::check(spec, remote, &mut self.own)?),
             false => None,

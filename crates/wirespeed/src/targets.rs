@@ -72,8 +72,12 @@ fn embedded(scenario: &Scenario, target: &TargetSpec, writes: bool) -> TargetRep
         url: target.url.clone(),
         what: format!("memory of the embedded array `{array}`, made for the run"),
         size,
-        fate: Ok(if writes { Use::Write } else { Use::Read }),
-        filling: Filling::of(target, size.unwrap_or(0), false),
+        fate: Ok(if writes { Use::Write } else { Use::CreateAndRead }),
+        filling: if writes {
+            Filling::of(target, size.unwrap_or(0), false)
+        } else {
+            Filling::Nothing
+        },
         examined: None,
         facts: Vec::new(),
     }

@@ -3,10 +3,14 @@
 use crate::Analysis;
 use record::{Fact, Record, RunHead};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The subject of the facts by which two records say that they were run interleaved.
 const COMPARISON: &str = "comparison";
+/// The fact of something that was made for one run and is gone with it.
+const LIFETIME: &str = "lifetime";
+/// Facts of such a thing that are never the same again and say nothing of it: where it was, and by which numbers it was known.
+const PASSING: [&str; 5] = ["url", "portal", "serial", "designator", "claim"];
 /// Lines of a scenario that are told; the texts stand in the records.
 const LINES_MAX: usize = 20;
 /// Longer scenarios are not compared line by line.
@@ -73,8 +77,14 @@ pub(super) fn differing(a: (&Record, &Analysis), b: (&Record, &Analysis)) -> Vec
 
 /// Facts by subject and key; several of one name stand side by side.
 fn facts(facts: &[Fact]) -> BTreeMap<(&str, &str), String> {
+    let passing = facts.iter().filter(|f| f.key == LIFETIME).map(|f| f.subject.as_str());
+    let passing: BTreeSet<&str> = passing.collect();
+    let lasts = |f: &&Fact| {
+        let passes = passing.contains(f.subject.as_str()) && PASSING.contains(&f.key.as_str());
+        f.subject != COMPARISON && !passes
+    };
     let mut by_name: BTreeMap<(&str, &str), String> = BTreeMap::new();
-    for fact in facts.iter().filter(|f| f.subject != COMPARISON) {
+    for fact in facts.iter().filter(lasts) {
         by_name
             .entry((&fact.subject, &fact.key))
             .and_modify(|value| {
@@ -134,4 +144,28 @@ fn only<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
         _ => true,
     };
     text.lines().map(str::trim).filter(says).filter(|line| unknown(line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_for_one_run_is_not_told_apart_by_its_numbers() {
+        let fact = |subject: &str, key: &str| Fact {
+            subject: subject.to_owned(),
+            key: key.to_owned(),
+            value: "x".to_owned(),
+        };
+        let all = [
+            fact("lun", "serial"),
+            fact("store/data", "serial"),
+            fact("store/data", "lifetime"),
+            fact("store/data", "size"),
+            fact("comparison", "side"),
+        ];
+        let told: Vec<(&str, &str)> = facts(&all).into_keys().collect();
+        let expected = [("lun", "serial"), ("store/data", "lifetime"), ("store/data", "size")];
+        assert_eq!(told, expected);
+    }
 }

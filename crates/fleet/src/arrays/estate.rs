@@ -10,6 +10,9 @@ use record::Fact;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// How long everything here lasts, for the record: two runs need not be told apart by where their ports were.
+const LIFETIME: &str = "this run";
+
 /// What an agent serves.
 pub(crate) struct Estate {
     arrays: Vec<Stand>,
@@ -159,7 +162,11 @@ fn hops_of(stand: &Stand) -> Vec<Hop> {
     let process = array.cpu().map(|_| hop(spec.name.clone(), Vec::new()));
     let addresses = array.addresses();
     let ports = spec.ports.iter().zip(addresses).map(|(port, address)| {
-        let mut facts = vec![("portal", address.to_string()), ("scale", spec.scale.clone())];
+        let mut facts = vec![
+            ("portal", address.to_string()),
+            ("lifetime", LIFETIME.to_owned()),
+            ("scale", spec.scale.clone()),
+        ];
         if let Some(speed) = &port.speed {
             facts.push(("rate", format!("{} B/s", speed.bytes_per_s)));
             facts.push(("rate-name", speed.name.clone()));
@@ -171,6 +178,7 @@ fn hops_of(stand: &Stand) -> Vec<Hop> {
             ("lun", lun.to_string()),
             ("size", format!("{} B", volume.size)),
             ("held-in", "memory".to_owned()),
+            ("lifetime", LIFETIME.to_owned()),
         ];
         hop(volume_hop(&spec.name, &volume.name), facts)
     });
