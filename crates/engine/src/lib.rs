@@ -24,7 +24,7 @@ pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
 pub use meter::{LeftOpen, Meter, Spent};
-pub use pin::Pinning;
+pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use sheet::{Drain, Scope, Sheets};
 pub use spec::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};

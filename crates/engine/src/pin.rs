@@ -33,7 +33,7 @@ pub(crate) fn places(pinning: Pinning, allowed: &[usize], workers: usize) -> Vec
 
 /// Pins the calling thread, where it has a place, and has it woken without the usual slack of 50 µs, which an open loop
 /// would count as response time. A refusal leaves it as the scheduler wants it.
-pub(crate) fn settle(place: Option<usize>) {
+pub fn settle(place: Option<usize>) {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     if let Some(cpu) = place {
         let mut set = CpuSet::new();

@@ -1,0 +1,233 @@
+//! Messages over a connection: a length of four bytes, little-endian, and so many bytes of JSON. A length above the bound,
+//! bytes that are no message, and a message that stays incomplete each end the connection; nothing more is read than the
+//! bound, and the buffer grows only as bytes arrive.
+
+use crate::NetError;
+use crate::sys::{socket, user_timeout};
+use clock::Ns;
+use rustix::net::sockopt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Bytes of a message before the peer has shown who it is.
+const SMALL: usize = 1 << 10;
+/// Bytes of any message.
+const LARGE: usize = 4 << 20;
+/// A peer that acknowledges nothing, or takes nothing, for so long is gone.
+const GONE: Duration = Duration::from_secs(10);
+/// Bytes of one read.
+const READ: usize = 16 << 10;
+
+/// One end of a control connection.
+pub(crate) struct Link {
+    stream: TcpStream,
+    peer: String,
+    bound: usize,
+    inbox: Vec<u8>,
+}
+
+impl Link {
+    pub(crate) fn new(stream: TcpStream, peer: String) -> Result<Link, NetError> {
+        let set =
+            |result: io::Result<()>| result.map_err(NetError::socket("the control connection"));
+        set(stream.set_nonblocking(false))?;
+        set(stream.set_nodelay(true))?;
+        set(stream.set_write_timeout(Some(GONE)))?;
+        set(user_timeout(&stream, GONE.as_millis() as u32))?;
+        let keep_alive = || -> rustix::io::Result<()> {
+            sockopt::set_socket_keepalive(&stream, true)?;
+            sockopt::set_tcp_keepidle(&stream, Duration::from_secs(5))?;
+            sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(2))
+        };
+        set(keep_alive().map_err(io::Error::from))?;
+        Ok(Link { stream, peer, bound: SMALL, inbox: Vec::new() })
+    }
+
+    /// The peer has shown who it is: its messages may be longer.
+    pub(crate) fn trust(&mut self) {
+        self.bound = LARGE;
+    }
+
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// The connection, for its addresses.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Says something.
+    pub(crate) fn say(
+        &mut self,
+        message: &impl Serialize,
+        when: &'static str,
+    ) -> Result<(), NetError> {
+        let body = serde_json::to_vec(message).map_err(|e| self.lost(when, e))?;
+        let mut frame = (body.len() as u32).to_le_bytes().to_vec();
+        frame.extend_from_slice(&body);
+        self.stream.write_all(&frame).map_err(|e| self.lost(when, e))
+    }
+
+    /// Hears the next message, or `None` where none has come by `until`.
+    pub(crate) fn hear<M: DeserializeOwned>(
+        &mut self,
+        until: Ns,
+        when: &'static str,
+    ) -> Result<Option<M>, NetError> {
+        loop {
+            if let Some(message) = self.next()? {
+                return Ok(Some(message));
+            }
+            let left = until.since(clock::now());
+            let ready = socket::can_read(&self.stream, left).map_err(|e| self.lost(when, e))?;
+            if ready {
+                self.fill(when)?;
+            } else if clock::now() >= until {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Hears a message that must come within `limit`.
+    pub(crate) fn expect<M: DeserializeOwned>(
+        &mut self,
+        limit: Ns,
+        when: &'static str,
+    ) -> Result<M, NetError> {
+        let heard = self.hear(clock::now().plus(limit), when)?;
+        heard.ok_or_else(|| {
+            self.lost(when, format!("it said nothing for {} s", limit.as_secs_f64()))
+        })
+    }
+
+    fn fill(&mut self, when: &'static str) -> Result<(), NetError> {
+        let mut bytes = [0; READ];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => Err(self.lost(when, "it closed the connection")),
+            Ok(got) => {
+                self.inbox.extend_from_slice(&bytes[..got]);
+                Ok(())
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(e) => Err(self.lost(when, e)),
+        }
+    }
+
+    /// Takes a whole message out of what has arrived.
+    fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, NetError> {
+        let Some(length) = self.inbox.first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > self.bound {
+            return Err(
+                self.garbled(format!("a message of {length} bytes, with {} allowed", self.bound))
+            );
+        }
+        let Some(body) = self.inbox.get(4..4 + length) else { return Ok(None) };
+        let message = serde_json::from_slice(body).map_err(|e| self.garbled(e))?;
+        self.inbox.drain(..4 + length);
+        Ok(Some(message))
+    }
+
+    /// What came is not what the protocol has at this point.
+    pub(crate) fn garbled(&self, why: impl ToString) -> NetError {
+        NetError::Garbled { peer: self.peer.clone(), why: why.to_string() }
+    }
+
+    pub(crate) fn lost(&self, when: &'static str, why: impl ToString) -> NetError {
+        NetError::Lost { peer: self.peer.clone(), when, why: why.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FromReceiver, FromSender};
+    use super::*;
+    use crate::{Load, Spec};
+    use proptest::prelude::*;
+    use std::net::{Shutdown, TcpListener};
+
+    fn pair() -> (TcpStream, Link) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (b, _) = listener.accept().unwrap();
+        (a, Link::new(b, "them".to_owned()).unwrap())
+    }
+
+    /// What a link makes of these bytes, after which the peer closes.
+    fn heard(bytes: &[u8]) -> Result<Option<FromSender>, NetError> {
+        let (mut peer, mut link) = pair();
+        peer.write_all(bytes).unwrap();
+        peer.shutdown(Shutdown::Write).unwrap();
+        link.hear(clock::now().plus(Ns::secs(10)), "then")
+    }
+
+    fn frame(body: &str) -> Vec<u8> {
+        [&(body.len() as u32).to_le_bytes()[..], body.as_bytes()].concat()
+    }
+
+    #[track_caller]
+    fn refused(bytes: &[u8], hint: &str) {
+        let error = heard(bytes).expect_err("it is no message").to_string();
+        assert!(error.contains(hint), "{hint:?} is not in {error:?}");
+    }
+
+    #[test]
+    fn messages_arrive_whole_and_in_order() {
+        let (stream, mut link) = pair();
+        let mut peer = Link::new(stream, "us".to_owned()).unwrap();
+        let long = FromSender::Prepare(Box::new(Spec::new(Load::Tcp)));
+        for message in [FromSender::Clock { sent: Ns(7) }, long.clone(), FromSender::Done] {
+            peer.say(&message, "now").unwrap();
+        }
+        let mut hear = || link.expect::<FromSender>(Ns::secs(10), "now").unwrap();
+        assert_eq!(
+            [hear(), hear(), hear()],
+            [FromSender::Clock { sent: Ns(7) }, long, FromSender::Done]
+        );
+        assert_eq!(link.hear::<FromSender>(clock::now(), "now").unwrap(), None);
+        link.say(&FromReceiver::Ready, "now").unwrap();
+        assert_eq!(peer.expect::<FromReceiver>(Ns::secs(10), "now").unwrap(), FromReceiver::Ready);
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        refused(b"", "closed the connection");
+        refused(&[1, 2], "closed the connection");
+        refused(&frame("\"done\"")[..6], "closed the connection");
+        refused(b"GET / HTTP/1.1\r\n\r\n", "bytes, with 1024 allowed");
+        refused(&u32::MAX.to_le_bytes(), "4294967295 bytes");
+        refused(&frame(""), "does not speak this protocol");
+        refused(&frame("\"finished\""), "unknown variant");
+        refused(&frame("{\"clock\":{\"sent\":-1}}"), "does not speak");
+        refused(&frame(&"[".repeat(1000)), "does not speak");
+        assert_eq!(heard(&frame("\"done\"")).unwrap(), Some(FromSender::Done));
+    }
+
+    #[test]
+    fn only_who_is_known_may_say_much() {
+        let (mut peer, mut link) = pair();
+        link.trust();
+        let spec = serde_json::to_string(&FromSender::Done).unwrap();
+        peer.write_all(&frame(&format!("{}{spec}", " ".repeat(100_000)))).unwrap();
+        assert_eq!(link.expect::<FromSender>(Ns::secs(10), "now").unwrap(), FromSender::Done);
+        peer.write_all(&(LARGE as u32 + 1).to_le_bytes()).unwrap();
+        assert!(matches!(
+            link.expect::<FromSender>(Ns::secs(10), "now"),
+            Err(NetError::Garbled { .. })
+        ));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn no_bytes_do_harm(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+            let _ = heard(&bytes);
+            let _ = heard(&[&(bytes.len() as u32).to_le_bytes()[..], &bytes].concat());
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Everything that a sender and a receiver can say.
+
+use crate::Spec;
+use crate::report::{Interval, SideReport};
+use clock::Ns;
+use serde::{Deserialize, Serialize};
+
+/// Chance that one end contributes to a proof.
+pub(crate) type Nonce = [u8; 16];
+
+/// What names a test on its data connections: whoever does not know it is no part of it.
+pub(crate) type Cookie = [u8; 16];
+
+/// What a sender says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FromSender {
+    /// The first message: the versions of these messages that it speaks, lowest and highest.
+    Hello { versions: (u16, u16), nonce: Nonce },
+    /// That it knows the token.
+    Proof([u8; 32]),
+    /// Asks for the time; `sent` comes back.
+    Clock { sent: Ns },
+    /// The test to come.
+    Prepare(Box<Spec>),
+    /// All of the sender's streams are through.
+    Joined,
+    /// Load begins at this moment of the receiver's clock.
+    Start { at: Ns },
+    /// The sender's workers send no more.
+    Done,
+}
+
+/// What a receiver says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FromReceiver {
+    /// The version that both speak, and whether a token must be shown.
+    Hello { version: u16, nonce: Nonce, token: bool },
+    /// The token was right, or none is needed.
+    Welcome,
+    /// Not with this sender, or not this test.
+    Refused(String),
+    /// The receiver's clock when the question came and when the answer left.
+    Clock { sent: Ns, came: Ns, left: Ns },
+    /// Where the test's data goes: the port of connections, or one for each stream of datagrams.
+    Prepared { cookie: Cookie, port: u16, datagrams: Vec<u16> },
+    /// All streams have arrived, all threads stand ready.
+    Ready,
+    /// What the receiver counted in an interval.
+    Interval(Interval),
+    /// What it counted in the test.
+    Finished(Box<SideReport>),
+    /// It could not go on.
+    Failed(String),
+}

@@ -1,0 +1,11 @@
+//! The control connection: what a sender and a receiver say to each other beside the data. Messages are JSON behind a
+//! length of four bytes; whatever arrives is held to bounds before it is believed.
+
+mod link;
+mod message;
+mod proof;
+
+pub(crate) use link::Link;
+pub(crate) use message::{Cookie, FromReceiver, FromSender, Nonce};
+pub use proof::{Token, VERSIONS};
+pub(crate) use proof::{agree, fresh, is_proven, prove};

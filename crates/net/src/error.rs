@@ -1,0 +1,121 @@
+//! Why a test could not be begun or carried on. Every message names the place and leads to what to do next.
+
+use std::io;
+use thiserror::Error;
+
+/// What can go wrong between two ends.
+#[derive(Debug, Error)]
+pub enum NetError {
+    /// The test asks for what cannot be.
+    #[error("{0}")]
+    Spec(String),
+    /// A name that nobody knows.
+    #[error("{name}: no such host is known ({source}); check the spelling, or give its address")]
+    Name {
+        /// What was asked for.
+        name: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// A connection that did not come about.
+    #[error("{to}: {}", connecting(.source))]
+    Connect {
+        /// Where to.
+        to: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// An address that cannot be listened on.
+    #[error("{at}: {}", listening(.source))]
+    Listen {
+        /// The address.
+        at: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A socket that does not take what was asked of it.
+    #[error("{what}: {source}")]
+    Socket {
+        /// What was asked.
+        what: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The other end does not want to.
+    #[error("{peer} refused: {why}")]
+    Refused {
+        /// Who.
+        peer: String,
+        /// Its reason.
+        why: String,
+    },
+    /// The other end is gone, or silent.
+    #[error("{peer} was lost {when}: {why}")]
+    Lost {
+        /// Who.
+        peer: String,
+        /// At which point of a test.
+        when: &'static str,
+        /// What was seen.
+        why: String,
+    },
+    /// What arrived is not the control protocol.
+    #[error(
+        "{peer} does not speak this protocol: {why}; is it `wirespeed net receive`, of this version?"
+    )]
+    Garbled {
+        /// Who.
+        peer: String,
+        /// What was wrong.
+        why: String,
+    },
+    /// A worker's thread ended as it should not.
+    #[error("{thread}: {problem}")]
+    Worker {
+        /// The thread's name.
+        thread: String,
+        /// What happened.
+        problem: String,
+    },
+    /// Asked to stop before the end.
+    #[error("stopped before the end; nothing was measured to its end")]
+    Stopped,
+}
+
+impl NetError {
+    /// A socket option or call that failed.
+    pub(crate) fn socket(what: impl Into<String>) -> impl FnOnce(io::Error) -> NetError {
+        let what = what.into();
+        move |source| NetError::Socket { what, source }
+    }
+}
+
+fn connecting(error: &io::Error) -> String {
+    let hint = match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            "nobody listens there; start `wirespeed net receive` on that host"
+        }
+        io::ErrorKind::TimedOut => "no answer; is the host up, and does a firewall let it through?",
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
+            "no route leads there; look at `ip route get`"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "the source address is not one of this host's, or its ports are used up"
+        }
+        io::ErrorKind::AddrInUse => "the source port is in use; choose another",
+        _ => return error.to_string(),
+    };
+    format!("{hint} ({error})")
+}
+
+fn listening(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("the port is in use: is a receiver running already? ({error})")
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            format!("this is no address of this host; `ip address` lists them ({error})")
+        }
+        _ => format!("cannot listen: {error}"),
+    }
+}

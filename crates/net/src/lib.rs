@@ -1,0 +1,40 @@
+//! The live network engine: TCP and UDP streams, requests and connections between two ends, counted at both.
+//!
+//! A [`Receiver`] waits on one host and serves many senders; [`send`] asks it for a test, which a [`Spec`] describes, and
+//! comes back with a [`Report`] of both ends. One control connection carries what the two say to each other; data goes over
+//! connections and datagrams of its own. The sender may also have the receiver send: streams go either way, or both.
+//!
+//! The idea is that of NTttcp and iperf3, with three differences. What counts as measured is cut at both ends, by moments
+//! that both agreed on with a known error. What was sent and what was received are kept apart, and throughput is what was
+//! received. And what a message costs is said: how many system calls, how much CPU, whether zero-copy was a copy after all.
+//!
+//! This crate knows no scenario, no coordinator and no report for people.
+
+mod control;
+mod course;
+mod error;
+mod host;
+mod line;
+mod ntttcp;
+mod plane;
+mod receiver;
+mod report;
+mod sender;
+mod spec;
+mod sys;
+mod team;
+
+pub use control::{Token, VERSIONS};
+pub use error::NetError;
+pub use ntttcp::{End, xml};
+pub use plane::sequence::Tally;
+pub use receiver::{Event, Listener, Receiver, ReceiverConfig};
+pub use report::{
+    ClockOffset, Counts, Datagrams, Direction, Flow, HostReport, Interval, Phase, Report,
+    SideReport, StreamReport, TcpReport, ThreadReport,
+};
+pub use sender::{SendConfig, Stop, send};
+pub use spec::{DATAGRAM_MAX, Load, PREAMBLE, STREAMS_MAX, Sockets, Spec};
+
+/// The port of a receiver, unless another is chosen. (NTttcp's 5001 and iperf3's 5201 stay free for them.)
+pub const PORT: u16 = 5301;

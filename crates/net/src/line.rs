@@ -1,0 +1,265 @@
+//! The streams of a test at one end: their sockets, their counters, and what they tell when they are looked at.
+
+use crate::plane::{Count, Meter};
+use crate::report::{Counts, Flow, StreamReport, TcpReport};
+use crate::spec::PREAMBLE;
+use crate::sys::{self, TcpInfo};
+use clock::Ns;
+use rustix::net::sockopt;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+
+/// What a stream goes over.
+#[derive(Clone, Debug)]
+pub(crate) enum Socket {
+    Tcp(Arc<TcpStream>),
+    Udp(Arc<UdpSocket>),
+    /// Connections are made to this address, one a transaction.
+    Calls {
+        to: SocketAddr,
+        source: Option<SocketAddr>,
+    },
+    /// Connections are accepted here.
+    Door(Arc<TcpListener>),
+}
+
+/// One stream at one end.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub index: u16,
+    pub flow: Flow,
+    /// Whether this end writes, or asks.
+    pub writes: bool,
+    pub socket: Socket,
+    pub preamble: [u8; PREAMBLE],
+    pub meter: Arc<Meter>,
+    /// The thread that carries it.
+    pub thread: u16,
+    /// Its addresses here and at the peer, as they were while it stood.
+    addresses: (String, String),
+}
+
+/// A stream at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Look {
+    pub at: Ns,
+    pub counts: Counts,
+    pub tcp: Option<TcpInfo>,
+    pub queued: u64,
+}
+
+/// The first bytes of every preamble.
+const MAGIC: [u8; 8] = *b"wsnet\0\0\x01";
+
+/// What a stream's connection begins with, or what its first datagram is.
+pub(crate) fn preamble(cookie: &[u8; 16], index: u16) -> [u8; PREAMBLE] {
+    let mut bytes = [0; PREAMBLE];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..24].copy_from_slice(cookie);
+    bytes[24..28].copy_from_slice(&u32::from(index).to_le_bytes());
+    bytes
+}
+
+/// The stream that a preamble names, if it is one of this test.
+pub(crate) fn stream_of(bytes: &[u8; PREAMBLE], cookie: &[u8; 16]) -> Option<u16> {
+    let index = u32::from_le_bytes(std::array::from_fn(|i| bytes[24 + i]));
+    let index = u16::try_from(index).ok()?;
+    (*bytes == preamble(cookie, index)).then_some(index)
+}
+
+impl Line {
+    /// The stream of this number on its socket, for the test that the cookie names.
+    pub(crate) fn new(
+        index: u16,
+        flow: Flow,
+        writes: bool,
+        socket: Socket,
+        cookie: &[u8; 16],
+    ) -> Line {
+        let (addresses, preamble) = (addresses(&socket), preamble(cookie, index));
+        Line { index, flow, writes, socket, preamble, meter: Arc::default(), thread: 0, addresses }
+    }
+
+    /// The mark of its datagrams.
+    pub(crate) fn tag(&self) -> u32 {
+        let random: [u8; 4] = std::array::from_fn(|i| self.preamble[8 + i]);
+        u32::from_le_bytes(random) ^ u32::from(self.index)
+    }
+
+    /// What its worker has counted.
+    pub(crate) fn counts(&self) -> Counts {
+        let get = |count| self.meter.get(count);
+        Counts {
+            bytes: get(Count::Bytes),
+            back: get(Count::Back),
+            calls: get(Count::Calls),
+            items: get(Count::Items),
+            failed: get(Count::Failed),
+            completed: get(Count::Completed),
+            copied: get(Count::Copied),
+        }
+    }
+
+    /// Looks at everything: the counters with the moment at which they were read, then the socket.
+    pub(crate) fn look(&self) -> Look {
+        let (at, counts) = (clock::now(), self.counts());
+        let queued = match &self.socket {
+            Socket::Tcp(socket) if self.writes => sys::queued_to_send(&**socket),
+            Socket::Tcp(socket) => sys::queued_to_read(&**socket),
+            _ => 0,
+        };
+        Look { at, counts, tcp: self.tcp(), queued }
+    }
+
+    /// TCP's own figures, where there are any.
+    pub(crate) fn tcp(&self) -> Option<TcpInfo> {
+        match &self.socket {
+            Socket::Tcp(socket) => sys::tcp_info(&**socket).ok(),
+            _ => None,
+        }
+    }
+
+    /// Ends it at once: whoever blocks in a call of it comes back.
+    pub(crate) fn cut(&self) {
+        if let Socket::Tcp(socket) = &self.socket {
+            // It may be over already.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// What it did between two looks, with what is known of it when it is over. Times are since `start`.
+    pub(crate) fn report(&self, start: Ns, before: &Look, after: &Look) -> StreamReport {
+        let (local, peer) = self.addresses.clone();
+        StreamReport {
+            index: self.index,
+            flow: self.flow,
+            writes: self.writes,
+            local,
+            peer,
+            thread: self.thread,
+            from: before.at.since(start),
+            to: after.at.since(start),
+            measured: after.counts.since(before.counts),
+            total: self.counts(),
+            queued_before: before.queued,
+            queued_after: after.queued,
+            tcp: before.tcp.zip(after.tcp).map(|(before, after)| difference(&before, &after)),
+            congestion: match &self.socket {
+                Socket::Tcp(socket) => sys::congestion(&**socket).ok(),
+                _ => None,
+            },
+            send_buffer: self.buffer(|fd| sockopt::socket_send_buffer_size(fd)),
+            receive_buffer: self.buffer(|fd| sockopt::socket_recv_buffer_size(fd)),
+            datagrams: None,
+            tally: None,
+            latency: None,
+            error: None,
+        }
+    }
+
+    fn buffer(
+        &self,
+        size: impl Fn(std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<usize>,
+    ) -> u64 {
+        use std::os::fd::AsFd;
+        let size = match &self.socket {
+            Socket::Tcp(socket) => size(socket.as_fd()),
+            Socket::Udp(socket) => size(socket.as_fd()),
+            Socket::Calls { .. } | Socket::Door(_) => Ok(0),
+        };
+        size.unwrap_or(0) as u64
+    }
+}
+
+fn addresses(socket: &Socket) -> (String, String) {
+    let text =
+        |address: std::io::Result<SocketAddr>| address.map_or(String::new(), |a| a.to_string());
+    match socket {
+        Socket::Tcp(socket) => (text(socket.local_addr()), text(socket.peer_addr())),
+        Socket::Udp(socket) => (text(socket.local_addr()), text(socket.peer_addr())),
+        Socket::Calls { to, source } => {
+            (source.map_or(String::new(), |s| s.to_string()), to.to_string())
+        }
+        Socket::Door(listener) => (text(listener.local_addr()), String::new()),
+    }
+}
+
+fn difference(before: &TcpInfo, after: &TcpInfo) -> TcpReport {
+    // Counters of 32 bits wrap: 2^32 segments of 1,448 bytes are 6.2 TB.
+    let wrapped = |of: fn(&TcpInfo) -> u32| u64::from(of(after).wrapping_sub(of(before)));
+    TcpReport {
+        mss: after.mss,
+        pmtu: after.pmtu,
+        timestamps: after.timestamps,
+        retransmits: wrapped(|tcp| tcp.retransmits),
+        segments_out: wrapped(|tcp| tcp.segments_out),
+        segments_in: wrapped(|tcp| tcp.segments_in),
+        data_segments_out: wrapped(|tcp| tcp.data_segments_out),
+        data_segments_in: wrapped(|tcp| tcp.data_segments_in),
+        out_of_order: wrapped(|tcp| tcp.out_of_order),
+        busy: after.busy.since(before.busy),
+        receiver_limited: after.receiver_limited.since(before.receiver_limited),
+        buffer_limited: after.buffer_limited.since(before.buffer_limited),
+        rtt: after.rtt,
+        rtt_deviation: after.rtt_deviation,
+        rtt_min: after.rtt_min,
+        cwnd: after.cwnd,
+        delivery_rate: after.delivery_rate,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plane::Count;
+    use std::io::{Read, Write};
+
+    /// A reader that has stopped: what the kernel took from the writer and nobody has read is in the two sockets, to the
+    /// byte, and the cuts of both ends tell it.
+    #[test]
+    fn bytes_accepted_are_bytes_read_and_bytes_queued_at_the_cut() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut out = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut back, _) = listener.accept().unwrap();
+        out.set_nonblocking(true).unwrap();
+        let end = |socket: &TcpStream, writes| {
+            let socket = Socket::Tcp(Arc::new(socket.try_clone().unwrap()));
+            Line::new(0, Flow::Up, writes, socket, &[0; 16])
+        };
+        let (writer, reader) = (end(&out, true), end(&back, false));
+        for part in [0, 1, 70_000] {
+            while let Ok(taken) = out.write(&[7; 10_000]) {
+                writer.meter.add(Count::Bytes, taken as u64);
+            }
+            back.read_exact(&mut vec![0; part]).unwrap();
+            reader.meter.add(Count::Bytes, part as u64);
+            // An acknowledgement may be on its way: then bytes are in both queues for a moment.
+            let limit = clock::now().plus(Ns::secs(10));
+            loop {
+                let (writer, reader) = (writer.look(), reader.look());
+                let accounted = reader.counts.bytes + reader.queued + writer.queued;
+                if writer.counts.bytes == accounted {
+                    break;
+                }
+                assert!(
+                    clock::now() < limit,
+                    "{} accepted, {accounted} found",
+                    writer.counts.bytes
+                );
+            }
+        }
+        assert!(writer.look().counts.bytes > 70_001);
+    }
+
+    #[test]
+    fn a_preamble_names_a_stream_of_one_test() {
+        let mine = preamble(&[7; 16], 511);
+        assert_eq!(stream_of(&mine, &[7; 16]), Some(511));
+        assert_eq!(stream_of(&mine, &[8; 16]), None);
+        for at in [0, 7, 8, 23, 26, 27] {
+            let mut wrong = mine;
+            wrong[at] ^= 0x80;
+            assert_eq!(stream_of(&wrong, &[7; 16]), None, "{at}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Connect, request, response, close: what a server of short requests lives through. The answering end closes first, so that
+//! the wait for late segments (TIME-WAIT, RFC 9293) takes none of the asking end's ports.
+
+use super::exchange::{self, Sizes, read, write};
+use super::{Begin, Count, Meter, Phase, Signals};
+use crate::NetError;
+use crate::spec::{PREAMBLE, Sockets};
+use crate::sys::socket;
+use clock::Ns;
+use record::Histogram;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+/// Where an asking thread connects, and as whom.
+pub(crate) struct Way<'a> {
+    pub to: SocketAddr,
+    pub source: Option<SocketAddr>,
+    pub sockets: &'a Sockets,
+}
+
+/// How long a connection may take to come about.
+const CONNECT: Ns = Ns::secs(3);
+/// A pause after a connection that failed.
+const PAUSE: Ns = Ns::millis(1);
+
+/// Asks from `begin` on until told to stop. A transaction that failed is counted, the first reason is kept, and the next
+/// one follows; only what no further one can cure is an error.
+pub(crate) fn ask(
+    way: &Way<'_>,
+    meter: &Meter,
+    sizes: Sizes,
+    buffer: &mut [u8],
+    latency: &mut Histogram,
+    signals: &Signals,
+    begin: Begin<'_>,
+) -> Option<io::Error> {
+    let mut request = buffer[..sizes.request].to_vec();
+    request.resize(sizes.request, 0);
+    let mut first = None;
+    begin();
+    while !signals.stopped() {
+        let (from, measured) = (clock::now(), signals.phase() == Phase::Measured as usize);
+        match transaction(way, meter, &request, &mut buffer[..sizes.response]) {
+            Ok(()) => exchange::done(meter, sizes, latency, measured, from),
+            Err(e) => {
+                meter.add(Count::Failed, 1);
+                first.get_or_insert(e);
+                clock::sleep_until(clock::now().plus(PAUSE));
+            }
+        }
+    }
+    first
+}
+
+fn transaction(
+    way: &Way<'_>,
+    meter: &Meter,
+    request: &[u8],
+    response: &mut [u8],
+) -> io::Result<()> {
+    let stream =
+        socket::connect(way.to, way.source, way.sockets, CONNECT).map_err(|e| match e {
+            NetError::Connect { source, .. } | NetError::Socket { source, .. } => source,
+            other => io::Error::other(other.to_string()),
+        })?;
+    stream.set_read_timeout(Some(CONNECT.into()))?;
+    write(&stream, request)?;
+    meter.add(Count::Bytes, request.len() as u64);
+    if !read(&stream, response)? {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    // The other end closes: its end of stream comes before ours.
+    match read(&stream, &mut [0])? {
+        false => Ok(()),
+        true => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Answers from `begin` on until told to stop. Who does not begin with the test's preamble is shut out.
+pub(crate) fn answer(
+    listener: &TcpListener,
+    meter: &Meter,
+    preamble: &[u8; PREAMBLE],
+    sizes: Sizes,
+    buffer: &mut [u8],
+    signals: &Signals,
+    begin: Begin<'_>,
+) -> io::Result<()> {
+    begin();
+    while !signals.aborted() && !signals.draining() {
+        if !socket::can_read(listener, socket::LOOK.into())? {
+            continue;
+        }
+        match one(listener, meter, preamble, sizes, buffer) {
+            Ok(()) => {}
+            // Another thread was faster.
+            Err(e) if super::nothing(&e) => {}
+            Err(_) => meter.add(Count::Failed, 1),
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    listener: &TcpListener,
+    meter: &Meter,
+    preamble: &[u8; PREAMBLE],
+    sizes: Sizes,
+    buffer: &mut [u8],
+) -> io::Result<()> {
+    let (stream, _) = listener.accept()?;
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(socket::LOOK))?;
+    let known = |bytes: &[u8]| bytes[..PREAMBLE - 4] == preamble[..PREAMBLE - 4];
+    if !read(&stream, &mut buffer[..sizes.request])? || !known(buffer) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    meter.add(Count::Bytes, sizes.request as u64);
+    write(&stream, &buffer[..sizes.response])?;
+    meter.add(Count::Back, sizes.response as u64);
+    meter.add(Count::Calls, 2);
+    meter.add(Count::Items, 1);
+    Ok(())
+}

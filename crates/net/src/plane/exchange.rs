@@ -1,0 +1,100 @@
+//! Requests and responses on a standing connection, one at a time. The time of a transaction is from the moment before its
+//! request is handed to the kernel to the moment after its last byte of response was read: a closed loop.
+
+use super::{Begin, Count, Meter, Phase, Signals, again};
+use clock::Ns;
+use record::Histogram;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+
+/// The sizes of a transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub request: usize,
+    pub response: usize,
+}
+
+/// Asks from `begin` on until told to stop.
+pub(crate) fn ask(
+    socket: &TcpStream,
+    meter: &Meter,
+    sizes: Sizes,
+    buffer: &mut [u8],
+    latency: &mut Histogram,
+    signals: &Signals,
+    begin: Begin<'_>,
+) -> io::Result<()> {
+    begin();
+    while !signals.stopped() {
+        let (from, measured) = (clock::now(), signals.phase() == Phase::Measured as usize);
+        write(socket, &buffer[..sizes.request])?;
+        meter.add(Count::Bytes, sizes.request as u64);
+        if !read(socket, &mut buffer[..sizes.response])? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        done(meter, sizes, latency, measured, from);
+    }
+    // A peer that has gone needs no telling.
+    let _ = socket.shutdown(Shutdown::Write);
+    Ok(())
+}
+
+/// Counts one transaction that began at `from`.
+pub(super) fn done(meter: &Meter, sizes: Sizes, latency: &mut Histogram, measured: bool, from: Ns) {
+    meter.add(Count::Back, sizes.response as u64);
+    meter.add(Count::Calls, 2);
+    meter.add(Count::Items, 1);
+    if measured {
+        latency.record(clock::now().since(from));
+    }
+}
+
+/// Answers from `begin` on until the peer asks no more.
+pub(crate) fn answer(
+    socket: &TcpStream,
+    meter: &Meter,
+    sizes: Sizes,
+    buffer: &mut [u8],
+    signals: &Signals,
+    begin: Begin<'_>,
+) -> io::Result<()> {
+    begin();
+    while !signals.aborted() && read(socket, &mut buffer[..sizes.request])? {
+        meter.add(Count::Bytes, sizes.request as u64);
+        meter.add(Count::Calls, 2);
+        write(socket, &buffer[..sizes.response])?;
+        meter.add(Count::Back, sizes.response as u64);
+        meter.add(Count::Items, 1);
+    }
+    Ok(())
+}
+
+/// Writes all of it.
+pub(super) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match send(&socket, rest, SendFlags::NOSIGNAL).map_err(io::Error::from) {
+            Ok(sent) => rest = &rest[sent..],
+            Err(e) if again(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Fills the buffer; `false` where the peer ended before its first byte.
+pub(super) fn read(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<bool> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match recv(&socket, &mut buffer[got..], RecvFlags::empty()).map_err(io::Error::from) {
+            Ok((_, 0)) if got == 0 => return Ok(false),
+            Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok((_, more)) => got += more,
+            Err(e) if again(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,145 @@
+//! The data plane: what a worker's thread does between the start and the end. It allocates nothing, takes no lock and
+//! logs nothing; it moves bytes and counts them in a [`Meter`] of its own, which others only read.
+
+pub(crate) mod connects;
+pub(crate) mod exchange;
+pub(crate) mod header;
+pub(crate) mod sequence;
+pub(crate) mod tcp;
+pub(crate) mod udp_receive;
+pub(crate) mod udp_send;
+
+pub(crate) use header::{HEADER, Header};
+
+use sequence::Tally;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+/// What a worker counts of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Bytes that the kernel took from us, at the end that writes; bytes that we read, at the one that reads.
+    Bytes,
+    /// Bytes of the other way: responses.
+    Back,
+    /// System calls that moved data.
+    Calls,
+    /// Datagrams sent or received, or transactions done.
+    Items,
+    /// Zero-copy sends that the kernel is done with.
+    Completed,
+    /// Of them, those that it copied.
+    Copied,
+    /// Datagrams that the kernel refused to take, connections that did not come about.
+    Failed,
+}
+
+const COUNTS: usize = 7;
+
+/// The counters of one stream at one end, on cache lines of their own. One thread writes, others read.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub(crate) struct Meter([AtomicU64; COUNTS]);
+
+impl Meter {
+    /// Adds to a counter: a plain load and store, since nobody else writes it.
+    #[inline]
+    pub(crate) fn add(&self, count: Count, by: u64) {
+        let cell = &self.0[count as usize];
+        cell.store(cell.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+    }
+
+    /// A counter as it stands.
+    pub(crate) fn get(&self, count: Count) -> u64 {
+        self.0[count as usize].load(Ordering::Relaxed)
+    }
+}
+
+/// The phase that a test is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    Warmup = 0,
+    Measured = 1,
+    Cooldown = 2,
+}
+
+/// Phases that are counted apart.
+pub(crate) const PHASES: usize = 3;
+
+/// What the control plane tells the workers of one end while a test runs.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    phase: AtomicU8,
+    /// Who sends ends.
+    stop: AtomicBool,
+    /// The peer sends no more datagrams: what is on the way is still taken, then it is over.
+    drain: AtomicBool,
+    /// It is over at once.
+    abort: AtomicBool,
+}
+
+impl Signals {
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    /// The phase as an index of counts.
+    #[inline]
+    pub(crate) fn phase(&self) -> usize {
+        usize::from(self.phase.load(Ordering::Relaxed)).min(PHASES - 1)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn drain(&self) {
+        self.drain.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn draining(&self) -> bool {
+        self.drain.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn abort(&self) {
+        self.stop();
+        self.drain();
+        self.abort.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn aborted(&self) -> bool {
+        self.abort.load(Ordering::Relaxed)
+    }
+}
+
+/// What a worker hands back of a stream when it is over.
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    /// What became of datagrams, at the end that reads them.
+    pub tally: Option<Tally>,
+    /// Datagrams sent in each phase.
+    pub sent: [u64; PHASES],
+    /// Times of the measured transactions.
+    pub latency: Option<record::Histogram>,
+    /// Why it ended early.
+    pub error: Option<io::Error>,
+}
+
+/// Waits at the start barrier. All that must be allocated is allocated before it is called.
+pub(crate) type Begin<'a> = &'a mut dyn FnMut();
+
+/// Whether a call is simply to be made again.
+fn again(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Interrupted
+}
+
+/// Whether a call found nothing to do within its time.
+fn nothing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}

@@ -1,0 +1,109 @@
+//! UDP datagrams out: numbered, stamped, and paced here, since the kernel paces TCP alone. Where a thread falls behind its
+//! pace it makes up for a few milliseconds at most, so that a stall of its own does not end in a burst.
+
+use super::{Begin, Count, Header, Meter, PHASES, Signals, again, nothing};
+use crate::sys::Outbox;
+use clock::Ns;
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+
+/// One stream in the hands of its thread.
+pub(crate) struct Stream {
+    pub socket: Arc<UdpSocket>,
+    pub meter: Arc<Meter>,
+    /// The stream's mark in each datagram.
+    pub tag: u32,
+    /// Datagrams sent in each phase.
+    pub sent: [u64; PHASES],
+    /// The number of the next one.
+    pub number: u64,
+    /// When the next submission is due.
+    pub due: Ns,
+    pub error: Option<io::Error>,
+}
+
+/// How datagrams leave.
+pub(crate) struct Sending {
+    /// The datagrams of one submission.
+    pub outbox: Outbox,
+    /// The kernel cuts it.
+    pub segmented: bool,
+    /// Time from one submission to the next, where the stream is paced.
+    pub gap: Option<Ns>,
+}
+
+/// What a paced stream that is late makes up for at most.
+const BEHIND_MAX: Ns = Ns::millis(5);
+/// A pause after the kernel took nothing.
+const PAUSE: Ns = Ns(100_000);
+/// How long is slept at a time, at most, before looking whether to end.
+const LOOK: Ns = Ns::millis(100);
+
+/// Sends from `begin` on until told to stop. Streams of a thread take turns, the one that is due first going first.
+pub(crate) fn send_all(
+    streams: &mut [Stream],
+    how: &mut Sending,
+    signals: &Signals,
+    begin: Begin<'_>,
+) {
+    begin();
+    let start = clock::now();
+    streams.iter_mut().for_each(|stream| stream.due = start);
+    while !signals.stopped() {
+        let Some(stream) = streams.iter_mut().filter(|s| s.error.is_none()).min_by_key(|s| s.due)
+        else {
+            return;
+        };
+        let now = clock::now();
+        if stream.due > now {
+            clock::sleep_until(stream.due.min(now.plus(LOOK)));
+            continue;
+        }
+        match how.gap {
+            Some(gap) => {
+                stream.due = stream.due.max(Ns(now.0.saturating_sub(BEHIND_MAX.0))).plus(gap)
+            }
+            // Unpaced streams only take turns.
+            None => stream.due = now,
+        }
+        match submit(stream, how, signals, now) {
+            Ok(()) => {}
+            Err(e) if again(&e) => {}
+            Err(e) if nothing(&e) || passes(&e) => {
+                stream.meter.add(Count::Failed, how.outbox.count() as u64);
+                clock::sleep_until(clock::now().plus(PAUSE));
+            }
+            Err(e) => stream.error = Some(e),
+        }
+    }
+}
+
+/// Whether the next datagram may fare better: the interface's queue is full, or the peer has closed its socket for now.
+fn passes(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
+        || error.raw_os_error() == Some(libc::ENOBUFS)
+        || error.raw_os_error() == Some(libc::EPERM)
+}
+
+/// One call of the kernel.
+fn submit(stream: &mut Stream, how: &mut Sending, signals: &Signals, now: Ns) -> io::Result<()> {
+    let phase = signals.phase();
+    for index in 0..how.outbox.count() {
+        let number = stream.number + index as u64;
+        let header = Header { tag: stream.tag, phase: phase as u8, number, left: now };
+        header.write(how.outbox.datagram(index));
+    }
+    let size = how.outbox.datagram(0).len() as u64;
+    let sent = if how.segmented {
+        how.outbox.send_whole(&*stream.socket)? as u64 / size
+    } else {
+        how.outbox.send_many(&*stream.socket)? as u64
+    };
+    stream.number += sent;
+    stream.sent[phase] += sent;
+    stream.meter.add(Count::Items, sent);
+    stream.meter.add(Count::Bytes, sent * size);
+    stream.meter.add(Count::Calls, 1);
+    Ok(())
+}

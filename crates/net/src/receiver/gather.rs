@@ -1,0 +1,230 @@
+//! How the streams of a test find their receiver: it opens ports of the test's own, and takes those connections and
+//! datagrams that begin with the test's preamble. Others are dropped; what waits to be told apart has a bound and a limit.
+
+use super::Shared;
+use crate::control::{Cookie, FromReceiver, FromSender, Link, fresh};
+use crate::line::{Line, Socket, preamble, stream_of};
+use crate::report::Flow;
+use crate::spec::PREAMBLE;
+use crate::sys::{enable_gro, enable_timestamps, segment_size, socket};
+use crate::{Load, NetError, Spec};
+use clock::Ns;
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+
+/// How long the streams may take to arrive.
+const ARRIVE: Ns = Ns::secs(15);
+/// Connections whose preamble has not come yet, at most.
+const STRANGERS_MAX: usize = 64;
+/// How long a connection may take over its preamble.
+const STRANGER: Ns = Ns::secs(2);
+/// How long the control connection is listened to between two looks at the others.
+const LOOK: Ns = Ns::millis(2);
+
+/// The ports of a test, and who has arrived at them.
+pub(super) struct Gathering {
+    cookie: Cookie,
+    listener: Option<Arc<TcpListener>>,
+    datagrams: Vec<UdpSocket>,
+    strangers: Vec<Stranger>,
+    arrived: Vec<Option<Socket>>,
+}
+
+/// A connection that has not said yet what it is.
+struct Stranger {
+    stream: TcpStream,
+    bytes: [u8; PREAMBLE],
+    got: usize,
+    since: Ns,
+}
+
+impl Gathering {
+    /// Opens ports on the address at which the sender found the receiver.
+    pub(super) fn open(link: &Link, spec: &Spec) -> Result<Gathering, NetError> {
+        let at = link.stream().local_addr().map_err(NetError::socket("the control connection"))?;
+        let at = SocketAddr::new(at.ip(), 0);
+        let streams = usize::from(spec.up) + usize::from(spec.down);
+        let mut gathering = Gathering {
+            cookie: fresh()?,
+            listener: None,
+            datagrams: Vec::new(),
+            strangers: Vec::new(),
+            arrived: vec![None; streams],
+        };
+        let set = |result: io::Result<()>| result.map_err(NetError::socket("a socket for data"));
+        if spec.is_udp() {
+            for _ in 0..streams {
+                let socket = socket::datagrams(at, &spec.sockets)?;
+                set(socket.set_nonblocking(true))?;
+                gathering.datagrams.push(socket);
+            }
+            return Ok(gathering);
+        }
+        let listener = socket::listen(at, &spec.sockets)?;
+        set(listener.set_nonblocking(true))?;
+        let listener = Arc::new(listener);
+        if matches!(spec.load, Load::Connects { .. }) {
+            gathering.arrived.fill(Some(Socket::Door(Arc::clone(&listener))));
+        }
+        gathering.listener = Some(listener);
+        Ok(gathering)
+    }
+
+    /// Where the streams are to go.
+    pub(super) fn invitation(&self) -> FromReceiver {
+        let port = |address: io::Result<SocketAddr>| address.map_or(0, |address| address.port());
+        FromReceiver::Prepared {
+            cookie: self.cookie,
+            port: self.listener.as_ref().map_or(0, |listener| port(listener.local_addr())),
+            datagrams: self.datagrams.iter().map(|socket| port(socket.local_addr())).collect(),
+        }
+    }
+
+    /// Waits until the sender says that all its streams are through.
+    pub(super) fn gather(
+        mut self,
+        link: &mut Link,
+        spec: &Spec,
+        shared: &Shared,
+    ) -> Result<Vec<Line>, NetError> {
+        const WHEN: &str = "while its streams were awaited";
+        let limit = clock::now().plus(ARRIVE);
+        loop {
+            self.look();
+            match link.hear(clock::now().plus(LOOK), WHEN)? {
+                None => {}
+                Some(FromSender::Joined) => {
+                    self.look();
+                    return self.lines(spec);
+                }
+                Some(_) => return Err(link.garbled("a message out of turn")),
+            }
+            if clock::now() >= limit || shared.stopped() {
+                return Err(NetError::Spec("the streams did not all arrive in time".to_owned()));
+            }
+        }
+    }
+
+    /// Takes who is there.
+    fn look(&mut self) {
+        while let Some(listener) =
+            self.listener.as_ref().filter(|_| self.strangers.len() < STRANGERS_MAX)
+        {
+            let is_door = self.arrived.iter().any(|s| matches!(s, Some(Socket::Door(_))));
+            let Some((stream, _)) = listener.accept().ok().filter(|_| !is_door) else { break };
+            if stream.set_nonblocking(true).is_ok() {
+                let since = clock::now();
+                self.strangers.push(Stranger { stream, bytes: [0; PREAMBLE], got: 0, since });
+            }
+        }
+        for mut stranger in std::mem::take(&mut self.strangers) {
+            match stranger.listen() {
+                Heard::Nothing => self.strangers.push(stranger),
+                Heard::All => self.seat(stranger),
+                Heard::Wrong => {}
+            }
+        }
+        let greeted: Vec<(usize, SocketAddr)> = (0..self.datagrams.len())
+            .filter_map(|index| Some((index, self.greeting(index)?)))
+            .collect();
+        for (index, peer) in greeted {
+            self.answer(index, peer);
+        }
+    }
+
+    fn seat(&mut self, stranger: Stranger) {
+        let index = stream_of(&stranger.bytes, &self.cookie).map(usize::from);
+        let seat = index.and_then(|index| self.arrived.get_mut(index));
+        if let Some(seat @ None) = seat
+            && stranger.stream.set_nonblocking(false).is_ok()
+        {
+            *seat = Some(Socket::Tcp(Arc::new(stranger.stream)));
+        }
+    }
+
+    /// Who greets a socket for datagrams with the preamble of its stream.
+    fn greeting(&self, index: usize) -> Option<SocketAddr> {
+        let mut bytes = [0; PREAMBLE];
+        // A few at a time: whatever else comes is dropped, and looked at again soon.
+        for _ in 0..16 {
+            let (got, peer) = self.datagrams[index].recv_from(&mut bytes).ok()?;
+            let named = stream_of(&bytes, &self.cookie).map(usize::from);
+            if got == PREAMBLE && named == Some(index) {
+                return Some(peer);
+            }
+        }
+        None
+    }
+
+    fn answer(&mut self, index: usize, peer: SocketAddr) {
+        let socket = &self.datagrams[index];
+        let greeting = preamble(&self.cookie, index as u16);
+        // What fails is asked for again by the sender.
+        if socket.connect(peer).and_then(|()| socket.send(&greeting)).is_ok() {
+            let Ok(socket) = socket.try_clone() else { return };
+            self.arrived[index] = Some(Socket::Udp(Arc::new(socket)));
+        }
+    }
+
+    /// The streams at this end.
+    fn lines(self, spec: &Spec) -> Result<Vec<Line>, NetError> {
+        let mut lines = Vec::with_capacity(self.arrived.len());
+        for (index, socket) in (0u16..).zip(self.arrived) {
+            let socket =
+                socket.ok_or_else(|| NetError::Spec(format!("stream {index} did not arrive")))?;
+            let flow = if index < spec.up { Flow::Up } else { Flow::Down };
+            let line = Line::new(index, flow, flow == Flow::Down, socket, &self.cookie);
+            prepare(&line, spec)?;
+            lines.push(line);
+        }
+        Ok(lines)
+    }
+}
+
+/// Sets what a stream's socket needs for its direction, at either end.
+pub(crate) fn prepare(line: &Line, spec: &Spec) -> Result<(), NetError> {
+    match (&line.socket, spec.load) {
+        (Socket::Tcp(stream), _) if line.writes => {
+            socket::ready_to_send(stream, &spec.sockets, spec.rate)
+        }
+        (Socket::Udp(socket), Load::Udp { segmented }) => {
+            let done = |what, result: io::Result<()>| result.map_err(NetError::socket(what));
+            done("a socket for datagrams", socket.set_nonblocking(false))?;
+            match (line.writes, segmented) {
+                (true, true) => done("segmentation offload", segment_size(&**socket, spec.message)),
+                (true, false) => {
+                    done("a time limit of sending", socket.set_write_timeout(Some(socket::LOOK)))
+                }
+                (false, _) => {
+                    done("moments of arrival", enable_timestamps(&**socket))?;
+                    if segmented { done("receive offload", enable_gro(&**socket)) } else { Ok(()) }
+                }
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+enum Heard {
+    Nothing,
+    All,
+    Wrong,
+}
+
+impl Stranger {
+    /// Reads what has come of the preamble.
+    fn listen(&mut self) -> Heard {
+        match self.stream.read(&mut self.bytes[self.got..]) {
+            Ok(0) => return Heard::Wrong,
+            Ok(got) => self.got += got,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return Heard::Wrong,
+        }
+        match self.got {
+            PREAMBLE => Heard::All,
+            _ if clock::now().since(self.since) > STRANGER => Heard::Wrong,
+            _ => Heard::Nothing,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The end that waits: it listens, lets senders in, and serves each on a thread of its own, so that many tests can be under
+//! way at once. Whatever a sender does or ceases to do ends its own test and nothing else.
+
+mod gather;
+mod served;
+
+pub(crate) use gather::prepare;
+
+use crate::control::{Link, Token};
+use crate::report::SideReport;
+use crate::sys::socket;
+use crate::{NetError, Sockets, Spec};
+use clock::Ns;
+use rustix::event::{PollFd, PollFlags};
+use std::fmt;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{Builder, JoinHandle};
+
+/// Senders that are served at once, at most.
+pub(crate) const SENDERS_MAX: usize = 64;
+/// How often the door looks whether it shall close.
+const LOOK: Ns = Ns::millis(100);
+
+/// How a receiver is set up.
+#[derive(Clone, Debug)]
+pub struct ReceiverConfig {
+    /// Where it listens. Port 0 takes a free one.
+    pub listen: Vec<SocketAddr>,
+    /// What senders must know; needed off loopback.
+    pub token: Option<Token>,
+    /// Processors that the threads of a test are pinned to, in turn; none: left to the scheduler.
+    pub cpus: Vec<usize>,
+    /// Who hears of what happens.
+    pub listener: Listener,
+}
+
+/// Who hears of what happens, on the receiver's threads.
+#[derive(Clone)]
+pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener(…)")
+    }
+}
+
+impl Listener {
+    /// Calls `hear` for every event; it should not block.
+    pub fn new(hear: impl Fn(Event) + Send + Sync + 'static) -> Listener {
+        Listener(Arc::new(hear))
+    }
+
+    fn tell(&self, event: Event) {
+        (self.0)(event);
+    }
+}
+
+/// What happens at a receiver.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A sender's test begins.
+    Began {
+        /// The sender's address.
+        peer: String,
+        /// What it asked for.
+        spec: Box<Spec>,
+    },
+    /// A test has come to its end.
+    Ended {
+        /// The sender's address.
+        peer: String,
+        /// What was asked for.
+        spec: Box<Spec>,
+        /// What this end counted.
+        side: Box<SideReport>,
+    },
+    /// A sender was turned away, or a test did not come to its end; the receiver is ready for the next.
+    Failed {
+        /// The sender's address.
+        peer: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// A receiver that listens. Dropping it stops it.
+#[derive(Debug)]
+pub struct Receiver {
+    addresses: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    door: Option<JoinHandle<()>>,
+}
+
+/// What the threads of a receiver share; none of it is touched by the data plane.
+#[derive(Debug)]
+struct Shared {
+    config: ReceiverConfig,
+    stop: AtomicBool,
+    senders: AtomicUsize,
+}
+
+impl Receiver {
+    /// Listens.
+    ///
+    /// # Errors
+    /// [`NetError::Listen`] where an address is taken or not this host's; [`NetError::Spec`] where other hosts could reach it
+    /// and there is no token.
+    pub fn start(config: ReceiverConfig) -> Result<Receiver, NetError> {
+        let open = config.listen.iter().find(|address| !address.ip().is_loopback());
+        if let Some(address) = open.filter(|_| config.token.is_none()) {
+            return Err(NetError::Spec(format!(
+                "{address} can be reached from other hosts: senders must know a token there"
+            )));
+        }
+        let plain = Sockets { no_delay: true, ..Sockets::default() };
+        let mut listeners = Vec::new();
+        for address in &config.listen {
+            let listener = socket::listen(*address, &plain)?;
+            listener.set_nonblocking(true).map_err(NetError::socket("the listening socket"))?;
+            listeners.push(listener);
+        }
+        let local = |listener: &TcpListener| listener.local_addr();
+        let addresses: Result<_, _> = listeners.iter().map(local).collect();
+        let addresses = addresses.map_err(NetError::socket("the listening socket"))?;
+        let (stop, senders) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let shared = Arc::new(Shared { config, stop, senders });
+        let inside = Arc::clone(&shared);
+        let door =
+            Builder::new().name("net-door".to_owned()).spawn(move || door(&listeners, &inside));
+        let door = door.map_err(NetError::socket("a thread that accepts senders"))?;
+        Ok(Receiver { addresses, shared, door: Some(door) })
+    }
+
+    /// Where it listens, with the ports that it took.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Senders that are being served.
+    pub fn senders(&self) -> usize {
+        self.shared.senders.load(Ordering::Relaxed)
+    }
+
+    /// Ends all tests and closes.
+    pub fn stop(mut self) {
+        self.close();
+    }
+
+    fn close(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(door) = self.door.take() {
+            // Its panic is on stderr already.
+            let _ = door.join();
+        }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Lets senders in until the receiver stops, then waits for those inside.
+fn door(listeners: &[TcpListener], shared: &Arc<Shared>) {
+    let mut inside: Vec<JoinHandle<()>> = Vec::new();
+    while !shared.stopped() {
+        let mut fds: Vec<PollFd<'_>> =
+            listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
+        // What cannot be polled now is tried again.
+        if !matches!(socket::readable(&mut fds, LOOK), Ok(ready) if ready > 0) {
+            continue;
+        }
+        inside.retain(|thread| !thread.is_finished());
+        for listener in listeners {
+            match listener.accept() {
+                Ok((stream, peer)) => inside.extend(admit(stream, peer, shared)),
+                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+                // Out of descriptors, most likely: those inside will give theirs back.
+                Err(_) => clock::sleep_until(clock::now().plus(LOOK)),
+            }
+        }
+    }
+    for thread in inside {
+        // Its panic is on stderr already.
+        let _ = thread.join();
+    }
+}
+
+/// Gives a sender a thread, or turns it away where there are too many.
+fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
+    let name = peer.to_string();
+    let failed =
+        |why: String| shared.config.listener.tell(Event::Failed { peer: name.clone(), why });
+    let mut link = match Link::new(stream, name.clone()) {
+        Ok(link) => link,
+        Err(e) => {
+            failed(e.to_string());
+            return None;
+        }
+    };
+    let guest = Guest::enter(shared);
+    if shared.senders.load(Ordering::Relaxed) > SENDERS_MAX {
+        served::turn_away(
+            &mut link,
+            format!("it serves {SENDERS_MAX} senders already; try again later"),
+        );
+        failed(format!("there are {SENDERS_MAX} senders already"));
+        return None;
+    }
+    let body = move || {
+        if let Err(e) = served::serve(link, &guest.0) {
+            guest.0.config.listener.tell(Event::Failed { peer: name, why: e.to_string() });
+        }
+    };
+    match Builder::new().name("net-control".to_owned()).spawn(body) {
+        Ok(thread) => Some(thread),
+        Err(e) => {
+            shared
+                .config
+                .listener
+                .tell(Event::Failed { peer: peer.to_string(), why: e.to_string() });
+            None
+        }
+    }
+}
+
+impl Shared {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// A sender inside, counted for as long as it is.
+struct Guest(Arc<Shared>);
+
+impl Guest {
+    fn enter(shared: &Arc<Shared>) -> Guest {
+        shared.senders.fetch_add(1, Ordering::Relaxed);
+        Guest(Arc::clone(shared))
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.0.senders.fetch_sub(1, Ordering::Relaxed);
+    }
+}

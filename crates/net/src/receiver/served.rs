@@ -1,0 +1,208 @@
+//! One sender at a receiver: the greeting, and its tests one after the other.
+
+use super::gather::Gathering;
+use super::{Event, Shared};
+use crate::control::{FromReceiver, FromSender, Link, agree, fresh, is_proven};
+use crate::course::{Watch, conduct};
+use crate::report::{Interval, SideReport};
+use crate::team::Team;
+use crate::{NetError, Spec, VERSIONS};
+use clock::Ns;
+
+/// How long a sender may take over each message of the greeting, and between the steps of a test.
+const PATIENCE: Ns = Ns::secs(10);
+/// How long it may take between two tests.
+const IDLE: Ns = Ns::secs(60);
+/// A start lies no further ahead than this.
+const LEAD_MAX: Ns = Ns::secs(10);
+/// The sender's threads end within their grace, and its message needs its time.
+const DONE: Ns = Ns::secs(20);
+/// How often a waiting thread looks whether the receiver shall stop.
+const LOOK: Ns = Ns::millis(100);
+
+/// Serves a sender until it leaves.
+pub(super) fn serve(mut link: Link, shared: &Shared) -> Result<(), NetError> {
+    let version = greet(&mut link, shared);
+    if let Err(e) = version {
+        if !matches!(e, NetError::Lost { .. }) {
+            turn_away(&mut link, e.to_string());
+        }
+        return Err(e);
+    }
+    link.trust();
+    while let Some(message) = next(&mut link, shared, IDLE)? {
+        match message {
+            FromSender::Clock { sent } => tell_time(&mut link, sent)?,
+            FromSender::Prepare(spec) => test(&mut link, shared, *spec)?,
+            other => return Err(out_of_turn(&link, &other)),
+        }
+    }
+    Ok(())
+}
+
+/// Says why not, and lets the sender read it.
+pub(super) fn turn_away(link: &mut Link, why: String) {
+    // Who has gone needs no reason.
+    let _ = link.say(&FromReceiver::Refused(why), "while turning it away");
+}
+
+fn greet(link: &mut Link, shared: &Shared) -> Result<u16, NetError> {
+    const WHEN: &str = "while it was greeted";
+    let (versions, theirs) = match link.expect(PATIENCE, WHEN)? {
+        FromSender::Hello { versions, nonce } => (versions, nonce),
+        other => return Err(out_of_turn(link, &other)),
+    };
+    let version = agree(versions).ok_or_else(|| {
+        let (low, high) = VERSIONS;
+        NetError::Spec(format!(
+            "this receiver speaks versions {low} to {high} of the protocol, the sender {} to {}; update the older one",
+            versions.0, versions.1
+        ))
+    })?;
+    let nonce = fresh()?;
+    let token = shared.config.token.as_ref();
+    link.say(&FromReceiver::Hello { version, nonce, token: token.is_some() }, WHEN)?;
+    if let Some(token) = token {
+        match link.expect(PATIENCE, WHEN)? {
+            FromSender::Proof(proof) if is_proven(&proof, token, &nonce, &theirs) => {}
+            FromSender::Proof(_) => {
+                return Err(NetError::Spec("the token is not the receiver's".to_owned()));
+            }
+            other => return Err(out_of_turn(link, &other)),
+        }
+    }
+    link.say(&FromReceiver::Welcome, WHEN)?;
+    Ok(version)
+}
+
+/// The next message, or `None` where the sender leaves; both between tests only.
+fn next(link: &mut Link, shared: &Shared, limit: Ns) -> Result<Option<FromSender>, NetError> {
+    let until = clock::now().plus(limit);
+    while !shared.stopped() && clock::now() < until {
+        match link.hear(clock::now().plus(LOOK), "between tests") {
+            Ok(None) => {}
+            Err(NetError::Lost { .. }) => return Ok(None),
+            other => return other,
+        }
+    }
+    Ok(None)
+}
+
+fn tell_time(link: &mut Link, sent: Ns) -> Result<(), NetError> {
+    // The answer is made after the message was read; what passed in between is told as the receiver's own.
+    let came = clock::now();
+    link.say(&FromReceiver::Clock { sent, came, left: clock::now() }, "while clocks were compared")
+}
+
+fn out_of_turn(link: &Link, message: &FromSender) -> NetError {
+    let text = format!("{message:?}");
+    let name: String = text.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+    link.garbled(format!("`{name}` out of turn"))
+}
+
+/// One test. What is wrong with the test itself is told to the sender, who may ask for another; what is wrong with the
+/// connection ends it.
+fn test(link: &mut Link, shared: &Shared, spec: Spec) -> Result<(), NetError> {
+    match run(link, shared, &spec) {
+        Ok(side) => {
+            link.say(&FromReceiver::Finished(Box::new(side.clone())), "at the end of a test")?;
+            let peer = link.peer().to_owned();
+            let event = Event::Ended { peer, spec: Box::new(spec), side: Box::new(side) };
+            shared.config.listener.tell(event);
+            Ok(())
+        }
+        Err(e @ (NetError::Lost { .. } | NetError::Garbled { .. })) => Err(e),
+        Err(e) => {
+            link.say(&FromReceiver::Failed(e.to_string()), "while telling what failed")?;
+            shared
+                .config
+                .listener
+                .tell(Event::Failed { peer: link.peer().to_owned(), why: e.to_string() });
+            Ok(())
+        }
+    }
+}
+
+fn run(link: &mut Link, shared: &Shared, spec: &Spec) -> Result<SideReport, NetError> {
+    spec.check()?;
+    let gathering = Gathering::open(link, spec)?;
+    link.say(&gathering.invitation(), "while a test was prepared")?;
+    let lines = gathering.gather(link, spec, shared)?;
+    let mut team = Team::muster(spec, lines, &shared.config.cpus)?;
+    link.say(&FromReceiver::Ready, "while a test was prepared")?;
+    let peer = link.peer().to_owned();
+    shared.config.listener.tell(Event::Began { peer, spec: Box::new(spec.clone()) });
+    let start = await_start(link)?;
+    let mut attendant = Attendant { link, shared, done: false };
+    let measured = conduct(&mut team, spec, start, &mut attendant)?;
+    let mut ends = team.join(true);
+    attendant.await_done()?;
+    team.signals.drain();
+    ends.extend(team.join(false));
+    Ok(measured.report(&team, ends))
+}
+
+fn await_start(link: &mut Link) -> Result<Ns, NetError> {
+    let until = clock::now().plus(PATIENCE);
+    loop {
+        match link.expect(until.since(clock::now()), "before the start")? {
+            FromSender::Clock { sent } => tell_time(link, sent)?,
+            FromSender::Start { at } if at <= clock::now().plus(LEAD_MAX) => return Ok(at),
+            FromSender::Start { .. } => {
+                return Err(NetError::Spec("a start that lies too far ahead".to_owned()));
+            }
+            other => return Err(out_of_turn(link, &other)),
+        }
+    }
+}
+
+/// Holds the control connection while a test runs.
+struct Attendant<'a> {
+    link: &'a mut Link,
+    shared: &'a Shared,
+    /// The sender's workers have ended, on a clock that may be a little ahead.
+    done: bool,
+}
+
+impl Attendant<'_> {
+    fn attend(&mut self, until: Ns) -> Result<(), NetError> {
+        if self.shared.stopped() {
+            return Err(NetError::Spec("the receiver was stopped".to_owned()));
+        }
+        match self.link.hear(until, "during a test")? {
+            None => Ok(()),
+            Some(FromSender::Done) => {
+                self.done = true;
+                Ok(())
+            }
+            Some(FromSender::Clock { sent }) => tell_time(self.link, sent),
+            Some(other) => Err(out_of_turn(self.link, &other)),
+        }
+    }
+
+    fn await_done(&mut self) -> Result<(), NetError> {
+        let limit = clock::now().plus(DONE);
+        while !self.done {
+            if clock::now() >= limit {
+                return Err(self
+                    .link
+                    .lost("at the end of a test", "it did not say that it was done"));
+            }
+            self.attend(clock::now().plus(LOOK))?;
+        }
+        Ok(())
+    }
+}
+
+impl Watch for Attendant<'_> {
+    fn until(&mut self, at: Ns) -> Result<(), NetError> {
+        while clock::now() < at {
+            self.attend(at.min(clock::now().plus(LOOK)))?;
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, interval: &Interval) -> Result<(), NetError> {
+        self.link.say(&FromReceiver::Interval(*interval), "during a test")
+    }
+}

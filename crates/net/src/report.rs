@@ -1,0 +1,379 @@
+//! What a test measured: both ends' counts, side by side. Rates are computed here and nowhere else, always from the bytes and
+//! the time of one end; throughput is what the reading end got.
+
+use crate::Spec;
+use crate::plane::sequence::Tally;
+use clock::Ns;
+use record::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Which way a stream goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flow {
+    /// From the sender to the receiver.
+    Up,
+    /// From the receiver to the sender.
+    Down,
+}
+
+/// What one end counted of a stream in some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Bytes that the kernel took from the writing end, or that the reading end took. Of datagrams, new ones alone.
+    pub bytes: u64,
+    /// Bytes of responses.
+    pub back: u64,
+    /// System calls that moved data.
+    pub calls: u64,
+    /// Datagrams, or transactions.
+    pub items: u64,
+    /// Datagrams that the kernel refused, or transactions that failed.
+    pub failed: u64,
+    /// Zero-copy sends that the kernel is done with.
+    pub completed: u64,
+    /// Of them, those that it copied all the same.
+    pub copied: u64,
+}
+
+impl Counts {
+    /// What was counted since `earlier`.
+    pub fn since(self, earlier: Counts) -> Counts {
+        Counts {
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            back: self.back.saturating_sub(earlier.back),
+            calls: self.calls.saturating_sub(earlier.calls),
+            items: self.items.saturating_sub(earlier.items),
+            failed: self.failed.saturating_sub(earlier.failed),
+            completed: self.completed.saturating_sub(earlier.completed),
+            copied: self.copied.saturating_sub(earlier.copied),
+        }
+    }
+
+    /// Both together.
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            bytes: self.bytes.saturating_add(other.bytes),
+            back: self.back.saturating_add(other.back),
+            calls: self.calls.saturating_add(other.calls),
+            items: self.items.saturating_add(other.items),
+            failed: self.failed.saturating_add(other.failed),
+            completed: self.completed.saturating_add(other.completed),
+            copied: self.copied.saturating_add(other.copied),
+        }
+    }
+}
+
+/// Which part of a test an interval belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Load before the measurement.
+    Warmup,
+    /// The measured time.
+    Measured,
+    /// Load after the measurement.
+    Cooldown,
+}
+
+/// What one end counted between two cuts. Times are since the start of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Its phase.
+    pub phase: Phase,
+    /// When it began.
+    pub from: Ns,
+    /// When it ended.
+    pub to: Ns,
+    /// Of streams that this end writes, or asks on.
+    pub written: Counts,
+    /// Of streams that this end reads, or answers on.
+    pub read: Counts,
+    /// Segments that this end sent again.
+    pub retransmits: u64,
+    /// CPU time of this end's process.
+    pub cpu: Ns,
+}
+
+/// What TCP says of a stream at one end: differences over the measured time, and levels at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpReport {
+    /// Payload of a segment, in bytes.
+    pub mss: u32,
+    /// The path's MTU.
+    pub pmtu: u32,
+    /// Whether segments carry timestamps.
+    pub timestamps: bool,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Segments sent; with segmentation offload as the wire has them.
+    pub segments_out: u64,
+    /// Segments received.
+    pub segments_in: u64,
+    /// Segments with data sent.
+    pub data_segments_out: u64,
+    /// Segments with data received.
+    pub data_segments_in: u64,
+    /// Segments that arrived out of order.
+    pub out_of_order: u64,
+    /// Time with data under way.
+    pub busy: Ns,
+    /// Of it, time limited by the receiver's window.
+    pub receiver_limited: Ns,
+    /// Of it, time limited by the send buffer.
+    pub buffer_limited: Ns,
+    /// The smoothed round trip, at the end.
+    pub rtt: Ns,
+    /// Its mean deviation, at the end.
+    pub rtt_deviation: Ns,
+    /// The shortest round trip, at the end.
+    pub rtt_min: Ns,
+    /// The congestion window in segments, at the end.
+    pub cwnd: u32,
+    /// The latest sample of how fast data was delivered, in bytes a second.
+    pub delivery_rate: u64,
+}
+
+/// One stream at one end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamReport {
+    /// Its number: those to the receiver first.
+    pub index: u16,
+    /// Which way it goes.
+    pub flow: Flow,
+    /// Whether this end writes (or asks) on it.
+    pub writes: bool,
+    /// Its address here.
+    pub local: String,
+    /// Its address at the peer.
+    pub peer: String,
+    /// The thread that carries it, as an index into the threads of this end.
+    pub thread: u16,
+    /// When the measured time was cut, since the start of the load on this end's clock.
+    pub from: Ns,
+    /// When it ended.
+    pub to: Ns,
+    /// What was counted in the measured time.
+    pub measured: Counts,
+    /// What was counted in all, until the stream was closed.
+    pub total: Counts,
+    /// Bytes in this end's socket when the measured time began: to be sent and acknowledged, or to be read.
+    pub queued_before: u64,
+    /// The same when it ended.
+    pub queued_after: u64,
+    /// TCP's own figures.
+    pub tcp: Option<TcpReport>,
+    /// What congestion control the kernel used.
+    pub congestion: Option<String>,
+    /// The socket's send buffer in bytes as the kernel counts it, at the end.
+    pub send_buffer: u64,
+    /// The socket's receive buffer.
+    pub receive_buffer: u64,
+    /// Datagrams sent in each phase, where this end sends them.
+    pub datagrams: Option<[u64; 3]>,
+    /// What became of datagrams, where this end receives them.
+    pub tally: Option<Tally>,
+    /// Times of the measured transactions, where this end asks.
+    pub latency: Option<Histogram>,
+    /// Why it ended early, or the first reason of failed transactions.
+    pub error: Option<String>,
+}
+
+/// One thread of one end over the measured time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadReport {
+    /// Its name.
+    pub name: String,
+    /// The processor that it is pinned to.
+    pub cpu: Option<usize>,
+    /// Its CPU time, where the kernel tells it.
+    pub used: Option<Ns>,
+}
+
+/// What the machine of one end did over the measured time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostReport {
+    /// The measured time, on this end's clock.
+    pub wall: Ns,
+    /// Processors.
+    pub processors: u32,
+    /// CPU time of this process, in user mode.
+    pub user: Ns,
+    /// CPU time of this process, in the kernel.
+    pub system: Ns,
+    /// The whole host's time in user mode, whoever used it.
+    pub host_user: Option<Ns>,
+    /// The whole host's time in the kernel, apart from interrupts.
+    pub host_system: Option<Ns>,
+    /// The whole host's time in softirqs, where the network's receiving is done.
+    pub host_softirq: Option<Ns>,
+    /// The whole host's time in interrupts.
+    pub host_irq: Option<Ns>,
+    /// Packets that the host dropped because its backlog was full (`/proc/net/softnet_stat`).
+    pub softnet_drops: Option<u64>,
+    /// Times that it ended a round of receiving with packets left.
+    pub softnet_squeezes: Option<u64>,
+}
+
+/// One end of a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SideReport {
+    /// The host's name.
+    pub host: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// Its streams by their numbers.
+    pub streams: Vec<StreamReport>,
+    /// Its threads.
+    pub threads: Vec<ThreadReport>,
+    /// What its machine did.
+    pub machine: HostReport,
+}
+
+/// The receiver's clock against the sender's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// What to add to the sender's clock, in nanoseconds.
+    pub offset: i64,
+    /// By how much that can be wrong: half the round trip of the best exchange.
+    pub bound: Ns,
+}
+
+/// A whole test, from both ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The version of the control messages.
+    pub version: u16,
+    /// Nanoseconds since the Unix epoch when it was prepared, on the sender's wall clock.
+    pub started: u64,
+    /// Who received.
+    pub target: String,
+    /// What was asked for.
+    pub spec: Spec,
+    /// The clocks before the load.
+    pub clock: ClockOffset,
+    /// The clocks after it.
+    pub clock_after: ClockOffset,
+    /// The end that asked for the test.
+    pub sender: SideReport,
+    /// The end that served it.
+    pub receiver: SideReport,
+    /// What the sender counted, interval by interval.
+    pub sender_intervals: Vec<Interval>,
+    /// What the receiver counted.
+    pub receiver_intervals: Vec<Interval>,
+}
+
+/// Datagrams of one direction that were sent in the measured time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// Sent.
+    pub sent: u64,
+    /// Arrived, each counted once.
+    pub received: u64,
+    /// Never arrived.
+    pub lost: u64,
+    /// Arrived after a later one.
+    pub reordered: u64,
+    /// Arrived again.
+    pub duplicates: u64,
+    /// The mean of the streams' jitter, in nanoseconds.
+    pub jitter: f64,
+}
+
+/// One direction of a test over the measured time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Direction {
+    /// Which.
+    pub flow: Flow,
+    /// What the writing end's kernel took.
+    pub sent: Counts,
+    /// Bytes a second of it.
+    pub sent_rate: f64,
+    /// What the reading end took.
+    pub received: Counts,
+    /// The throughput, bytes a second.
+    pub received_rate: f64,
+    /// Bytes sent less bytes received between the cuts: what the path and its queues took up.
+    pub difference: i64,
+    /// Bytes accepted in all, less bytes read in all, once every stream was closed.
+    pub undelivered: u64,
+    /// Datagrams.
+    pub datagrams: Option<Datagrams>,
+    /// Times of transactions, all streams together.
+    #[serde(skip)]
+    pub latency: Option<Histogram>,
+    /// Segments that the writing end sent again.
+    pub retransmits: u64,
+    /// The rate of each stream, as received.
+    pub streams: Vec<f64>,
+}
+
+impl Report {
+    /// The directions in use.
+    pub fn directions(&self) -> Vec<Direction> {
+        let used = [(Flow::Up, self.spec.up), (Flow::Down, self.spec.down)];
+        used.into_iter()
+            .filter(|(_, streams)| *streams > 0)
+            .map(|(flow, _)| self.direction(flow))
+            .collect()
+    }
+
+    fn direction(&self, flow: Flow) -> Direction {
+        let (writer, reader) = match flow {
+            Flow::Up => (&self.sender, &self.receiver),
+            Flow::Down => (&self.receiver, &self.sender),
+        };
+        let of = |side: &'_ SideReport| -> Vec<StreamReport> {
+            side.streams.iter().filter(|s| s.flow == flow).cloned().collect()
+        };
+        let (writing, reading) = (of(writer), of(reader));
+        let sum = |streams: &[StreamReport]| {
+            streams.iter().fold(Counts::default(), |sum, s| sum.plus(s.measured))
+        };
+        let total = |streams: &[StreamReport]| streams.iter().map(|s| s.total.bytes).sum::<u64>();
+        let (sent, received) = (sum(&writing), sum(&reading));
+        let mut latency: Option<Histogram> = None;
+        for histogram in writing.iter().filter_map(|s| s.latency.as_ref()) {
+            latency.get_or_insert_default().merge(histogram);
+        }
+        let rates: Vec<f64> = reading.iter().map(StreamReport::rate).collect();
+        Direction {
+            flow,
+            sent,
+            sent_rate: writing.iter().map(StreamReport::rate).sum(),
+            received,
+            received_rate: rates.iter().sum(),
+            difference: sent.bytes as i64 - received.bytes as i64,
+            undelivered: total(&writing).saturating_sub(total(&reading)),
+            datagrams: self.spec.is_udp().then(|| datagrams(&writing, &reading)),
+            latency,
+            retransmits: writing.iter().filter_map(|s| s.tcp).map(|tcp| tcp.retransmits).sum(),
+            streams: rates,
+        }
+    }
+}
+
+impl StreamReport {
+    /// Bytes a second over the measured time, by this end's own cuts.
+    pub fn rate(&self) -> f64 {
+        let seconds = self.to.since(self.from).as_secs_f64();
+        if seconds > 0.0 { self.measured.bytes as f64 / seconds } else { 0.0 }
+    }
+}
+
+fn datagrams(writing: &[StreamReport], reading: &[StreamReport]) -> Datagrams {
+    const MEASURED: usize = 1;
+    let sent = writing.iter().filter_map(|s| s.datagrams).map(|sent| sent[MEASURED]).sum();
+    let tallies: Vec<Tally> = reading.iter().filter_map(|s| s.tally).collect();
+    let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+    let received = sum(|tally| tally.unique[MEASURED]);
+    Datagrams {
+        sent,
+        received,
+        lost: sent.saturating_sub(received),
+        reordered: sum(|tally| tally.reordered[MEASURED]),
+        duplicates: sum(|tally| tally.duplicates[MEASURED]),
+        jitter: tallies.iter().map(|t| t.jitter).sum::<f64>() / tallies.len().max(1) as f64,
+    }
+}

@@ -1,0 +1,390 @@
+//! The end that asks: it finds the receiver, agrees with it on a test and on a moment, works along, and puts both ends' counts
+//! side by side.
+
+use crate::control::{Cookie, FromReceiver, FromSender, Link, Token, fresh, prove};
+use crate::course::{Watch, conduct};
+use crate::line::{Line, Socket, preamble};
+use crate::receiver::prepare;
+use crate::report::{ClockOffset, Flow, Interval, Report, SideReport};
+use crate::sys::socket;
+use crate::team::Team;
+use crate::{Load, NetError, Sockets, Spec, VERSIONS};
+use clock::Ns;
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How long a connection may take to come about.
+const CONNECT: Ns = Ns::secs(5);
+/// How long the receiver may take over an answer.
+const PATIENCE: Ns = Ns::secs(20);
+/// How long after the sender's end the receiver's figures may take.
+const FIGURES: Ns = Ns::secs(30);
+/// Exchanges that compare the clocks; the fastest counts.
+const EXCHANGES: usize = 16;
+/// The least time from the agreement to the start.
+const LEAD: Ns = Ns::millis(50);
+/// How often a waiting thread looks whether it shall stop.
+const LOOK: Ns = Ns::millis(50);
+/// Greetings of a stream of datagrams, and how long each waits for its answer.
+const GREETINGS: usize = 20;
+const GREETING: Ns = Ns::millis(250);
+
+/// Where a test goes, and from where.
+#[derive(Clone, Debug, Default)]
+pub struct SendConfig {
+    /// The receiver's name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Only addresses of this family: `true` for IPv6.
+    pub ipv6: Option<bool>,
+    /// The address that everything leaves from.
+    pub source: Option<IpAddr>,
+    /// The port of the first stream; the others follow it.
+    pub source_port: Option<u16>,
+    /// What the receiver may ask for.
+    pub token: Option<Token>,
+    /// Processors that the threads are pinned to, in turn; none: left to the scheduler.
+    pub cpus: Vec<usize>,
+}
+
+/// The wish for an early end; shared by its clones.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks for it.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn asked(&self) -> Result<(), NetError> {
+        if self.0.load(Ordering::Relaxed) { Err(NetError::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Carries out one test, and hears of each of this end's intervals on the way.
+///
+/// # Errors
+/// Where the test is out of bounds, the receiver cannot be found or reached, refuses, or is lost, and where a thread of
+/// either end fails. A stream that broke off while others went on is an error within the report.
+pub fn send(
+    config: &SendConfig,
+    spec: &Spec,
+    stop: &Stop,
+    progress: &mut dyn FnMut(&Interval),
+) -> Result<Report, NetError> {
+    spec.check()?;
+    if spec.is_transactions()
+        && config.source_port.is_some()
+        && matches!(spec.load, Load::Connects { .. })
+    {
+        return Err(NetError::Spec(
+            "connections one after the other need ports of their own; leave the source port away"
+                .to_owned(),
+        ));
+    }
+    let mut link = reach(config)?;
+    let version = greet(&mut link, config)?;
+    link.trust();
+    let before = compare_clocks(&mut link)?;
+    let started = clock::wall_ns();
+    let lines = join(&mut link, config, spec)?;
+    let mut team = Team::muster(spec, lines, &config.cpus)?;
+    match answer(&mut link, PATIENCE, "before the start")? {
+        FromReceiver::Ready => {}
+        other => return Err(out_of_turn(&link, &other)),
+    }
+    let start = clock::now().plus(LEAD).plus(Ns(before.bound.0.saturating_mul(8)));
+    let theirs = Ns(start.0.saturating_add_signed(before.offset));
+    link.say(&FromSender::Start { at: theirs }, "at the start")?;
+    let mut attendant = Attendant { link, stop, progress, mine: Vec::new(), theirs: Vec::new() };
+    let measured = conduct(&mut team, spec, start, &mut attendant)?;
+    let mut ends = team.join(true);
+    attendant.link.say(&FromSender::Done, "at the end")?;
+    let receiver = attendant.await_figures()?;
+    team.signals.drain();
+    ends.extend(team.join(false));
+    let clock_after = compare_clocks(&mut attendant.link)?;
+    Ok(Report {
+        version,
+        started,
+        target: attendant.link.peer().to_owned(),
+        spec: spec.clone(),
+        clock: before,
+        clock_after,
+        sender: measured.report(&team, ends),
+        receiver,
+        sender_intervals: attendant.mine,
+        receiver_intervals: attendant.theirs,
+    })
+}
+
+/// Connects to the first address that answers.
+fn reach(config: &SendConfig) -> Result<Link, NetError> {
+    let unknown = |source| NetError::Name { name: config.host.clone(), source };
+    let found = (config.host.as_str(), config.port).to_socket_addrs().map_err(unknown)?;
+    let fits = |address: &SocketAddr| {
+        config.ipv6.is_none_or(|ipv6| ipv6 == address.is_ipv6())
+            && config.source.is_none_or(|source| source.is_ipv6() == address.is_ipv6())
+    };
+    let addresses: Vec<SocketAddr> = found.filter(fits).collect();
+    let none = io::Error::new(io::ErrorKind::NotFound, "it has no address of the family asked for");
+    let mut last = unknown(none);
+    let plain = Sockets { no_delay: true, ..Sockets::default() };
+    for address in addresses {
+        let source = config.source.map(|ip| SocketAddr::new(ip, 0));
+        match socket::connect(address, source, &plain, CONNECT) {
+            Ok(stream) => return Link::new(stream, address.to_string()),
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
+}
+
+fn greet(link: &mut Link, config: &SendConfig) -> Result<u16, NetError> {
+    const WHEN: &str = "while it was greeted";
+    let mine = fresh()?;
+    link.say(&FromSender::Hello { versions: VERSIONS, nonce: mine }, WHEN)?;
+    let (version, theirs, token) = match answer(link, PATIENCE, WHEN)? {
+        FromReceiver::Hello { version, nonce, token } => (version, nonce, token),
+        other => return Err(out_of_turn(link, &other)),
+    };
+    if version < VERSIONS.0 || version > VERSIONS.1 {
+        return Err(link.garbled(format!("it chose version {version}")));
+    }
+    if token {
+        let token = config.token.as_ref().ok_or_else(|| NetError::Refused {
+            peer: link.peer().to_owned(),
+            why: "it asks for a token; give the one that it was started with".to_owned(),
+        })?;
+        link.say(&FromSender::Proof(prove(token, &theirs, &mine)), WHEN)?;
+    }
+    match answer(link, PATIENCE, WHEN)? {
+        FromReceiver::Welcome => Ok(version),
+        other => Err(out_of_turn(link, &other)),
+    }
+}
+
+/// The receiver's next message; its refusals and failures are errors.
+fn answer(link: &mut Link, limit: Ns, when: &'static str) -> Result<FromReceiver, NetError> {
+    match link.expect(limit, when)? {
+        FromReceiver::Refused(why) => {
+            Err(NetError::Refused { peer: link.peer().to_owned(), why: clean(&why) })
+        }
+        FromReceiver::Failed(why) => {
+            Err(NetError::Lost { peer: link.peer().to_owned(), when, why: clean(&why) })
+        }
+        other => Ok(other),
+    }
+}
+
+/// Another host's words, fit for a terminal.
+fn clean(text: &str) -> String {
+    text.chars().take(500).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn out_of_turn(link: &Link, message: &FromReceiver) -> NetError {
+    let text = format!("{message:?}");
+    let name: String = text.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+    link.garbled(format!("`{name}` out of turn"))
+}
+
+/// The exchange of NTP (RFC 5905, section 8): of several, the one with the shortest round trip bounds the error best.
+fn compare_clocks(link: &mut Link) -> Result<ClockOffset, NetError> {
+    const WHEN: &str = "while clocks were compared";
+    let mut best: Option<ClockOffset> = None;
+    for _ in 0..EXCHANGES {
+        let sent = clock::now();
+        link.say(&FromSender::Clock { sent }, WHEN)?;
+        let (came, left) = match answer(link, PATIENCE, WHEN)? {
+            FromReceiver::Clock { sent: echo, came, left } if echo == sent => (came, left),
+            other => return Err(out_of_turn(link, &other)),
+        };
+        let offset = offset(sent, came, left, clock::now());
+        if best.is_none_or(|best| offset.bound < best.bound) {
+            best = Some(offset);
+        }
+    }
+    Ok(best.unwrap_or_default())
+}
+
+/// From the four moments of an exchange: sent and back on our clock, came and left on theirs.
+fn offset(sent: Ns, came: Ns, left: Ns, back: Ns) -> ClockOffset {
+    let (there, here) = (came.0 as i128 - sent.0 as i128, left.0 as i128 - back.0 as i128);
+    let trip = back.since(sent).0.saturating_sub(left.since(came).0);
+    let offset = i64::try_from((there + here) / 2).unwrap_or(0);
+    ClockOffset { offset, bound: Ns(trip.div_ceil(2)) }
+}
+
+/// Asks for the test, and brings its streams to the ports that the receiver opened for it.
+fn join(link: &mut Link, config: &SendConfig, spec: &Spec) -> Result<Vec<Line>, NetError> {
+    const WHEN: &str = "while a test was prepared";
+    link.say(&FromSender::Prepare(Box::new(spec.clone())), WHEN)?;
+    let (cookie, port, datagrams) = match answer(link, PATIENCE, WHEN)? {
+        FromReceiver::Prepared { cookie, port, datagrams } => (cookie, port, datagrams),
+        other => return Err(out_of_turn(link, &other)),
+    };
+    let peer = link.stream().peer_addr().map_err(NetError::socket("the control connection"))?;
+    let streams = spec.up + spec.down;
+    if spec.is_udp() && datagrams.len() != usize::from(streams) {
+        return Err(link.garbled("not a port for each stream of datagrams"));
+    }
+    let mut lines = Vec::with_capacity(streams.into());
+    for index in 0..streams {
+        let port = if spec.is_udp() { datagrams[usize::from(index)] } else { port };
+        let socket = one(SocketAddr::new(peer.ip(), port), index, &cookie, config, spec)?;
+        let flow = if index < spec.up { Flow::Up } else { Flow::Down };
+        let line = Line::new(index, flow, flow == Flow::Up, socket, &cookie);
+        prepare(&line, spec)?;
+        lines.push(line);
+    }
+    link.say(&FromSender::Joined, WHEN)?;
+    Ok(lines)
+}
+
+/// One stream's socket, connected and introduced.
+fn one(
+    to: SocketAddr,
+    index: u16,
+    cookie: &Cookie,
+    config: &SendConfig,
+    spec: &Spec,
+) -> Result<Socket, NetError> {
+    let source = source(config, index, to.is_ipv6())?;
+    match spec.load {
+        Load::Connects { .. } => Ok(Socket::Calls { to, source }),
+        Load::Udp { .. } => {
+            let any: IpAddr = if to.is_ipv6() {
+                Ipv6Addr::UNSPECIFIED.into()
+            } else {
+                Ipv4Addr::UNSPECIFIED.into()
+            };
+            let at = source.unwrap_or(SocketAddr::new(any, 0));
+            let socket = socket::datagrams(at, &spec.sockets)?;
+            greet_by_datagram(&socket, to, &preamble(cookie, index))?;
+            Ok(Socket::Udp(Arc::new(socket)))
+        }
+        Load::Tcp | Load::Exchange { .. } => {
+            let mut stream = socket::connect(to, source, &spec.sockets, CONNECT)?;
+            let sent = stream.write_all(&preamble(cookie, index));
+            sent.map_err(|source| NetError::Connect { to: to.to_string(), source })?;
+            Ok(Socket::Tcp(Arc::new(stream)))
+        }
+    }
+}
+
+/// Where a stream leaves from, where that was asked for.
+fn source(config: &SendConfig, index: u16, ipv6: bool) -> Result<Option<SocketAddr>, NetError> {
+    let any: IpAddr =
+        if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    let port = match config.source_port {
+        None => 0,
+        Some(first) => first.checked_add(index).ok_or_else(|| {
+            NetError::Spec(format!("source ports from {first} on: there are not enough of them"))
+        })?,
+    };
+    let asked = config.source.is_some() || config.source_port.is_some();
+    Ok(asked.then(|| SocketAddr::new(config.source.unwrap_or(any), port)))
+}
+
+/// Says the preamble until the receiver says it back: either may be lost.
+fn greet_by_datagram(socket: &UdpSocket, to: SocketAddr, greeting: &[u8]) -> Result<(), NetError> {
+    let failed = |source| NetError::Connect { to: format!("{to}/udp"), source };
+    socket.connect(to).map_err(failed)?;
+    socket.set_read_timeout(Some(GREETING.into())).map_err(failed)?;
+    let mut bytes = [0; 64];
+    for _ in 0..GREETINGS {
+        socket.send(greeting).map_err(failed)?;
+        match socket.recv(&mut bytes) {
+            Ok(got) if bytes[..got] == *greeting => return Ok(()),
+            Ok(_) => {}
+            Err(e)
+                if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    Err(failed(io::ErrorKind::TimedOut.into()))
+}
+
+/// Holds the control connection while a test runs.
+struct Attendant<'a> {
+    link: Link,
+    stop: &'a Stop,
+    progress: &'a mut dyn FnMut(&Interval),
+    mine: Vec<Interval>,
+    theirs: Vec<Interval>,
+}
+
+impl Attendant<'_> {
+    fn take(&mut self, message: FromReceiver) -> Result<Option<SideReport>, NetError> {
+        match message {
+            FromReceiver::Interval(interval) if self.theirs.len() < INTERVALS_MAX => {
+                self.theirs.push(interval);
+                Ok(None)
+            }
+            FromReceiver::Finished(side) => Ok(Some(*side)),
+            FromReceiver::Failed(why) => Err(self.link.lost("during the test", clean(&why))),
+            other => Err(out_of_turn(&self.link, &other)),
+        }
+    }
+
+    fn await_figures(&mut self) -> Result<SideReport, NetError> {
+        let limit = clock::now().plus(FIGURES);
+        loop {
+            let message = answer(&mut self.link, limit.since(clock::now()), "at the end")?;
+            if let Some(side) = self.take(message)? {
+                return Ok(side);
+            }
+        }
+    }
+}
+
+/// Intervals of a test at most, with those of its warm-up and cool-down.
+const INTERVALS_MAX: usize = 200_000;
+
+impl Watch for Attendant<'_> {
+    fn until(&mut self, at: Ns) -> Result<(), NetError> {
+        while clock::now() < at {
+            self.stop.asked()?;
+            let until = at.min(clock::now().plus(LOOK));
+            if let Some(message) = self.link.hear(until, "during the test")?
+                && self.take(message)?.is_some()
+            {
+                return Err(self.link.garbled("it finished before the end"));
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, interval: &Interval) -> Result<(), NetError> {
+        self.mine.push(*interval);
+        (self.progress)(interval);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(moments: [u64; 4], expected: (i64, u64)) {
+        let [sent, came, left, back] = moments.map(Ns);
+        let found = offset(sent, came, left, back);
+        assert_eq!((found.offset, found.bound), (expected.0, Ns(expected.1)), "{moments:?}");
+    }
+
+    #[test]
+    fn four_moments_tell_the_offset_and_its_bound() {
+        check([100, 150, 150, 200], (0, 50));
+        check([100, 1_150, 1_160, 210], (1_000, 50));
+        check([5_000, 150, 160, 5_110], (-4_900, 50));
+        // All of the way there: the error is at its bound.
+        check([100, 200, 200, 200], (50, 50));
+        // Times that cannot be do no harm.
+        check([0, u64::MAX, 0, 0], (i64::MAX, 0));
+    }
+}

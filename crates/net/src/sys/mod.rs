@@ -1,0 +1,16 @@
+//! The system calls that neither the standard library nor `rustix` has: options of Linux's own, TCP's figures, the error
+//! queue of zero-copy sends, and many datagrams in one call. Everything `unsafe` of this crate is here.
+
+mod batch;
+mod errqueue;
+mod info;
+mod option;
+pub(crate) mod socket;
+
+pub(crate) use batch::{Inbox, Outbox};
+pub(crate) use errqueue::{Completions, completions};
+pub(crate) use info::{TcpInfo, tcp_info};
+pub(crate) use option::{
+    congestion, enable_gro, enable_timestamps, enable_zero_copy, maximum_pace, queued_to_read,
+    queued_to_send, segment_size, user_timeout,
+};

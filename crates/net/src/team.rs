@@ -1,0 +1,371 @@
+//! The threads of one end: each opens nothing and decides nothing, but prepares its buffers, stands ready at the barrier, and
+//! then does what the data plane's modules say. Dropping a team ends it, whatever it is doing.
+
+use crate::line::{Line, Socket};
+use crate::plane::exchange::Sizes;
+use crate::plane::sequence::Sequence;
+use crate::plane::{Begin, End, Signals, connects, exchange, tcp, udp_receive, udp_send};
+use crate::spec::DATAGRAMS_MAX;
+use crate::sys::{Inbox, Outbox};
+use crate::{Load, NetError, Spec};
+use clock::{Ns, Rng};
+use record::Histogram;
+use std::io;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+
+/// How long threads may take to stand ready.
+const READY: Ns = Ns::secs(10);
+/// How long the end of a thread is waited for before its sockets are shut.
+pub(crate) const GRACE: Ns = Ns::secs(8);
+/// How often a thread that shall end is looked at.
+const LOOK: Ns = Ns::millis(2);
+
+/// One thread of a team.
+pub(crate) struct Member {
+    pub name: String,
+    pub writes: bool,
+    pub cpu: Option<usize>,
+    /// The kernel's number of it.
+    pub id: i32,
+    /// Its streams, as indices into the team's lines.
+    pub lines: Vec<usize>,
+    thread: Option<JoinHandle<Vec<End>>>,
+}
+
+/// All threads of one end of a test, and its streams.
+pub(crate) struct Team {
+    pub lines: Vec<Line>,
+    pub members: Vec<Member>,
+    pub signals: Arc<Signals>,
+    releases: Vec<Sender<Ns>>,
+}
+
+/// A thread's way to the start.
+struct Barrier {
+    ready: Sender<(usize, i32)>,
+    index: usize,
+    release: Receiver<Ns>,
+}
+
+impl Barrier {
+    fn pass(&self) {
+        // Nobody listens any more where the test is called off; then nobody releases either.
+        let _ = self.ready.send((self.index, rustix::thread::gettid().as_raw_nonzero().get()));
+        if let Ok(at) = self.release.recv() {
+            clock::sleep_until(at);
+        }
+    }
+}
+
+impl Team {
+    /// Spawns the threads that `spec` asks for, distributes the lines over them, and waits until all stand ready. With
+    /// `cpus` the threads are pinned to these processors in turn.
+    pub(crate) fn muster(spec: &Spec, lines: Vec<Line>, cpus: &[usize]) -> Result<Team, NetError> {
+        let mut team =
+            Team { lines, members: Vec::new(), signals: Arc::default(), releases: Vec::new() };
+        let (ready, stands) = channel();
+        for writes in [true, false] {
+            let mine: Vec<usize> =
+                (0..team.lines.len()).filter(|i| team.lines[*i].writes == writes).collect();
+            let threads = usize::from(spec.threads_of(mine.len() as u16));
+            for number in 0..threads {
+                let lines = mine.iter().copied().skip(number).step_by(threads).collect();
+                team.spawn(spec, lines, writes, number, cpus, &ready)?;
+            }
+        }
+        drop(ready);
+        team.await_ready(&stands)?;
+        Ok(team)
+    }
+
+    fn spawn(
+        &mut self,
+        spec: &Spec,
+        lines: Vec<usize>,
+        writes: bool,
+        number: usize,
+        cpus: &[usize],
+        ready: &Sender<(usize, i32)>,
+    ) -> Result<(), NetError> {
+        let index = self.members.len();
+        let name = format!("net-{}-{number}", if writes { "send" } else { "recv" });
+        let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
+        lines.iter().for_each(|line| self.lines[*line].thread = index as u16);
+        let (release, released) = channel();
+        let job = Job {
+            spec: spec.clone(),
+            lines: lines.iter().map(|line| self.lines[*line].clone()).collect(),
+            signals: Arc::clone(&self.signals),
+        };
+        let barrier = Barrier { ready: ready.clone(), index, release: released };
+        let body = move || {
+            engine::settle(cpu);
+            job.run(&mut || barrier.pass())
+        };
+        let thread =
+            Builder::new().name(name.clone()).spawn(body).map_err(|e| NetError::Worker {
+                thread: name.clone(),
+                problem: format!("cannot be started ({e}); ask for fewer threads"),
+            })?;
+        self.releases.push(release);
+        self.members.push(Member { name, writes, cpu, id: 0, lines, thread: Some(thread) });
+        Ok(())
+    }
+
+    fn await_ready(&mut self, stands: &Receiver<(usize, i32)>) -> Result<(), NetError> {
+        let limit = clock::now().plus(READY);
+        for _ in 0..self.members.len() {
+            let left = limit.since(clock::now());
+            match stands.recv_timeout(left.into()) {
+                Ok((index, id)) => self.members[index].id = id,
+                // A thread that could not prepare has ended, and its error is handed out by its end.
+                Err(_) => return Err(self.failure()),
+            }
+        }
+        Ok(())
+    }
+
+    fn failure(&mut self) -> NetError {
+        self.signals.abort();
+        self.releases.clear();
+        let names: Vec<String> = self.members.iter().map(|m| m.name.clone()).collect();
+        for (name, thread) in
+            names.into_iter().zip(self.members.iter_mut().map(|m| m.thread.take()))
+        {
+            let ends = thread.map(JoinHandle::join);
+            let error = match ends {
+                Some(Ok(ends)) => ends.into_iter().find_map(|end| end.error).map(|e| e.to_string()),
+                Some(Err(_)) => Some("it panicked; its message is on stderr".to_owned()),
+                None => None,
+            };
+            if let Some(problem) = error {
+                return NetError::Worker { thread: name, problem };
+            }
+        }
+        NetError::Worker {
+            thread: "net".to_owned(),
+            problem: "threads did not get ready".to_owned(),
+        }
+    }
+
+    /// Lets all begin at a moment.
+    pub(crate) fn start(&mut self, at: Ns) {
+        for release in self.releases.drain(..) {
+            // A thread that has ended meanwhile is found at its end.
+            let _ = release.send(at);
+        }
+    }
+
+    /// Waits for the writing or the reading threads, after they were told to end. What does not end within the grace has
+    /// its connections shut. Answers each stream's end by its line.
+    pub(crate) fn join(&mut self, writes: bool) -> Vec<(usize, End)> {
+        let limit = clock::now().plus(GRACE);
+        let mut ends = Vec::new();
+        for index in 0..self.members.len() {
+            if self.members[index].writes != writes {
+                continue;
+            }
+            let Some(thread) = self.members[index].thread.take() else { continue };
+            while !thread.is_finished() && clock::now() < limit {
+                clock::sleep_until(clock::now().plus(LOOK));
+            }
+            if !thread.is_finished() {
+                self.signals.abort();
+                self.members[index].lines.iter().for_each(|line| self.lines[*line].cut());
+            }
+            let lines = self.members[index].lines.iter().copied();
+            match thread.join() {
+                Ok(done) => ends.extend(lines.zip(done)),
+                Err(_) => ends.extend(lines.map(|line| (line, panicked()))),
+            }
+        }
+        ends
+    }
+}
+
+fn panicked() -> End {
+    let error = Some(io::Error::other("its thread panicked; the message is on stderr"));
+    End { error, ..End::default() }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        if self.members.iter().all(|member| member.thread.is_none()) {
+            return;
+        }
+        self.signals.abort();
+        self.releases.clear();
+        self.lines.iter().for_each(Line::cut);
+        for member in &mut self.members {
+            if let Some(thread) = member.thread.take() {
+                // Why it ended is of no use to anybody any more.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// What one thread does.
+struct Job {
+    spec: Spec,
+    lines: Vec<Line>,
+    signals: Arc<Signals>,
+}
+
+impl Job {
+    fn run(self, begin: Begin<'_>) -> Vec<End> {
+        let writes = self.lines.first().is_some_and(|line| line.writes);
+        match (self.spec.load, writes) {
+            (Load::Tcp, true) => self.send_tcp(begin),
+            (Load::Tcp, false) => self.receive_tcp(begin),
+            (Load::Udp { segmented }, true) => self.send_udp(segmented, begin),
+            (Load::Udp { segmented }, false) => self.receive_udp(segmented, begin),
+            (Load::Exchange { response } | Load::Connects { response }, _) => {
+                let sizes =
+                    Sizes { request: self.spec.message as usize, response: response as usize };
+                self.lines.iter().map(|line| self.transact(line, sizes, &mut *begin)).collect()
+            }
+        }
+    }
+
+    /// Bytes that neither compress nor repeat.
+    fn content(&self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        Rng::keyed(1, &[self.lines.first().map_or(0, |line| line.index.into())]).fill(&mut bytes);
+        bytes
+    }
+
+    fn tcp_streams(&self) -> Vec<tcp::Stream> {
+        let sockets = self.lines.iter().filter_map(|line| match &line.socket {
+            Socket::Tcp(socket) => Some((Arc::clone(socket), Arc::clone(&line.meter))),
+            _ => None,
+        });
+        sockets.map(|(socket, meter)| tcp::Stream { socket, meter, error: None }).collect()
+    }
+
+    fn send_tcp(&self, begin: Begin<'_>) -> Vec<End> {
+        let submission = self.content(self.spec.submission() as usize);
+        let zero_copy = self.spec.sockets.zero_copy;
+        let how =
+            tcp::Sending { submission: &submission, zero_copy, paced: self.spec.rate.is_some() };
+        let mut streams = self.tcp_streams();
+        let result = tcp::send_all(&mut streams, &how, &self.signals, begin);
+        ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
+    }
+
+    fn receive_tcp(&self, begin: Begin<'_>) -> Vec<End> {
+        let mut buffer = vec![0; self.spec.read_size()];
+        let mut how = tcp::Receiving { buffer: &mut buffer, discard: self.spec.discard };
+        let mut streams = self.tcp_streams();
+        let result = tcp::receive_all(&mut streams, &mut how, &self.signals, begin);
+        ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
+    }
+
+    fn send_udp(&self, segmented: bool, begin: Begin<'_>) -> Vec<End> {
+        let (count, size) = (self.spec.batch as usize, self.spec.message as usize);
+        let gap = self.spec.rate.map(|rate| {
+            Ns((u128::from(self.spec.submission()) * 1_000_000_000 / u128::from(rate)) as u64)
+        });
+        let outbox = Outbox::new(count, size, &self.content(size));
+        let mut how = udp_send::Sending { outbox, segmented, gap };
+        let mut streams: Vec<udp_send::Stream> = self
+            .lines
+            .iter()
+            .filter_map(|line| match &line.socket {
+                Socket::Udp(socket) => Some(udp_send::Stream {
+                    socket: Arc::clone(socket),
+                    meter: Arc::clone(&line.meter),
+                    tag: line.tag(),
+                    sent: [0; 3],
+                    number: 0,
+                    due: Ns::ZERO,
+                    error: None,
+                }),
+                _ => None,
+            })
+            .collect();
+        udp_send::send_all(&mut streams, &mut how, &self.signals, begin);
+        let end = |s: udp_send::Stream| End { sent: s.sent, error: s.error, ..End::default() };
+        streams.into_iter().map(end).collect()
+    }
+
+    fn receive_udp(&self, segmented: bool, begin: Begin<'_>) -> Vec<End> {
+        let all = DATAGRAMS_MAX as usize;
+        // Joined datagrams come in buffers of up to 64 KiB.
+        let mut inbox = match segmented {
+            true => Inbox::new(all / 4, 65_536),
+            false => Inbox::new(all, self.spec.message as usize),
+        };
+        let mut streams: Vec<udp_receive::Stream> = self
+            .lines
+            .iter()
+            .filter_map(|line| match &line.socket {
+                Socket::Udp(socket) => Some(udp_receive::Stream {
+                    socket: Arc::clone(socket),
+                    meter: Arc::clone(&line.meter),
+                    tag: line.tag(),
+                    sequence: Sequence::new(),
+                    error: None,
+                }),
+                _ => None,
+            })
+            .collect();
+        let result = udp_receive::receive_all(&mut streams, &mut inbox, &self.signals, begin);
+        let end = |s: udp_receive::Stream| End {
+            tally: Some(s.sequence.tally()),
+            error: s.error,
+            ..End::default()
+        };
+        ends(streams.into_iter().map(end), result)
+    }
+
+    fn transact(&self, line: &Line, sizes: Sizes, begin: Begin<'_>) -> End {
+        let mut buffer = self.content(self.spec.read_size());
+        buffer[..line.preamble.len().min(sizes.request)]
+            .copy_from_slice(&line.preamble[..line.preamble.len().min(sizes.request)]);
+        let (meter, signals) = (&*line.meter, &*self.signals);
+        let mut latency = Histogram::reserved();
+        let error = match &line.socket {
+            Socket::Tcp(socket) if line.writes => {
+                self.exchange(socket, line, sizes, &mut buffer, &mut latency, begin)
+            }
+            Socket::Tcp(socket) => {
+                exchange::answer(socket, meter, sizes, &mut buffer, signals, begin).err()
+            }
+            Socket::Calls { to, source } => {
+                let way = connects::Way { to: *to, source: *source, sockets: &self.spec.sockets };
+                connects::ask(&way, meter, sizes, &mut buffer, &mut latency, signals, begin)
+            }
+            Socket::Door(door) => {
+                let known = &line.preamble;
+                connects::answer(door, meter, known, sizes, &mut buffer, signals, begin).err()
+            }
+            Socket::Udp(_) => None,
+        };
+        End { latency: line.writes.then_some(latency), error, ..End::default() }
+    }
+
+    fn exchange(
+        &self,
+        socket: &TcpStream,
+        line: &Line,
+        sizes: Sizes,
+        buffer: &mut [u8],
+        latency: &mut Histogram,
+        begin: Begin<'_>,
+    ) -> Option<io::Error> {
+        exchange::ask(socket, &line.meter, sizes, buffer, latency, &self.signals, begin).err()
+    }
+}
+
+/// What the streams of a thread end in; a failure of the thread's own falls on its first stream.
+fn ends(each: impl Iterator<Item = End>, result: io::Result<()>) -> Vec<End> {
+    let mut all: Vec<End> = each.collect();
+    if let (Err(e), Some(first)) = (result, all.first_mut()) {
+        first.error.get_or_insert(e);
+    }
+    all
+}

@@ -1,0 +1,241 @@
+//! Every mode between both ends: what is asked for happens, and both ends count the same.
+
+use crate::support::{Bench, short};
+use clock::Ns;
+use net::{Direction, End, Flow, Load, Phase, Report, Sockets, Spec};
+
+const UDP: Load = Load::Udp { segmented: false };
+
+/// What must hold of any test that went well.
+#[track_caller]
+fn sound(report: &Report) {
+    let spec = &report.spec;
+    let streams = usize::from(spec.up + spec.down);
+    for (side, intervals) in
+        [(&report.sender, &report.sender_intervals), (&report.receiver, &report.receiver_intervals)]
+    {
+        assert_eq!(side.streams.len(), streams);
+        assert!(
+            (0..).zip(&side.streams).all(|(i, s)| s.index == i && s.total.bytes > 0),
+            "{side:?}"
+        );
+        let measured = intervals.iter().filter(|i| i.phase == Phase::Measured);
+        let of = |stream: &net::StreamReport| stream.measured.bytes as f64;
+        let (whole, parts): (f64, f64) = (
+            side.streams.iter().map(of).sum(),
+            measured.map(|i| (i.written.bytes + i.read.bytes) as f64).sum(),
+        );
+        // The cuts of streams and of intervals are moments apart: long ones on a machine that has much to do.
+        let all: f64 = side.streams.iter().map(|s| s.total.bytes as f64).sum();
+        assert!(
+            (whole - parts).abs() <= all / 2.0,
+            "{whole} in the whole, {parts} in the parts of {all}"
+        );
+        assert!(intervals.windows(2).all(|two| two[0].to == two[1].from), "no gaps");
+        assert!(side.machine.wall > Ns(spec.measure.0 / 2), "{:?}", side.machine);
+        assert!(
+            side.threads
+                .iter()
+                .all(|t| t.used.is_none_or(|used| used <= side.machine.wall.plus(Ns::millis(50))))
+        );
+    }
+    for direction in report.directions() {
+        assert!(direction.received_rate.is_finite() && direction.sent_rate.is_finite());
+        assert_eq!(direction.undelivered, 0, "all were closed in order");
+    }
+}
+
+#[track_caller]
+fn run(spec: Spec) -> Vec<Direction> {
+    let report = Bench::new().run(&spec);
+    sound(&report);
+    report.directions()
+}
+
+#[test]
+fn tcp_goes_either_way_and_both() {
+    for (up, down) in [(1, 0), (0, 1), (2, 2), (3, 0)] {
+        let directions = run(Spec { up, down, ..short(Load::Tcp) });
+        let flows: Vec<Flow> = directions.iter().map(|d| d.flow).collect();
+        let expected: Vec<Flow> = [(Flow::Up, up), (Flow::Down, down)]
+            .into_iter()
+            .filter_map(|(flow, n)| (n > 0).then_some(flow))
+            .collect();
+        assert_eq!(flows, expected);
+    }
+}
+
+#[test]
+fn many_streams_share_few_threads() {
+    for threads in [1, 2, 3] {
+        let spec = Spec { up: 6, down: 6, threads, message: 16 << 10, ..short(Load::Tcp) };
+        let report = Bench::new().run(&spec);
+        sound(&report);
+        assert_eq!(report.sender.threads.len(), 2 * usize::from(threads));
+        let of = |thread| report.sender.streams.iter().filter(|s| s.thread == thread).count();
+        assert_eq!(of(0), 6 / usize::from(threads));
+    }
+}
+
+#[test]
+fn a_message_is_one_submission_and_a_batch_is_several() {
+    for (message, batch) in [(4096, 1), (4096, 16)] {
+        let spec = Spec { message, batch, discard: batch > 1, ..short(Load::Tcp) };
+        let report = Bench::new().run(&spec);
+        sound(&report);
+        let sent = report.sender.streams[0].total;
+        // The last submission of all may be cut short by the end.
+        assert!(sent.calls >= sent.bytes / spec.submission(), "{sent:?}");
+        assert!(sent.bytes / sent.calls * 2 > spec.submission(), "{sent:?}");
+    }
+}
+
+#[test]
+fn sockets_are_set_at_both_ends() {
+    let sockets = Sockets {
+        no_delay: true,
+        send_buffer: Some(100_000),
+        receive_buffer: Some(150_000),
+        congestion: Some("reno".to_owned()),
+        dscp: Some(10),
+        zero_copy: false,
+    };
+    let report = Bench::new().run(&Spec { sockets, down: 1, ..short(Load::Tcp) });
+    sound(&report);
+    for stream in report.sender.streams.iter().chain(&report.receiver.streams) {
+        assert_eq!((stream.send_buffer, stream.receive_buffer), (200_000, 300_000), "doubled");
+        assert_eq!(stream.congestion.as_deref(), Some("reno"));
+        let tcp = stream.tcp.expect("TCP tells of itself");
+        assert!(tcp.mss > 0 && tcp.pmtu > tcp.mss, "{tcp:?}");
+        let segments = if stream.writes { tcp.data_segments_out } else { tcp.data_segments_in };
+        assert!(segments > 0, "{tcp:?}");
+    }
+}
+
+#[test]
+fn zero_copy_that_was_a_copy_is_counted() {
+    let sockets = Sockets { zero_copy: true, ..Sockets::default() };
+    for (up, threads) in [(1, 0), (3, 1)] {
+        let spec = Spec { sockets: sockets.clone(), up, threads, ..short(Load::Tcp) };
+        let report = Bench::new().run(&spec);
+        sound(&report);
+        for stream in &report.sender.streams {
+            let total = stream.total;
+            assert_eq!(total.completed, total.calls, "each send has been completed");
+            assert_eq!(total.copied, total.completed, "loopback copies always");
+        }
+    }
+}
+
+#[test]
+fn a_rate_is_kept() {
+    for load in [Load::Tcp, UDP] {
+        let spec =
+            Spec { rate: Some(4_000_000), message: 1_000, measure: Ns::millis(500), ..short(load) };
+        let directions = run(spec);
+        let rate = directions[0].received_rate;
+        assert!((2_000_000.0..5_000_000.0).contains(&rate), "{load:?}: {rate}");
+    }
+}
+
+#[test]
+fn udp_is_sent_one_by_one_batched_and_segmented() {
+    for (segmented, batch) in [(false, 1), (false, 16), (true, 16)] {
+        for (up, down, threads) in [(1, 0, 0), (0, 1, 0), (3, 3, 1)] {
+            let load = Load::Udp { segmented };
+            let rate = Some(400_000);
+            let report = Bench::new().run(&Spec { batch, up, down, threads, rate, ..short(load) });
+            sound_datagrams(&report);
+        }
+    }
+}
+
+#[track_caller]
+fn sound_datagrams(report: &Report) {
+    for stream in report.sender.streams.iter().chain(&report.receiver.streams) {
+        let [sent, taken] = [stream.datagrams, stream.tally.map(|tally| tally.unique)];
+        let phases = sent.or(taken).expect("datagrams are counted");
+        assert!(phases.iter().sum::<u64>() > 0, "{stream:?}");
+        assert_eq!(phases.iter().sum::<u64>(), stream.total.items);
+    }
+    for direction in report.directions() {
+        let datagrams = direction.datagrams.expect("there were datagrams");
+        assert_eq!(datagrams.received + datagrams.lost, datagrams.sent);
+        assert_eq!((datagrams.reordered, datagrams.duplicates), (0, 0), "{datagrams:?}");
+        assert!(datagrams.jitter.is_finite() && datagrams.jitter >= 0.0);
+    }
+}
+
+#[test]
+fn requests_are_answered_and_timed() {
+    for load in [Load::Exchange { response: 4096 }, Load::Connects { response: 1 }] {
+        for up in [1, 3] {
+            let report = Bench::new().run(&Spec { up, ..short(load) });
+            sound(&report);
+            let direction = &report.directions()[0];
+            let latency = direction.latency.as_ref().expect("there are times");
+            // Begun in the measured time, against done in it.
+            let (timed, done) = (latency.count(), direction.sent.items);
+            assert!(timed.abs_diff(done) <= u64::from(2 * up), "{timed} timed, {done} done");
+            assert!(latency.count() == 0 || latency.percentile(50.0) > Some(Ns(1_000)));
+            let (asked, answered): (u64, u64) = (
+                report.sender.streams.iter().map(|s| s.total.items).sum(),
+                report.receiver.streams.iter().map(|s| s.total.items).sum(),
+            );
+            assert_eq!(asked, answered, "each transaction has two ends");
+        }
+    }
+}
+
+#[test]
+fn ipv6_and_a_source_are_taken() {
+    let bench = Bench::at("[::1]:0");
+    for load in [Load::Tcp, UDP, Load::Exchange { response: 10 }, Load::Connects { response: 10 }] {
+        let report = bench.run(&short(load));
+        assert!(report.target.starts_with("[::1]:"), "{}", report.target);
+        assert!(report.sender.streams[0].peer.starts_with("[::1]:"));
+    }
+    let bench = Bench::new();
+    let source = Some("127.0.0.9".parse().expect("an address"));
+    let config = net::SendConfig { source, source_port: Some(42_317), ..bench.config() };
+    let spec = Spec { up: 2, ..short(Load::Tcp) };
+    let report = net::send(&config, &spec, &net::Stop::default(), &mut |_| {}).expect("it runs");
+    let locals: Vec<&str> = report.sender.streams.iter().map(|s| s.local.as_str()).collect();
+    assert_eq!(locals, ["127.0.0.9:42317", "127.0.0.9:42318"]);
+    assert_eq!(report.receiver.streams[1].peer, "127.0.0.9:42318");
+}
+
+#[test]
+fn clocks_of_one_host_agree_within_their_bound() {
+    let report = Bench::new().run(&short(Load::Exchange { response: 1 }));
+    for clock in [report.clock, report.clock_after] {
+        assert!(clock.offset.unsigned_abs() <= clock.bound.0, "{clock:?}");
+        assert!(clock.bound < Ns::secs(1));
+    }
+}
+
+#[test]
+fn a_report_is_kept_whole_by_json() {
+    let report = Bench::new().run(&short(Load::Exchange { response: 7 }));
+    let text = serde_json::to_string(&report).expect("it is data");
+    assert_eq!(serde_json::from_str::<Report>(&text).expect("it is the same data"), report);
+}
+
+#[test]
+fn both_ends_are_told_in_the_form_of_ntttcp() {
+    let spec = Spec { up: 2, message: 64 << 10, ..short(Load::Tcp) };
+    let report = Bench::new().run(&spec);
+    for (end, root) in [(End::Sender, "ntttcps"), (End::Receiver, "ntttcpr")] {
+        let xml = net::xml(&report, end);
+        assert!(
+            xml.contains(&format!("<{root} computername="))
+                && xml.ends_with(&format!("</{root}>\n"))
+        );
+        assert_eq!(xml.matches("<thread index=").count(), 2);
+        for part in
+            ["<throughput metric=\"mbps\">", "<total_bytes metric=\"MB\">", "<bufferLen>65536<"]
+        {
+            assert!(xml.contains(part), "{part} is not in {xml}");
+        }
+    }
+}
