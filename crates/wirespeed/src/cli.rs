@@ -1,5 +1,9 @@
 //! The command line: every flag is defined here once, and `--help` is made from these comments.
 
+mod net;
+
+pub use net::{Net, NetAction, NetFormat, NetReceive, NetSend, Preset};
+
 use crate::commands::target::portal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use findings::comparison::Metric;
@@ -39,6 +43,8 @@ pub enum Command {
     Profiles(Profiles),
     /// Load targets ad hoc, without a scenario file
     Disk(Disk),
+    /// Load a network: TCP or UDP streams, requests or connections between two hosts
+    Net(Net),
     /// Storage over the network: serve memory, files and devices by iSCSI, and see what a portal has
     Target(Target),
     /// Wait for a coordinator (started by `run --agent child`)

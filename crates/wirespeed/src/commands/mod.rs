@@ -6,6 +6,7 @@ mod demo;
 mod disk;
 mod doctor;
 mod luns;
+mod net;
 mod plan;
 mod profiles;
 mod review;
@@ -26,6 +27,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),
+        Command::Net(args) => net::net(&args),
         Command::Target(args) => target::target(&args),
         Command::Agent(args) => agent::agent(&args),
     }

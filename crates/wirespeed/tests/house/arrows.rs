@@ -28,8 +28,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
     (
         "wirespeed",
         &[
-            "clock", "disk", "engine", "export", "findings", "fleet", "iscsi", "probe", "record",
-            "review", "san", "scenario", "units", "workload",
+            "clock", "disk", "engine", "export", "findings", "fleet", "iscsi", "net", "probe",
+            "record", "review", "san", "scenario", "units", "workload",
         ],
     ),
 ];

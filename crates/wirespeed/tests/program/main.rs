@@ -12,6 +12,7 @@ mod killed;
 mod luns;
 mod memory;
 mod mistakes;
+mod net;
 mod profiles;
 mod search;
 mod steady;

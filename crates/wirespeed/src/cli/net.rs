@@ -1,0 +1,234 @@
+//! The arguments of `wirespeed net`.
+
+use super::Format;
+use clap::{Args, Subcommand, ValueEnum};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use units::{ByteRate, Bytes};
+
+#[derive(Debug, Args)]
+pub struct Net {
+    #[command(subcommand)]
+    pub action: NetAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NetAction {
+    /// Wait for senders, serve many of them at once, and tell what arrived; until stopped (Ctrl-C, SIGTERM)
+    Receive(NetReceive),
+    /// Load the way to a receiver, and tell what both ends counted
+    Send(Box<NetSend>),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = RECEIVE_HELP)]
+pub struct NetReceive {
+    /// Where it listens for senders (repeatable); each test takes data ports of its own on the same address
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5301")]
+    pub listen: Vec<SocketAddr>,
+    /// The file with the token that senders must know, 16 bytes or more; or WIRESPEED_NET_TOKEN in the environment.
+    /// Needed where other hosts can reach it
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Pin the threads of a test to these processors in turn, as in `2,3` or `0-3` [default: leave it to the scheduler]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
+    pub cpus: Option<Cpus>,
+    /// How results are printed on stdout: for people, or a JSON document a line
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub format: Format,
+    /// No notes on stderr
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+const RECEIVE_HELP: &str = "\
+Exit codes: 0 stopped by a signal; 2 usage; 3 it could not listen.
+
+Examples:
+  wirespeed net receive
+  WIRESPEED_NET_TOKEN=… wirespeed net receive --listen 192.0.2.1:5301";
+
+/// Processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cpus(pub Vec<usize>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// NTttcp's habits: a message of 64 KiB is one submission; 30 s warm-up, 60 s measured, 30 s cool-down
+    Ntttcp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NetFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SEND_HELP)]
+pub struct NetSend {
+    /// The receiver: a name or an address, with its port where it is not 5301 (`[ADDR]:PORT` for IPv6)
+    #[arg(value_name = "HOST[:PORT]")]
+    pub target: String,
+    /// UDP datagrams, each a message, instead of TCP streams
+    #[arg(long, conflicts_with_all = ["requests", "connects"], help_heading = "Load")]
+    pub udp: bool,
+    /// Requests and responses on standing TCP connections, one at a time; the message is the request
+    #[arg(long, conflicts_with = "connects", help_heading = "Load")]
+    pub requests: bool,
+    /// Connect, request, response, close, over and over
+    #[arg(long, help_heading = "Load")]
+    pub connects: bool,
+    /// Streams in each direction in use
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=512), help_heading = "Load")]
+    pub streams: u16,
+    /// The receiver sends instead
+    #[arg(long, conflicts_with = "both", help_heading = "Load")]
+    pub reverse: bool,
+    /// Both ends send at once, on separate streams
+    #[arg(long, help_heading = "Load")]
+    pub both: bool,
+    /// Size of a message; several make a ladder of tests, one after the other [default: 128KiB; 1400B with --udp, 64B with
+    /// --requests or --connects]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = Bytes::parse, help_heading = "Load")]
+    pub message: Vec<Bytes>,
+    /// Size of a response
+    #[arg(long, value_name = "SIZE", default_value = "64B", value_parser = Bytes::parse, help_heading = "Load")]
+    pub response: Bytes,
+    /// Batched: so many messages are one submission to the kernel [default: each message is one]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
+    pub batch: u32,
+    /// With --udp: the kernel or the adapter cuts a batch into datagrams (UDP_SEGMENT) and joins them (UDP_GRO)
+    #[arg(long, requires = "udp", help_heading = "Load")]
+    pub segmented: bool,
+    /// Each stream sends at this rate: TCP is paced by the kernel, UDP by Wirespeed [default: as fast as it goes]
+    #[arg(long, value_name = "RATE", value_parser = ByteRate::parse, help_heading = "Load")]
+    pub rate: Option<ByteRate>,
+    /// Start from the habits of another tool; what is given besides goes before
+    #[arg(long, value_enum, help_heading = "Load")]
+    pub preset: Option<Preset>,
+    /// Threads of each direction at each end [default: one a stream]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512), help_heading = "Threads")]
+    pub threads: Option<u16>,
+    /// Pin this end's threads to these processors in turn, as in `2,3` or `0-3` [default: leave it to the scheduler]
+    #[arg(long, value_name = "LIST", value_parser = parse_cpus, help_heading = "Threads")]
+    pub cpus: Option<Cpus>,
+    #[command(flatten)]
+    pub sockets: SocketArgs,
+    #[command(flatten)]
+    pub times: TimeArgs,
+    /// The file with the receiver's token; or WIRESPEED_NET_TOKEN in the environment
+    #[arg(long, value_name = "FILE", help_heading = "Receiver")]
+    pub token_file: Option<PathBuf>,
+    /// How results are printed on stdout
+    #[arg(long, value_enum, default_value_t = NetFormat::Text, help_heading = "Output")]
+    pub format: NetFormat,
+    /// Also write both ends' results as NTttcp's XML: `ntttcps.xml` and `ntttcpr.xml` in DIR, with the size in their names
+    /// where there are several
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub ntttcp: Option<PathBuf>,
+    /// No progress on stderr
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// How sockets are set, at both ends.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sockets")]
+pub struct SocketArgs {
+    /// Only over IPv4
+    #[arg(long, short = '4', conflicts_with = "ipv6")]
+    pub ipv4: bool,
+    /// Only over IPv6
+    #[arg(long, short = '6')]
+    pub ipv6: bool,
+    /// The address that connections and datagrams leave from
+    #[arg(long, value_name = "ADDR")]
+    pub source: Option<IpAddr>,
+    /// The port of the first stream; the others follow it
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub source_port: Option<u16>,
+    /// Small messages leave at once (TCP_NODELAY); always so with --requests and --connects
+    #[arg(long)]
+    pub no_delay: bool,
+    /// The send buffer (SO_SNDBUF; the kernel doubles it) [default: the kernel tunes]
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub send_buffer: Option<Bytes>,
+    /// The receive buffer (SO_RCVBUF; the kernel doubles it) [default: the kernel tunes]
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    pub receive_buffer: Option<Bytes>,
+    /// TCP's congestion control, as in `cubic` [default: the kernel's]
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// The DSCP of what is sent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=63))]
+    pub dscp: Option<u8>,
+    /// Send TCP from the message's own pages (MSG_ZEROCOPY); sends that the kernel copied after all are counted
+    #[arg(long)]
+    pub zero_copy: bool,
+    /// The reading end of TCP streams has the kernel drop the data uncopied (MSG_TRUNC)
+    #[arg(long)]
+    pub discard: bool,
+}
+
+/// How long.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Time")]
+pub struct TimeArgs {
+    /// Load before the measurement [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    pub warmup: Option<Duration>,
+    /// Measured time [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    pub time: Option<Duration>,
+    /// Load after the measurement [default: 500ms]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    pub cooldown: Option<Duration>,
+    /// How often both ends count
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::parse_duration)]
+    pub interval: Duration,
+}
+
+const SEND_HELP: &str = "\
+Exit codes: 0 measured; 2 usage; 3 the receiver could not be reached, or the test could not be completed.
+
+Examples:
+  wirespeed net send 192.0.2.1                             one TCP stream, 128 KiB messages, 10 s
+  wirespeed net send 192.0.2.1 --streams 3 --both --message 4KiB,8KiB,16KiB,32KiB,64KiB
+  wirespeed net send 192.0.2.1 --udp --rate 100MB/s        loss, reordering and jitter at a fixed rate
+  wirespeed net send 192.0.2.1 --requests --response 4KiB  latency of small requests
+  wirespeed net send 192.0.2.1 --preset ntttcp --streams 8 --ntttcp results";
+
+/// `0,2-3`: each processor once, in the order given.
+fn parse_cpus(text: &str) -> Result<Cpus, String> {
+    const MOST: usize = 1024;
+    let wrong = || "expected processors as in `2,3` or `0-3`".to_owned();
+    let number = |text: &str| text.trim().parse().ok().filter(|cpu| *cpu < MOST).ok_or_else(wrong);
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(wrong());
+        }
+        all.extend((first..=last).filter(|cpu| !all.contains(cpu)).collect::<Vec<_>>());
+    }
+    Ok(Cpus(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_listed() {
+        for (text, expected) in [("0", vec![0]), ("3,1-2", vec![3, 1, 2]), ("1,1,0-1", vec![1, 0])]
+        {
+            assert_eq!(parse_cpus(text), Ok(Cpus(expected)));
+        }
+        for wrong in ["", "a", "1-", "3-1", "1,,2", "4096", "-1"] {
+            assert!(parse_cpus(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `wirespeed net receive`: listens, and tells of each test what this end counted.
+
+use super::{TOKEN, failure, json, text, token};
+use crate::cli::{Format, NetReceive};
+use crate::exit::{Exit, Failure};
+use crate::out;
+use net::{Event, Listener, Receiver, ReceiverConfig};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+/// Events that wait to be printed, at most; the threads of tests do not wait for a terminal.
+const WAITING_MAX: usize = 256;
+
+/// What the main thread waits for.
+enum Heard {
+    Event(Event),
+    Stop,
+}
+
+/// Receives until it is stopped.
+pub fn receive(args: &NetReceive) -> Result<Exit, Failure> {
+    let token = token(args.token_file.as_deref())?;
+    let open = args.listen.iter().find(|address| !address.ip().is_loopback());
+    if let Some(address) = open.filter(|_| token.is_none()) {
+        return Err(Failure::usage(format!(
+            "--listen {address}: other hosts can reach it, so senders must know a token: put one into a file and name it with \
+             --token-file, or set {TOKEN} (`openssl rand -hex 16` makes one); or listen on 127.0.0.1"
+        )));
+    }
+    let (tell, heard) = sync_channel(WAITING_MAX);
+    stop_on_signals(tell.clone())?;
+    let listener = Listener::new(move |event| {
+        // A reader that is stuck loses lines, not the measurement.
+        let _ = tell.try_send(Heard::Event(event));
+    });
+    let cpus = args.cpus.clone().unwrap_or_default().0;
+    let config = ReceiverConfig { listen: args.listen.clone(), token, cpus, listener };
+    let receiver = Receiver::start(config).map_err(failure)?;
+    let listening: Vec<String> = receiver.addresses().iter().map(|a| a.to_string()).collect();
+    out::result(&match args.format {
+        Format::Text => format!("listening on {}\n", listening.join(", ")),
+        Format::Json => format!("{}\n", serde_json::json!({ "listening": listening })),
+    })?;
+    while let Ok(Heard::Event(event)) = heard.recv() {
+        tell_of(args, &event)?;
+    }
+    receiver.stop();
+    Ok(Exit::Met)
+}
+
+/// Results to stdout, notes to stderr.
+fn tell_of(args: &NetReceive, event: &Event) -> Result<(), Failure> {
+    match event {
+        Event::Began { peer, spec } if !args.quiet => {
+            eprintln!("{peer}: {}", text::title(spec));
+            Ok(())
+        }
+        Event::Failed { peer, why } if !args.quiet => {
+            eprintln!("{peer}: {why}");
+            Ok(())
+        }
+        Event::Ended { peer, spec, side } => out::result(&match args.format {
+            Format::Text => text::received(peer, spec, side),
+            Format::Json => format!("{}\n", json::received(peer, spec, side)),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The first Ctrl-C (or SIGTERM) stops the receiver, the second ends the process.
+fn stop_on_signals(tell: SyncSender<Heard>) -> Result<(), Failure> {
+    let again = AtomicBool::new(false);
+    let handler = move || {
+        if again.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        // Nobody waits for it any more where the receiver could not be started.
+        let _ = tell.send(Heard::Stop);
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))
+}
