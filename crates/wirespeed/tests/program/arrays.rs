@@ -147,6 +147,69 @@ fn faults_are_events_at_their_moments() {
     assert!(sources.iter().all(|s| s.name != "store"), "{sources:?}");
 }
 
+/// One VM with two ways to its volume, each of which is lost for a while.
+const WAYS: &str = r#"
+[scenario]
+title = "two ways"
+[[array]]
+name = "store"
+embedded = { ports = [{ name = "p1", rate = "16 MB/s" }, { name = "p2", rate = "16 MB/s" }], threads = 1 }
+[[volume]]
+name = "data"
+array = "store"
+size = "4MiB"
+[[vm]]
+name = "vm1"
+disks = [{ lun = "store/data" }]
+[workload.w]
+block = "16KiB"
+depth = 8
+read = 50
+verify = true
+[plan]
+workload = "w"
+on = "vm1"
+warmup = "0s"
+measure = "4500ms"
+cooldown = "0s"
+faults = [
+  { at = "500ms", kill = "store.p1" }, { at = "1700ms", revive = "store.p1" },
+  { at = "2800ms", kill = "store.p2" }, { at = "4s", revive = "store.p2" },
+]
+[[goal]]
+errors = { at_most = 0 }
+"#;
+
+#[test]
+fn a_port_that_dies_is_survived_and_told() {
+    let bench = Bench::new(WAYS);
+    let ended = bench.expect(0, &["run", "s.toml", "--out", "r.wsr"]);
+    assert!(ended.stdout.contains("none wrong"), "{}", ended.stdout);
+    let record = open(&bench.path("r.wsr"));
+    let events = record.events();
+    let at = |code: &str| {
+        let mut moments = events.iter().filter(|e| e.code == code).map(|e| e.at);
+        moments.next().unwrap_or_else(|| panic!("{code}: {events:?}"))
+    };
+    // The worker notices after the port has died, and that it is back after it has been revived. Each notes by its own
+    // reading of the same clock, and the port is down only some time after its agent has begun to take it down.
+    let revived = at("fault-revive");
+    let returned = events.iter().find(|e| e.code == "path-returned");
+    assert!(at("path-lost") >= at("fault-kill") && returned.is_some_and(|e| e.at > revived));
+    for (port, from, to) in [("store.p1", 500, 1700), ("store.p2", 2800, 4000)] {
+        // More than a second, so that it was looked at.
+        let measure = record.steps()[0].times.measure;
+        let (from, to) = (measure.plus(Ns::millis(from)), measure.plus(Ns::millis(to)));
+        let all = counters(&record, 0, port, "connections");
+        let dead =
+            all.iter().rfind(|c| c.to > from && c.to < to).expect("a look while it was dead");
+        assert_eq!(dead.value, 0.0, "{port}: {all:?}");
+        for name in ["read-bytes", "write-bytes"] {
+            assert!(counted(&record, 0, port, name) > 0.0, "{port} {name}");
+        }
+    }
+}
+
 // ------------------------------------------------------------------------------------------ nothing is left behind
 
 /// The processes that a process has started.

@@ -119,10 +119,11 @@ fn a_dry_run_shows_arrays_speeds_and_faults() {
 }
 
 #[test]
-fn what_is_only_read_is_only_read() {
+fn what_is_only_read_is_filled_before() {
     let bench = Bench::new(SAN);
     let told = bench.expect(0, &["plan", "s.toml", "--set", "workload.update.read=100"]).stdout;
-    assert!(told.ends_with("Nothing would be written.\n"), "{told}");
+    assert!(told.contains("would be created and filled, then read\n"), "{told}");
+    assert!(told.ends_with("Nothing would be written but memory that the run makes.\n"), "{told}");
 }
 
 #[test]
