@@ -124,7 +124,13 @@ impl<'a> Lab<'a> {
 fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a>> {
     let Backing::Lun { array, volume: Some(volume) } = &disk.backing else { return None };
     scenario.lab.arrays.iter().find(|known| known.name == *array)?.embedded.as_ref()?;
-    Some(ArrayDisk { array, volume, ports: &disk.ports, policy: disk.policy })
+    Some(ArrayDisk {
+        array,
+        volume,
+        ports: &disk.ports,
+        policy: disk.policy,
+        patience: disk.patience,
+    })
 }
 
 /// The workers of a step, in the order of its loads.

@@ -643,6 +643,38 @@ fn a_disk_is_reached_by_all_its_ports() {
 }
 
 #[test]
+fn a_disk_keeps_the_patience_that_it_was_given() {
+    check_targets(
+        r#"[{ lun = "store/log", ports = "p2", path_timeout = "1500ms" }]"#,
+        &[
+            "store/log array:store/log?ports=p2&policy=fixed&path_timeout=1500ms None",
+            r#"store/log iscsi://127.0.0.1:2/iqn.x/1?path_timeout=1500ms Some("S-log")"#,
+        ],
+    );
+    check_targets(
+        r#"[{ lun = "store/data", no_path_retry = "1m", path_timeout = "500000001ns", command_timeout = "5s" }]"#,
+        &[
+            "store/data array:store/data?ports=p1,p2&policy=round-robin&no_path_retry=60000ms&\
+             path_timeout=500000001ns&command_timeout=5000ms None",
+            r#"store/data iscsi://127.0.0.1:1,127.0.0.1:2/iqn.x/0?policy=round-robin&no_path_retry=60000ms&path_timeout=500000001ns&command_timeout=5000ms Some("S-data")"#,
+        ],
+    );
+    // Each way is a target with a name of its own.
+    let told = targets(
+        r#"[{ lun = "store/data" }, { lun = "store/data", path_timeout = "1s" }, { lun = "store/data", path_timeout = "2s" }]"#,
+    );
+    let names: Vec<&str> = told[..3].iter().filter_map(|t| t.split(" array:").next()).collect();
+    assert_eq!(
+        names,
+        [
+            "store/data",
+            "store/data by p1+p2, round-robin, path_timeout 1 s",
+            "store/data by p1+p2, round-robin, path_timeout 2 s"
+        ]
+    );
+}
+
+#[test]
 fn two_ways_to_a_volume_are_two_targets_of_one_medium() {
     let lab = LAB.replace(
         "disks = [{ lun = \"store/data\" }]",

@@ -62,14 +62,43 @@ impl Embedded {
 /// How the paths of a disk are used. Whatever it is, a path that dies is replaced by one that lives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
-    /// The first path while it lives.
+    /// The first path that can be used; I/O goes back to it as soon as it can be used again.
     Fixed,
     /// Paths take turns.
     RoundRobin(SwitchAfter),
     /// The path with the fewest I/Os outstanding.
     LeastQueue,
-    /// The paths that the array calls active; the others when none of them lives.
+    /// One path at a time, until it fails; I/O then stays with the one that it went to.
     ActivePassive,
+}
+
+/// How long an initiator has patience with the paths of a disk; what is not given is as the initiator has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Patience {
+    /// How long an I/O waits while no path can carry it.
+    pub no_path_retry: Option<Duration>,
+    /// The silence with commands under way after which a path is lost.
+    pub path_timeout: Option<Duration>,
+    /// How long a command may take before it is aborted.
+    pub command_timeout: Option<Duration>,
+}
+
+impl Patience {
+    /// The longest of its times.
+    pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
+    /// The shortest time after which a path or a command is given up: every hiccup would be taken for a failure.
+    pub const SHORTEST: Duration = Duration::from_millis(200);
+
+    /// What was given, by the names that scenarios and URLs have for it.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, Duration)> {
+        [
+            ("no_path_retry", self.no_path_retry),
+            ("path_timeout", self.path_timeout),
+            ("command_timeout", self.command_timeout),
+        ]
+        .into_iter()
+        .filter_map(|(name, time)| Some((name, time?)))
+    }
 }
 
 /// How much goes over one path before it is the next one's turn.

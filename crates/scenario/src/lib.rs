@@ -40,7 +40,7 @@ mod tree;
 
 pub use catalog::catalog;
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
-pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Policy, SwitchAfter};
+pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use model::*;
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;

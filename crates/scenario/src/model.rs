@@ -1,7 +1,7 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
-use crate::{Embedded, Fault, Policy, Project, Search, Steady};
+use crate::{Embedded, Fault, Patience, Policy, Project, Search, Steady};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
@@ -181,6 +181,8 @@ pub struct VmDisk {
     pub ports: Vec<String>,
     /// How these ports are used; `None` where the backing is not on an embedded array.
     pub policy: Option<Policy>,
+    /// How long its initiator has patience with these ports.
+    pub patience: Patience,
 }
 
 /// What backs a VM's disk.

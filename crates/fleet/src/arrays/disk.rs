@@ -2,8 +2,9 @@
 //! served.
 
 use super::{ArraySpec, Portals, volume_hop};
-use scenario::{Policy, SwitchAfter};
+use scenario::{Patience, Policy, SwitchAfter};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The scheme of the URL that stands for a disk until its array is served.
 pub const SCHEME: &str = "array";
@@ -16,6 +17,7 @@ pub(crate) struct ArrayDisk<'a> {
     /// Names of ports, in order.
     pub ports: &'a [String],
     pub policy: Option<Policy>,
+    pub patience: Patience,
 }
 
 /// An array that stands.
@@ -55,12 +57,16 @@ impl ArrayDisk<'_> {
     /// The ways to it, in words.
     pub fn ways(&self) -> String {
         let policy = self.policy.map(|policy| format!(", {policy}")).unwrap_or_default();
-        format!("{}{policy}", self.ports.join("+"))
+        let told = |(name, time)| format!(", {name} {}", units::duration(time));
+        let patience: String = self.patience.given().map(told).collect();
+        format!("{}{policy}{patience}", self.ports.join("+"))
     }
 
     /// What stands for it until its array is served: equal for equal disks.
     pub fn url(&self) -> String {
-        format!("{SCHEME}:{}?ports={}{}", self.name(), self.ports.join(","), self.policy("&"))
+        let options: String =
+            self.options(true).iter().map(|option| format!("&{option}")).collect();
+        format!("{SCHEME}:{}?ports={}{options}", self.name(), self.ports.join(","))
     }
 
     /// Where it is reached, and its serial number; `None` where its array does not stand, or has no such volume or port.
@@ -72,19 +78,26 @@ impl ArrayDisk<'_> {
             portals.addresses.get(port).map(ToString::to_string)
         };
         let addresses = self.ports.iter().map(address).collect::<Option<Vec<String>>>()?;
-        let policy = if addresses.len() > 1 { self.policy("?") } else { String::new() };
-        let url = format!("iscsi://{}/{}/{lun}{policy}", addresses.join(","), portals.target);
+        let options = self.options(addresses.len() > 1).join("&");
+        let options = if options.is_empty() { options } else { format!("?{options}") };
+        let url = format!("iscsi://{}/{}/{lun}{options}", addresses.join(","), portals.target);
         Some((url, spec.volumes[lun].serial.clone()))
     }
 
-    /// The policy as options of a URL, behind `first`.
-    fn policy(&self, first: &str) -> String {
-        match self.policy {
-            None => String::new(),
+    /// What a URL says of its ways: the policy, where there are several, and the times that were given.
+    fn options(&self, several: bool) -> Vec<String> {
+        let policy = match self.policy.filter(|_| several) {
+            None => None,
             Some(Policy::RoundRobin(after)) if after != SwitchAfter::USUAL => {
-                format!("{first}policy=round-robin&switch_after={after}")
+                Some(format!("policy=round-robin&switch_after={after}"))
             }
-            Some(policy) => format!("{first}policy={}", policy.word()),
-        }
+            Some(policy) => Some(format!("policy={}", policy.word())),
+        };
+        // Exact, whatever was written.
+        let time = |(name, time): (&str, Duration)| match time.subsec_nanos() % 1_000_000 {
+            0 => format!("{name}={}ms", time.as_millis()),
+            _ => format!("{name}={}ns", time.as_nanos()),
+        };
+        policy.into_iter().chain(self.patience.given().map(time)).collect()
     }
 }

@@ -15,7 +15,9 @@ use record::{
     Counter, Event, Fact, Interval, Level, Phase, RunHead, ScenarioText, Source, Status, StepHead,
     StepTimes, Tally, Testimony,
 };
-use scenario::{Backing, Head, Lab, Scenario, Stage, Step, StepLoad, Target, Vm, VmDisk, Workload};
+use scenario::{
+    Backing, Head, Lab, Patience, Scenario, Stage, Step, StepLoad, Target, Vm, VmDisk, Workload,
+};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -36,6 +38,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         size: None,
         ports: Vec::new(),
         policy: None,
+        patience: Patience::default(),
     };
     let vm = |(name, disks): &(&str, &[&str])| Vm {
         name: (*name).to_owned(),

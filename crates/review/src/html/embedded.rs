@@ -28,11 +28,15 @@ fn ports(embedded: &Embedded, alike: &[EmbeddedPort]) -> String {
 
 /// ` by p1, p2 (round-robin)`; nothing for a disk that is not on an embedded array.
 pub(super) fn ways(disk: &VmDisk) -> String {
-    match disk.policy {
-        None => String::new(),
-        Some(Policy::Fixed) if disk.ports.len() == 1 => format!(" by {}", listed(&disk.ports)),
-        Some(policy) => format!(" by {} ({policy})", listed(&disk.ports)),
-    }
+    let policy = match disk.policy {
+        None => return String::new(),
+        Some(Policy::Fixed) if disk.ports.len() == 1 => None,
+        Some(policy) => Some(policy.to_string()),
+    };
+    let time = |(name, time)| format!("{name} {}", units::duration(time));
+    let how: Vec<String> = policy.into_iter().chain(disk.patience.given().map(time)).collect();
+    let how = if how.is_empty() { String::new() } else { format!(" ({})", how.join(", ")) };
+    format!(" by {}{how}", listed(&disk.ports))
 }
 
 /// `; in each step, kill store.p1 at 10 s, revive store.p1 at 15 s`; nothing for a plan without faults.
@@ -85,7 +89,7 @@ mod tests {
         let expected = [
             " by p1",
             " by p1, p2 (least-queue)",
-            " by p2, p1 (active-passive)",
+            " by p2, p1 (active-passive, no_path_retry 60 s, path_timeout 500 ms, command_timeout 5 s)",
             " by p1, p2 (fixed)",
             " by e0, e1 (round-robin, switching after 8)",
         ];

@@ -5,10 +5,12 @@ use super::{complain, count_u32, place};
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::Kind;
-use crate::embedded::{Embedded, EmbeddedPort, Policy, SwitchAfter};
+use crate::embedded::{Embedded, EmbeddedPort, Patience, Policy, SwitchAfter};
+use crate::fields::WAYS;
 use crate::model::Backing;
 use crate::nearest::join;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use units::{LinkRate, Percent};
 
 /// Ports of one embedded array at most: each is a socket that listens, and a path of every disk.
@@ -88,7 +90,7 @@ impl Builder<'_> {
 
     fn ways_to(&mut self, array: &str, auto: bool, disk: &Record) -> Ways {
         let Some(embedded) = self.directory.embedded.get(array) else {
-            for key in ["ports", "policy", "switch_after"].into_iter().filter(|key| disk.has(key)) {
+            for key in WAYS.iter().filter(|key| disk.has(key)) {
                 self.sink.push(|| not_embedded(place(disk, key), key, array));
             }
             return Ways::default();
@@ -199,6 +201,26 @@ pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> 
         return Ok(());
     }
     Err(format!("scaled to {}% it is less than 1 KB/s, the slowest that a port can be", scale.0))
+}
+
+/// How long the initiator of a disk has patience with its ports.
+pub(super) fn patience(disk: &Record, sink: &mut Sink) -> Patience {
+    let mut time = |key, least: Duration| {
+        let time = disk.time(key)?.value;
+        if time < least || time > Patience::LONGEST {
+            let problem = match least.is_zero() {
+                true => "expected a time up to 24h".to_owned(),
+                false => format!("expected a time from {} to 24h", units::duration(least)),
+            };
+            complain(disk, key, problem, sink);
+        }
+        Some(time)
+    };
+    Patience {
+        no_path_retry: time("no_path_retry", Duration::ZERO),
+        path_timeout: time("path_timeout", Patience::SHORTEST),
+        command_timeout: time("command_timeout", Patience::SHORTEST),
+    }
 }
 
 /// How the ports of a disk are used.

@@ -1,5 +1,6 @@
 //! The lab: names first, then everything that refers to them.
 
+use super::embedded::patience;
 use super::{complain, content, count_u32, place, size_u32};
 use crate::catalog;
 use crate::datum::Record;
@@ -334,11 +335,21 @@ impl Builder<'_> {
         let size = disk.size("size").map(|at| at.value);
         let leaving = self.leaving(disk, vm, vms);
         let ways = self.ways(disk, &backings);
+        let patience = patience(disk, self.sink);
         for (((vm, backing), adapter), (ports, policy)) in
             vms.iter_mut().zip(backings).zip(leaving).zip(ways)
         {
             let Some(backing) = backing else { continue };
-            vm.disks.push(VmDisk { backing, map, adapter, controller, size, ports, policy });
+            vm.disks.push(VmDisk {
+                backing,
+                map,
+                adapter,
+                controller,
+                size,
+                ports,
+                policy,
+                patience,
+            });
         }
     }
 

@@ -1,8 +1,8 @@
 //! What stands there: targets and the parts of a lab.
 
 use super::{
-    Choice, Conflict, EMBEDDED, Field, Need, PLAIN, SIZE, TableDef, Type, Word, count, default,
-    optional, required, word,
+    Choice, Conflict, EMBEDDED, Field, Need, PLAIN, SIZE, TIME, TableDef, Type, Word, count,
+    default, optional, required, word,
 };
 
 const PORTS: Type = count(1, 4096);
@@ -37,10 +37,10 @@ const DISK_MAPS: &[Word] = &[
 ];
 
 const POLICIES: &[Word] = &[
-    word("fixed", "always this path while it lives"),
+    word("fixed", "the first path that can be used"),
     word("round-robin", "paths take turns"),
     word("least-queue", "the path with the fewest I/Os outstanding"),
-    word("active-passive", "used when the active path fails"),
+    word("active-passive", "one path until it fails, then another"),
 ];
 
 const QUEUES: &[Word] = &[
@@ -196,6 +196,10 @@ pub(super) static VM: TableDef = TableDef {
     ..PLAIN
 };
 
+/// Keys of a disk that have a meaning on embedded arrays only.
+pub(crate) const WAYS: &[&str] =
+    &["ports", "policy", "switch_after", "no_path_retry", "path_timeout", "command_timeout"];
+
 static DISK: TableDef = TableDef {
     title: "a disk",
     id: "disk",
@@ -230,11 +234,27 @@ static DISK: TableDef = TableDef {
             Type::CountOrSize,
             "I/Os or bytes over one path before it is the next one's turn (`round-robin`); 1 unless given.",
         ),
+        optional(
+            "no_path_retry",
+            TIME,
+            "How long an I/O waits while no port can carry it, before it fails; 30 s unless given, and not at all where \
+             there is one port.",
+        ),
+        optional(
+            "path_timeout",
+            TIME,
+            "A port is given up that has been silent for so long with commands under way, at least `200ms`; 10 s unless given.",
+        ),
+        optional(
+            "command_timeout",
+            TIME,
+            "A command is aborted that has taken so long, at least `200ms`; 30 s unless given.",
+        ),
     ],
     choices: &[Choice { keys: &["target", "lun"], required: true }],
     conflicts: &[Conflict {
         key: "target",
-        others: &["ports", "policy", "switch_after"],
+        others: WAYS,
         why: "only a `lun` on an embedded array is reached through ports",
     }],
     ..PLAIN

@@ -11,8 +11,8 @@ mod verdict;
 mod work;
 
 use embedded::*;
-pub(crate) use lab::CATALOG;
 use lab::*;
+pub(crate) use lab::{CATALOG, WAYS};
 pub(crate) use project::PROFILES;
 use project::PROJECT;
 use verdict::*;

@@ -70,6 +70,16 @@ fn disks_know_their_ways() {
     check(&s, "lone", 2, &["p2", "p1"], Policy::ActivePassive);
     check(&s, "lone", 3, &["p1", "p2"], Policy::Fixed);
     check(&s, "lone", 4, &["e0", "e1"], turn(SwitchAfter::Ios(8)));
+    let patience = |disk: usize| {
+        let lone = s.lab.vms.iter().find(|vm| vm.name == "lone").expect("a VM");
+        lone.disks[disk].patience.given().collect::<Vec<_>>()
+    };
+    let expected = [
+        ("no_path_retry", Duration::from_secs(60)),
+        ("path_timeout", Duration::from_millis(500)),
+        ("command_timeout", Duration::from_secs(5)),
+    ];
+    assert_eq!((patience(2), patience(3)), (expected.to_vec(), Vec::new()));
     let dealt = |vm: usize| match &s.lab.vms[vm].disks[1].backing {
         Backing::Lun { array, volume } => (array.as_str(), volume.as_deref()),
         Backing::Target(_) => panic!("a LUN"),

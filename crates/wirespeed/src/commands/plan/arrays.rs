@@ -112,7 +112,8 @@ pub(super) fn ways(url: &str) -> Option<String> {
         Some(("ports", ports)) => format!("by {}", ports.replace(',', ", ")),
         Some(("policy", policy)) => policy.to_owned(),
         Some(("switch_after", after)) => format!("switching after {after}"),
-        _ => pair.to_owned(),
+        Some((name, value)) => format!("{name} {value}"),
+        None => pair.to_owned(),
     });
     let first = words.next().unwrap_or_default();
     Some(words.fold(first, |all, word| format!("{all}; {word}")))
