@@ -291,9 +291,20 @@ Examples:
   wirespeed disk /dev/nvme0n1 --random 100       4 KiB random reads; reading is all it does
   wirespeed disk t.dat --create 1GiB --read 70   writes, to a file that it makes for this purpose
   wirespeed disk t.dat --verify --verify-state S --read 70   … and holds every block against what it wrote
-  wirespeed disk /dev/sdx --read 0 --plan        writes nothing; tells the token that would allow it")]
+  wirespeed disk /dev/sdx --read 0 --plan        writes nothing; tells the token that would allow it
+  wirespeed disk 'iscsi://192.0.2.1,192.0.2.2/iqn.2026-11.example:disk/0?policy=least-queue'
+                                                 a LUN by two paths
+
+Options of a LUN's URL (?NAME=VALUE&NAME=VALUE…); each portal before the name is a path of its own:
+  policy=fixed|round-robin|least-queue|active-passive   which path carries an I/O (round-robin)
+  switch_after=N|SIZE        in turns: after so many I/Os or bytes it is another path's turn (1)
+  no_path_retry=TIME         how long I/O waits while no path carries it (30s; 0s with one path)
+  path_timeout=TIME          the silence after which a path is lost (10s)
+  command_timeout=TIME       how long a command may take before it is aborted (30s)
+  connections=N              connections of each session (1)
+  header_digest, data_digest=crc32c|none; immediate_data, initial_r2t=yes|no")]
 pub struct Disk {
-    /// A file, a block device, a LUN (`iscsi://HOST[:PORT]/NAME/LUN`), or `null:` (completes at once)
+    /// A file, a block device, a LUN (`iscsi://HOST[:PORT][,HOST[:PORT]…]/NAME/LUN[?OPTIONS]`), or `null:` (completes at once)
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Transfer size
@@ -605,7 +616,7 @@ mod tests {
 #[derive(Debug, Args)]
 #[command(after_help = LUNS_HELP)]
 pub struct Luns {
-    /// Where to ask: `iscsi://[USER@]HOST[:PORT]`, or the URL of one target
+    /// Where to ask: `iscsi://[USER@]HOST[:PORT]`, or the URL of one target; of several portals the first that answers
     #[arg(value_name = "URL")]
     pub url: String,
     #[command(flatten)]

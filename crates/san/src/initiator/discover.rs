@@ -3,6 +3,7 @@
 use super::client::{Client, CommandError};
 use super::dial::{Call, DialError};
 use super::inquiry::LunFacts;
+use super::link::Lost;
 use super::url::{Portal, Url, UrlError};
 use super::{fresh_call, initiator_name};
 use iscsi::discovery::{self, DiscoveryError};
@@ -62,8 +63,9 @@ pub struct FoundLun {
 pub fn discover(url: &str) -> Result<Vec<FoundTarget>, DiscoverError> {
     let url = Url::parse(url)?;
     let initiator = initiator_name();
-    let call = fresh_call(&url, None, &initiator);
-    let answer = Client::new(&call)?.text(b"SendTargets=All\0")?;
+    let (url, mut client) = reach(url, &initiator)?;
+    let answer = client.text(b"SendTargets=All\0")?;
+    drop(client);
     let mut listed = discovery::read(&answer, PAIRS_MAX)?;
     if let Some(wanted) = &url.target {
         listed.retain(|target| target.name.as_str() == wanted);
@@ -74,6 +76,20 @@ pub fn discover(url: &str) -> Result<Vec<FoundTarget>, DiscoverError> {
         FoundTarget { name, portals: target.portals, luns }
     };
     Ok(listed.into_iter().map(found).collect())
+}
+
+/// A discovery session by the first portal that answers, and the URL with that one alone.
+fn reach(url: Url, initiator: &str) -> Result<(Url, Client), DialError> {
+    let mut trouble = None;
+    for portal in &url.portals {
+        let one = Url { portals: vec![portal.clone()], ..url.clone() };
+        match Client::new(&fresh_call(&one, None, initiator)) {
+            Ok(client) => return Ok((one, client)),
+            Err(e) => trouble = trouble.or(Some(e)),
+        }
+    }
+    // A URL has a portal.
+    Err(trouble.unwrap_or(DialError::Lost(Lost::Closed)))
 }
 
 /// The LUNs of a target, asked for where the list came from: it is the way that is known to work.

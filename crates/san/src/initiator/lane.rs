@@ -69,6 +69,9 @@ pub(super) struct Loss {
     pub errno: i32,
     /// The old session may still carry out what it was given.
     pub unfenced: bool,
+    /// When the session was made that was lost, and how many were lost soon after they were made, one after the other.
+    pub returned: Ns,
+    pub streak: u8,
     /// Who sees to it that the path comes back.
     pub rescue: Option<Rescue>,
     /// I/Os that were under way and have not ended yet, and how many there were.
@@ -133,8 +136,9 @@ impl Lane {
         }
     }
 
-    /// Takes a session in.
-    pub fn install(&mut self, attached: Attached) {
+    /// Takes a session in at this moment.
+    pub fn install(&mut self, attached: Attached, now: Ns) {
+        self.loss.returned = now;
         self.link = Some(attached.link);
         self.group = attached.group;
         (self.heard, self.pinged, self.busy_until) = (Ns::ZERO, None, Ns::ZERO);
@@ -205,12 +209,16 @@ impl Lane {
         self.link.as_mut().is_some_and(|link| link.session().room() > 0)
     }
 
-    /// Asks for the end of a slot's command; `false` where that cannot be asked for at present. What was handed to the
-    /// kernel arrives in order, so that the target has seen the command before it is asked to abort it.
+    /// Asks for the end of a slot's command; `false` where that cannot be asked for. What was handed to the kernel for one
+    /// connection arrives in order, so that the target has seen the command before it is asked to abort it. Where there
+    /// are several connections a command may wait at the target for one that comes by another of them, and a target may
+    /// say that there is no such command, and carry it out later: there the session is given up in place of it.
     pub fn abort(&mut self, slot: u32, lun: iscsi::pdu::Lun) -> bool {
         let function = iscsi::pdu::TaskFunction::AbortTask;
         self.link.as_mut().is_some_and(|link| {
-            !link.has_output() && link.session().manage(function, lun, Some(slot)).is_ok()
+            link.is_single()
+                && !link.has_output()
+                && link.session().manage(function, lun, Some(slot)).is_ok()
         })
     }
 

@@ -97,7 +97,7 @@ fn sessions(
                     targets[*target].looks[portal] = look;
                 }
                 bundle.roll.open(portal, attached.group);
-                lane.install(attached);
+                lane.install(attached, clock::now());
             }
             Err(e @ Refusal::Other { .. }) => return Err(problem(lun, portal, &e)),
             Err(e) => trouble = trouble.or(Some(problem(lun, portal, &e))),

@@ -62,6 +62,8 @@ pub(super) struct Flight {
     /// The lane that was lost with it, for as long as its stall is measured.
     pub moved: u16,
     again: u16,
+    /// Sessions that were lost while they had it.
+    pub losses: u8,
     timeouts: u8,
     pause: u8,
     /// When it was given to its lane.
@@ -407,6 +409,7 @@ impl Queue for LunQueue {
                         lane: NONE,
                         moved: NONE,
                         again: 0,
+                        losses: 0,
                         timeouts: 0,
                         pause: 0,
                         issued: self.now,

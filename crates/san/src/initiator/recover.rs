@@ -18,6 +18,12 @@ use workload::Dir;
 /// How long a write waits at least until its old session is over for certain.
 const FENCE: Ns = Ns::secs(10);
 
+/// A session that lives no longer than this is followed by a pause, which grows with every one of them.
+const SOON: Ns = Ns::secs(2);
+
+/// So many sessions may be lost under one I/O, which is perhaps what ends them, before it fails.
+const LOSSES_MAX: u8 = 8;
+
 /// How often limits are looked at: all the time, and while something is wrong.
 const AUDIT: Ns = Ns::millis(100);
 const AUDIT_TROUBLE: Ns = Ns::millis(5);
@@ -39,6 +45,8 @@ impl LunQueue {
         self.bundles[bundle].roll.close(path);
         let loss = &mut self.lanes[lane].loss;
         (loss.at, loss.errno) = (now, errno);
+        let soon = now.since(loss.returned) < SOON;
+        loss.streak = if soon { loss.streak.saturating_add(1) } else { 0 };
         (self.trouble, self.audit) = (true, now);
         self.refresh(bundle);
         let (moved, held) = self.take_back(lane, tried);
@@ -58,7 +66,9 @@ impl LunQueue {
             if usize::from(flight.lane) != lane || !(sent || flight.stand == Stand::Waiting) {
                 continue;
             }
-            if !tried {
+            flight.losses = flight.losses.saturating_add(1);
+            let suspect = sent && flight.io.dir == Dir::Write;
+            if !tried || (flight.losses > LOSSES_MAX && !suspect) {
                 self.over(slot, Err(self.lanes[lane].loss.errno));
                 continue;
             }
@@ -71,7 +81,7 @@ impl LunQueue {
                 loss.left += 1;
                 loss.total += 1;
             }
-            if sent && flight.io.dir == Dir::Write {
+            if suspect {
                 (flight.stand, flight.held) = (Stand::Suspect, self.now);
                 held += 1;
             } else {
@@ -97,6 +107,7 @@ impl LunQueue {
             roll: bundle.roll.clone(),
             group: this.group,
             fence: this.loss.unfenced,
+            streak: this.loss.streak,
             registered,
         };
         // Where the system has no thread for it now it is tried again at the next look.
@@ -164,7 +175,7 @@ impl LunQueue {
                 let looks = std::mem::take(&mut attached.looks);
                 let away = self.now.since(this.loss.at);
                 self.bundles[bundle].roll.open(path, attached.group);
-                this.install(*attached);
+                this.install(*attached, self.now);
                 for (n, look) in looks.into_iter().enumerate() {
                     let target = self.bundles[bundle].targets[n];
                     self.targets[target].looks[path] = look;
@@ -194,7 +205,10 @@ impl LunQueue {
                 // From here on it waits for any path.
                 flight.held = Ns::ZERO;
                 writes += 1;
-                self.issue(slot);
+                match flight.losses > LOSSES_MAX {
+                    true => self.over(slot, Err(self.lanes[lane].loss.errno)),
+                    false => self.issue(slot),
+                }
             }
         }
         self.teller.tell(self.now, lane, Kind::Fenced { writes, took });
@@ -257,7 +271,7 @@ impl LunQueue {
                     }
                     self.teller.tell(now, lane, Kind::Timeout { seconds });
                 } else if age >= limit.plus(self.lanes[lane].silence()) {
-                    // Not even a question can be sent.
+                    // Nothing can be asked, or no answer would tell enough.
                     self.lose(lane, &Lost::Overdue(seconds));
                 }
                 return false;

@@ -12,6 +12,8 @@ struct State {
     held: bool,
     /// New connections are closed at once.
     closed: bool,
+    /// A connection ends where an answer is longer than this.
+    longest: Option<usize>,
     /// Bytes that are held back now.
     waiting: usize,
     /// Bytes that were delivered after they had been held back, and attempts that failed.
@@ -57,10 +59,30 @@ impl Relay {
             let _ = this.upwards(&mut up, &mut down);
             let _ = down.shutdown(Shutdown::Both);
         });
+        let this = self.clone();
         thread::spawn(move || {
-            let _ = io::copy(&mut far, &mut near);
+            let _ = this.downwards(&mut far, &mut near);
             let _ = near.shutdown(Shutdown::Both);
+            let _ = far.shutdown(Shutdown::Both);
         });
+    }
+
+    /// What the target sends, unless it is too long.
+    fn downwards(&self, far: &mut TcpStream, near: &mut TcpStream) -> io::Result<()> {
+        let mut bytes = vec![0; 256 << 10];
+        loop {
+            let got = far.read(&mut bytes)?;
+            let longest = self.with(|state| state.longest);
+            if got == 0 || longest.is_some_and(|longest| got > longest) {
+                return Ok(());
+            }
+            near.write_all(&bytes[..got])?;
+        }
+    }
+
+    /// Ends every connection whose target has more to say at once than so many bytes.
+    pub fn bear(&self, longest: usize) {
+        self.with(|state| state.longest = Some(longest));
     }
 
     /// What the initiator sends, whole and in order, though it may come late, and after the initiator has gone.

@@ -126,3 +126,16 @@ fn a_command_that_takes_too_long_is_aborted_and_goes_elsewhere() {
     assert!(story.ops > 0, "{story:#?}");
     target.stop().expect("it stops");
 }
+
+#[test]
+fn an_io_that_ends_every_session_fails_in_the_end() {
+    let target = target(&[1], &["ram:4MiB"]);
+    let relay = Relay::before(target.addresses()[0]);
+    let url = url(&[relay.address], "no_path_retry=60s");
+    let step = step(vec![TargetSpec::new("lun", url)], 1, &mixed(65536, 100.0, 1), Ns::secs(20));
+    let faults: Vec<(u64, Box<dyn FnMut()>)> = vec![(200, Box::new(move || relay.bear(16 << 10)))];
+    // Without a bound it would be sent again until the end of the step, and no operation would ever have failed.
+    let told = run(&step, at(faults)).expect_err("nothing else ends").to_string();
+    assert!(told.contains("every operation failed"), "{told}");
+    target.stop().expect("it stops");
+}

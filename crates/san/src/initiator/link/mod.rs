@@ -130,6 +130,11 @@ impl Link {
         &mut self.session
     }
 
+    /// Whether it has one connection only, so that whatever is sent arrives in order.
+    pub fn is_single(&self) -> bool {
+        self.wires.len() == 1
+    }
+
     /// Whether something waits to be sent.
     pub fn has_output(&self) -> bool {
         self.wires.iter().any(|wire| wire.has_output(&self.session))

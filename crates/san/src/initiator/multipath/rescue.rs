@@ -120,6 +120,8 @@ pub(in crate::initiator) struct Rescuer {
     pub fence: bool,
     /// Its writers were registered, all of them.
     pub registered: bool,
+    /// How many sessions of this path were lost soon after they were made, one after the other.
+    pub streak: u8,
 }
 
 /// A rescue under way. Dropping it calls it off.
@@ -179,6 +181,7 @@ impl Rescuer {
     fn run(mut self, flow: &Flow) {
         let mut pause = PAUSE;
         let mut refused = false;
+        let mut first = self.streak > 1;
         while !flow.is_over() {
             if self.fence && self.fenced(flow) {
                 self.fence = false;
@@ -186,6 +189,12 @@ impl Rescuer {
             }
             if flow.is_over() {
                 return;
+            }
+            if std::mem::take(&mut first) {
+                pause = Ns(PAUSE.0 << (self.streak - 1).min(5));
+                if !flow.pause(pause) {
+                    return;
+                }
             }
             match self.way.attach(&self.luns) {
                 Ok(attached) => {
