@@ -50,16 +50,12 @@ impl LunFacts {
         Ok((serial, designator))
     }
 
-    /// Asks a LUN.
-    pub(super) fn ask(client: &mut Client, lun: Lun) -> Result<LunFacts, CommandError> {
-        let standard = client.ask(lun, Cdb::inquiry(96), 96)?;
-        let mut facts = standard_facts(&standard)?;
-        // What happened before this session is told once, and of no interest; reservations are the guard's.
-        match client.execute(lun, Cdb::TEST_UNIT_READY, super::client::Data::None) {
-            Ok(_) | Err(CommandError::Reserved) => {}
-            Err(e) => return Err(e),
-        }
-        (facts.serial, facts.designator) = Self::names(client, lun)?;
+    /// Bytes of a block, blocks, and whether it is thin: what a unit tells by a port that moves blocks.
+    pub(super) fn capacity(
+        client: &mut Client,
+        lun: Lun,
+    ) -> Result<(u32, u64, bool), CommandError> {
+        let mut facts = LunFacts::default();
         match client.ask(lun, Cdb::read_capacity_16(32), 32) {
             Ok(answer) => capacity_16(&answer, &mut facts)?,
             Err(e) if e.is_unknown() => {
@@ -71,6 +67,20 @@ impl LunFacts {
         if !facts.block.is_power_of_two() || facts.block < 512 || facts.blocks == 0 {
             return Err(CommandError::Nonsense("READ CAPACITY"));
         }
+        Ok((facts.block, facts.blocks, facts.thin))
+    }
+
+    /// Asks a LUN.
+    pub(super) fn ask(client: &mut Client, lun: Lun) -> Result<LunFacts, CommandError> {
+        let standard = client.ask(lun, Cdb::inquiry(96), 96)?;
+        let mut facts = standard_facts(&standard)?;
+        // What happened before this session is told once, and of no interest; reservations are the guard's.
+        match client.execute(lun, Cdb::TEST_UNIT_READY, super::client::Data::None) {
+            Ok(_) | Err(CommandError::Reserved) => {}
+            Err(e) => return Err(e),
+        }
+        (facts.serial, facts.designator) = Self::names(client, lun)?;
+        (facts.block, facts.blocks, facts.thin) = Self::capacity(client, lun)?;
         facts.read_only = match client.ask(lun, Cdb::mode_sense_6(0x3f, 255), 255) {
             Ok(answer) => answer.get(2).is_some_and(|specific| specific & 0x80 != 0),
             // Where a reservation forbids to ask it is another's, or this process's own, which has asked before.

@@ -71,7 +71,7 @@ struct View {
 /// Looks at the LUN through every portal.
 pub(super) fn look(lun: &Lun) -> Result<(LunFacts, Vec<Sight>), SightError> {
     let portals = &lun.url().portals;
-    let (mut known, mut trouble) = (None, None);
+    let (mut known, mut trouble): (Option<(usize, LunFacts)>, _) = (None, None);
     let mut first: Option<(usize, String)> = None;
     let mut sights = Vec::with_capacity(portals.len());
     for portal in 0..portals.len() {
@@ -101,13 +101,30 @@ pub(super) fn look(lun: &Lun) -> Result<(LunFacts, Vec<Sight>), SightError> {
             Some(_) => {}
             None => first = Some((portal, name)),
         }
-        known = known.or(facts);
+        match (&known, facts) {
+            (Some((at, known)), Some(facts)) if size(known) != size(&facts) => {
+                return Err(SightError::Different {
+                    first: size(known),
+                    by_first: portals[*at].to_string(),
+                    other: size(&facts),
+                    by_other: portals[portal].to_string(),
+                });
+            }
+            (None, Some(facts)) => known = Some((portal, facts)),
+            (Some(_), Some(_)) | (_, None) => {}
+        }
     }
     match (known, trouble) {
-        (Some(facts), _) => Ok((facts, sights)),
+        (Some((_, facts)), _) => Ok((facts, sights)),
         (None, Some(trouble)) => Err(trouble),
         (None, None) => Err(SightError::Passive),
     }
+}
+
+/// How big a unit is, which is no name, but tells two of one name apart.
+fn size(facts: &LunFacts) -> String {
+    let name = facts.designator.as_deref().or(facts.serial.as_deref()).unwrap_or_default();
+    format!("{name} of {} bytes in blocks of {}", facts.size(), facts.block)
 }
 
 fn through(lun: &Lun, portal: usize) -> Result<View, CommandError> {

@@ -8,19 +8,27 @@ use engine::TargetSpec;
 use san::server::{PortRate, TargetConfig};
 use san::volume::Volume;
 
-#[test]
-fn portals_that_lead_to_different_units_are_refused() {
+/// Two portals are refused: one of a target with this volume, the other of one with `spec` by the name of `serial`.
+#[track_caller]
+fn differ(spec: &str, serial: &str, why: &str) {
     let one = target(&[1], &["ram:4MiB"]);
     let other = target_with(&[1], &["ram:4MiB"], |config: &mut TargetConfig| {
-        let spec = "ram:4MiB".parse().expect("a volume");
-        config.volumes = vec![Volume::open(&spec, "another").expect("room")];
+        let spec = spec.parse().expect("a volume");
+        config.volumes = vec![Volume::open(&spec, serial).expect("room")];
     });
     let both = url(&[one.addresses()[0], other.addresses()[0]], "");
     let fate = schemes().inspect(&TargetSpec::new("lun", both), false).fate;
     let told = fate.expect_err("they differ").to_string();
-    assert!(told.contains("different units") && told.contains("naa."), "{told}");
+    assert!(told.contains("different units") && told.contains(why), "{told}");
     one.stop().expect("it stops");
     other.stop().expect("it stops");
+}
+
+#[test]
+fn portals_that_lead_to_different_units_are_refused() {
+    differ("ram:4MiB", "another", "naa.");
+    differ("ram:8MiB", "paths-0", "of 8388608 bytes");
+    differ("ram:4MiB,block=4096", "paths-0", "blocks of 4096");
 }
 
 #[test]

@@ -111,6 +111,18 @@ impl Way {
             look.port = Some(port);
             look.state = port.state(&report).unwrap_or_default();
         }
+        if look.state.carries() {
+            let (block, blocks, _) = LunFacts::capacity(client, address)?;
+            let LunFacts { block: known, blocks: all, .. } = *lun.facts();
+            if (block, blocks) != (known, all) {
+                let size =
+                    |block: u32, blocks: u64| format!("one of {blocks} blocks of {block} bytes");
+                return Err(Refusal::Other {
+                    found: size(block, blocks),
+                    wanted: size(known, all),
+                });
+            }
+        }
         if used.writes && lun.is_reserved() {
             look.registered = self.register(client, used)?;
         }

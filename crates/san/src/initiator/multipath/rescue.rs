@@ -25,7 +25,7 @@ use std::thread::Builder;
 
 /// The pause between two attempts, at first and at most.
 const PAUSE: Ns = Ns::millis(50);
-const PAUSE_MAX: Ns = Ns::secs(2);
+const PAUSE_MAX: Ns = Ns::secs(1);
 
 /// How often a pausing thread looks whether it is still wanted.
 const LOOK: Ns = Ns::millis(20);
@@ -191,7 +191,7 @@ impl Rescuer {
                 return;
             }
             if std::mem::take(&mut first) {
-                pause = Ns(PAUSE.0 << (self.streak - 1).min(5));
+                pause = Ns(PAUSE.0 << (self.streak - 1).min(4));
                 if !flow.pause(pause) {
                     return;
                 }
