@@ -22,7 +22,7 @@ pub enum InitiatorAuth {
     Chap {
         /// Who it is.
         user: Credentials,
-        /// Who the target has to prove to be; then CHAP is a must.
+        /// Who the target has to prove to be; then CHAP is a must. Where the name is empty, any name will do.
         target: Option<Credentials>,
     },
 }
