@@ -240,7 +240,8 @@ pub(super) fn pump(
 ) -> Result<(), Lost> {
     link.send(buffers)?;
     let mut polls: Vec<_> = link.polls().collect();
-    super::lane::wait(&mut polls, until);
+    let left = if until == Ns::ZERO { Ns::ZERO } else { until.since(clock::now()) };
+    super::look::poll(&mut polls, left);
     let mut lost = None;
     let mut heard = |event| lost = lost.take().or(hear(event));
     while link.receive(buffers, &mut heard)? {}

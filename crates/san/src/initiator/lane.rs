@@ -310,19 +310,6 @@ pub(super) fn leave(link: &mut Link, buffers: &impl Buffers) {
     }
 }
 
-/// Waits until one of the sockets is ready, but not past `until`.
-pub(super) fn wait(polls: &mut [libc::pollfd], until: Ns) {
-    let left = if until == Ns::ZERO { Ns::ZERO } else { until.since(clock::now()) };
-    let limit = libc::timespec {
-        tv_sec: (left.0 / 1_000_000_000) as libc::time_t,
-        tv_nsec: (left.0 % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: the entries are a slice of so many, and the time limit outlives the call.
-    unsafe {
-        libc::ppoll(polls.as_mut_ptr(), polls.len() as _, &raw const limit, std::ptr::null());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@ mod discover;
 mod inquiry;
 mod lane;
 mod link;
+mod look;
 mod lun;
 mod multipath;
 mod opener;

@@ -6,15 +6,16 @@
 //! becomes of I/O when a session is lost stands in `recover.rs`.
 
 use super::client::Client;
-use super::lane::{self, Lane};
+use super::lane::Lane;
 use super::link::{Link, Lost};
+use super::look::Look;
 use super::multipath::{AccessState, Kind, Mask, Post, Teller};
 use super::unit::{Bundle, Target};
 use super::verdict::{Verdict, verdict};
 use clock::Ns;
 use disk::{Arena, Completion, Completions, Io, Queue, RemoteAccess};
 use engine::Reports;
-use iscsi::initiator::{Ending, Event};
+use iscsi::initiator::{Conn, Ending, Event};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -98,6 +99,9 @@ pub(super) struct LunQueue {
     ready: VecDeque<Completion>,
     resting: BinaryHeap<Reverse<(Ns, u32)>>,
     polls: Vec<libc::pollfd>,
+    look: Look,
+    /// Commands that have ended, and have not been dealt with.
+    endings: Vec<(u32, Ending)>,
     /// The last look at the clock.
     pub now: Ns,
     /// When limits are looked at next.
@@ -121,7 +125,9 @@ impl LunQueue {
             ios: vec![None; slots],
             ready: VecDeque::with_capacity(slots),
             resting: BinaryHeap::with_capacity(slots),
-            polls: Vec::with_capacity(lanes.len() + 1),
+            polls: Vec::with_capacity(lanes.len() * Conn::MOST + 1),
+            look: Look::new(),
+            endings: Vec::with_capacity(slots),
             trouble: lanes.iter().any(|lane| !lane.is_open()),
             lanes,
             bundles,
@@ -309,25 +315,18 @@ impl LunQueue {
 
     /// Reads until there is nothing more.
     fn listen(&mut self, lane: usize) -> Result<(), Lost> {
-        let mut endings: [Option<(u32, Ending)>; 64] = [None; 64];
         loop {
-            let (mut count, mut lost) = (0, None);
-            let mut late = Vec::new();
+            let mut lost = None;
+            let mut endings = std::mem::take(&mut self.endings);
             let mut heard = |event: Event| match event {
-                Event::Done { slot, ending } if count < endings.len() => {
-                    endings[count] = Some((slot, ending));
-                    count += 1;
-                }
-                Event::Done { slot, ending } => late.push((slot, ending)),
+                Event::Done { slot, ending } => endings.push((slot, ending)),
                 other => lost = lost.take().or(super::ended(&other)),
             };
             let came = self.lanes[lane].receive(&self.arena, &mut heard);
-            for (slot, ending) in endings[..count].iter_mut().filter_map(Option::take) {
+            for (slot, ending) in endings.drain(..) {
                 self.ended(lane, slot, ending);
             }
-            for (slot, ending) in late {
-                self.ended(lane, slot, ending);
-            }
+            self.endings = endings;
             self.lanes[lane].listened();
             if let Some(lost) = lost {
                 return Err(lost);
@@ -385,7 +384,7 @@ impl LunQueue {
             let fd = self.post.fd();
             self.polls.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         }
-        lane::wait(&mut self.polls, until);
+        self.look.wait(&mut self.polls, until);
     }
 }
 
