@@ -168,8 +168,8 @@ impl Incoming {
         }
         let Some(kept) = head.filter(|_| !self.parts.is_empty()) else { return 0 };
         let len = kept.len();
+        // It stays in the staging buffer too, for the case that nothing comes.
         self.edges[..len].copy_from_slice(&self.staging[kept]);
-        (self.from, self.to) = (0, 0);
         len
     }
 

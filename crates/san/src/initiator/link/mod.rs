@@ -7,6 +7,8 @@
 
 mod incoming;
 mod outgoing;
+#[cfg(test)]
+mod tests;
 
 use incoming::{Incoming, Sink};
 use iscsi::initiator::{self, Conn, Event, Refused, Session, Settings, Start};
