@@ -1,5 +1,6 @@
 //! Wirespeed and fio in turn, on one core: what the generator itself costs, how fast each drives a device in memory, what
-//! an I/O costs at a fixed rate, and whether both see the same device. Then our iSCSI target and tgt the same way.
+//! an I/O costs at a fixed rate, and whether both see the same device. Then our iSCSI target and tgt the same way, and our
+//! iSCSI initiator with libiscsi's and with what TCP carries.
 //!
 //! Ten pairs (A B A B …) a comparison in one run, so that whatever drifts on the machine drifts for both; each pair yields a
 //! ratio. Every figure is the tool's own report, but for processor time, which is the kernel's. This program reads no
@@ -7,6 +8,7 @@
 
 mod compare;
 mod estimate;
+mod initiator;
 mod pacing;
 mod stamping;
 mod target;
@@ -56,6 +58,12 @@ fn run() -> Result<(), Problem> {
     }
     if bench.wants('i') {
         pacing::report(&bench.scratch)?;
+    }
+    if bench.wants('j') {
+        initiator::small(&bench.scratch, cores)?;
+    }
+    if bench.wants('k') {
+        initiator::large(&bench.scratch, cores)?;
     }
     if bench.wants('a') {
         compare(&bench.null())?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Seconds a run of the client lasts.
-const SECONDS: u32 = 5;
+pub const SECONDS: u32 = 5;
 /// What each volume holds.
 const SIZE: usize = 256 << 20;
 /// The share of its core that a target leaves idle when it is not the limit.
@@ -24,7 +24,7 @@ const BAR: f64 = 5.0;
 
 /// Who reads.
 #[derive(Clone, Copy, PartialEq)]
-enum Client {
+pub enum Client {
     /// libiscsi's.
     IscsiPerf,
     /// `wirespeed disk`.
@@ -55,13 +55,13 @@ impl Drop for Server {
 
 /// What one run yielded.
 #[derive(Clone, Copy)]
-struct Outcome {
+pub struct Outcome {
     /// Reads a second, by the client's report.
-    iops: f64,
+    pub iops: f64,
     /// Seconds that the target's threads ran.
-    target_cpu_s: f64,
+    pub target_cpu_s: f64,
     /// Seconds that the client ran.
-    client_cpu_s: f64,
+    pub client_cpu_s: f64,
 }
 
 impl Outcome {
@@ -91,11 +91,8 @@ pub fn report(scratch: &Path, cores: usize) -> Result<(), Problem> {
     fill(&image)?;
     let serve = ["--portal", "127.0.0.1:0", "--volume", "ram:256MiB", "--threads", "1"];
     let (ours, theirs) =
-        (Server::wirespeed(Some(target_core), &serve)?, Server::tgt(target_core, &image)?);
-    call(&mut words(
-        "qemu-img",
-        &["convert", "-n", "-f", "raw", "-O", "raw", &shown(&image), &ours.url],
-    ))?;
+        (Server::wirespeed(Some(target_core), &serve)?, Server::tgt(Some(target_core), &image)?);
+    ours.write(&image)?;
     for client in [Client::IscsiPerf, Client::Ours] {
         pairs(client, &ours, &theirs, client_core)?;
     }
@@ -215,7 +212,7 @@ impl Client {
     }
 
     /// One run, and what both ends of it cost.
-    fn run(self, server: &Server, core: usize) -> Result<Outcome, Problem> {
+    pub fn run(self, server: &Server, core: usize) -> Result<Outcome, Problem> {
         let words = self.words(&server.url);
         let core = core.to_string();
         let mut command = Command::new("bash");
@@ -258,7 +255,7 @@ fn ran(pid: u32) -> Result<f64, Problem> {
 }
 
 /// An image without two equal blocks.
-fn fill(path: &Path) -> Result<(), Problem> {
+pub fn fill(path: &Path) -> Result<(), Problem> {
     let failed = |e| Problem::file(path, e);
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
     for word in 0..(SIZE / 8) as u64 {
@@ -297,8 +294,14 @@ impl Server {
         Ok(server)
     }
 
-    /// `tgtd` with a copy of the image in memory.
-    fn tgt(core: usize, image: &Path) -> Result<Server, Problem> {
+    /// Writes the image to its volume.
+    pub fn write(&self, image: &Path) -> Result<(), Problem> {
+        let convert = ["convert", "-n", "-f", "raw", "-O", "raw", &shown(image), &self.url];
+        call(&mut words("qemu-img", &convert)).map(drop)
+    }
+
+    /// `tgtd` with a copy of the image in memory, on one core or on all of them.
+    pub fn tgt(core: Option<usize>, image: &Path) -> Result<Server, Problem> {
         let backing =
             PathBuf::from("/dev/shm").join(format!("wirespeed-bench-{}", std::process::id()));
         std::fs::copy(image, &backing).map_err(|e| Problem::file(&backing, e))?;
@@ -307,12 +310,11 @@ impl Server {
         // The control port is a number in the name of a socket.
         let control = std::process::id().to_string();
         let portal = format!("portal=127.0.0.1:{port}");
-        let core = core.to_string();
+        let cores = core.map(|core| core.to_string());
+        let pinned: Vec<&str> = cores.iter().flat_map(|core| ["taskset", "-c", core]).collect();
         // It ends with this program, however that ends.
-        let all = ["--pdeathsig", "KILL", "taskset", "-c", &core, "tgtd", "-f", "--iscsi", &portal]
-            .into_iter()
-            .chain(["-C", &control])
-            .collect::<Vec<_>>();
+        let daemon = ["tgtd", "-f", "--iscsi", &portal, "-C", &control];
+        let all = [&["--pdeathsig", "KILL"][..], &pinned, &daemon].concat();
         let mut command = words("setpriv", &all);
         let failed = |e: std::io::Error| Problem::Failed {
             command: "tgtd".to_owned(),
