@@ -1,10 +1,10 @@
 # Every target asks scripts/need for what it uses: installed when root, named otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench fuzz soak docs clean
+.PHONY: help build demo test bench fuzz soak soak-san docs clean
 
 help: ## Lists these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
 
 build: ## Builds the release binary
 	@scripts/need $@
@@ -33,6 +33,11 @@ soak: ## An hour of verified load in ./soak, in which nothing may be found (SOAK
 	@mkdir -p soak && cd soak && rm -f soak?.dat soak?.state && \
 		cargo run --release --locked --quiet --manifest-path ../Cargo.toml --package wirespeed -- \
 		run ../scenarios/soak.toml --set plan.measure=$${SOAK:-1h}
+
+soak-san: ## Ten minutes of verified load over iSCSI on our target, and as long on tgt (SOAK=60, in seconds, for less)
+	@scripts/need $@
+	WIRESPEED_SOAK=$${SOAK:-600} cargo test --release --locked --quiet -p san --test initiator -- --nocapture \
+		goes_on_and_on
 
 docs: ## Writes the generated documents anew; a test fails when they are stale
 	@scripts/need $@

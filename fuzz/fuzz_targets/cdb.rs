@@ -36,7 +36,8 @@ fn device() -> Device {
 
 fuzz_target!(|input: &[u8]| {
     let device = device();
-    let nexuses = [1, 2].map(|port| Nexus::new("iqn.2026-01.example:i", [0, 0, 0, 0, 0, port as u8], port));
+    let nexuses =
+        [1, 2].map(|port| Nexus::new("iqn.2026-01.example:i", [0, 0, 0, 0, 0, port as u8], port));
     nexuses.iter().for_each(|nexus| device.join(nexus));
     let mut rest = input;
     while let Some((head, tail)) = rest.split_at_checked(22) {

@@ -7,9 +7,7 @@
 #![no_main]
 
 use iscsi::digest;
-use iscsi::initiator::{
-    Cdb, Command, Conn, Event, Out, Session, Settings, Start, Transfer, Want,
-};
+use iscsi::initiator::{Cdb, Command, Conn, Event, Out, Session, Settings, Start, Transfer, Want};
 use iscsi::pdu::{
     AsyncEvent, AsyncMessage, DataIn, DataInStatus, LogoutOutcome, LogoutResponse, Lun, NopIn, R2t,
     RESERVED_TAG, Reject, RejectReason, Request, Residual, Response, ScsiResponse, Sequence,
@@ -337,28 +335,37 @@ impl World {
                 }
                 .into()
             }
-            _ => {
-                let sequence = self.sequence(at, true, bytes);
-                let missing = match known.transfer {
-                    Transfer::In(most) if most > known.at => Residual::Underflow(most - known.at),
-                    _ => Residual::None,
-                };
-                self.known.swap_remove(nth);
-                ScsiResponse {
-                    response: bytes
-                        .one_of(&[ServiceResponse::Completed, ServiceResponse::TargetFailure]),
-                    status: bytes.one_of(&[0, 0, 2, 8, 0x28]),
-                    task_tag: tag,
-                    snack_tag: 0,
-                    sequence,
-                    exp_data_sn: 0,
-                    read_residual: Residual::None,
-                    residual: missing,
-                    data_len: bytes.one_of(&[0, 0, 20]),
-                }
-                .into()
-            }
+            _ => self.status(known, nth, at, tag, bytes),
         }
+    }
+
+    /// The end of a command, in a PDU of its own.
+    fn status(
+        &mut self,
+        known: Known,
+        nth: usize,
+        at: usize,
+        tag: u32,
+        bytes: &mut Bytes,
+    ) -> Response {
+        let sequence = self.sequence(at, true, bytes);
+        let missing = match known.transfer {
+            Transfer::In(most) if most > known.at => Residual::Underflow(most - known.at),
+            _ => Residual::None,
+        };
+        self.known.swap_remove(nth);
+        ScsiResponse {
+            response: bytes.one_of(&[ServiceResponse::Completed, ServiceResponse::TargetFailure]),
+            status: bytes.one_of(&[0, 0, 2, 8, 0x28]),
+            task_tag: tag,
+            snack_tag: 0,
+            sequence,
+            exp_data_sn: 0,
+            read_residual: Residual::None,
+            residual: missing,
+            data_len: bytes.one_of(&[0, 0, 20]),
+        }
+        .into()
     }
 
     /// A PDU about something else.
@@ -376,7 +383,9 @@ impl World {
                 let transfer_tag = bytes.one_of(&[5, RESERVED_TAG]);
                 NopIn { lun, task_tag: RESERVED_TAG, transfer_tag, sequence, data_len }.into()
             }
-            1 => NopIn { lun, task_tag: tag, transfer_tag: RESERVED_TAG, sequence, data_len }.into(),
+            1 => {
+                NopIn { lun, task_tag: tag, transfer_tag: RESERVED_TAG, sequence, data_len }.into()
+            }
             2 | 3 => TextResponse {
                 is_final: bytes.byte() < 128,
                 goes_on: false,
@@ -478,7 +487,11 @@ impl World {
                 }
             }
             if self.broken {
-                assert_eq!(self.session.want(conn), Want::Nothing, "nothing goes on after a breach");
+                assert_eq!(
+                    self.session.want(conn),
+                    Want::Nothing,
+                    "nothing goes on after a breach"
+                );
                 assert_eq!(self.session.room(), 0);
             }
         }

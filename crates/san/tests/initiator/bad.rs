@@ -1,12 +1,13 @@
 //! Targets that misbehave: between the initiator and a sound target stands somebody who changes what the target says, at
-//! the first data of a worker. Whatever it is, I/O ends with an error number in bounded time.
+//! the first data of a worker. Whatever it is, I/O ends with an error number in bounded time, or goes on where the target may
+//! say such a thing.
 
 use crate::peer::*;
 use clock::Ns;
 use engine::TargetSpec;
 use iscsi::pdu::{
-    AsyncEvent, AsyncMessage, Bhs, DataIn, LogoutOutcome, LogoutResponse, RESERVED_TAG, Reject,
-    RejectReason, Response, Sequence,
+    AsyncEvent, AsyncMessage, Bhs, DataIn, LogoutOutcome, LogoutResponse, NopIn, RESERVED_TAG,
+    Reject, RejectReason, Response, Sequence, Stage,
 };
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,6 +19,8 @@ const BLOCK: u32 = 64 << 10;
 /// What is sent in the place of a PDU, and how it goes on.
 enum Act {
     Send(Vec<u8>),
+    /// Beside the PDU, which comes after it: it has a status number of its own, so that all that follows has another.
+    SendBefore(Vec<u8>, Vec<u8>),
     SendAndClose(Vec<u8>),
     SendAndFallSilent(Vec<u8>),
 }
@@ -48,13 +51,25 @@ fn between(target: SocketAddr, fault: Fault) -> SocketAddr {
 
 /// Passes PDUs on, until the fault has its way.
 fn relay(mut far: TcpStream, mut near: &TcpStream, fault: Fault) -> io::Result<()> {
+    let (mut header_digest, mut data_digest) = (false, false);
+    let mut more = 0;
     loop {
         let mut bhs: Bhs = [0; 48];
         far.read_exact(&mut bhs)?;
         let lengths = iscsi::pdu::Lengths::of(&bhs);
         let mut pdu = bhs.to_vec();
-        pdu.resize(lengths.total(false, false), 0);
+        pdu.resize(lengths.total(header_digest, data_digest), 0);
         far.read_exact(&mut pdu[48..])?;
+        if let Ok(Response::Login(login)) = Response::parse(&bhs, &[]) {
+            let text = String::from_utf8_lossy(&pdu[48..]);
+            let whole = login.next == Some(Stage::FullFeature);
+            // The last response may leave out what was answered before.
+            header_digest |= whole && text.contains("HeaderDigest=CRC32C");
+            data_digest |= whole && text.contains("DataDigest=CRC32C");
+        }
+        if more > 0 {
+            renumber(&mut pdu, more);
+        }
         let Ok(Response::DataIn(data)) = Response::parse(&bhs, &[]) else {
             near.write_all(&pdu)?;
             continue;
@@ -65,6 +80,12 @@ fn relay(mut far: TcpStream, mut near: &TcpStream, fault: Fault) -> io::Result<(
         }
         match fault(&data, pdu) {
             Act::Send(bytes) => near.write_all(&bytes)?,
+            Act::SendBefore(mut bytes, mut pdu) => {
+                renumber(&mut bytes, more);
+                renumber(&mut pdu, 1);
+                more += 1;
+                near.write_all(&[bytes, pdu].concat())?;
+            }
             Act::SendAndClose(bytes) => return near.write_all(&bytes),
             Act::SendAndFallSilent(bytes) => {
                 near.write_all(&bytes)?;
@@ -75,23 +96,53 @@ fn relay(mut far: TcpStream, mut near: &TcpStream, fault: Fault) -> io::Result<(
     }
 }
 
+/// Adds to the status number of a PDU.
+fn renumber(pdu: &mut [u8], more: u32) {
+    let number = pdu[24..28].try_into().expect("four bytes");
+    pdu[24..28].copy_from_slice(&u32::from_be_bytes(number).wrapping_add(more).to_be_bytes());
+}
+
 /// The same data with another header.
 fn with(pdu: Vec<u8>, header: DataIn) -> Act {
     Act::Send([&header.encode()[..], &pdu[48..]].concat())
 }
 
-/// All I/O of a worker fails with this error number, none succeeds, and the step ends.
+/// What a worker makes of it within so long.
 #[track_caller]
-fn check(errno: i32, fault: Fault) {
+fn outcome(fault: Fault, options: &str, measure: Ns) -> Outcome {
     let target = ours(&["ram:4MiB"]);
     let address = between(target.addresses()[0], fault);
-    let lun = TargetSpec::new("lun", url_at(address, 0));
-    let outcome = run(&step(vec![lun], 1, &mixed(BLOCK, 100.0, 4), Ns::millis(700)));
-    let outcome = outcome.expect("a verdict");
+    let lun = TargetSpec::new("lun", format!("{}{options}", url_at(address, 0)));
+    let outcome = run(&step(vec![lun], 1, &mixed(BLOCK, 100.0, 4), measure));
+    target.stop().expect("it stops");
+    outcome.expect("a verdict")
+}
+
+/// All I/O of a worker fails with this error number, none succeeds, and the step ends.
+#[track_caller]
+fn check_with(errno: i32, options: &str, measure: Ns, fault: Fault) {
+    let outcome = outcome(fault, options, measure);
     assert!(outcome.errors >= 4 && outcome.ops == 0, "{outcome:?}");
     let told = format!("(os error {errno})");
     assert!(outcome.events.iter().any(|(_, text)| text.contains(&told)), "{outcome:?}");
-    target.stop().expect("it stops");
+}
+
+#[track_caller]
+fn check(errno: i32, fault: Fault) {
+    check_with(errno, "", Ns::millis(250), fault);
+}
+
+/// The same where the target says nothing: it takes as long as an initiator waits for a sign.
+#[track_caller]
+fn check_silent(fault: Fault) {
+    check_with(libc::ETIMEDOUT, "", Ns::millis(700), fault);
+}
+
+/// What a target may say does no harm.
+#[track_caller]
+fn unharmed(fault: Fault) {
+    let outcome = outcome(fault, "", Ns::millis(250));
+    assert!(outcome.errors == 0 && outcome.ops > 0, "{outcome:?}");
 }
 
 #[test]
@@ -145,6 +196,12 @@ fn a_target_that_leaves_is_let_go() {
     check(libc::ECONNRESET, |data, _| {
         Act::Send(async_message(AsyncEvent::RequestLogout, data).encode().to_vec())
     });
+    check(libc::ECONNRESET, |data, _| {
+        Act::Send(async_message(AsyncEvent::DropConnection, data).encode().to_vec())
+    });
+    check(libc::ECONNRESET, |data, _| {
+        Act::Send(async_message(AsyncEvent::RequestNegotiation, data).encode().to_vec())
+    });
     // Nobody has asked for a logout.
     check(libc::EPROTO, |data, _| {
         let response = LogoutResponse {
@@ -157,6 +214,58 @@ fn a_target_that_leaves_is_let_go() {
         Act::Send(response.encode().to_vec())
     });
     check(libc::ECONNRESET, |_, _| Act::SendAndClose(Vec::new()));
+}
+
+#[test]
+fn what_a_target_may_say_at_any_time_does_no_harm() {
+    let told: [Fault; 3] = [
+        |data, pdu| Act::SendBefore(async_message(AsyncEvent::Scsi, data).encode().to_vec(), pdu),
+        |data, pdu| {
+            let message = async_message(AsyncEvent::TasksTerminated, data);
+            Act::SendBefore(message.encode().to_vec(), pdu)
+        },
+        |data, pdu| Act::SendBefore(async_message(AsyncEvent::Vendor, data).encode().to_vec(), pdu),
+    ];
+    told.into_iter().for_each(unharmed);
+    // A window that closes behind what was sent already is old news.
+    unharmed(|data, pdu| {
+        let Sequence { stat_sn, exp_cmd_sn, max_cmd_sn } = data.sequence;
+        let less = if stat_sn.is_multiple_of(2) { max_cmd_sn } else { exp_cmd_sn.wrapping_sub(9) };
+        let sequence = Sequence { max_cmd_sn: less, ..data.sequence };
+        with(pdu, DataIn { sequence, ..*data })
+    });
+    unharmed(|data, pdu| {
+        let ping = NopIn {
+            lun: data.lun,
+            task_tag: RESERVED_TAG,
+            transfer_tag: 7,
+            sequence: data.sequence,
+            data_len: 0,
+        };
+        Act::Send([&ping.encode()[..], &pdu].concat())
+    });
+}
+
+#[test]
+fn wrong_digests_end_the_session() {
+    let flip: [(&str, Fault); 2] = [
+        ("?data_digest=crc32c", |_, mut pdu| {
+            pdu[5000] ^= 1;
+            Act::Send(pdu)
+        }),
+        // A residual that is none.
+        ("?header_digest=crc32c", |_, mut pdu| {
+            pdu[47] ^= 1;
+            Act::Send(pdu)
+        }),
+    ];
+    for (options, fault) in flip {
+        check_with(libc::EPROTO, options, Ns::millis(250), fault);
+    }
+    for options in ["?data_digest=crc32c", "?header_digest=crc32c&data_digest=crc32c"] {
+        let sound = outcome(|_, pdu| Act::Send(pdu), options, Ns::millis(250));
+        assert!(sound.errors == 0 && sound.ops > 0, "{sound:?}");
+    }
 }
 
 #[test]
@@ -178,8 +287,8 @@ fn a_refusal_without_a_command_ends_the_session() {
 fn half_a_pdu_and_silence_end_in_bounded_time() {
     check(libc::ECONNRESET, |_, pdu| Act::SendAndClose(pdu[..20].to_vec()));
     check(libc::ECONNRESET, |_, pdu| Act::SendAndClose(pdu[..5000].to_vec()));
-    check(libc::ETIMEDOUT, |_, pdu| Act::SendAndFallSilent(pdu[..5000].to_vec()));
-    check(libc::ETIMEDOUT, |_, _| Act::SendAndFallSilent(Vec::new()));
+    check_silent(|_, pdu| Act::SendAndFallSilent(pdu[..5000].to_vec()));
+    check_silent(|_, _| Act::SendAndFallSilent(Vec::new()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::peer::*;
 use clock::Ns;
 use san::server::{Limits, Target, TargetConfig};
+use workload::{Kind, Row, Spec};
 
 /// Every combination of what a session negotiates.
 fn combinations() -> impl Iterator<Item = String> {
@@ -20,15 +21,21 @@ fn combinations() -> impl Iterator<Item = String> {
     })
 }
 
-/// A verified mixed load in small and big blocks.
+/// A verified mixed load in small and big blocks: the big ones exceed what goes unasked.
 #[track_caller]
 fn check(url: &str) {
-    // The longer blocks exceed what goes unasked.
-    for (block, depth) in [(4096, 16), (512 << 10, 4)] {
-        let target = granted(url);
-        let step = step(vec![target], 1, &mixed(block, 50.0, depth), Ns::millis(60));
-        sound(run(&step), &format!("{url} in blocks of {block}"));
+    let step = step(vec![granted(url)], 1, &small_and_big(), Ns::millis(80));
+    sound(run(&step), url);
+}
+
+/// Blocks of 4 and of 512 KiB.
+fn small_and_big() -> Spec {
+    let mut spec = mixed(512 << 10, 50.0, 8);
+    if let Kind::Access(access) = &mut spec.kind {
+        let big = Row { share: 20.0, ..access.rows[0] };
+        access.rows = vec![Row { size: 4096, share: 80.0, ..big }, big];
     }
+    spec
 }
 
 #[test]
@@ -62,7 +69,7 @@ fn blocks_of_4096_bytes_and_odd_sizes_are_carried() {
     check(&url(&target, 0));
     for block in [512, 1024, 12 << 10, 68 << 10, 1 << 20] {
         let lun = granted(&url(&target, 1));
-        let step = step(vec![lun], 1, &mixed(block, 50.0, 4), Ns::millis(100));
+        let step = step(vec![lun], 1, &mixed(block, 50.0, 4), Ns::millis(80));
         sound(run(&step), &format!("blocks of {block}"));
     }
     target.stop().expect("it stops");
@@ -75,29 +82,44 @@ fn blocks_of_4096_bytes_and_odd_sizes_are_carried() {
 fn one_worker_has_many_luns_and_many_workers_have_one() {
     let target = ours(&["ram:8MiB"; 6]);
     let luns: Vec<_> = (0..6).map(|lun| granted(&url(&target, lun))).collect();
-    let all = step(luns, 1, &mixed(8192, 60.0, 32), Ns::millis(500));
+    let all = step(luns, 1, &mixed(8192, 60.0, 32), Ns::millis(200));
     sound(run(&all), "six LUNs");
-    let one = step(vec![granted(&url(&target, 0))], 4, &mixed(8192, 60.0, 8), Ns::millis(500));
+    let one = step(vec![granted(&url(&target, 0))], 4, &mixed(8192, 60.0, 8), Ns::millis(200));
     sound(run(&one), "four workers");
     target.stop().expect("it stops");
 }
 
-/// As long as somebody wants it to be: `WIRESPEED_SOAK` says for how many seconds.
-#[test]
-fn a_verified_load_goes_on_and_on() {
+/// Verified mixed loads in turn, for as long as somebody wants them to be: `WIRESPEED_SOAK` says for how many seconds.
+#[track_caller]
+fn go_on(urls: &[String], what: &str) {
     let seconds = std::env::var("WIRESPEED_SOAK").ok().and_then(|text| text.parse().ok());
-    let seconds: u64 = seconds.unwrap_or(1);
-    let target = ours(&["ram:64MiB,thin", "ram:64MiB"]);
+    let measure = seconds.map_or(Ns::millis(300), |seconds: u64| Ns::secs(seconds.clamp(1, 20)));
+    let end = clock::now().plus(Ns::secs(seconds.unwrap_or(0)));
     let mut rounds = 0;
-    let end = clock::now().plus(Ns::secs(seconds));
+    let mut ops = 0;
     while rounds == 0 || clock::now() < end {
-        let luns = vec![granted(&url(&target, 0)), granted(&url(&target, 1))];
-        let block = [4096, 8192, 65536][rounds % 3];
-        let step = step(luns, 2, &mixed(block, 67.0, 16), Ns::millis(1000 * seconds.min(20)));
-        sound(run(&step), "round");
+        let luns = urls.iter().map(|url| granted(url)).collect();
+        let block = [4096, 8192, 65536, 512 << 10][rounds % 4];
+        let depth = if block > 65536 { 4 } else { 16 };
+        let step = step(luns, 2, &mixed(block, 67.0, depth), measure);
+        ops += sound(run(&step), &format!("{what}, round {rounds}")).ops;
         rounds += 1;
     }
+    println!("{what}: {ops} I/Os in {rounds} rounds, all of them as they should be");
+}
+
+#[test]
+fn a_verified_load_goes_on_and_on_on_our_target() {
+    let target = ours(&["ram:64MiB,thin", "ram:64MiB"]);
+    let digests = "?header_digest=crc32c&data_digest=crc32c&connections=2";
+    go_on(&[url(&target, 0), format!("{}{digests}", url(&target, 1))], "our target");
     target.stop().expect("it stops");
+}
+
+#[test]
+fn a_verified_load_goes_on_and_on_on_tgt() {
+    let Some(tgt) = Tgt::start() else { return };
+    go_on(&[tgt.url(1), tgt.url(2)], "tgt");
 }
 
 /// The connections that a session has of so many that the URL asks for.
@@ -107,7 +129,7 @@ fn check_connections(target: &Target, asked: &str, told: &str) {
     assert!(how(&url).contains(told), "{asked}: {}", how(&url));
     // The longer blocks exceed what goes unasked.
     for (block, depth) in [(4096, 16), (512 << 10, 4)] {
-        let step = step(vec![granted(&url)], 2, &mixed(block, 50.0, depth), Ns::millis(400));
+        let step = step(vec![granted(&url)], 2, &mixed(block, 50.0, depth), Ns::millis(200));
         sound(run(&step), &format!("{asked} connections, blocks of {block}"));
     }
 }
