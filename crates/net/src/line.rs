@@ -3,9 +3,11 @@
 use crate::plane::{Count, Meter};
 use crate::report::{Counts, Flow, StreamReport, TcpReport};
 use crate::spec::PREAMBLE;
-use crate::sys::{self, TcpInfo};
+use crate::sys::{self, TcpInfo, socket};
+use crate::{Load, NetError, Spec};
 use clock::Ns;
 use rustix::net::sockopt;
+use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 
@@ -78,6 +80,31 @@ impl Line {
     ) -> Line {
         let (addresses, preamble) = (addresses(&socket), preamble(cookie, index));
         Line { index, flow, writes, socket, preamble, meter: Arc::default(), thread: 0, addresses }
+    }
+
+    /// Sets what its socket needs for its direction.
+    pub(crate) fn prepare(&self, spec: &Spec) -> Result<(), NetError> {
+        match (&self.socket, spec.load) {
+            (Socket::Tcp(stream), _) if self.writes => {
+                socket::ready_to_send(stream, &spec.sockets, spec.rate)
+            }
+            (Socket::Udp(udp), Load::Udp { segmented }) => self.prepare_udp(udp, segmented, spec),
+            _ => Ok(()),
+        }
+    }
+
+    fn prepare_udp(&self, udp: &UdpSocket, segmented: bool, spec: &Spec) -> Result<(), NetError> {
+        let done = |what, result: io::Result<()>| result.map_err(NetError::socket(what));
+        done("a socket for datagrams", udp.set_nonblocking(false))?;
+        if self.writes {
+            done("a time limit of sending", udp.set_write_timeout(Some(socket::LOOK)))?;
+            if segmented {
+                done("segmentation offload", sys::segment_size(udp, spec.message))?;
+            }
+            return Ok(());
+        }
+        done("moments of arrival", sys::enable_timestamps(udp))?;
+        if segmented { done("receive offload", sys::enable_gro(udp)) } else { Ok(()) }
     }
 
     /// The mark of its datagrams.

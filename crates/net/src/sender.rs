@@ -4,7 +4,6 @@
 use crate::control::{Cookie, FromReceiver, FromSender, Link, Token, fresh, prove};
 use crate::course::{Watch, conduct};
 use crate::line::{Line, Socket, preamble};
-use crate::receiver::prepare;
 use crate::report::{ClockOffset, Flow, Interval, Report, SideReport};
 use crate::sys::socket;
 use crate::team::Team;
@@ -235,10 +234,13 @@ fn join(link: &mut Link, config: &SendConfig, spec: &Spec) -> Result<Vec<Line>, 
     let mut lines = Vec::with_capacity(streams.into());
     for index in 0..streams {
         let port = if spec.is_udp() { datagrams[usize::from(index)] } else { port };
-        let socket = one(SocketAddr::new(peer.ip(), port), index, &cookie, config, spec)?;
+        // With its scope, which addresses of one link need.
+        let mut to = peer;
+        to.set_port(port);
+        let socket = one(to, index, &cookie, config, spec)?;
         let flow = if index < spec.up { Flow::Up } else { Flow::Down };
         let line = Line::new(index, flow, flow == Flow::Up, socket, &cookie);
-        prepare(&line, spec)?;
+        line.prepare(spec)?;
         lines.push(line);
     }
     link.say(&FromSender::Joined, WHEN)?;

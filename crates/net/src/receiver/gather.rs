@@ -6,7 +6,7 @@ use crate::control::{Cookie, FromReceiver, FromSender, Link, fresh};
 use crate::line::{Line, Socket, preamble, stream_of};
 use crate::report::Flow;
 use crate::spec::PREAMBLE;
-use crate::sys::{enable_gro, enable_timestamps, segment_size, socket};
+use crate::sys::socket;
 use crate::{Load, NetError, Spec};
 use clock::Ns;
 use std::io::{self, Read};
@@ -42,8 +42,10 @@ struct Stranger {
 impl Gathering {
     /// Opens ports on the address at which the sender found the receiver.
     pub(super) fn open(link: &Link, spec: &Spec) -> Result<Gathering, NetError> {
-        let at = link.stream().local_addr().map_err(NetError::socket("the control connection"))?;
-        let at = SocketAddr::new(at.ip(), 0);
+        // With its scope, which addresses of one link need.
+        let mut at =
+            link.stream().local_addr().map_err(NetError::socket("the control connection"))?;
+        at.set_port(0);
         let streams = usize::from(spec.up) + usize::from(spec.down);
         let mut gathering = Gathering {
             cookie: fresh()?,
@@ -108,16 +110,7 @@ impl Gathering {
 
     /// Takes who is there.
     fn look(&mut self) {
-        while let Some(listener) =
-            self.listener.as_ref().filter(|_| self.strangers.len() < STRANGERS_MAX)
-        {
-            let is_door = self.arrived.iter().any(|s| matches!(s, Some(Socket::Door(_))));
-            let Some((stream, _)) = listener.accept().ok().filter(|_| !is_door) else { break };
-            if stream.set_nonblocking(true).is_ok() {
-                let since = clock::now();
-                self.strangers.push(Stranger { stream, bytes: [0; PREAMBLE], got: 0, since });
-            }
-        }
+        self.accept();
         for mut stranger in std::mem::take(&mut self.strangers) {
             match stranger.listen() {
                 Heard::Nothing => self.strangers.push(stranger),
@@ -130,6 +123,21 @@ impl Gathering {
             .collect();
         for (index, peer) in greeted {
             self.answer(index, peer);
+        }
+    }
+
+    /// Lets connections in, as many as may wait; a test that connects for each transaction has none yet.
+    fn accept(&mut self) {
+        let Some(listener) = &self.listener else { return };
+        if self.arrived.iter().any(|socket| matches!(socket, Some(Socket::Door(_)))) {
+            return;
+        }
+        while self.strangers.len() < STRANGERS_MAX {
+            let Ok((stream, _)) = listener.accept() else { return };
+            if stream.set_nonblocking(true).is_ok() {
+                let since = clock::now();
+                self.strangers.push(Stranger { stream, bytes: [0; PREAMBLE], got: 0, since });
+            }
         }
     }
 
@@ -175,34 +183,10 @@ impl Gathering {
                 socket.ok_or_else(|| NetError::Spec(format!("stream {index} did not arrive")))?;
             let flow = if index < spec.up { Flow::Up } else { Flow::Down };
             let line = Line::new(index, flow, flow == Flow::Down, socket, &self.cookie);
-            prepare(&line, spec)?;
+            line.prepare(spec)?;
             lines.push(line);
         }
         Ok(lines)
-    }
-}
-
-/// Sets what a stream's socket needs for its direction, at either end.
-pub(crate) fn prepare(line: &Line, spec: &Spec) -> Result<(), NetError> {
-    match (&line.socket, spec.load) {
-        (Socket::Tcp(stream), _) if line.writes => {
-            socket::ready_to_send(stream, &spec.sockets, spec.rate)
-        }
-        (Socket::Udp(socket), Load::Udp { segmented }) => {
-            let done = |what, result: io::Result<()>| result.map_err(NetError::socket(what));
-            done("a socket for datagrams", socket.set_nonblocking(false))?;
-            match (line.writes, segmented) {
-                (true, true) => done("segmentation offload", segment_size(&**socket, spec.message)),
-                (true, false) => {
-                    done("a time limit of sending", socket.set_write_timeout(Some(socket::LOOK)))
-                }
-                (false, _) => {
-                    done("moments of arrival", enable_timestamps(&**socket))?;
-                    if segmented { done("receive offload", enable_gro(&**socket)) } else { Ok(()) }
-                }
-            }
-        }
-        _ => Ok(()),
     }
 }
 

@@ -4,8 +4,6 @@
 mod gather;
 mod served;
 
-pub(crate) use gather::prepare;
-
 use crate::control::{Link, Token};
 use crate::report::SideReport;
 use crate::sys::socket;
@@ -203,6 +201,7 @@ fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<Jo
     };
     let guest = Guest::enter(shared);
     if shared.senders.load(Ordering::Relaxed) > SENDERS_MAX {
+        served::hear_out(&mut link);
         served::turn_away(
             &mut link,
             format!("it serves {SENDERS_MAX} senders already; try again later"),

@@ -40,6 +40,12 @@ pub(super) fn serve(mut link: Link, shared: &Shared) -> Result<(), NetError> {
     Ok(())
 }
 
+/// Takes a sender's greeting before it is turned away: what is left unread would cut off the reason too.
+pub(super) fn hear_out(link: &mut Link) {
+    // Whatever it says, it is turned away.
+    let _ = link.hear::<FromSender>(clock::now().plus(LOOK), "while it was turned away");
+}
+
 /// Says why not, and lets the sender read it.
 pub(super) fn turn_away(link: &mut Link, why: String) {
     // Who has gone needs no reason.

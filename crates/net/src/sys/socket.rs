@@ -32,20 +32,18 @@ pub(crate) fn set(
     sockets: &Sockets,
     tcp: bool,
 ) -> Result<(), NetError> {
-    let done = |what: String, result: Result<(), rustix::io::Errno>| {
-        result.map_err(|e| NetError::Socket { what, source: e.into() })
+    // Connections are made in the data plane too: a text is only made of what failed.
+    type What<'a> = &'a dyn Fn() -> String;
+    let done = |what: What<'_>, result: rustix::io::Result<()>| {
+        result.map_err(|e| NetError::Socket { what: what(), source: e.into() })
     };
     if let Some(size) = sockets.send_buffer {
-        done(
-            format!("a send buffer of {size} B"),
-            sockopt::set_socket_send_buffer_size(fd, size as usize),
-        )?;
+        let result = sockopt::set_socket_send_buffer_size(fd, size as usize);
+        done(&|| format!("a send buffer of {size} B"), result)?;
     }
     if let Some(size) = sockets.receive_buffer {
-        done(
-            format!("a receive buffer of {size} B"),
-            sockopt::set_socket_recv_buffer_size(fd, size as usize),
-        )?;
+        let result = sockopt::set_socket_recv_buffer_size(fd, size as usize);
+        done(&|| format!("a receive buffer of {size} B"), result)?;
     }
     if let Some(dscp) = sockets.dscp {
         let byte = dscp << 2;
@@ -53,17 +51,17 @@ pub(crate) fn set(
             SocketAddr::V4(_) => sockopt::set_ip_tos(fd, byte),
             SocketAddr::V6(_) => sockopt::set_ipv6_tclass(fd, byte.into()),
         };
-        done(format!("DSCP {dscp}"), result)?;
+        done(&|| format!("DSCP {dscp}"), result)?;
     }
     if !tcp {
         return Ok(());
     }
     if let Some(name) = &sockets.congestion {
         let known = "`sysctl net.ipv4.tcp_available_congestion_control` lists what there is";
-        let what = format!("congestion control `{name}` ({known})");
-        done(what, sockopt::set_tcp_congestion(fd, name))?;
+        let result = sockopt::set_tcp_congestion(fd, name);
+        done(&|| format!("congestion control `{name}` ({known})"), result)?;
     }
-    done("no-delay".to_owned(), sockopt::set_tcp_nodelay(fd, sockets.no_delay))
+    done(&|| "no-delay".to_owned(), sockopt::set_tcp_nodelay(fd, sockets.no_delay))
 }
 
 /// Connects from `source`, where one is given, and gives up after `limit`.

@@ -200,6 +200,22 @@ fn addresses_in_use_are_told() {
     bench.run(&short(Load::Udp { segmented: false }));
 }
 
+#[test]
+fn one_sender_too_many_is_told_why() {
+    let bench = Bench::new();
+    let idle: Vec<TcpStream> =
+        (0..64).map(|_| TcpStream::connect(bench.address()).expect("it listens")).collect();
+    // Each is inside before the next comes to the door.
+    refused(bench.try_run(&short(Load::Tcp)), "serves 64 senders already");
+    drop(idle);
+    let limit = clock::now().plus(Ns::secs(20));
+    while bench.receiver.senders() > 0 {
+        assert!(clock::now() < limit, "those who have gone are let go");
+        clock::sleep_until(clock::now().plus(Ns::millis(10)));
+    }
+    bench.run(&short(Load::Tcp));
+}
+
 /// A peer that greets as a receiver and then talks nonsense.
 #[test]
 fn a_receiver_that_talks_nonsense_is_told() {

@@ -1,0 +1,94 @@
+//! The data plane is bare: while a test is measured, its workers' threads ask the allocator for nothing.
+
+use clock::Ns;
+use net::{Listener, Load, Receiver, ReceiverConfig, SendConfig, Sockets, Spec, Stop};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Counts what workers ask of the allocator while it is watched.
+struct Counting;
+
+static WATCHED: AtomicBool = AtomicBool::new(false);
+static OF_WORKERS: AtomicU64 = AtomicU64::new(0);
+static OF_OTHERS: AtomicU64 = AtomicU64::new(0);
+
+fn tick() {
+    if !WATCHED.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut name = [0u8; 16];
+    // SAFETY: the kernel writes at most 16 bytes, with their terminator.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    let name = CStr::from_bytes_until_nul(&name).map_or(&b""[..], CStr::to_bytes);
+    let worker = name.starts_with(b"net-send") || name.starts_with(b"net-recv");
+    let count = if worker { &OF_WORKERS } else { &OF_OTHERS };
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
+// SAFETY: every call is handed to the system's allocator unchanged; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        tick();
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Watches both ends from the first interval to the end of the measured time.
+fn check(receiver: &Receiver, spec: Spec) {
+    let port = receiver.addresses()[0].port();
+    let config = SendConfig { host: "127.0.0.1".to_owned(), port, ..SendConfig::default() };
+    let spec = Spec {
+        warmup: Ns::millis(100),
+        measure: Ns::millis(300),
+        cooldown: Ns::millis(400),
+        interval: Ns::millis(100),
+        ..spec
+    };
+    OF_WORKERS.store(0, Ordering::Relaxed);
+    OF_OTHERS.store(0, Ordering::Relaxed);
+    let mut progress = |interval: &net::Interval| {
+        // The cool-down is long enough for both ends to be in the midst of it when the watch ends.
+        WATCHED.store(interval.phase != net::Phase::Cooldown, Ordering::Relaxed);
+    };
+    let report = net::send(&config, &spec, &Stop::default(), &mut progress).expect("it runs");
+    assert!(report.directions().iter().all(|d| d.sent.bytes > 0), "{spec:?}");
+    assert_eq!(OF_WORKERS.load(Ordering::Relaxed), 0, "{spec:?}");
+    assert!(OF_OTHERS.load(Ordering::Relaxed) > 0, "the control plane is seen to allocate");
+}
+
+/// One test, since the allocator is everybody's.
+#[test]
+fn workers_allocate_nothing() {
+    let listen = vec!["127.0.0.1:0".parse().expect("an address")];
+    let listener = Listener::new(|_| {});
+    let config = ReceiverConfig { listen, token: None, cpus: Vec::new(), listener };
+    let receiver = Receiver::start(config).expect("loopback is there");
+    let zero_copy = Sockets { zero_copy: true, ..Sockets::default() };
+    check(&receiver, Spec { down: 1, ..Spec::new(Load::Tcp) });
+    check(&receiver, Spec { up: 3, down: 3, threads: 1, ..Spec::new(Load::Tcp) });
+    check(&receiver, Spec { sockets: zero_copy, discard: true, ..Spec::new(Load::Tcp) });
+    for (segmented, threads) in [(false, 0), (false, 1), (true, 0)] {
+        let load = Load::Udp { segmented };
+        let rate = Some(1_000_000);
+        check(&receiver, Spec { up: 2, down: 1, threads, batch: 4, rate, ..Spec::new(load) });
+    }
+    check(&receiver, Spec { up: 2, ..Spec::new(Load::Exchange { response: 100 }) });
+    check(&receiver, Spec { up: 2, ..Spec::new(Load::Connects { response: 100 }) });
+}
