@@ -56,6 +56,23 @@ fn several_workers_and_luns_survive_together() {
 }
 
 #[test]
+fn sessions_of_several_connections_are_lost_and_found_as_one() {
+    let target = target(&[1, 2], &["ram:16MiB"]);
+    let lun = granted(&url_of(&target, "connections=3&data_digest=crc32c"));
+    let step = step(vec![lun], 1, &mixed(16384, 50.0, 32), Ns::millis(1500));
+    let portal = target.portal(0).expect("a portal");
+    let faults: Vec<(u64, Box<dyn FnMut()>)> = vec![
+        (200, Box::new(move || portal.kill())),
+        (500, Box::new(move || portal.revive().expect("it comes back"))),
+        (800, Box::new(move || portal.kill())),
+        (1100, Box::new(move || portal.revive().expect("it comes back"))),
+    ];
+    let story = run(&step, at(faults)).expect("a verdict").sound();
+    assert_eq!((story.count("path-lost"), story.count("path-returned")), (2, 2), "{story:#?}");
+    target.stop().expect("it stops");
+}
+
+#[test]
 fn all_paths_go_and_come_back() {
     let target = target(&[1, 2], &["ram:16MiB"]);
     let lun = granted(&url_of(&target, ""));
