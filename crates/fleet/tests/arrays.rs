@@ -527,7 +527,7 @@ fn faults_are_counted_from_a_measurement_that_is_brought_forward() {
     assert!(matches!(held.tell(long_step("p1", &faults)), FromAgent::Ready { .. }));
     let (message, began) = start(&[4, 9]);
     held.end.outbox.send(message).unwrap();
-    let at = began.plus(Ns::secs(1));
+    let at = began.plus(Ns::secs(2));
     held.end.outbox.send(ToAgent::Measure { step: 0, at }).unwrap();
     let mut events = Vec::new();
     while events.len() < 2 {
@@ -541,7 +541,7 @@ fn faults_are_counted_from_a_measurement_that_is_brought_forward() {
         events.iter().map(|e| e.code.as_str()).collect::<Vec<_>>(),
         ["fault-kill", "fault-revive"]
     );
-    assert!(events.iter().all(|e| e.at >= Ns::secs(1) && e.source == Some(SourceId(9))));
+    assert!(events.iter().all(|e| e.at >= Ns::secs(2) && e.source == Some(SourceId(9))));
     held.end.outbox.send(ToAgent::Stop).unwrap();
     assert_eq!(held.end_of_step(), (FromAgent::Finished { step: 0 }, Vec::new()));
     assert_eq!(held.diary(), ["p1 1000", "p1 down", "p1 up", "p1 free"]);
