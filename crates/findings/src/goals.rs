@@ -7,6 +7,7 @@
 use crate::balance::balance;
 use crate::figures::label;
 use crate::quantity::{Quantity, Unit};
+use crate::ratio::{Asked, Sides};
 use crate::scope::{self, Reading};
 use crate::select::selects;
 use crate::step::StepData;
@@ -57,36 +58,42 @@ pub(crate) struct Judge<'a> {
     goal: &'a Goal,
     facts: &'a [Fact],
     cells: Vec<Cell>,
+    /// Of a goal that asks for a ratio, the steps of both sides.
+    sides: Sides,
 }
 
 /// The judgement of one step, for one member.
-struct Cell {
-    status: Status,
-    step: String,
-    index: u32,
-    member: Option<String>,
+pub(crate) struct Cell {
+    pub status: Status,
+    pub step: String,
+    pub index: u32,
+    pub member: Option<String>,
     /// The bound: a share of the wire is another figure where a step's port has another speed.
-    required: Option<Quantity>,
-    observed: Option<Quantity>,
+    pub required: Option<Quantity>,
+    pub observed: Option<Quantity>,
     /// Distance from the bound, relative to it; negative where it is broken.
-    margin: f64,
-    reason: String,
+    pub margin: f64,
+    pub reason: String,
 }
 
 impl<'a> Judge<'a> {
     /// Begins with a goal and the record's facts.
     pub fn new(goal: &'a Goal, facts: &'a [Fact]) -> Judge<'a> {
-        Judge { goal, facts, cells: Vec::new() }
+        Judge { goal, facts, cells: Vec::new(), sides: Sides::default() }
     }
 
     /// Judges a step, if the goal selects it.
     pub fn see(&mut self, step: &StepData) {
         let head = &step.head;
+        if let Some(asked) = self.ratio() {
+            return self.sides.see(self.goal, &asked, step);
+        }
         if !selects(&self.goal.step, &head.plan, &head.settings) {
             return;
         }
         match &self.goal.test {
             GoalTest::Balance { within } => self.see_balance(step, *within),
+            GoalTest::Ratio { .. } => {}
             GoalTest::Metric { metric, bound, value } => {
                 let wire = scope::wire(step, &self.goal.scope, self.facts);
                 let required = scope::target(value, metric, &self.goal.scope, wire);
@@ -109,6 +116,16 @@ impl<'a> Judge<'a> {
                     });
                 }
             }
+        }
+    }
+
+    /// The ratio that the goal asks for, if it asks for one.
+    fn ratio(&self) -> Option<Asked<'a>> {
+        match &self.goal.test {
+            GoalTest::Ratio { metric, to, is, within } => {
+                Some(Asked { metric, to, is: *is, within: *within })
+            }
+            _ => None,
         }
     }
 
@@ -146,6 +163,9 @@ impl<'a> Judge<'a> {
 
     /// Notes a step of the plan that the record does not hold.
     pub fn missed(&mut self, step: &Step) {
+        if let Some(asked) = self.ratio() {
+            return self.sides.missed(self.goal, &asked, step);
+        }
         if selects(&self.goal.step, &step.plan, &step.settings) {
             self.cells.push(Cell {
                 status: Status::Undecided,
@@ -166,7 +186,10 @@ impl<'a> Judge<'a> {
     }
 
     /// The outcome over all steps seen.
-    pub fn finish(self) -> GoalOutcome {
+    pub fn finish(mut self) -> GoalOutcome {
+        if let Some(asked) = self.ratio() {
+            self.cells = self.sides.cells(&asked);
+        }
         let has = |s: Status| self.cells.iter().any(|c| c.status == s);
         let status = match () {
             () if has(Status::Failed) => Status::Failed,

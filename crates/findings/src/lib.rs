@@ -25,6 +25,7 @@ mod pool;
 mod ports;
 mod projection;
 mod quantity;
+mod ratio;
 mod rounding;
 mod run;
 mod scaled;

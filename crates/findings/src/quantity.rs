@@ -33,6 +33,9 @@ pub enum Unit {
     /// Percent.
     #[serde(rename = "%")]
     Percent,
+    /// So many times something else.
+    #[serde(rename = "times")]
+    Times,
 }
 
 impl Unit {
@@ -71,6 +74,7 @@ impl fmt::Display for Quantity {
                 f.write_str(&units::duration(Duration::from_nanos(self.value.round() as u64)))
             }
             Unit::Count => f.write_str(&units::count(self.value)),
+            Unit::Times => write!(f, "{:.2} ×", self.value),
             Unit::Percent => f.write_str(&units::percent(self.value)),
         }
     }

@@ -15,7 +15,8 @@ pub(crate) fn selects(
     })
 }
 
-fn same_key(key: &str, wanted: &str) -> bool {
+/// Whether a key of a step is the one that is wanted: `WORKLOAD.block` is a `block`.
+pub(crate) fn same_key(key: &str, wanted: &str) -> bool {
     key == wanted || key.strip_suffix(wanted).is_some_and(|rest| rest.ends_with('.'))
 }
 

@@ -538,6 +538,17 @@ pub enum GoalTest {
         /// Percent.
         within: f64,
     },
+    /// A metric is so many times what it is in another step.
+    Ratio {
+        /// What: a rate or operations a second.
+        metric: Metric,
+        /// What differs in the other step; whatever else was settled is the same.
+        to: Vec<(String, String)>,
+        /// How many times as much.
+        is: f64,
+        /// How far from that, in percent of it.
+        within: f64,
+    },
 }
 
 /// A side of a bound.

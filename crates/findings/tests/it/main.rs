@@ -15,6 +15,7 @@ mod knee;
 mod little;
 mod ports;
 mod projection;
+mod ratio;
 mod run;
 mod schema;
 mod search;

@@ -77,13 +77,14 @@ fn running(plans: &[Plan]) -> BTreeSet<&str> {
 
 impl Judge<'_> {
     fn goal(&mut self, record: &Record) -> Option<Goal> {
-        let step = self.selection(record);
-        let (scope, test) = match record.record("balance") {
-            Some(balance) => {
+        let step = self.selection(record, "step");
+        let (scope, test) = match (record.record("balance"), record.record("ratio")) {
+            (Some(balance), _) => {
                 let scope = self.scope(balance)?;
                 (scope, GoalTest::Balance { within: balance.percent("within")?.value.0 })
             }
-            None => (self.scope(record)?, self.metric_test(record)?),
+            (None, Some(ratio)) => (self.scope(record)?, self.ratio_test(ratio)?),
+            (None, None) => (self.scope(record)?, self.metric_test(record)?),
         };
         let name = record.text("name").map(|at| at.value);
         let name = name.unwrap_or_else(|| goal_name(record, &test, &step));
@@ -103,8 +104,25 @@ impl Judge<'_> {
         Some(GoalTest::Metric { metric, bound, value: value(&datum.value)? })
     }
 
+    fn ratio_test(&mut self, ratio: &Record) -> Option<GoalTest> {
+        let to = self.selection(ratio, "to");
+        let metric = match ratio.word("of").map_or("total", |at| at.value) {
+            "read" => Metric::ReadRate,
+            "write" => Metric::WriteRate,
+            "iops" => Metric::Iops,
+            _ => Metric::TotalRate,
+        };
+        let is = ratio.number("is")?.value;
+        let within = ratio.percent("within")?.value.0;
+        if ratio.record("to").is_some_and(|to| to.fields.is_empty()) {
+            let problem = "it says nothing that differs, as `to = { port = \"4gfc\" }` does";
+            complain(ratio, "to", problem, self.sink);
+        }
+        (!to.is_empty()).then_some(GoalTest::Ratio { metric, to, is, within })
+    }
+
     fn claim(&mut self, record: &Record) -> Option<Claim> {
-        let step = self.selection(record);
+        let step = self.selection(record, "step");
         let scope = self.scope(record)?;
         let (key, metric) = metric(record, &["read", "write", "total", "iops", "latency"])?;
         let (holder, value_key) = match record.record(key) {
@@ -170,9 +188,9 @@ impl Judge<'_> {
         None
     }
 
-    /// The settings that `step` asks for, by the keys of the axes; each must select something.
-    fn selection(&mut self, record: &Record) -> Vec<(String, String)> {
-        let Some(table) = record.record("step") else { return Vec::new() };
+    /// The settings that `step`, or another key, asks for, by the keys of the axes; each must select something.
+    fn selection(&mut self, record: &Record, key: &str) -> Vec<(String, String)> {
+        let Some(table) = record.record(key) else { return Vec::new() };
         let pairs: Vec<Option<(String, Wanted)>> =
             table.fields.iter().map(|slot| self.pair(slot)).collect();
         let complete = pairs.iter().all(Option::is_some);
@@ -187,7 +205,7 @@ impl Judge<'_> {
             })
         };
         if complete && pairs.len() > 1 && !self.plans.iter().any(selects) {
-            complain(record, "step", "no step has all of these settings", self.sink);
+            complain(record, key, "no step has all of these settings", self.sink);
         }
         pairs.into_iter().map(|(key, wanted)| (key, wanted.to_string())).collect()
     }
@@ -313,6 +331,11 @@ fn goal_name(record: &Record, test: &GoalTest, step: &[(String, String)]) -> Str
         GoalTest::Balance { within } => {
             let members = record.record("balance").map(whose).unwrap_or_default();
             format!("balance{members} within {}", units::percent(*within))
+        }
+        GoalTest::Ratio { metric, to, is, within } => {
+            let to: Vec<String> = to.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let (to, within) = (join(&to, "and"), units::percent(*within));
+            format!("{metric}{} {is} × that at {to}, within {within}", whose(record))
         }
     };
     format!("{words}{}", selected(step))

@@ -21,6 +21,13 @@ const CLAIM_KINDS: &[Word] = &[
     word("context", "said, but not testable"),
 ];
 
+const RATIO_OF: &[Word] = &[
+    word("total", "data read and written a second"),
+    word("read", "data read a second"),
+    word("write", "data written a second"),
+    word("iops", "operations a second"),
+];
+
 const SCOPES: Choice = Choice { keys: &["over", "each", "hop"], required: false };
 const HOP: Type = Type::Ref(
     "an adapter, a switch, a link, an array, a port or a volume of one, a target, a host or a VM, with an optional `:PORT`",
@@ -49,11 +56,12 @@ pub(super) static GOAL: TableDef = TableDef {
         optional("latency", Type::Table(&LATENCY_BOUND), "A point of the latency distribution."),
         optional("errors", Type::Table(&ERRORS_BOUND), "Failed operations."),
         optional("balance", Type::Table(&BALANCE), "Everybody gets the same."),
+        optional("ratio", Type::Table(&RATIO), "So many times as much as in another step."),
     ],
     choices: &[
         SCOPES,
         Choice {
-            keys: &["read", "write", "total", "iops", "latency", "errors", "balance"],
+            keys: &["read", "write", "total", "iops", "latency", "errors", "balance", "ratio"],
             required: true,
         },
     ],
@@ -123,6 +131,19 @@ static BALANCE: TableDef = TableDef {
             "The members; all that run when not given.",
         ),
         required("within", Type::Percent, "How far from the mean, in percent of it."),
+    ],
+    ..PLAIN
+};
+
+static RATIO: TableDef = TableDef {
+    title: "`ratio`",
+    id: "ratio",
+    doc: "What a step does is so many times what the step does that differs from it in the settings of `to` alone.",
+    fields: &[
+        required("to", Type::Table(&STEP), "What differs in the step that it is held against."),
+        default("of", Type::Word(RATIO_OF), "total", "What is held against what."),
+        required("is", Type::Number { min: 0.0, max: 1e6 }, "How many times as much."),
+        required("within", Type::Percent, "How far from that, in percent of it."),
     ],
     ..PLAIN
 };

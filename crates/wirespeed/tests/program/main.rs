@@ -5,6 +5,7 @@ mod carriers;
 mod commands;
 mod compare;
 mod data;
+mod demo;
 mod devices;
 mod dry_run;
 mod exports;
