@@ -10,7 +10,7 @@ build: ## Builds the release binary
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 
-demo: ## Builds it and takes a tour of about a minute, on a file that it creates
+demo: ## Builds it and takes a tour of about a minute, of a SAN in memory
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@# A goal that this machine does not meet is an answer of the tour, not a failure of the build.

@@ -3,15 +3,15 @@
 use crate::support::*;
 use findings::Analysis;
 
-/// The demo with steps of a tenth of a second, on two blocks.
+/// The demo with steps of half a second, on two blocks.
 fn shortened<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec!["demo", "--dir", "d"];
     for set in [
         "plan.ladder.sweep.block=[\"4KiB\", \"128KiB\"]",
-        "plan.ladder.warmup=0s",
-        "plan.ladder.measure=100ms",
-        "plan.full-duplex.warmup=0s",
-        "plan.full-duplex.measure=100ms",
+        "plan.ladder.warmup=300ms",
+        "plan.ladder.measure=200ms",
+        "plan.full-duplex.warmup=300ms",
+        "plan.full-duplex.measure=200ms",
     ] {
         args.extend(["--set", set]);
     }
