@@ -14,6 +14,7 @@ mod content;
 mod counters;
 mod done;
 pub mod evidence;
+mod fabric;
 mod figures;
 mod gain;
 pub mod generator;
@@ -71,6 +72,7 @@ pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
+use fabric::Fabric;
 use projection::Projector;
 use record::{Record, RecordError};
 use scenario::{Course, Project, Scenario, Step};
@@ -78,7 +80,7 @@ use schemars::JsonSchema;
 use searches::Seekers;
 use serde::Serialize;
 use served::Places;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use step::StepData;
 use thiserror::Error;
 
@@ -170,24 +172,21 @@ fn judge(
     let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
-    let (mut scaled, mut speeds) = (Vec::new(), BTreeMap::new());
+    let mut fabric = Fabric::default();
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
         let rule = planned.as_ref().and_then(|p| p.steady).unwrap_or(steady::RULE);
         let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let known = scenario.ok().zip(planned.as_ref());
-        if let Some((scenario, planned)) = known {
-            step.wires = wires::wires(scenario, planned, &head.times);
-        }
+        known.into_iter().for_each(|known| fabric::equip(&mut step, known));
         let null = !step.workers.is_empty()
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
         figures.served = served::served(&step, &places);
-        figures.ports = ports::loads(&step);
-        figures.stories = known.map(|(lab, p)| story::stories(&step, lab, p)).unwrap_or_default();
-        scaled::see(&mut scaled, &step.wires, record.facts());
-        gain::see(&mut speeds, &step.wires);
+        if let Some(known) = known {
+            fabric.see(&step, known, &mut figures, record.facts());
+        }
         projector.see(&step, &figures, random);
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
@@ -196,9 +195,7 @@ fn judge(
         seekers.see(&step);
     }
     let planned = scenario.map(Scenario::steps).unwrap_or_default();
-    let run: BTreeSet<_> = steps.iter().map(|s| (&s.plan, &s.settings, s.repetition)).collect();
-    let is_missed = |p: &&Step| !run.contains(&(&p.plan, &p.settings, p.repetition));
-    for missed in planned.iter().filter(is_missed) {
+    for missed in missed(&planned, &steps) {
         judges.iter_mut().for_each(|j| j.missed(missed));
         compares.iter_mut().for_each(|c| c.missed(missed));
     }
@@ -209,13 +206,14 @@ fn judge(
     let run = Run::of(record, scenario, count);
     let contents = content::contents(record.facts());
     Verification::told(&mut verification, record.events());
+    let (scaled, port_gains) = fabric.finish(&steps);
     let goals: Vec<GoalOutcome> = judges.into_iter().map(goals::Judge::finish).collect();
     Ok(Analysis {
         version: VERSION,
         verdict: Verdict::of(&run, &goals, verification.as_ref()),
         sweeps,
         scaled,
-        port_gains: gain::gains(&steps, &speeds),
+        port_gains,
         searches,
         warnings: warnings::warnings(&run, &steps, record.events(), &contents),
         contents,
@@ -226,6 +224,12 @@ fn judge(
         run,
         steps,
     })
+}
+
+/// Steps of the plan that were not run.
+fn missed<'a>(planned: &'a [Step], steps: &[StepFigures]) -> Vec<&'a Step> {
+    let run: BTreeSet<_> = steps.iter().map(|s| (&s.plan, &s.settings, s.repetition)).collect();
+    planned.iter().filter(|p| !run.contains(&(&p.plan, &p.settings, p.repetition))).collect()
 }
 
 fn first_line(text: &str) -> String {

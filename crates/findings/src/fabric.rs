@@ -1,0 +1,45 @@
+//! What the steps of a run say of embedded arrays, gathered while they go by: the speeds of their ports, what went through
+//! them, and whether workers and arrays tell one story.
+
+use crate::figures::StepFigures;
+use crate::gain::{self, PortGain};
+use crate::scaled::{self, Scaled};
+use crate::step::StepData;
+use crate::{ports, story, wires};
+use record::Fact;
+use scenario::{Scenario, Step};
+use std::collections::BTreeMap;
+
+/// What is known so far.
+#[derive(Default)]
+pub(crate) struct Fabric {
+    scaled: Vec<Scaled>,
+    /// Speeds by their names, in bytes a second before scaling.
+    speeds: BTreeMap<String, f64>,
+}
+
+impl Fabric {
+    /// Takes in a step and completes its figures. `step` knows its ports already.
+    pub fn see(
+        &mut self,
+        step: &StepData,
+        (scenario, planned): (&Scenario, &Step),
+        figures: &mut StepFigures,
+        facts: &[Fact],
+    ) {
+        figures.ports = ports::loads(step);
+        figures.stories = story::stories(step, scenario, planned);
+        scaled::see(&mut self.scaled, &step.wires, facts);
+        gain::see(&mut self.speeds, &step.wires);
+    }
+
+    /// Arrays that are scaled, and what each speed brought over the next slower one.
+    pub fn finish(self, steps: &[StepFigures]) -> (Vec<Scaled>, Vec<PortGain>) {
+        (self.scaled, gain::gains(steps, &self.speeds))
+    }
+}
+
+/// Gives a step its ports, as the scenario has them.
+pub(crate) fn equip(step: &mut StepData, (scenario, planned): (&Scenario, &Step)) {
+    step.wires = wires::wires(scenario, planned, &step.head.times);
+}
