@@ -170,6 +170,7 @@ impl Session {
             self.status(conn, Opcode::NopIn, pdu.sequence)?;
             return match self.requests.take(conn, pdu.task_tag) {
                 Some(Request::Ping) => self.tell(Event::Pong),
+                None if self.connection_mut(conn)?.was_voided(pdu.task_tag) => Ok(()),
                 _ => Err(Error::UnknownTask { opcode: Opcode::NopIn, tag: pdu.task_tag }),
             };
         }

@@ -5,7 +5,7 @@ use super::settings::{Settings, Start};
 use super::task::{Burst, Task, Transfer};
 use super::{Error, Likely, Out, Want};
 use crate::pdu::{
-    BHS_LEN, Bhs, DataIn, Opcode, RESERVED_TAG, Response, ScsiCommand, Sequence, pad,
+    BHS_LEN, Bhs, DataIn, Lun, NopOut, Opcode, RESERVED_TAG, Response, ScsiCommand, Sequence, pad,
 };
 use std::collections::VecDeque;
 
@@ -28,6 +28,8 @@ pub(super) struct Connection {
     /// In the order of their numbers.
     commands: VecDeque<(u32, ScsiCommand)>,
     pub bursts: VecDeque<Burst>,
+    /// Tags of commands that ended before they were sent: a ping has used up the number of each.
+    voided: Vec<u32>,
     /// Tags in the order in which their commands were given; also of some that have ended.
     order: VecDeque<u32>,
     /// Commands under way.
@@ -59,6 +61,7 @@ impl Connection {
             notes: VecDeque::new(),
             commands: VecDeque::with_capacity(room),
             bursts: VecDeque::with_capacity(room),
+            voided: Vec::new(),
             order: VecDeque::with_capacity(2 * room + 1),
             open: 0,
             usual: settings.receive_segment,
@@ -141,11 +144,37 @@ impl Connection {
         if let Some(note) = self.notes.pop_front() {
             Some(self.settings.put_note(note, exp_stat_sn, out))
         } else if let Some((slot, pdu)) = self.commands.pop_front() {
+            if live(tasks, pdu.task_tag).is_none() {
+                return Some(self.void(&pdu, out));
+            }
             Some(self.settings.put_command(slot, pdu, exp_stat_sn, out))
         } else {
             let burst = self.bursts.pop_front()?;
             Some(self.put_data(burst, tasks, out))
         }
+    }
+
+    /// A command ended before it was sent, by a task management function that overtook it. Its slot may be another's by now,
+    /// so it must not be sent; but the target waits for its number, which a ping uses up.
+    fn void(&mut self, pdu: &ScsiCommand, out: &mut Vec<Out>) -> u32 {
+        self.voided.push(pdu.task_tag);
+        let ping = NopOut {
+            immediate: false,
+            lun: Lun(0),
+            task_tag: pdu.task_tag,
+            transfer_tag: RESERVED_TAG,
+            cmd_sn: pdu.cmd_sn,
+            exp_stat_sn: self.exp_stat_sn,
+            data_len: 0,
+        };
+        self.settings.put_header(&ping.encode(), out);
+        BHS_LEN as u32
+    }
+
+    /// Whether a tag is that of a ping in the place of a command; it is so once.
+    pub fn was_voided(&mut self, tag: u32) -> bool {
+        let at = self.voided.iter().position(|voided| *voided == tag);
+        at.map(|at| self.voided.swap_remove(at)).is_some()
     }
 
     /// The next PDU of a burst. The burst goes on where it was: data is sent in the order in which it was asked for.
