@@ -6,7 +6,7 @@
 
 use crate::support::{Bench, short};
 use clock::{Ns, Rng};
-use net::{Load, SendConfig, Spec, Stop};
+use net::{Load, SendConfig, Sockets, Spec, Stop};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -36,7 +36,8 @@ fn bytes_accepted_are_bytes_read_and_bytes_on_the_way() {
 #[test]
 fn what_has_not_left_at_the_cut_is_told() {
     // A rate so low that a message takes longer than the test: it waits in the sender's socket at the cut.
-    let spec = Spec { rate: Some(100_000), message: 128 << 10, ..short(Load::Tcp) };
+    let sockets = Sockets { send_buffer: Some(64 << 10), ..Sockets::default() };
+    let spec = Spec { rate: Some(100_000), message: 128 << 10, sockets, ..short(Load::Tcp) };
     let report = Bench::new().run(&spec);
     let (writer, reader) = (&report.sender.streams[0], &report.receiver.streams[0]);
     assert!(writer.queued_after > 0, "it is held up: {writer:?}");
@@ -201,10 +202,11 @@ fn check(odds: Odds, up: u16, seed: u64) {
     let relay = Relay::new(bench.address(), odds, seed);
     let config = SendConfig { port: relay.address.port(), ..bench.config() };
     let load = Load::Udp { segmented: false };
-    // Slow enough for the relay, with everything in the measured time.
+    // So few and small that the sockets' buffers hold all of them, however late the relay and the receiver wake.
     let (warmup, cooldown) = (Ns::ZERO, Ns::ZERO);
-    let rate = Some(2_000_000 / u64::from(up));
-    let spec = Spec { up, rate, warmup, cooldown, message: 500, ..short(load) };
+    let rate = Some(120_000 / u64::from(up));
+    let spec =
+        Spec { up, rate, warmup, cooldown, message: 200, measure: Ns::millis(400), ..short(load) };
     let report =
         net::send(&config, &spec, &Stop::default(), &mut |_| {}).unwrap_or_else(|e| panic!("{e}"));
     let fate = relay.end();
@@ -220,7 +222,7 @@ fn check(odds: Odds, up: u16, seed: u64) {
         duplicates += tally.duplicates.iter().sum::<u64>();
         assert_eq!(tally.too_late, [0; 3]);
     }
-    assert!(sent > 100, "{sent}");
+    assert!(sent > 20, "{sent}");
     assert_eq!(unique + of(&fate.lost), sent, "unique received + lost = sent");
     assert_eq!((reordered, duplicates), (of(&fate.delayed), of(&fate.repeated)));
     for (odds, happened) in
@@ -230,14 +232,13 @@ fn check(odds: Odds, up: u16, seed: u64) {
     }
     let datagrams = report.directions()[0].datagrams.expect("there were datagrams");
     assert_eq!(datagrams.received + datagrams.lost, datagrams.sent);
-    assert!(datagrams.sent + 4 * u64::from(up) >= sent, "all but the edges was measured");
 }
 
 #[test]
 fn datagrams_received_and_lost_are_those_sent() {
     check(Odds::default(), 1, 1);
-    check(Odds { lose: 100, ..Odds::default() }, 1, 2);
-    check(Odds { repeat: 100, ..Odds::default() }, 1, 3);
-    check(Odds { delay: 100, ..Odds::default() }, 1, 4);
-    check(Odds { lose: 60, repeat: 60, delay: 60 }, 3, 5);
+    check(Odds { lose: 200, ..Odds::default() }, 1, 2);
+    check(Odds { repeat: 200, ..Odds::default() }, 1, 3);
+    check(Odds { delay: 200, ..Odds::default() }, 1, 4);
+    check(Odds { lose: 150, repeat: 150, delay: 150 }, 3, 5);
 }
