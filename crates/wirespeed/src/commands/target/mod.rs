@@ -55,8 +55,9 @@ type Volumes = Vec<Arc<Volume>>;
 /// Opens the volumes and starts the target.
 fn started(args: &Serve, chap: Chap, log: &Log) -> Result<(Server, Volumes), Failure> {
     let mut volumes = Volumes::new();
+    let portals: Vec<_> = args.portals.iter().map(|portal| portal.address).collect();
     for (lun, spec) in args.volumes.iter().enumerate() {
-        let volume = Volume::open(spec, &serial::serial(&args.iqn, lun, spec))
+        let volume = Volume::open(spec, &serial::serial(&args.iqn, &portals, lun, spec))
             .map_err(|e| not_opened(spec, e))?;
         if let Some(why) = volume.why_read_only().filter(|_| !spec.read_only) {
             log.say(format!(
