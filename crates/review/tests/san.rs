@@ -53,7 +53,7 @@ fn first_lines(analysis: &Analysis) -> String {
 fn a_san_in_small() {
     assert_snapshot!(first_lines(&analysed(&scaled("50%"), 1.0)), @r#"
 Eight VMs read through one port: what does 8Gb carry that 4Gb does not?
-✔ All 6 goals are met.
+✔ All 7 goals are met.
 · Scaled: the ports of store run at 50% of their speed in each direction; 4gfc is 207 MB/s instead
   of 413 MB/s, 8gfc is 413 MB/s instead of 827 MB/s. This machine carries 1,400 MB/s and no more.
 

@@ -100,7 +100,7 @@ fn one(analysis: &Analysis, (sweep, series): &Curve<'_>) -> View {
     let knee = knee(sweep, points);
     let limit = ports_limit(analysis, series);
     let level = limit.iter().map(|l| level(l.bytes_per_s, THROUGHPUT));
-    let named = limit.iter().map(|l| level_name(l, THROUGHPUT));
+    let named = limit.iter().map(level_name);
     View {
         label: fixed(sweep),
         traces,
@@ -122,7 +122,7 @@ fn all(analysis: &Analysis, curves: &[Curve<'_>]) -> View {
         let label = fixed(sweep);
         if let Some(limit) = ports_limit(analysis, series).filter(|_| bytes) {
             shapes.push(level(limit.bytes_per_s, &color));
-            annotations.push(level_name(&limit, &color));
+            annotations.push(level_name(&limit));
         }
         let line = means(&series.points, &label, unit, &color, scale, of);
         let line = with(line, "yaxis", json!(if bytes { "y" } else { "y2" }));
@@ -175,9 +175,10 @@ fn level(bytes_per_s: f64, color: &str) -> Value {
             "line": { "color": color, "dash": "dot", "width": 1.5 } })
 }
 
-fn level_name(limit: &PortsLimit, color: &str) -> Value {
+/// Its name; in the colour of words, since the faint end of the ramp is for lines.
+fn level_name(limit: &PortsLimit) -> Value {
     json!({ "x": 0, "y": short(limit.bytes_per_s / 1e6), "xref": "paper", "yref": "y", "text": word(&limit.name),
-            "showarrow": false, "yanchor": "bottom", "xanchor": "left", "xshift": 3, "font": { "color": color } })
+            "showarrow": false, "yanchor": "bottom", "xanchor": "left", "xshift": 3, "font": { "color": MUTED } })
 }
 
 fn means(
