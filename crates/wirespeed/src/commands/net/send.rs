@@ -190,7 +190,7 @@ mod tests {
             ("[::1]", "::1", net::PORT),
             ("[2001:db8::1]:9", "2001:db8::1", 9),
         ] {
-            let found = target(text).ok().expect("it is one");
+            let found = target(text).expect("it is one");
             assert_eq!(found, (host.to_owned(), port), "{text}");
         }
         for wrong in ["", ":1", "a:", "a:b", "a:65536", "[::1", "[::1]7", "[]:1", "tcp://a", "a b"]
