@@ -3,8 +3,8 @@
 //!
 //! A worker counts an operation when it ends, a port when its data passes, so that what is in flight at an edge of the
 //! measured time may be counted on one side of the edge by one and on the other by the other: at most as many bytes as are
-//! ever in flight. A cut that the array made beside the edge adds what can pass in that time. Whatever is more is a
-//! difference.
+//! ever in flight. A cut that the array made beside the edge adds what can pass in that time, and an operation that went to
+//! another path, because its own was lost, may have passed a port twice. Whatever is more is a difference.
 
 use crate::counters::{beside_the_edges, counted};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
@@ -13,6 +13,9 @@ use scenario::{Backing, Scenario, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
+
+/// The counter of a worker's operations that went to another path.
+const MOVED: &str = "path-ios-moved";
 
 /// What one array and the workers on it say of one step.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -40,7 +43,8 @@ pub struct Tale {
     pub port_bytes: f64,
     /// What all volumes of the array counted.
     pub volume_bytes: f64,
-    /// How far these may lie apart because of what was in flight at the edges of the measured time.
+    /// How far these may lie apart because of what was in flight at the edges of the measured time, and of what went to
+    /// another path.
     pub edge_bytes: f64,
     /// Whether they lie no further apart.
     pub agrees: bool,
@@ -129,6 +133,7 @@ fn tales(
             return Ok(None);
         }
         let in_flight: f64 = workers.iter().map(|w| in_flight_max(w, planned)).sum();
+        let again: f64 = workers.iter().map(|w| moved_max(step, w, planned)).sum();
         let skew: f64 =
             story.ports.iter().map(|hop| beside_the_edges(step, hop, name)).fold(0.0, f64::max);
         let passed = worker_bytes / step.head.times.measured().as_secs_f64() * skew;
@@ -136,7 +141,7 @@ fn tales(
             worker_bytes,
             port_bytes,
             volume_bytes,
-            edge_bytes: in_flight + passed,
+            edge_bytes: in_flight + passed + again,
             agrees: false,
         };
         tale.agrees = tale.apart() <= tale.edge_bytes;
@@ -168,7 +173,18 @@ fn in_flight_max(worker: &WorkerData, planned: &Step) -> f64 {
         Loop::Closed { depth, .. } => depth,
         Loop::Open { .. } => worker.open_max.max(1),
     };
+    f64::from(depth) * largest(worker, planned)
+}
+
+/// The most bytes of a worker that can have passed two ports, because their path was lost under way.
+fn moved_max(step: &StepData, worker: &WorkerData, planned: &Step) -> f64 {
+    let name = &worker.source.name;
+    let mine = step.counters.iter().filter(|(source, c)| source == name && c.name == MOVED);
+    mine.map(|(_, c)| c.value).sum::<f64>() * largest(worker, planned)
+}
+
+/// The bytes of a worker's largest operation.
+fn largest(worker: &WorkerData, planned: &Step) -> f64 {
     let loads = planned.loads.iter().filter(|l| l.workload.name == worker.load.workload);
-    let largest = loads.map(|l| l.workload.spec.largest()).max().unwrap_or(0);
-    f64::from(depth) * f64::from(largest)
+    f64::from(loads.map(|l| l.workload.spec.largest()).max().unwrap_or(0))
 }

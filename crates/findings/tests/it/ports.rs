@@ -173,6 +173,12 @@ fn word(story: &Story) -> String {
 /// What is said when port and volume counted so many times what the workers moved in ten seconds.
 #[track_caller]
 fn check_story(work: Work, counted: [f64; 2], expected: &str) {
+    check_story_of(work, 0.0, counted, expected);
+}
+
+/// The same, when each worker sends so many operations a second to another path.
+#[track_caller]
+fn check_story_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
     let scenario = lab("8gfc", "100%", "");
     let [port, volume] = counted.map(|times| times * MOVED);
     let of = |bytes: f64| {
@@ -180,6 +186,7 @@ fn check_story(work: Work, counted: [f64; 2], expected: &str) {
         [("read-bytes", read), ("write-bytes", bytes - read)]
     };
     let sketch = Sketch::of(&scenario).hop("store.p1", &of(port)).hop("store/data", &of(volume));
+    let sketch = if again > 0.0 { sketch.counts(&[("path-ios-moved", again)]) } else { sketch };
     let analysis = sketch.analyse(|_, _| work.clone());
     let [story] = &analysis.steps[0].stories[..] else { panic!("one array") };
     assert_eq!(word(story), expected);
@@ -197,6 +204,14 @@ fn one_story_is_told_within_what_was_in_flight() {
     check_story(all(), [0.5, 0.5], "read false apart 81920000 of 32768; ");
     let mixed = Work { read: 50, ..Work::default() };
     check_story(mixed, [1.0, 1.0], "read true apart 0 of 32768; write true apart 0 of 32768; ");
+}
+
+#[test]
+fn what_went_to_another_path_may_be_counted_twice() {
+    // Two workers, ten seconds, one operation of 8 KiB a second: 160 KiB more.
+    let all = Work::default;
+    check_story_of(all(), 1.0, [1.0003, 1.0], "read true apart 49152 of 196608; ");
+    check_story_of(all(), 1.0, [1.002, 1.0], "read false apart 327680 of 196608; ");
 }
 
 #[test]

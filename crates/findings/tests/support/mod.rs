@@ -80,6 +80,7 @@ pub struct Sketch<'a> {
     facts: Vec<Fact>,
     events: Vec<Event>,
     hops: Vec<(&'a str, Vec<(&'a str, f64)>)>,
+    counts: Vec<(&'a str, f64)>,
     passed: Vec<(&'a str, f64)>,
     title: Option<&'a str>,
     stored: Option<&'a str>,
@@ -96,6 +97,7 @@ impl<'a> Sketch<'a> {
             facts: Vec::new(),
             events: Vec::new(),
             hops: Vec::new(),
+            counts: Vec::new(),
             passed: Vec::new(),
             title: None,
             stored: None,
@@ -173,6 +175,12 @@ impl<'a> Sketch<'a> {
         self
     }
 
+    /// What each worker itself counts, by name and amount a second.
+    pub fn counts(mut self, counters: &[(&'a str, f64)]) -> Sketch<'a> {
+        self.counts = counters.to_vec();
+        self
+    }
+
     /// A hop that counts so many times what all workers move.
     pub fn passed(mut self, name: &'a str, times: f64) -> Sketch<'a> {
         self.passed.push((name, times));
@@ -238,6 +246,7 @@ impl<'a> Sketch<'a> {
             for (load, group) in head.workers.iter().zip(&groups) {
                 let work = work(step, group);
                 worker(&mut writer, &head, load, &work);
+                count(&mut writer, &head, load.source, &self.counts);
                 let reads = (work.ops * work.read).div_ceil(100);
                 moved[0] += (reads * work.block) as f64;
                 moved[1] += ((work.ops - reads) * work.block) as f64;
