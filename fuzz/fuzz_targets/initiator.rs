@@ -83,7 +83,7 @@ struct World {
     asked: Vec<(Conn, u32)>,
     cmd_sn: u32,
     max_cmd_sn: u32,
-    /// The target has said something else of its window.
+    /// The target may have said something else of its window.
     wild: bool,
     broken: bool,
 }
@@ -133,6 +133,7 @@ impl World {
             10 => self.ask(bytes),
             11 => {
                 let len = usize::from(bytes.byte());
+                self.wild = true;
                 self.feed(at, bytes.some(len), bytes);
             }
             _ => self.answer(at, bytes),
@@ -278,6 +279,7 @@ impl World {
         if bytes.byte() > 240 {
             let place = usize::from(bytes.byte()) % raw.len();
             raw[place] ^= bytes.byte();
+            self.wild = true;
         }
         if self.session.settings_of(self.conns[at]).header_digest {
             let sum = digest::of(&raw);
