@@ -27,8 +27,8 @@ pub use interval::{Counter, Event, Interval, Level, Phase, Tally, Testimony};
 pub use reader::Record;
 pub use rounds::{Round, Rounds};
 pub use run::{
-    Fact, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
-    WorkerLoad,
+    Fact, Flow, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead,
+    StepTimes, StreamEnd, StreamLoad, WorkerLoad,
 };
 pub use sampling::{NoSampling, Sampling};
 pub use total::StepTotal;

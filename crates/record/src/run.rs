@@ -31,6 +31,43 @@ pub enum SourceKind {
     Worker,
     /// A place on a path where traffic is counted.
     Hop,
+    /// One end of a network stream.
+    Stream,
+}
+
+/// Which way a network stream goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Flow {
+    /// To the receiver.
+    Up,
+    /// From the receiver.
+    Down,
+}
+
+/// Which end of a network stream a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum StreamEnd {
+    /// The one that writes, or asks.
+    Sent,
+    /// The one that reads, or answers.
+    Received,
+}
+
+/// What one end of a network stream was asked to do in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamLoad {
+    /// The stream's end.
+    pub source: SourceId,
+    /// The workload's name.
+    pub workload: String,
+    /// The hop between the two hosts that it is a part of.
+    pub hop: SourceId,
+    /// Which way it goes.
+    pub flow: Flow,
+    /// Which end it is.
+    pub end: StreamEnd,
+    /// Its number, from 0; both ends of a stream have the same.
+    pub number: u16,
 }
 
 /// How a run begins.

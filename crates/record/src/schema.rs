@@ -262,7 +262,7 @@ impl Word for Phase {
 
 impl Word for SourceKind {
     const WORDS: &'static [(SourceKind, &'static str)] =
-        &[(SourceKind::Worker, "worker"), (SourceKind::Hop, "hop")];
+        &[(SourceKind::Worker, "worker"), (SourceKind::Hop, "hop"), (SourceKind::Stream, "stream")];
 }
 
 impl Word for Level {

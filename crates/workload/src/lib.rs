@@ -15,6 +15,7 @@ mod check;
 mod data;
 mod demand;
 mod draw;
+mod network;
 mod presets;
 mod sequential;
 mod skew;
@@ -24,6 +25,7 @@ mod transaction;
 
 pub use data::Data;
 pub use demand::{Demand, Reach};
+pub use network::{Carriage, Frames, Heading, Network, Sockets};
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::*;
 pub use stream::{Extent, Key, Next, Op, Place, Stream};
