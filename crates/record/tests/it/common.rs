@@ -34,6 +34,7 @@ pub fn source(id: u32, kind: SourceKind) -> Source {
     let name = match kind {
         SourceKind::Worker => format!("vm{id}"),
         SourceKind::Hop => format!("hop{id}"),
+        SourceKind::Stream => format!("stream{id}"),
     };
     Source { id: SourceId(id), kind, group: name.clone(), name, agent: "sim".into() }
 }
