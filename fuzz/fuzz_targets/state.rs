@@ -84,5 +84,6 @@ fn step() -> StepSpec {
             workload,
             verify: true,
         }],
+        nets: Vec::new(),
     }
 }

@@ -84,5 +84,6 @@ fn step(depth: u32) -> StepSpec {
         cooldown: Ns::ZERO,
         targets: vec![target],
         workers: vec![worker],
+        nets: Vec::new(),
     }
 }

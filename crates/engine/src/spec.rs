@@ -1,5 +1,6 @@
 //! A step as an engine is asked to carry it out: self-contained and serialisable, because it crosses to agents.
 
+use crate::NetSpec;
 use clock::Ns;
 use record::SourceId;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct StepSpec {
     pub targets: Vec<TargetSpec>,
     /// Who issues.
     pub workers: Vec<WorkerSpec>,
+    /// The network loads of this host, each with one receiver.
+    #[serde(default)]
+    pub nets: Vec<NetSpec>,
 }
 
 /// A target of a step.

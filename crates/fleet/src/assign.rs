@@ -244,6 +244,7 @@ impl<'a> Assignment<'a> {
             cooldown: step.cooldown.into(),
             targets: Vec::new(),
             workers: Vec::new(),
+            nets: Vec::new(),
         }
     }
 }

@@ -57,6 +57,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
         cooldown: Ns::ZERO,
         targets: urls.iter().map(target).collect(),
         workers: workers.iter().enumerate().map(worker).collect(),
+        nets: Vec::new(),
     }))
 }
 

@@ -487,6 +487,7 @@ fn what_makes_no_sense_is_refused() {
         cooldown: Ns::ZERO,
         targets: Vec::new(),
         workers: Vec::new(),
+        nets: Vec::new(),
     };
     refused(true, ToAgent::Prepare(Box::new(workers)), "Prepare while waiting for a step");
 }

@@ -129,6 +129,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             cooldown: Ns::ZERO,
             targets,
             workers,
+            nets: Vec::new(),
         },
     )
 }

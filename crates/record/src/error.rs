@@ -1,6 +1,6 @@
 //! What can go wrong with a record, in sentences that say what to do next.
 
-use crate::schema::VERSION;
+use crate::schema::{OLDEST, VERSION};
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ pub enum RecordError {
     },
     /// A later version of the format.
     #[error(
-        "{path} is a record of format version {found}, and this program reads version {VERSION}; open it with a newer one"
+        "{path} is a record of format version {found}, and this program reads versions {OLDEST} to {VERSION}; open it with \
+         a newer one"
     )]
     TooNew {
         /// The file.
@@ -55,8 +56,8 @@ pub enum RecordError {
     },
     /// An earlier version of the format.
     #[error(
-        "{path} is a record of format version {found}, and this program reads version {VERSION}; review it with the \
-         version of Wirespeed that made it (its `producer`), or run its scenario again"
+        "{path} is a record of format version {found}, and this program reads versions {OLDEST} to {VERSION}; review it with \
+         the version of Wirespeed that made it (its `producer`), or run its scenario again"
     )]
     TooOld {
         /// The file.

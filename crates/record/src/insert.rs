@@ -6,7 +6,7 @@ use crate::schema::{FIGURES, Word};
 use crate::total::StepTotal;
 use crate::{
     Counter, Event, Fact, Interval, Loop, RunHead, Source, SourceId, Status, StepHead, StepTimes,
-    WorkerLoad,
+    StreamLoad, WorkerLoad,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -50,7 +50,7 @@ pub(crate) fn source(db: &Connection, source: &Source) -> rusqlite::Result<()> {
     insert(db, "source", "source, kind, name, group_name, agent", row)
 }
 
-/// A step that is not done yet, with its settings and workers.
+/// A step that is not done yet, with its settings, workers and streams.
 pub(crate) fn step(db: &Connection, step: &StepHead) -> rusqlite::Result<()> {
     let columns = "step, plan, repetition, start_ns, measure_ns, cooldown_ns, end_ns, done";
     let times = &step.times;
@@ -71,6 +71,9 @@ pub(crate) fn step(db: &Connection, step: &StepHead) -> rusqlite::Result<()> {
     }
     for (seq, worker) in (0..).zip(&step.workers) {
         worker_load(db, step.index, seq, worker)?;
+    }
+    for (seq, stream) in (0..).zip(&step.streams) {
+        stream_load(db, step.index, seq, stream)?;
     }
     Ok(())
 }
@@ -104,6 +107,21 @@ fn worker_load(db: &Connection, step: u32, seq: u64, worker: &WorkerLoad) -> rus
         int(worker.ops_per_transaction.into()),
     ];
     insert(db, "worker_load", columns, row)
+}
+
+fn stream_load(db: &Connection, step: u32, seq: u64, stream: &StreamLoad) -> rusqlite::Result<()> {
+    let columns = "step, seq, source, workload, hop, flow, side, number";
+    let row = vec![
+        int(step.into()),
+        int(seq),
+        int(stream.source.0.into()),
+        text(&stream.workload),
+        int(stream.hop.0.into()),
+        text(stream.flow.word()),
+        text(stream.end.word()),
+        int(stream.number.into()),
+    ];
+    insert(db, "stream_load", columns, row)
 }
 
 /// The row of an interval, its histograms with two digits.

@@ -5,7 +5,7 @@
 //! time over a connection of its own, so that a reader that lingers never keeps a run from finishing its file.
 
 use crate::columns::RowError;
-use crate::schema::{APPLICATION_ID, VERSION};
+use crate::schema::{APPLICATION_ID, OLDEST, VERSION};
 use crate::total::StepTotal;
 use crate::{
     Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status, StepHead,
@@ -44,10 +44,11 @@ impl Record {
         let record = file.query(|db| {
             // One transaction, so that a run that goes on meanwhile is seen at one moment.
             db.execute_batch("BEGIN")?;
-            select::check_tables(db)?;
+            select::check_tables(db, file.version)?;
             let (head, status) = select::head(db)?;
             let (facts, sources) = (select::facts(db)?, select::sources(db)?);
-            Ok((head, status, facts, sources, select::steps(db)?, select::events(db)?))
+            let steps = select::steps(db, file.version)?;
+            Ok((head, status, facts, sources, steps, select::events(db)?))
         })?;
         let (head, status, facts, sources, steps, events) = record;
         Ok(Record { file, head, status, facts, sources, steps, events })
@@ -140,6 +141,8 @@ impl Record {
 #[derive(Debug)]
 struct RecordFile {
     path: PathBuf,
+    /// The version of its format.
+    version: u32,
     /// Whether it is in write-ahead mode: not finished, or not folded.
     logged: bool,
 }
@@ -176,7 +179,7 @@ impl RecordFile {
         if found > VERSION {
             return Err(RecordError::TooNew { path: path.to_path_buf(), found });
         }
-        if found < VERSION {
+        if found < OLDEST {
             return Err(RecordError::TooOld { path: path.to_path_buf(), found });
         }
         let logged = header[18] == 2 || header[19] == 2;
@@ -185,7 +188,7 @@ impl RecordFile {
             let path = path.to_path_buf();
             return Err(RecordError::Truncated { path, found: meta.len(), expected });
         }
-        Ok(RecordFile { path: path.to_path_buf(), logged })
+        Ok(RecordFile { path: path.to_path_buf(), version: found, logged })
     }
 
     /// Runs queries over a connection of their own.

@@ -124,6 +124,8 @@ pub struct StepHead {
     pub times: StepTimes,
     /// What every worker was asked to do.
     pub workers: Vec<WorkerLoad>,
+    /// What both ends of every network stream were asked to do.
+    pub streams: Vec<StreamLoad>,
 }
 
 /// The edges of a step's phases, on the record's time base.

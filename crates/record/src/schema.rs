@@ -1,29 +1,36 @@
 //! The record file's tables and views, in SQL, and the words that its enumerations are stored as. `docs/record.md`
 //! explains every one of them to people; a test holds the two together.
 
-use crate::{Level, Phase, SourceKind, Status};
+use crate::{Flow, Level, Phase, SourceKind, Status, StreamEnd};
 
 /// `PRAGMA application_id`: the letters `WSPD`.
 pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
 /// `PRAGMA user_version`: the version of this format. It grows with any change that a reader of the last version could
 /// misread.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
-/// Tables that a record must have.
-pub(crate) const TABLES: [&str; 11] = [
-    "run",
-    "scenario_override",
-    "fact",
-    "source",
-    "step",
-    "step_setting",
-    "worker_load",
-    "interval",
-    "total",
-    "counter",
-    "event",
+/// The oldest version that this program reads: version 2 differs in knowing no network streams.
+pub(crate) const OLDEST: u32 = 2;
+
+/// Tables that a record must have, with the version that brought them.
+pub(crate) const TABLES: [(&str, u32); 12] = [
+    ("run", 2),
+    ("scenario_override", 2),
+    ("fact", 2),
+    ("source", 2),
+    ("step", 2),
+    ("step_setting", 2),
+    ("worker_load", 2),
+    ("stream_load", STREAMS_SINCE),
+    ("interval", 2),
+    ("total", 2),
+    ("counter", 2),
+    ("event", 2),
 ];
+
+/// The version that brought network streams.
+pub(crate) const STREAMS_SINCE: u32 = 3;
 
 /// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms are
 /// last, so that SQLite reaches the figures without walking over them.
@@ -97,6 +104,18 @@ CREATE TABLE worker_load (
     think INTEGER,
     rate_per_s REAL,
     ops_per_transaction INTEGER NOT NULL,
+    PRIMARY KEY (step, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stream_load (
+    step INTEGER NOT NULL REFERENCES step (step),
+    seq INTEGER NOT NULL,
+    source INTEGER NOT NULL REFERENCES source (source),
+    workload TEXT NOT NULL,
+    hop INTEGER NOT NULL REFERENCES source (source),
+    flow TEXT NOT NULL,
+    side TEXT NOT NULL,
+    number INTEGER NOT NULL,
     PRIMARY KEY (step, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -263,6 +282,15 @@ impl Word for Phase {
 impl Word for SourceKind {
     const WORDS: &'static [(SourceKind, &'static str)] =
         &[(SourceKind::Worker, "worker"), (SourceKind::Hop, "hop"), (SourceKind::Stream, "stream")];
+}
+
+impl Word for Flow {
+    const WORDS: &'static [(Flow, &'static str)] = &[(Flow::Up, "up"), (Flow::Down, "down")];
+}
+
+impl Word for StreamEnd {
+    const WORDS: &'static [(StreamEnd, &'static str)] =
+        &[(StreamEnd::Sent, "sent"), (StreamEnd::Received, "received")];
 }
 
 impl Word for Level {

@@ -1,10 +1,10 @@
 //! One function a table: what is read from which rows. `insert` is its counterpart.
 
 use crate::columns::{Cells, RowError};
-use crate::schema::{FIGURES, TABLES};
+use crate::schema::{FIGURES, STREAMS_SINCE, TABLES};
 use crate::{
     Counter, Event, Fact, Histogram, Interval, Loop, RunHead, ScenarioText, Source, SourceId,
-    Status, StepHead, StepTimes, StepTotal, WorkerLoad,
+    Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
 };
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
@@ -39,11 +39,12 @@ fn each_row(
 }
 
 /// Our names must be plain tables: a view in their place could compute forever.
-pub(crate) fn check_tables(db: &Connection) -> Result<(), RowError> {
+pub(crate) fn check_tables(db: &Connection, version: u32) -> Result<(), RowError> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'";
     let present = rows(db, sql, [], |cells| cells.text())?;
-    match TABLES.iter().find(|table| !present.iter().any(|name| name == *table)) {
-        Some(table) => Err(RowError::Bad(format!("the table {table} is missing"))),
+    let mut needed = TABLES.iter().filter(|(_, since)| *since <= version);
+    match needed.find(|(table, _)| !present.iter().any(|name| name == table)) {
+        Some((table, _)) => Err(RowError::Bad(format!("the table {table} is missing"))),
         None => Ok(()),
     }
 }
@@ -76,8 +77,8 @@ pub(crate) fn sources(db: &Connection) -> Result<Vec<Source>, RowError> {
     rows(db, sql, [], source)
 }
 
-/// The steps by number, with their settings and workers.
-pub(crate) fn steps(db: &Connection) -> Result<Vec<StepHead>, RowError> {
+/// The steps by number, with their settings, workers and, in a version that has some, streams.
+pub(crate) fn steps(db: &Connection, version: u32) -> Result<Vec<StepHead>, RowError> {
     let mut settings: BTreeMap<u32, Vec<(String, String)>> = BTreeMap::new();
     each_row(db, "SELECT step, key, value FROM step_setting ORDER BY step, seq", [], |cells| {
         settings.entry(cells.u32()?).or_default().push(pair(cells)?);
@@ -90,6 +91,7 @@ pub(crate) fn steps(db: &Connection) -> Result<Vec<StepHead>, RowError> {
         workers.entry(cells.u32()?).or_default().push(worker_load(cells)?);
         Ok(())
     })?;
+    let mut streams = if version < STREAMS_SINCE { BTreeMap::new() } else { streams(db)? };
     let sql = "SELECT step, plan, repetition, start_ns, measure_ns, cooldown_ns, end_ns \
                FROM step ORDER BY step";
     let mut steps = Vec::new();
@@ -107,10 +109,22 @@ pub(crate) fn steps(db: &Connection) -> Result<Vec<StepHead>, RowError> {
             },
             settings: settings.remove(&index).unwrap_or_default(),
             workers: workers.remove(&index).unwrap_or_default(),
+            streams: streams.remove(&index).unwrap_or_default(),
         });
         Ok(())
     })?;
     Ok(steps)
+}
+
+/// The streams of each step.
+fn streams(db: &Connection) -> Result<BTreeMap<u32, Vec<StreamLoad>>, RowError> {
+    let mut streams: BTreeMap<u32, Vec<StreamLoad>> = BTreeMap::new();
+    let sql = "SELECT step, source, workload, hop, flow, side, number FROM stream_load ORDER BY step, seq";
+    each_row(db, sql, [], |cells| {
+        streams.entry(cells.u32()?).or_default().push(stream_load(cells)?);
+        Ok(())
+    })?;
+    Ok(streams)
 }
 
 /// The intervals of a step by start and source.
@@ -196,6 +210,15 @@ fn worker_load(cells: &mut Cells) -> Result<WorkerLoad, RowError> {
         _ => return Err(RowError::Bad(format!("arrivals {arrivals:?} are of no known loop"))),
     };
     Ok(WorkerLoad { source, workload, arrivals, ops_per_transaction: cells.u32()? })
+}
+
+fn stream_load(cells: &mut Cells) -> Result<StreamLoad, RowError> {
+    let (source, workload) = (SourceId(cells.u32()?), cells.text()?);
+    let (hop, flow, end) = (SourceId(cells.u32()?), cells.word()?, cells.word()?);
+    let number = cells.u32()?;
+    let too_large = |_| RowError::Bad(format!("a stream cannot have the number {number}"));
+    let number = u16::try_from(number).map_err(too_large)?;
+    Ok(StreamLoad { source, workload, hop, flow, end, number })
 }
 
 fn event(cells: &mut Cells) -> Result<Event, RowError> {

@@ -62,6 +62,7 @@ const PAGE_BYTES: u32 = 16_384;
 ///         start: Ns::ZERO, measure: Ns::ZERO, cooldown: Ns::secs(2), end: Ns::secs(2),
 ///     },
 ///     workers: vec![],
+///     streams: vec![],
 /// })?;
 /// for second in 0..2 {
 ///     let mut reads = Tally::empty(false);
@@ -153,13 +154,17 @@ impl Writer {
     /// Announces a step.
     ///
     /// # Errors
-    /// Where it was announced before, one of its workers was not announced, or the write fails.
+    /// Where it was announced before, one of its workers, streams or hops was not announced, or the write fails.
     pub fn step(&mut self, step: &StepHead) -> Result<(), RecordError> {
         if self.steps.contains_key(&step.index) {
             return Err(RecordError::Twice { what: format!("step {}", step.index) });
         }
         for worker in &step.workers {
             self.known_source(worker.source)?;
+        }
+        for stream in &step.streams {
+            self.known_source(stream.source)?;
+            self.known_source(stream.hop)?;
         }
         self.write(|db| insert::step(db, step))?;
         self.steps.insert(step.index, Some(BTreeMap::new()));

@@ -104,6 +104,7 @@ fn step(index: u32, sources: u32, start: Ns, seconds: u64) -> StepHead {
         repetition: 0,
         times: StepTimes { start, measure: start.plus(warm_up), cooldown: end, end },
         workers: (0..sources).map(load).collect(),
+        streams: vec![],
     }
 }
 

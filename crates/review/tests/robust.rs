@@ -183,6 +183,7 @@ impl Odd {
                 repetition: index,
                 times: StepTimes { start, measure, cooldown, end },
                 workers: workers.clone(),
+                streams: vec![],
             })?;
             for interval in &self.intervals {
                 let _refused = writer.interval(&Interval { step: index, ..interval.clone() });

@@ -74,6 +74,7 @@ pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> St
         cooldown: Ns::millis(100),
         targets: vec![target],
         workers: (0..workers).map(worker).collect(),
+        nets: Vec::new(),
     }
 }
 

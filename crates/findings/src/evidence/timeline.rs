@@ -303,6 +303,7 @@ mod tests {
             repetition: 0,
             times: StepTimes { start, measure, cooldown, end },
             workers: vec![load(0), load(1)],
+            streams: vec![],
         }
     }
 

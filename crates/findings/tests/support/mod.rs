@@ -332,6 +332,7 @@ fn step_head(
         repetition: step.repetition,
         times: StepTimes { start, measure, cooldown, end: cooldown.plus(step.cooldown.into()) },
         workers,
+        streams: vec![],
     };
     (head, groups)
 }

@@ -235,6 +235,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             repetition: step.repetition,
             times,
             workers: carried,
+            streams: Vec::new(),
         })?;
         let end = self.epoch.plus(times.end);
         for agent in self.roster.with(Duty::Wait) {

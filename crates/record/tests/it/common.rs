@@ -64,6 +64,7 @@ pub fn step(index: u32, seconds: u64, workers: u32) -> StepHead {
                 ops_per_transaction: 1,
             })
             .collect(),
+        streams: Vec::new(),
     }
 }
 

@@ -71,15 +71,31 @@ fn changed(sql: &str) -> Result<Record, RecordError> {
 
 #[test]
 fn a_newer_format_is_refused_with_both_versions() {
-    says(changed("PRAGMA user_version = 7"), &["format version 7", "reads version 2", "newer"]);
+    says(
+        changed("PRAGMA user_version = 7"),
+        &["format version 7", "reads versions 2 to 3", "newer"],
+    );
 }
 
 #[test]
 fn an_older_format_is_refused_with_both_versions() {
     for found in [0, 1] {
-        let said = [&format!("format version {found},")[..], "reads version 2", "producer"];
+        let said = [&format!("format version {found},")[..], "reads versions 2 to 3", "producer"];
         says(changed(&format!("PRAGMA user_version = {found}")), &said);
     }
+}
+
+#[test]
+fn a_record_from_before_network_streams_is_read() {
+    let record = changed("DROP TABLE stream_load; PRAGMA user_version = 2").expect("a record");
+    assert_eq!(record.steps().len(), 2);
+    assert!(record.steps().iter().all(|step| step.streams.is_empty()));
+    says(changed("DROP TABLE stream_load"), &["the table stream_load is missing"]);
+}
+
+/// A row of streams that the writer would not write.
+fn stream(flow: &str, side: &str, number: &str) -> String {
+    format!("INSERT INTO stream_load VALUES (0, 0, 0, 'wire', 2, {flow}, {side}, {number})")
 }
 
 #[test]
@@ -96,6 +112,9 @@ fn a_record_that_contradicts_its_format_is_damaged() {
         ("UPDATE step SET repetition = 4294967296 WHERE step = 1", "repetition is too large"),
         ("UPDATE worker_load SET arrivals = 'tide'", "arrivals \"tide\""),
         ("UPDATE worker_load SET depth = NULL", "arrivals \"closed\""),
+        (&stream("'down'", "'sent'", "65536"), "cannot have the number 65536"),
+        (&stream("'across'", "'sent'", "0"), "flow holds the unknown word \"across\""),
+        (&stream("'up'", "'middle'", "0"), "side holds the unknown word \"middle\""),
         ("UPDATE source SET kind = 'ghost' WHERE source = 0", "unknown word \"ghost\""),
         ("UPDATE event SET level = ''", "level holds the unknown word"),
         ("UPDATE interval SET phase = 'rest'", "phase holds the unknown word"),

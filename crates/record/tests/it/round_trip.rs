@@ -236,6 +236,34 @@ fn loops_come_back_in_their_order() {
 }
 
 #[test]
+fn streams_come_back_in_their_order() {
+    let (_dir, path) = place();
+    let mut writer = begun(&path);
+    for id in 3..5 {
+        writer.source(&source(id, SourceKind::Stream)).expect("a stream's end");
+    }
+    let ends = [
+        (4, Flow::Down, StreamEnd::Sent, u16::MAX),
+        (3, Flow::Down, StreamEnd::Received, u16::MAX),
+        (4, Flow::Up, StreamEnd::Sent, 0),
+    ];
+    let load = |(id, flow, end, number)| StreamLoad {
+        source: SourceId(id),
+        workload: "wire".into(),
+        hop: SourceId(2),
+        flow,
+        end,
+        number,
+    };
+    let step = StepHead { streams: ends.map(load).to_vec(), ..step(5, 1, 0) };
+    writer.step(&step).expect("a step");
+    writer.finish(Status::Complete).expect("one plain file");
+    let record = Record::open(&path).expect("a record");
+    assert_eq!(record.steps()[1], step);
+    assert_eq!(record.sources()[3].kind, SourceKind::Stream);
+}
+
+#[test]
 fn events_come_in_the_order_of_time() {
     let (_dir, path) = place();
     let mut writer = begun(&path);
