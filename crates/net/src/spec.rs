@@ -59,8 +59,11 @@ pub struct Sockets {
     pub congestion: Option<String>,
     /// The DSCP of what leaves, 0 to 63.
     pub dscp: Option<u8>,
-    /// `MSG_ZEROCOPY`: the kernel sends from the message's own pages.
+    /// `MSG_ZEROCOPY`: the kernel sends from the message's own pages, which on loopback it copies all the same.
     pub zero_copy: bool,
+    /// `sendfile`: the kernel sends from the pages of a file in memory, which it copies nowhere.
+    #[serde(default)]
+    pub sendfile: bool,
 }
 
 /// One test.
@@ -229,7 +232,7 @@ impl Spec {
     }
 
     fn check_sockets(&self) -> Result<(), NetError> {
-        let Sockets { send_buffer, receive_buffer, congestion, dscp, zero_copy, .. } =
+        let Sockets { send_buffer, receive_buffer, congestion, dscp, zero_copy, sendfile, .. } =
             &self.sockets;
         for buffer in [send_buffer, receive_buffer].into_iter().flatten() {
             within("a socket's buffer", u64::from(*buffer), 1024, 1 << 30, "1 KiB to 1 GiB")?;
@@ -242,8 +245,13 @@ impl Spec {
             }
         }
         within("DSCP", dscp.unwrap_or(0).into(), 0, 63, "0 to 63")?;
-        if *zero_copy && self.load != Load::Tcp {
-            return refuse("zero-copy is for TCP streams".to_owned());
+        if (*zero_copy || *sendfile) && self.load != Load::Tcp {
+            return refuse("zero-copy is for TCP streams, and so is sendfile".to_owned());
+        }
+        if *zero_copy && *sendfile {
+            return refuse(
+                "either zero-copy or sendfile: both say whose pages are sent".to_owned(),
+            );
         }
         if self.discard && self.load != Load::Tcp {
             return refuse("discarding at the receiver is for TCP streams".to_owned());

@@ -10,7 +10,9 @@ use crate::sys::{Inbox, Outbox};
 use crate::{Load, NetError, Spec};
 use clock::{Ns, Rng};
 use record::Histogram;
-use std::io;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -248,11 +250,17 @@ impl Job {
 
     fn send_tcp(&self, begin: Begin<'_>) -> Vec<End> {
         let submission = self.content(self.spec.submission() as usize);
-        let zero_copy = self.spec.sockets.zero_copy;
-        let how =
-            tcp::Sending { submission: &submission, zero_copy, paced: self.spec.rate.is_some() };
         let mut streams = self.tcp_streams();
-        let result = tcp::send_all(&mut streams, &how, &self.signals, begin);
+        let file = self.spec.sockets.sendfile.then(|| memory_file(&submission)).transpose();
+        let result = file.and_then(|file| {
+            let how = tcp::Sending {
+                submission: &submission,
+                zero_copy: self.spec.sockets.zero_copy,
+                file: file.as_ref(),
+                paced: self.spec.rate.is_some(),
+            };
+            tcp::send_all(&mut streams, &how, &self.signals, begin)
+        });
         ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
     }
 
@@ -359,6 +367,13 @@ impl Job {
     ) -> Option<io::Error> {
         exchange::ask(socket, &line.meter, sizes, buffer, latency, &self.signals, begin).err()
     }
+}
+
+/// A file of these bytes that is in memory only.
+fn memory_file(bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("net-message", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 /// What the streams of a thread end in; a failure of the thread's own falls on its first stream.

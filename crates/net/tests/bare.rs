@@ -84,6 +84,8 @@ fn workers_allocate_nothing() {
     check(&receiver, Spec { down: 1, ..Spec::new(Load::Tcp) });
     check(&receiver, Spec { up: 3, down: 3, threads: 1, ..Spec::new(Load::Tcp) });
     check(&receiver, Spec { sockets: zero_copy, discard: true, ..Spec::new(Load::Tcp) });
+    let sendfile = Sockets { sendfile: true, ..Sockets::default() };
+    check(&receiver, Spec { sockets: sendfile, up: 2, threads: 1, ..Spec::new(Load::Tcp) });
     for (segmented, threads) in [(false, 0), (false, 1), (true, 0)] {
         let load = Load::Udp { segmented };
         let rate = Some(1_000_000);

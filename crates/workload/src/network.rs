@@ -84,8 +84,10 @@ pub struct Sockets {
     pub congestion: Option<String>,
     /// The DSCP of what leaves, 0 to 63.
     pub dscp: Option<u8>,
-    /// The kernel sends from the message's own pages.
+    /// The kernel sends from the message's own pages (`MSG_ZEROCOPY`), which on loopback it copies all the same.
     pub zero_copy: bool,
+    /// The kernel sends from the pages of a file in memory (`sendfile`), which it copies nowhere.
+    pub sendfile: bool,
     /// Connections are Multipath TCP (RFC 8684) where both kernels have it.
     pub multipath: bool,
 }

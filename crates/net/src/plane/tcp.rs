@@ -5,7 +5,9 @@ use super::{Begin, Count, Meter, Signals, again, nothing};
 use crate::sys::{Completions, completions, maximum_pace};
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::sendfile;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::fs::File;
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub(crate) struct Sending<'a> {
     pub submission: &'a [u8],
     /// Send from these very pages.
     pub zero_copy: bool,
+    /// The same bytes as a file in memory: send from its pages instead.
+    pub file: Option<&'a File>,
     /// The stream is paced, so what is queued at the end would dawdle.
     pub paced: bool,
 }
@@ -89,7 +93,12 @@ struct State {
 fn submit(stream: &mut Stream, state: &mut State, how: &Sending<'_>) -> io::Result<()> {
     let flags = if how.zero_copy { ZERO_COPY | SendFlags::NOSIGNAL } else { SendFlags::NOSIGNAL };
     let rest = &how.submission[state.offset..];
-    match send(&*stream.socket, rest, flags).map_err(io::Error::from) {
+    let sent = match how.file {
+        // Its length bounds what is taken, so that a call cannot end early for want of file.
+        Some(file) => sendfile(&*stream.socket, file, Some(&mut (state.offset as u64)), rest.len()),
+        None => send(&*stream.socket, rest, flags),
+    };
+    match sent.map_err(io::Error::from) {
         Ok(sent) => {
             stream.meter.add(Count::Bytes, sent as u64);
             stream.meter.add(Count::Calls, 1);

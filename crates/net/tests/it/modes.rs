@@ -98,6 +98,7 @@ fn sockets_are_set_at_both_ends() {
         congestion: Some("reno".to_owned()),
         dscp: Some(10),
         zero_copy: false,
+        sendfile: false,
     };
     let report = Bench::new().run(&Spec { sockets, down: 1, ..short(Load::Tcp) });
     sound(&report);
@@ -123,6 +124,17 @@ fn zero_copy_that_was_a_copy_is_counted() {
             assert_eq!(total.completed, total.calls, "each send has been completed");
             assert_eq!(total.copied, total.completed, "loopback copies always");
         }
+    }
+}
+
+#[test]
+fn a_file_in_memory_is_sent() {
+    let sockets = Sockets { sendfile: true, ..Sockets::default() };
+    for (up, threads, batch) in [(1, 0, 1), (3, 1, 7)] {
+        let spec = Spec { sockets: sockets.clone(), up, threads, batch, ..short(Load::Tcp) };
+        let report = Bench::new().run(&spec);
+        sound(&report);
+        assert!(report.sender.streams.iter().all(|s| s.total.bytes > 0 && s.total.completed == 0));
     }
 }
 

@@ -167,6 +167,9 @@ pub struct SocketArgs {
     /// Send TCP from the message's own pages (MSG_ZEROCOPY); sends that the kernel copied after all are counted
     #[arg(long)]
     pub zero_copy: bool,
+    /// Send TCP from the pages of a file in memory (sendfile), which the kernel copies nowhere, on loopback either
+    #[arg(long, conflicts_with = "zero_copy")]
+    pub sendfile: bool,
     /// The reading end of TCP streams has the kernel drop the data uncopied (MSG_TRUNC)
     #[arg(long)]
     pub discard: bool,

@@ -143,6 +143,7 @@ fn sockets(args: &NetSend, defaults: &Sockets) -> Result<Sockets, Failure> {
         congestion: given.congestion.clone(),
         dscp: given.dscp,
         zero_copy: given.zero_copy,
+        sendfile: given.sendfile,
     })
 }
 
