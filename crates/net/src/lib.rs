@@ -12,6 +12,7 @@
 
 mod control;
 mod course;
+mod engine;
 mod error;
 mod host;
 mod line;
@@ -25,6 +26,7 @@ mod sys;
 mod team;
 
 pub use control::{Token, VERSIONS};
+pub use engine::{Embedded, Surroundings};
 pub use error::NetError;
 pub use ntttcp::{End, xml};
 pub use plane::sequence::Tally;
@@ -34,7 +36,8 @@ pub use report::{
     SideReport, StreamReport, TcpReport, ThreadReport,
 };
 pub use sender::{SendConfig, Stop, send};
-pub use spec::{DATAGRAM_MAX, Load, PREAMBLE, STREAMS_MAX, Sockets, Spec};
+pub use spec::{DATAGRAM_MAX, PREAMBLE, STREAMS_MAX, Spec};
+pub use workload::{Carriage, Heading, Network, Sockets};
 
 /// The port of a receiver, unless another is chosen. (NTttcp's 5001 and iperf3's 5201 stay free for them.)
 pub const PORT: u16 = 5301;

@@ -4,7 +4,7 @@ use crate::plane::{Count, Meter};
 use crate::report::{Counts, Flow, StreamReport, TcpReport};
 use crate::spec::PREAMBLE;
 use crate::sys::{self, TcpInfo, socket};
-use crate::{Load, NetError, Spec};
+use crate::{Carriage, NetError, Spec};
 use clock::Ns;
 use rustix::net::sockopt;
 use std::io;
@@ -84,11 +84,13 @@ impl Line {
 
     /// Sets what its socket needs for its direction.
     pub(crate) fn prepare(&self, spec: &Spec) -> Result<(), NetError> {
-        match (&self.socket, spec.load) {
+        match (&self.socket, spec.network.carriage) {
             (Socket::Tcp(stream), _) if self.writes => {
-                socket::ready_to_send(stream, &spec.sockets, spec.rate)
+                socket::ready_to_send(stream, &spec.network.sockets, spec.network.rate)
             }
-            (Socket::Udp(udp), Load::Udp { segmented }) => self.prepare_udp(udp, segmented, spec),
+            (Socket::Udp(udp), Carriage::Udp { segmented }) => {
+                self.prepare_udp(udp, segmented, spec)
+            }
             _ => Ok(()),
         }
     }
@@ -99,7 +101,7 @@ impl Line {
         if self.writes {
             done("a time limit of sending", udp.set_write_timeout(Some(socket::LOOK)))?;
             if segmented {
-                done("segmentation offload", sys::segment_size(udp, spec.message))?;
+                done("segmentation offload", sys::segment_size(udp, spec.network.message))?;
             }
             return Ok(());
         }

@@ -47,8 +47,8 @@ fn parameters(out: &mut String, spec: &Spec, target: &str) {
     let buffer = |size: Option<u32>| size.map_or("-1".to_owned(), |size| size.to_string());
     let ms = |ns: clock::Ns| (ns.0 / 1_000_000).to_string();
     let values = [
-        ("send_socket_buff", buffer(spec.sockets.send_buffer)),
-        ("recv_socket_buff", buffer(spec.sockets.receive_buffer)),
+        ("send_socket_buff", buffer(spec.network.sockets.send_buffer)),
+        ("recv_socket_buff", buffer(spec.network.sockets.receive_buffer)),
         ("port", target.rsplit(':').next().unwrap_or_default().to_owned()),
         ("async", flag(false)),
         ("use_ipv6", flag(target.starts_with('['))),
@@ -57,7 +57,7 @@ fn parameters(out: &mut String, spec: &Spec, target: &str) {
         ("run_time", ms(spec.measure)),
         ("warmup_time", ms(spec.warmup)),
         ("cooldown_time", ms(spec.cooldown)),
-        ("max_active_threads", (u32::from(spec.up) + u32::from(spec.down)).to_string()),
+        ("max_active_threads", (u32::from(spec.up()) + u32::from(spec.down())).to_string()),
     ];
     out.push_str("\t<parameters>\n");
     for (name, value) in values {
@@ -87,7 +87,7 @@ fn thread(out: &mut String, index: usize, stream: &StreamReport, spec: &Spec) {
 /// Bytes that a completed call moved.
 fn a_call(counts: &Counts, spec: &Spec) -> f64 {
     if counts.calls == 0 {
-        f64::from(spec.message)
+        f64::from(spec.network.message)
     } else {
         counts.bytes as f64 / counts.calls as f64
     }
@@ -97,7 +97,7 @@ fn totals(out: &mut String, side: &SideReport, spec: &Spec) {
     let sum = side.streams.iter().fold(Counts::default(), |sum, s| sum.plus(s.measured));
     let rate: f64 = side.streams.iter().map(StreamReport::rate).sum();
     let seconds = side.machine.wall.as_secs_f64();
-    let buffers = sum.bytes as f64 / f64::from(spec.message.max(1));
+    let buffers = sum.bytes as f64 / f64::from(spec.network.message.max(1));
     element(out, 1, "total_bytes", Some("MB"), &format!("{:.6}", sum.bytes as f64 / MIB));
     element(out, 1, "realtime", Some("s"), &format!("{seconds:.6}"));
     element(out, 1, "avg_bytes_per_compl", Some("B"), &format!("{:.3}", a_call(&sum, spec)));
@@ -132,7 +132,7 @@ fn totals(out: &mut String, side: &SideReport, spec: &Spec) {
     if share.is_finite() {
         element(out, 1, "cpu", Some("%"), &format!("{:.3}", share * 100.0));
     }
-    element(out, 1, "bufferLen", None, &spec.message.to_string());
+    element(out, 1, "bufferLen", None, &spec.network.message.to_string());
 }
 
 fn escaped(text: &str) -> String {

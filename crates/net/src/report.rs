@@ -312,7 +312,7 @@ pub struct Direction {
 impl Report {
     /// The directions in use.
     pub fn directions(&self) -> Vec<Direction> {
-        let used = [(Flow::Up, self.spec.up), (Flow::Down, self.spec.down)];
+        let used = [(Flow::Up, self.spec.up()), (Flow::Down, self.spec.down())];
         used.into_iter()
             .filter(|(_, streams)| *streams > 0)
             .map(|(flow, _)| self.direction(flow))

@@ -7,7 +7,7 @@ use crate::line::{Line, Socket, preamble};
 use crate::report::{ClockOffset, Flow, Interval, Report, SideReport};
 use crate::sys::socket;
 use crate::team::Team;
-use crate::{Load, NetError, Sockets, Spec, VERSIONS};
+use crate::{Carriage, NetError, Sockets, Spec, VERSIONS};
 use clock::Ns;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
@@ -45,8 +45,6 @@ pub struct SendConfig {
     pub source_port: Option<u16>,
     /// What the receiver may ask for.
     pub token: Option<Token>,
-    /// Processors that the threads are pinned to, in turn; none: left to the scheduler.
-    pub cpus: Vec<usize>,
 }
 
 /// The wish for an early end; shared by its clones.
@@ -78,7 +76,7 @@ pub fn send(
     spec.check()?;
     if spec.is_transactions()
         && config.source_port.is_some()
-        && matches!(spec.load, Load::Connects { .. })
+        && matches!(spec.network.carriage, Carriage::Connects { .. })
     {
         return Err(NetError::Spec(
             "connections one after the other need ports of their own; leave the source port away"
@@ -91,7 +89,7 @@ pub fn send(
     let before = compare_clocks(&mut link)?;
     let started = clock::wall_ns();
     let lines = join(&mut link, config, spec)?;
-    let mut team = Team::muster(spec, lines, &config.cpus)?;
+    let mut team = Team::muster(spec, lines, &spec.network.cpus)?;
     match answer(&mut link, PATIENCE, "before the start")? {
         FromReceiver::Ready => {}
         other => return Err(out_of_turn(&link, &other)),
@@ -227,7 +225,7 @@ fn join(link: &mut Link, config: &SendConfig, spec: &Spec) -> Result<Vec<Line>, 
         other => return Err(out_of_turn(link, &other)),
     };
     let peer = link.stream().peer_addr().map_err(NetError::socket("the control connection"))?;
-    let streams = spec.up + spec.down;
+    let streams = spec.up() + spec.down();
     if spec.is_udp() && datagrams.len() != usize::from(streams) {
         return Err(link.garbled("not a port for each stream of datagrams"));
     }
@@ -238,7 +236,7 @@ fn join(link: &mut Link, config: &SendConfig, spec: &Spec) -> Result<Vec<Line>, 
         let mut to = peer;
         to.set_port(port);
         let socket = one(to, index, &cookie, config, spec)?;
-        let flow = if index < spec.up { Flow::Up } else { Flow::Down };
+        let flow = if index < spec.up() { Flow::Up } else { Flow::Down };
         let line = Line::new(index, flow, flow == Flow::Up, socket, &cookie);
         line.prepare(spec)?;
         lines.push(line);
@@ -256,21 +254,21 @@ fn one(
     spec: &Spec,
 ) -> Result<Socket, NetError> {
     let source = source(config, index, to.is_ipv6())?;
-    match spec.load {
-        Load::Connects { .. } => Ok(Socket::Calls { to, source }),
-        Load::Udp { .. } => {
+    match spec.network.carriage {
+        Carriage::Connects { .. } => Ok(Socket::Calls { to, source }),
+        Carriage::Udp { .. } | Carriage::DatagramExchange { .. } => {
             let any: IpAddr = if to.is_ipv6() {
                 Ipv6Addr::UNSPECIFIED.into()
             } else {
                 Ipv4Addr::UNSPECIFIED.into()
             };
             let at = source.unwrap_or(SocketAddr::new(any, 0));
-            let socket = socket::datagrams(at, &spec.sockets)?;
+            let socket = socket::datagrams(at, &spec.network.sockets)?;
             greet_by_datagram(&socket, to, &preamble(cookie, index))?;
             Ok(Socket::Udp(Arc::new(socket)))
         }
-        Load::Tcp | Load::Exchange { .. } => {
-            let mut stream = socket::connect(to, source, &spec.sockets, CONNECT)?;
+        Carriage::Tcp | Carriage::Exchange { .. } => {
+            let mut stream = socket::connect(to, source, &spec.network.sockets, CONNECT)?;
             let sent = stream.write_all(&preamble(cookie, index));
             sent.map_err(|source| NetError::Connect { to: to.to_string(), source })?;
             Ok(Socket::Tcp(Arc::new(stream)))

@@ -6,6 +6,7 @@ use crate::NetError;
 use crate::plane::HEADER;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
+use workload::{Carriage, Network, Sockets};
 
 /// Streams of one direction, at most.
 pub const STREAMS_MAX: u16 = 512;
@@ -22,72 +23,12 @@ const MEMORY_MAX: u64 = 256 << 20;
 /// A read of a stream takes at least so much where there is it.
 const READ_MIN: u32 = 128 << 10;
 
-/// What the streams of a test carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Load {
-    /// TCP streams of messages.
-    Tcp,
-    /// UDP datagrams, each a message.
-    Udp {
-        /// The kernel, or the adapter, cuts a submission into datagrams (`UDP_SEGMENT`), and joins them (`UDP_GRO`).
-        segmented: bool,
-    },
-    /// A request and its response on a standing TCP connection, one at a time; the message is the request.
-    Exchange {
-        /// Bytes of a response.
-        response: u32,
-    },
-    /// Connect, request, response, close; the message is the request.
-    Connects {
-        /// Bytes of a response.
-        response: u32,
-    },
-}
-
-/// How sockets are set, at both ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sockets {
-    /// `TCP_NODELAY`: small messages leave at once.
-    pub no_delay: bool,
-    /// `SO_SNDBUF` in bytes; the kernel doubles it. Without it the kernel tunes.
-    pub send_buffer: Option<u32>,
-    /// `SO_RCVBUF` in bytes; the kernel doubles it. Without it the kernel tunes.
-    pub receive_buffer: Option<u32>,
-    /// `TCP_CONGESTION`.
-    pub congestion: Option<String>,
-    /// The DSCP of what leaves, 0 to 63.
-    pub dscp: Option<u8>,
-    /// `MSG_ZEROCOPY`: the kernel sends from the message's own pages, which on loopback it copies all the same.
-    pub zero_copy: bool,
-    /// `sendfile`: the kernel sends from the pages of a file in memory, which it copies nowhere.
-    #[serde(default)]
-    pub sendfile: bool,
-}
-
-/// One test.
+/// One test: a load, how long it lasts, and how often is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// What the streams carry.
-    pub load: Load,
-    /// Streams from the sender to the receiver.
-    pub up: u16,
-    /// Streams from the receiver to the sender.
-    pub down: u16,
-    /// Threads of a direction at each end; 0 is one a stream.
-    pub threads: u16,
-    /// Bytes of a message.
-    pub message: u32,
-    /// Messages of one submission to the kernel.
-    pub batch: u32,
-    /// Bytes a second of each stream at most; as fast as it goes without it.
-    pub rate: Option<u64>,
-    /// How sockets are set.
-    pub sockets: Sockets,
-    /// The reader of a TCP stream has the kernel drop what arrived instead of copying it (`MSG_TRUNC`).
-    pub discard: bool,
+    /// What is carried.
+    pub network: Network,
     /// Load before the measurement.
     pub warmup: Ns,
     /// The measured time.
@@ -99,27 +40,37 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// One TCP stream to the receiver, 128 KiB a message, ten seconds.
-    pub fn new(load: Load) -> Spec {
+    /// One stream to the receiver with messages as they are usual for what is carried (128 KiB of TCP, 1,400 B of UDP,
+    /// requests of 64 B), ten seconds.
+    pub fn new(carriage: Carriage) -> Spec {
+        let message = match carriage {
+            Carriage::Tcp => 128 << 10,
+            Carriage::Udp { .. } => 1_400,
+            _ => 64,
+        };
+        let sockets = Sockets { no_delay: carriage != Carriage::Tcp, ..Sockets::default() };
+        Spec::of(Network { carriage, message, sockets, ..Network::plain() })
+    }
+
+    /// This load for ten seconds after one of warm-up, counted every second.
+    pub fn of(network: Network) -> Spec {
         Spec {
-            load,
-            up: 1,
-            down: 0,
-            threads: 0,
-            message: match load {
-                Load::Tcp => 128 << 10,
-                Load::Udp { .. } => 1_400,
-                Load::Exchange { .. } | Load::Connects { .. } => 64,
-            },
-            batch: 1,
-            rate: None,
-            sockets: Sockets { no_delay: !matches!(load, Load::Tcp), ..Sockets::default() },
-            discard: false,
+            network,
             warmup: Ns::secs(1),
             measure: Ns::secs(10),
             cooldown: Ns::millis(500),
             interval: Ns::secs(1),
         }
+    }
+
+    /// Streams to the receiver.
+    pub fn up(&self) -> u16 {
+        self.network.ways().0
+    }
+
+    /// Streams from the receiver.
+    pub fn down(&self) -> u16 {
+        self.network.ways().1
     }
 
     /// Holds the test to the bounds.
@@ -149,42 +100,42 @@ impl Spec {
 
     fn check_streams(&self) -> Result<(), NetError> {
         let most = u64::from(STREAMS_MAX);
-        within("streams to the receiver", self.up.into(), 0, most, "at most 512")?;
-        within("streams to the sender", self.down.into(), 0, most, "at most 512")?;
-        if self.up == 0 && self.down == 0 {
+        within("streams to the receiver", self.up().into(), 0, most, "at most 512")?;
+        within("streams to the sender", self.down().into(), 0, most, "at most 512")?;
+        if self.up() == 0 && self.down() == 0 {
             return refuse("a test without streams; ask for at least one".to_owned());
         }
         if self.is_transactions() {
-            if self.down > 0 {
+            if self.down() > 0 {
                 return refuse(
                     "requests go one way: the sender asks, the receiver answers".to_owned(),
                 );
             }
-            if self.threads != 0 && self.threads != self.up {
+            if self.network.threads != 0 && self.network.threads != self.up() {
                 return refuse(
                     "each stream of requests has a thread of its own; leave --threads away"
                         .to_owned(),
                 );
             }
-            if self.rate.is_some() {
+            if self.network.rate.is_some() {
                 return refuse("a rate is for streams; requests follow each other".to_owned());
             }
         }
-        within("threads", self.threads.into(), 0, most, "at most 512")?;
-        if let Some(rate) = self.rate {
+        within("threads", self.network.threads.into(), 0, most, "at most 512")?;
+        if let Some(rate) = self.network.rate {
             within("the rate of a stream", rate, 1_000, 1 << 40, "1 kB/s to 1.1 TB/s")?;
         }
         Ok(())
     }
 
     fn check_sizes(&self) -> Result<(), NetError> {
-        let message = u64::from(self.message);
-        within("messages in a submission", self.batch.into(), 1, 65_536, "1 to 65,536")?;
-        match self.load {
-            Load::Tcp => {
+        let message = u64::from(self.network.message);
+        within("messages in a submission", self.network.batch.into(), 1, 65_536, "1 to 65,536")?;
+        match self.network.carriage {
+            Carriage::Tcp => {
                 within("a submission", self.submission(), 1, SUBMISSION_MAX, "1 B to 16 MiB")?
             }
-            Load::Udp { segmented } => {
+            Carriage::Udp { segmented } => {
                 let least = HEADER as u64;
                 within(
                     "a datagram",
@@ -193,22 +144,33 @@ impl Spec {
                     DATAGRAM_MAX.into(),
                     "24 to 65,507 B of payload",
                 )?;
-                within("datagrams a call", self.batch.into(), 1, DATAGRAMS_MAX.into(), "1 to 64")?;
+                within(
+                    "datagrams a call",
+                    self.network.batch.into(),
+                    1,
+                    DATAGRAMS_MAX.into(),
+                    "1 to 64",
+                )?;
                 if segmented && self.submission() > u64::from(DATAGRAM_MAX) {
                     return refuse(format!(
                         "{} datagrams of {} B are {} B; the kernel segments at most {DATAGRAM_MAX} B at once",
-                        self.batch,
-                        self.message,
+                        self.network.batch,
+                        self.network.message,
                         self.submission()
                     ));
                 }
             }
-            Load::Exchange { response } => {
+            Carriage::Exchange { response } => {
                 within("a request", message, 1, 1 << 20, "1 B to 1 MiB")?;
                 within("a response", response.into(), 1, 1 << 20, "1 B to 1 MiB")?;
-                within("requests at once", self.batch.into(), 1, 1, "one")?;
+                within("requests at once", self.network.batch.into(), 1, 1, "one")?;
             }
-            Load::Connects { response } => {
+            Carriage::DatagramExchange { .. } => {
+                return refuse(
+                    "requests in datagrams are not carried out yet; take `requests`".to_owned(),
+                );
+            }
+            Carriage::Connects { response } => {
                 within(
                     "a request",
                     message,
@@ -217,10 +179,11 @@ impl Spec {
                     "28 B to 64 KiB (28 name the test)",
                 )?;
                 within("a response", response.into(), 1, 1 << 16, "1 B to 64 KiB")?;
-                within("requests at once", self.batch.into(), 1, 1, "one")?;
+                within("requests at once", self.network.batch.into(), 1, 1, "one")?;
             }
         }
-        let threads = u64::from(self.threads_of(self.up)) + u64::from(self.threads_of(self.down));
+        let threads =
+            u64::from(self.threads_of(self.up())) + u64::from(self.threads_of(self.down()));
         let memory = threads * self.submission().max(self.read_size() as u64);
         within(
             "memory for the buffers",
@@ -232,8 +195,16 @@ impl Spec {
     }
 
     fn check_sockets(&self) -> Result<(), NetError> {
-        let Sockets { send_buffer, receive_buffer, congestion, dscp, zero_copy, sendfile, .. } =
-            &self.sockets;
+        let Sockets {
+            send_buffer,
+            receive_buffer,
+            congestion,
+            dscp,
+            zero_copy,
+            multipath,
+            sendfile,
+            ..
+        } = &self.network.sockets;
         for buffer in [send_buffer, receive_buffer].into_iter().flatten() {
             within("a socket's buffer", u64::from(*buffer), 1024, 1 << 30, "1 KiB to 1 GiB")?;
         }
@@ -244,8 +215,15 @@ impl Spec {
                 return refuse(format!("`{}` names no congestion control", name.escape_debug()));
             }
         }
+        if *multipath {
+            return refuse("connections of Multipath TCP are not made yet".to_owned());
+        }
+        if self.network.probe {
+            return refuse("a probe beside the streams is not carried out yet".to_owned());
+        }
+        within("processors to pin to", self.network.cpus.len() as u64, 0, 4096, "at most 4,096")?;
         within("DSCP", dscp.unwrap_or(0).into(), 0, 63, "0 to 63")?;
-        if (*zero_copy || *sendfile) && self.load != Load::Tcp {
+        if (*zero_copy || *sendfile) && self.network.carriage != Carriage::Tcp {
             return refuse("zero-copy is for TCP streams, and so is sendfile".to_owned());
         }
         if *zero_copy && *sendfile {
@@ -253,7 +231,7 @@ impl Spec {
                 "either zero-copy or sendfile: both say whose pages are sent".to_owned(),
             );
         }
-        if self.discard && self.load != Load::Tcp {
+        if self.network.discard && self.network.carriage != Carriage::Tcp {
             return refuse("discarding at the receiver is for TCP streams".to_owned());
         }
         Ok(())
@@ -261,34 +239,36 @@ impl Spec {
 
     /// Bytes of one submission.
     pub fn submission(&self) -> u64 {
-        u64::from(self.message) * u64::from(self.batch)
+        u64::from(self.network.message) * u64::from(self.network.batch)
     }
 
     /// Bytes that a reader asks for at once.
     pub(crate) fn read_size(&self) -> usize {
-        match self.load {
-            Load::Tcp => self.message.max(READ_MIN) as usize,
-            Load::Udp { segmented: true } => DATAGRAMS_MAX as usize / 4 * 65_536,
-            Load::Udp { segmented: false } => DATAGRAMS_MAX as usize * self.message as usize,
-            Load::Exchange { response } | Load::Connects { response } => {
-                self.message.max(response) as usize
+        match self.network.carriage {
+            Carriage::Tcp => self.network.message.max(READ_MIN) as usize,
+            Carriage::Udp { segmented: true } => DATAGRAMS_MAX as usize / 4 * 65_536,
+            Carriage::Udp { segmented: false } => {
+                DATAGRAMS_MAX as usize * self.network.message as usize
             }
+            Carriage::Exchange { response }
+            | Carriage::DatagramExchange { response }
+            | Carriage::Connects { response } => self.network.message.max(response) as usize,
         }
     }
 
     /// Threads for so many streams of a direction.
     pub(crate) fn threads_of(&self, streams: u16) -> u16 {
-        if self.threads == 0 { streams } else { self.threads.min(streams) }
+        if self.network.threads == 0 { streams } else { self.network.threads.min(streams) }
     }
 
     /// Whether transactions are counted, and their times.
     pub fn is_transactions(&self) -> bool {
-        matches!(self.load, Load::Exchange { .. } | Load::Connects { .. })
+        self.network.is_transactions()
     }
 
     /// Whether datagrams are sent.
     pub fn is_udp(&self) -> bool {
-        matches!(self.load, Load::Udp { .. })
+        matches!(self.network.carriage, Carriage::Udp { .. })
     }
 
     /// All phases together.

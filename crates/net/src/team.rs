@@ -7,7 +7,7 @@ use crate::plane::sequence::Sequence;
 use crate::plane::{Begin, End, Signals, connects, exchange, tcp, udp_receive, udp_send};
 use crate::spec::DATAGRAMS_MAX;
 use crate::sys::{Inbox, Outbox};
-use crate::{Load, NetError, Spec};
+use crate::{Carriage, NetError, Spec};
 use clock::{Ns, Rng};
 use record::Histogram;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -220,14 +220,21 @@ struct Job {
 impl Job {
     fn run(self, begin: Begin<'_>) -> Vec<End> {
         let writes = self.lines.first().is_some_and(|line| line.writes);
-        match (self.spec.load, writes) {
-            (Load::Tcp, true) => self.send_tcp(begin),
-            (Load::Tcp, false) => self.receive_tcp(begin),
-            (Load::Udp { segmented }, true) => self.send_udp(segmented, begin),
-            (Load::Udp { segmented }, false) => self.receive_udp(segmented, begin),
-            (Load::Exchange { response } | Load::Connects { response }, _) => {
-                let sizes =
-                    Sizes { request: self.spec.message as usize, response: response as usize };
+        match (self.spec.network.carriage, writes) {
+            (Carriage::Tcp, true) => self.send_tcp(begin),
+            (Carriage::Tcp, false) => self.receive_tcp(begin),
+            (Carriage::Udp { segmented }, true) => self.send_udp(segmented, begin),
+            (Carriage::Udp { segmented }, false) => self.receive_udp(segmented, begin),
+            (
+                Carriage::Exchange { response }
+                | Carriage::DatagramExchange { response }
+                | Carriage::Connects { response },
+                _,
+            ) => {
+                let sizes = Sizes {
+                    request: self.spec.network.message as usize,
+                    response: response as usize,
+                };
                 self.lines.iter().map(|line| self.transact(line, sizes, &mut *begin)).collect()
             }
         }
@@ -251,13 +258,13 @@ impl Job {
     fn send_tcp(&self, begin: Begin<'_>) -> Vec<End> {
         let submission = self.content(self.spec.submission() as usize);
         let mut streams = self.tcp_streams();
-        let file = self.spec.sockets.sendfile.then(|| memory_file(&submission)).transpose();
+        let file = self.spec.network.sockets.sendfile.then(|| memory_file(&submission)).transpose();
         let result = file.and_then(|file| {
             let how = tcp::Sending {
                 submission: &submission,
-                zero_copy: self.spec.sockets.zero_copy,
+                zero_copy: self.spec.network.sockets.zero_copy,
                 file: file.as_ref(),
-                paced: self.spec.rate.is_some(),
+                paced: self.spec.network.rate.is_some(),
             };
             tcp::send_all(&mut streams, &how, &self.signals, begin)
         });
@@ -266,15 +273,15 @@ impl Job {
 
     fn receive_tcp(&self, begin: Begin<'_>) -> Vec<End> {
         let mut buffer = vec![0; self.spec.read_size()];
-        let mut how = tcp::Receiving { buffer: &mut buffer, discard: self.spec.discard };
+        let mut how = tcp::Receiving { buffer: &mut buffer, discard: self.spec.network.discard };
         let mut streams = self.tcp_streams();
         let result = tcp::receive_all(&mut streams, &mut how, &self.signals, begin);
         ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
     }
 
     fn send_udp(&self, segmented: bool, begin: Begin<'_>) -> Vec<End> {
-        let (count, size) = (self.spec.batch as usize, self.spec.message as usize);
-        let gap = self.spec.rate.map(|rate| {
+        let (count, size) = (self.spec.network.batch as usize, self.spec.network.message as usize);
+        let gap = self.spec.network.rate.map(|rate| {
             Ns((u128::from(self.spec.submission()) * 1_000_000_000 / u128::from(rate)) as u64)
         });
         let outbox = Outbox::new(count, size, &self.content(size));
@@ -305,7 +312,7 @@ impl Job {
         // Joined datagrams come in buffers of up to 64 KiB.
         let mut inbox = match segmented {
             true => Inbox::new(all / 4, 65_536),
-            false => Inbox::new(all, self.spec.message as usize),
+            false => Inbox::new(all, self.spec.network.message as usize),
         };
         let mut streams: Vec<udp_receive::Stream> = self
             .lines
@@ -344,7 +351,8 @@ impl Job {
                 exchange::answer(socket, meter, sizes, &mut buffer, signals, begin).err()
             }
             Socket::Calls { to, source } => {
-                let way = connects::Way { to: *to, source: *source, sockets: &self.spec.sockets };
+                let way =
+                    connects::Way { to: *to, source: *source, sockets: &self.spec.network.sockets };
                 connects::ask(&way, meter, sizes, &mut buffer, &mut latency, signals, begin)
             }
             Socket::Door(door) => {

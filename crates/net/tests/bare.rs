@@ -1,7 +1,9 @@
 //! The data plane is bare: while a test is measured, its workers' threads ask the allocator for nothing.
 
 use clock::Ns;
-use net::{Listener, Load, Receiver, ReceiverConfig, SendConfig, Sockets, Spec, Stop};
+use net::{
+    Carriage, Heading, Listener, Network, Receiver, ReceiverConfig, SendConfig, Sockets, Spec, Stop,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -73,6 +75,23 @@ fn check(receiver: &Receiver, spec: Spec) {
     assert!(OF_OTHERS.load(Ordering::Relaxed) > 0, "the control plane is seen to allocate");
 }
 
+/// The same test with another load.
+fn with(mut spec: Spec, change: impl FnOnce(&mut Network)) -> Spec {
+    change(&mut spec.network);
+    spec
+}
+
+/// So many streams to the receiver, and from it: equal numbers, or none one way.
+fn ways(network: &mut Network, up: u16, down: u16) {
+    assert!(up == down || up == 0 || down == 0, "{up} and {down}");
+    network.streams = up.max(down);
+    network.heading = match (up, down) {
+        (0, 1..) => Heading::Receive,
+        (_, 0) => Heading::Send,
+        _ => Heading::Both,
+    };
+}
+
 /// One test, since the allocator is everybody's.
 #[test]
 fn workers_allocate_nothing() {
@@ -81,16 +100,43 @@ fn workers_allocate_nothing() {
     let config = ReceiverConfig { listen, token: None, cpus: Vec::new(), listener };
     let receiver = Receiver::start(config).expect("loopback is there");
     let zero_copy = Sockets { zero_copy: true, ..Sockets::default() };
-    check(&receiver, Spec { down: 1, ..Spec::new(Load::Tcp) });
-    check(&receiver, Spec { up: 3, down: 3, threads: 1, ..Spec::new(Load::Tcp) });
-    check(&receiver, Spec { sockets: zero_copy, discard: true, ..Spec::new(Load::Tcp) });
+    check(&receiver, with(Spec::new(Carriage::Tcp), |n| ways(n, 1, 1)));
+    check(
+        &receiver,
+        with(Spec::new(Carriage::Tcp), |n| {
+            ways(n, 3, 3);
+            n.threads = 1;
+        }),
+    );
+    check(
+        &receiver,
+        with(Spec::new(Carriage::Tcp), |n| {
+            n.sockets = zero_copy;
+            n.discard = true;
+        }),
+    );
     let sendfile = Sockets { sendfile: true, ..Sockets::default() };
-    check(&receiver, Spec { sockets: sendfile, up: 2, threads: 1, ..Spec::new(Load::Tcp) });
+    check(
+        &receiver,
+        with(Spec::new(Carriage::Tcp), |n| {
+            ways(n, 2, 0);
+            n.sockets = sendfile;
+            n.threads = 1;
+        }),
+    );
     for (segmented, threads) in [(false, 0), (false, 1), (true, 0)] {
-        let load = Load::Udp { segmented };
+        let load = Carriage::Udp { segmented };
         let rate = Some(1_000_000);
-        check(&receiver, Spec { up: 2, down: 1, threads, batch: 4, rate, ..Spec::new(load) });
+        check(
+            &receiver,
+            with(Spec::new(load), |n| {
+                ways(n, 2, 2);
+                n.threads = threads;
+                n.batch = 4;
+                n.rate = rate;
+            }),
+        );
     }
-    check(&receiver, Spec { up: 2, ..Spec::new(Load::Exchange { response: 100 }) });
-    check(&receiver, Spec { up: 2, ..Spec::new(Load::Connects { response: 100 }) });
+    check(&receiver, with(Spec::new(Carriage::Exchange { response: 100 }), |n| ways(n, 2, 0)));
+    check(&receiver, with(Spec::new(Carriage::Connects { response: 100 }), |n| ways(n, 2, 0)));
 }

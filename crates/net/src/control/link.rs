@@ -147,7 +147,7 @@ impl Link {
 mod tests {
     use super::super::{FromReceiver, FromSender};
     use super::*;
-    use crate::{Load, Spec};
+    use crate::{Carriage, Spec};
     use proptest::prelude::*;
     use std::net::{Shutdown, TcpListener};
 
@@ -180,7 +180,7 @@ mod tests {
     fn messages_arrive_whole_and_in_order() {
         let (stream, mut link) = pair();
         let mut peer = Link::new(stream, "us".to_owned()).unwrap();
-        let long = FromSender::Prepare(Box::new(Spec::new(Load::Tcp)));
+        let long = FromSender::Prepare(Box::new(Spec::new(Carriage::Tcp)));
         for message in [FromSender::Clock { sent: Ns(7) }, long.clone(), FromSender::Done] {
             peer.say(&message, "now").unwrap();
         }

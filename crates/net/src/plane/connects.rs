@@ -4,12 +4,14 @@
 use super::exchange::{self, Sizes, read, write};
 use super::{Begin, Count, Meter, Phase, Signals};
 use crate::NetError;
-use crate::spec::{PREAMBLE, Sockets};
+use crate::spec::PREAMBLE;
+
 use crate::sys::socket;
 use clock::Ns;
 use record::Histogram;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use workload::Sockets;
 
 /// Where an asking thread connects, and as whom.
 pub(crate) struct Way<'a> {

@@ -7,7 +7,7 @@ use crate::line::{Line, Socket, preamble, stream_of};
 use crate::report::Flow;
 use crate::spec::PREAMBLE;
 use crate::sys::socket;
-use crate::{Load, NetError, Spec};
+use crate::{Carriage, NetError, Spec};
 use clock::Ns;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -46,7 +46,7 @@ impl Gathering {
         let mut at =
             link.stream().local_addr().map_err(NetError::socket("the control connection"))?;
         at.set_port(0);
-        let streams = usize::from(spec.up) + usize::from(spec.down);
+        let streams = usize::from(spec.up()) + usize::from(spec.down());
         let mut gathering = Gathering {
             cookie: fresh()?,
             listener: None,
@@ -57,16 +57,16 @@ impl Gathering {
         let set = |result: io::Result<()>| result.map_err(NetError::socket("a socket for data"));
         if spec.is_udp() {
             for _ in 0..streams {
-                let socket = socket::datagrams(at, &spec.sockets)?;
+                let socket = socket::datagrams(at, &spec.network.sockets)?;
                 set(socket.set_nonblocking(true))?;
                 gathering.datagrams.push(socket);
             }
             return Ok(gathering);
         }
-        let listener = socket::listen(at, &spec.sockets)?;
+        let listener = socket::listen(at, &spec.network.sockets)?;
         set(listener.set_nonblocking(true))?;
         let listener = Arc::new(listener);
-        if matches!(spec.load, Load::Connects { .. }) {
+        if matches!(spec.network.carriage, Carriage::Connects { .. }) {
             gathering.arrived.fill(Some(Socket::Door(Arc::clone(&listener))));
         }
         gathering.listener = Some(listener);
@@ -181,7 +181,7 @@ impl Gathering {
         for (index, socket) in (0u16..).zip(self.arrived) {
             let socket =
                 socket.ok_or_else(|| NetError::Spec(format!("stream {index} did not arrive")))?;
-            let flow = if index < spec.up { Flow::Up } else { Flow::Down };
+            let flow = if index < spec.up() { Flow::Up } else { Flow::Down };
             let line = Line::new(index, flow, flow == Flow::Down, socket, &self.cookie);
             line.prepare(spec)?;
             lines.push(line);

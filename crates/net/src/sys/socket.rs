@@ -3,7 +3,6 @@
 
 use super::{enable_zero_copy, maximum_pace};
 use crate::NetError;
-use crate::spec::Sockets;
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
@@ -11,6 +10,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
+use workload::Sockets;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1024;

@@ -4,9 +4,9 @@
 //! A relay in user space stands between both ends where something shall go wrong: it knows where the control connection
 //! is, learns from it which ports a test has, and passes datagrams on with losses, repetitions and delays of a seeded stream.
 
-use crate::support::{Bench, short};
+use crate::support::{Bench, short, ways, with};
 use clock::{Ns, Rng};
-use net::{Load, SendConfig, Sockets, Spec, Stop};
+use net::{Carriage, SendConfig, Sockets, Spec, Stop};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -17,7 +17,10 @@ use std::time::Duration;
 #[test]
 fn bytes_accepted_are_bytes_read_and_bytes_on_the_way() {
     for (up, down, rate) in [(2, 2, None), (1, 0, Some(2_000_000)), (0, 1, Some(2_000_000))] {
-        let report = Bench::new().run(&Spec { up, down, rate, ..short(Load::Tcp) });
+        let report = Bench::new().run(&with(short(Carriage::Tcp), |n| {
+            ways(n, up, down);
+            n.rate = rate;
+        }));
         for (one, other) in report.sender.streams.iter().zip(&report.receiver.streams) {
             let (writer, reader) = if one.writes { (one, other) } else { (other, one) };
             assert_eq!(writer.total.bytes, reader.total.bytes, "all is read at the end");
@@ -37,7 +40,11 @@ fn bytes_accepted_are_bytes_read_and_bytes_on_the_way() {
 fn what_has_not_left_at_the_cut_is_told() {
     // A rate so low that a message takes longer than the test: it waits in the sender's socket at the cut.
     let sockets = Sockets { send_buffer: Some(64 << 10), ..Sockets::default() };
-    let spec = Spec { rate: Some(100_000), message: 128 << 10, sockets, ..short(Load::Tcp) };
+    let spec = with(short(Carriage::Tcp), |n| {
+        n.rate = Some(100_000);
+        n.message = 128 << 10;
+        n.sockets = sockets;
+    });
     let report = Bench::new().run(&spec);
     let (writer, reader) = (&report.sender.streams[0], &report.receiver.streams[0]);
     assert!(writer.queued_after > 0, "it is held up: {writer:?}");
@@ -201,12 +208,15 @@ fn check(odds: Odds, up: u16, seed: u64) {
     let bench = Bench::new();
     let relay = Relay::new(bench.address(), odds, seed);
     let config = SendConfig { port: relay.address.port(), ..bench.config() };
-    let load = Load::Udp { segmented: false };
+    let load = Carriage::Udp { segmented: false };
     // So few and small that the sockets' buffers hold all of them, however late the relay and the receiver wake.
     let (warmup, cooldown) = (Ns::ZERO, Ns::ZERO);
     let rate = Some(120_000 / u64::from(up));
-    let spec =
-        Spec { up, rate, warmup, cooldown, message: 200, measure: Ns::millis(400), ..short(load) };
+    let spec = with(Spec { warmup, cooldown, measure: Ns::millis(400), ..short(load) }, |n| {
+        ways(n, up, 0);
+        n.rate = rate;
+        n.message = 200;
+    });
     let report =
         net::send(&config, &spec, &Stop::default(), &mut |_| {}).unwrap_or_else(|e| panic!("{e}"));
     let fate = relay.end();

@@ -1,16 +1,16 @@
 //! Every mode between both ends: what is asked for happens, and both ends count the same.
 
-use crate::support::{Bench, short};
+use crate::support::{Bench, short, ways, with};
 use clock::Ns;
-use net::{Direction, End, Flow, Load, Phase, Report, Sockets, Spec};
+use net::{Carriage, Direction, End, Flow, Phase, Report, Sockets, Spec};
 
-const UDP: Load = Load::Udp { segmented: false };
+const UDP: Carriage = Carriage::Udp { segmented: false };
 
 /// What must hold of any test that went well.
 #[track_caller]
 fn sound(report: &Report) {
     let spec = &report.spec;
-    let streams = usize::from(spec.up + spec.down);
+    let streams = usize::from(spec.up() + spec.down());
     for (side, intervals) in
         [(&report.sender, &report.sender_intervals), (&report.receiver, &report.receiver_intervals)]
     {
@@ -54,7 +54,7 @@ fn run(spec: Spec) -> Vec<Direction> {
 #[test]
 fn tcp_goes_either_way_and_both() {
     for (up, down) in [(1, 0), (0, 1), (2, 2), (3, 0)] {
-        let directions = run(Spec { up, down, ..short(Load::Tcp) });
+        let directions = run(with(short(Carriage::Tcp), |n| ways(n, up, down)));
         let flows: Vec<Flow> = directions.iter().map(|d| d.flow).collect();
         let expected: Vec<Flow> = [(Flow::Up, up), (Flow::Down, down)]
             .into_iter()
@@ -67,7 +67,11 @@ fn tcp_goes_either_way_and_both() {
 #[test]
 fn many_streams_share_few_threads() {
     for threads in [1, 2, 3] {
-        let spec = Spec { up: 6, down: 6, threads, message: 16 << 10, ..short(Load::Tcp) };
+        let spec = with(short(Carriage::Tcp), |n| {
+            ways(n, 6, 6);
+            n.threads = threads;
+            n.message = 16 << 10;
+        });
         let report = Bench::new().run(&spec);
         sound(&report);
         assert_eq!(report.sender.threads.len(), 2 * usize::from(threads));
@@ -79,7 +83,11 @@ fn many_streams_share_few_threads() {
 #[test]
 fn a_message_is_one_submission_and_a_batch_is_several() {
     for (message, batch) in [(4096, 1), (4096, 16)] {
-        let spec = Spec { message, batch, discard: batch > 1, ..short(Load::Tcp) };
+        let spec = with(short(Carriage::Tcp), |n| {
+            n.message = message;
+            n.batch = batch;
+            n.discard = batch > 1;
+        });
         let report = Bench::new().run(&spec);
         sound(&report);
         let sent = report.sender.streams[0].total;
@@ -97,10 +105,12 @@ fn sockets_are_set_at_both_ends() {
         receive_buffer: Some(150_000),
         congestion: Some("reno".to_owned()),
         dscp: Some(10),
-        zero_copy: false,
-        sendfile: false,
+        ..Sockets::default()
     };
-    let report = Bench::new().run(&Spec { sockets, down: 1, ..short(Load::Tcp) });
+    let report = Bench::new().run(&with(short(Carriage::Tcp), |n| {
+        ways(n, 1, 1);
+        n.sockets = sockets;
+    }));
     sound(&report);
     for stream in report.sender.streams.iter().chain(&report.receiver.streams) {
         assert_eq!((stream.send_buffer, stream.receive_buffer), (200_000, 300_000), "doubled");
@@ -116,7 +126,11 @@ fn sockets_are_set_at_both_ends() {
 fn zero_copy_that_was_a_copy_is_counted() {
     let sockets = Sockets { zero_copy: true, ..Sockets::default() };
     for (up, threads) in [(1, 0), (3, 1)] {
-        let spec = Spec { sockets: sockets.clone(), up, threads, ..short(Load::Tcp) };
+        let spec = with(short(Carriage::Tcp), |n| {
+            ways(n, up, 0);
+            n.sockets = sockets.clone();
+            n.threads = threads;
+        });
         let report = Bench::new().run(&spec);
         sound(&report);
         for stream in &report.sender.streams {
@@ -131,7 +145,12 @@ fn zero_copy_that_was_a_copy_is_counted() {
 fn a_file_in_memory_is_sent() {
     let sockets = Sockets { sendfile: true, ..Sockets::default() };
     for (up, threads, batch) in [(1, 0, 1), (3, 1, 7)] {
-        let spec = Spec { sockets: sockets.clone(), up, threads, batch, ..short(Load::Tcp) };
+        let spec = with(short(Carriage::Tcp), |n| {
+            ways(n, up, 0);
+            n.sockets = sockets.clone();
+            n.threads = threads;
+            n.batch = batch;
+        });
         let report = Bench::new().run(&spec);
         sound(&report);
         assert!(report.sender.streams.iter().all(|s| s.total.bytes > 0 && s.total.completed == 0));
@@ -140,9 +159,11 @@ fn a_file_in_memory_is_sent() {
 
 #[test]
 fn a_rate_is_kept() {
-    for load in [Load::Tcp, UDP] {
-        let spec =
-            Spec { rate: Some(4_000_000), message: 1_000, measure: Ns::millis(500), ..short(load) };
+    for load in [Carriage::Tcp, UDP] {
+        let spec = with(Spec { measure: Ns::millis(500), ..short(load) }, |n| {
+            n.rate = Some(4_000_000);
+            n.message = 1_000;
+        });
         let directions = run(spec);
         let rate = directions[0].received_rate;
         // Without a pace it would be hundreds; on a machine that has much to do it may be any less.
@@ -154,9 +175,14 @@ fn a_rate_is_kept() {
 fn udp_is_sent_one_by_one_batched_and_segmented() {
     for (segmented, batch) in [(false, 1), (false, 16), (true, 16)] {
         for (up, down, threads) in [(1, 1, 0), (3, 0, 1)] {
-            let load = Load::Udp { segmented };
+            let load = Carriage::Udp { segmented };
             let rate = Some(400_000);
-            let report = Bench::new().run(&Spec { batch, up, down, threads, rate, ..short(load) });
+            let report = Bench::new().run(&with(short(load), |n| {
+                ways(n, up, down);
+                n.batch = batch;
+                n.threads = threads;
+                n.rate = rate;
+            }));
             sound_datagrams(&report);
         }
     }
@@ -180,9 +206,9 @@ fn sound_datagrams(report: &Report) {
 
 #[test]
 fn requests_are_answered_and_timed() {
-    for load in [Load::Exchange { response: 4096 }, Load::Connects { response: 1 }] {
+    for load in [Carriage::Exchange { response: 4096 }, Carriage::Connects { response: 1 }] {
         for up in [1, 3] {
-            let report = Bench::new().run(&Spec { up, ..short(load) });
+            let report = Bench::new().run(&with(short(load), |n| ways(n, up, 0)));
             sound(&report);
             let direction = &report.directions()[0];
             let latency = direction.latency.as_ref().expect("there are times");
@@ -207,7 +233,12 @@ fn ipv6_is_taken() {
         return;
     }
     let bench = Bench::at("[::1]:0");
-    for load in [Load::Tcp, UDP, Load::Exchange { response: 10 }, Load::Connects { response: 10 }] {
+    for load in [
+        Carriage::Tcp,
+        UDP,
+        Carriage::Exchange { response: 10 },
+        Carriage::Connects { response: 10 },
+    ] {
         let report = bench.run(&short(load));
         assert!(report.target.starts_with("[::1]:"), "{}", report.target);
         assert!(report.sender.streams[0].peer.starts_with("[::1]:"));
@@ -219,7 +250,7 @@ fn a_source_is_taken() {
     let bench = Bench::new();
     let source = Some("127.0.0.9".parse().expect("an address"));
     let config = net::SendConfig { source, source_port: Some(42_317), ..bench.config() };
-    let spec = Spec { up: 2, ..short(Load::Tcp) };
+    let spec = with(short(Carriage::Tcp), |n| ways(n, 2, 0));
     let report = net::send(&config, &spec, &net::Stop::default(), &mut |_| {}).expect("it runs");
     let locals: Vec<&str> = report.sender.streams.iter().map(|s| s.local.as_str()).collect();
     assert_eq!(locals, ["127.0.0.9:42317", "127.0.0.9:42318"]);
@@ -228,7 +259,7 @@ fn a_source_is_taken() {
 
 #[test]
 fn clocks_of_one_host_agree_within_their_bound() {
-    let report = Bench::new().run(&short(Load::Exchange { response: 1 }));
+    let report = Bench::new().run(&short(Carriage::Exchange { response: 1 }));
     for clock in [report.clock, report.clock_after] {
         assert!(clock.offset.unsigned_abs() <= clock.bound.0, "{clock:?}");
         assert!(clock.bound < Ns::secs(1));
@@ -237,14 +268,17 @@ fn clocks_of_one_host_agree_within_their_bound() {
 
 #[test]
 fn a_report_is_kept_whole_by_json() {
-    let report = Bench::new().run(&short(Load::Exchange { response: 7 }));
+    let report = Bench::new().run(&short(Carriage::Exchange { response: 7 }));
     let text = serde_json::to_string(&report).expect("it is data");
     assert_eq!(serde_json::from_str::<Report>(&text).expect("it is the same data"), report);
 }
 
 #[test]
 fn both_ends_are_told_in_the_form_of_ntttcp() {
-    let spec = Spec { up: 2, message: 64 << 10, ..short(Load::Tcp) };
+    let spec = with(short(Carriage::Tcp), |n| {
+        ways(n, 2, 0);
+        n.message = 64 << 10;
+    });
     let report = Bench::new().run(&spec);
     for (end, root) in [(End::Sender, "ntttcps"), (End::Receiver, "ntttcpr")] {
         let xml = net::xml(&report, end);

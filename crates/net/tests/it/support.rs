@@ -2,7 +2,8 @@
 
 use clock::Ns;
 use net::{
-    Event, Listener, Load, NetError, Receiver, ReceiverConfig, Report, SendConfig, Spec, Stop,
+    Carriage, Event, Heading, Listener, NetError, Network, Receiver, ReceiverConfig, Report,
+    SendConfig, Spec, Stop,
 };
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -72,7 +73,7 @@ impl Bench {
 }
 
 /// A test that is over soon.
-pub fn short(load: Load) -> Spec {
+pub fn short(load: Carriage) -> Spec {
     Spec {
         warmup: Ns::millis(60),
         measure: Ns::millis(250),
@@ -80,4 +81,21 @@ pub fn short(load: Load) -> Spec {
         interval: Ns::millis(100),
         ..Spec::new(load)
     }
+}
+
+/// The same test with another load.
+pub fn with(mut spec: Spec, change: impl FnOnce(&mut Network)) -> Spec {
+    change(&mut spec.network);
+    spec
+}
+
+/// So many streams to the receiver, and from it: equal numbers, or none one way.
+pub fn ways(network: &mut Network, up: u16, down: u16) {
+    assert!(up == down || up == 0 || down == 0, "{up} and {down}");
+    network.streams = up.max(down);
+    network.heading = match (up, down) {
+        (0, 1..) => Heading::Receive,
+        (_, 0) => Heading::Send,
+        _ => Heading::Both,
+    };
 }

@@ -1,22 +1,22 @@
 //! What goes wrong between two hosts: everybody is told, nothing hangs, and the receiver is ready for the next.
 
-use crate::support::{Bench, listener, short};
+use crate::support::{Bench, listener, short, ways, with};
 use clock::Ns;
 use net::{
-    Event, Load, NetError, Receiver, ReceiverConfig, SendConfig, Sockets, Spec, Stop, Token,
+    Carriage, Event, NetError, Receiver, ReceiverConfig, SendConfig, Sockets, Spec, Stop, Token,
 };
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
-const LOADS: [Load; 4] = [
-    Load::Tcp,
-    Load::Udp { segmented: false },
-    Load::Exchange { response: 64 },
-    Load::Connects { response: 64 },
+const LOADS: [Carriage; 4] = [
+    Carriage::Tcp,
+    Carriage::Udp { segmented: false },
+    Carriage::Exchange { response: 64 },
+    Carriage::Connects { response: 64 },
 ];
 
-fn long(load: Load) -> Spec {
-    Spec { up: 2, measure: Ns::secs(60), ..short(load) }
+fn long(load: Carriage) -> Spec {
+    with(Spec { measure: Ns::secs(60), ..short(load) }, |n| ways(n, 2, 0))
 }
 
 fn send(config: &SendConfig, spec: &Spec) -> Result<net::Report, NetError> {
@@ -101,32 +101,47 @@ fn what_is_not_the_protocol_is_turned_away() {
         let why = failure(&bench);
         assert!(why.contains(hint), "{hint:?} is not in {why:?}");
     }
-    bench.run(&short(Load::Tcp));
+    bench.run(&short(Carriage::Tcp));
 }
 
 #[test]
 fn a_test_out_of_bounds_is_refused_by_both_ends() {
     let bench = Bench::new();
-    let base = short(Load::Tcp);
-    let sockets = |sockets| Spec { sockets, ..base.clone() };
+    let base = short(Carriage::Tcp);
+    let sockets = |sockets| with(base.clone(), |n| n.sockets = sockets);
     let wrong = [
-        (Spec { up: 0, ..base.clone() }, "without streams"),
-        (Spec { up: 513, ..base.clone() }, "at most 512"),
-        (Spec { up: u16::MAX, down: u16::MAX, ..base.clone() }, "at most 512"),
-        (Spec { message: 0, ..base.clone() }, "1 B to 16 MiB"),
-        (Spec { message: u32::MAX, batch: 65_536, ..base.clone() }, "16 MiB"),
-        (Spec { up: 100, message: 16 << 20, ..base.clone() }, "memory"),
+        (with(base.clone(), |n| ways(n, 0, 0)), "without streams"),
+        (with(base.clone(), |n| ways(n, 513, 0)), "at most 512"),
+        (with(base.clone(), |n| ways(n, u16::MAX, u16::MAX)), "at most 512"),
+        (with(base.clone(), |n| n.message = 0), "1 B to 16 MiB"),
+        (
+            with(base.clone(), |n| {
+                n.message = u32::MAX;
+                n.batch = 65_536;
+            }),
+            "16 MiB",
+        ),
+        (
+            with(base.clone(), |n| {
+                ways(n, 100, 0);
+                n.message = 16 << 20;
+            }),
+            "memory",
+        ),
         (Spec { measure: Ns::ZERO, ..base.clone() }, "measured time"),
         (Spec { measure: Ns::MAX, ..base.clone() }, "measured time"),
         (Spec { interval: Ns(1), ..base.clone() }, "interval"),
-        (Spec { rate: Some(0), ..base.clone() }, "rate"),
-        (Spec { message: 23, ..short(LOADS[1]) }, "24 to 65,507"),
+        (with(base.clone(), |n| n.rate = Some(0)), "rate"),
+        (with(short(LOADS[1]), |n| n.message = 23), "24 to 65,507"),
         (
-            Spec { message: 1_400, batch: 64, ..short(Load::Udp { segmented: true }) },
+            with(short(Carriage::Udp { segmented: true }), |n| {
+                n.message = 1_400;
+                n.batch = 64;
+            }),
             "segments at most",
         ),
-        (Spec { down: 1, ..short(LOADS[2]) }, "requests go one way"),
-        (Spec { message: 27, ..short(LOADS[3]) }, "28 B"),
+        (with(short(LOADS[2]), |n| ways(n, 1, 1)), "requests go one way"),
+        (with(short(LOADS[3]), |n| n.message = 27), "28 B"),
         (sockets(Sockets { dscp: Some(64), ..Sockets::default() }), "0 to 63"),
         (
             sockets(Sockets { congestion: Some("a b".to_owned()), ..Sockets::default() }),
@@ -160,7 +175,7 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
         token: token.map(|token| Token::new(token.as_bytes()).expect("long enough")),
         ..SendConfig::default()
     };
-    let spec = short(Load::Tcp);
+    let spec = short(Carriage::Tcp);
     refused(send(&config(None), &spec), "it asks for a token");
     refused(send(&config(Some("wrong horse battery")), &spec), "token is not the receiver's");
     send(&config(Some("correct horse battery")), &spec).expect("it is the token");
@@ -168,7 +183,7 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
 
 #[test]
 fn what_cannot_be_reached_is_told_apart() {
-    let spec = short(Load::Tcp);
+    let spec = short(Carriage::Tcp);
     let config =
         |host: &str, port| SendConfig { host: host.to_owned(), port, ..SendConfig::default() };
     refused(send(&config("no.such.host.invalid", 1), &spec), "no such host is known");
@@ -196,8 +211,8 @@ fn addresses_in_use_are_told() {
     let taken = UdpSocket::bind("0.0.0.0:0").expect("a port is free");
     let source_port = Some(taken.local_addr().expect("it has an address").port());
     let config = SendConfig { source_port, ..bench.config() };
-    refused(send(&config, &short(Load::Udp { segmented: false })), "in use");
-    bench.run(&short(Load::Udp { segmented: false }));
+    refused(send(&config, &short(Carriage::Udp { segmented: false })), "in use");
+    bench.run(&short(Carriage::Udp { segmented: false }));
 }
 
 #[test]
@@ -206,14 +221,14 @@ fn one_sender_too_many_is_told_why() {
     let idle: Vec<TcpStream> =
         (0..64).map(|_| TcpStream::connect(bench.address()).expect("it listens")).collect();
     // Each is inside before the next comes to the door.
-    refused(bench.try_run(&short(Load::Tcp)), "serves 64 senders already");
+    refused(bench.try_run(&short(Carriage::Tcp)), "serves 64 senders already");
     drop(idle);
     let limit = clock::now().plus(Ns::secs(20));
     while bench.receiver.senders() > 0 {
         assert!(clock::now() < limit, "those who have gone are let go");
         clock::sleep_until(clock::now().plus(Ns::millis(10)));
     }
-    bench.run(&short(Load::Tcp));
+    bench.run(&short(Carriage::Tcp));
 }
 
 /// A peer that greets as a receiver and then talks nonsense.
@@ -235,7 +250,7 @@ fn a_receiver_that_talks_nonsense_is_told() {
             let _ = stream.read_to_end(&mut Vec::new());
         });
         let config = SendConfig { host: "127.0.0.1".to_owned(), port, ..SendConfig::default() };
-        refused(send(&config, &short(Load::Tcp)), hint);
+        refused(send(&config, &short(Carriage::Tcp)), hint);
         peer.join().expect("it answered");
     }
 }

@@ -17,7 +17,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("record", &["clock", "workload"]),
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),
-    ("net", &["clock", "engine", "record"]),
+    ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
     ("san", &["clock", "disk", "engine", "iscsi", "record", "units", "workload"]),
     ("probe", &["clock"]),

@@ -5,7 +5,9 @@ use crate::cli::{NetFormat, NetSend, Preset};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use clock::Ns;
-use net::{End, Interval, Load, Report, SendConfig, Sockets, Spec, Stop, xml};
+use net::{
+    Carriage, End, Heading, Interval, Network, Report, SendConfig, Sockets, Spec, Stop, xml,
+};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,7 +63,6 @@ fn config(args: &NetSend) -> Result<SendConfig, Failure> {
         source: sockets.source,
         source_port: sockets.source_port,
         token: token(args.token_file.as_deref())?,
-        cpus: args.cpus.clone().unwrap_or_default().0,
     })
 }
 
@@ -97,29 +98,20 @@ fn target(text: &str) -> Result<(String, u16), Failure> {
 fn specs(args: &NetSend) -> Result<Vec<Spec>, Failure> {
     let response = small("--response", args.response.0)?;
     let load = match (args.udp, args.requests, args.connects) {
-        (true, ..) => Load::Udp { segmented: args.segmented },
-        (_, true, _) => Load::Exchange { response },
-        (.., true) => Load::Connects { response },
-        _ => Load::Tcp,
+        (true, ..) => Carriage::Udp { segmented: args.segmented },
+        (_, true, _) => Carriage::Exchange { response },
+        (.., true) => Carriage::Connects { response },
+        _ => Carriage::Tcp,
     };
     let mut base = Spec::new(load);
     if args.preset == Some(Preset::Ntttcp) {
         let (edge, measure) = (Ns::secs(30), Ns::secs(60));
         base = Spec { warmup: edge, measure, cooldown: edge, ..base };
-        if load == Load::Tcp {
-            base.message = 64 << 10;
+        if load == Carriage::Tcp {
+            base.network.message = 64 << 10;
         }
     }
-    (base.up, base.down) = match (args.reverse, args.both) {
-        (true, _) => (0, args.streams),
-        (_, true) => (args.streams, args.streams),
-        _ => (args.streams, 0),
-    };
-    base.threads = args.threads.unwrap_or(0);
-    base.batch = args.batch;
-    base.rate = args.rate.map(|rate| rate.0 as u64);
-    base.sockets = sockets(args, &base.sockets)?;
-    base.discard = args.sockets.discard;
+    base.network = network(args, base.network)?;
     let times = &args.times;
     base.warmup = times.warmup.map_or(base.warmup, Ns::from);
     base.measure = times.time.map_or(base.measure, Ns::from);
@@ -128,9 +120,30 @@ fn specs(args: &NetSend) -> Result<Vec<Spec>, Failure> {
     if args.message.is_empty() {
         return Ok(vec![base]);
     }
-    let sized =
-        |size: &units::Bytes| Ok(Spec { message: small("--message", size.0)?, ..base.clone() });
+    let sized = |size: &units::Bytes| {
+        let message = small("--message", size.0)?;
+        Ok(Spec { network: Network { message, ..base.network.clone() }, ..base.clone() })
+    };
     args.message.iter().map(sized).collect()
+}
+
+/// What is asked for, on top of what is usual.
+fn network(args: &NetSend, usual: Network) -> Result<Network, Failure> {
+    Ok(Network {
+        streams: args.streams,
+        heading: match (args.reverse, args.both) {
+            (true, _) => Heading::Receive,
+            (_, true) => Heading::Both,
+            _ => Heading::Send,
+        },
+        threads: args.threads.unwrap_or(0),
+        cpus: args.cpus.clone().unwrap_or_default().0,
+        batch: args.batch,
+        rate: args.rate.map(|rate| rate.0 as u64),
+        sockets: sockets(args, &usual.sockets)?,
+        discard: args.sockets.discard,
+        ..usual
+    })
 }
 
 fn sockets(args: &NetSend, defaults: &Sockets) -> Result<Sockets, Failure> {
@@ -144,6 +157,7 @@ fn sockets(args: &NetSend, defaults: &Sockets) -> Result<Sockets, Failure> {
         dscp: given.dscp,
         zero_copy: given.zero_copy,
         sendfile: given.sendfile,
+        ..Sockets::default()
     })
 }
 
@@ -153,7 +167,7 @@ fn small(option: &str, size: u64) -> Result<u32, Failure> {
 }
 
 fn write_xml(dir: &Path, report: &Report, several: bool) -> Result<(), Failure> {
-    let size = if several { format!("-{}", report.spec.message) } else { String::new() };
+    let size = if several { format!("-{}", report.spec.network.message) } else { String::new() };
     let failed = |e| Failure::incomplete(format!("{}: {e}", dir.display()));
     std::fs::create_dir_all(dir).map_err(failed)?;
     for (end, name) in [(End::Sender, "ntttcps"), (End::Receiver, "ntttcpr")] {

@@ -2,7 +2,7 @@
 
 use clock::Ns;
 use net::{
-    Datagrams, Direction, Flow, HostReport, Interval, Load, Phase, Report, SideReport, Spec,
+    Carriage, Datagrams, Direction, Flow, HostReport, Interval, Phase, Report, SideReport, Spec,
     StreamReport,
 };
 use std::fmt::Write as _;
@@ -16,28 +16,29 @@ pub fn title(spec: &Spec) -> String {
         1 => Some(format!("1 stream {way}")),
         n => Some(format!("{n} streams {way}")),
     };
-    let ways = [streams(spec.up, "to the receiver"), streams(spec.down, "to the sender")];
+    let ways = [streams(spec.up(), "to the receiver"), streams(spec.down(), "to the sender")];
     let ways: Vec<String> = ways.into_iter().flatten().collect();
-    let message = Bytes(spec.message.into());
-    let what = match spec.load {
-        Load::Tcp => format!("TCP, messages of {message}, {}", submissions(spec)),
-        Load::Udp { segmented } => {
+    let message = Bytes(spec.network.message.into());
+    let what = match spec.network.carriage {
+        Carriage::Tcp => format!("TCP, messages of {message}, {}", submissions(spec)),
+        Carriage::Udp { segmented } => {
             let how = if segmented { "cut by the kernel" } else { "by system call" };
-            format!("UDP, datagrams of {message}, {} {how}", spec.batch)
+            format!("UDP, datagrams of {message}, {} {how}", spec.network.batch)
         }
-        Load::Exchange { response } => {
+        Carriage::Exchange { response } | Carriage::DatagramExchange { response } => {
             format!("requests of {message}, responses of {}", Bytes(response.into()))
         }
-        Load::Connects { response } => {
+        Carriage::Connects { response } => {
             format!("connections, requests of {message}, responses of {}", Bytes(response.into()))
         }
     };
-    let paced = spec.rate.map_or(String::new(), |r| format!(", {} a stream", rate(r as f64)));
+    let paced =
+        spec.network.rate.map_or(String::new(), |r| format!(", {} a stream", rate(r as f64)));
     format!("{what}; {}{paced}; {} measured", ways.join(", "), time(spec.measure))
 }
 
 fn submissions(spec: &Spec) -> String {
-    match spec.batch {
+    match spec.network.batch {
         1 => "each one submission".to_owned(),
         n => format!("batched: {n} a submission"),
     }
@@ -116,7 +117,7 @@ fn way(out: &mut String, report: &Report, direction: &Direction) {
         Flow::Up => ("to the receiver", &report.sender),
         Flow::Down => ("to the sender", &report.receiver),
     };
-    if report.spec.up > 0 && report.spec.down > 0 {
+    if report.spec.up() > 0 && report.spec.down() > 0 {
         let _ = writeln!(out, " {name}");
     }
     if report.spec.is_transactions() {
@@ -132,7 +133,7 @@ fn way(out: &mut String, report: &Report, direction: &Direction) {
         "sent",
         &format!("{}, {}", both_units(direction.sent_rate), size(direction.sent.bytes)),
     );
-    if let Some(asked) = report.spec.rate {
+    if let Some(asked) = report.spec.network.rate {
         let share = direction.sent_rate / (asked as f64 * direction.streams.len() as f64) * 100.0;
         // A pace that was missed is the generator's own testimony: the path may have carried it.
         line(
@@ -208,7 +209,7 @@ fn datagram_lines(out: &mut String, datagrams: &Datagrams, direction: &Direction
 
 fn tcp_lines(out: &mut String, direction: &Direction, streams: &[&StreamReport], spec: &Spec) {
     let seconds = spec.measure.as_secs_f64();
-    let messages = direction.received.bytes as f64 / f64::from(spec.message);
+    let messages = direction.received.bytes as f64 / f64::from(spec.network.message);
     let a_call = direction.sent.bytes as f64 / direction.sent.calls.max(1) as f64;
     let text =
         format!("{}/s received; a send took {}", count(messages / seconds), size(a_call as u64));
@@ -244,7 +245,7 @@ fn tcp_lines(out: &mut String, direction: &Direction, streams: &[&StreamReport],
         );
         line(out, "busy, limited", &text);
     }
-    if spec.sockets.zero_copy {
+    if spec.network.sockets.zero_copy {
         let (done, copied) = (direction.sent.completed, direction.sent.copied);
         line(
             out,
