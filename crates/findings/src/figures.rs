@@ -4,6 +4,7 @@ use crate::balance::{Balance, balance};
 use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
+use crate::network;
 use crate::pool::{Flow, Pool};
 use crate::ports::PortLoad;
 use crate::served::Served;
@@ -65,6 +66,8 @@ pub struct StepFigures {
     pub ports: Vec<PortLoad>,
     /// Whether the workers and each embedded array count the same.
     pub stories: Vec<Story>,
+    /// What its network loads did, pair by pair.
+    pub network: Vec<network::Pair>,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
 }
@@ -157,6 +160,7 @@ impl StepFigures {
             served: Vec::new(),
             ports: Vec::new(),
             stories: Vec::new(),
+            network: Vec::new(),
             done: done::done(step),
         }
     }

@@ -22,6 +22,7 @@ mod goals;
 mod hangs;
 pub use scenario::knee;
 pub mod little;
+pub mod network;
 mod pool;
 mod ports;
 mod projection;
@@ -110,6 +111,8 @@ pub struct Analysis {
     pub scaled: Vec<Scaled>,
     /// What each speed of the ports brought over the next slower one, where a plan goes through several.
     pub port_gains: Vec<PortGain>,
+    /// What steps of network loads show beside each other.
+    pub network: network::Across,
     /// What the searches found, in the order of the plans.
     pub searches: Vec<SearchOutcome>,
     /// What had to hold, in the scenario's order.
@@ -177,6 +180,7 @@ fn judge(
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
         let rule = planned.as_ref().and_then(|p| p.steady).unwrap_or(steady::RULE);
+        let told = network::Told::default();
         let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let known = scenario.ok().zip(planned.as_ref());
         known.into_iter().for_each(|known| fabric::equip(&mut step, known));
@@ -184,6 +188,7 @@ fn judge(
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
         figures.served = served::served(&step, &places);
+        figures.network = network::pairs(&step, &told, record.facts(), record.sources());
         if let Some(known) = known {
             fabric.see(&step, known, &mut figures, record.facts());
         }
@@ -214,6 +219,7 @@ fn judge(
         sweeps,
         scaled,
         port_gains,
+        network: network::across(&steps),
         searches,
         warnings: warnings::warnings(&run, &steps, record.events(), &contents),
         contents,

@@ -149,7 +149,8 @@ pub(crate) fn per_second(amount: f64, span: Ns) -> f64 {
     if span == Ns::ZERO { 0.0 } else { amount / span.as_secs_f64() }
 }
 
-fn latency(histogram: &record::Histogram, exact_mean: Option<f64>) -> Option<Latency> {
+/// The points of a distribution; `None` where nothing is in it.
+pub(crate) fn latency(histogram: &record::Histogram, exact_mean: Option<f64>) -> Option<Latency> {
     let at = |p| histogram.percentile(p).map(|ns| ns.0);
     Some(Latency {
         count: histogram.count(),

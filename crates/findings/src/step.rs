@@ -3,25 +3,33 @@
 //! Only this module and [`crate::analyse`] read the record. Histograms live here and no longer than one step, so a
 //! long run is analysed in the memory of its largest step.
 
+use crate::network::StreamData;
 use crate::steady::round;
 use crate::wires::Wire;
 use clock::Ns;
 use record::{
-    Counter, Interval, Phase, Record, Rounds, Source, SourceId, StepHead, Tally, Testimony,
-    WorkerLoad,
+    Counter, Interval, Phase, Record, Rounds, Source, SourceId, SourceKind, StepHead, Tally,
+    Testimony, WorkerLoad,
 };
 use scenario::Steady;
+use std::collections::BTreeMap;
 
 /// Below this share of the planned measured time a worker (or a step) counts as incomplete. Cuts tile the measured
 /// time exactly; the slack only absorbs rounding.
 pub(crate) const COMPLETE_SHARE: f64 = 0.999;
+/// The end of the name of a pair's probe.
+const PROBE: &str = "probe";
 
 /// A step with everything that its workers reported.
 pub(crate) struct StepData {
     pub head: StepHead,
     pub workers: Vec<WorkerData>,
+    /// Both ends of every network stream.
+    pub streams: Vec<StreamData>,
+    /// Sources that are no ends of streams and counted operations: the probes beside them, by name.
+    probes: Vec<(String, Tally)>,
     pub counters: Vec<(String, Counter)>,
-    /// From the beginning of the measured time to the last moment of it that any worker reported.
+    /// From the beginning of the measured time to the last moment of it that any worker or stream reported.
     pub span: Ns,
     /// The measured time in rounds.
     pub rounds: Rounds,
@@ -58,11 +66,20 @@ impl StepData {
     ) -> Result<StepData, record::RecordError> {
         let mut workers: Vec<WorkerData> =
             head.workers.iter().map(|load| WorkerData::silent(load.clone(), sources)).collect();
+        let mut streams: Vec<StreamData> =
+            head.streams.iter().map(|load| StreamData::silent(load.clone(), sources)).collect();
+        let mut probes = Vec::new();
         for total in record.totals(head.index)? {
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == total.source) {
                 w.read = total.read;
                 w.write = total.write;
                 w.testimony = total.testimony;
+            } else if let Some(end) = streams.iter_mut().find(|s| s.load.source == total.source) {
+                end.tally = end.of(total);
+            } else if let (Some(source), Some(tally)) =
+                (sources.iter().find(|s| s.id == total.source), total.write)
+            {
+                probes.push((source.name.clone(), tally));
             }
         }
         let middle = head.times.measure.plus(Ns(head.times.measured().0 / 2));
@@ -74,16 +91,27 @@ impl StepData {
                 if interval.phase == Phase::Measure {
                     rounds.add(&interval);
                 }
+            } else if let Some(end) = streams.iter_mut().find(|s| s.load.source == interval.source)
+            {
+                end.take(&interval);
             }
         })?;
         let counters = named_counters(record.counters(Some(head.index))?, sources);
 
-        let end = workers.iter().filter_map(|w| w.last).max();
+        let ends = workers.iter().map(|w| w.last).chain(streams.iter().map(|s| s.last));
+        let end = ends.flatten().max();
         let span = match end {
             Some(end) => end.min(head.times.cooldown).since(head.times.measure),
             None => Ns::ZERO,
         };
-        Ok(StepData { head, workers, counters, span, rounds, wires: Vec::new() })
+        let wires = Vec::new();
+        Ok(StepData { head, workers, streams, probes, counters, span, rounds, wires })
+    }
+
+    /// What the probe beside the streams of a pair did.
+    pub fn probe(&self, pair: &str) -> Option<&Tally> {
+        let name = format!("{pair}/{PROBE}");
+        self.probes.iter().find(|(probe, _)| *probe == name).map(|(_, tally)| tally)
     }
 
     /// Share of the planned measured time that a worker reported, 0 to 1.
@@ -100,7 +128,7 @@ impl WorkerData {
             .iter()
             .find(|s| s.id == load.source)
             .cloned()
-            .unwrap_or_else(|| unnamed(load.source));
+            .unwrap_or_else(|| unnamed(load.source, SourceKind::Worker));
         WorkerData {
             source,
             load,
@@ -162,16 +190,19 @@ impl WorkerData {
     }
 }
 
-fn unnamed(id: SourceId) -> Source {
+/// A source that the record does not describe.
+pub(crate) fn unnamed(id: SourceId, kind: SourceKind) -> Source {
     let name = format!("source {}", id.0);
-    Source { id, kind: record::SourceKind::Worker, group: name.clone(), name, agent: String::new() }
+    Source { id, kind, group: name.clone(), name, agent: String::new() }
 }
 
 fn named_counters(counters: Vec<Counter>, sources: &[Source]) -> Vec<(String, Counter)> {
+    // Network loads make many sources and many counters of each.
+    let names: BTreeMap<SourceId, &str> = sources.iter().map(|s| (s.id, s.name.as_str())).collect();
     counters
         .into_iter()
-        .map(|c| match sources.iter().find(|s| s.id == c.source) {
-            Some(s) => (s.name.clone(), c),
+        .map(|c| match names.get(&c.source) {
+            Some(name) => ((*name).to_owned(), c),
             None => (format!("source {}", c.source.0), c),
         })
         .collect()

@@ -119,6 +119,14 @@ impl LinkRate {
         }
     }
 
+    /// What goes over it with all framing, in each direction, after line coding; `None` where only a payload rate is known.
+    pub fn line(self) -> Option<ByteRate> {
+        match self {
+            LinkRate::Standard(standard) => Some(ByteRate(standard.wire as f64)),
+            LinkRate::Rate(_) => None,
+        }
+    }
+
     /// The payload of a link that is slowed down to a share of its speed.
     pub fn scaled(self, scale: Percent) -> ByteRate {
         ByteRate(self.payload().0 * scale.fraction())

@@ -22,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("san", &["clock", "disk", "engine", "iscsi", "record", "units", "workload"]),
     ("probe", &["clock"]),
     ("fleet", &["clock", "engine", "record", "scenario", "units", "workload"]),
-    ("findings", &["clock", "record", "scenario", "units"]),
+    ("findings", &["clock", "record", "scenario", "units", "workload"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
     ("review", &["findings", "record", "scenario", "units", "workload"]),
     (

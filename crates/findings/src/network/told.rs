@@ -1,0 +1,87 @@
+//! What the scenario says of a network load: what its streams carry, and the wire that it goes through.
+
+use super::wire::{Speed, SpeedFrom};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use workload::{Carriage, Network};
+
+/// What the streams of a load carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carries {
+    /// TCP streams of messages.
+    Tcp,
+    /// UDP datagrams.
+    Udp,
+    /// Requests and responses on standing TCP connections.
+    Requests,
+    /// Requests and responses in datagrams.
+    UdpRequests,
+    /// Connect, request, response, close.
+    Connects,
+}
+
+impl Carries {
+    /// Whether it waits for answers, so that its times are measured.
+    pub fn is_transactions(self) -> bool {
+        !matches!(self, Carries::Tcp | Carries::Udp)
+    }
+
+    /// What a message is called.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Carries::Tcp => "messages",
+            Carries::Udp => "datagrams",
+            Carries::Requests | Carries::UdpRequests | Carries::Connects => "transactions",
+        }
+    }
+
+    /// How the load is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Carries::Tcp => "TCP",
+            Carries::Udp => "UDP",
+            Carries::Requests => "TCP requests",
+            Carries::UdpRequests => "UDP requests",
+            Carries::Connects => "TCP connects",
+        }
+    }
+}
+
+impl From<&Carriage> for Carries {
+    fn from(carriage: &Carriage) -> Carries {
+        match carriage {
+            Carriage::Tcp => Carries::Tcp,
+            Carriage::Udp { .. } => Carries::Udp,
+            Carriage::Exchange { .. } => Carries::Requests,
+            Carriage::DatagramExchange { .. } => Carries::UdpRequests,
+            Carriage::Connects { .. } => Carries::Connects,
+        }
+    }
+}
+
+/// What the scenario says of the network loads of one step. Empty where it cannot be read: figures stand without it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    /// Loads by their workloads' names.
+    pub loads: BTreeMap<String, Network>,
+    /// Speeds of wires by the names of pairs.
+    pub wires: BTreeMap<String, units::LinkRate>,
+}
+
+impl Told {
+    /// The load of a workload.
+    pub fn load(&self, workload: &str) -> Option<&Network> {
+        self.loads.get(workload)
+    }
+
+    /// The speed of a pair's wire, where the scenario names it.
+    pub fn wire(&self, pair: &str) -> Option<Speed> {
+        let rate = self.wires.get(pair)?;
+        Some(match rate.line() {
+            Some(line) => Speed::Line(line.0, SpeedFrom::Scenario),
+            None => Speed::Payload(rate.payload().0),
+        })
+    }
+}
