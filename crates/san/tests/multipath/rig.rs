@@ -91,15 +91,28 @@ impl Story {
 
 /// Runs a step; `act` is called about a hundred times a second with the time since its start.
 pub fn run(step: &StepSpec, mut act: impl FnMut(Ns)) -> Result<Story, EngineError> {
+    run_until(step, |now, _| {
+        act(now);
+        false
+    })
+}
+
+/// Runs a step until `act`, which sees what has come out so far, says that it is enough, or to its end.
+pub fn run_until(
+    step: &StepSpec,
+    mut act: impl FnMut(Ns, &Story) -> bool,
+) -> Result<Story, EngineError> {
     let (out, outputs) = mpsc::channel();
     let mut engine = DiskEngine::new(Pinning::Never).with(schemes());
     let prepared = engine.prepare(step, &out, &Stop::default())?;
     let now = clock::now();
-    let _running = prepared.start(now, now.plus(Ns::millis(20)), out);
+    let running = prepared.start(now, now.plus(Ns::millis(20)), out);
     let mut story = Story::default();
     let limit = now.plus(Ns(HANG.as_nanos() as u64));
     loop {
-        act(clock::now().since(now));
+        if act(clock::now().since(now), &story) {
+            running.stop();
+        }
         match outputs.recv_timeout(Duration::from_millis(10)) {
             Ok(Output::Interval(interval)) => {
                 for tally in [&interval.read, &interval.write].into_iter().flatten() {
