@@ -144,9 +144,8 @@ impl Measured {
             .map(|(line, (before, after))| line.report(self.start, before, after))
             .collect();
         for (index, end) in ends {
-            let udp = matches!(team.lines[index].socket, crate::line::Socket::Udp(_));
             let stream = &mut streams[index];
-            stream.datagrams = (udp && stream.writes).then_some(end.sent);
+            stream.datagrams = end.sent;
             stream.tally = end.tally;
             stream.latency = end.latency;
             stream.error = end.error.map(|e| e.to_string());

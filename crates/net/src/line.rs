@@ -1,6 +1,6 @@
 //! The streams of a test at one end: their sockets, their counters, and what they tell when they are looked at.
 
-use crate::plane::{Count, Meter};
+use crate::plane::{Count, Meter, datagram_exchange};
 use crate::report::{Counts, Flow, StreamReport, TcpReport};
 use crate::spec::PREAMBLE;
 use crate::sys::{self, TcpInfo, socket};
@@ -48,6 +48,7 @@ pub(crate) struct Look {
     pub counts: Counts,
     pub tcp: Option<TcpInfo>,
     pub queued: u64,
+    pub subflows: u16,
 }
 
 /// The first bytes of every preamble.
@@ -91,6 +92,10 @@ impl Line {
             (Socket::Udp(udp), Carriage::Udp { segmented }) => {
                 self.prepare_udp(udp, segmented, spec)
             }
+            (Socket::Udp(udp), Carriage::DatagramExchange { .. }) => {
+                let set = NetError::socket("a socket for datagrams");
+                datagram_exchange::prepare(udp).map_err(set)
+            }
             _ => Ok(()),
         }
     }
@@ -124,6 +129,7 @@ impl Line {
             calls: get(Count::Calls),
             items: get(Count::Items),
             failed: get(Count::Failed),
+            late: get(Count::Late),
             completed: get(Count::Completed),
             copied: get(Count::Copied),
         }
@@ -137,7 +143,11 @@ impl Line {
             Socket::Tcp(socket) => sys::queued_to_read(&**socket),
             _ => 0,
         };
-        Look { at, counts, tcp: self.tcp(), queued }
+        let subflows = match &self.socket {
+            Socket::Tcp(socket) => sys::subflows(&**socket),
+            _ => 0,
+        };
+        Look { at, counts, tcp: self.tcp(), queued, subflows }
     }
 
     /// TCP's own figures, where there are any.
@@ -173,6 +183,7 @@ impl Line {
             queued_before: before.queued,
             queued_after: after.queued,
             tcp: before.tcp.zip(after.tcp).map(|(before, after)| difference(&before, &after)),
+            subflows: after.subflows,
             congestion: match &self.socket {
                 Socket::Tcp(socket) => sys::congestion(&**socket).ok(),
                 _ => None,

@@ -1,8 +1,8 @@
 //! What a test measured: both ends' counts, side by side. Rates are computed here and nowhere else, always from the bytes and
 //! the time of one end; throughput is what the reading end got.
 
-use crate::Spec;
 use crate::plane::sequence::Tally;
+use crate::{Carriage, Spec};
 use clock::Ns;
 use record::Histogram;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,8 @@ pub struct Counts {
     pub items: u64,
     /// Datagrams that the kernel refused, or transactions that failed.
     pub failed: u64,
+    /// Responses in datagrams that came after their request had been given up, or once more.
+    pub late: u64,
     /// Zero-copy sends that the kernel is done with.
     pub completed: u64,
     /// Of them, those that it copied all the same.
@@ -45,6 +47,7 @@ impl Counts {
             calls: self.calls.saturating_sub(earlier.calls),
             items: self.items.saturating_sub(earlier.items),
             failed: self.failed.saturating_sub(earlier.failed),
+            late: self.late.saturating_sub(earlier.late),
             completed: self.completed.saturating_sub(earlier.completed),
             copied: self.copied.saturating_sub(earlier.copied),
         }
@@ -58,6 +61,7 @@ impl Counts {
             calls: self.calls.saturating_add(other.calls),
             items: self.items.saturating_add(other.items),
             failed: self.failed.saturating_add(other.failed),
+            late: self.late.saturating_add(other.late),
             completed: self.completed.saturating_add(other.completed),
             copied: self.copied.saturating_add(other.copied),
         }
@@ -163,6 +167,8 @@ pub struct StreamReport {
     pub queued_after: u64,
     /// TCP's own figures.
     pub tcp: Option<TcpReport>,
+    /// Subflows of Multipath TCP at the end of the measured time; 0 where the connection is plain TCP.
+    pub subflows: u16,
     /// What congestion control the kernel used.
     pub congestion: Option<String>,
     /// The socket's send buffer in bytes as the kernel counts it, at the end.
@@ -346,7 +352,8 @@ impl Report {
             received_rate: rates.iter().sum(),
             difference: sent.bytes as i64 - received.bytes as i64,
             undelivered: total(&writing).saturating_sub(total(&reading)),
-            datagrams: self.spec.is_udp().then(|| datagrams(&writing, &reading)),
+            datagrams: matches!(self.spec.network.carriage, Carriage::Udp { .. })
+                .then(|| datagrams(&writing, &reading)),
             latency,
             retransmits: writing.iter().filter_map(|s| s.tcp).map(|tcp| tcp.retransmits).sum(),
             streams: rates,

@@ -165,10 +165,12 @@ impl Spec {
                 within("a response", response.into(), 1, 1 << 20, "1 B to 1 MiB")?;
                 within("requests at once", self.network.batch.into(), 1, 1, "one")?;
             }
-            Carriage::DatagramExchange { .. } => {
-                return refuse(
-                    "requests in datagrams are not carried out yet; take `requests`".to_owned(),
-                );
+            Carriage::DatagramExchange { response } => {
+                let (least, most) = (HEADER as u64, u64::from(DATAGRAM_MAX));
+                let bounds = "24 to 65,507 B of payload";
+                within("a request", message, least, most, bounds)?;
+                within("a response", response.into(), least, most, bounds)?;
+                within("requests at once", self.network.batch.into(), 1, 1, "one")?;
             }
             Carriage::Connects { response } => {
                 within(
@@ -215,9 +217,6 @@ impl Spec {
                 return refuse(format!("`{}` names no congestion control", name.escape_debug()));
             }
         }
-        if *multipath {
-            return refuse("connections of Multipath TCP are not made yet".to_owned());
-        }
         if self.network.probe {
             return refuse("a probe beside the streams is not carried out yet".to_owned());
         }
@@ -233,6 +232,9 @@ impl Spec {
         }
         if self.network.discard && self.network.carriage != Carriage::Tcp {
             return refuse("discarding at the receiver is for TCP streams".to_owned());
+        }
+        if *multipath && self.is_udp() {
+            return refuse("Multipath TCP is for connections; datagrams have none".to_owned());
         }
         Ok(())
     }
@@ -266,9 +268,9 @@ impl Spec {
         self.network.is_transactions()
     }
 
-    /// Whether datagrams are sent.
+    /// Whether it goes in datagrams.
     pub fn is_udp(&self) -> bool {
-        matches!(self.network.carriage, Carriage::Udp { .. })
+        matches!(self.network.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. })
     }
 
     /// All phases together.

@@ -2,9 +2,12 @@
 //! then does what the data plane's modules say. Dropping a team ends it, whatever it is doing.
 
 use crate::line::{Line, Socket};
+use crate::plane::datagram_exchange::Patience;
 use crate::plane::exchange::Sizes;
 use crate::plane::sequence::Sequence;
-use crate::plane::{Begin, End, Signals, connects, exchange, tcp, udp_receive, udp_send};
+use crate::plane::{
+    Begin, End, Signals, connects, datagram_exchange, exchange, tcp, udp_receive, udp_send,
+};
 use crate::spec::DATAGRAMS_MAX;
 use crate::sys::{Inbox, Outbox};
 use crate::{Carriage, NetError, Spec};
@@ -303,7 +306,8 @@ impl Job {
             })
             .collect();
         udp_send::send_all(&mut streams, &mut how, &self.signals, begin);
-        let end = |s: udp_send::Stream| End { sent: s.sent, error: s.error, ..End::default() };
+        let end =
+            |s: udp_send::Stream| End { sent: Some(s.sent), error: s.error, ..End::default() };
         streams.into_iter().map(end).collect()
     }
 
@@ -359,7 +363,23 @@ impl Job {
                 let known = &line.preamble;
                 connects::answer(door, meter, known, sizes, &mut buffer, signals, begin).err()
             }
-            Socket::Udp(_) => None,
+            Socket::Udp(socket) => {
+                let way = datagram_exchange::Way { socket, tag: line.tag(), sizes };
+                match line.writes {
+                    true => datagram_exchange::ask(
+                        &way,
+                        Patience::default(),
+                        meter,
+                        &mut buffer,
+                        &mut latency,
+                        signals,
+                        begin,
+                    ),
+                    false => {
+                        datagram_exchange::answer(&way, meter, &mut buffer, signals, begin).err()
+                    }
+                }
+            }
         };
         End { latency: line.writes.then_some(latency), error, ..End::default() }
     }

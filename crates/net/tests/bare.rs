@@ -138,5 +138,7 @@ fn workers_allocate_nothing() {
         );
     }
     check(&receiver, with(Spec::new(Carriage::Exchange { response: 100 }), |n| ways(n, 2, 0)));
+    let by_datagram = Carriage::DatagramExchange { response: 100 };
+    check(&receiver, with(Spec::new(by_datagram), |n| ways(n, 2, 0)));
     check(&receiver, with(Spec::new(Carriage::Connects { response: 100 }), |n| ways(n, 2, 0)));
 }

@@ -2,6 +2,7 @@
 //! logs nothing; it moves bytes and counts them in a [`Meter`] of its own, which others only read.
 
 pub(crate) mod connects;
+pub(crate) mod datagram_exchange;
 pub(crate) mod exchange;
 pub(crate) mod header;
 pub(crate) mod sequence;
@@ -30,11 +31,13 @@ pub(crate) enum Count {
     Completed,
     /// Of them, those that it copied.
     Copied,
-    /// Datagrams that the kernel refused to take, connections that did not come about.
+    /// Datagrams that the kernel refused to take, transactions that failed.
     Failed,
+    /// Responses that came after their request had been given up, or once more.
+    Late,
 }
 
-const COUNTS: usize = 7;
+const COUNTS: usize = 8;
 
 /// The counters of one stream at one end, on cache lines of their own. One thread writes, others read.
 #[repr(align(128))]
@@ -123,8 +126,8 @@ impl Signals {
 pub(crate) struct End {
     /// What became of datagrams, at the end that reads them.
     pub tally: Option<Tally>,
-    /// Datagrams sent in each phase.
-    pub sent: [u64; PHASES],
+    /// Datagrams sent in each phase, of a stream of them.
+    pub sent: Option<[u64; PHASES]>,
     /// Times of the measured transactions.
     pub latency: Option<record::Histogram>,
     /// Why it ended early.

@@ -21,8 +21,15 @@ fn family(of: &SocketAddr) -> AddressFamily {
     if of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
-fn tcp_socket(of: &SocketAddr) -> io::Result<OwnedFd> {
-    Ok(socket_with(family(of), SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP))?)
+fn tcp_socket(of: &SocketAddr, multipath: bool) -> Result<OwnedFd, NetError> {
+    let protocol = if multipath { ipproto::MPTCP } else { ipproto::TCP };
+    socket_with(family(of), SocketType::STREAM, SocketFlags::CLOEXEC, Some(protocol)).map_err(|e| {
+        let what = match multipath {
+            true => "a socket of Multipath TCP (`sysctl net.mptcp.enabled` tells whether this kernel has it switched on)",
+            false => "a socket of TCP",
+        };
+        NetError::Socket { what: what.to_owned(), source: e.into() }
+    })
 }
 
 /// Sets what `sockets` asks for; `tcp` says whether TCP's own options are there.
@@ -72,7 +79,7 @@ pub(crate) fn connect(
     limit: Ns,
 ) -> Result<TcpStream, NetError> {
     let failed = |source: io::Error| NetError::Connect { to: to.to_string(), source };
-    let fd = tcp_socket(&to).map_err(failed)?;
+    let fd = tcp_socket(&to, sockets.multipath)?;
     set(fd.as_fd(), &to, sockets, true)?;
     if let Some(source) = source {
         bind(&fd, source).map_err(failed)?;
@@ -104,7 +111,7 @@ fn bind(fd: &OwnedFd, source: SocketAddr) -> io::Result<()> {
 /// Listens with the sockets set as those that it will accept shall be.
 pub(crate) fn listen(at: SocketAddr, sockets: &Sockets) -> Result<TcpListener, NetError> {
     let failed = |source: io::Error| NetError::Listen { at: at.to_string(), source };
-    let fd = tcp_socket(&at).map_err(failed)?;
+    let fd = tcp_socket(&at, sockets.multipath)?;
     set(fd.as_fd(), &at, sockets, true)?;
     sockopt::set_socket_reuseaddr(&fd, true).map_err(|e| failed(e.into()))?;
     rustix::net::bind(&fd, &at).map_err(|e| failed(e.into()))?;
@@ -129,11 +136,17 @@ pub(crate) fn ready_to_send(
     sockets: &Sockets,
     rate: Option<u64>,
 ) -> Result<(), NetError> {
+    let lacks = |what: &str| match sockets.multipath {
+        true => {
+            NetError::socket(format!("{what}, which this kernel may not have for Multipath TCP"))
+        }
+        false => NetError::socket(what.to_owned()),
+    };
     if rate.is_some() {
-        maximum_pace(stream, rate).map_err(NetError::socket("pacing in the kernel"))?;
+        maximum_pace(stream, rate).map_err(lacks("pacing in the kernel"))?;
     }
     if sockets.zero_copy {
-        enable_zero_copy(stream).map_err(NetError::socket("zero-copy sends"))?;
+        enable_zero_copy(stream).map_err(lacks("zero-copy sends"))?;
     }
     Ok(())
 }

@@ -141,6 +141,34 @@ fn zero_copy_that_was_a_copy_is_counted() {
     }
 }
 
+/// Both ends of one kernel: Multipath TCP comes about where it has it, for every load over connections.
+#[test]
+fn connections_are_multipath_where_the_kernel_has_it() {
+    let (exchange, connects) =
+        (Carriage::Exchange { response: 64 }, Carriage::Connects { response: 64 });
+    for load in [Carriage::Tcp, exchange, connects] {
+        let spec = with(short(load), |n| {
+            n.sockets.multipath = true;
+            n.discard = load == Carriage::Tcp;
+        });
+        let report = match Bench::new().try_run(&spec) {
+            Ok(report) => report,
+            Err(e) => {
+                println!("skipped: {e}");
+                assert!(e.to_string().contains("net.mptcp.enabled"), "{e}");
+                return;
+            }
+        };
+        sound(&report);
+        let streams = report.sender.streams.iter().chain(&report.receiver.streams);
+        let standing = load != connects;
+        assert!(streams.clone().all(|s| (s.subflows > 0) == standing), "{load:?}");
+        assert!(streams.clone().all(|s| s.error.is_none() && s.total.failed == 0));
+    }
+    let plain = Bench::new().run(&short(Carriage::Tcp));
+    assert_eq!(plain.sender.streams[0].subflows, 0, "nobody asked for it");
+}
+
 #[test]
 fn a_file_in_memory_is_sent() {
     let sockets = Sockets { sendfile: true, ..Sockets::default() };
@@ -206,7 +234,9 @@ fn sound_datagrams(report: &Report) {
 
 #[test]
 fn requests_are_answered_and_timed() {
-    for load in [Carriage::Exchange { response: 4096 }, Carriage::Connects { response: 1 }] {
+    let by_datagram = Carriage::DatagramExchange { response: 4096 };
+    let exchange = Carriage::Exchange { response: 4096 };
+    for load in [exchange, by_datagram, Carriage::Connects { response: 1 }] {
         for up in [1, 3] {
             let report = Bench::new().run(&with(short(load), |n| ways(n, up, 0)));
             sound(&report);
@@ -215,13 +245,16 @@ fn requests_are_answered_and_timed() {
             let all: u64 = report.sender.streams.iter().map(|s| s.total.items).sum();
             // Only those that were begun in the measured time are timed.
             assert!((1..=all).contains(&latency.count()), "{} timed of {all}", latency.count());
-            assert!(direction.sent.items <= all && direction.sent.failed == 0);
+            assert!(direction.sent.items <= all);
+            // A datagram may be late on a machine that has much to do.
+            assert!(direction.sent.failed == 0 || load == by_datagram);
             assert!(latency.percentile(50.0) > Some(Ns(1_000)));
             let (asked, answered): (u64, u64) = (
                 report.sender.streams.iter().map(|s| s.total.items).sum(),
                 report.receiver.streams.iter().map(|s| s.total.items).sum(),
             );
-            assert_eq!(asked, answered, "each transaction has two ends");
+            let failed: u64 = report.sender.streams.iter().map(|s| s.total.failed).sum();
+            assert!((asked..=asked + failed).contains(&answered), "each transaction has two ends");
         }
     }
 }
@@ -237,6 +270,7 @@ fn ipv6_is_taken() {
         Carriage::Tcp,
         UDP,
         Carriage::Exchange { response: 10 },
+        Carriage::DatagramExchange { response: 40 },
         Carriage::Connects { response: 10 },
     ] {
         let report = bench.run(&short(load));

@@ -8,11 +8,12 @@ use net::{
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
-const LOADS: [Carriage; 4] = [
+const LOADS: [Carriage; 5] = [
     Carriage::Tcp,
     Carriage::Udp { segmented: false },
     Carriage::Exchange { response: 64 },
     Carriage::Connects { response: 64 },
+    Carriage::DatagramExchange { response: 64 },
 ];
 
 fn long(load: Carriage) -> Spec {
@@ -140,6 +141,9 @@ fn a_test_out_of_bounds_is_refused_by_both_ends() {
             }),
             "segments at most",
         ),
+        (with(short(LOADS[4]), |n| n.message = 23), "a request: 24 to 65,507"),
+        (short(Carriage::DatagramExchange { response: 65_508 }), "a response: 24 to 65,507"),
+        (with(short(LOADS[4]), |n| n.sockets.multipath = true), "datagrams have none"),
         (with(short(LOADS[2]), |n| ways(n, 1, 1)), "requests go one way"),
         (with(short(LOADS[3]), |n| n.message = 27), "28 B"),
         (sockets(Sockets { dscp: Some(64), ..Sockets::default() }), "0 to 63"),

@@ -72,9 +72,10 @@ pub struct NetSend {
     #[arg(value_name = "HOST[:PORT]")]
     pub target: String,
     /// UDP datagrams, each a message, instead of TCP streams
-    #[arg(long, conflicts_with_all = ["requests", "connects"], help_heading = "Load")]
+    #[arg(long, conflicts_with = "connects", help_heading = "Load")]
     pub udp: bool,
-    /// Requests and responses on standing TCP connections, one at a time; the message is the request
+    /// Requests and responses on standing TCP connections, one at a time; the message is the request. With --udp in
+    /// datagrams: one that gets lost is a request that failed
     #[arg(long, conflicts_with = "connects", help_heading = "Load")]
     pub requests: bool,
     /// Connect, request, response, close, over and over
@@ -100,7 +101,7 @@ pub struct NetSend {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
     pub batch: u32,
     /// With --udp: the kernel or the adapter cuts a batch into datagrams (UDP_SEGMENT) and joins them (UDP_GRO)
-    #[arg(long, requires = "udp", help_heading = "Load")]
+    #[arg(long, requires = "udp", conflicts_with = "requests", help_heading = "Load")]
     pub segmented: bool,
     /// Each stream sends at this rate: TCP is paced by the kernel, UDP by Wirespeed [default: as fast as it goes]
     #[arg(long, value_name = "RATE", value_parser = ByteRate::parse, help_heading = "Load")]
@@ -170,6 +171,9 @@ pub struct SocketArgs {
     /// Send TCP from the pages of a file in memory (sendfile), which the kernel copies nowhere, on loopback either
     #[arg(long, conflicts_with = "zero_copy")]
     pub sendfile: bool,
+    /// Connections are Multipath TCP; one that falls back to plain TCP is told
+    #[arg(long, conflicts_with = "udp")]
+    pub multipath: bool,
     /// The reading end of TCP streams has the kernel drop the data uncopied (MSG_TRUNC)
     #[arg(long)]
     pub discard: bool,

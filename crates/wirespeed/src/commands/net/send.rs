@@ -98,6 +98,7 @@ fn target(text: &str) -> Result<(String, u16), Failure> {
 fn specs(args: &NetSend) -> Result<Vec<Spec>, Failure> {
     let response = small("--response", args.response.0)?;
     let load = match (args.udp, args.requests, args.connects) {
+        (true, true, _) => Carriage::DatagramExchange { response },
         (true, ..) => Carriage::Udp { segmented: args.segmented },
         (_, true, _) => Carriage::Exchange { response },
         (.., true) => Carriage::Connects { response },
@@ -157,7 +158,7 @@ fn sockets(args: &NetSend, defaults: &Sockets) -> Result<Sockets, Failure> {
         dscp: given.dscp,
         zero_copy: given.zero_copy,
         sendfile: given.sendfile,
-        ..Sockets::default()
+        multipath: given.multipath,
     })
 }
 

@@ -25,8 +25,11 @@ pub fn title(spec: &Spec) -> String {
             let how = if segmented { "cut by the kernel" } else { "by system call" };
             format!("UDP, datagrams of {message}, {} {how}", spec.network.batch)
         }
-        Carriage::Exchange { response } | Carriage::DatagramExchange { response } => {
+        Carriage::Exchange { response } => {
             format!("requests of {message}, responses of {}", Bytes(response.into()))
+        }
+        Carriage::DatagramExchange { response } => {
+            format!("requests of {message} in datagrams, responses of {}", Bytes(response.into()))
         }
         Carriage::Connects { response } => {
             format!("connections, requests of {message}, responses of {}", Bytes(response.into()))
@@ -172,6 +175,10 @@ fn transactions(out: &mut String, report: &Report, direction: &Direction) {
         n => format!("; {n} failed"),
     };
     line(out, "transactions", &format!("{}/s, {done} done{failed}", count(done as f64 / seconds)));
+    if direction.sent.late > 0 {
+        let text = format!("{} responses, given up before or repeated", direction.sent.late);
+        line(out, "late", &text);
+    }
     let Some(latency) = direction.latency.as_ref().filter(|latency| latency.count() > 0) else {
         return line(out, "time", "none was done in the measured time");
     };
@@ -244,6 +251,15 @@ fn tcp_lines(out: &mut String, direction: &Direction, streams: &[&StreamReport],
             of_busy(|t| t.buffer_limited.0),
         );
         line(out, "busy, limited", &text);
+    }
+    if spec.network.sockets.multipath {
+        let over = streams.iter().filter(|s| s.subflows > 0).count();
+        let subflows: u64 = streams.iter().map(|s| u64::from(s.subflows)).sum();
+        let text = match over {
+            0 => "plain TCP after all: the path or the other end has no Multipath TCP".to_owned(),
+            _ => format!("{over} of {} streams, over {subflows} subflows", streams.len()),
+        };
+        line(out, "Multipath TCP", &text);
     }
     if spec.network.sockets.zero_copy {
         let (done, copied) = (direction.sent.completed, direction.sent.copied);
