@@ -56,14 +56,15 @@ pub(crate) fn conduct(
     team.start(start);
     watch.until(start)?;
     let mut mark = Mark::take(team);
+    let mut gauge = gauge(team);
     let measure = start.plus(spec.warmup);
     let cooldown = measure.plus(spec.measure);
     pass(team, spec, Phase::Warmup, (start, measure), start, &mut mark, watch)?;
     team.signals.enter(plane::Phase::Measured);
-    let before = Edge::look(team);
+    let before = Edge::look(team, &mut gauge);
     pass(team, spec, Phase::Measured, (measure, cooldown), start, &mut mark, watch)?;
     team.signals.enter(plane::Phase::Cooldown);
-    let after = Edge::look(team);
+    let after = Edge::look(team, &mut gauge);
     let end = cooldown.plus(spec.cooldown);
     pass(team, spec, Phase::Cooldown, (cooldown, end), start, &mut mark, watch)?;
     team.signals.stop();
@@ -126,11 +127,16 @@ impl Mark {
     }
 }
 
+/// What watches the machine while the team works.
+fn gauge(team: &Team) -> host::Gauge {
+    let threads: Vec<i32> = team.members.iter().map(|member| member.id).collect();
+    host::Gauge::new(&threads)
+}
+
 impl Edge {
-    fn look(team: &Team) -> Edge {
+    fn look(team: &Team, gauge: &mut host::Gauge) -> Edge {
         let lines = team.lines.iter().map(|line| line.look()).collect();
-        let threads: Vec<i32> = team.members.iter().map(|member| member.id).collect();
-        Edge { lines, machine: host::look(&threads) }
+        Edge { lines, machine: gauge.look() }
     }
 }
 

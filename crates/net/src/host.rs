@@ -1,9 +1,14 @@
 //! What the machine of one end spends: CPU time of the process, of its threads and of the whole host, and packets that the
 //! host could not take. A kernel that does not tell a figure leaves it out; nothing is guessed.
+//!
+//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and read again at each look, so
+//! that one a second costs next to nothing.
 
 use crate::report::HostReport;
+use crate::sys::Cycles;
 use clock::{CpuTime, Ns};
-use std::fs;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 /// One look.
 #[derive(Clone, Debug)]
@@ -11,9 +16,61 @@ pub(crate) struct Look {
     at: Ns,
     process: CpuTime,
     host: Option<Host>,
+    interrupts: Option<u64>,
     softnet: Option<(u64, u64)>,
+    cycles: Option<u64>,
     /// CPU time of the threads asked for.
     threads: Vec<Option<Ns>>,
+}
+
+/// Looks at the machine, as often as it is asked to.
+pub(crate) struct Gauge {
+    stat: Table,
+    softnet: Table,
+    threads: Vec<Table>,
+    cycles: Option<Cycles>,
+    tick: Ns,
+    text: String,
+}
+
+/// One of the kernel's tables; without a file where this kernel has none of it.
+struct Table(Option<File>);
+
+/// Bytes of a table at first, and at most: `/proc/stat` has a number for each interrupt of the machine.
+const TABLE: usize = 16 << 10;
+const TABLE_MAX: usize = 4 << 20;
+
+impl Table {
+    fn open(path: &str) -> Table {
+        Table(File::open(path).ok())
+    }
+
+    /// What it says now. The buffer comes back larger where the table needed it.
+    fn read<'a>(&self, text: &'a mut String) -> Option<&'a str> {
+        let file = self.0.as_ref()?;
+        let mut bytes = std::mem::take(text).into_bytes();
+        bytes.resize(bytes.capacity().max(TABLE), 0);
+        let mut got = 0;
+        // The kernel answers in parts of its own; the end is where it has no more.
+        loop {
+            if got == bytes.len() {
+                if got >= TABLE_MAX {
+                    return None;
+                }
+                bytes.resize(got * 2, 0);
+            }
+            match file.read_at(&mut bytes[got..], got as u64) {
+                Ok(0) => break,
+                Ok(more) => got += more,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                // A thread that has ended is no longer told of.
+                Err(_) => return None,
+            }
+        }
+        bytes.truncate(got);
+        *text = String::from_utf8(bytes).ok()?;
+        Some(text)
+    }
 }
 
 /// The first line of `/proc/stat`.
@@ -25,20 +82,33 @@ struct Host {
     softirq: Ns,
 }
 
-/// Looks at everything, with the CPU time of these threads of the process.
-pub(crate) fn look(threads: &[i32]) -> Look {
-    let read = |path: &str| fs::read_to_string(path).ok();
-    Look {
-        at: clock::now(),
-        process: clock::process_cpu(),
-        host: read("/proc/stat").as_deref().and_then(|text| stat(text, tick())),
-        softnet: read("/proc/thread-self/net/softnet_stat").as_deref().and_then(softnet),
-        threads: threads
-            .iter()
-            .map(|id| {
-                read(&format!("/proc/self/task/{id}/schedstat")).as_deref().and_then(schedstat)
-            })
-            .collect(),
+impl Gauge {
+    /// Opens what the kernel tells of the host, and of these threads of the process.
+    pub(crate) fn new(threads: &[i32]) -> Gauge {
+        let schedstat = |id: &i32| Table::open(&format!("/proc/self/task/{id}/schedstat"));
+        Gauge {
+            stat: Table::open("/proc/stat"),
+            softnet: Table::open("/proc/thread-self/net/softnet_stat"),
+            threads: threads.iter().map(schedstat).collect(),
+            cycles: Cycles::of(threads),
+            tick: Ns(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)),
+            text: String::new(),
+        }
+    }
+
+    /// Looks at everything.
+    pub(crate) fn look(&mut self) -> Look {
+        let (at, process, tick) = (clock::now(), clock::process_cpu(), self.tick);
+        let text = &mut self.text;
+        let (host, interrupts) = match self.stat.read(text) {
+            Some(text) => (stat(text, tick), interrupts(text)),
+            None => (None, None),
+        };
+        let softnet = self.softnet.read(text).and_then(softnet);
+        let threads = self.threads.iter().map(|table| table.read(text).and_then(schedstat));
+        let threads = threads.collect();
+        let cycles = self.cycles.as_ref().and_then(Cycles::total);
+        Look { at, process, host, interrupts, softnet, cycles, threads }
     }
 }
 
@@ -54,9 +124,7 @@ impl Look {
     pub(crate) fn since(&self, before: &Look) -> HostReport {
         let process = self.process.since(before.process);
         let host = |of: fn(&Host) -> Ns| Some(of(&self.host?).since(of(&before.host?)));
-        let softnet = |of: fn(&(u64, u64)) -> u64| {
-            Some(of(&self.softnet?).saturating_sub(of(&before.softnet?)))
-        };
+        let counted = |of: fn(&Look) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
         HostReport {
             wall: self.at.since(before.at),
             processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
@@ -66,8 +134,10 @@ impl Look {
             host_system: host(|host| host.system),
             host_softirq: host(|host| host.softirq),
             host_irq: host(|host| host.irq),
-            softnet_drops: softnet(|both| both.0),
-            softnet_squeezes: softnet(|both| both.1),
+            softnet_drops: counted(|look| Some(look.softnet?.0)),
+            softnet_squeezes: counted(|look| Some(look.softnet?.1)),
+            interrupts: counted(|look| look.interrupts),
+            cycles: counted(|look| look.cycles),
         }
     }
 
@@ -78,10 +148,6 @@ impl Look {
     }
 }
 
-fn tick() -> Ns {
-    Ns(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
-}
-
 /// user nice system idle iowait irq softirq, in ticks (proc_stat(5)).
 fn stat(text: &str, tick: Ns) -> Option<Host> {
     let line = text.lines().find(|line| line.starts_with("cpu "))?;
@@ -89,6 +155,11 @@ fn stat(text: &str, tick: Ns) -> Option<Host> {
         line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
     let of = |index: usize| ticks.get(index).map(|n| Ns(n.saturating_mul(tick.0)));
     Some(Host { user: of(0)?.plus(of(1)?), system: of(2)?, irq: of(5)?, softirq: of(6)? })
+}
+
+/// The sum over all interrupts comes first.
+fn interrupts(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("intr "))?.split(' ').next()?.parse().ok()
 }
 
 /// A line a processor, hexadecimal: packets, dropped, squeezed, …
@@ -103,7 +174,7 @@ fn softnet(text: &str) -> Option<(u64, u64)> {
     Some(sum)
 }
 
-/// Nanoseconds on a processor come first (Documentation/scheduler/sched-stats.rst).
+/// Nanoseconds on a processor come first.
 fn schedstat(text: &str) -> Option<Ns> {
     text.split_whitespace().next()?.parse().ok().map(Ns)
 }
@@ -115,7 +186,7 @@ mod tests {
     #[test]
     fn the_kernel_s_tables_are_read() {
         let tick = Ns::millis(10);
-        let text = "cpu  10 1 20 300 5 2 7 0 0 0\ncpu0 1 1 1 1 1 1 1\n";
+        let text = "cpu  10 1 20 300 5 2 7 0 0 0\ncpu0 1 1 1 1 1 1 1\nintr 99 0 9 90\nctxt 5\n";
         let host = Host {
             user: Ns::millis(110),
             system: Ns::millis(200),
@@ -125,8 +196,9 @@ mod tests {
         assert_eq!(stat(text, tick), Some(host));
         assert_eq!(softnet("0a 01 ff 0\n0b 02 01 0\n"), Some((3, 256)));
         assert_eq!(schedstat("123456 78 9\n"), Some(Ns(123_456)));
-        for wrong in ["", "cpu 1 2", "cpu  x"] {
-            assert_eq!(stat(wrong, tick), None, "{wrong:?}");
+        assert_eq!(interrupts(text), Some(99));
+        for wrong in ["", "cpu 1 2", "cpu  x", "intr", "intr x"] {
+            assert_eq!((stat(wrong, tick), interrupts(wrong)), (None, None), "{wrong:?}");
         }
         assert_eq!((softnet("zz"), softnet("0a"), schedstat("")), (None, None, None));
     }
@@ -134,15 +206,37 @@ mod tests {
     #[test]
     fn work_is_seen() {
         let id = rustix::thread::gettid().as_raw_nonzero().get();
-        let before = look(&[id]);
+        let mut gauge = Gauge::new(&[id, i32::MAX]);
+        let before = gauge.look();
         let mut rng = clock::Rng::keyed(1, &[]);
         while clock::thread_cpu().user < Ns::millis(30) {
             rng.next_u64();
         }
-        let after = look(&[id]);
+        let after = gauge.look();
         let spent = after.since(&before);
         assert!(spent.user > Ns::ZERO && spent.wall > Ns::ZERO, "{spent:?}");
         assert!(after.thread_since(&before, 0).is_none_or(|used| used > Ns::ZERO));
-        assert_eq!(after.thread_since(&before, 1), None);
+        assert_eq!(after.thread_since(&before, 1), None, "there is no such thread");
+        assert_eq!(after.thread_since(&before, 2), None, "nobody asked for it");
+        assert!(spent.interrupts.is_none_or(|n| n > 0), "the clock's tick is one: {spent:?}");
+        assert!(gauge.cycles.is_some() || spent.cycles.is_none(), "nothing is made up");
+    }
+
+    /// A table longer than its buffer is read whole, and the buffer is there again for a shorter one.
+    #[test]
+    fn tables_are_read_whole_and_again() {
+        let path = std::env::temp_dir().join(format!("net-table-{}", std::process::id()));
+        let (mut text, long) = (String::new(), "x".repeat(3 * TABLE));
+        std::fs::write(&path, &long).unwrap();
+        let table = Table::open(&path.to_string_lossy());
+        assert_eq!(table.read(&mut text), Some(long.as_str()));
+        std::fs::write(&path, "short").unwrap();
+        assert_eq!(table.read(&mut text), Some("short"));
+        std::fs::write(&path, [0xff]).unwrap();
+        assert_eq!(table.read(&mut text), None, "no text");
+        std::fs::write(&path, "again").unwrap();
+        assert_eq!(table.read(&mut text), Some("again"));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(Table::open("/proc/there/is/none").read(&mut text), None);
     }
 }

@@ -219,6 +219,10 @@ pub struct HostReport {
     pub softnet_drops: Option<u64>,
     /// Times that it ended a round of receiving with packets left.
     pub softnet_squeezes: Option<u64>,
+    /// Interrupts that the whole host served.
+    pub interrupts: Option<u64>,
+    /// Processor cycles of the test's threads, in user mode and in the kernel; only where the hardware counts them.
+    pub cycles: Option<u64>,
 }
 
 /// One end of a test.

@@ -2,6 +2,7 @@
 //! queue of zero-copy sends, and many datagrams in one call. Everything `unsafe` of this crate is here.
 
 mod batch;
+mod cycles;
 mod errqueue;
 mod info;
 mod multipath;
@@ -9,6 +10,7 @@ mod option;
 pub(crate) mod socket;
 
 pub(crate) use batch::{Inbox, Outbox};
+pub(crate) use cycles::Cycles;
 pub(crate) use errqueue::{Completions, completions};
 pub(crate) use info::{TcpInfo, tcp_info};
 pub(crate) use multipath::subflows;
