@@ -127,6 +127,8 @@ impl Pool {
             Metric::Iops => Some(per_second(sum(|t| t.ops), self.span)),
             Metric::Errors => Some(sum(|t| t.errors)),
             Metric::Latency { point, response } => latency_point(&self.both(), *point, *response),
+            // Of a machine, and of several members: no pool has them.
+            Metric::Cpu | Metric::Imbalance => None,
         }
     }
 }

@@ -46,6 +46,7 @@ impl Unit {
             Metric::Iops => Unit::Iops,
             Metric::Latency { .. } => Unit::Ns,
             Metric::Errors => Unit::Count,
+            Metric::Cpu | Metric::Imbalance => Unit::Percent,
         }
     }
 }
@@ -59,6 +60,8 @@ impl Quantity {
             Value::Iops(iops) => (*iops, Unit::Iops),
             Value::Time(time) => (time.as_nanos() as f64, Unit::Ns),
             Value::Count(count) => (*count as f64, Unit::Count),
+            Value::Percent(percent) => (*percent, Unit::Percent),
+            Value::Times(times) => (*times, Unit::Times),
         };
         Quantity { value, unit }
     }

@@ -41,6 +41,9 @@ pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Readi
             .map(|name| pooled(step, Some(name), metric, |w| w.source.group == *name))
             .collect(),
         Scope::Hop(hop) => vec![hop_reading(step, hop, metric)],
+        Scope::Streams(hop) => {
+            vec![unread(format!("the streams of hop {hop} are not read one by one"))]
+        }
     }
 }
 
@@ -50,6 +53,9 @@ pub(crate) fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Opti
         Scope::Over(names) | Scope::Each(names) => names.clone(),
         Scope::Hop(hop) => {
             return (Vec::new(), Some(format!("balance over the hop {hop} is not defined")));
+        }
+        Scope::Streams(hop) => {
+            return (Vec::new(), Some(format!("the streams of hop {hop} are not read one by one")));
         }
         Scope::Total => {
             let mut names: Vec<String> =
@@ -154,6 +160,11 @@ fn shortfall(step: &StepData, worker: &WorkerData) -> Option<String> {
     })
 }
 
+/// A reading that there is not, and why.
+fn unread(why: String) -> Reading {
+    Reading { member: None, value: None, missing: Some(why), attempts: None, tally: None }
+}
+
 fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
     let names: &[&str] = match metric {
         Metric::ReadRate => &["read-bytes"],
@@ -161,29 +172,23 @@ fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
         Metric::TotalRate => &["read-bytes", "write-bytes"],
         Metric::Iops => &["read-ops", "write-ops"],
         Metric::Errors => &["errors"],
-        Metric::Latency { .. } => &[],
-    };
-    let nothing = |why: String| Reading {
-        member: None,
-        value: None,
-        missing: Some(why),
-        attempts: None,
-        tally: None,
+        Metric::Latency { .. } | Metric::Cpu | Metric::Imbalance => &[],
     };
     if names.is_empty() {
-        return nothing(format!("hop {hop} counts traffic, not latency"));
+        let what = if *metric == Metric::Cpu { "CPU" } else { "latency" };
+        return unread(format!("hop {hop} counts traffic, not {what}"));
     }
     let mut sum = 0.0;
     for name in names {
         match counted(step, hop, name) {
             Some((value, share)) if share >= COMPLETE_SHARE => sum += value,
             Some((_, share)) => {
-                return nothing(format!(
+                return unread(format!(
                     "hop {hop} counted `{name}` for {:.0}% of the measured time",
                     (share * 100.0).floor()
                 ));
             }
-            None => return nothing(format!("hop {hop} has no counter `{name}` in this step")),
+            None => return unread(format!("hop {hop} has no counter `{name}` in this step")),
         }
     }
     let value =

@@ -24,6 +24,7 @@ mod mixture;
 mod model;
 mod names;
 mod nearest;
+mod network;
 mod overrides;
 pub mod profile;
 mod reference;
@@ -32,6 +33,7 @@ mod scalar;
 mod schema;
 pub mod search;
 mod settle;
+mod settle_net;
 mod show;
 mod source;
 mod stage;
@@ -42,6 +44,10 @@ pub use catalog::catalog;
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use model::*;
+pub use network::{
+    Family, NetHop, NetWorkload, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, StepNet,
+    TokenFrom, VmNic,
+};
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
 pub use schema::schema;

@@ -1,11 +1,14 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
-use crate::{Embedded, Fault, Patience, Policy, Project, Search, Steady};
+use crate::{
+    Embedded, Fault, NetWorkload, Patience, Policy, Project, Receiver, Search, Steady, StepNet,
+    VmNic,
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
-use workload::WorkingSet;
+use workload::{Frames, Heading, WorkingSet};
 
 /// One scenario file.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +17,10 @@ pub struct Scenario {
     pub head: Head,
     /// What stands there.
     pub lab: Lab,
-    /// What the virtual machines do, in order of definition.
+    /// What is issued to disks, in order of definition.
     pub workloads: Vec<Workload>,
+    /// What is carried over networks, in order of definition. No workload has the name of another, of either kind.
+    pub networks: Vec<NetWorkload>,
     /// In which order, how long.
     pub plans: Vec<Plan>,
     /// What must hold.
@@ -44,6 +49,8 @@ pub struct Head {
 pub struct Lab {
     /// Targets named directly: files, devices, `null:`.
     pub targets: Vec<Target>,
+    /// The far ends of network loads.
+    pub receivers: Vec<Receiver>,
     /// Physical hosts.
     pub hosts: Vec<Host>,
     /// Virtual machines.
@@ -161,6 +168,8 @@ pub struct Vm {
     pub scsi: Vec<String>,
     /// Its disks.
     pub disks: Vec<VmDisk>,
+    /// Its nics.
+    pub nics: Vec<VmNic>,
 }
 
 /// A disk of a VM: a target that is at hand, or a volume of the lab.
@@ -375,7 +384,7 @@ pub enum FigureKind {
     Calibrated,
 }
 
-/// `[workload.NAME]`.
+/// `[workload.NAME]` of kind `disk`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Its name.
@@ -393,8 +402,12 @@ pub struct Workload {
 pub struct Plan {
     /// Its name; `plan` when there is one without a name.
     pub name: String,
-    /// What runs at the same time.
+    /// Disk workloads that run at the same time; there may be none.
     pub loads: Vec<Load>,
+    /// Network workloads that run at the same time as these and each other, in the same phases; there may be none.
+    pub nets: Vec<Load>,
+    /// What every step sets at the interfaces that its receivers name to be adjusted, where no axis says otherwise.
+    pub frames: Frames,
     /// Load that is not measured; with `steady`, the least of it.
     pub warmup: Duration,
     /// When the measurement begins, if not just after the warm-up.
@@ -415,27 +428,27 @@ pub struct Plan {
     pub faults: Vec<Fault>,
 }
 
-/// A workload on a set of VMs or targets.
+/// A workload on a set of VMs or targets, or of VMs or receivers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
     /// The workload's name.
     pub workload: String,
-    /// VMs and targets, by name, expanded.
+    /// VMs and targets, or receivers, by name, expanded.
     pub on: Vec<String>,
 }
 
 /// One axis of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, or `WORKLOAD.setting` where loads differ; or
-    /// `port`, which belongs to no workload.
+    /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, of network loads `message`, `batch`, `streams`,
+    /// `direction`, or `WORKLOAD.setting` where loads differ; or `port`, `mtu` or `offload`, which belong to no workload.
     pub key: String,
     /// Its values, in order; no two are equal.
     pub values: Vec<Setting>,
 }
 
-/// One value of an axis: what it sets in a workload or at the embedded arrays. Shown exactly (`8KiB`, `32`, `67%`,
-/// `5000 IOPS`, `4gfc`).
+/// One value of an axis: what it sets in a workload, at the embedded arrays or at interfaces. Shown exactly (`8KiB`, `32`,
+/// `67%`, `5000 IOPS`, `4gfc`, `both`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
     /// Size of every operation.
@@ -454,6 +467,20 @@ pub enum Setting {
     WorkingSet(WorkingSet),
     /// Speed of every port of every embedded array, before it is scaled.
     Port(LinkRate),
+    /// Bytes of a message of a network load.
+    Message(Bytes),
+    /// Messages of one submission of a network load.
+    Batch(u32),
+    /// Streams of each direction in use of a network load.
+    Streams(u16),
+    /// Which way the streams of a network load go.
+    Direction(Heading),
+    /// Bytes a second of each stream of a network load.
+    StreamRate(ByteRate),
+    /// The MTU in bytes of the interfaces that receivers name to be adjusted.
+    Mtu(u32),
+    /// Their segmentation, receive and checksum offloads, on or off.
+    Offload(bool),
 }
 
 /// One point of a plan with everything settled: what [`Scenario::steps`] yields.
@@ -477,8 +504,13 @@ pub struct Step {
     pub cooldown: Duration,
     /// Targets are preconditioned as SNIA PTS does before its load: the first step of a plan that asks for it.
     pub precondition: bool,
-    /// What runs at the same time, with the sweep's settings applied.
+    /// Disk workloads that run at the same time, with the sweep's settings applied; there may be none.
     pub loads: Vec<StepLoad>,
+    /// Network workloads that run at the same time, with the sweep's settings applied; there may be none.
+    pub nets: Vec<StepNet>,
+    /// What is set, for the time of the step, at the interfaces that its receivers name to be adjusted. What is not given
+    /// stays as it is found.
+    pub frames: Frames,
     /// Speed of every port of every embedded array in this step, before it is scaled; each port's own when `None`.
     pub port: Option<LinkRate>,
     /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive, ready and
@@ -517,8 +549,14 @@ pub enum Scope {
     Over(Vec<String>),
     /// Each of these VMs or targets by itself.
     Each(Vec<String>),
-    /// A hop of the lab, by its counters.
+    /// A hop of the lab, by its counters. Of a network load: a pair of a member and its receiver (`far`, `vm1.far`), where
+    /// `write` is what went to the receiver and `read` what came from it, both as received, and operations are messages,
+    /// datagrams or transactions; one of its two machines (`far/sender`, `far/receiver`), which have [`Metric::Cpu`] and
+    /// nothing else; or its probe (`far/probe`), which has latency, operations and errors.
     Hop(String),
+    /// The streams of a hop of a network load (`far`), each by itself, by the rate at which it was received. Only for
+    /// balance: a stream is held against the mean of those that go its way.
+    Streams(String),
 }
 
 /// What must hold.
@@ -540,7 +578,7 @@ pub enum GoalTest {
     },
     /// A metric is so many times what it is in another step.
     Ratio {
-        /// What: a rate or operations a second.
+        /// What: a rate, operations a second, or the share of a machine's processors.
         metric: Metric,
         /// What differs in the other step; whatever else was settled is the same.
         to: Vec<(String, String)>,
@@ -580,6 +618,12 @@ pub enum Metric {
     },
     /// Failed operations.
     Errors,
+    /// Share of a machine's processors that were busy over the measured time, in percent of all of them: user, system and
+    /// interrupts of the whole host, whoever caused them.
+    Cpu,
+    /// How far the member that is furthest from the mean is from it, in percent of it: what a goal of balance bounds. Only
+    /// claims have it as a metric, with [`Scope::Over`] or [`Scope::Streams`].
+    Imbalance,
 }
 
 /// A point of a latency distribution.
@@ -606,6 +650,10 @@ pub enum Value {
     Time(Duration),
     /// A count.
     Count(u64),
+    /// Percent of something that the metric says: of a machine's processors, or of a mean.
+    Percent(f64),
+    /// So many times what the step does that it is held against.
+    Times(f64),
 }
 
 /// `[[claim]]`: a figure that somebody published.
@@ -619,6 +667,9 @@ pub struct Claim {
     pub scope: Scope,
     /// What.
     pub metric: Metric,
+    /// Where the figure is a ratio ([`Value::Times`]): what differs in the step that it is held against; whatever else was
+    /// settled is the same. Empty where the figure is the metric itself.
+    pub to: Vec<(String, String)>,
     /// How the source qualified the figure.
     pub relation: Relation,
     /// The figure under every reading that the source allows (at least one).

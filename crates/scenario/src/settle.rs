@@ -1,9 +1,11 @@
-//! Settings applied to workloads, and plans expanded to steps.
+//! Settings applied to workloads, and plans expanded to steps. What a setting does to a network load is in `settle_net`.
 //!
 //! A plan's steps are the product of its axes, the first varying slowest; with `repeat`, the whole sweep is run again,
 //! so that slow drift of a device does not fall on single settings.
 
 use crate::model::{Load, Plan, Scenario, Setting, Step, StepLoad, Workload};
+use crate::network::{NetWorkload, StepNet};
+use crate::settle_net::{frames, settle_net};
 use crate::stage::{Hunt, Stage};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,8 +20,16 @@ pub(crate) fn apply(workload: &mut Workload, setting: &Setting) -> Result<(), St
     match *setting {
         Setting::Workers(workers) => workload.workers = workers,
         Setting::WorkingSet(set) => spec.working_set = Some(set),
-        // That of the arrays, whatever the workload is.
-        Setting::Port(_) => {}
+        // Those of arrays and of interfaces, whatever the workload is.
+        Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => {}
+        Setting::StreamRate(rate) => {
+            return Err(format!(
+                "a disk workload has a rate of operations, such as `5000 IOPS`, not {rate}"
+            ));
+        }
+        Setting::Message(_) | Setting::Batch(_) | Setting::Streams(_) | Setting::Direction(_) => {
+            return Err("it belongs to network workloads, and this is a disk workload".into());
+        }
         Setting::Depth(n) => match &mut spec.arrivals {
             Arrivals::Closed { depth, .. } => *depth = n,
             Arrivals::Open { .. } => {
@@ -83,14 +93,51 @@ fn open(arrivals: Arrivals, rate: f64) -> Result<Arrivals, String> {
 
 /// Applies the setting of an axis to a workload that it speaks of.
 pub(crate) fn settle(workload: &mut Workload, key: &str, setting: &Setting) {
-    if concerns(key, &workload.name) {
+    if speaks(key, setting, &workload.name, Side::Disk) {
         let _refused_by_load = apply(workload, setting);
     }
 }
 
-/// Whether an axis (`block`, or `WORKLOAD.block`) speaks of a workload.
+/// Whether an axis (`block`, or `WORKLOAD.block`) speaks of a workload, going by its name.
 pub(crate) fn concerns(axis: &str, workload: &str) -> bool {
     axis.rsplit_once('.').is_none_or(|(name, _)| name == workload)
+}
+
+/// The two kinds of workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Disk,
+    Net,
+}
+
+impl Side {
+    /// The kind of workloads that have such a setting; none where no workload has it.
+    pub fn of(setting: &Setting) -> Option<Side> {
+        match setting {
+            Setting::Block(_)
+            | Setting::Depth(_)
+            | Setting::Workers(_)
+            | Setting::Read(_)
+            | Setting::Random(_)
+            | Setting::Rate(_)
+            | Setting::WorkingSet(_) => Some(Side::Disk),
+            Setting::Message(_)
+            | Setting::Batch(_)
+            | Setting::Streams(_)
+            | Setting::Direction(_)
+            | Setting::StreamRate(_) => Some(Side::Net),
+            Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => None,
+        }
+    }
+}
+
+/// Whether a setting of an axis is for a workload of this name and kind: where the axis names a workload it is for that one,
+/// otherwise for all that have such a setting.
+pub(crate) fn speaks(axis: &str, setting: &Setting, workload: &str, side: Side) -> bool {
+    match axis.rsplit_once('.') {
+        Some((name, _)) => name == workload,
+        None => Side::of(setting) == Some(side),
+    }
 }
 
 impl Plan {
@@ -130,15 +177,17 @@ impl Scenario {
     /// What runs, in its order: steps that are known beforehand, and searches. A step is numbered as if every search
     /// before it took no step; who runs them numbers them anew.
     pub fn stages(&self) -> Vec<Stage> {
-        let workloads: BTreeMap<&str, &Workload> =
-            self.workloads.iter().map(|w| (w.name.as_str(), w)).collect();
+        let known = Known {
+            disk: self.workloads.iter().map(|w| (w.name.as_str(), w)).collect(),
+            net: self.networks.iter().map(|w| (w.name.as_str(), w)).collect(),
+        };
         let (mut stages, mut index) = (Vec::new(), 0);
         for plan in &self.plans {
             for repetition in 0..plan.repeat {
                 for n in 0..plan.combinations() {
                     let first = repetition == 0 && n == 0;
                     let settings = plan.combination(n);
-                    let step = step(plan, index, repetition, &settings, &workloads, first);
+                    let step = step(plan, index, repetition, &settings, &known, first);
                     stages.push(match &plan.search {
                         Some(search) => Stage::Search(Hunt::new(search.clone(), step)),
                         None => {
@@ -153,21 +202,30 @@ impl Scenario {
     }
 }
 
+/// The workloads of a scenario by their names.
+struct Known<'a> {
+    disk: BTreeMap<&'a str, &'a Workload>,
+    net: BTreeMap<&'a str, &'a NetWorkload>,
+}
+
 fn step(
     plan: &Plan,
     index: u32,
     repetition: u32,
     settings: &[(&str, &Setting)],
-    workloads: &BTreeMap<&str, &Workload>,
+    known: &Known<'_>,
     first: bool,
 ) -> Step {
-    let settled = |name: &str| {
-        let mut workload = (*workloads.get(name)?).clone();
+    let load = |load: &Load| {
+        let mut workload = (*known.disk.get(load.workload.as_str())?).clone();
         settings.iter().for_each(|(key, setting)| settle(&mut workload, key, setting));
-        Some(workload)
+        Some(StepLoad { workload, on: load.on.clone() })
     };
-    let load =
-        |load: &Load| Some(StepLoad { workload: settled(&load.workload)?, on: load.on.clone() });
+    let net = |load: &Load| {
+        let mut workload = (*known.net.get(load.workload.as_str())?).clone();
+        settings.iter().for_each(|(key, setting)| settle_net(&mut workload, key, setting));
+        Some(StepNet { workload, on: load.on.clone() })
+    };
     Step {
         index,
         plan: plan.name.clone(),
@@ -179,6 +237,8 @@ fn step(
         cooldown: plan.cooldown,
         precondition: plan.precondition && first,
         loads: plan.loads.iter().filter_map(load).collect(),
+        nets: plan.nets.iter().filter_map(net).collect(),
+        frames: frames(plan.frames, settings),
         port: settings.iter().find_map(|(_, setting)| match setting {
             Setting::Port(rate) => Some(*rate),
             _ => None,

@@ -1,6 +1,7 @@
 //! How values of a scenario are written: exactly where texts are compared, for people elsewhere.
 
 use crate::model::{Endpoint, LatencyPoint, Metric, Setting, Value};
+use crate::network::heading_word;
 use std::fmt;
 use workload::WorkingSet;
 
@@ -8,8 +9,14 @@ impl fmt::Display for Setting {
     /// Exact, so that equal texts are equal settings: `8KiB`, `32`, `67%`, `5000 IOPS`, `4gfc`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Setting::Block(size) => write!(f, "{size}"),
-            Setting::Depth(n) | Setting::Workers(n) => write!(f, "{n}"),
+            Setting::Block(size) | Setting::Message(size) => write!(f, "{size}"),
+            Setting::Depth(n) | Setting::Workers(n) | Setting::Batch(n) | Setting::Mtu(n) => {
+                write!(f, "{n}")
+            }
+            Setting::Streams(n) => write!(f, "{n}"),
+            Setting::Direction(heading) => f.write_str(heading_word(*heading)),
+            Setting::StreamRate(rate) => write!(f, "{}", units::LinkRate::Rate(*rate)),
+            Setting::Offload(on) => f.write_str(if *on { "on" } else { "off" }),
             Setting::Read(share) | Setting::Random(share) => write!(f, "{}%", share.0),
             Setting::Rate(rate) => write!(f, "{} IOPS", rate.0),
             Setting::WorkingSet(WorkingSet::Bytes(bytes)) => write!(f, "{}", units::Bytes(*bytes)),
@@ -38,6 +45,8 @@ impl fmt::Display for Metric {
             Metric::TotalRate => f.write_str("total"),
             Metric::Iops => f.write_str("IOPS"),
             Metric::Errors => f.write_str("errors"),
+            Metric::Cpu => f.write_str("CPU"),
+            Metric::Imbalance => f.write_str("imbalance"),
             Metric::Latency { point, response } => {
                 let what = if *response { "response time" } else { "service time" };
                 write!(f, "{point} {what}")
@@ -65,6 +74,8 @@ impl fmt::Display for Value {
             Value::Iops(iops) => write!(f, "{}", units::Iops(*iops)),
             Value::Time(time) => f.write_str(&units::duration(*time)),
             Value::Count(n) => write!(f, "{n}"),
+            Value::Percent(share) => f.write_str(&units::percent(*share)),
+            Value::Times(n) => write!(f, "{n} ×"),
         }
     }
 }

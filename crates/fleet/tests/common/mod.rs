@@ -47,6 +47,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         memory: None,
         scsi: Vec::new(),
         disks: disks.iter().map(disk).collect(),
+        nics: Vec::new(),
     };
     let lab = Lab {
         targets: (0..targets).map(target).collect(),
@@ -57,6 +58,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         head: Head { title: "a test".into(), source: None, description: None, seed: 7 },
         lab,
         workloads: Vec::new(),
+        networks: Vec::new(),
         plans: Vec::new(),
         goals: Vec::new(),
         claims: Vec::new(),
@@ -109,6 +111,8 @@ pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
         cooldown: Duration::ZERO,
         precondition: false,
         loads,
+        nets: Vec::new(),
+        frames: workload::Frames::default(),
         port: None,
         faults: Vec::new(),
     }

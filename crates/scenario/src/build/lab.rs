@@ -31,6 +31,7 @@ pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> 
     let paths = b.named(root, "path", Kind::Path);
     Lab {
         targets: targets.iter().flat_map(|(r, n)| b.targets(r, n)).collect(),
+        receivers: Vec::new(),
         hosts: hosts.iter().flat_map(|(r, n)| b.hosts(r, n)).collect(),
         vms: vms.iter().flat_map(|(r, n)| b.vms(r, n)).collect(),
         switches: switches.iter().flat_map(|(r, n)| b.switches(r, n)).collect(),
@@ -305,6 +306,7 @@ impl Builder<'_> {
                 memory: record.size("memory").map(|at| at.value),
                 scsi: scsi.clone(),
                 disks: Vec::new(),
+                nics: Vec::new(),
             })
             .collect();
         // Disks that were given wrongly have been reported.

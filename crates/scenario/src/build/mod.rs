@@ -32,7 +32,7 @@ pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
     let goals = verdict::goals(root, &plans, &mut directory, sink);
     let claims = verdict::claims(root, &plans, &mut directory, sink);
     let projects = project::projects(root, sink);
-    Scenario { head, lab, workloads, plans, goals, claims, projects }
+    Scenario { head, lab, workloads, networks: Vec::new(), plans, goals, claims, projects }
 }
 
 fn head(record: &Record) -> Head {

@@ -16,6 +16,7 @@ use crate::steady::Steady;
 use crate::tree::clip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use workload::Frames;
 
 /// Steps of a scenario, at most.
 const STEPS_MAX: u64 = 10_000;
@@ -110,6 +111,8 @@ impl Planner<'_> {
             precondition,
             faults: faults(record, time("measure").unwrap_or_default(), self.directory, self.sink),
             loads,
+            nets: Vec::new(),
+            frames: Frames::default(),
         };
         let plan = Plan { search: search(record, &plan, &self.workloads, self.sink), ..plan };
         if self.within_bounds(&plan, record)

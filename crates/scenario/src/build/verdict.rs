@@ -144,6 +144,7 @@ impl Judge<'_> {
             step,
             scope,
             metric,
+            to: Vec::new(),
             relation,
             readings,
             kind,

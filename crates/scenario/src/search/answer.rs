@@ -281,6 +281,7 @@ fn show_reading(metric: &Metric, value: f64) -> String {
             Value::Time(Duration::from_nanos(value.round() as u64)).to_string()
         }
         Metric::Errors => count(value),
+        Metric::Cpu | Metric::Imbalance => units::percent(value),
         other => show_work(other, value),
     }
 }

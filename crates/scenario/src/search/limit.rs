@@ -45,6 +45,7 @@ impl Limit {
             Value::Iops(iops) => iops,
             Value::Time(time) => time.as_nanos() as f64,
             Value::Count(n) => n as f64,
+            Value::Percent(n) | Value::Times(n) => n,
         }
     }
 
@@ -137,5 +138,7 @@ fn value_of(metric: &Metric, text: &str) -> Result<Value, String> {
         Metric::ReadRate | Metric::WriteRate | Metric::TotalRate => ByteRate::parse(text)
             .map(Value::Rate)
             .map_err(|_| format!("expected a data rate such as `800 MB/s`, found `{shown}`")),
+        // No name of a limit stands for these.
+        Metric::Cpu | Metric::Imbalance => Err(format!("`{metric}` cannot be limited")),
     }
 }

@@ -103,6 +103,7 @@ impl Measured<'_> {
             Metric::Iops => Some(per_second(both(|side| side.ops))),
             Metric::Errors => Some(both(|side| side.errors) as f64),
             Metric::Latency { point, response } => (self.latency)(*point, *response),
+            Metric::Cpu | Metric::Imbalance => None,
         }
     }
 

@@ -1,0 +1,211 @@
+//! Network loads: the receivers that they go to, the nics by which VMs reach them, and what runs over them in a step.
+//!
+//! This holds what was asked for; it opens no socket. What a load carries is [`workload::Network`], which the live engine
+//! and a simulator read.
+//!
+//! A pair of a member of a load and a receiver is a *hop*: named `far` where the load runs on the receiver itself, that is
+//! from the machine that runs the scenario, and `vm1.far` where it runs on a VM. Its two machines are `far/sender` and
+//! `far/receiver`, and its probe is `far/probe`: see [`NetHop`].
+
+use crate::model::{Lab, Step};
+use std::fmt;
+use std::net::IpAddr;
+use units::LinkRate;
+use workload::{Heading, Network};
+
+/// `[[receiver]]`: the far end of network loads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receiver {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub place: ReceiverPlace,
+    /// Only addresses of this family.
+    pub family: Option<Family>,
+    /// The address that everything leaves from.
+    pub source: Option<IpAddr>,
+    /// The port that the first stream leaves from; the others follow it.
+    pub source_port: Option<u16>,
+    /// Where its token is to be found; always given where it is not on this machine's loopback.
+    pub token: Option<TokenFrom>,
+    /// The interface of this machine by which it is reached, which steps may change; never given where it is embedded.
+    pub adjust: Option<String>,
+    /// The wire between the two, where the interface does not tell.
+    pub rate: Option<LinkRate>,
+}
+
+/// Where a receiver is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceiverPlace {
+    /// It waits there.
+    At {
+        /// Its name or address; an IPv6 address without brackets.
+        host: String,
+        /// Its port; [`Receiver::PORT`] unless given.
+        port: u16,
+    },
+    /// It stands on this machine's loopback for the time of the run.
+    Embedded,
+}
+
+/// A family of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+}
+
+/// Where a secret is to be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenFrom {
+    /// A file.
+    File(String),
+    /// A variable of the environment.
+    Env(String),
+}
+
+/// A nic of a VM: a network load on the VM goes by each of its nics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VmNic {
+    /// The receiver that it reaches. No two nics of a VM reach the same.
+    pub receiver: String,
+}
+
+/// `[workload.NAME]` of kind `net`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetWorkload {
+    /// Its name.
+    pub name: String,
+    /// What it carries; without problems.
+    pub network: Network,
+}
+
+/// A network load of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepNet {
+    /// The workload's name and settled load.
+    pub workload: NetWorkload,
+    /// Receivers and VMs, by name; each has at least one hop.
+    pub on: Vec<String>,
+}
+
+/// A member of a network load with one receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NetHop<'a> {
+    /// The VM; none where the load runs on the receiver itself.
+    pub vm: Option<&'a str>,
+    /// The far end.
+    pub receiver: &'a Receiver,
+}
+
+/// The end of the name of a hop's sending machine.
+pub const SENDER: &str = "sender";
+/// The end of the name of a hop's receiving machine.
+pub const RECEIVER: &str = "receiver";
+/// The end of the name of a hop's probe.
+pub const PROBE: &str = "probe";
+
+impl Receiver {
+    /// The port where a receiver waits unless the scenario says otherwise.
+    pub const PORT: u16 = 5301;
+}
+
+impl ReceiverPlace {
+    /// Whether it is on this machine's loopback, where no token is needed: embedded, a loopback address, or `localhost`. Another
+    /// name is not resolved, and counts as being off loopback.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            ReceiverPlace::Embedded => true,
+            ReceiverPlace::At { host, .. } => match host.parse::<IpAddr>() {
+                Ok(address) => address.to_canonical().is_loopback(),
+                Err(_) => host.eq_ignore_ascii_case("localhost"),
+            },
+        }
+    }
+}
+
+impl fmt::Display for ReceiverPlace {
+    /// `192.0.2.2:5301`, `[2001:db8::2]:5301`, or `embedded`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReceiverPlace::Embedded => f.write_str("embedded"),
+            ReceiverPlace::At { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            ReceiverPlace::At { host, port } => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+impl Family {
+    /// Its name in scenarios.
+    pub fn word(self) -> &'static str {
+        match self {
+            Family::Ipv4 => "ipv4",
+            Family::Ipv6 => "ipv6",
+        }
+    }
+}
+
+impl NetHop<'_> {
+    /// Its name: `far`, or `vm1.far`.
+    pub fn name(&self) -> String {
+        match self.vm {
+            Some(vm) => format!("{vm}.{}", self.receiver.name),
+            None => self.receiver.name.clone(),
+        }
+    }
+}
+
+impl Lab {
+    /// The receiver of that name.
+    pub fn receiver(&self, name: &str) -> Option<&Receiver> {
+        self.receivers.iter().find(|receiver| receiver.name == name)
+    }
+
+    /// The hops of a member of a network load: the receiver itself, or each nic of the VM, in their order.
+    pub fn net_hops(&self, member: &str) -> Vec<NetHop<'_>> {
+        if let Some(receiver) = self.receiver(member) {
+            return vec![NetHop { vm: None, receiver }];
+        }
+        let Some(vm) = self.vms.iter().find(|vm| vm.name == member) else { return Vec::new() };
+        let hop = |nic: &VmNic| {
+            Some(NetHop { vm: Some(&vm.name), receiver: self.receiver(&nic.receiver)? })
+        };
+        vm.nics.iter().filter_map(hop).collect()
+    }
+}
+
+impl StepNet {
+    /// The hops that it runs on, in the order of its members.
+    pub fn hops<'a>(&self, lab: &'a Lab) -> Vec<NetHop<'a>> {
+        self.on.iter().flat_map(|member| lab.net_hops(member)).collect()
+    }
+}
+
+impl Step {
+    /// The interfaces of this machine that it changes, by the receivers that name them, each once; none where it sets
+    /// neither MTU nor offloads.
+    pub fn adjusted<'a>(&self, lab: &'a Lab) -> Vec<&'a Receiver> {
+        let mut all: Vec<&Receiver> = Vec::new();
+        if self.frames == workload::Frames::default() {
+            return all;
+        }
+        for receiver in self.nets.iter().flat_map(|net| net.hops(lab)).map(|hop| hop.receiver) {
+            let known = all.iter().any(|other| other.name == receiver.name);
+            if receiver.adjust.is_some() && !known {
+                all.push(receiver);
+            }
+        }
+        all
+    }
+}
+
+/// The word for a direction in scenarios.
+pub(crate) fn heading_word(heading: Heading) -> &'static str {
+    match heading {
+        Heading::Send => "send",
+        Heading::Receive => "receive",
+        Heading::Both => "both",
+    }
+}
