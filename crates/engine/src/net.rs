@@ -62,7 +62,9 @@ pub enum TokenFrom {
     Env(String),
 }
 
-/// The numbers under which a network load reports.
+/// The numbers under which a network load reports. Several loads of a step on one pair have the pair and its machines in
+/// common: what the pair carried is the sum of what they report, and what the machines counted is reported by the first of
+/// them alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetSources {
     /// The hop between the two hosts: bytes as they were received, each way.
@@ -75,4 +77,12 @@ pub struct NetSources {
     pub streams: Vec<(SourceId, SourceId)>,
     /// The probe beside the streams, where there is one.
     pub probe: Option<SourceId>,
+}
+
+impl NetSources {
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = SourceId> {
+        let ends = self.streams.iter().flat_map(|(sent, received)| [*sent, *received]);
+        [self.hop, self.sender, self.receiver].into_iter().chain(ends).chain(self.probe)
+    }
 }

@@ -9,9 +9,10 @@ use crate::arrays::disk::{ArrayDisk, Standing};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
 use crate::cluster::cluster;
 use crate::draft::{Draft, Lab, Thing, draft};
+use crate::nets::{self, NetNumbers};
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
-use record::{Loop, Source, SourceId, SourceKind, WorkerLoad};
+use record::{Loop, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -30,14 +31,21 @@ pub struct Assignment<'a> {
     standing: BTreeMap<String, Standing>,
     sources: Vec<Source>,
     by_name: BTreeMap<String, SourceId>,
+    /// The sources of network loads.
+    nets: NetNumbers,
 }
+
+/// The agent that carries all network loads: one alone starts embedded receivers and changes interfaces.
+const NET_AGENT: usize = 0;
 
 /// One step as it is divided among agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssignedStep {
     /// What every worker is asked to do, for the record.
     pub loads: Vec<WorkerLoad>,
-    /// For each agent with workers, what it is told; `None` for one that has none in this step.
+    /// What both ends of every network stream are asked to do, for the record.
+    pub streams: Vec<StreamLoad>,
+    /// For each agent with workers or network loads, what it is told; `None` for one that has none in this step.
     pub specs: Vec<Option<StepSpec>>,
     /// What is asked of the embedded arrays, where there are some.
     pub arrays: Option<ArrayStep>,
@@ -74,6 +82,17 @@ pub enum AssignError {
     NoDisks {
         /// The VM.
         vm: String,
+        /// The workload.
+        workload: String,
+    },
+    /// A member of a network load that leads to no receiver.
+    #[error(
+        "`{member}` leads to no receiver for `{workload}`: run it on a `[[receiver]]`, or give the VM \
+         `nics = [{{ receiver = \"…\" }}]`"
+    )]
+    NoReceiver {
+        /// The member.
+        member: String,
         /// The workload.
         workload: String,
     },
@@ -159,9 +178,32 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        let agents = agents.len();
-        let standing = BTreeMap::new();
-        Ok(Assignment { lab, seed, agents, places, demands, standing, sources, by_name })
+        let (count, standing) = (agents.len(), BTreeMap::new());
+        let nets = NetNumbers::default();
+        let mut made = Assignment {
+            lab,
+            seed,
+            agents: count,
+            places,
+            demands,
+            standing,
+            sources,
+            by_name,
+            nets,
+        };
+        made.number_nets(steps, &agents[NET_AGENT])?;
+        Ok(made)
+    }
+
+    /// Numbers what network loads report, after all workers.
+    fn number_nets(&mut self, steps: &[Step], agent: &str) -> Result<(), AssignError> {
+        let mut taken: BTreeSet<String> = self.by_name.keys().cloned().collect();
+        for step in steps {
+            for draft in nets::draft(self.lab.scenario, step)? {
+                self.nets.take(&draft, agent, &mut taken, &mut self.sources);
+            }
+        }
+        Ok(())
     }
 
     /// The embedded arrays are served from here on, and disks on them are reached there. Before that, what stands for the
@@ -176,7 +218,8 @@ impl<'a> Assignment<'a> {
         Ok(())
     }
 
-    /// Every worker of every step, in order of first appearance; a source's number is its position.
+    /// Every worker of every step, and after them all that network loads report under, both in order of first appearance; a
+    /// source's number is its position.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -202,8 +245,15 @@ impl<'a> Assignment<'a> {
             let targets = draft.targets.iter().map(&mut number).collect();
             spec.workers.push(worker_spec(draft, source, key as u32, targets));
         }
-        let specs = specs.into_iter().map(|s| (!s.workers.is_empty()).then_some(s)).collect();
-        Ok(AssignedStep { loads, specs, arrays: plan::step(self.lab.scenario, step) })
+        let mut streams = Vec::new();
+        for draft in nets::draft(self.lab.scenario, step)? {
+            let (spec, ends) = self.nets.spec(&draft, step)?;
+            specs[NET_AGENT].nets.push(spec);
+            streams.extend(ends);
+        }
+        let has_load = |spec: &StepSpec| !spec.workers.is_empty() || !spec.nets.is_empty();
+        let specs = specs.into_iter().map(|spec| has_load(&spec).then_some(spec)).collect();
+        Ok(AssignedStep { loads, streams, specs, arrays: plan::step(self.lab.scenario, step) })
     }
 
     fn target_spec(&self, thing: usize, step: &Step) -> TargetSpec {

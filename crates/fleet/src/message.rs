@@ -22,7 +22,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The most intervals, counters or arrays that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
@@ -89,7 +89,7 @@ pub enum FromAgent {
         #[serde(deserialize_with = "batch")]
         hops: Vec<String>,
     },
-    /// What the workers did, at most [`BATCH_MAX`] at a time.
+    /// What workers and ends of streams did, at most [`BATCH_MAX`] at a time.
     Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),
     /// What hops counted, at most [`BATCH_MAX`] at a time.
     Counters(#[serde(deserialize_with = "batch")] Vec<Counter>),

@@ -1,12 +1,21 @@
 //! The figures of the last second, for people who watch. Nothing here is recorded: a review computes its own.
 
 use clock::Ns;
-use record::{Histogram, Interval, SourceId};
+use record::{Flow, Histogram, Interval, SourceId, StreamEnd, StreamLoad, Tally};
 use std::collections::BTreeMap;
+
+/// What a step did of late.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// All workers together; `None` where none has reported.
+    pub disk: Option<DiskRates>,
+    /// All network streams together; `None` where none has reported.
+    pub net: Option<NetRates>,
+}
 
 /// What all workers together did of late.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rates {
+pub struct DiskRates {
     /// Operations a second, both directions.
     pub iops: f64,
     /// Bytes a second, both directions.
@@ -17,9 +26,44 @@ pub struct Rates {
     pub p99: Option<Ns>,
 }
 
+/// What all network streams together did of late.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NetRates {
+    /// Bytes a second to receivers, as they received them; `None` where no stream goes that way.
+    pub up_bytes_per_s: Option<f64>,
+    /// Bytes a second from receivers, as they arrived here; `None` where no stream goes that way.
+    pub down_bytes_per_s: Option<f64>,
+    /// Transactions a second with the 99th percentile of their times; `None` where there were none.
+    pub transactions: Option<(f64, Ns)>,
+    /// The 99th percentile of probes beside the streams; `None` where there were none.
+    pub probe_p99: Option<Ns>,
+    /// Messages, datagrams or transactions that failed.
+    pub errors: u64,
+}
+
+/// What a source of a network load is to those who watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The end whose bytes count.
+    Received(Flow),
+    /// The end that may ask and wait.
+    Sent,
+    Probe,
+}
+
 /// Gathers intervals until somebody looks.
 #[derive(Default)]
 pub(crate) struct RateMeter {
+    parts: BTreeMap<SourceId, Part>,
+    disk: Gathered,
+    up: Gathered,
+    down: Gathered,
+    asked: Gathered,
+    probe: Gathered,
+}
+
+#[derive(Default)]
+struct Gathered {
     by_source: BTreeMap<SourceId, Sum>,
     errors: u64,
     latency: Histogram,
@@ -33,36 +77,153 @@ struct Sum {
 }
 
 impl RateMeter {
-    pub fn add(&mut self, interval: &Interval) {
-        let sum = self.by_source.entry(interval.source).or_default();
-        sum.covered = sum.covered.plus(interval.to.since(interval.from));
-        for tally in interval.read.iter().chain(&interval.write) {
-            sum.ops = sum.ops.saturating_add(tally.ops);
-            sum.bytes = sum.bytes.saturating_add(tally.bytes);
-            self.errors = self.errors.saturating_add(tally.errors);
-            self.latency.merge(tally.response());
+    /// A meter of a step with these streams and probes; whoever else reports is a worker.
+    pub fn new(streams: &[StreamLoad], probes: impl Iterator<Item = SourceId>) -> RateMeter {
+        let part = |stream: &StreamLoad| match stream.end {
+            StreamEnd::Received => (stream.source, Part::Received(stream.flow)),
+            StreamEnd::Sent => (stream.source, Part::Sent),
+        };
+        let probes = probes.map(|source| (source, Part::Probe));
+        RateMeter {
+            parts: streams.iter().map(part).chain(probes).collect(),
+            ..RateMeter::default()
         }
+    }
+
+    pub fn add(&mut self, interval: &Interval) {
+        match self.parts.get(&interval.source) {
+            None => &mut self.disk,
+            Some(Part::Received(Flow::Up)) => &mut self.up,
+            Some(Part::Received(Flow::Down)) => &mut self.down,
+            Some(Part::Sent) => &mut self.asked,
+            Some(Part::Probe) => &mut self.probe,
+        }
+        .add(interval);
     }
 
     /// The figures since the last look; `None` when no interval has come.
     pub fn take(&mut self) -> Option<Rates> {
+        let (disk, net) = (self.take_disk(), self.take_net());
+        (disk.is_some() || net.is_some()).then_some(Rates { disk, net })
+    }
+
+    fn take_disk(&mut self) -> Option<DiskRates> {
+        let (errors, p99) = (std::mem::take(&mut self.disk.errors), self.disk.p99());
+        let (iops, bytes_per_s) = self.disk.take()?;
+        Some(DiskRates { iops, bytes_per_s, errors, p99 })
+    }
+
+    fn take_net(&mut self) -> Option<NetRates> {
+        let ends = [&mut self.up, &mut self.down, &mut self.asked, &mut self.probe];
+        let errors = ends.into_iter().map(|end| std::mem::take(&mut end.errors)).sum();
+        let (asked, probe_p99) = (self.asked.p99(), self.probe.p99());
+        let [up, down, sent, probe] =
+            [&mut self.up, &mut self.down, &mut self.asked, &mut self.probe].map(Gathered::take);
+        let any = [up, down, sent, probe].iter().any(Option::is_some);
+        any.then(|| NetRates {
+            up_bytes_per_s: up.map(|(_, bytes)| bytes),
+            down_bytes_per_s: down.map(|(_, bytes)| bytes),
+            transactions: sent.zip(asked).map(|((ops, _), p99)| (ops, p99)),
+            probe_p99,
+            errors,
+        })
+    }
+}
+
+impl Gathered {
+    fn add(&mut self, interval: &Interval) {
+        let sum = self.by_source.entry(interval.source).or_default();
+        sum.covered = sum.covered.plus(interval.to.since(interval.from));
+        for tally in interval.read.iter().chain(&interval.write) {
+            let Tally { ops, bytes, errors, .. } = tally;
+            sum.ops = sum.ops.saturating_add(*ops);
+            sum.bytes = sum.bytes.saturating_add(*bytes);
+            self.errors = self.errors.saturating_add(*errors);
+            self.latency.merge(tally.response());
+        }
+    }
+
+    /// The 99th percentile since the last look.
+    fn p99(&mut self) -> Option<Ns> {
+        let p99 = self.latency.percentile(99.0);
+        self.latency.clear();
+        p99
+    }
+
+    /// Operations and bytes a second since the last look; `None` where no interval has come.
+    fn take(&mut self) -> Option<(f64, f64)> {
         if self.by_source.is_empty() {
             return None;
         }
-        let mut rates = Rates {
-            errors: std::mem::take(&mut self.errors),
-            p99: self.latency.percentile(99.0),
-            ..Rates::default()
-        };
-        self.latency.clear();
+        let (mut ops, mut bytes) = (0.0, 0.0);
         // Each source by its own time: intervals of one cut need not arrive between the same two looks.
         for sum in std::mem::take(&mut self.by_source).into_values() {
             let seconds = sum.covered.as_secs_f64();
             if seconds > 0.0 {
-                rates.iops += sum.ops as f64 / seconds;
-                rates.bytes_per_s += sum.bytes as f64 / seconds;
+                ops += sum.ops as f64 / seconds;
+                bytes += sum.bytes as f64 / seconds;
             }
         }
-        Some(rates)
+        Some((ops, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Phase;
+
+    fn interval(source: u32, read: Option<Tally>, write: Option<Tally>) -> Interval {
+        let (from, to) = (Ns::secs(1), Ns::millis(1500));
+        let source = SourceId(source);
+        let phase = Phase::Measure;
+        Interval { source, step: 0, phase, from, to, read, write, testimony: None }
+    }
+
+    fn moved(ops: u64, times: &[u64]) -> Option<Tally> {
+        let mut tally = Tally::empty(false);
+        times.iter().for_each(|us| tally.success(100, Ns(us * 1000), Ns(us * 1000)));
+        Some(Tally { ops, bytes: ops * 100, ..tally })
+    }
+
+    #[test]
+    fn bytes_of_streams_count_where_they_were_received() {
+        let end = |id, flow, end| {
+            let (source, hop) = (SourceId(id), SourceId(9));
+            StreamLoad { source, workload: "w".into(), hop, flow, end, number: 0 }
+        };
+        let streams = [
+            end(0, Flow::Up, StreamEnd::Sent),
+            end(1, Flow::Up, StreamEnd::Received),
+            end(2, Flow::Down, StreamEnd::Sent),
+            end(3, Flow::Down, StreamEnd::Received),
+        ];
+        let mut meter = RateMeter::new(&streams, [SourceId(4)].into_iter());
+        assert_eq!(meter.take(), None);
+        meter.add(&interval(0, None, moved(500, &[])));
+        meter.add(&interval(1, moved(100, &[]), None));
+        meter.add(&interval(3, moved(7, &[]), None));
+        meter.add(&interval(4, None, moved(1, &[60])));
+        let rates = meter.take().expect("they reported");
+        let net = rates.net.expect("streams reported");
+        assert_eq!((net.up_bytes_per_s, net.down_bytes_per_s), (Some(20_000.0), Some(1400.0)));
+        assert_eq!((net.transactions, rates.disk), (None, None));
+        assert!(net.probe_p99.is_some());
+        assert_eq!(meter.take(), None, "it was taken");
+    }
+
+    #[test]
+    fn workers_and_transactions_are_apart() {
+        let (source, hop) = (SourceId(0), SourceId(9));
+        let (flow, end) = (Flow::Up, StreamEnd::Sent);
+        let asks = StreamLoad { source, workload: "w".into(), hop, flow, end, number: 0 };
+        let mut meter = RateMeter::new(&[asks], std::iter::empty());
+        let failed = moved(2, &[10, 20]).map(|tally| Tally { errors: 3, ..tally });
+        meter.add(&interval(0, None, failed));
+        meter.add(&interval(7, moved(50, &[5]), None));
+        let rates = meter.take().expect("they reported");
+        let (net, disk) = (rates.net.expect("a stream"), rates.disk.expect("a worker"));
+        assert_eq!((net.transactions.map(|(ops, _)| ops), net.errors), (Some(4.0), 3));
+        assert_eq!((disk.iops, disk.bytes_per_s, disk.errors), (100.0, 10_000.0, 0));
     }
 }

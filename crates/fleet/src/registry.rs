@@ -1,11 +1,14 @@
 //! Which engine serves which targets, and the division of a step among engines.
 //!
 //! The binary registers engines by the schemes of the URLs that they understand (`""` for paths, `null` for `null:`);
-//! the agent knows no engine by name.
+//! the agent knows no engine by name. Network loads have no URL: they go to the engine of the scheme [`NET_SCHEME`].
 
 use crate::arrays::ArrayServer;
 use crate::sampling::Sampler;
 use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
+
+/// The scheme under which the engine for network loads is registered.
+pub const NET_SCHEME: &str = "net";
 
 /// The engines of an agent.
 #[derive(Default)]
@@ -46,7 +49,7 @@ impl EngineRegistry {
         EngineRegistry { server: Some(server), ..self }
     }
 
-    /// Prepares a step: every engine that is concerned gets its workers and their targets.
+    /// Prepares a step: every engine that is concerned gets its workers and their targets, or the network loads.
     pub(crate) fn prepare(
         &mut self,
         step: &StepSpec,
@@ -60,14 +63,22 @@ impl EngineRegistry {
         parts.into_iter().map(prepare).collect()
     }
 
-    /// The part of each engine that has workers in the step, by the engine's position.
+    /// The part of each engine that has something to do in the step, by the engine's position.
     fn divide(&self, step: &StepSpec) -> Result<Vec<(usize, StepSpec)>, EngineError> {
         let mut engines = Vec::with_capacity(step.workers.len());
         for worker in &step.workers {
             engines.push(self.engine_of(step, worker)?);
         }
-        let concerned = (0..self.entries.len()).filter(|entry| engines.contains(entry));
-        Ok(concerned.map(|entry| (entry, part(step, &engines, entry))).collect())
+        let net = match step.nets.first() {
+            Some(load) => {
+                Some(self.entry_for(NET_SCHEME).ok_or_else(|| no_net_engine(&load.name))?)
+            }
+            None => None,
+        };
+        let concerned =
+            (0..self.entries.len()).filter(|entry| engines.contains(entry) || net == Some(*entry));
+        let part = |entry| (entry, part(step, &engines, entry, net == Some(entry)));
+        Ok(concerned.map(part).collect())
     }
 
     /// The one engine that serves all targets of a worker.
@@ -86,7 +97,9 @@ impl EngineRegistry {
                 .targets
                 .get(usize::from(index))
                 .ok_or_else(|| wrong("it refers to a target that the step does not have"))?;
-            let entry = self.entry_for(scheme(&target.url)).ok_or_else(|| self.unknown(target))?;
+            let scheme = Some(scheme(&target.url)).filter(|scheme| *scheme != NET_SCHEME);
+            let entry = scheme.and_then(|scheme| self.entry_for(scheme));
+            let entry = entry.ok_or_else(|| self.unknown(target))?;
             if found.is_some_and(|other| other != entry) {
                 return Err(wrong(
                     "its targets need different engines; give each kind of target a worker of its own",
@@ -106,6 +119,7 @@ impl EngineRegistry {
             .entries
             .iter()
             .flat_map(|e| &e.schemes)
+            .filter(|s| *s != NET_SCHEME)
             .map(|s| if s.is_empty() { "a path".to_owned() } else { format!("`{s}:`") })
             .collect();
         EngineError::Unsupported(format!(
@@ -117,9 +131,16 @@ impl EngineRegistry {
     }
 }
 
-/// The workers of one engine with the targets that they use, renumbered.
-fn part(step: &StepSpec, engines: &[usize], entry: usize) -> StepSpec {
-    let mut part = StepSpec { targets: Vec::new(), workers: Vec::new(), ..step.clone() };
+fn no_net_engine(load: &str) -> EngineError {
+    EngineError::Unsupported(format!(
+        "{load}: no engine of this agent carries network loads; start it from a wirespeed that has one"
+    ))
+}
+
+/// The workers of one engine with the targets that they use, renumbered, and the network loads where they are its own.
+fn part(step: &StepSpec, engines: &[usize], entry: usize, with_nets: bool) -> StepSpec {
+    let nets = if with_nets { step.nets.clone() } else { Vec::new() };
+    let mut part = StepSpec { targets: Vec::new(), workers: Vec::new(), nets, ..step.clone() };
     let mut renumbered: Vec<Option<u16>> = vec![None; step.targets.len()];
     for (worker, _) in step.workers.iter().zip(engines).filter(|(_, e)| **e == entry) {
         let mut worker = worker.clone();

@@ -4,7 +4,10 @@ mod common;
 
 use clock::Ns;
 use common::spec;
-use engine::{EngineError, QueueKind, StepSpec, TargetSpec, WorkerSpec};
+use engine::{
+    EngineError, NetSources, NetSpec, QueueKind, ReceiverPlace, ReceiverSpec, StepSpec, TargetSpec,
+    TokenFrom, WorkerSpec,
+};
 use fleet::arrays::{
     ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Portals, Speed, VolumeSpec,
 };
@@ -15,6 +18,7 @@ use record::{Counter, Event, Fact, Interval, Level, Phase, SourceId, Tally, Test
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::net::{SocketAddr, SocketAddrV4};
+use workload::{Frames, Network};
 
 fn bytes_of<M: Serialize>(message: &M) -> Vec<u8> {
     let mut out = Vec::new();
@@ -120,8 +124,9 @@ fn step() -> impl Strategy<Value = StepSpec> {
     );
     let targets = prop::collection::vec(target, 0..4);
     let workers = prop::collection::vec(worker, 0..4);
-    (any::<u32>(), any::<u64>(), ns(), targets, workers).prop_map(
-        |(index, seed, measure, targets, workers)| StepSpec {
+    let nets = prop::collection::vec(net(), 0..3);
+    (any::<u32>(), any::<u64>(), ns(), targets, workers, nets).prop_map(
+        |(index, seed, measure, targets, workers, nets)| StepSpec {
             index,
             seed,
             warmup: Ns::ZERO,
@@ -129,7 +134,42 @@ fn step() -> impl Strategy<Value = StepSpec> {
             cooldown: Ns::ZERO,
             targets,
             workers,
-            nets: Vec::new(),
+            nets,
+        },
+    )
+}
+
+fn net() -> impl Strategy<Value = NetSpec> {
+    let place = prop_oneof![
+        Just(ReceiverPlace::Embedded),
+        (".*", any::<u16>()).prop_map(|(host, port)| ReceiverPlace::At { host, port }),
+    ];
+    let token = prop_oneof![".*".prop_map(TokenFrom::File), ".*".prop_map(TokenFrom::Env)];
+    let receiver = (".*", place, prop::option::of(token), prop::option::of(any::<bool>()), ".*")
+        .prop_map(|(name, place, token, ipv6, adjust)| ReceiverSpec {
+            name,
+            place,
+            ipv6,
+            source: ipv6.map(|_| [192, 0, 2, 1].into()),
+            source_port: None,
+            token,
+            adjust: ipv6.map(|_| adjust),
+        });
+    let streams = prop::collection::vec((any::<u32>(), any::<u32>()), 0..4);
+    let frames = (prop::option::of(any::<u32>()), prop::option::of(any::<bool>()));
+    (".*", receiver, any::<u16>(), frames, streams).prop_map(
+        |(name, receiver, n, (mtu, offload), streams)| NetSpec {
+            name,
+            receiver,
+            network: Network { streams: n, rate: mtu.map(u64::from), ..Network::plain() },
+            frames: Frames { mtu, offload },
+            sources: NetSources {
+                hop: SourceId(n.into()),
+                sender: SourceId(1),
+                receiver: SourceId(2),
+                streams: streams.into_iter().map(|(s, r)| (SourceId(s), SourceId(r))).collect(),
+                probe: offload.map(|_| SourceId(3)),
+            },
         },
     )
 }

@@ -115,8 +115,10 @@ fn the_figures_of_a_second_are_sums_over_the_workers_of_the_step() {
     });
     // Two seconds of two reads each by the second worker, one second of three by the third.
     let rates = shown.expect("a second");
-    assert_eq!((rates.iops, rates.bytes_per_s, rates.errors), (5.0, 5.0 * 8192.0, 0));
-    assert_eq!(rates.p99, Some(clock::Ns(1000)));
+    assert_eq!(rates.net, None);
+    let disk = rates.disk.expect("workers reported");
+    assert_eq!((disk.iops, disk.bytes_per_s, disk.errors), (5.0, 5.0 * 8192.0, 0));
+    assert_eq!(disk.p99, Some(clock::Ns(1000)));
 }
 
 #[test]

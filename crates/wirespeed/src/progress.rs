@@ -2,7 +2,7 @@
 //! when quiet. All of it goes to stderr.
 
 use clock::Ns;
-use fleet::{Progress, Rates};
+use fleet::{DiskRates, NetRates, Progress, Rates};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::{Event, Level, SourceId};
 use std::collections::BTreeSet;
@@ -164,16 +164,39 @@ impl Hanging {
 }
 
 fn figures(rates: &Rates) -> String {
+    let parts = [rates.disk.as_ref().map(disk), rates.net.as_ref().map(net)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+fn disk(rates: &DiskRates) -> String {
     let p99 = rates.p99.map_or("-".to_owned(), |p| units::duration(p.into()));
-    let errors = match rates.errors {
+    let (iops, bytes) = (units::count(rates.iops), units::rate(rates.bytes_per_s));
+    format!("{iops} IOPS  {bytes}  p99 {p99}{}", errors(rates.errors))
+}
+
+/// Bytes as they were received, each way.
+fn net(rates: &NetRates) -> String {
+    let rate = |way: &str, rate: Option<f64>| rate.map(|r| format!("{way} {}", units::rate(r)));
+    let time = |ns: Ns| units::duration(ns.into());
+    let mut parts: Vec<String> = match rates.transactions {
+        Some((per_s, p99)) => {
+            vec![format!("{} transactions/s  p99 {}", units::count(per_s), time(p99))]
+        }
+        None => {
+            let ways =
+                [rate("sent", rates.up_bytes_per_s), rate("received", rates.down_bytes_per_s)];
+            ways.into_iter().flatten().collect()
+        }
+    };
+    parts.extend(rates.probe_p99.map(|p99| format!("probe p99 {}", time(p99))));
+    parts.join("  ") + &errors(rates.errors)
+}
+
+fn errors(errors: u64) -> String {
+    match errors {
         0 => String::new(),
         n => format!("  {n} errors"),
-    };
-    format!(
-        "{} IOPS  {}  p99 {p99}{errors}",
-        units::count(rates.iops),
-        units::rate(rates.bytes_per_s)
-    )
+    }
 }
 
 fn bar(total: Duration) -> ProgressBar {
@@ -198,6 +221,30 @@ fn word(level: Level) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn disks_and_networks_stand_side_by_side() {
+        let disk = DiskRates { iops: 1000.0, bytes_per_s: 4e6, errors: 1, p99: None };
+        let streams = NetRates {
+            up_bytes_per_s: Some(2e9),
+            down_bytes_per_s: Some(1e6),
+            probe_p99: Some(Ns(60_000)),
+            ..NetRates::default()
+        };
+        let asks = NetRates { transactions: Some((500.0, Ns(80_000))), errors: 2, ..streams };
+        for (disk, net, expected) in [
+            (Some(disk), None, "1,000 IOPS  4 MB/s  p99 -  1 errors"),
+            (None, Some(streams), "sent 2,000 MB/s  received 1 MB/s  probe p99 60 µs"),
+            (None, Some(asks), "500 transactions/s  p99 80 µs  probe p99 60 µs  2 errors"),
+            (
+                Some(disk),
+                Some(NetRates { up_bytes_per_s: Some(5e6), ..NetRates::default() }),
+                "1,000 IOPS  4 MB/s  p99 -  1 errors  sent 5 MB/s",
+            ),
+        ] {
+            assert_eq!(figures(&Rates { disk, net }), expected);
+        }
+    }
 
     #[test]
     fn one_worker_speaks_for_all_that_hang() {

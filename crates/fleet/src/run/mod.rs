@@ -14,7 +14,9 @@ use crate::roster::{Duty, Patience, Roster};
 use crate::sink::RecordSink;
 use crate::steady::{Warmed, Warming};
 use clock::Ns;
-use record::{Event, Fact, Level, Loop, Source, SourceId, Status, StepHead, StepTimes, WorkerLoad};
+use record::{
+    Event, Fact, Level, Loop, Source, SourceId, SourceKind, Status, StepHead, StepTimes, WorkerLoad,
+};
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -62,6 +64,10 @@ pub(crate) struct Run<'a, S> {
     /// What the workers of the step under way can have in flight.
     depths: BTreeMap<SourceId, u32>,
     hops: Hops,
+    /// All sources of network loads: hops and ends of streams, known from the start.
+    nets: BTreeSet<SourceId>,
+    /// Those of the step under way.
+    nets_of_step: BTreeSet<SourceId>,
     meter: RateMeter,
     next_tick: Ns,
     /// The step under way.
@@ -80,10 +86,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
     pub fn new(
         coordinator: &Coordinator<'a>,
         roster: Roster,
-        workers: &[Source],
+        sources: &[Source],
         sink: S,
         observer: &'a mut dyn FnMut(Progress),
     ) -> Run<'a, S> {
+        let nets = sources.iter().filter(|source| source.kind != SourceKind::Worker);
         Run {
             roster,
             sink,
@@ -94,7 +101,9 @@ impl<'a, S: RecordSink> Run<'a, S> {
             epoch: coordinator.head.epoch,
             facts: BTreeSet::new(),
             depths: BTreeMap::new(),
-            hops: Hops::after(workers),
+            hops: Hops::after(sources),
+            nets: nets.map(|source| source.id).collect(),
+            nets_of_step: BTreeSet::new(),
             meter: RateMeter::default(),
             next_tick: clock::now(),
             step: None,
@@ -154,7 +163,9 @@ impl<'a, S: RecordSink> Run<'a, S> {
         self.step = Some(index);
         self.depths.clear();
         self.hops.begin_step();
-        self.meter = RateMeter::default();
+        let nets = || assigned.specs.iter().flatten().flat_map(|spec| &spec.nets);
+        self.nets_of_step = nets().flat_map(|net| net.sources.all()).collect();
+        self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
         (self.observer)(Progress::StepStarting {
             index,
             of: place.of,
@@ -235,7 +246,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
             repetition: step.repetition,
             times,
             workers: carried,
-            streams: Vec::new(),
+            streams: assigned.streams.clone(),
         })?;
         let end = self.epoch.plus(times.end);
         for agent in self.roster.with(Duty::Wait) {
@@ -392,8 +403,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
             (FromAgent::Intervals(list), Run | Stop) if self.may_report(agent, &list) => {
                 for interval in &list {
                     self.meter.add(interval);
-                    self.warming.iter_mut().for_each(|warming| warming.add(interval));
-                    self.gauge.iter_mut().for_each(|gauge| gauge.add(interval));
+                    // What is steady, and what a search looks for, is the load of workers.
+                    if !self.nets.contains(&interval.source) {
+                        self.warming.iter_mut().for_each(|warming| warming.add(interval));
+                        self.gauge.iter_mut().for_each(|gauge| gauge.add(interval));
+                    }
                     self.sink.interval(interval)?;
                 }
             }
@@ -428,12 +442,17 @@ impl<'a, S: RecordSink> Run<'a, S> {
         Ok(())
     }
 
-    /// Whether an agent may report these figures: its own workers', of the step under way.
+    /// Whether an agent may report these figures: those of its own sources, of the step under way; of a network load only
+    /// under what the step announced of it.
     fn may_report<R: Reported>(&self, agent: usize, list: &[R]) -> bool {
         let sources = &self.roster.members[agent].sources;
         let of_step = |step: Option<u32>| step.is_none() || step == self.step;
+        let announced =
+            |source| !self.nets.contains(&source) || self.nets_of_step.contains(&source);
         self.times.is_some()
-            && list.iter().all(|one| sources.contains(&one.source()) && of_step(one.step()))
+            && list.iter().all(|one| {
+                sources.contains(&one.source()) && announced(one.source()) && of_step(one.step())
+            })
     }
 
     /// Records an agent's event. Before the start it knows no time base, so that its time is when it is heard of.
@@ -480,16 +499,16 @@ impl<'a, S: RecordSink> Run<'a, S> {
     fn report_missing(&mut self, step: &AssignedStep) -> Result<(), RunError> {
         for agent in self.roster.with(Duty::Lost) {
             let Some(Some(spec)) = step.specs.get(agent) else { continue };
-            let names: Vec<&str> =
-                spec.workers.iter().take(NAMES_MAX).map(|w| w.name.as_str()).collect();
-            let more = match spec.workers.len() - names.len() {
+            let workers = spec.workers.iter().map(|w| w.name.as_str());
+            let all: Vec<&str> = workers.chain(spec.nets.iter().map(|n| n.name.as_str())).collect();
+            let names = &all[..all.len().min(NAMES_MAX)];
+            let more = match all.len() - names.len() {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
             let name = &self.roster.members[agent].name;
             let list = names.join(", ");
-            let text =
-                format!("this step runs without the workers of agent `{name}`: {list}{more}");
+            let text = format!("this step runs without the load of agent `{name}`: {list}{more}");
             self.event("workers-missing", text)?;
         }
         Ok(())

@@ -1,0 +1,221 @@
+//! The network loads of a step before they have numbers: between whom they are, and what their sources are called.
+//!
+//! A pair of a member and its receiver is a hop, its two machines are hops beside it, and each stream has two ends. All of
+//! them are known before the first step, since the scenario says how many streams there are: whatever reports under
+//! another number is not believed. Nothing is connected here.
+
+use crate::assign::AssignError;
+use engine::{NetSources, NetSpec, ReceiverPlace, ReceiverSpec, TokenFrom};
+use record::{Flow, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
+use scenario::{Family, NetHop, Receiver, Scenario, Step, StepNet};
+use std::collections::{BTreeMap, BTreeSet};
+use workload::{Frames, Network};
+
+/// A network load of a step on one pair.
+pub(crate) struct NetDraft<'a> {
+    load: &'a StepNet,
+    receiver: &'a Receiver,
+    /// The pair's name.
+    pair: String,
+    /// What the names of its streams begin with.
+    stem: String,
+    /// Whether the pair's probe is this load's: a pair has one, however many loads ask for it.
+    probe: bool,
+}
+
+/// A source by the name that the rules give it.
+struct Named {
+    name: String,
+    kind: SourceKind,
+    group: String,
+}
+
+/// The numbers of all that network loads of a run report.
+#[derive(Default)]
+pub(crate) struct NetNumbers {
+    by_name: BTreeMap<String, SourceId>,
+}
+
+/// The network loads of a step, in the order of its loads and their members.
+pub(crate) fn draft<'a>(
+    scenario: &'a Scenario,
+    step: &'a Step,
+) -> Result<Vec<NetDraft<'a>>, AssignError> {
+    let mut drafts = Vec::new();
+    let mut probed = BTreeSet::new();
+    for load in &step.nets {
+        for member in &load.on {
+            let hops = scenario.lab.net_hops(member);
+            if hops.is_empty() {
+                let (member, workload) = (member.clone(), load.workload.name.clone());
+                return Err(AssignError::NoReceiver { member, workload });
+            }
+            drafts.extend(hops.into_iter().map(|hop| {
+                let pair = hop.name();
+                let NetHop { receiver, .. } = hop;
+                let probe = load.workload.network.probe && probed.insert(pair.clone());
+                NetDraft { load, receiver, stem: pair.clone(), pair, probe }
+            }));
+        }
+    }
+    name(&mut drafts);
+    Ok(drafts)
+}
+
+/// Names loads after their pair; with the workload where several run on it, and with a number where the same one does.
+fn name(drafts: &mut [NetDraft]) {
+    let mut counts: BTreeMap<String, BTreeMap<&str, u32>> = BTreeMap::new();
+    for draft in drafts.iter() {
+        let on_pair = counts.entry(draft.pair.clone()).or_default();
+        *on_pair.entry(&draft.load.workload.name).or_default() += 1;
+    }
+    let mut next: BTreeMap<(String, &str), u32> = BTreeMap::new();
+    for draft in drafts.iter_mut() {
+        let workload = draft.load.workload.name.as_str();
+        let on_pair = &counts[&draft.pair];
+        if on_pair.len() > 1 {
+            draft.stem = format!("{}/{workload}", draft.stem);
+        }
+        if on_pair[workload] > 1 {
+            let number = next.entry((draft.pair.clone(), workload)).or_default();
+            draft.stem = format!("{}/{number}", draft.stem);
+            *number += 1;
+        }
+    }
+}
+
+impl NetDraft<'_> {
+    fn network(&self) -> &Network {
+        &self.load.workload.network
+    }
+
+    /// Its streams: those to the receiver first.
+    fn streams(&self) -> impl Iterator<Item = (Flow, u16)> {
+        let (up, down) = self.network().ways();
+        (0..up).map(|n| (Flow::Up, n)).chain((0..down).map(|n| (Flow::Down, n)))
+    }
+
+    fn stream(&self, flow: Flow, number: u16, end: StreamEnd) -> String {
+        let way = match flow {
+            Flow::Up => "up",
+            Flow::Down => "down",
+        };
+        let end = match end {
+            StreamEnd::Sent => "sent",
+            StreamEnd::Received => "received",
+        };
+        format!("{}/{way}{}/{end}", self.stem, u32::from(number) + 1)
+    }
+
+    fn machine(&self, which: &str) -> String {
+        format!("{}/{which}", self.pair)
+    }
+
+    fn probe(&self) -> String {
+        format!("{}/{}", self.pair, scenario::PROBE)
+    }
+
+    /// All that it reports.
+    fn sources(&self) -> Vec<Named> {
+        // A hop's group is its plain name, by which it is found where the name was taken.
+        let hop = |name: String| Named { group: name.clone(), name, kind: SourceKind::Hop };
+        let end = |name| Named { name, kind: SourceKind::Stream, group: self.pair.clone() };
+        let mut all: Vec<Named> =
+            [self.pair.clone(), self.machine(scenario::SENDER), self.machine(scenario::RECEIVER)]
+                .map(hop)
+                .into();
+        for (flow, number) in self.streams() {
+            let ends = [StreamEnd::Sent, StreamEnd::Received];
+            all.extend(ends.map(|which| end(self.stream(flow, number, which))));
+        }
+        all.extend(self.probe.then(|| end(self.probe())));
+        all
+    }
+}
+
+impl NetNumbers {
+    /// Numbers what is new in a load, after all that is in `sources`, and adds it there. Names are unique in a record: one
+    /// that is taken goes by its agent's name as well.
+    pub fn take(
+        &mut self,
+        draft: &NetDraft,
+        agent: &str,
+        taken: &mut BTreeSet<String>,
+        sources: &mut Vec<Source>,
+    ) {
+        for Named { name: plain, kind, group } in draft.sources() {
+            if self.by_name.contains_key(&plain) {
+                continue;
+            }
+            let mut name = plain.clone();
+            while !taken.insert(name.clone()) {
+                name = format!("{agent}/{name}");
+            }
+            let id = SourceId(sources.len() as u32);
+            self.by_name.insert(plain, id);
+            sources.push(Source { id, kind, name, group, agent: agent.to_owned() });
+        }
+    }
+
+    fn of(&self, name: &str) -> Result<SourceId, AssignError> {
+        let unknown = || AssignError::Unknown { name: name.to_owned() };
+        self.by_name.get(name).copied().ok_or_else(unknown)
+    }
+
+    /// What an agent is told of a load, and what the record is told of its streams.
+    pub fn spec(
+        &self,
+        draft: &NetDraft,
+        step: &Step,
+    ) -> Result<(NetSpec, Vec<StreamLoad>), AssignError> {
+        let hop = self.of(&draft.pair)?;
+        let (mut streams, mut loads) = (Vec::new(), Vec::new());
+        for (flow, number) in draft.streams() {
+            let mut load = |end| {
+                let source = self.of(&draft.stream(flow, number, end))?;
+                let workload = draft.load.workload.name.clone();
+                loads.push(StreamLoad { source, workload, hop, flow, end, number });
+                Ok(source)
+            };
+            streams.push((load(StreamEnd::Sent)?, load(StreamEnd::Received)?));
+        }
+        let sources = NetSources {
+            hop,
+            sender: self.of(&draft.machine(scenario::SENDER))?,
+            receiver: self.of(&draft.machine(scenario::RECEIVER))?,
+            streams,
+            probe: draft.probe.then(|| self.of(&draft.probe())).transpose()?,
+        };
+        // The interface of one that names none is nobody's to change.
+        let frames = match draft.receiver.adjust {
+            Some(_) => step.frames,
+            None => Frames::default(),
+        };
+        let network = Network { probe: draft.probe, ..draft.network().clone() };
+        let name = draft.pair.clone();
+        Ok((NetSpec { name, receiver: receiver(draft.receiver), network, frames, sources }, loads))
+    }
+}
+
+/// A receiver as an engine is told of it.
+fn receiver(receiver: &Receiver) -> ReceiverSpec {
+    let place = match &receiver.place {
+        scenario::ReceiverPlace::At { host, port } => {
+            ReceiverPlace::At { host: host.clone(), port: *port }
+        }
+        scenario::ReceiverPlace::Embedded => ReceiverPlace::Embedded,
+    };
+    let token = receiver.token.as_ref().map(|token| match token {
+        scenario::TokenFrom::File(path) => TokenFrom::File(path.clone()),
+        scenario::TokenFrom::Env(name) => TokenFrom::Env(name.clone()),
+    });
+    ReceiverSpec {
+        name: receiver.name.clone(),
+        place,
+        ipv6: receiver.family.map(|family| family == Family::Ipv6),
+        source: receiver.source,
+        source_port: receiver.source_port,
+        token,
+        adjust: receiver.adjust.clone(),
+    }
+}
