@@ -1,5 +1,6 @@
 //! Why a test could not be begun or carried on. Every message names the place and leads to what to do next.
 
+use crate::interface::InterfaceError;
 use std::io;
 use thiserror::Error;
 
@@ -77,6 +78,9 @@ pub enum NetError {
         /// What happened.
         problem: String,
     },
+    /// An interface that could not be read or set.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     /// Asked to stop before the end.
     #[error("stopped before the end; nothing was measured to its end")]
     Stopped,

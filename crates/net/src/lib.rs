@@ -15,6 +15,7 @@ mod course;
 mod engine;
 mod error;
 mod host;
+pub mod interface;
 mod line;
 mod ntttcp;
 mod plane;
@@ -30,7 +31,7 @@ pub use engine::{Embedded, Surroundings};
 pub use error::NetError;
 pub use ntttcp::{End, xml};
 pub use plane::sequence::Tally;
-pub use receiver::{Event, Listener, Receiver, ReceiverConfig};
+pub use receiver::{Adjust, Event, Listener, Receiver, ReceiverConfig};
 pub use report::{
     ClockOffset, Counts, Datagrams, Direction, Flow, HostReport, Interval, Phase, Report,
     SideReport, StreamReport, TcpReport, ThreadReport,

@@ -1,8 +1,9 @@
 //! The end that asks: it finds the receiver, agrees with it on a test and on a moment, works along, and puts both ends' counts
 //! side by side.
 
-use crate::control::{Cookie, FromReceiver, FromSender, Link, Token, fresh, prove};
+use crate::control::{Cookie, FLAP, FromReceiver, FromSender, Link, Token, fresh, prove};
 use crate::course::{Watch, conduct};
+use crate::interface::Adjusted;
 use crate::line::{Line, Socket, preamble};
 use crate::report::{ClockOffset, Flow, Interval, Report, SideReport};
 use crate::sys::socket;
@@ -13,11 +14,14 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use workload::Frames;
 
 /// How long a connection may take to come about.
 const CONNECT: Ns = Ns::secs(5);
 /// How long the receiver may take over an answer.
 const PATIENCE: Ns = Ns::secs(20);
+/// How long the receiver may take to set its interface, whose link may come up slowly.
+const ADJUST: Ns = Ns::secs(60);
 /// How long after the sender's end the receiver's figures may take.
 const FIGURES: Ns = Ns::secs(30);
 /// Exchanges that compare the clocks; the fastest counts.
@@ -139,6 +143,25 @@ fn reach(config: &SendConfig) -> Result<Link, NetError> {
         }
     }
     Err(last)
+}
+
+/// A control connection to a receiver that has let this sender in.
+pub(crate) fn knock(config: &SendConfig) -> Result<Link, NetError> {
+    let mut link = reach(config)?;
+    greet(&mut link, config)?;
+    link.trust();
+    Ok(link)
+}
+
+/// Has the receiver set its interface, or tell of it.
+pub(crate) fn adjust(link: &mut Link, frames: Frames) -> Result<Adjusted, NetError> {
+    const WHEN: &str = "while its interface was set";
+    link.outlast(FLAP)?;
+    link.say(&FromSender::Adjust(frames), WHEN)?;
+    match answer(link, ADJUST, WHEN)? {
+        FromReceiver::Adjusted(adjusted) => Ok(adjusted.cleaned()),
+        other => Err(out_of_turn(link, &other)),
+    }
 }
 
 fn greet(link: &mut Link, config: &SendConfig) -> Result<u16, NetError> {

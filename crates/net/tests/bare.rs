@@ -97,7 +97,7 @@ fn ways(network: &mut Network, up: u16, down: u16) {
 fn workers_allocate_nothing() {
     let listen = vec!["127.0.0.1:0".parse().expect("an address")];
     let listener = Listener::new(|_| {});
-    let config = ReceiverConfig { listen, token: None, cpus: Vec::new(), listener };
+    let config = ReceiverConfig { listen, token: None, cpus: Vec::new(), adjust: None, listener };
     let receiver = Receiver::start(config).expect("loopback is there");
     let zero_copy = Sockets { zero_copy: true, ..Sockets::default() };
     check(&receiver, with(Spec::new(Carriage::Tcp), |n| ways(n, 1, 1)));

@@ -18,10 +18,14 @@ const SMALL: usize = 1 << 10;
 const LARGE: usize = 4 << 20;
 /// A peer that acknowledges nothing, or takes nothing, for so long is gone.
 const GONE: Duration = Duration::from_secs(10);
+/// While an interface on the way is set, its link may be down, and a switch may hold its port back for half a minute
+/// (IEEE 802.1D).
+pub(crate) const FLAP: Duration = Duration::from_secs(60);
 /// Bytes of one read.
 const READ: usize = 16 << 10;
 
 /// One end of a control connection.
+#[derive(Debug)]
 pub(crate) struct Link {
     stream: TcpStream,
     peer: String,
@@ -49,6 +53,12 @@ impl Link {
     /// The peer has shown who it is: its messages may be longer.
     pub(crate) fn trust(&mut self) {
         self.bound = LARGE;
+    }
+
+    /// The way to the peer may be cut for a while: whoever acknowledges nothing for so long is gone, and not sooner.
+    pub(crate) fn outlast(&mut self, limit: Duration) -> Result<(), NetError> {
+        let ms = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+        user_timeout(&self.stream, ms).map_err(NetError::socket("the control connection"))
     }
 
     /// Who is at the other end.

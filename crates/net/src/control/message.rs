@@ -1,9 +1,11 @@
 //! Everything that a sender and a receiver can say.
 
 use crate::Spec;
+use crate::interface::Adjusted;
 use crate::report::{Interval, SideReport};
 use clock::Ns;
 use serde::{Deserialize, Serialize};
+use workload::Frames;
 
 /// Chance that one end contributes to a proof.
 pub(crate) type Nonce = [u8; 16];
@@ -21,6 +23,9 @@ pub(crate) enum FromSender {
     Proof([u8; 32]),
     /// Asks for the time; `sent` comes back.
     Clock { sent: Ns },
+    /// The receiver's interface is to be what was found with this over it, for as long as this connection lives; with nothing
+    /// in it, all is put back, or it is only told what is there.
+    Adjust(Frames),
     /// The test to come.
     Prepare(Box<Spec>),
     /// All of the sender's streams are through.
@@ -43,6 +48,8 @@ pub(crate) enum FromReceiver {
     Refused(String),
     /// The receiver's clock when the question came and when the answer left.
     Clock { sent: Ns, came: Ns, left: Ns },
+    /// The interface that this connection comes in by, as it is now.
+    Adjusted(Box<Adjusted>),
     /// Where the test's data goes: the port of connections, or one for each stream of datagrams.
     Prepared { cookie: Cookie, port: u16, datagrams: Vec<u16> },
     /// All streams have arrived, all threads stand ready.

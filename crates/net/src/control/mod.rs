@@ -5,7 +5,7 @@ mod link;
 mod message;
 mod proof;
 
-pub(crate) use link::Link;
+pub(crate) use link::{FLAP, Link};
 pub(crate) use message::{Cookie, FromReceiver, FromSender, Nonce};
 pub use proof::{Token, VERSIONS};
 pub(crate) use proof::{agree, fresh, is_proven, prove};

@@ -1,13 +1,16 @@
 //! The end that waits: it listens, lets senders in, and serves each on a thread of its own, so that many tests can be under
 //! way at once. Whatever a sender does or ceases to do ends its own test and nothing else.
 
+mod adjust;
 mod gather;
 mod served;
 
 use crate::control::{Link, Token};
+use crate::interface::Adjusted;
 use crate::report::SideReport;
 use crate::sys::socket;
 use crate::{NetError, Sockets, Spec};
+use adjust::Post;
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags};
 use std::fmt;
@@ -15,6 +18,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
+
+pub use adjust::Adjust;
 
 /// Senders that are served at once, at most.
 pub(crate) const SENDERS_MAX: usize = 64;
@@ -30,6 +35,8 @@ pub struct ReceiverConfig {
     pub token: Option<Token>,
     /// Processors that the threads of a test are pinned to, in turn; none: left to the scheduler.
     pub cpus: Vec<usize>,
+    /// The interface that senders may have set while they are connected.
+    pub adjust: Option<Adjust>,
     /// Who hears of what happens.
     pub listener: Listener,
 }
@@ -74,6 +81,13 @@ pub enum Event {
         /// What this end counted.
         side: Box<SideReport>,
     },
+    /// A sender had the interface set, or it was put back after it.
+    Adjusted {
+        /// The sender's address.
+        peer: String,
+        /// What was done.
+        adjusted: Box<Adjusted>,
+    },
     /// A sender was turned away, or a test did not come to its end; the receiver is ready for the next.
     Failed {
         /// The sender's address.
@@ -95,6 +109,8 @@ pub struct Receiver {
 #[derive(Debug)]
 struct Shared {
     config: ReceiverConfig,
+    /// The interface that may be changed.
+    post: Option<Post>,
     stop: AtomicBool,
     senders: AtomicUsize,
 }
@@ -104,7 +120,7 @@ impl Receiver {
     ///
     /// # Errors
     /// [`NetError::Listen`] where an address is taken or not this host's; [`NetError::Spec`] where other hosts could reach it
-    /// and there is no token.
+    /// and there is no token; [`NetError::Interface`] where the interface to adjust is not there or must not be changed.
     pub fn start(config: ReceiverConfig) -> Result<Receiver, NetError> {
         let open = config.listen.iter().find(|address| !address.ip().is_loopback());
         if let Some(address) = open.filter(|_| config.token.is_none()) {
@@ -112,6 +128,7 @@ impl Receiver {
                 "{address} can be reached from other hosts: senders must know a token there"
             )));
         }
+        let post = config.adjust.as_ref().map(Post::new).transpose()?;
         let plain = Sockets { no_delay: true, ..Sockets::default() };
         let mut listeners = Vec::new();
         for address in &config.listen {
@@ -123,7 +140,7 @@ impl Receiver {
         let addresses: Result<_, _> = listeners.iter().map(local).collect();
         let addresses = addresses.map_err(NetError::socket("the listening socket"))?;
         let (stop, senders) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let shared = Arc::new(Shared { config, stop, senders });
+        let shared = Arc::new(Shared { config, post, stop, senders });
         let inside = Arc::clone(&shared);
         let door =
             Builder::new().name("net-door".to_owned()).spawn(move || door(&listeners, &inside));

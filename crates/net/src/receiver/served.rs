@@ -1,13 +1,15 @@
 //! One sender at a receiver: the greeting, and its tests one after the other.
 
+use super::adjust::Stake;
 use super::gather::Gathering;
 use super::{Event, Shared};
-use crate::control::{FromReceiver, FromSender, Link, agree, fresh, is_proven};
+use crate::control::{FLAP, FromReceiver, FromSender, Link, agree, fresh, is_proven};
 use crate::course::{Watch, conduct};
 use crate::report::{Interval, SideReport};
 use crate::team::Team;
 use crate::{NetError, Spec, VERSIONS};
 use clock::Ns;
+use workload::Frames;
 
 /// How long a sender may take over each message of the greeting, and between the steps of a test.
 const PATIENCE: Ns = Ns::secs(10);
@@ -30,14 +32,18 @@ pub(super) fn serve(mut link: Link, shared: &Shared) -> Result<(), NetError> {
         return Err(e);
     }
     link.trust();
-    while let Some(message) = next(&mut link, shared, IDLE)? {
+    let mut stake = Stake::new(shared, &link);
+    loop {
+        // Who has the interface set may be silent for as long as a test takes; a connection that is dead ends by itself.
+        let limit = if stake.holds() { Ns::MAX } else { IDLE };
+        let Some(message) = next(&mut link, shared, limit)? else { return Ok(()) };
         match message {
+            FromSender::Adjust(frames) => adjust(&mut link, &mut stake, frames)?,
             FromSender::Clock { sent } => tell_time(&mut link, sent)?,
             FromSender::Prepare(spec) => test(&mut link, shared, *spec)?,
             other => return Err(out_of_turn(&link, &other)),
         }
     }
-    Ok(())
 }
 
 /// Takes a sender's greeting before it is turned away: what is left unread would cut off the reason too.
@@ -92,6 +98,16 @@ fn next(link: &mut Link, shared: &Shared, limit: Ns) -> Result<Option<FromSender
         }
     }
     Ok(None)
+}
+
+/// Sets the interface, or says why not; the sender may go on without.
+fn adjust(link: &mut Link, stake: &mut Stake<'_>, frames: Frames) -> Result<(), NetError> {
+    link.outlast(FLAP)?;
+    let answer = match stake.adjust(link, frames) {
+        Ok(adjusted) => FromReceiver::Adjusted(Box::new(adjusted)),
+        Err(e) => FromReceiver::Refused(e.to_string()),
+    };
+    link.say(&answer, "while its interface was set")
 }
 
 fn tell_time(link: &mut Link, sent: Ns) -> Result<(), NetError> {

@@ -4,17 +4,21 @@
 mod batch;
 mod cycles;
 mod errqueue;
+mod ethtool;
 mod info;
 mod multipath;
 mod option;
+mod signals;
 pub(crate) mod socket;
 
 pub(crate) use batch::{Inbox, Outbox};
 pub(crate) use cycles::Cycles;
 pub(crate) use errqueue::{Completions, completions};
+pub(crate) use ethtool::Ethtool;
 pub(crate) use info::{TcpInfo, tcp_info};
 pub(crate) use multipath::subflows;
 pub(crate) use option::{
     congestion, enable_gro, enable_timestamps, enable_zero_copy, maximum_pace, queued_to_read,
     queued_to_send, segment_size, user_timeout,
 };
+pub(crate) use signals::ignore_ending;

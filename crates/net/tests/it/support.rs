@@ -32,7 +32,8 @@ impl Bench {
     pub fn at(address: &str) -> Bench {
         let (listener, events) = listener();
         let listen = vec![address.parse().expect("an address")];
-        let config = ReceiverConfig { listen, token: None, cpus: Vec::new(), listener };
+        let config =
+            ReceiverConfig { listen, token: None, cpus: Vec::new(), adjust: None, listener };
         Bench { receiver: Receiver::start(config).expect("loopback is there"), events }
     }
 

@@ -167,7 +167,13 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
     let start = |address: &str, token: Option<&str>| {
         let token = token.map(|token| Token::new(token.as_bytes()).expect("long enough"));
         let listen = vec![address.parse().expect("an address")];
-        Receiver::start(ReceiverConfig { listen, token, cpus: Vec::new(), listener: listener().0 })
+        Receiver::start(ReceiverConfig {
+            listen,
+            token,
+            cpus: Vec::new(),
+            adjust: None,
+            listener: listener().0,
+        })
     };
     let error = start("0.0.0.0:0", None).expect_err("others could come").to_string();
     assert!(error.contains("must know a token"), "{error}");
@@ -208,7 +214,13 @@ fn what_cannot_be_reached_is_told_apart() {
 fn addresses_in_use_are_told() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
     let listen = vec![taken.local_addr().expect("it has an address")];
-    let config = ReceiverConfig { listen, token: None, cpus: Vec::new(), listener: listener().0 };
+    let config = ReceiverConfig {
+        listen,
+        token: None,
+        cpus: Vec::new(),
+        adjust: None,
+        listener: listener().0,
+    };
     let error = Receiver::start(config).expect_err("it is taken").to_string();
     assert!(error.contains("the port is in use"), "{error}");
     let bench = Bench::new();

@@ -17,6 +17,9 @@ pub struct Net {
 pub enum NetAction {
     /// Wait for senders, serve many of them at once, and tell what arrived; until stopped (Ctrl-C, SIGTERM)
     Receive(NetReceive),
+    /// Put an interface back when standard input ends; started by the other commands before they change one
+    #[command(hide = true)]
+    KeepInterface,
     /// Load the way to a receiver, and tell what both ends counted
     Send(Box<NetSend>),
 }
@@ -34,6 +37,10 @@ pub struct NetReceive {
     /// Pin the threads of a test to these processors in turn, as in `2,3` or `0-3` [default: leave it to the scheduler]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<Cpus>,
+    /// Senders that come in by this interface may set its MTU and its offloads for the time of their tests; what was found is
+    /// put back after each, however it ends. Needs root
+    #[arg(long, value_name = "IFACE")]
+    pub adjust: Option<String>,
     /// How results are printed on stdout: for people, or a JSON document a line
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub format: Format,
@@ -47,7 +54,8 @@ Exit codes: 0 stopped by a signal; 2 usage; 3 it could not listen.
 
 Examples:
   wirespeed net receive
-  WIRESPEED_NET_TOKEN=… wirespeed net receive --listen 192.0.2.1:5301";
+  WIRESPEED_NET_TOKEN=… wirespeed net receive --listen 192.0.2.1:5301
+  wirespeed net receive --listen 192.0.2.1:5301 --token-file token --adjust eth1";
 
 /// Processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

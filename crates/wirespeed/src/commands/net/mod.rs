@@ -7,6 +7,7 @@ mod text;
 
 use crate::cli::{Net, NetAction};
 use crate::exit::{Exit, Failure};
+use net::interface::Guardian;
 use net::{NetError, Token};
 use std::io::Read;
 use std::path::Path;
@@ -18,8 +19,22 @@ const TOKEN: &str = "WIRESPEED_NET_TOKEN";
 pub fn net(args: &Net) -> Result<Exit, Failure> {
     match &args.action {
         NetAction::Receive(args) => receive::receive(args),
+        NetAction::KeepInterface => keep_interface(),
         NetAction::Send(args) => send::send(args),
     }
+}
+
+/// How the process is started that puts an interface back.
+fn guardian() -> Result<Guardian, Failure> {
+    let program = std::env::current_exe().map_err(Failure::incomplete)?;
+    Ok(Guardian { program, args: ["net", "keep-interface"].map(Into::into).into() })
+}
+
+/// Is that process.
+fn keep_interface() -> Result<Exit, Failure> {
+    let kept = net::interface::keep(std::io::stdin(), std::io::stdout(), std::io::stderr());
+    let back = kept.map_err(|e| Failure::usage(format!("it is told what to keep: {e}")))?;
+    Ok(if back { Exit::Met } else { Exit::Incomplete })
 }
 
 /// The token of a file's first line, or of the environment.

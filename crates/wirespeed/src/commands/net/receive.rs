@@ -1,10 +1,10 @@
 //! `wirespeed net receive`: listens, and tells of each test what this end counted.
 
-use super::{TOKEN, failure, json, text, token};
+use super::{TOKEN, failure, guardian, json, text, token};
 use crate::cli::{Format, NetReceive};
 use crate::exit::{Exit, Failure};
 use crate::out;
-use net::{Event, Listener, Receiver, ReceiverConfig};
+use net::{Adjust, Event, Listener, Receiver, ReceiverConfig};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -34,7 +34,8 @@ pub fn receive(args: &NetReceive) -> Result<Exit, Failure> {
         let _ = tell.try_send(Heard::Event(event));
     });
     let cpus = args.cpus.clone().unwrap_or_default().0;
-    let config = ReceiverConfig { listen: args.listen.clone(), token, cpus, listener };
+    let adjust = args.adjust.as_ref().map(adjust).transpose()?;
+    let config = ReceiverConfig { listen: args.listen.clone(), token, cpus, adjust, listener };
     let receiver = Receiver::start(config).map_err(failure)?;
     let listening: Vec<String> = receiver.addresses().iter().map(|a| a.to_string()).collect();
     out::result(&match args.format {
@@ -48,6 +49,11 @@ pub fn receive(args: &NetReceive) -> Result<Exit, Failure> {
     Ok(Exit::Met)
 }
 
+/// The interface that senders may have set, with the process that puts it back.
+fn adjust(interface: &String) -> Result<Adjust, Failure> {
+    Ok(Adjust { interface: interface.clone(), guardian: guardian()? })
+}
+
 /// Results to stdout, notes to stderr.
 fn tell_of(args: &NetReceive, event: &Event) -> Result<(), Failure> {
     match event {
@@ -57,6 +63,11 @@ fn tell_of(args: &NetReceive, event: &Event) -> Result<(), Failure> {
         }
         Event::Failed { peer, why } if !args.quiet => {
             eprintln!("{peer}: {why}");
+            Ok(())
+        }
+        Event::Adjusted { peer, adjusted } if !args.quiet => {
+            let done = [&adjusted.changed[..], &adjusted.held].concat().join(", ");
+            eprintln!("{peer}: {}: {done}", adjusted.interface.name);
             Ok(())
         }
         Event::Ended { peer, spec, side } => out::result(&match args.format {

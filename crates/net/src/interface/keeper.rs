@@ -1,0 +1,86 @@
+//! An interface that a test may change, for as long as it does: what was found, and the guardian that stands by from the
+//! first change on.
+
+use super::change::{self, Found};
+use super::guardian::{Guard, Guardian};
+use super::{Adjusted, Interface, InterfaceError};
+use workload::Frames;
+
+/// Holds an interface that may be changed. Whatever was changed is put back when it is dropped, at the latest.
+#[derive(Debug)]
+pub struct Keeper {
+    interface: String,
+    guardian: Guardian,
+    /// From the first change on: what was found, and who puts it back.
+    guarded: Option<(Found, Guard)>,
+}
+
+impl Keeper {
+    /// Takes charge of an interface. Nothing is changed yet.
+    ///
+    /// # Errors
+    /// [`InterfaceError::Missing`] where there is none of that name, [`InterfaceError::Forbidden`] where this process may not
+    /// change it.
+    pub fn new(interface: &str, guardian: Guardian) -> Result<Keeper, InterfaceError> {
+        change::check_permission(&Interface::named(interface)?)?;
+        Ok(Keeper { interface: interface.to_owned(), guardian, guarded: None })
+    }
+
+    /// The interface's name.
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// The MTU in bytes that will be put back, where something was changed.
+    pub(super) fn found(&self) -> Option<u32> {
+        self.guarded.as_ref().map(|(found, _)| found.mtu)
+    }
+
+    /// Makes it what was found, with `frames` over it; with nothing in them, all is put back.
+    ///
+    /// # Errors
+    /// Where the MTU is out of range, the kernel or the driver does not take it, or no guardian could be started. What was
+    /// changed on the way to an error stays in the guardian's hands.
+    pub fn apply(&mut self, frames: Frames) -> Result<Adjusted, InterfaceError> {
+        if frames == Frames::default() {
+            return self.put_back();
+        }
+        let now = Interface::named(&self.interface)?;
+        let found =
+            self.guarded.as_ref().map_or_else(|| Found::of(&now), |(found, _)| found.clone());
+        if found.index != now.index {
+            return Err(InterfaceError::Another { interface: now.name });
+        }
+        let plan = change::prepare(&found, &now, frames)?;
+        if self.guarded.is_none() && !plan.is_empty() {
+            let guard = Guard::post(&self.guardian, &found)?;
+            self.guarded = Some((found.clone(), guard));
+        }
+        change::carry_out(&plan, &found, &now, frames)
+    }
+
+    /// Puts back what was found, and waits for it. Where the guardian did not do it, it is done here.
+    ///
+    /// # Errors
+    /// Where the interface is gone, or does not take it.
+    pub fn put_back(&mut self) -> Result<Adjusted, InterfaceError> {
+        let Some((found, guard)) = self.guarded.take() else {
+            return Ok(Adjusted::untouched(Interface::named(&self.interface)?));
+        };
+        match guard.finish() {
+            Ok(adjusted) => Ok(adjusted),
+            Err(_) => change::put_back(&found),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if self.guarded.is_some()
+            && let Err(e) = self.put_back()
+        {
+            // Nobody is left to hand it to, and it must not pass in silence.
+            eprintln!("{e}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The interface at a receiver that its senders may have set. There is one at most, named by whoever started the receiver;
+//! a sender has it set only where its own control connection comes in by it, and for as long as that connection lives.
+//! Senders of one host share it, since one load can go by several connections: the last wish holds, and what was found is
+//! put back with the last of them. A sender of another host has to wait.
+
+use super::{Event, Shared};
+use crate::NetError;
+use crate::control::Link;
+use crate::interface::{Adjusted, Guardian, Interface, InterfaceError, Keeper};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use workload::Frames;
+
+/// Which interface may be changed, and who puts it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adjust {
+    /// Its name. Naming it is the permission.
+    pub interface: String,
+    /// How the process is started that puts back what was found.
+    pub guardian: Guardian,
+}
+
+/// The interface, and for whom it is set.
+#[derive(Debug)]
+pub(super) struct Post {
+    interface: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    keeper: Keeper,
+    /// The hosts of the senders that have it set, one for each connection.
+    holders: Vec<IpAddr>,
+}
+
+impl Post {
+    pub(super) fn new(adjust: &Adjust) -> Result<Post, InterfaceError> {
+        let keeper = Keeper::new(&adjust.interface, adjust.guardian.clone())?;
+        let state = Mutex::new(State { keeper, holders: Vec::new() });
+        Ok(Post { interface: adjust.interface.clone(), state })
+    }
+
+    /// Held while the kernel works: seconds, where a link comes up slowly. The data plane never asks for it.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the interface for one more sender of a host, or anew for one that has it set.
+    fn set(&self, host: IpAddr, again: bool, frames: Frames) -> Result<Adjusted, NetError> {
+        let mut state = self.state();
+        if let Some(other) = state.holders.iter().find(|holder| **holder != host) {
+            return Err(NetError::Spec(format!(
+                "{}: it is set for a sender on {other} already; try again when that has ended",
+                self.interface
+            )));
+        }
+        let adjusted = state.keeper.apply(frames);
+        if adjusted.is_err() && !again && state.holders.is_empty() {
+            // What was half done is undone; why it was not done whole is what counts.
+            let _ = state.keeper.put_back();
+        }
+        if adjusted.is_ok() && !again {
+            state.holders.push(host);
+        }
+        Ok(adjusted?)
+    }
+
+    /// Leaves it to the other senders of the host, or puts back what was found.
+    fn leave(&self, host: IpAddr) -> Result<Option<Adjusted>, InterfaceError> {
+        let mut state = self.state();
+        if let Some(mine) = state.holders.iter().position(|holder| *holder == host) {
+            state.holders.swap_remove(mine);
+        }
+        if state.holders.is_empty() { state.keeper.put_back().map(Some) } else { Ok(None) }
+    }
+}
+
+/// What one sender may have changed. Dropping it puts back what was found.
+pub(super) struct Stake<'a> {
+    shared: &'a Shared,
+    peer: String,
+    /// The sender's host, while it has the interface set.
+    holder: Option<IpAddr>,
+}
+
+impl<'a> Stake<'a> {
+    pub(super) fn new(shared: &'a Shared, link: &Link) -> Stake<'a> {
+        Stake { shared, peer: link.peer().to_owned(), holder: None }
+    }
+
+    /// Whether the sender has the interface set: its connection may then be silent for long.
+    pub(super) fn holds(&self) -> bool {
+        self.holder.is_some()
+    }
+
+    /// Sets the interface that the sender comes in by; without a wish it is put back, or only looked at.
+    pub(super) fn adjust(&mut self, link: &Link, frames: Frames) -> Result<Adjusted, NetError> {
+        let post = self.shared.post.as_ref();
+        let mine = by(link.stream().local_addr(), post.map(|post| post.interface.as_str()))?;
+        if frames == Frames::default() {
+            let left = self.leave()?;
+            return Ok(left.unwrap_or_else(|| Adjusted::untouched(mine)));
+        }
+        let name = &mine.name;
+        let post = post.ok_or_else(|| {
+            NetError::Spec(format!(
+                "this receiver changes no interface; start it with `--adjust {name}` to let senders set what they come in by"
+            ))
+        })?;
+        if post.interface != *name {
+            return Err(NetError::Spec(format!(
+                "this sender comes in by {name}, and only {} may be changed here; reach the receiver by an address of that, \
+                 or start it with `--adjust {name}`",
+                post.interface
+            )));
+        }
+        let host = link.stream().peer_addr().map_err(NetError::socket("the control connection"))?;
+        let host = host.ip().to_canonical();
+        let adjusted = post.set(host, self.holds(), frames)?;
+        self.holder = Some(host);
+        self.tell(&adjusted);
+        Ok(adjusted)
+    }
+
+    /// Gives the interface up; answers what was put back, where this was the last sender that had it set.
+    fn leave(&mut self) -> Result<Option<Adjusted>, InterfaceError> {
+        let (Some(host), Some(post)) = (self.holder.take(), &self.shared.post) else {
+            return Ok(None);
+        };
+        let left = post.leave(host);
+        match &left {
+            Ok(adjusted) => adjusted.iter().for_each(|adjusted| self.tell(adjusted)),
+            Err(e) => {
+                let event = Event::Failed { peer: self.peer.clone(), why: e.to_string() };
+                self.shared.config.listener.tell(event);
+            }
+        }
+        left
+    }
+
+    fn tell(&self, adjusted: &Adjusted) {
+        if adjusted.changed.is_empty() && adjusted.held.is_empty() {
+            return;
+        }
+        let event =
+            Event::Adjusted { peer: self.peer.clone(), adjusted: Box::new(adjusted.clone()) };
+        self.shared.config.listener.tell(event);
+    }
+}
+
+impl Drop for Stake<'_> {
+    fn drop(&mut self) {
+        // What went wrong was told already.
+        let _ = self.leave();
+    }
+}
+
+/// The interface of this host that a connection goes by.
+fn by(
+    address: std::io::Result<SocketAddr>,
+    preferred: Option<&str>,
+) -> Result<Interface, NetError> {
+    let address = address.map_err(NetError::socket("the control connection"))?;
+    Ok(Interface::of(&address, preferred)?)
+}
