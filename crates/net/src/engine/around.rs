@@ -1,6 +1,7 @@
 //! What the network engine needs of the program around it: where secrets are kept, and receivers of its own. Both are the
 //! binary's business; here it is only asked for.
 
+use crate::interface::Guardian;
 use crate::{NetError, Token};
 use ::engine::{ReceiverSpec, TokenFrom};
 use std::any::Any;
@@ -20,6 +21,11 @@ pub trait Surroundings: Send {
     /// # Errors
     /// Where it does not come to stand.
     fn embed(&mut self, receiver: &ReceiverSpec) -> Result<Embedded, NetError>;
+
+    /// How the process is started that puts an interface back which a step has set; without one, none is set.
+    fn guardian(&self) -> Option<Guardian> {
+        None
+    }
 }
 
 /// A receiver that stands for the time of a run. Dropping it ends it.

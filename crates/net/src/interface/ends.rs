@@ -18,9 +18,14 @@ pub struct Ends {
     pub near: Adjusted,
     /// The receiver's.
     pub far: Adjusted,
+    /// This host's MTU is smaller than it was found.
+    near_shrank: bool,
     /// While they are set.
     held: Option<Held>,
 }
+
+/// What was done to put an end back, or why it was not.
+pub type Back = Result<Adjusted, NetError>;
 
 #[derive(Debug)]
 struct Held {
@@ -55,7 +60,7 @@ impl Ends {
         if frames == Frames::default() {
             let near = Adjusted::untouched(interface);
             let far = sender::adjust(&mut far, frames)?;
-            return Ok(Ends { near, far, held: None });
+            return Ok(Ends { near, far, near_shrank: false, held: None });
         }
         let mut keeper = permitted(&interface, permission)?;
         let here_first = frames.mtu.is_some_and(|mtu| mtu > interface.mtu);
@@ -67,25 +72,24 @@ impl Ends {
             far_end = sender::adjust(&mut far, frames)?;
             near = keeper.apply(frames)?;
         }
-        Ok(Ends { near, far: far_end, held: Some(Held { near: keeper, far }) })
+        let near_shrank = near.interface.mtu < interface.mtu;
+        Ok(Ends { near, far: far_end, near_shrank, held: Some(Held { near: keeper, far }) })
     }
 
-    /// Puts back what was found, at both ends, and waits for it; answers what was changed for it, here and there. Where
-    /// nothing was set there is nothing to do.
-    ///
-    /// # Errors
-    /// Where either end could not be put back. The other is, as far as this end can tell.
-    pub fn put_back(mut self) -> Result<Option<(Adjusted, Adjusted)>, NetError> {
-        let Some(Held { mut near, mut far }) = self.held.take() else { return Ok(None) };
-        let before = Interface::named(near.interface())?.mtu;
-        if near.found().is_some_and(|mtu| mtu > before) {
-            let here = near.put_back();
-            let there = sender::adjust(&mut far, Frames::default());
-            return Ok(Some((here?, there?)));
-        }
-        let there = sender::adjust(&mut far, Frames::default());
-        let here = near.put_back();
-        Ok(Some((here?, there?)))
+    /// Puts back what was found, at both ends, and waits for it; answers what was changed for it, here and there, or why it
+    /// could not be. `None` where nothing was set.
+    pub fn put_back(mut self) -> Option<(Back, Back)> {
+        let Held { mut near, mut far } = self.held.take()?;
+        let mut there = || sender::adjust(&mut far, Frames::default());
+        let mut here = || near.put_back().map_err(NetError::from);
+        // The greater MTU here first, the smaller one there first, as before.
+        Some(if self.near_shrank {
+            let near = here();
+            (near, there())
+        } else {
+            let far = there();
+            (here(), far)
+        })
     }
 }
 

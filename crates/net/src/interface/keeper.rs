@@ -26,16 +26,6 @@ impl Keeper {
         Ok(Keeper { interface: interface.to_owned(), guardian, guarded: None })
     }
 
-    /// The interface's name.
-    pub fn interface(&self) -> &str {
-        &self.interface
-    }
-
-    /// The MTU in bytes that will be put back, where something was changed.
-    pub(super) fn found(&self) -> Option<u32> {
-        self.guarded.as_ref().map(|(found, _)| found.mtu)
-    }
-
     /// Makes it what was found, with `frames` over it; with nothing in them, all is put back.
     ///
     /// # Errors

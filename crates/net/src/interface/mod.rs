@@ -14,18 +14,20 @@ mod error;
 mod guardian;
 mod keeper;
 mod netlink;
+mod step;
 
 pub use change::Adjusted;
-pub use ends::{Ends, Permission};
+pub use ends::{Back, Ends, Permission};
 pub use error::InterfaceError;
 pub use guardian::{Guardian, keep};
 pub use keeper::Keeper;
+pub use step::Interfaces;
 
 use crate::sys::Ethtool;
 use netlink::Which;
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::{fmt, io};
 
 /// Segmentation on the way out, joining on the way in, and checksums, by the kernel's names (net/ethtool/common.c): what is
 /// told of an interface, and what "offload on" and "offload off" are about. TCP segmentation with mangled identifiers is
@@ -177,6 +179,16 @@ impl Interface {
         self.features.retain(|feature| OFFLOADS.contains(&feature.name.as_str()));
         self.features.truncate(OFFLOADS.len());
         self
+    }
+}
+
+impl fmt::Display for Interface {
+    /// `eth0 (ixgbe)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.driver {
+            Some(driver) => write!(f, "{} ({driver})", self.name),
+            None => f.write_str(&self.name),
+        }
     }
 }
 

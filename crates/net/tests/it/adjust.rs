@@ -24,7 +24,7 @@ fn both_ends_tell_of_their_interface() {
     let lo = Interface::named("lo").expect("it is there");
     assert_eq!((&ends.near.interface, &ends.far.interface), (&lo, &lo));
     assert!(ends.near.changed.is_empty() && ends.far.changed.is_empty());
-    assert!(ends.put_back().expect("nothing is to be done").is_none());
+    assert!(ends.put_back().is_none(), "there is nothing to be done");
 }
 
 #[track_caller]

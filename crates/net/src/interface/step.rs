@@ -1,0 +1,225 @@
+//! The interfaces of a step: set before its streams are connected, told of in the record, and put back before it ends.
+//! Several loads may go to one receiver; its interfaces are looked at, and set, once.
+
+use super::{Adjusted, Ends, Feature, Guardian, Interface, Permission};
+use crate::{NetError, SendConfig};
+use clock::Ns;
+use engine::{IntervalTx, NetSpec, Note, Output};
+use record::{Counter, Event, Fact, Level, SourceId};
+
+/// The interfaces of a step's loads. Dropping it puts back what was found, and tells nobody.
+#[derive(Debug)]
+pub struct Interfaces {
+    step: u32,
+    each: Vec<Pair>,
+}
+
+/// Both ends of the way to one receiver.
+#[derive(Debug)]
+struct Pair {
+    receiver: String,
+    /// The machines at both ends, in the record.
+    machines: (SourceId, SourceId),
+    ends: Ends,
+}
+
+impl Interfaces {
+    /// Of a step, which has no loads yet.
+    pub fn new(step: u32) -> Interfaces {
+        Interfaces { step, each: Vec::new() }
+    }
+
+    /// Looks at the interfaces by which a load goes, and sets both where the step asks for it; to be called before its streams
+    /// are connected, since they agree on the size of their segments then. `notes` takes an event for each end that was
+    /// changed.
+    ///
+    /// # Errors
+    /// As [`Ends::prepare`]. What was set for loads before stays set until this is dropped.
+    pub fn prepare(
+        &mut self,
+        net: &NetSpec,
+        config: &SendConfig,
+        guardian: Option<&Guardian>,
+        notes: &IntervalTx,
+    ) -> Result<(), NetError> {
+        if self.of(net).is_some() {
+            return Ok(());
+        }
+        let permission = Permission { adjust: net.receiver.adjust.as_deref(), guardian };
+        let ends = Ends::prepare(config, permission, net.frames)?;
+        let pair = Pair {
+            receiver: net.receiver.name.clone(),
+            machines: (net.sources.sender, net.sources.receiver),
+            ends,
+        };
+        for (source, adjusted) in pair.both(&pair.ends.near, &pair.ends.far) {
+            for note in notes_of(adjusted, "interface-set") {
+                // Whoever no longer listens has lost the step already.
+                let _ = notes.send(Output::Event(note.event(self.step, Some(source))));
+            }
+        }
+        self.each.push(pair);
+        Ok(())
+    }
+
+    fn of(&self, net: &NetSpec) -> Option<&Pair> {
+        self.each.iter().find(|pair| pair.receiver == net.receiver.name)
+    }
+
+    /// Which interfaces a load goes by, for the record.
+    pub fn facts(&self, net: &NetSpec) -> Vec<Fact> {
+        let Some(Pair { ends, .. }) = self.of(net) else { return Vec::new() };
+        let fact = |key: &str, interface: &Interface| Fact {
+            subject: net.name.clone(),
+            key: key.to_owned(),
+            value: interface.to_string(),
+        };
+        vec![
+            fact("sender-interface", &ends.near.interface),
+            fact("receiver-interface", &ends.far.interface),
+        ]
+    }
+
+    /// What the interfaces of a load were while it was measured, from `from` to `to` on the record's time base: MTU, speed
+    /// where there is a wire, and offloads, for the machine at each end.
+    pub fn counters(&self, net: &NetSpec, from: Ns, to: Ns) -> Vec<Counter> {
+        let Some(Pair { ends, .. }) = self.of(net) else { return Vec::new() };
+        let both = [
+            (net.sources.sender, &ends.near.interface),
+            (net.sources.receiver, &ends.far.interface),
+        ];
+        let counter = |source, (name, value, unit): (String, f64, &str)| Counter {
+            source,
+            step: Some(self.step),
+            from,
+            to,
+            name,
+            value,
+            unit: unit.to_owned(),
+        };
+        let of = |(source, interface): (SourceId, &Interface)| {
+            figures(interface).into_iter().map(move |figure| counter(source, figure)).collect()
+        };
+        both.into_iter().flat_map(|one| -> Vec<Counter> { of(one) }).collect()
+    }
+
+    /// Puts back what was found, at both ends of each way, and waits for it; `at` tells the moment on the record's time base.
+    /// What could not be put back is an event too.
+    pub fn put_back(mut self, at: impl Fn() -> Ns) -> Vec<Event> {
+        let mut events = Vec::new();
+        for pair in std::mem::take(&mut self.each) {
+            let machines = pair.machines;
+            let Some((near, far)) = pair.ends.put_back() else { continue };
+            for (source, result) in [(machines.0, near), (machines.1, far)] {
+                let notes = match result {
+                    Ok(adjusted) => notes_of(&adjusted, "interface-restored"),
+                    Err(e) => vec![Note {
+                        level: Level::Error,
+                        code: "interface-not-restored",
+                        text: e.to_string(),
+                    }],
+                };
+                let step = self.step;
+                let event = |note: Note| Event { at: at(), ..note.event(step, Some(source)) };
+                events.extend(notes.into_iter().map(event));
+            }
+        }
+        events
+    }
+}
+
+impl Pair {
+    /// Something of each end, with its machine.
+    fn both<T>(&self, near: T, far: T) -> [(SourceId, T); 2] {
+        [(self.machines.0, near), (self.machines.1, far)]
+    }
+}
+
+/// What was done to an interface, and what it would not take.
+fn notes_of(adjusted: &Adjusted, code: &'static str) -> Vec<Note> {
+    let name = &adjusted.interface.name;
+    let note = |level, code, all: &[String]| Note {
+        level,
+        code,
+        text: format!("{name}: {}", all.join(", ")),
+    };
+    let changed =
+        (!adjusted.changed.is_empty()).then(|| note(Level::Info, code, &adjusted.changed));
+    let held = (!adjusted.held.is_empty())
+        .then(|| note(Level::Info, "interface-offload-fixed", &adjusted.held));
+    changed.into_iter().chain(held).collect()
+}
+
+/// What there is to count of an interface: name, value and unit.
+fn figures(interface: &Interface) -> Vec<(String, f64, &'static str)> {
+    let mtu = Some(("interface-mtu".to_owned(), f64::from(interface.mtu), "B"));
+    let speed = interface.speed.map(|speed| ("interface-speed".to_owned(), speed as f64, "B/s"));
+    let offload = |feature: &Feature| {
+        (format!("offload/{}", feature.name), f64::from(u8::from(feature.on)), "1")
+    };
+    mtu.into_iter().chain(speed).chain(interface.features.iter().map(offload)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface() -> Interface {
+        let feature =
+            |name: &str, on| Feature { name: name.to_owned(), on, wanted: on, fixed: false };
+        Interface {
+            name: "eth9".to_owned(),
+            index: 9,
+            mtu: 9000,
+            mtu_range: None,
+            carrier: true,
+            speed: Some(1_250_000_000),
+            driver: Some("ixgbe".to_owned()),
+            features: vec![feature("rx-gro", true), feature("rx-lro", false)],
+        }
+    }
+
+    #[track_caller]
+    fn check(interface: &Interface, expected: &str) {
+        let told: Vec<String> = figures(interface)
+            .into_iter()
+            .map(|(name, value, unit)| format!("{name}={value} {unit}"))
+            .collect();
+        assert_eq!(told.join(", "), expected);
+    }
+
+    #[test]
+    fn an_interface_is_counted_under_the_names_of_the_record() {
+        let offloads = "offload/rx-gro=1 1, offload/rx-lro=0 1";
+        check(
+            &interface(),
+            &format!("interface-mtu=9000 B, interface-speed=1250000000 B/s, {offloads}"),
+        );
+        check(
+            &Interface { speed: None, ..interface() },
+            &format!("interface-mtu=9000 B, {offloads}"),
+        );
+    }
+
+    #[test]
+    fn what_was_done_is_noted() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let adjusted = |changed: &[&str], held: &[&str]| Adjusted {
+            interface: interface(),
+            changed: words(changed),
+            held: words(held),
+        };
+        let told = |adjusted: &Adjusted| -> Vec<String> {
+            let notes = notes_of(adjusted, "interface-set").into_iter();
+            notes.map(|note| format!("{} {}", note.code, note.text)).collect()
+        };
+        assert_eq!(told(&adjusted(&[], &[])), [""; 0]);
+        let expected = [
+            "interface-set eth9: MTU 1500 to 9000, rx-gro off to on",
+            "interface-offload-fixed eth9: rx-lro stays off (fixed)",
+        ];
+        let both =
+            adjusted(&["MTU 1500 to 9000", "rx-gro off to on"], &["rx-lro stays off (fixed)"]);
+        assert_eq!(told(&both), expected);
+    }
+}
