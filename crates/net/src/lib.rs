@@ -14,6 +14,9 @@ mod control;
 mod course;
 mod engine;
 mod error;
+#[cfg(any(fuzzing, test))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 pub mod interface;
 mod line;

@@ -341,7 +341,7 @@ impl Report {
         let sum = |streams: &[StreamReport]| {
             streams.iter().fold(Counts::default(), |sum, s| sum.plus(s.measured))
         };
-        let total = |streams: &[StreamReport]| streams.iter().map(|s| s.total.bytes).sum::<u64>();
+        let total = |streams: &[StreamReport]| sum_of(streams.iter().map(|s| s.total.bytes));
         let (sent, received) = (sum(&writing), sum(&reading));
         let mut latency: Option<Histogram> = None;
         for histogram in writing.iter().filter_map(|s| s.latency.as_ref()) {
@@ -354,12 +354,12 @@ impl Report {
             sent_rate: writing.iter().map(StreamReport::rate).sum(),
             received,
             received_rate: rates.iter().sum(),
-            difference: sent.bytes as i64 - received.bytes as i64,
+            difference: clamped(i128::from(sent.bytes) - i128::from(received.bytes)),
             undelivered: total(&writing).saturating_sub(total(&reading)),
             datagrams: matches!(self.spec.network.carriage, Carriage::Udp { .. })
                 .then(|| datagrams(&writing, &reading)),
             latency,
-            retransmits: writing.iter().filter_map(|s| s.tcp).map(|tcp| tcp.retransmits).sum(),
+            retransmits: sum_of(writing.iter().filter_map(|s| s.tcp).map(|tcp| tcp.retransmits)),
             streams: rates,
         }
     }
@@ -373,11 +373,20 @@ impl StreamReport {
     }
 }
 
+fn clamped(difference: i128) -> i64 {
+    difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
+
+/// A sum of what another host may have counted: it stops at the highest number.
+fn sum_of(each: impl Iterator<Item = u64>) -> u64 {
+    each.fold(0, u64::saturating_add)
+}
+
 fn datagrams(writing: &[StreamReport], reading: &[StreamReport]) -> Datagrams {
     const MEASURED: usize = 1;
-    let sent = writing.iter().filter_map(|s| s.datagrams).map(|sent| sent[MEASURED]).sum();
+    let sent = sum_of(writing.iter().filter_map(|s| s.datagrams).map(|sent| sent[MEASURED]));
     let tallies: Vec<Tally> = reading.iter().filter_map(|s| s.tally).collect();
-    let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&Tally) -> u64| sum_of(tallies.iter().map(of));
     let received = sum(|tally| tally.unique[MEASURED]);
     Datagrams {
         sent,

@@ -1,7 +1,6 @@
-//! Messages over a connection: a length of four bytes, little-endian, and so many bytes of JSON. A length above the bound,
-//! bytes that are no message, and a message that stays incomplete each end the connection; nothing more is read than the
-//! bound, and the buffer grows only as bytes arrive.
+//! Messages over a connection. One that is too long or is none, and one that stays incomplete, each end the connection.
 
+use super::frame::{Frames, frame};
 use crate::NetError;
 use crate::sys::{socket, user_timeout};
 use clock::Ns;
@@ -12,10 +11,6 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Bytes of a message before the peer has shown who it is.
-const SMALL: usize = 1 << 10;
-/// Bytes of any message.
-const LARGE: usize = 4 << 20;
 /// A peer that acknowledges nothing, or takes nothing, for so long is gone.
 const GONE: Duration = Duration::from_secs(10);
 /// While an interface on the way is set, its link may be down, and a switch may hold its port back for half a minute
@@ -29,8 +24,7 @@ const READ: usize = 16 << 10;
 pub(crate) struct Link {
     stream: TcpStream,
     peer: String,
-    bound: usize,
-    inbox: Vec<u8>,
+    inbox: Frames,
 }
 
 impl Link {
@@ -47,12 +41,12 @@ impl Link {
             sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(2))
         };
         set(keep_alive().map_err(io::Error::from))?;
-        Ok(Link { stream, peer, bound: SMALL, inbox: Vec::new() })
+        Ok(Link { stream, peer, inbox: Frames::new() })
     }
 
     /// The peer has shown who it is: its messages may be longer.
     pub(crate) fn trust(&mut self) {
-        self.bound = LARGE;
+        self.inbox.trust();
     }
 
     /// The way to the peer may be cut for a while: whoever acknowledges nothing for so long is gone, and not sooner.
@@ -77,9 +71,7 @@ impl Link {
         message: &impl Serialize,
         when: &'static str,
     ) -> Result<(), NetError> {
-        let body = serde_json::to_vec(message).map_err(|e| self.lost(when, e))?;
-        let mut frame = (body.len() as u32).to_le_bytes().to_vec();
-        frame.extend_from_slice(&body);
+        let frame = frame(message).map_err(|e| self.lost(when, e))?;
         self.stream.write_all(&frame).map_err(|e| self.lost(when, e))
     }
 
@@ -90,7 +82,7 @@ impl Link {
         when: &'static str,
     ) -> Result<Option<M>, NetError> {
         loop {
-            if let Some(message) = self.next()? {
+            if let Some(message) = self.inbox.next().map_err(|why| self.garbled(why))? {
                 return Ok(Some(message));
             }
             let left = until.since(clock::now());
@@ -120,27 +112,12 @@ impl Link {
         match self.stream.read(&mut bytes) {
             Ok(0) => Err(self.lost(when, "it closed the connection")),
             Ok(got) => {
-                self.inbox.extend_from_slice(&bytes[..got]);
+                self.inbox.arrived(&bytes[..got]);
                 Ok(())
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(e) => Err(self.lost(when, e)),
         }
-    }
-
-    /// Takes a whole message out of what has arrived.
-    fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, NetError> {
-        let Some(length) = self.inbox.first_chunk() else { return Ok(None) };
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > self.bound {
-            return Err(
-                self.garbled(format!("a message of {length} bytes, with {} allowed", self.bound))
-            );
-        }
-        let Some(body) = self.inbox.get(4..4 + length) else { return Ok(None) };
-        let message = serde_json::from_slice(body).map_err(|e| self.garbled(e))?;
-        self.inbox.drain(..4 + length);
-        Ok(Some(message))
     }
 
     /// What came is not what the protocol has at this point.
@@ -155,6 +132,7 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
+    use super::super::frame::LARGE;
     use super::super::{FromReceiver, FromSender};
     use super::*;
     use crate::{Carriage, Spec};
