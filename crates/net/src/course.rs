@@ -1,174 +1,227 @@
-//! The course of a test at one end: its phases and intervals. The workers only count; here the counters are read, each with
-//! the moment at which it was read, so that no figure depends on how punctually this thread wakes.
+//! The course of a test at one end: its phases and intervals. Workers cut at their own end ([`Clerk`](crate::plane::Clerk));
+//! here their pages are collected a moment after each cut, together with what the kernel says of sockets and of the machine.
+//! That moment is the same after every cut, so differences between two cuts are of the time between them.
 
+use crate::figures::{Figures, StreamFigures};
+use crate::grid::{Cut, Grid};
 use crate::host;
-use crate::line::Look;
-use crate::plane;
-use crate::report::{Counts, Interval, Phase, SideReport, StreamReport, ThreadReport};
+use crate::ledger::Ledger;
+use crate::line::{Line, Look};
+use crate::report::{SideReport, StreamReport, ThreadReport};
+use crate::sys::TcpInfo;
 use crate::team::Team;
-use crate::{NetError, Spec};
+use crate::{NetError, plane};
 use clock::Ns;
+use std::collections::VecDeque;
+
+/// How long after a cut it is collected: a thread that is at work has handed over its pages by then.
+const LAG: Ns = Ns::millis(2);
+/// Cuts that wait for a blocked thread's page, at most: then they are told without it.
+const WAITING_MAX: usize = 64;
+
+/// What becomes of a test at one of its moments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Going {
+    /// It goes on.
+    On,
+    /// It ends here, in order.
+    Stop,
+}
 
 /// Who goes along with a test: holds the control connection meanwhile, and hears of every interval.
 pub(crate) trait Watch {
-    /// Minds other things until a moment.
+    /// Minds other things until a moment, or until the test shall end.
     ///
     /// # Errors
-    /// Where the test shall end early.
-    fn until(&mut self, at: Ns) -> Result<(), NetError>;
+    /// Where the test cannot go on.
+    fn until(&mut self, at: Ns) -> Result<Going, NetError>;
 
     /// An interval has been counted.
     ///
     /// # Errors
-    /// Where the test shall end early.
-    fn cut(&mut self, interval: &Interval) -> Result<(), NetError>;
+    /// Where the test cannot go on.
+    fn cut(&mut self, figures: Figures) -> Result<(), NetError>;
 }
 
-/// What was seen at the two edges of the measured time.
-pub(crate) struct Measured {
-    start: Ns,
-    before: Edge,
-    after: Edge,
+/// What one end counts while a test runs.
+pub(crate) struct Course {
+    grid: Grid,
+    ledgers: Vec<Ledger>,
+    gauge: host::Gauge,
+    /// As they were at the cut before.
+    tcp: Vec<Option<TcpInfo>>,
+    machine: host::Look,
+    /// Cuts that have passed and are not told yet.
+    waiting: VecDeque<Figures>,
+    /// Both edges of the measured time.
+    edges: [Option<Edge>; 2],
+    /// When the last cut was.
+    to: Ns,
 }
 
 struct Edge {
+    at: Ns,
     lines: Vec<Look>,
     machine: host::Look,
 }
 
-/// What the counters stood at when an interval began.
-struct Mark {
-    at: Ns,
-    written: Counts,
-    read: Counts,
-    retransmits: u64,
-    cpu: Ns,
-}
-
-/// Lets the team work from `start` on through all phases. Its writers are told to stop at the end.
-pub(crate) fn conduct(
-    team: &mut Team,
-    spec: &Spec,
-    start: Ns,
-    watch: &mut dyn Watch,
-) -> Result<Measured, NetError> {
-    team.signals.enter(plane::Phase::Warmup);
-    team.start(start);
-    watch.until(start)?;
-    let mut mark = Mark::take(team);
-    let mut gauge = gauge(team);
-    let measure = start.plus(spec.warmup);
-    let cooldown = measure.plus(spec.measure);
-    pass(team, spec, Phase::Warmup, (start, measure), start, &mut mark, watch)?;
-    team.signals.enter(plane::Phase::Measured);
-    let before = Edge::look(team, &mut gauge);
-    pass(team, spec, Phase::Measured, (measure, cooldown), start, &mut mark, watch)?;
-    team.signals.enter(plane::Phase::Cooldown);
-    let after = Edge::look(team, &mut gauge);
-    let end = cooldown.plus(spec.cooldown);
-    pass(team, spec, Phase::Cooldown, (cooldown, end), start, &mut mark, watch)?;
-    team.signals.stop();
-    Ok(Measured { start, before, after })
-}
-
-/// One phase, cut into its intervals.
-fn pass(
-    team: &Team,
-    spec: &Spec,
-    phase: Phase,
-    (from, to): (Ns, Ns),
-    start: Ns,
-    mark: &mut Mark,
-    watch: &mut dyn Watch,
-) -> Result<(), NetError> {
-    let mut next = from;
-    while next < to {
-        next = next.plus(spec.interval).min(to);
-        watch.until(next)?;
-        let now = Mark::take(team);
-        let interval = now.since(mark, phase, start);
-        *mark = now;
-        watch.cut(&interval)?;
-    }
-    Ok(())
-}
-
-impl Mark {
-    fn take(team: &Team) -> Mark {
-        let sum = |writes| {
-            let mine = team.lines.iter().filter(|line| line.writes == writes);
-            mine.fold(Counts::default(), |sum, line| sum.plus(line.counts()))
+impl Course {
+    /// Lets the team work through all phases of `grid`. Its writers are told to stop at the end.
+    pub(crate) fn conduct(
+        team: &mut Team,
+        grid: Grid,
+        watch: &mut dyn Watch,
+    ) -> Result<Course, NetError> {
+        team.start(grid);
+        let waited = watch.until(grid.start())?;
+        let threads: Vec<i32> = team.members.iter().map(|member| member.id).collect();
+        let mut gauge = host::Gauge::new(&threads);
+        let mut course = Course {
+            grid,
+            ledgers: std::mem::take(&mut team.desks).into_iter().map(Ledger::new).collect(),
+            tcp: team.lines.iter().map(Line::tcp).collect(),
+            machine: gauge.look(),
+            gauge,
+            waiting: VecDeque::new(),
+            edges: [None, None],
+            to: Ns::ZERO,
         };
-        let cpu = clock::process_cpu();
-        Mark {
-            at: clock::now(),
-            written: sum(true),
-            read: sum(false),
-            retransmits: team
-                .lines
-                .iter()
-                .filter_map(|line| line.tcp())
-                .map(|tcp| u64::from(tcp.retransmits))
-                .sum(),
-            cpu: cpu.user.plus(cpu.system),
+        if waited == Going::On {
+            course.pass(team, watch)?;
+        }
+        team.signals.stop();
+        Ok(course)
+    }
+
+    fn pass(&mut self, team: &Team, watch: &mut dyn Watch) -> Result<(), NetError> {
+        let start = self.grid.start();
+        self.edge(Ns::ZERO, team);
+        for cut in self.grid.cuts() {
+            let going = watch.until(start.plus(cut.to).plus(LAG))?;
+            let now = clock::now().since(start);
+            let cut = Cut { to: cut.to.min(now), ..cut };
+            self.close(cut, team);
+            self.tell(team, false, watch)?;
+            if going == Going::Stop {
+                // A measured time that was begun ends here.
+                if self.edges[0].is_some() && self.edges[1].is_none() {
+                    self.edges[1] = Some(self.look(cut.to, team));
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what can be had at once of what lies before a cut.
+    fn close(&mut self, cut: Cut, team: &Team) {
+        let machine = self.gauge.look();
+        let mut streams = Vec::with_capacity(team.lines.len());
+        for (line, before) in team.lines.iter().zip(&mut self.tcp) {
+            let now = line.tcp();
+            let grown = |of: fn(&TcpInfo) -> u32| match (&now, &*before) {
+                (Some(now), Some(before)) => u64::from(of(now).wrapping_sub(of(before))),
+                _ => 0,
+            };
+            let packets = match line.writes {
+                true => grown(|tcp| tcp.data_segments_out),
+                false => grown(|tcp| tcp.data_segments_in),
+            };
+            let retransmits = grown(|tcp| tcp.retransmits);
+            streams.push(StreamFigures { packets, retransmits, ..StreamFigures::default() });
+            *before = now;
+        }
+        let Cut { index, phase, from, to } = cut;
+        let spent = machine.since(&self.machine);
+        self.machine = machine;
+        self.waiting.push_back(Figures { index, phase, from, to, streams, machine: spent });
+        self.to = to;
+        self.edge(to, team);
+    }
+
+    /// Looks at everything where a cut is an edge of the measured time.
+    fn edge(&mut self, at: Ns, team: &Team) {
+        let (from, to) = self.grid.measured();
+        if at == from && self.edges[0].is_none() {
+            self.edges[0] = Some(self.look(at, team));
+        } else if at == to && self.edges[1].is_none() {
+            self.edges[1] = Some(self.look(at, team));
         }
     }
 
-    fn since(&self, before: &Mark, phase: Phase, start: Ns) -> Interval {
-        Interval {
-            phase,
-            from: before.at.since(start),
-            to: self.at.since(start),
-            written: self.written.since(before.written),
-            read: self.read.since(before.read),
-            retransmits: self.retransmits.saturating_sub(before.retransmits),
-            cpu: self.cpu.since(before.cpu),
+    fn look(&self, at: Ns, team: &Team) -> Edge {
+        let lines = team.lines.iter().map(Line::look).collect();
+        Edge { at, lines, machine: self.machine.clone() }
+    }
+
+    /// Tells the cuts of which all is known; with `over` the threads have ended, and nothing more will be.
+    fn tell(&mut self, team: &Team, over: bool, watch: &mut dyn Watch) -> Result<(), NetError> {
+        let over = over || self.waiting.len() > WAITING_MAX;
+        for figures in &mut self.waiting {
+            let each = self.ledgers.iter_mut().zip(&team.lines).zip(&mut figures.streams);
+            for ((ledger, line), stream) in each {
+                ledger.settle(figures.index, figures.phase, line, over, stream);
+            }
         }
+        let settled = self.ledgers.iter().map(Ledger::settled).min().unwrap_or(u32::MAX);
+        while let Some(figures) = self.waiting.pop_front_if(|figures| figures.index < settled) {
+            watch.cut(figures)?;
+        }
+        Ok(())
     }
-}
 
-/// What watches the machine while the team works.
-fn gauge(team: &Team) -> host::Gauge {
-    let threads: Vec<i32> = team.members.iter().map(|member| member.id).collect();
-    host::Gauge::new(&threads)
-}
-
-impl Edge {
-    fn look(team: &Team, gauge: &mut host::Gauge) -> Edge {
-        let lines = team.lines.iter().map(|line| line.look()).collect();
-        Edge { lines, machine: gauge.look() }
+    /// What this end has to report, once all its threads have ended; `ends` are what they ended in. Cuts that waited for
+    /// them are told.
+    pub(crate) fn finish(
+        mut self,
+        team: &Team,
+        mut ends: Vec<(usize, plane::End)>,
+        watch: &mut dyn Watch,
+    ) -> Result<SideReport, NetError> {
+        for (index, end) in &mut ends {
+            if let (Some(ledger), Some(times)) = (self.ledgers.get_mut(*index), end.times.take()) {
+                ledger.rest(*times);
+            }
+        }
+        self.tell(team, true, watch)?;
+        let streams = self.streams(team, ends);
+        let (host, kernel) = host::names();
+        let [before, after] = &self.edges;
+        let both = before.as_ref().zip(after.as_ref());
+        let threads = (0..).zip(&team.members).map(|(index, member)| ThreadReport {
+            name: member.name.clone(),
+            cpu: member.cpu,
+            used: both.and_then(|(b, a)| a.machine.thread_since(&b.machine, index)),
+        });
+        let machine = both.map(|(before, after)| after.machine.since(&before.machine));
+        let machine = machine.unwrap_or_default();
+        Ok(SideReport { host, kernel, threads: threads.collect(), streams, machine })
     }
-}
 
-impl Measured {
-    /// What this end has to report, once all its threads have ended; `ends` are what they ended in.
-    pub(crate) fn report(&self, team: &Team, ends: Vec<(usize, plane::End)>) -> SideReport {
-        let mut streams: Vec<StreamReport> = team
-            .lines
-            .iter()
-            .zip(self.before.lines.iter().zip(&self.after.lines))
-            .map(|(line, (before, after))| line.report(self.start, before, after))
-            .collect();
+    fn streams(&self, team: &Team, ends: Vec<(usize, plane::End)>) -> Vec<StreamReport> {
+        let [before, after] = &self.edges;
+        let (from, to) = match (before, after) {
+            (Some(before), Some(after)) => (before.at, after.at),
+            _ => (self.to, self.to),
+        };
+        let look = |edge: &Option<Edge>, index: usize| {
+            edge.as_ref().map_or_else(Look::default, |edge| edge.lines[index])
+        };
+        let of = |(index, (line, ledger)): (usize, (&Line, &Ledger))| StreamReport {
+            from,
+            to,
+            measured: ledger.measured(),
+            latency: ledger.latency(),
+            ..line.report(&look(before, index), &look(after, index))
+        };
+        let mut streams: Vec<StreamReport> =
+            team.lines.iter().zip(&self.ledgers).enumerate().map(of).collect();
         for (index, end) in ends {
             let stream = &mut streams[index];
             stream.datagrams = end.sent;
             stream.tally = end.tally;
-            stream.latency = end.latency;
             stream.error = end.error.map(|e| e.to_string());
         }
-        let (before, after) = (&self.before.machine, &self.after.machine);
-        let threads = (0..).zip(&team.members).map(|(index, member)| ThreadReport {
-            name: member.name.clone(),
-            cpu: member.cpu,
-            used: after.thread_since(before, index),
-        });
-        let (host, kernel) = host::names();
-        SideReport {
-            host,
-            kernel,
-            threads: threads.collect(),
-            streams,
-            machine: after.since(before),
-        }
+        streams
     }
 }

@@ -1,12 +1,14 @@
 //! What a fuzzer drives, and tests with it: control messages of any bytes at both ends. No part of the product.
 
 use crate::control::{Frames, FromReceiver, FromSender, frame};
-use crate::report::{ClockOffset, Report, SideReport};
+use crate::figures::Figures;
+use crate::grid::Cut;
+use crate::report::{ClockOffset, Flow, Report, SideReport};
 use crate::spec::{STREAMS_MAX, SUBMISSION_MAX};
 use crate::{Spec, VERSIONS};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use workload::{Carriage, Heading};
+use workload::{Carriage, Heading, Network};
 
 /// Bytes of buffers that any test may ask for at one end, whatever it is.
 const BUFFERS_MAX: u64 = 256 << 20;
@@ -69,8 +71,23 @@ fn bounded(spec: &Spec) {
 }
 
 fn from_receiver(message: FromReceiver) {
+    if let FromReceiver::Interval(figures) = &message {
+        let Figures { index, phase, from, to, .. } = **figures;
+        let cut = Some(Cut { index, phase, from, to });
+        assert_eq!(figures.problem(cut, figures.streams.len()).is_some(), to < from);
+        assert!(figures.problem(None, figures.streams.len()).is_some());
+        for heading in [Heading::Send, Heading::Receive, Heading::Both] {
+            let network = Network { heading, ..Network::plain() };
+            figures.interval(&Spec::of(network), Flow::Down);
+        }
+    }
     // What it counted is believed as it is, and counted up without harm.
     if let FromReceiver::Finished(side) = message {
+        let streams = side.streams.len();
+        assert!(side.clone().believed(streams + 1).is_err());
+        if let Ok(side) = side.clone().believed(streams) {
+            assert!(side.host.chars().all(|c| !c.is_control()));
+        }
         for carriage in [Carriage::Tcp, Carriage::Udp { segmented: false }] {
             let mut spec = Spec::new(carriage);
             spec.network.heading = Heading::Both;

@@ -10,15 +10,19 @@
 //!
 //! This crate knows no scenario, no coordinator and no report for people.
 
+mod asking;
 mod control;
 mod course;
 mod engine;
 mod error;
+mod figures;
 #[cfg(any(fuzzing, test))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod grid;
 mod host;
 pub mod interface;
+mod ledger;
 mod line;
 mod ntttcp;
 mod plane;
@@ -29,8 +33,9 @@ mod spec;
 mod sys;
 mod team;
 
+pub use crate::engine::{Embedded, NetEngine, Surroundings};
+pub use ::engine::Stop;
 pub use control::{Token, VERSIONS};
-pub use engine::{Embedded, Surroundings};
 pub use error::NetError;
 pub use ntttcp::{End, xml};
 pub use plane::sequence::Tally;
@@ -39,7 +44,7 @@ pub use report::{
     ClockOffset, Counts, Datagrams, Direction, Flow, HostReport, Interval, Phase, Report,
     SideReport, StreamReport, TcpReport, ThreadReport,
 };
-pub use sender::{SendConfig, Stop, send};
+pub use sender::{SendConfig, send};
 pub use spec::{DATAGRAM_MAX, PREAMBLE, STREAMS_MAX, Spec};
 pub use workload::{Carriage, Heading, Network, Sockets};
 

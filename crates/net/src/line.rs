@@ -44,8 +44,6 @@ pub(crate) struct Line {
 /// A stream at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Look {
-    pub at: Ns,
-    pub counts: Counts,
     pub tcp: Option<TcpInfo>,
     pub queued: u64,
     pub subflows: u16,
@@ -86,6 +84,12 @@ impl Line {
     /// Sets what its socket needs for its direction.
     pub(crate) fn prepare(&self, spec: &Spec) -> Result<(), NetError> {
         match (&self.socket, spec.network.carriage) {
+            (Socket::Tcp(stream), Carriage::Exchange { .. }) if self.writes => {
+                // Who waits for a response must not miss a cut.
+                let set = NetError::socket("a time limit of receiving");
+                stream.set_read_timeout(Some(socket::LOOK)).map_err(set)?;
+                socket::ready_to_send(stream, &spec.network.sockets, spec.network.rate)
+            }
             (Socket::Tcp(stream), _) if self.writes => {
                 socket::ready_to_send(stream, &spec.network.sockets, spec.network.rate)
             }
@@ -122,22 +126,16 @@ impl Line {
 
     /// What its worker has counted.
     pub(crate) fn counts(&self) -> Counts {
-        let get = |count| self.meter.get(count);
-        Counts {
-            bytes: get(Count::Bytes),
-            back: get(Count::Back),
-            calls: get(Count::Calls),
-            items: get(Count::Items),
-            failed: get(Count::Failed),
-            late: get(Count::Late),
-            completed: get(Count::Completed),
-            copied: get(Count::Copied),
-        }
+        counts_of(|count| self.meter.get(count))
     }
 
-    /// Looks at everything: the counters with the moment at which they were read, then the socket.
+    /// Whether each of its messages is a datagram.
+    pub(crate) fn is_datagrams(&self) -> bool {
+        matches!(self.socket, Socket::Udp(_))
+    }
+
+    /// Looks at its socket.
     pub(crate) fn look(&self) -> Look {
-        let (at, counts) = (clock::now(), self.counts());
         let queued = match &self.socket {
             Socket::Tcp(socket) if self.writes => sys::queued_to_send(&**socket),
             Socket::Tcp(socket) => sys::queued_to_read(&**socket),
@@ -147,7 +145,7 @@ impl Line {
             Socket::Tcp(socket) => sys::subflows(&**socket),
             _ => 0,
         };
-        Look { at, counts, tcp: self.tcp(), queued, subflows }
+        Look { tcp: self.tcp(), queued, subflows }
     }
 
     /// TCP's own figures, where there are any.
@@ -166,8 +164,17 @@ impl Line {
         }
     }
 
-    /// What it did between two looks, with what is known of it when it is over. Times are since `start`.
-    pub(crate) fn report(&self, start: Ns, before: &Look, after: &Look) -> StreamReport {
+    /// What congestion control the kernel uses for it.
+    pub(crate) fn congestion(&self) -> Option<String> {
+        match &self.socket {
+            Socket::Tcp(socket) => sys::congestion(&**socket).ok(),
+            _ => None,
+        }
+    }
+
+    /// What its socket says of the time between two looks, with what is known of it when it is over. What it counted in
+    /// that time is left to the [ledger](crate::ledger).
+    pub(crate) fn report(&self, before: &Look, after: &Look) -> StreamReport {
         let (local, peer) = self.addresses.clone();
         StreamReport {
             index: self.index,
@@ -176,18 +183,15 @@ impl Line {
             local,
             peer,
             thread: self.thread,
-            from: before.at.since(start),
-            to: after.at.since(start),
-            measured: after.counts.since(before.counts),
+            from: Ns::ZERO,
+            to: Ns::ZERO,
+            measured: Counts::default(),
             total: self.counts(),
             queued_before: before.queued,
             queued_after: after.queued,
             tcp: before.tcp.zip(after.tcp).map(|(before, after)| difference(&before, &after)),
             subflows: after.subflows,
-            congestion: match &self.socket {
-                Socket::Tcp(socket) => sys::congestion(&**socket).ok(),
-                _ => None,
-            },
+            congestion: self.congestion(),
             send_buffer: self.buffer(|fd| sockopt::socket_send_buffer_size(fd)),
             receive_buffer: self.buffer(|fd| sockopt::socket_recv_buffer_size(fd)),
             datagrams: None,
@@ -208,6 +212,23 @@ impl Line {
             Socket::Calls { .. } | Socket::Door(_) => Ok(0),
         };
         size.unwrap_or(0) as u64
+    }
+}
+
+/// Counters as figures.
+pub(crate) fn counts_of(get: impl Fn(Count) -> u64) -> Counts {
+    Counts {
+        bytes: get(Count::Bytes),
+        back: get(Count::Back),
+        calls: get(Count::Calls),
+        items: get(Count::Items),
+        failed: get(Count::Failed),
+        late: get(Count::Late),
+        completed: get(Count::Completed),
+        copied: get(Count::Copied),
+        lost: get(Count::Lost),
+        reordered: get(Count::Reordered),
+        duplicates: get(Count::Duplicates),
     }
 }
 
@@ -276,19 +297,18 @@ mod tests {
             // An acknowledgement may be on its way: then bytes are in both queues for a moment.
             let limit = clock::now().plus(Ns::secs(10));
             loop {
-                let (writer, reader) = (writer.look(), reader.look());
-                let accounted = reader.counts.bytes + reader.queued + writer.queued;
-                if writer.counts.bytes == accounted {
+                let accounted = reader.counts().bytes + reader.look().queued + writer.look().queued;
+                if writer.counts().bytes == accounted {
                     break;
                 }
                 assert!(
                     clock::now() < limit,
                     "{} accepted, {accounted} found",
-                    writer.counts.bytes
+                    writer.counts().bytes
                 );
             }
         }
-        assert!(writer.look().counts.bytes > 70_001);
+        assert!(writer.counts().bytes > 70_001);
     }
 
     #[test]

@@ -36,6 +36,13 @@ pub struct Counts {
     pub completed: u64,
     /// Of them, those that it copied all the same.
     pub copied: u64,
+    /// Datagrams passed over that had not arrived by the end of the time: what one time finds missing and a later one finds
+    /// arrived makes the later one's losses fewer, so this is what could be seen then. [`Datagrams`] is exact.
+    pub lost: u64,
+    /// Datagrams that arrived after a later one.
+    pub reordered: u64,
+    /// Datagrams that arrived again.
+    pub duplicates: u64,
 }
 
 impl Counts {
@@ -50,6 +57,9 @@ impl Counts {
             late: self.late.saturating_sub(earlier.late),
             completed: self.completed.saturating_sub(earlier.completed),
             copied: self.copied.saturating_sub(earlier.copied),
+            lost: self.lost.saturating_sub(earlier.lost),
+            reordered: self.reordered.saturating_sub(earlier.reordered),
+            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
         }
     }
 
@@ -64,6 +74,9 @@ impl Counts {
             late: self.late.saturating_add(other.late),
             completed: self.completed.saturating_add(other.completed),
             copied: self.copied.saturating_add(other.copied),
+            lost: self.lost.saturating_add(other.lost),
+            reordered: self.reordered.saturating_add(other.reordered),
+            duplicates: self.duplicates.saturating_add(other.duplicates),
         }
     }
 }
@@ -317,6 +330,40 @@ pub struct Direction {
     pub retransmits: u64,
     /// The rate of each stream, as received.
     pub streams: Vec<f64>,
+}
+
+/// Characters of a text of another host, at most.
+const TEXT_MAX: usize = 500;
+
+impl SideReport {
+    /// What another host reports, held to a test of so many streams: their numbers, and texts that do a terminal no harm.
+    pub(crate) fn believed(mut self, streams: usize) -> Result<SideReport, &'static str> {
+        if self.streams.len() != streams || !(0..).zip(&self.streams).all(|(i, s)| s.index == i) {
+            return Err("a report of other streams than the test's");
+        }
+        if self.threads.len() > streams {
+            return Err("a report of more threads than streams");
+        }
+        let texts = [&mut self.host, &mut self.kernel].into_iter();
+        let names = self.threads.iter_mut().map(|thread| &mut thread.name);
+        for text in texts.chain(names) {
+            *text = clean(text);
+        }
+        for stream in &mut self.streams {
+            for text in [&mut stream.local, &mut stream.peer].into_iter() {
+                *text = clean(text);
+            }
+            for text in [&mut stream.congestion, &mut stream.error].into_iter().flatten() {
+                *text = clean(text);
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// Another host's words, fit for a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().take(TEXT_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 impl Report {

@@ -1,35 +1,31 @@
 //! The end that asks: it finds the receiver, agrees with it on a test and on a moment, works along, and puts both ends' counts
 //! side by side.
 
+use crate::asking::{Asking, Hear, Order, Outcome};
 use crate::control::{Cookie, FLAP, FromReceiver, FromSender, Link, Token, fresh, prove};
-use crate::course::{Watch, conduct};
+use crate::figures::Figures;
 use crate::interface::Adjusted;
 use crate::line::{Line, Socket, preamble};
-use crate::report::{ClockOffset, Flow, Interval, Report, SideReport};
+use crate::report::{ClockOffset, Flow, Interval, Report, clean};
 use crate::sys::socket;
-use crate::team::Team;
 use crate::{Carriage, NetError, Sockets, Spec, VERSIONS};
 use clock::Ns;
+use engine::Stop;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use workload::Frames;
 
 /// How long a connection may take to come about.
 const CONNECT: Ns = Ns::secs(5);
 /// How long the receiver may take over an answer.
-const PATIENCE: Ns = Ns::secs(20);
+pub(crate) const PATIENCE: Ns = Ns::secs(20);
 /// How long the receiver may take to set its interface, whose link may come up slowly.
 const ADJUST: Ns = Ns::secs(60);
-/// How long after the sender's end the receiver's figures may take.
-const FIGURES: Ns = Ns::secs(30);
 /// Exchanges that compare the clocks; the fastest counts.
 const EXCHANGES: usize = 16;
 /// The least time from the agreement to the start.
 const LEAD: Ns = Ns::millis(50);
-/// How often a waiting thread looks whether it shall stop.
-const LOOK: Ns = Ns::millis(50);
 /// Greetings of a stream of datagrams, and how long each waits for its answer.
 const GREETINGS: usize = 20;
 const GREETING: Ns = Ns::millis(250);
@@ -51,21 +47,6 @@ pub struct SendConfig {
     pub token: Option<Token>,
 }
 
-/// The wish for an early end; shared by its clones.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// Asks for it.
-    pub fn ask(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn asked(&self) -> Result<(), NetError> {
-        if self.0.load(Ordering::Relaxed) { Err(NetError::Stopped) } else { Ok(()) }
-    }
-}
-
 /// Carries out one test, and hears of each of this end's intervals on the way.
 ///
 /// # Errors
@@ -77,54 +58,49 @@ pub fn send(
     stop: &Stop,
     progress: &mut dyn FnMut(&Interval),
 ) -> Result<Report, NetError> {
-    spec.check()?;
-    if spec.is_transactions()
-        && config.source_port.is_some()
-        && matches!(spec.network.carriage, Carriage::Connects { .. })
-    {
-        return Err(NetError::Spec(
-            "connections one after the other need ports of their own; leave the source port away"
-                .to_owned(),
-        ));
-    }
-    let mut link = reach(config)?;
-    let version = greet(&mut link, config)?;
-    link.trust();
-    let before = compare_clocks(&mut link)?;
-    let started = clock::wall_ns();
-    let lines = join(&mut link, config, spec)?;
-    let mut team = Team::muster(spec, lines, &spec.network.cpus)?;
-    match answer(&mut link, PATIENCE, "before the start")? {
-        FromReceiver::Ready => {}
-        other => return Err(out_of_turn(&link, &other)),
-    }
-    let start = clock::now().plus(LEAD).plus(Ns(before.bound.0.saturating_mul(8)));
-    let theirs = Ns(start.0.saturating_add_signed(before.offset));
-    link.say(&FromSender::Start { at: theirs }, "at the start")?;
-    let mut attendant = Attendant { link, stop, progress, mine: Vec::new(), theirs: Vec::new() };
-    let measured = conduct(&mut team, spec, start, &mut attendant)?;
-    let mut ends = team.join(true);
-    attendant.link.say(&FromSender::Done, "at the end")?;
-    let receiver = attendant.await_figures()?;
-    team.signals.drain();
-    ends.extend(team.join(false));
-    let clock_after = compare_clocks(&mut attendant.link)?;
+    let asking = Asking::prepare(config, spec)?;
+    let lead = LEAD.plus(Ns(asking.about.clock.bound.0.saturating_mul(8)));
+    let start = clock::now().plus(lead);
+    let order = Order { stop: &|| stop.asked(), in_order: false };
+    let mut heard = Heard { spec, progress, mine: Vec::new(), theirs: Vec::new() };
+    let outcome = asking.run((start, start), order, &mut heard)?;
+    let Outcome { about, clock_after, sender, receiver } = outcome;
     Ok(Report {
-        version,
-        started,
-        target: attendant.link.peer().to_owned(),
+        version: about.version,
+        started: about.started,
+        target: about.target,
         spec: spec.clone(),
-        clock: before,
+        clock: about.clock,
         clock_after,
-        sender: measured.report(&team, ends),
+        sender,
         receiver,
-        sender_intervals: attendant.mine,
-        receiver_intervals: attendant.theirs,
+        sender_intervals: heard.mine,
+        receiver_intervals: heard.theirs,
     })
 }
 
+/// Both ends' intervals, all streams together.
+struct Heard<'a> {
+    spec: &'a Spec,
+    progress: &'a mut dyn FnMut(&Interval),
+    mine: Vec<Interval>,
+    theirs: Vec<Interval>,
+}
+
+impl Hear for Heard<'_> {
+    fn mine(&mut self, figures: &Figures) {
+        let interval = figures.interval(self.spec, Flow::Up);
+        (self.progress)(&interval);
+        self.mine.push(interval);
+    }
+
+    fn theirs(&mut self, figures: &Figures) {
+        self.theirs.push(figures.interval(self.spec, Flow::Down));
+    }
+}
+
 /// Connects to the first address that answers.
-fn reach(config: &SendConfig) -> Result<Link, NetError> {
+pub(crate) fn reach(config: &SendConfig) -> Result<Link, NetError> {
     let unknown = |source| NetError::Name { name: config.host.clone(), source };
     let found = (config.host.as_str(), config.port).to_socket_addrs().map_err(unknown)?;
     let fits = |address: &SocketAddr| {
@@ -164,7 +140,7 @@ pub(crate) fn adjust(link: &mut Link, frames: Frames) -> Result<Adjusted, NetErr
     }
 }
 
-fn greet(link: &mut Link, config: &SendConfig) -> Result<u16, NetError> {
+pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<u16, NetError> {
     const WHEN: &str = "while it was greeted";
     let mine = fresh()?;
     link.say(&FromSender::Hello { versions: VERSIONS, nonce: mine }, WHEN)?;
@@ -189,7 +165,11 @@ fn greet(link: &mut Link, config: &SendConfig) -> Result<u16, NetError> {
 }
 
 /// The receiver's next message; its refusals and failures are errors.
-fn answer(link: &mut Link, limit: Ns, when: &'static str) -> Result<FromReceiver, NetError> {
+pub(crate) fn answer(
+    link: &mut Link,
+    limit: Ns,
+    when: &'static str,
+) -> Result<FromReceiver, NetError> {
     match link.expect(limit, when)? {
         FromReceiver::Refused(why) => {
             Err(NetError::Refused { peer: link.peer().to_owned(), why: clean(&why) })
@@ -201,19 +181,14 @@ fn answer(link: &mut Link, limit: Ns, when: &'static str) -> Result<FromReceiver
     }
 }
 
-/// Another host's words, fit for a terminal.
-fn clean(text: &str) -> String {
-    text.chars().take(500).map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-fn out_of_turn(link: &Link, message: &FromReceiver) -> NetError {
+pub(crate) fn out_of_turn(link: &Link, message: &FromReceiver) -> NetError {
     let text = format!("{message:?}");
     let name: String = text.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
     link.garbled(format!("`{name}` out of turn"))
 }
 
 /// The exchange of NTP (RFC 5905, section 8): of several, the one with the shortest round trip bounds the error best.
-fn compare_clocks(link: &mut Link) -> Result<ClockOffset, NetError> {
+pub(crate) fn compare_clocks(link: &mut Link) -> Result<ClockOffset, NetError> {
     const WHEN: &str = "while clocks were compared";
     let mut best: Option<ClockOffset> = None;
     for _ in 0..EXCHANGES {
@@ -239,12 +214,17 @@ fn offset(sent: Ns, came: Ns, left: Ns, back: Ns) -> ClockOffset {
     ClockOffset { offset, bound: Ns(trip.div_ceil(2)) }
 }
 
-/// Asks for the test, and brings its streams to the ports that the receiver opened for it.
-fn join(link: &mut Link, config: &SendConfig, spec: &Spec) -> Result<Vec<Line>, NetError> {
+/// Asks for the test, and brings its streams to the ports that the receiver opened for it. Answers also the name of the
+/// receiver's host and its kernel.
+pub(crate) fn join(
+    link: &mut Link,
+    config: &SendConfig,
+    spec: &Spec,
+) -> Result<(Vec<Line>, (String, String)), NetError> {
     const WHEN: &str = "while a test was prepared";
     link.say(&FromSender::Prepare(Box::new(spec.clone())), WHEN)?;
-    let (cookie, port, datagrams) = match answer(link, PATIENCE, WHEN)? {
-        FromReceiver::Prepared { cookie, port, datagrams } => (cookie, port, datagrams),
+    let (cookie, port, datagrams, host) = match answer(link, PATIENCE, WHEN)? {
+        FromReceiver::Prepared { cookie, port, datagrams, host } => (cookie, port, datagrams, host),
         other => return Err(out_of_turn(link, &other)),
     };
     let peer = link.stream().peer_addr().map_err(NetError::socket("the control connection"))?;
@@ -265,7 +245,7 @@ fn join(link: &mut Link, config: &SendConfig, spec: &Spec) -> Result<Vec<Line>, 
         lines.push(line);
     }
     link.say(&FromSender::Joined, WHEN)?;
-    Ok(lines)
+    Ok((lines, (clean(&host.0), clean(&host.1))))
 }
 
 /// One stream's socket, connected and introduced.
@@ -330,63 +310,6 @@ fn greet_by_datagram(socket: &UdpSocket, to: SocketAddr, greeting: &[u8]) -> Res
         }
     }
     Err(failed(io::ErrorKind::TimedOut.into()))
-}
-
-/// Holds the control connection while a test runs.
-struct Attendant<'a> {
-    link: Link,
-    stop: &'a Stop,
-    progress: &'a mut dyn FnMut(&Interval),
-    mine: Vec<Interval>,
-    theirs: Vec<Interval>,
-}
-
-impl Attendant<'_> {
-    fn take(&mut self, message: FromReceiver) -> Result<Option<SideReport>, NetError> {
-        match message {
-            FromReceiver::Interval(interval) if self.theirs.len() < INTERVALS_MAX => {
-                self.theirs.push(interval);
-                Ok(None)
-            }
-            FromReceiver::Finished(side) => Ok(Some(*side)),
-            FromReceiver::Failed(why) => Err(self.link.lost("during the test", clean(&why))),
-            other => Err(out_of_turn(&self.link, &other)),
-        }
-    }
-
-    fn await_figures(&mut self) -> Result<SideReport, NetError> {
-        let limit = clock::now().plus(FIGURES);
-        loop {
-            let message = answer(&mut self.link, limit.since(clock::now()), "at the end")?;
-            if let Some(side) = self.take(message)? {
-                return Ok(side);
-            }
-        }
-    }
-}
-
-/// Intervals of a test at most, with those of its warm-up and cool-down.
-const INTERVALS_MAX: usize = 200_000;
-
-impl Watch for Attendant<'_> {
-    fn until(&mut self, at: Ns) -> Result<(), NetError> {
-        while clock::now() < at {
-            self.stop.asked()?;
-            let until = at.min(clock::now().plus(LOOK));
-            if let Some(message) = self.link.hear(until, "during the test")?
-                && self.take(message)?.is_some()
-            {
-                return Err(self.link.garbled("it finished before the end"));
-            }
-        }
-        Ok(())
-    }
-
-    fn cut(&mut self, interval: &Interval) -> Result<(), NetError> {
-        self.mine.push(*interval);
-        (self.progress)(interval);
-        Ok(())
-    }
 }
 
 #[cfg(test)]

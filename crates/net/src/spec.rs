@@ -4,6 +4,7 @@
 
 use crate::NetError;
 use crate::plane::HEADER;
+use crate::report::Flow;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 use workload::{Carriage, Network, Sockets};
@@ -71,6 +72,11 @@ impl Spec {
     /// Streams from the receiver.
     pub fn down(&self) -> u16 {
         self.network.ways().1
+    }
+
+    /// Which way the stream of a number goes: those to the receiver come first.
+    pub fn flow(&self, index: u16) -> Flow {
+        if index < self.up() { Flow::Up } else { Flow::Down }
     }
 
     /// Holds the test to the bounds.

@@ -1,22 +1,22 @@
 //! The threads of one end: each opens nothing and decides nothing, but prepares its buffers, stands ready at the barrier, and
 //! then does what the data plane's modules say. Dropping a team ends it, whatever it is doing.
 
+use crate::grid::Grid;
 use crate::line::{Line, Socket};
 use crate::plane::datagram_exchange::Patience;
 use crate::plane::exchange::Sizes;
 use crate::plane::sequence::Sequence;
 use crate::plane::{
-    Begin, End, Signals, connects, datagram_exchange, exchange, tcp, udp_receive, udp_send,
+    Begin, Book, Clerk, Desk, End, Shift, Signals, connects, datagram_exchange, exchange, tcp,
+    udp_receive, udp_send,
 };
 use crate::spec::DATAGRAMS_MAX;
 use crate::sys::{Inbox, Outbox};
 use crate::{Carriage, NetError, Spec};
 use clock::{Ns, Rng};
-use record::Histogram;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
@@ -44,24 +44,26 @@ pub(crate) struct Member {
 pub(crate) struct Team {
     pub lines: Vec<Line>,
     pub members: Vec<Member>,
+    /// Where the streams' figures arrive, by their numbers.
+    pub desks: Vec<Desk>,
     pub signals: Arc<Signals>,
-    releases: Vec<Sender<Ns>>,
+    releases: Vec<Sender<Grid>>,
 }
 
 /// A thread's way to the start.
 struct Barrier {
     ready: Sender<(usize, i32)>,
     index: usize,
-    release: Receiver<Ns>,
+    release: Receiver<Grid>,
 }
 
 impl Barrier {
-    fn pass(&self) {
+    fn pass(&self) -> Grid {
         // Nobody listens any more where the test is called off; then nobody releases either.
         let _ = self.ready.send((self.index, rustix::thread::gettid().as_raw_nonzero().get()));
-        if let Ok(at) = self.release.recv() {
-            clock::sleep_until(at);
-        }
+        let grid = self.release.recv().unwrap_or_default();
+        clock::sleep_until(grid.start());
+        grid
     }
 }
 
@@ -69,16 +71,23 @@ impl Team {
     /// Spawns the threads that `spec` asks for, distributes the lines over them, and waits until all stand ready. With
     /// `cpus` the threads are pinned to these processors in turn.
     pub(crate) fn muster(spec: &Spec, lines: Vec<Line>, cpus: &[usize]) -> Result<Team, NetError> {
-        let mut team =
-            Team { lines, members: Vec::new(), signals: Arc::default(), releases: Vec::new() };
+        let (books, desks): (Vec<Book>, Vec<Desk>) = lines
+            .iter()
+            .map(|line| Book::open(Arc::clone(&line.meter), line.writes && spec.is_transactions()))
+            .unzip();
+        let mut books: Vec<Option<Book>> = books.into_iter().map(Some).collect();
+        let (members, signals, releases) = (Vec::new(), Arc::default(), Vec::new());
+        let mut team = Team { lines, members, desks, signals, releases };
         let (ready, stands) = channel();
         for writes in [true, false] {
             let mine: Vec<usize> =
                 (0..team.lines.len()).filter(|i| team.lines[*i].writes == writes).collect();
             let threads = usize::from(spec.threads_of(mine.len() as u16));
             for number in 0..threads {
-                let lines = mine.iter().copied().skip(number).step_by(threads).collect();
-                team.spawn(spec, lines, writes, number, cpus, &ready)?;
+                let lines: Vec<usize> =
+                    mine.iter().copied().skip(number).step_by(threads).collect();
+                let books = lines.iter().filter_map(|line| books[*line].take()).collect();
+                team.spawn(spec, (lines, books), writes, number, cpus, &ready)?;
             }
         }
         drop(ready);
@@ -89,7 +98,7 @@ impl Team {
     fn spawn(
         &mut self,
         spec: &Spec,
-        lines: Vec<usize>,
+        (lines, books): (Vec<usize>, Vec<Book>),
         writes: bool,
         number: usize,
         cpus: &[usize],
@@ -108,7 +117,7 @@ impl Team {
         let barrier = Barrier { ready: ready.clone(), index, release: released };
         let body = move || {
             engine::settle(cpu);
-            job.run(&mut || barrier.pass())
+            job.work(Clerk::new(books), &mut || barrier.pass())
         };
         let thread =
             Builder::new().name(name.clone()).spawn(body).map_err(|e| NetError::Worker {
@@ -156,11 +165,11 @@ impl Team {
         }
     }
 
-    /// Lets all begin at a moment.
-    pub(crate) fn start(&mut self, at: Ns) {
+    /// Lets all begin at the start of the grid.
+    pub(crate) fn start(&mut self, grid: Grid) {
         for release in self.releases.drain(..) {
             // A thread that has ended meanwhile is found at its end.
-            let _ = release.send(at);
+            let _ = release.send(grid);
         }
     }
 
@@ -221,13 +230,22 @@ struct Job {
 }
 
 impl Job {
-    fn run(self, begin: Begin<'_>) -> Vec<End> {
+    fn work(self, clerk: Clerk, barrier: Begin<'_>) -> Vec<End> {
+        let mut shift = Shift { clerk, signals: &self.signals, barrier };
+        let mut ends = self.run(&mut shift);
+        for (end, times) in ends.iter_mut().zip(shift.clerk.close()) {
+            end.times = times;
+        }
+        ends
+    }
+
+    fn run(&self, shift: &mut Shift<'_>) -> Vec<End> {
         let writes = self.lines.first().is_some_and(|line| line.writes);
         match (self.spec.network.carriage, writes) {
-            (Carriage::Tcp, true) => self.send_tcp(begin),
-            (Carriage::Tcp, false) => self.receive_tcp(begin),
-            (Carriage::Udp { segmented }, true) => self.send_udp(segmented, begin),
-            (Carriage::Udp { segmented }, false) => self.receive_udp(segmented, begin),
+            (Carriage::Tcp, true) => self.send_tcp(shift),
+            (Carriage::Tcp, false) => self.receive_tcp(shift),
+            (Carriage::Udp { segmented }, true) => self.send_udp(segmented, shift),
+            (Carriage::Udp { segmented }, false) => self.receive_udp(segmented, shift),
             (
                 Carriage::Exchange { response }
                 | Carriage::DatagramExchange { response }
@@ -238,7 +256,7 @@ impl Job {
                     request: self.spec.network.message as usize,
                     response: response as usize,
                 };
-                self.lines.iter().map(|line| self.transact(line, sizes, &mut *begin)).collect()
+                self.lines.iter().map(|line| self.transact(line, sizes, shift)).collect()
             }
         }
     }
@@ -258,7 +276,7 @@ impl Job {
         sockets.map(|(socket, meter)| tcp::Stream { socket, meter, error: None }).collect()
     }
 
-    fn send_tcp(&self, begin: Begin<'_>) -> Vec<End> {
+    fn send_tcp(&self, shift: &mut Shift<'_>) -> Vec<End> {
         let submission = self.content(self.spec.submission() as usize);
         let mut streams = self.tcp_streams();
         let file = self.spec.network.sockets.sendfile.then(|| memory_file(&submission)).transpose();
@@ -269,20 +287,20 @@ impl Job {
                 file: file.as_ref(),
                 paced: self.spec.network.rate.is_some(),
             };
-            tcp::send_all(&mut streams, &how, &self.signals, begin)
+            tcp::send_all(&mut streams, &how, shift)
         });
         ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
     }
 
-    fn receive_tcp(&self, begin: Begin<'_>) -> Vec<End> {
+    fn receive_tcp(&self, shift: &mut Shift<'_>) -> Vec<End> {
         let mut buffer = vec![0; self.spec.read_size()];
         let mut how = tcp::Receiving { buffer: &mut buffer, discard: self.spec.network.discard };
         let mut streams = self.tcp_streams();
-        let result = tcp::receive_all(&mut streams, &mut how, &self.signals, begin);
+        let result = tcp::receive_all(&mut streams, &mut how, shift);
         ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
     }
 
-    fn send_udp(&self, segmented: bool, begin: Begin<'_>) -> Vec<End> {
+    fn send_udp(&self, segmented: bool, shift: &mut Shift<'_>) -> Vec<End> {
         let (count, size) = (self.spec.network.batch as usize, self.spec.network.message as usize);
         let gap = self.spec.network.rate.map(|rate| {
             Ns((u128::from(self.spec.submission()) * 1_000_000_000 / u128::from(rate)) as u64)
@@ -305,13 +323,13 @@ impl Job {
                 _ => None,
             })
             .collect();
-        udp_send::send_all(&mut streams, &mut how, &self.signals, begin);
+        udp_send::send_all(&mut streams, &mut how, shift);
         let end =
             |s: udp_send::Stream| End { sent: Some(s.sent), error: s.error, ..End::default() };
         streams.into_iter().map(end).collect()
     }
 
-    fn receive_udp(&self, segmented: bool, begin: Begin<'_>) -> Vec<End> {
+    fn receive_udp(&self, segmented: bool, shift: &mut Shift<'_>) -> Vec<End> {
         let all = DATAGRAMS_MAX as usize;
         // Joined datagrams come in buffers of up to 64 KiB.
         let mut inbox = match segmented {
@@ -332,7 +350,7 @@ impl Job {
                 _ => None,
             })
             .collect();
-        let result = udp_receive::receive_all(&mut streams, &mut inbox, &self.signals, begin);
+        let result = udp_receive::receive_all(&mut streams, &mut inbox, shift);
         let end = |s: udp_receive::Stream| End {
             tally: Some(s.sequence.tally()),
             error: s.error,
@@ -341,59 +359,34 @@ impl Job {
         ends(streams.into_iter().map(end), result)
     }
 
-    fn transact(&self, line: &Line, sizes: Sizes, begin: Begin<'_>) -> End {
+    fn transact(&self, line: &Line, sizes: Sizes, shift: &mut Shift<'_>) -> End {
         let mut buffer = self.content(self.spec.read_size());
         buffer[..line.preamble.len().min(sizes.request)]
             .copy_from_slice(&line.preamble[..line.preamble.len().min(sizes.request)]);
-        let (meter, signals) = (&*line.meter, &*self.signals);
-        let mut latency = Histogram::reserved();
+        let (meter, buffer) = (&*line.meter, &mut buffer[..]);
         let error = match &line.socket {
             Socket::Tcp(socket) if line.writes => {
-                self.exchange(socket, line, sizes, &mut buffer, &mut latency, begin)
+                exchange::ask(socket, meter, sizes, buffer, shift).err()
             }
-            Socket::Tcp(socket) => {
-                exchange::answer(socket, meter, sizes, &mut buffer, signals, begin).err()
-            }
+            Socket::Tcp(socket) => exchange::answer(socket, meter, sizes, buffer, shift).err(),
             Socket::Calls { to, source } => {
-                let way =
-                    connects::Way { to: *to, source: *source, sockets: &self.spec.network.sockets };
-                connects::ask(&way, meter, sizes, &mut buffer, &mut latency, signals, begin)
+                let sockets = &self.spec.network.sockets;
+                let way = connects::Way { to: *to, source: *source, sockets };
+                connects::ask(&way, meter, sizes, buffer, shift)
             }
             Socket::Door(door) => {
-                let known = &line.preamble;
-                connects::answer(door, meter, known, sizes, &mut buffer, signals, begin).err()
+                connects::answer(door, meter, &line.preamble, sizes, buffer, shift).err()
             }
             Socket::Udp(socket) => {
                 let way = datagram_exchange::Way { socket, tag: line.tag(), sizes };
+                let patience = Patience::default();
                 match line.writes {
-                    true => datagram_exchange::ask(
-                        &way,
-                        Patience::default(),
-                        meter,
-                        &mut buffer,
-                        &mut latency,
-                        signals,
-                        begin,
-                    ),
-                    false => {
-                        datagram_exchange::answer(&way, meter, &mut buffer, signals, begin).err()
-                    }
+                    true => datagram_exchange::ask(&way, patience, meter, buffer, shift),
+                    false => datagram_exchange::answer(&way, meter, buffer, shift).err(),
                 }
             }
         };
-        End { latency: line.writes.then_some(latency), error, ..End::default() }
-    }
-
-    fn exchange(
-        &self,
-        socket: &TcpStream,
-        line: &Line,
-        sizes: Sizes,
-        buffer: &mut [u8],
-        latency: &mut Histogram,
-        begin: Begin<'_>,
-    ) -> Option<io::Error> {
-        exchange::ask(socket, &line.meter, sizes, buffer, latency, &self.signals, begin).err()
+        End { error, ..End::default() }
     }
 }
 

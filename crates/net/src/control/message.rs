@@ -1,8 +1,10 @@
 //! Everything that a sender and a receiver can say.
 
 use crate::Spec;
+use crate::figures::Figures;
+use crate::grid::Start;
 use crate::interface::Adjusted;
-use crate::report::{Interval, SideReport};
+use crate::report::SideReport;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 use workload::Frames;
@@ -30,8 +32,10 @@ pub(crate) enum FromSender {
     Prepare(Box<Spec>),
     /// All of the sender's streams are through.
     Joined,
-    /// Load begins at this moment of the receiver's clock.
-    Start { at: Ns },
+    /// Load begins at this moment of the receiver's clock, and cuts lie so.
+    Start(Start),
+    /// The test ends now, in order.
+    Stop,
     /// The sender's workers send no more.
     Done,
 }
@@ -50,12 +54,13 @@ pub(crate) enum FromReceiver {
     Clock { sent: Ns, came: Ns, left: Ns },
     /// The interface that this connection comes in by, as it is now.
     Adjusted(Box<Adjusted>),
-    /// Where the test's data goes: the port of connections, or one for each stream of datagrams.
-    Prepared { cookie: Cookie, port: u16, datagrams: Vec<u16> },
+    /// Where the test's data goes: the port of connections, or one for each stream of datagrams; and the name of the
+    /// receiver's host and its kernel.
+    Prepared { cookie: Cookie, port: u16, datagrams: Vec<u16>, host: (String, String) },
     /// All streams have arrived, all threads stand ready.
     Ready,
     /// What the receiver counted in an interval.
-    Interval(Interval),
+    Interval(Box<Figures>),
     /// What it counted in the test.
     Finished(Box<SideReport>),
     /// It could not go on.

@@ -8,7 +8,7 @@ use sha2::Sha256;
 use std::fmt;
 
 /// The versions of the messages that this program speaks, lowest and highest.
-pub const VERSIONS: (u16, u16) = (1, 1);
+pub const VERSIONS: (u16, u16) = (2, 2);
 
 /// Bytes of a token, at least: what chance of eight bytes in hexadecimal digits has.
 const SHORTEST: usize = 16;

@@ -1,5 +1,203 @@
-//! The network engine as a step sees it: receivers found or started, tests agreed with them, and their figures handed on.
+//! The network engine as a step sees it: receivers found or started, tests agreed with them, and their figures handed on under
+//! the numbers that the step gives them.
+//!
+//! Each load has a thread of the control plane, which keeps its receiver waiting until the step starts and holds the control
+//! connection while it runs; several run at once. A load that fails stops the others, and the step with it.
 
 mod around;
+mod figures;
+mod pair;
+mod totals;
 
 pub use around::{Embedded, Surroundings};
+
+use crate::{NetError, SendConfig};
+use ::engine::{
+    Engine, EngineError, Handle, IntervalTx, Output, Prepared, ReceiverPlace, ReceiverSpec,
+    StepSpec, Stop,
+};
+use clock::Ns;
+use pair::{Go, Pair, failure};
+use record::{Fact, SourceId};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{Builder, JoinHandle};
+
+/// Carries out network loads.
+pub struct NetEngine {
+    around: Box<dyn Surroundings>,
+    /// Receivers of this host that stand until the end of the run, by their names in the scenario.
+    embedded: BTreeMap<String, Embedded>,
+}
+
+impl NetEngine {
+    /// An engine that asks `around` for tokens and for receivers of its own.
+    pub fn new(around: Box<dyn Surroundings>) -> NetEngine {
+        NetEngine { around, embedded: BTreeMap::new() }
+    }
+
+    /// How a receiver is reached; an embedded one is started where it does not stand yet.
+    fn config(&mut self, receiver: &ReceiverSpec) -> Result<SendConfig, NetError> {
+        let base = SendConfig {
+            ipv6: receiver.ipv6,
+            source: receiver.source,
+            source_port: receiver.source_port,
+            ..SendConfig::default()
+        };
+        match &receiver.place {
+            ReceiverPlace::At { host, port } => {
+                let token = receiver.token.as_ref().map(|from| self.around.token(from));
+                Ok(SendConfig {
+                    host: host.clone(),
+                    port: *port,
+                    token: token.transpose()?,
+                    ..base
+                })
+            }
+            ReceiverPlace::Embedded => {
+                if !self.embedded.contains_key(&receiver.name) {
+                    let stands = self.around.embed(receiver)?;
+                    self.embedded.insert(receiver.name.clone(), stands);
+                }
+                let stands = &self.embedded[&receiver.name];
+                let (host, token) = (stands.host.clone(), stands.token.clone());
+                Ok(SendConfig { host, port: stands.port, token, ..base })
+            }
+        }
+    }
+}
+
+impl Engine for NetEngine {
+    fn prepare(
+        &mut self,
+        step: &StepSpec,
+        _notes: &IntervalTx,
+        stop: &Stop,
+    ) -> Result<Box<dyn Prepared>, EngineError> {
+        let mut ready = Ready { standing: Vec::new(), facts: Vec::new() };
+        for net in &step.nets {
+            if stop.asked() {
+                return Err(failure(&net.name, NetError::Stopped));
+            }
+            let config = self.config(&net.receiver).map_err(|e| failure(&net.name, e))?;
+            let pair = Pair::prepare(net, step, &config)?;
+            ready.facts.extend(pair.facts());
+            ready.standing.push(stand(&net.name, pair)?);
+        }
+        Ok(Box::new(ready))
+    }
+}
+
+/// Gives a load its thread.
+fn stand(name: &str, pair: Pair) -> Result<Standing, EngineError> {
+    let (start, started) = mpsc::channel();
+    let thread = Builder::new().name("net-pair".to_owned()).spawn(move || pair.stand_by(&started));
+    let thread = thread.map_err(|e| {
+        failure(name, NetError::socket("a thread that holds its control connection")(e))
+    })?;
+    Ok(Standing { start, thread })
+}
+
+/// Loads that both ends stand ready for.
+struct Ready {
+    standing: Vec<Standing>,
+    facts: Vec<Fact>,
+}
+
+/// One load's thread. It ends by itself where the start never comes.
+struct Standing {
+    start: Sender<Go>,
+    thread: JoinHandle<()>,
+}
+
+impl Prepared for Ready {
+    fn facts(&self) -> Vec<Fact> {
+        self.facts.clone()
+    }
+
+    fn depths(&self) -> Vec<(SourceId, u32)> {
+        Vec::new()
+    }
+
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+        let stop = Stop::default();
+        let (ended, ends) = mpsc::channel();
+        let go = Go { epoch: epoch.min(at), at, out: out.clone(), stop: stop.clone(), ended };
+        let mut threads = Vec::new();
+        for Standing { start, thread } in self.standing {
+            // A thread that has panicked is found missing at the end.
+            let _ = start.send(go.clone());
+            threads.push(thread);
+        }
+        drop(go);
+        let (asks, verdict) = (stop.clone(), out.clone());
+        let judge = move || judge(threads, &ends, &asks, &verdict);
+        let judge = Builder::new().name("net-step".to_owned()).spawn(judge);
+        if let Err(e) = &judge {
+            stop.ask();
+            let problem = format!("the thread that waits for the loads cannot be started ({e})");
+            let worker = "net-step".to_owned();
+            // Who has gone hears no more.
+            let _ = out.send(Output::Failed(EngineError::Worker { worker, problem }));
+        }
+        Box::new(Running { stop, judge: judge.ok() })
+    }
+}
+
+/// Waits for all loads and passes the verdict.
+fn judge(
+    threads: Vec<JoinHandle<()>>,
+    ends: &Receiver<Result<(), EngineError>>,
+    stop: &Stop,
+    out: &IntervalTx,
+) {
+    let mut failure = None;
+    let mut missing = threads.len();
+    // It ends when the last load's thread has gone.
+    for end in ends {
+        missing -= 1;
+        if let Err(e) = end {
+            stop.ask();
+            failure.get_or_insert(e);
+        }
+    }
+    for thread in threads {
+        // Its panic is on stderr already.
+        let _ = thread.join();
+    }
+    if missing > 0 {
+        failure.get_or_insert_with(|| EngineError::Worker {
+            worker: "net-pair".to_owned(),
+            problem: "its thread panicked; its message is on stderr".to_owned(),
+        });
+    }
+    // Who has gone hears no more.
+    let _ = out.send(failure.map_or(Output::Finished, Output::Failed));
+}
+
+/// A step under way.
+struct Running {
+    stop: Stop,
+    judge: Option<JoinHandle<()>>,
+}
+
+impl Handle for Running {
+    fn stop(&self) {
+        self.stop.ask();
+    }
+
+    /// Phases of network loads are agreed with another host before the start, and stay.
+    fn measure(&self, _at: Ns) -> bool {
+        false
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.ask();
+        if let Some(judge) = self.judge.take() {
+            // Its panic is on stderr already.
+            let _ = judge.join();
+        }
+    }
+}

@@ -2,13 +2,11 @@
 //! the wait for late segments (TIME-WAIT, RFC 9293) takes none of the asking end's ports.
 
 use super::exchange::{self, Sizes, read, write};
-use super::{Begin, Count, Meter, Phase, Signals};
+use super::{Count, Meter, Shift};
 use crate::NetError;
 use crate::spec::PREAMBLE;
-
 use crate::sys::socket;
 use clock::Ns;
-use record::Histogram;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use workload::Sockets;
@@ -32,19 +30,18 @@ pub(crate) fn ask(
     meter: &Meter,
     sizes: Sizes,
     buffer: &mut [u8],
-    latency: &mut Histogram,
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> Option<io::Error> {
     let mut request = buffer[..sizes.request].to_vec();
     request.resize(sizes.request, 0);
     let mut first = None;
-    begin();
-    while !signals.stopped() {
-        let (from, measured) = (clock::now(), signals.phase() == Phase::Measured as usize);
+    shift.begin();
+    while !shift.signals.stopped() {
+        let from = clock::now();
         match transaction(way, meter, &request, &mut buffer[..sizes.response]) {
-            Ok(()) => exchange::done(meter, sizes, latency, measured, from),
+            Ok(()) => exchange::done(meter, sizes, shift, from),
             Err(e) => {
+                shift.clerk.at(clock::now());
                 meter.add(Count::Failed, 1);
                 first.get_or_insert(e);
                 clock::sleep_until(clock::now().plus(PAUSE));
@@ -68,11 +65,11 @@ fn transaction(
     stream.set_read_timeout(Some(CONNECT.into()))?;
     write(&stream, request)?;
     meter.add(Count::Bytes, request.len() as u64);
-    if !read(&stream, response)? {
+    if !read(&stream, response, || false)? {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     // The other end closes: its end of stream comes before ours.
-    match read(&stream, &mut [0])? {
+    match read(&stream, &mut [0], || false)? {
         false => Ok(()),
         true => Err(io::ErrorKind::InvalidData.into()),
     }
@@ -85,14 +82,14 @@ pub(crate) fn answer(
     preamble: &[u8; PREAMBLE],
     sizes: Sizes,
     buffer: &mut [u8],
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> io::Result<()> {
-    begin();
-    while !signals.aborted() && !signals.draining() {
+    shift.begin();
+    while !shift.signals.aborted() && !shift.signals.draining() {
         if !socket::can_read(listener, socket::LOOK.into())? {
             continue;
         }
+        shift.clerk.glance();
         match one(listener, meter, preamble, sizes, buffer) {
             Ok(()) => {}
             // Another thread was faster.
@@ -114,7 +111,7 @@ fn one(
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(socket::LOOK))?;
     let known = |bytes: &[u8]| bytes[..PREAMBLE - 4] == preamble[..PREAMBLE - 4];
-    if !read(&stream, &mut buffer[..sizes.request])? || !known(buffer) {
+    if !read(&stream, &mut buffer[..sizes.request], || false)? || !known(buffer) {
         return Err(io::ErrorKind::InvalidData.into());
     }
     meter.add(Count::Bytes, sizes.request as u64);

@@ -6,10 +6,9 @@
 //! transaction that failed: it has no time, and it is not sent again.
 
 use super::exchange::{Sizes, done};
-use super::{Begin, Count, Header, Meter, Phase, Signals, again, nothing};
+use super::{Count, Header, Meter, Shift, again, nothing};
 use crate::sys::socket;
 use clock::Ns;
-use record::Histogram;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::UdpSocket;
@@ -40,20 +39,20 @@ pub(crate) fn ask(
     mut patience: Patience,
     meter: &Meter,
     buffer: &mut [u8],
-    latency: &mut Histogram,
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> Option<io::Error> {
     let (mut number, mut first) = (0, None);
-    begin();
-    while !signals.stopped() {
-        let (from, phase) = (clock::now(), signals.phase());
-        let header = Header { tag: way.tag, phase: phase as u8, number, left: from };
+    shift.begin();
+    while !shift.signals.stopped() {
+        let from = clock::now();
+        shift.clerk.at(from);
+        let phase = shift.clerk.phase() as u8;
+        let header = Header { tag: way.tag, phase, number, left: from };
         let until = from.plus(patience.limit);
-        match transaction(way, meter, &header, until, buffer, signals) {
+        match transaction(way, meter, &header, until, buffer, shift) {
             Ok(true) => {
                 patience.answered(clock::now().since(from));
-                done(meter, way.sizes, latency, phase == Phase::Measured as usize, from);
+                done(meter, way.sizes, shift, from);
             }
             Ok(false) => {
                 meter.add(Count::Failed, 1);
@@ -77,7 +76,7 @@ fn transaction(
     header: &Header,
     until: Ns,
     buffer: &mut [u8],
-    signals: &Signals,
+    shift: &mut Shift<'_>,
 ) -> io::Result<bool> {
     header.write(buffer);
     send(way.socket, &buffer[..way.sizes.request], SendFlags::NOSIGNAL)?;
@@ -93,7 +92,9 @@ fn transaction(
             Err(e) if nothing(&e.into()) || again(&e.into()) => {}
             Err(e) => return Err(e.into()),
         }
-        if signals.aborted() || clock::now() >= until {
+        let now = clock::now();
+        shift.clerk.at(now);
+        if shift.signals.aborted() || now >= until {
             return Ok(false);
         }
     }
@@ -104,17 +105,17 @@ pub(crate) fn answer(
     way: &Way<'_>,
     meter: &Meter,
     buffer: &mut [u8],
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> io::Result<()> {
     let Sizes { request, response } = way.sizes;
-    begin();
-    while !signals.aborted() && !signals.draining() {
+    shift.begin();
+    while !shift.signals.aborted() && !shift.signals.draining() {
         let len = match recv(way.socket, &mut buffer[..request], RecvFlags::TRUNC) {
             Ok((_, len)) => len,
             Err(e) if passes(&e.into()) => continue,
             Err(e) => return Err(e.into()),
         };
+        shift.clerk.glance();
         let header = Header::read(&buffer[..len.min(request)]);
         if len != request || header.is_none_or(|header| header.tag != way.tag) {
             continue;
@@ -180,7 +181,9 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Book, Clerk, Signals};
     use super::*;
+    use crate::grid::Grid;
     use std::sync::Arc;
 
     const SIZES: Sizes = Sizes { request: 40, response: 30 };
@@ -216,12 +219,26 @@ mod tests {
         assert_eq!(patience.limit, Ns::secs(2));
     }
 
+    /// What asking ends in, and how many transactions were timed.
+    fn asked(
+        way: &Way<'_>,
+        patience: Patience,
+        meter: &Arc<Meter>,
+        signals: &Signals,
+    ) -> (Option<io::Error>, u64) {
+        let (book, _desk) = Book::open(Arc::clone(meter), true);
+        let clerk = Clerk::new(vec![book]);
+        let mut shift = Shift { clerk, signals, barrier: &mut Grid::default };
+        let error = ask(way, patience, meter, &mut [0; 64], &mut shift);
+        let timed = shift.clerk.close().into_iter().flatten().map(|t| t.histogram.count()).sum();
+        (error, timed)
+    }
+
     /// What an asking end counts whose peer answers each request with the datagrams that `answers` makes of its number.
     #[track_caller]
     fn check(requests: u64, answers: fn(u64) -> Vec<(u32, u64, usize)>, expected: [u64; 3]) {
         let (asking, answering) = pair();
-        let (signals, meter) = (Arc::<Signals>::default(), Meter::default());
-        signals.enter(Phase::Measured);
+        let (signals, meter) = (Arc::<Signals>::default(), Arc::<Meter>::default());
         let told = Arc::clone(&signals);
         let peer = std::thread::spawn(move || {
             let mut bytes = [0; 64];
@@ -239,16 +256,15 @@ mod tests {
                 }
             }
         });
-        let (mut buffer, mut latency) = ([0; 64], Histogram::reserved());
         let way = Way { socket: &asking, tag: TAG, sizes: SIZES };
         // The first request may be given up soon; those after it only where the test is wrong.
         let patient = Patience { bounds: (Ns::secs(60), Ns::secs(60)), ..Patience::default() };
-        let error = ask(&way, patient, &meter, &mut buffer, &mut latency, &signals, &mut || {});
+        let (error, timed) = asked(&way, patient, &meter, &signals);
         assert!(error.is_none(), "{error:?}");
         peer.join().unwrap();
         let found = [Count::Items, Count::Failed, Count::Late].map(|count| meter.get(count));
         assert_eq!(found, expected);
-        assert_eq!(latency.count(), expected[0], "what failed has no time");
+        assert_eq!(timed, expected[0], "what failed has no time");
         assert_eq!(meter.get(Count::Bytes), requests * SIZES.request as u64);
     }
 
@@ -286,18 +302,9 @@ mod tests {
             told.stop();
         });
         let way = Way { socket: &asking, tag: TAG, sizes: SIZES };
-        let mut latency = Histogram::reserved();
-        let error = ask(
-            &way,
-            Patience::default(),
-            &meter,
-            &mut [0; 64],
-            &mut latency,
-            &signals,
-            &mut || {},
-        );
+        let (error, timed) = asked(&way, Patience::default(), &meter, &signals);
         watch.join().unwrap();
         assert_eq!(error.map(|e| e.kind()), Some(io::ErrorKind::ConnectionRefused));
-        assert_eq!((meter.get(Count::Items), latency.count()), (0, 0));
+        assert_eq!((meter.get(Count::Items), timed), (0, 0));
     }
 }

@@ -1,9 +1,8 @@
 //! Requests and responses on a standing connection, one at a time. The time of a transaction is from the moment before its
 //! request is handed to the kernel to the moment after its last byte of response was read: a closed loop.
 
-use super::{Begin, Count, Meter, Phase, Signals, again};
+use super::{Count, Meter, Shift, again, nothing};
 use clock::Ns;
-use record::Histogram;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -22,19 +21,17 @@ pub(crate) fn ask(
     meter: &Meter,
     sizes: Sizes,
     buffer: &mut [u8],
-    latency: &mut Histogram,
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> io::Result<()> {
-    begin();
-    while !signals.stopped() {
-        let (from, measured) = (clock::now(), signals.phase() == Phase::Measured as usize);
+    shift.begin();
+    while !shift.signals.stopped() {
+        let from = clock::now();
         write(socket, &buffer[..sizes.request])?;
         meter.add(Count::Bytes, sizes.request as u64);
-        if !read(socket, &mut buffer[..sizes.response])? {
+        if !read(socket, &mut buffer[..sizes.response], || shift.waits())? {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        done(meter, sizes, latency, measured, from);
+        done(meter, sizes, shift, from);
     }
     // A peer that has gone needs no telling.
     let _ = socket.shutdown(Shutdown::Write);
@@ -42,13 +39,13 @@ pub(crate) fn ask(
 }
 
 /// Counts one transaction that began at `from`.
-pub(super) fn done(meter: &Meter, sizes: Sizes, latency: &mut Histogram, measured: bool, from: Ns) {
+pub(super) fn done(meter: &Meter, sizes: Sizes, shift: &mut Shift<'_>, from: Ns) {
+    let now = clock::now();
+    shift.clerk.at(now);
+    shift.clerk.timed(now.since(from));
     meter.add(Count::Back, sizes.response as u64);
     meter.add(Count::Calls, 2);
     meter.add(Count::Items, 1);
-    if measured {
-        latency.record(clock::now().since(from));
-    }
 }
 
 /// Answers from `begin` on until the peer asks no more.
@@ -57,11 +54,12 @@ pub(crate) fn answer(
     meter: &Meter,
     sizes: Sizes,
     buffer: &mut [u8],
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> io::Result<()> {
-    begin();
-    while !signals.aborted() && read(socket, &mut buffer[..sizes.request])? {
+    shift.begin();
+    while !shift.signals.aborted() && read(socket, &mut buffer[..sizes.request], || shift.waits())?
+    {
+        shift.clerk.glance();
         meter.add(Count::Bytes, sizes.request as u64);
         meter.add(Count::Calls, 2);
         write(socket, &buffer[..sizes.response])?;
@@ -84,8 +82,13 @@ pub(super) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills the buffer; `false` where the peer ended before its first byte.
-pub(super) fn read(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<bool> {
+/// Fills the buffer; `false` where the peer ended before its first byte. Where the socket's limit of time is over, `on`
+/// tells whether to go on.
+pub(super) fn read(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    mut on: impl FnMut() -> bool,
+) -> io::Result<bool> {
     let mut got = 0;
     while got < buffer.len() {
         match recv(&socket, &mut buffer[got..], RecvFlags::empty()).map_err(io::Error::from) {
@@ -93,6 +96,7 @@ pub(super) fn read(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<bool> {
             Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok((_, more)) => got += more,
             Err(e) if again(&e) => {}
+            Err(e) if nothing(&e) && on() => {}
             Err(e) => return Err(e),
         }
     }

@@ -1,6 +1,7 @@
 //! The data plane: what a worker's thread does between the start and the end. It allocates nothing, takes no lock and
 //! logs nothing; it moves bytes and counts them in a [`Meter`] of its own, which others only read.
 
+pub(crate) mod clerk;
 pub(crate) mod connects;
 pub(crate) mod datagram_exchange;
 pub(crate) mod exchange;
@@ -10,11 +11,14 @@ pub(crate) mod tcp;
 pub(crate) mod udp_receive;
 pub(crate) mod udp_send;
 
+pub(crate) use clerk::{Book, Clerk, Desk, Page, count_of};
 pub(crate) use header::{HEADER, Header};
 
+use crate::figures::Times;
+use crate::grid::Grid;
 use sequence::Tally;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a worker counts of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +39,18 @@ pub(crate) enum Count {
     Failed,
     /// Responses that came after their request had been given up, or once more.
     Late,
+    /// Datagrams whose numbers were passed over and that have not arrived since.
+    Lost,
+    /// Datagrams that arrived after a later one.
+    Reordered,
+    /// Datagrams that arrived again.
+    Duplicates,
+    /// Not a count: interarrival jitter, in nanoseconds.
+    Jitter,
 }
 
-const COUNTS: usize = 8;
+/// How many there are.
+pub(crate) const COUNTS: usize = 12;
 
 /// The counters of one stream at one end, on cache lines of their own. One thread writes, others read.
 #[repr(align(128))]
@@ -52,19 +65,20 @@ impl Meter {
         cell.store(cell.load(Ordering::Relaxed) + by, Ordering::Relaxed);
     }
 
+    /// Says what a counter stands at.
+    #[inline]
+    pub(crate) fn set(&self, count: Count, value: u64) {
+        self.0[count as usize].store(value, Ordering::Relaxed);
+    }
+
     /// A counter as it stands.
     pub(crate) fn get(&self, count: Count) -> u64 {
-        self.0[count as usize].load(Ordering::Relaxed)
+        self.at(count as usize)
     }
-}
 
-/// The phase that a test is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Phase {
-    Warmup = 0,
-    Measured = 1,
-    Cooldown = 2,
+    fn at(&self, index: usize) -> u64 {
+        self.0[index].load(Ordering::Relaxed)
+    }
 }
 
 /// Phases that are counted apart.
@@ -73,7 +87,6 @@ pub(crate) const PHASES: usize = 3;
 /// What the control plane tells the workers of one end while a test runs.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
-    phase: AtomicU8,
     /// Who sends ends.
     stop: AtomicBool,
     /// The peer sends no more datagrams: what is on the way is still taken, then it is over.
@@ -83,16 +96,6 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    pub(crate) fn enter(&self, phase: Phase) {
-        self.phase.store(phase as u8, Ordering::Relaxed);
-    }
-
-    /// The phase as an index of counts.
-    #[inline]
-    pub(crate) fn phase(&self) -> usize {
-        usize::from(self.phase.load(Ordering::Relaxed)).min(PHASES - 1)
-    }
-
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -128,14 +131,38 @@ pub(crate) struct End {
     pub tally: Option<Tally>,
     /// Datagrams sent in each phase, of a stream of them.
     pub sent: Option<[u64; PHASES]>,
-    /// Times of the measured transactions.
-    pub latency: Option<record::Histogram>,
+    /// Times of transactions since the last cut that was handed over.
+    pub times: Option<Box<Times>>,
     /// Why it ended early.
     pub error: Option<io::Error>,
 }
 
-/// Waits at the start barrier. All that must be allocated is allocated before it is called.
-pub(crate) type Begin<'a> = &'a mut dyn FnMut();
+/// Waits at the start barrier, and learns there when the test's phases are. All that must be allocated is allocated before
+/// it is called.
+pub(crate) type Begin<'a> = &'a mut dyn FnMut() -> Grid;
+
+/// What a thread works by.
+pub(crate) struct Shift<'a> {
+    /// Watches the clock for it.
+    pub clerk: Clerk,
+    /// Tells it when to end.
+    pub signals: &'a Signals,
+    /// Tells it when to begin.
+    pub barrier: Begin<'a>,
+}
+
+impl Shift<'_> {
+    /// A call has waited in vain: whether to wait on. Cuts are not missed meanwhile.
+    fn waits(&mut self) -> bool {
+        self.clerk.at(clock::now());
+        !self.signals.aborted()
+    }
+
+    /// Waits for the start.
+    fn begin(&mut self) {
+        self.clerk.start((self.barrier)());
+    }
+}
 
 /// Whether a call is simply to be made again.
 fn again(error: &io::Error) -> bool {

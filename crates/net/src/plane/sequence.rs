@@ -4,8 +4,9 @@
 //! whenever it arrived. Reordering is that of RFC 4737 (a number below the next expected one); jitter is the
 //! interarrival jitter of RFC 3550, 6.4.1 and A.8, in the receiver's nanoseconds.
 
-use super::PHASES;
 use super::header::Header;
+use super::{Count, Meter, PHASES};
+use crate::report::Phase;
 use serde::{Deserialize, Serialize};
 
 /// How far back a number is remembered: what is older cannot be told from a duplicate, and is not counted as received.
@@ -87,11 +88,22 @@ impl Sequence {
     pub(crate) fn arrived(&mut self, header: &Header, at: u64) {
         let transit = (at as i64).wrapping_sub(header.left.0 as i64);
         if let Some(before) = self.transit.replace(transit)
-            && header.phase < super::Phase::Cooldown as u8
+            && header.phase < Phase::Cooldown as u8
         {
             let difference = transit.wrapping_sub(before).unsigned_abs() as f64;
             self.tally.jitter += (difference - self.tally.jitter) / 16.0;
         }
+    }
+
+    /// Shows what was counted until now. What an interval lost are the numbers passed over by its end, less those passed
+    /// over before it: where a late one fills a gap of an earlier interval, the next gaps are so much smaller.
+    pub(crate) fn tell(&self, meter: &Meter) {
+        let sum = |counts: &[u64; PHASES]| counts.iter().sum::<u64>();
+        let missing = self.next.saturating_sub(sum(&self.tally.unique));
+        meter.set(Count::Lost, meter.get(Count::Lost).max(missing));
+        meter.set(Count::Reordered, sum(&self.tally.reordered));
+        meter.set(Count::Duplicates, sum(&self.tally.duplicates));
+        meter.set(Count::Jitter, self.tally.jitter as u64);
     }
 
     /// What was counted.

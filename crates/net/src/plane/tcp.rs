@@ -1,7 +1,7 @@
 //! TCP streams: one end hands messages to the kernel, the other takes what arrives. A thread with one stream blocks in its
 //! calls; a thread with several asks the kernel which are ready, and gives each one call a turn.
 
-use super::{Begin, Count, Meter, Signals, again, nothing};
+use super::{Clerk, Count, Meter, Shift, again, nothing};
 use crate::sys::{Completions, completions, maximum_pace};
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -49,19 +49,18 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 pub(crate) fn send_all(
     streams: &mut [Stream],
     how: &Sending<'_>,
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> io::Result<()> {
     let sockets = sockets(streams);
     let mut wait = Waiting::new(&sockets, PollFlags::OUT)?;
     let mut states: Vec<State> = streams.iter().map(|_| State::default()).collect();
-    begin();
-    while !signals.stopped() && wait.turn() {
+    shift.begin();
+    while !shift.signals.stopped() && wait.turn() {
         for (index, stream) in streams.iter_mut().enumerate() {
             if !wait.is_ready(index) {
                 continue;
             }
-            match submit(stream, &mut states[index], how) {
+            match submit(stream, &mut states[index], how, &mut shift.clerk) {
                 Ok(()) => {}
                 Err(e) if nothing(&e) => wait.park(index),
                 Err(e) => {
@@ -90,7 +89,12 @@ struct State {
 
 /// One call of the kernel.
 #[inline]
-fn submit(stream: &mut Stream, state: &mut State, how: &Sending<'_>) -> io::Result<()> {
+fn submit(
+    stream: &mut Stream,
+    state: &mut State,
+    how: &Sending<'_>,
+    clerk: &mut Clerk,
+) -> io::Result<()> {
     let flags = if how.zero_copy { ZERO_COPY | SendFlags::NOSIGNAL } else { SendFlags::NOSIGNAL };
     let rest = &how.submission[state.offset..];
     let sent = match how.file {
@@ -98,6 +102,7 @@ fn submit(stream: &mut Stream, state: &mut State, how: &Sending<'_>) -> io::Resu
         Some(file) => sendfile(&*stream.socket, file, Some(&mut (state.offset as u64)), rest.len()),
         None => send(&*stream.socket, rest, flags),
     };
+    clerk.glance();
     match sent.map_err(io::Error::from) {
         Ok(sent) => {
             stream.meter.add(Count::Bytes, sent as u64);
@@ -161,18 +166,17 @@ fn finish(stream: &mut Stream, state: &mut State, how: &Sending<'_>) {
 pub(crate) fn receive_all(
     streams: &mut [Stream],
     how: &mut Receiving<'_>,
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> io::Result<()> {
     let sockets = sockets(streams);
     let mut wait = Waiting::new(&sockets, PollFlags::IN)?;
-    begin();
-    while !signals.aborted() && wait.turn() {
+    shift.begin();
+    while !shift.signals.aborted() && wait.turn() {
         for (index, stream) in streams.iter_mut().enumerate() {
             if !wait.is_ready(index) {
                 continue;
             }
-            match take(stream, how) {
+            match take(stream, how, &mut shift.clerk) {
                 Ok(true) => {}
                 Ok(false) => wait.end(index),
                 Err(e) if nothing(&e) => wait.park(index),
@@ -188,9 +192,11 @@ pub(crate) fn receive_all(
 
 /// One call of the kernel; `false` where no more follows.
 #[inline]
-fn take(stream: &mut Stream, how: &mut Receiving<'_>) -> io::Result<bool> {
+fn take(stream: &mut Stream, how: &mut Receiving<'_>, clerk: &mut Clerk) -> io::Result<bool> {
     let flags = if how.discard { RecvFlags::TRUNC } else { RecvFlags::empty() };
-    match recv(&*stream.socket, &mut *how.buffer, flags).map_err(io::Error::from) {
+    let taken = recv(&*stream.socket, &mut *how.buffer, flags).map_err(io::Error::from);
+    clerk.glance();
+    match taken {
         // With TRUNC the first number is what the buffer holds, the second what left the socket.
         Ok((_, 0)) => Ok(false),
         Ok((_, taken)) => {

@@ -1,7 +1,7 @@
 //! UDP datagrams in: taken by the batch, told apart by their numbers. Only new datagrams count as received.
 
 use super::sequence::Sequence;
-use super::{Begin, Count, Header, Meter, Signals, again, nothing};
+use super::{Clerk, Count, Header, Meter, Shift, again, nothing};
 use crate::sys::{Inbox, socket};
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,8 +28,7 @@ const DRAIN_MAX: Ns = Ns::secs(2);
 pub(crate) fn receive_all(
     streams: &mut [Stream],
     inbox: &mut Inbox,
-    signals: &Signals,
-    begin: Begin<'_>,
+    shift: &mut Shift<'_>,
 ) -> io::Result<()> {
     let sockets: Vec<Arc<UdpSocket>> = streams.iter().map(|s| Arc::clone(&s.socket)).collect();
     let alone = sockets.len() == 1;
@@ -38,17 +37,17 @@ pub(crate) fn receive_all(
         socket.set_nonblocking(!alone)?;
     }
     let mut fds: Vec<PollFd<'_>> = sockets.iter().map(|s| PollFd::new(s, PollFlags::IN)).collect();
-    begin();
+    shift.begin();
     let mut drain: Option<Drain> = None;
     loop {
         let mut any = false;
         for stream in streams.iter_mut() {
-            any |= receive(stream, inbox);
+            any |= receive(stream, inbox, &mut shift.clerk);
         }
-        if signals.aborted() {
+        if shift.signals.aborted() {
             return Ok(());
         }
-        if signals.draining() && drain.get_or_insert_with(Drain::new).is_over(any) {
+        if shift.signals.draining() && drain.get_or_insert_with(Drain::new).is_over(any) {
             return Ok(());
         }
         if !any && !alone {
@@ -81,16 +80,19 @@ impl Drain {
 }
 
 /// One call of the kernel; answers whether something arrived.
-fn receive(stream: &mut Stream, inbox: &mut Inbox) -> bool {
+fn receive(stream: &mut Stream, inbox: &mut Inbox, clerk: &mut Clerk) -> bool {
     if stream.error.is_some() {
         return false;
     }
-    match inbox.receive(&*stream.socket) {
+    let received = inbox.receive(&*stream.socket);
+    clerk.glance();
+    match received {
         Ok(_) => {
             stream.meter.add(Count::Calls, 1);
             for arrival in inbox.arrivals() {
                 take(stream, arrival.bytes, arrival.segment, arrival.at);
             }
+            stream.sequence.tell(&stream.meter);
             true
         }
         // A peer that has closed its socket is found out on the control connection.

@@ -1,7 +1,7 @@
 //! UDP datagrams out: numbered, stamped, and paced here, since the kernel paces TCP alone. Where a thread falls behind its
 //! pace it makes up for a few milliseconds at most, so that a stall of its own does not end in a burst.
 
-use super::{Begin, Count, Header, Meter, PHASES, Signals, again, nothing};
+use super::{Clerk, Count, Header, Meter, PHASES, Shift, again, nothing};
 use crate::sys::Outbox;
 use clock::Ns;
 use std::io;
@@ -41,21 +41,17 @@ const PAUSE: Ns = Ns(100_000);
 const LOOK: Ns = Ns::millis(100);
 
 /// Sends from `begin` on until told to stop. Streams of a thread take turns, the one that is due first going first.
-pub(crate) fn send_all(
-    streams: &mut [Stream],
-    how: &mut Sending,
-    signals: &Signals,
-    begin: Begin<'_>,
-) {
-    begin();
+pub(crate) fn send_all(streams: &mut [Stream], how: &mut Sending, shift: &mut Shift<'_>) {
+    shift.begin();
     let start = clock::now();
     streams.iter_mut().for_each(|stream| stream.due = start);
-    while !signals.stopped() {
+    while !shift.signals.stopped() {
         let Some(stream) = streams.iter_mut().filter(|s| s.error.is_none()).min_by_key(|s| s.due)
         else {
             return;
         };
         let now = clock::now();
+        shift.clerk.at(now);
         if stream.due > now {
             clock::sleep_until(stream.due.min(now.plus(LOOK)));
             continue;
@@ -67,7 +63,7 @@ pub(crate) fn send_all(
             // Unpaced streams only take turns.
             None => stream.due = now,
         }
-        match submit(stream, how, signals, now) {
+        match submit(stream, how, &shift.clerk, now) {
             Ok(()) => {}
             Err(e) if again(&e) => {}
             Err(e) if nothing(&e) || passes(&e) => {
@@ -87,8 +83,8 @@ fn passes(error: &io::Error) -> bool {
 }
 
 /// One call of the kernel.
-fn submit(stream: &mut Stream, how: &mut Sending, signals: &Signals, now: Ns) -> io::Result<()> {
-    let phase = signals.phase();
+fn submit(stream: &mut Stream, how: &mut Sending, clerk: &Clerk, now: Ns) -> io::Result<()> {
+    let phase = clerk.phase();
     for index in 0..how.outbox.count() {
         let number = stream.number + index as u64;
         let header = Header { tag: stream.tag, phase: phase as u8, number, left: now };

@@ -3,6 +3,7 @@
 
 use super::Shared;
 use crate::control::{Cookie, FromReceiver, FromSender, Link, fresh};
+use crate::host;
 use crate::line::{Line, Socket, preamble, stream_of};
 use crate::report::Flow;
 use crate::spec::PREAMBLE;
@@ -80,6 +81,7 @@ impl Gathering {
             cookie: self.cookie,
             port: self.listener.as_ref().map_or(0, |listener| port(listener.local_addr())),
             datagrams: self.datagrams.iter().map(|socket| port(socket.local_addr())).collect(),
+            host: host::names(),
         }
     }
 

@@ -4,8 +4,10 @@ use super::adjust::Stake;
 use super::gather::Gathering;
 use super::{Event, Shared};
 use crate::control::{FLAP, FromReceiver, FromSender, Link, agree, fresh, is_proven};
-use crate::course::{Watch, conduct};
-use crate::report::{Interval, SideReport};
+use crate::course::{Course, Going, Watch};
+use crate::figures::Figures;
+use crate::grid::{Grid, Start};
+use crate::report::SideReport;
 use crate::team::Team;
 use crate::{NetError, Spec, VERSIONS};
 use clock::Ns;
@@ -154,28 +156,31 @@ fn run(link: &mut Link, shared: &Shared, spec: &Spec) -> Result<SideReport, NetE
     link.say(&FromReceiver::Ready, "while a test was prepared")?;
     let peer = link.peer().to_owned();
     shared.config.listener.tell(Event::Began { peer, spec: Box::new(spec.clone()) });
-    let start = await_start(link)?;
-    let mut attendant = Attendant { link, shared, done: false };
-    let measured = conduct(&mut team, spec, start, &mut attendant)?;
+    let start = await_start(link, shared)?;
+    let mut attendant = Attendant { link, shared, done: false, stopped: false };
+    let course = Course::conduct(&mut team, Grid::new(start, spec), &mut attendant)?;
     let mut ends = team.join(true);
     attendant.await_done()?;
     team.signals.drain();
     ends.extend(team.join(false));
-    Ok(measured.report(&team, ends))
+    course.finish(&team, ends, &mut attendant)
 }
 
-fn await_start(link: &mut Link) -> Result<Ns, NetError> {
-    let until = clock::now().plus(PATIENCE);
-    loop {
-        match link.expect(until.since(clock::now()), "before the start")? {
+/// A sender that has others to wait for asks for the time meanwhile.
+fn await_start(link: &mut Link, shared: &Shared) -> Result<Start, NetError> {
+    while !shared.stopped() {
+        match link.expect(PATIENCE, "before the start")? {
             FromSender::Clock { sent } => tell_time(link, sent)?,
-            FromSender::Start { at } if at <= clock::now().plus(LEAD_MAX) => return Ok(at),
-            FromSender::Start { .. } => {
+            FromSender::Start(start) if start.at <= clock::now().plus(LEAD_MAX) => {
+                return Ok(start);
+            }
+            FromSender::Start(_) => {
                 return Err(NetError::Spec("a start that lies too far ahead".to_owned()));
             }
             other => return Err(out_of_turn(link, &other)),
         }
     }
+    Err(NetError::Spec("the receiver was stopped".to_owned()))
 }
 
 /// Holds the control connection while a test runs.
@@ -184,6 +189,8 @@ struct Attendant<'a> {
     shared: &'a Shared,
     /// The sender's workers have ended, on a clock that may be a little ahead.
     done: bool,
+    /// The sender wants no more of it.
+    stopped: bool,
 }
 
 impl Attendant<'_> {
@@ -195,6 +202,10 @@ impl Attendant<'_> {
             None => Ok(()),
             Some(FromSender::Done) => {
                 self.done = true;
+                Ok(())
+            }
+            Some(FromSender::Stop) => {
+                self.stopped = true;
                 Ok(())
             }
             Some(FromSender::Clock { sent }) => tell_time(self.link, sent),
@@ -217,14 +228,14 @@ impl Attendant<'_> {
 }
 
 impl Watch for Attendant<'_> {
-    fn until(&mut self, at: Ns) -> Result<(), NetError> {
-        while clock::now() < at {
+    fn until(&mut self, at: Ns) -> Result<Going, NetError> {
+        while clock::now() < at && !self.stopped {
             self.attend(at.min(clock::now().plus(LOOK)))?;
         }
-        Ok(())
+        Ok(if self.stopped { Going::Stop } else { Going::On })
     }
 
-    fn cut(&mut self, interval: &Interval) -> Result<(), NetError> {
-        self.link.say(&FromReceiver::Interval(*interval), "during a test")
+    fn cut(&mut self, figures: Figures) -> Result<(), NetError> {
+        self.link.say(&FromReceiver::Interval(Box::new(figures)), "during a test")
     }
 }

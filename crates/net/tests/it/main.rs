@@ -2,6 +2,7 @@
 
 mod accounting;
 mod adjust;
+mod engine;
 mod modes;
 mod support;
 mod unhappy;

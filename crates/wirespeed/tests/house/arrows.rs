@@ -41,7 +41,7 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
     ("rustix", &["disk", "engine", "fleet", "net", "probe", "san", "wirespeed"]),
-    ("rtrb", &["disk", "engine", "san"]),
+    ("rtrb", &["disk", "engine", "net", "san"]),
     ("hdrhistogram", &["record"]),
     ("statrs", &["findings"]),
     ("rusqlite", &["record"]),

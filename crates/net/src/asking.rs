@@ -1,0 +1,212 @@
+//! A test at the end that asks for it: prepared with the receiver, kept ready, carried out, and both ends' figures handed on as
+//! they come.
+
+use crate::control::{FromReceiver, FromSender, Link};
+use crate::course::{Course, Going, Watch};
+use crate::figures::Figures;
+use crate::grid::{Cut, Grid, Start};
+use crate::report::{ClockOffset, SideReport, clean};
+use crate::sender::{self, PATIENCE, answer, compare_clocks, greet, join, out_of_turn, reach};
+use crate::team::Team;
+use crate::{Carriage, NetError, SendConfig, Spec};
+use clock::Ns;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// How long after the sender's end the receiver's figures may take.
+const FIGURES: Ns = Ns::secs(30);
+/// How often a waiting thread looks whether it shall stop.
+const LOOK: Ns = Ns::millis(50);
+
+/// A test that both ends stand ready for.
+pub(crate) struct Asking {
+    link: Link,
+    team: Team,
+    spec: Spec,
+    /// What went before, and what the ends are.
+    pub about: About,
+}
+
+/// Where a test goes.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// The version of the control messages.
+    pub version: u16,
+    /// Nanoseconds since the Unix epoch when it was prepared.
+    pub started: u64,
+    /// The receiver's address.
+    pub target: String,
+    /// Its host's name and kernel.
+    pub receiver: (String, String),
+    /// Its clock.
+    pub clock: ClockOffset,
+}
+
+/// Whom a test obeys.
+pub(crate) struct Order<'a> {
+    /// Whether it shall end early.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Then both ends stop and are accounted for. Without it the test is broken off.
+    pub in_order: bool,
+}
+
+/// Who hears of both ends' figures.
+pub(crate) trait Hear {
+    /// Of this end's.
+    fn mine(&mut self, figures: &Figures);
+
+    /// Of the receiver's.
+    fn theirs(&mut self, figures: &Figures);
+}
+
+/// What a test came to.
+pub(crate) struct Outcome {
+    pub about: About,
+    pub clock_after: ClockOffset,
+    pub sender: SideReport,
+    pub receiver: SideReport,
+}
+
+impl Asking {
+    /// Finds the receiver, agrees with it on the test, brings the streams there and waits until both ends stand ready.
+    pub(crate) fn prepare(config: &SendConfig, spec: &Spec) -> Result<Asking, NetError> {
+        spec.check()?;
+        let connects = matches!(spec.network.carriage, Carriage::Connects { .. });
+        if connects && config.source_port.is_some() {
+            return Err(NetError::Spec(
+                "connections one after the other need ports of their own; leave the source port away"
+                    .to_owned(),
+            ));
+        }
+        let mut link = reach(config)?;
+        let version = greet(&mut link, config)?;
+        link.trust();
+        let clock = compare_clocks(&mut link)?;
+        let started = clock::wall_ns();
+        let (lines, receiver) = join(&mut link, config, spec)?;
+        let team = Team::muster(spec, lines, &spec.network.cpus)?;
+        match answer(&mut link, PATIENCE, "before the start")? {
+            FromReceiver::Ready => {}
+            other => return Err(out_of_turn(&link, &other)),
+        }
+        let about = About { version, started, target: link.peer().to_owned(), receiver, clock };
+        Ok(Asking { link, team, spec: spec.clone(), about })
+    }
+
+    /// Compares the clocks anew, which also tells the receiver that the test is still wanted.
+    pub(crate) fn compare(&mut self) -> Result<(), NetError> {
+        self.about.clock = compare_clocks(&mut self.link)?;
+        Ok(())
+    }
+
+    /// The addresses of the two hosts, as the control connection has them.
+    pub(crate) fn addresses(&self) -> Result<(IpAddr, IpAddr), NetError> {
+        let set = |address: io::Result<SocketAddr>| {
+            let address = address.map_err(NetError::socket("the control connection"))?;
+            Ok::<_, NetError>(address.ip().to_canonical())
+        };
+        Ok((set(self.link.stream().local_addr())?, set(self.link.stream().peer_addr())?))
+    }
+
+    /// The congestion control of its connections.
+    pub(crate) fn congestion(&self) -> Option<String> {
+        self.team.lines.iter().find_map(|line| line.congestion())
+    }
+
+    /// Carries the test out. Load begins at `at`; whole cuts are counted from `epoch`.
+    pub(crate) fn run(
+        self,
+        (epoch, at): (Ns, Ns),
+        order: Order<'_>,
+        hear: &mut dyn Hear,
+    ) -> Result<Outcome, NetError> {
+        let Asking { mut link, mut team, spec, about } = self;
+        let start = Start::new(at, epoch, spec.interval);
+        link.say(&FromSender::Start(start.shifted(about.clock.offset)), "at the start")?;
+        let grid = Grid::new(start, &spec);
+        let theirs = Box::new(grid.cuts());
+        let streams = team.lines.len();
+        let mut attendant =
+            Attendant { link: &mut link, order, hear, theirs, streams, stopped: false };
+        let course = Course::conduct(&mut team, grid, &mut attendant)?;
+        let mut ends = team.join(true);
+        attendant.link.say(&FromSender::Done, "at the end")?;
+        let receiver = attendant.await_figures()?;
+        team.signals.drain();
+        ends.extend(team.join(false));
+        let sender = course.finish(&team, ends, &mut attendant)?;
+        let clock_after = compare_clocks(&mut link)?;
+        Ok(Outcome { about, clock_after, sender, receiver })
+    }
+}
+
+/// Holds the control connection while a test runs.
+struct Attendant<'a> {
+    link: &'a mut Link,
+    order: Order<'a>,
+    hear: &'a mut dyn Hear,
+    /// The receiver's cuts that are still to come.
+    theirs: Box<dyn Iterator<Item = Cut>>,
+    streams: usize,
+    stopped: bool,
+}
+
+impl Attendant<'_> {
+    fn take(&mut self, message: FromReceiver) -> Result<Option<SideReport>, NetError> {
+        match message {
+            FromReceiver::Interval(figures) => {
+                let cut = self.theirs.next();
+                let early = cut.is_some_and(|cut| figures.to != cut.to) && !self.stopped;
+                let early = early.then_some("an interval that ends too early");
+                if let Some(problem) = figures.problem(cut, self.streams).or(early) {
+                    return Err(self.link.garbled(problem));
+                }
+                self.hear.theirs(&figures);
+                Ok(None)
+            }
+            FromReceiver::Finished(side) => match side.believed(self.streams) {
+                Ok(side) => Ok(Some(side)),
+                Err(problem) => Err(self.link.garbled(problem)),
+            },
+            FromReceiver::Failed(why) => Err(self.link.lost("during the test", clean(&why))),
+            other => Err(out_of_turn(self.link, &other)),
+        }
+    }
+
+    fn await_figures(&mut self) -> Result<SideReport, NetError> {
+        let limit = clock::now().plus(FIGURES);
+        loop {
+            let message = sender::answer(self.link, limit.since(clock::now()), "at the end")?;
+            if let Some(side) = self.take(message)? {
+                return Ok(side);
+            }
+        }
+    }
+}
+
+impl Watch for Attendant<'_> {
+    fn until(&mut self, at: Ns) -> Result<Going, NetError> {
+        while clock::now() < at {
+            if (self.order.stop)() {
+                if !self.order.in_order {
+                    return Err(NetError::Stopped);
+                }
+                self.stopped = true;
+                self.link.say(&FromSender::Stop, "while it was stopped")?;
+                return Ok(Going::Stop);
+            }
+            let until = at.min(clock::now().plus(LOOK));
+            if let Some(message) = self.link.hear(until, "during the test")?
+                && self.take(message)?.is_some()
+            {
+                return Err(self.link.garbled("it finished before the end"));
+            }
+        }
+        Ok(Going::On)
+    }
+
+    fn cut(&mut self, figures: Figures) -> Result<(), NetError> {
+        self.hear.mine(&figures);
+        Ok(())
+    }
+}

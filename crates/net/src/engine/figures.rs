@@ -1,0 +1,224 @@
+//! Both ends' figures as a record has them: intervals and counters of every stream's two ends, of the hop between the hosts and
+//! of the two machines, on the record's time base. The receiver's cuts are this end's on another clock, so they carry this
+//! end's moments.
+
+use crate::Spec;
+use crate::asking::Hear;
+use crate::figures::{Figures, StreamFigures};
+use crate::report::{Flow, HostReport, Phase};
+use ::engine::{IntervalTx, NetSources, Output};
+use clock::Ns;
+use record::{Counter, Histogram, Interval, SourceId, Tally};
+
+/// Where figures go, and as what.
+pub(super) struct Scribe<'a> {
+    pub step: u32,
+    pub spec: &'a Spec,
+    pub sources: &'a NetSources,
+    /// The start of the load on the record's time base.
+    pub start: Ns,
+    pub out: &'a IntervalTx,
+    /// Bytes of each stream at each end so far, sent and received: a message is counted where its last byte is.
+    bytes: Vec<[u64; 2]>,
+}
+
+/// Which end of a stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Sender,
+    Receiver,
+}
+
+/// The two ends' moments of some figures, and whose.
+pub(super) struct Span<'a> {
+    scribe: &'a Scribe<'a>,
+    pub source: SourceId,
+    pub from: Ns,
+    pub to: Ns,
+}
+
+impl<'a> Scribe<'a> {
+    pub(super) fn new(
+        (step, start): (u32, Ns),
+        spec: &'a Spec,
+        sources: &'a NetSources,
+        out: &'a IntervalTx,
+    ) -> Scribe<'a> {
+        let bytes = vec![[0; 2]; sources.streams.len()];
+        Scribe { step, spec, sources, start, out, bytes }
+    }
+
+    /// Counters of one source between two moments since the start.
+    pub(super) fn span(&self, source: SourceId, from: Ns, to: Ns) -> Span<'_> {
+        let on_record = |at: Ns| self.start.plus(at);
+        Span { scribe: self, source, from: on_record(from), to: on_record(to) }
+    }
+
+    /// The source of a stream's end at a side, and whether that end writes or asks.
+    pub(super) fn end(&self, index: usize, side: Side) -> Option<(SourceId, bool)> {
+        let (sent, received) = *self.sources.streams.get(index)?;
+        let up = self.spec.flow(index as u16) == Flow::Up;
+        let writes = up == (side == Side::Sender);
+        Some((if writes { sent } else { received }, writes))
+    }
+
+    fn tell(&mut self, side: Side, figures: &Figures) {
+        let (mut bytes, mut ops) = (0u64, 0u64);
+        for (index, stream) in figures.streams.iter().enumerate() {
+            let Some((source, writes)) = self.end(index, side) else { continue };
+            let messages = self.messages(index, writes, stream);
+            self.interval(source, writes, messages, figures, stream);
+            self.stream(self.span(source, figures.from, figures.to), writes, stream);
+            // At an end that asks, what was received are responses.
+            let came = match (writes, self.spec.is_transactions()) {
+                (false, _) => (stream.counts.bytes, messages),
+                (true, true) => (stream.counts.back, stream.counts.items),
+                (true, false) => (0, 0),
+            };
+            (bytes, ops) = (bytes.saturating_add(came.0), ops.saturating_add(came.1));
+        }
+        // What went between the hosts, as it was received: to the receiver by its figures, from it by this end's.
+        let (machine, way) = match side {
+            Side::Sender => (self.sources.sender, ["read-bytes", "read-ops"]),
+            Side::Receiver => (self.sources.receiver, ["write-bytes", "write-ops"]),
+        };
+        let hop = self.span(self.sources.hop, figures.from, figures.to);
+        hop.say(way[0], bytes as f64, "B");
+        hop.count(way[1], ops);
+        self.span(machine, figures.from, figures.to).machine(&figures.machine);
+    }
+
+    /// Messages of an interval: of streams of bytes those that end in it, otherwise what was counted.
+    fn messages(&mut self, index: usize, writes: bool, stream: &StreamFigures) -> u64 {
+        if self.spec.is_transactions() || self.spec.is_udp() {
+            return stream.counts.items;
+        }
+        let message = u64::from(self.spec.network.message.max(1));
+        let Some(ends) = self.bytes.get_mut(index) else { return 0 };
+        let bytes = &mut ends[usize::from(!writes)];
+        let before = *bytes / message;
+        *bytes = bytes.saturating_add(stream.counts.bytes);
+        *bytes / message - before
+    }
+
+    fn interval(
+        &self,
+        source: SourceId,
+        writes: bool,
+        ops: u64,
+        figures: &Figures,
+        stream: &StreamFigures,
+    ) {
+        let (service_sum, service) = match &stream.times {
+            Some(times) => (times.sum, times.histogram.clone()),
+            None => (Ns::ZERO, Histogram::new()),
+        };
+        let (bytes, errors) = (stream.counts.bytes, stream.counts.failed);
+        let tally = Tally { ops, bytes, errors, service_sum, service, response: None };
+        let (read, write) = if writes { (None, Some(tally)) } else { (Some(tally), None) };
+        let interval = Interval {
+            source,
+            step: self.step,
+            phase: phase(figures.phase),
+            from: self.start.plus(figures.from),
+            to: self.start.plus(figures.to),
+            read,
+            write,
+            testimony: None,
+        };
+        self.send(Output::Interval(Box::new(interval)));
+    }
+
+    fn stream(&self, span: Span<'_>, writes: bool, stream: &StreamFigures) {
+        let counts = &stream.counts;
+        span.count("calls", counts.calls);
+        span.count("packets", stream.packets);
+        if self.spec.is_transactions() {
+            span.say("back-bytes", counts.back as f64, "B");
+        }
+        if self.spec.is_udp() {
+            if !writes {
+                span.count("lost", counts.lost);
+                span.count("reordered", counts.reordered);
+                span.count("duplicates", counts.duplicates);
+                span.say("jitter", stream.jitter as f64, "ns");
+            }
+            return;
+        }
+        if writes {
+            span.count("retransmits", stream.retransmits);
+            if self.spec.network.sockets.zero_copy {
+                span.count("zero-copy-done", counts.completed);
+                span.count("zero-copy-copied", counts.copied);
+            }
+        }
+    }
+
+    pub(super) fn send(&self, output: Output) {
+        // Who has gone hears no more.
+        let _ = self.out.send(output);
+    }
+}
+
+impl Hear for Scribe<'_> {
+    fn mine(&mut self, figures: &Figures) {
+        self.tell(Side::Sender, figures);
+    }
+
+    fn theirs(&mut self, figures: &Figures) {
+        self.tell(Side::Receiver, figures);
+    }
+}
+
+impl Span<'_> {
+    pub(super) fn say(&self, name: &str, value: f64, unit: &str) {
+        self.scribe.send(Output::Counter(Counter {
+            source: self.source,
+            step: Some(self.scribe.step),
+            from: self.from,
+            to: self.to,
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+        }));
+    }
+
+    pub(super) fn count(&self, name: &str, value: u64) {
+        self.say(name, value as f64, "1");
+    }
+
+    pub(super) fn time(&self, name: &str, value: Ns) {
+        self.say(name, value.0 as f64, "ns");
+    }
+
+    fn machine(&self, machine: &HostReport) {
+        self.time("cpu-user", machine.user);
+        self.time("cpu-system", machine.system);
+        let times = [
+            ("host-user", machine.host_user),
+            ("host-system", machine.host_system),
+            ("host-softirq", machine.host_softirq),
+            ("host-irq", machine.host_irq),
+        ];
+        for (name, value) in times {
+            value.into_iter().for_each(|value| self.time(name, value));
+        }
+        let counts = [
+            ("interrupts", machine.interrupts),
+            ("softnet-drops", machine.softnet_drops),
+            ("softnet-squeezes", machine.softnet_squeezes),
+            ("cycles", machine.cycles),
+        ];
+        for (name, value) in counts {
+            value.into_iter().for_each(|value| self.count(name, value));
+        }
+    }
+}
+
+fn phase(phase: Phase) -> record::Phase {
+    match phase {
+        Phase::Warmup => record::Phase::Warmup,
+        Phase::Measured => record::Phase::Measure,
+        Phase::Cooldown => record::Phase::Cooldown,
+    }
+}

@@ -1,0 +1,128 @@
+//! A load between this host and one receiver, on a thread of its own: kept ready until the step starts, then carried out.
+
+use super::figures::Scribe;
+use crate::asking::{Asking, Order};
+use crate::{NetError, SendConfig, Spec};
+use ::engine::{EngineError, IntervalTx, NetSpec, StepSpec, Stop};
+use clock::Ns;
+use record::Fact;
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+
+/// How often a receiver hears, while it waits for the start, that the test is still wanted. The clocks are compared anew.
+const AWAKE: Ns = Ns::secs(3);
+
+/// A load that both ends stand ready for.
+pub(super) struct Pair {
+    asking: Asking,
+    net: NetSpec,
+    spec: Spec,
+    step: u32,
+}
+
+/// The start of a step.
+#[derive(Clone)]
+pub(super) struct Go {
+    pub epoch: Ns,
+    pub at: Ns,
+    pub out: IntervalTx,
+    pub stop: Stop,
+    /// Hears how the load ended.
+    pub ended: Sender<Result<(), EngineError>>,
+}
+
+impl Pair {
+    /// Brings both ends to where they stand ready.
+    pub(super) fn prepare(
+        net: &NetSpec,
+        step: &StepSpec,
+        config: &SendConfig,
+    ) -> Result<Pair, EngineError> {
+        let spec = Spec {
+            warmup: step.warmup,
+            measure: step.measure,
+            cooldown: step.cooldown,
+            interval: Ns::secs(1),
+            ..Spec::of(net.network.clone())
+        };
+        let streams = usize::from(spec.up()) + usize::from(spec.down());
+        if net.sources.streams.len() != streams {
+            return Err(EngineError::Unsupported(format!(
+                "{}: {streams} streams and {} places for their figures; this is an error of the program",
+                net.name,
+                net.sources.streams.len()
+            )));
+        }
+        let asking = Asking::prepare(config, &spec).map_err(|e| failure(&net.name, e))?;
+        Ok(Pair { asking, net: net.clone(), spec, step: step.index })
+    }
+
+    /// What is known of both ends before the start.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let (host, kernel) = crate::host::names();
+        let about = &self.asking.about;
+        let addresses = self.asking.addresses().ok();
+        let version = |peer: IpAddr| if peer.is_ipv6() { "ipv6" } else { "ipv4" };
+        let known = [
+            ("sender-host", Some(host)),
+            ("sender-kernel", Some(kernel)),
+            ("receiver-host", Some(about.receiver.0.clone())),
+            ("receiver-kernel", Some(about.receiver.1.clone())),
+            ("congestion", self.asking.congestion()),
+            ("ip-version", addresses.map(|(_, peer)| version(peer).to_owned())),
+            ("addresses", addresses.map(|(local, peer)| format!("{local} to {peer}"))),
+        ];
+        let fact = |(key, value): (&str, Option<String>)| {
+            Some(Fact { subject: self.net.name.clone(), key: key.to_owned(), value: value? })
+        };
+        known.into_iter().filter_map(fact).collect()
+    }
+
+    /// Stands ready until the step starts, or is called off.
+    pub(super) fn stand_by(mut self, start: &Receiver<Go>) {
+        let mut lost = None;
+        loop {
+            match start.recv_timeout(AWAKE.into()) {
+                Ok(go) => {
+                    let result = match lost {
+                        Some(e) => Err(e),
+                        None => self.run(&go),
+                    };
+                    // Nobody waits for it where the step was dropped.
+                    let _ = go.ended.send(result);
+                    return;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) if lost.is_none() => {
+                    lost = self.asking.compare().err().map(|e| failure(&self.net.name, e));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn run(self, go: &Go) -> Result<(), EngineError> {
+        let Pair { asking, net, spec, step } = self;
+        let start = go.at.since(go.epoch);
+        let mut scribe = Scribe::new((step, start), &spec, &net.sources, &go.out);
+        let order = Order { stop: &|| go.stop.asked(), in_order: true };
+        let outcome = asking.run((go.epoch, go.at), order, &mut scribe);
+        let outcome = outcome.map_err(|e| failure(&net.name, e))?;
+        scribe.close(&outcome);
+        Ok(())
+    }
+}
+
+/// What went wrong, for the step.
+pub(super) fn failure(name: &str, error: NetError) -> EngineError {
+    let next = match &error {
+        NetError::Spec(why) => return EngineError::Unsupported(format!("{name}: {why}")),
+        NetError::Worker { thread, problem } => {
+            let worker = format!("{name}: {thread}");
+            return EngineError::Worker { worker, problem: problem.clone() };
+        }
+        NetError::Lost { .. } => "; see what the receiver says, and whether its host still stands",
+        _ => "",
+    };
+    EngineError::Target { target: name.to_owned(), problem: format!("{error}{next}") }
+}

@@ -1,0 +1,110 @@
+//! What one end counted between two cuts: of each stream, and of its machine. The receiver tells its figures as they come;
+//! the sender's own are the same ones with the times of transactions.
+
+use crate::Spec;
+use crate::grid::Cut;
+use crate::report::{Counts, Flow, HostReport, Interval, Phase};
+use clock::Ns;
+use record::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// One end between two cuts. Times are since the start of the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Figures {
+    /// The cut's number, from 0.
+    pub index: u32,
+    pub phase: Phase,
+    pub from: Ns,
+    /// The cut; sooner where the test was stopped.
+    pub to: Ns,
+    /// The streams by their numbers.
+    pub streams: Vec<StreamFigures>,
+    pub machine: HostReport,
+}
+
+/// One stream at one end between two cuts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct StreamFigures {
+    pub counts: Counts,
+    /// Segments with data, out of the end that writes and into the one that reads; or datagrams.
+    pub packets: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Interarrival jitter at the cut, in nanoseconds.
+    pub jitter: u64,
+    /// Times of transactions, at the end that asks.
+    #[serde(skip)]
+    pub times: Option<Times>,
+}
+
+/// Times of transactions.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Times {
+    pub sum: Ns,
+    pub histogram: Histogram,
+}
+
+impl Times {
+    /// None, with room for any.
+    pub(crate) fn reserved() -> Times {
+        Times { sum: Ns::ZERO, histogram: Histogram::reserved() }
+    }
+
+    /// None, with no more room than they take.
+    pub(crate) fn none() -> Times {
+        Times { sum: Ns::ZERO, histogram: Histogram::new() }
+    }
+
+    /// Counts one. Allocates nothing where there is room.
+    #[inline]
+    pub(crate) fn record(&mut self, took: Ns) {
+        self.sum = self.sum.plus(took);
+        self.histogram.record(took);
+    }
+
+    /// Adds others.
+    pub(crate) fn merge(&mut self, other: &Times) {
+        self.sum = self.sum.plus(other.sum);
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// Forgets all, keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.sum = Ns::ZERO;
+        self.histogram.clear();
+    }
+}
+
+impl Figures {
+    /// What is wrong with figures that another host tells, if anything: they must be of this cut, or stopped in it, and
+    /// of so many streams.
+    pub(crate) fn problem(&self, cut: Option<Cut>, streams: usize) -> Option<&'static str> {
+        let Some(cut) = cut else { return Some("more intervals than the test has") };
+        if (self.index, self.phase, self.from) != (cut.index, cut.phase, cut.from) {
+            return Some("an interval out of turn");
+        }
+        if self.to > cut.to || self.to < self.from {
+            return Some("an interval that ends elsewhere than it should");
+        }
+        (self.streams.len() != streams).then_some("an interval with other streams than the test's")
+    }
+
+    /// All streams together, at the end that writes those of `written`.
+    pub(crate) fn interval(&self, spec: &Spec, written: Flow) -> Interval {
+        let sum = |flow: Flow| {
+            let mine = (0..).zip(&self.streams).filter(|(index, _)| spec.flow(*index) == flow);
+            mine.fold(Counts::default(), |sum, (_, stream)| sum.plus(stream.counts))
+        };
+        let retransmits = self.streams.iter().map(|stream| stream.retransmits);
+        let read = if written == Flow::Up { Flow::Down } else { Flow::Up };
+        Interval {
+            phase: self.phase,
+            from: self.from,
+            to: self.to,
+            written: sum(written),
+            read: sum(read),
+            retransmits: retransmits.fold(0, u64::saturating_add),
+            cpu: self.machine.user.plus(self.machine.system),
+        }
+    }
+}

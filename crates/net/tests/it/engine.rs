@@ -1,0 +1,448 @@
+//! The engine driven as a step is, against a receiver in this process: what it tells of both ends is on one grid, adds up, and
+//! ends in order whatever happens.
+
+use crate::support::{listener, ways, with};
+use clock::Ns;
+use engine::{
+    Engine, EngineError, Handle, NetSources, NetSpec, Output, Prepared, ReceiverPlace,
+    ReceiverSpec, StepSpec, Stop, TokenFrom,
+};
+use net::{Carriage, Embedded, NetEngine, NetError, Network, Receiver, ReceiverConfig, Spec};
+use net::{Surroundings, Token};
+use record::{Counter, Fact, Interval, Phase, SourceId};
+use std::sync::mpsc;
+use std::time::Duration;
+use workload::Frames;
+
+/// Receivers and tokens as a test has them.
+struct Around;
+
+impl Surroundings for Around {
+    fn token(&mut self, from: &TokenFrom) -> Result<Token, NetError> {
+        match from {
+            TokenFrom::Env(token) => Token::new(token.as_bytes()),
+            TokenFrom::File(path) => Err(NetError::Spec(format!("{path}: no such token"))),
+        }
+    }
+
+    fn embed(&mut self, receiver: &ReceiverSpec) -> Result<Embedded, NetError> {
+        let token = Some(Token::new(receiver.name.repeat(16).as_bytes())?);
+        let stands = start("127.0.0.1:0", token.clone());
+        let port = stands.addresses()[0].port();
+        Ok(Embedded { host: "127.0.0.1".to_owned(), port, token, stands: Box::new(stands) })
+    }
+}
+
+fn start(address: &str, token: Option<Token>) -> Receiver {
+    let listen = vec![address.parse().expect("an address")];
+    let config =
+        ReceiverConfig { listen, token, cpus: Vec::new(), adjust: None, listener: listener().0 };
+    Receiver::start(config).expect("loopback is there")
+}
+
+/// A load of so many streams under the numbers from `first` on: hop, sender, receiver, then the streams' ends.
+fn net(name: &str, place: ReceiverPlace, network: Network, first: u32) -> NetSpec {
+    let (up, down) = network.ways();
+    let id = |n: u32| SourceId(first + n);
+    let streams = (0..u32::from(up + down)).map(|n| (id(3 + 2 * n), id(4 + 2 * n))).collect();
+    NetSpec {
+        name: name.to_owned(),
+        receiver: ReceiverSpec {
+            name: name.to_owned(),
+            place,
+            ipv6: None,
+            source: None,
+            source_port: None,
+            token: None,
+            adjust: None,
+        },
+        network,
+        frames: Frames::default(),
+        sources: NetSources { hop: id(0), sender: id(1), receiver: id(2), streams, probe: None },
+    }
+}
+
+fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSpec {
+    StepSpec {
+        index: 7,
+        seed: 1,
+        warmup: Ns::millis(warmup),
+        measure: Ns::millis(measure),
+        cooldown: Ns::millis(cooldown),
+        targets: Vec::new(),
+        workers: Vec::new(),
+        nets,
+    }
+}
+
+/// What a step told, and the moments that it was given.
+struct Told {
+    facts: Vec<Fact>,
+    outputs: Vec<Output>,
+    /// Start and edges on the record's time base.
+    edges: [Ns; 4],
+}
+
+/// A step under way.
+struct Under {
+    handle: Box<dyn Handle>,
+    outputs: mpsc::Receiver<Output>,
+    facts: Vec<Fact>,
+    edges: [Ns; 4],
+}
+
+fn prepare(engine: &mut NetEngine, step: &StepSpec) -> Result<Box<dyn Prepared>, EngineError> {
+    let (notes, _) = mpsc::channel();
+    engine.prepare(step, &notes, &Stop::default())
+}
+
+/// Starts a step at a moment that is no whole second of its time base.
+fn begin(engine: &mut NetEngine, step: &StepSpec) -> Under {
+    let prepared = prepare(engine, step).unwrap_or_else(|e| panic!("{e}"));
+    let (out, outputs) = mpsc::channel();
+    let facts = prepared.facts();
+    let at = clock::now().plus(Ns::millis(50));
+    let epoch = Ns(at.0 - 5_700_000_000);
+    let start = at.since(epoch);
+    let measure = start.plus(step.warmup);
+    let cooldown = measure.plus(step.measure);
+    let edges = [start, measure, cooldown, cooldown.plus(step.cooldown)];
+    Under { handle: prepared.start(epoch, at, out), outputs, facts, edges }
+}
+
+impl Under {
+    /// All that it says until it is over.
+    fn end(self) -> Told {
+        let mut outputs = Vec::new();
+        loop {
+            let said = self.outputs.recv_timeout(Duration::from_secs(60)).expect("it ends");
+            let last = matches!(said, Output::Finished | Output::Failed(_));
+            outputs.push(said);
+            if last {
+                break;
+            }
+        }
+        drop(self.handle);
+        assert!(self.outputs.try_recv().is_err(), "nothing follows the end");
+        Told { facts: self.facts, outputs, edges: self.edges }
+    }
+}
+
+impl Told {
+    fn intervals(&self, source: SourceId) -> Vec<&Interval> {
+        let of = |output: &'_ Output| match output {
+            Output::Interval(interval) if interval.source == source => Some(()),
+            _ => None,
+        };
+        let mine = self.outputs.iter().filter(|output| of(output).is_some());
+        mine.filter_map(|output| match output {
+            Output::Interval(interval) => Some(&**interval),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn counters(&self, source: SourceId, name: &str) -> Vec<&Counter> {
+        let counters = self.outputs.iter().filter_map(|output| match output {
+            Output::Counter(counter) => Some(counter),
+            _ => None,
+        });
+        counters.filter(|counter| counter.source == source && counter.name == name).collect()
+    }
+
+    fn sum(&self, source: SourceId, name: &str) -> u64 {
+        let counters = self.counters(source, name);
+        assert!(!counters.is_empty(), "{name} of {source:?}");
+        counters.iter().map(|counter| counter.value as u64).sum()
+    }
+
+    /// Bytes and operations of an end, over all its intervals or the measured ones.
+    fn carried(&self, source: SourceId, measured: bool) -> (u64, u64) {
+        let mut sum = (0, 0);
+        for interval in self.intervals(source) {
+            let tally = interval.read.as_ref().or(interval.write.as_ref()).expect("an end");
+            if !measured || interval.phase == Phase::Measure {
+                sum = (sum.0 + tally.bytes, sum.1 + tally.ops);
+            }
+        }
+        sum
+    }
+
+    #[track_caller]
+    fn finished(&self) {
+        assert_eq!(self.outputs.last(), Some(&Output::Finished));
+        let events = self.outputs.iter().filter(|output| matches!(output, Output::Event(_)));
+        assert_eq!(events.collect::<Vec<_>>(), Vec::<&Output>::new());
+    }
+
+    /// Why it failed.
+    #[track_caller]
+    fn failed(&self) -> String {
+        match self.outputs.last() {
+            Some(Output::Failed(e)) => e.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What must hold of a load that came to its end: every end's intervals are the grid's, and the books agree.
+#[track_caller]
+fn sound(told: &Told, net: &NetSpec) {
+    told.finished();
+    let NetSources { hop, sender, receiver, streams, .. } = &net.sources;
+    use Carriage::{DatagramExchange, Udp};
+    let datagrams = matches!(net.network.carriage, Udp { .. } | DatagramExchange { .. });
+    let mut books = (0, 0);
+    for (index, (sent, received)) in streams.iter().enumerate() {
+        for (source, writes) in [(*sent, true), (*received, false)] {
+            on_the_grid(told, source, writes);
+        }
+        let [all_sent, all_received] = [*sent, *received].map(|source| told.carried(source, false));
+        let totals = [*sent, *received].map(|source| told.sum(source, "total-bytes"));
+        assert!(all_sent.0 > 0 && all_sent.0 <= totals[0], "{index}: {all_sent:?} of {totals:?}");
+        assert!(all_received.0 <= totals[1], "{index}: {all_received:?} of {totals:?}");
+        books = (books.0 + totals[0], books.1 + totals[1]);
+    }
+    match datagrams {
+        true => assert!(books.1 <= books.0, "{books:?}"),
+        false => assert_eq!(books.0, books.1, "all that was accepted was read"),
+    }
+    let received: u64 = ends(net, 0).map(|(_, r)| told.carried(r, false).0).sum();
+    let back = |s| if net.network.is_transactions() { told.sum(s, "back-bytes") } else { 0 };
+    let from: u64 = ends(net, 1).map(|(_, r)| told.carried(r, false).0).sum();
+    let from = from + ends(net, 0).map(|(s, _)| back(s)).sum::<u64>();
+    assert_eq!((told.sum(*hop, "write-bytes"), told.sum(*hop, "read-bytes")), (received, from));
+    for machine in [*sender, *receiver] {
+        assert!(told.sum(machine, "processors") > 0);
+        assert_eq!(told.counters(machine, "cpu-user").len(), told.intervals(streams[0].0).len());
+        assert!(told.outputs.iter().any(|output| matches!(output,
+            Output::Counter(c) if c.source == machine && c.name.starts_with("thread-cpu/net-"))));
+    }
+    assert!(told.counters(*hop, "clock-bound")[0].value < 1e9);
+    for key in ["sender-host", "receiver-host", "sender-kernel", "receiver-kernel", "addresses"] {
+        let of = |fact: &&Fact| fact.subject == net.name && fact.key == key;
+        assert!(!told.facts.iter().find(of).expect(key).value.is_empty());
+    }
+}
+
+/// The ends of the streams of one direction: 0 to the receiver, 1 from it.
+fn ends(net: &NetSpec, way: usize) -> impl Iterator<Item = (SourceId, SourceId)> + use<'_> {
+    let up = usize::from(net.network.ways().0);
+    let streams = net.sources.streams.iter().copied().enumerate();
+    streams.filter(move |(index, _)| (*index >= up) == (way == 1)).map(|(_, both)| both)
+}
+
+/// Intervals follow each other from the start to the end, cut at whole seconds and at the edges, each in one phase.
+#[track_caller]
+fn on_the_grid(told: &Told, source: SourceId, writes: bool) {
+    let [start, measure, cooldown, end] = told.edges;
+    let intervals = told.intervals(source);
+    let mut at = start;
+    for interval in &intervals {
+        assert_eq!((interval.from, interval.step), (at, 7), "{interval:?}");
+        assert_eq!((interval.write.is_some(), interval.read.is_some()), (writes, !writes));
+        assert!(interval.testimony.is_none());
+        let whole = Ns((at.0 / 1_000_000_000 + 1) * 1_000_000_000);
+        let edges = [measure, cooldown, end].into_iter().filter(|edge| *edge > at);
+        assert_eq!(Some(interval.to), edges.chain([whole]).min(), "{interval:?}");
+        let phase = match at {
+            at if at < measure => Phase::Warmup,
+            at if at < cooldown => Phase::Measure,
+            _ => Phase::Cooldown,
+        };
+        assert_eq!(interval.phase, phase);
+        at = interval.to;
+    }
+    assert_eq!(at, end, "{} intervals", intervals.len());
+}
+
+/// One load with a receiver of this process, whose books must agree.
+#[track_caller]
+fn check(network: Network) -> Told {
+    let receiver = start("127.0.0.1:0", None);
+    let place = at(&receiver);
+    let net = net("far", place, network, 10);
+    let step = step(vec![net.clone()], [100, 500, 60]);
+    let told = begin(&mut NetEngine::new(Box::new(Around)), &step).end();
+    sound(&told, &net);
+    told
+}
+
+fn at(receiver: &Receiver) -> ReceiverPlace {
+    let address = receiver.addresses()[0];
+    ReceiverPlace::At { host: address.ip().to_string(), port: address.port() }
+}
+
+fn network(carriage: Carriage, up: u16, down: u16) -> Network {
+    with(Spec::new(carriage), |n| ways(n, up, down)).network
+}
+
+#[test]
+fn tcp_streams_are_told_at_both_ends_and_both_ways() {
+    for (up, down) in [(1, 0), (0, 2), (2, 2)] {
+        let mut network = network(Carriage::Tcp, up, down);
+        network.sockets.congestion = Some("cubic".to_owned());
+        let told = check(network);
+        let mss = told.counters(SourceId(13), "mss");
+        assert!(mss.len() == 1 && mss[0].value > 500.0, "{mss:?}");
+        assert!(told.sum(SourceId(13), "packets") > 0 && told.sum(SourceId(13), "calls") > 0);
+        let facts: Vec<&str> = told.facts.iter().map(|fact| fact.value.as_str()).collect();
+        assert!(facts.contains(&"cubic") && facts.contains(&"ipv4"), "{facts:?}");
+    }
+}
+
+#[test]
+fn messages_of_a_paced_stream_are_counted_where_they_end() {
+    let network = Network {
+        message: 1000,
+        rate: Some(2_000_000),
+        streams: 3,
+        threads: 1,
+        ..network(Carriage::Tcp, 1, 0)
+    };
+    let told = check(network);
+    for source in [13, 14, 15, 16, 17, 18].map(SourceId) {
+        let (bytes, ops) = told.carried(source, false);
+        assert_eq!(ops, bytes / 1000);
+    }
+}
+
+#[test]
+fn datagrams_sent_are_those_received_and_lost() {
+    for segmented in [false, true] {
+        let network =
+            Network { rate: Some(400_000), batch: 4, ..network(Carriage::Udp { segmented }, 2, 2) };
+        let told = check(network);
+        for (sent, received) in [(13, 14), (15, 16), (17, 18), (19, 20)] {
+            let (sent, received) = (SourceId(sent), SourceId(received));
+            let left = told.sum(sent, "datagrams-sent");
+            let came = told.sum(received, "datagrams-received");
+            assert_eq!(came + told.sum(received, "datagrams-lost"), left);
+            assert_eq!(told.counters(received, "jitter").len(), told.intervals(received).len());
+            assert_eq!(told.sum(received, "reordered") + told.sum(received, "duplicates"), 0);
+        }
+    }
+}
+
+#[test]
+fn transactions_are_timed_interval_by_interval() {
+    let loads = [
+        Carriage::Exchange { response: 100 },
+        Carriage::DatagramExchange { response: 100 },
+        Carriage::Connects { response: 100 },
+    ];
+    for carriage in loads {
+        let told = check(network(carriage, 2, 0));
+        for (asked, answered) in [(13, 14), (15, 16)] {
+            for interval in told.intervals(SourceId(asked)) {
+                let tally = interval.write.as_ref().expect("it asks");
+                assert_eq!(tally.service.count(), tally.ops, "{carriage:?}: {interval:?}");
+                assert!((tally.ops > 0) == (tally.service_sum > Ns::ZERO));
+            }
+            let (asked, answered) = (SourceId(asked), SourceId(answered));
+            assert!(told.intervals(answered).iter().all(|interval| interval.read.is_some()));
+            assert!(told.sum(asked, "back-bytes") >= 100 * told.carried(asked, true).1);
+        }
+    }
+}
+
+#[test]
+fn two_loads_run_at_once_and_an_embedded_receiver_serves_every_step() {
+    let mut engine = NetEngine::new(Box::new(Around));
+    let receiver = start("127.0.0.1:0", None);
+    let one = net("far", at(&receiver), network(Carriage::Tcp, 1, 1), 10);
+    let paced =
+        Network { rate: Some(400_000), ..network(Carriage::Udp { segmented: false }, 1, 0) };
+    let other = net("near", ReceiverPlace::Embedded, paced, 50);
+    for _ in 0..2 {
+        let step = step(vec![one.clone(), other.clone()], [0, 400, 0]);
+        let told = begin(&mut engine, &step).end();
+        sound(&told, &one);
+        sound(&told, &other);
+    }
+}
+
+#[test]
+fn a_step_that_is_stopped_ends_in_order() {
+    for carriage in [Carriage::Tcp, Carriage::Exchange { response: 64 }] {
+        let receiver = start("127.0.0.1:0", None);
+        let net = net("far", at(&receiver), network(carriage, 1, 0), 10);
+        let step = step(vec![net.clone()], [100, 3_600_000, 0]);
+        let under = begin(&mut NetEngine::new(Box::new(Around)), &step);
+        assert!(!under.handle.measure(clock::now().plus(Ns::secs(1))), "it is agreed already");
+        // Stopped in the midst of the measured time.
+        let first = under.outputs.recv_timeout(Duration::from_secs(60)).expect("it runs");
+        clock::sleep_until(clock::now().plus(Ns::millis(300)));
+        under.handle.stop();
+        let mut told = under.end();
+        told.outputs.insert(0, first);
+        told.finished();
+        for source in [13, 14].map(SourceId) {
+            let intervals = told.intervals(source);
+            assert!(intervals.windows(2).all(|two| two[0].to == two[1].from));
+            assert_eq!(intervals.first().map(|interval| interval.from), Some(told.edges[0]));
+        }
+        let sent = told.sum(SourceId(13), "total-bytes");
+        assert_eq!(sent, told.sum(SourceId(14), "total-bytes"), "nothing is lost by stopping");
+    }
+}
+
+#[test]
+fn a_step_that_is_dropped_before_its_start_leaves_the_receiver_ready() {
+    let receiver = start("127.0.0.1:0", None);
+    let net = net("far", at(&receiver), network(Carriage::Tcp, 1, 0), 10);
+    let step = step(vec![net.clone()], [0, 200, 0]);
+    let mut engine = NetEngine::new(Box::new(Around));
+    drop(prepare(&mut engine, &step).expect("it is ready"));
+    sound(&begin(&mut engine, &step).end(), &net);
+}
+
+#[test]
+fn a_lost_receiver_fails_the_step_and_stops_its_other_loads() {
+    let lost = start("127.0.0.1:0", None);
+    let stays = start("127.0.0.1:0", None);
+    let loads = vec![
+        net("lost", at(&lost), network(Carriage::Tcp, 1, 0), 10),
+        net("stays", at(&stays), network(Carriage::Tcp, 1, 0), 50),
+    ];
+    let under = begin(&mut NetEngine::new(Box::new(Around)), &step(loads, [0, 3_600_000, 0]));
+    let _ = under.outputs.recv_timeout(Duration::from_secs(60)).expect("it runs");
+    drop(lost);
+    let why = under.end().failed();
+    assert!(why.starts_with("lost: ") && why.contains("during the test"), "{why}");
+    assert!(why.contains("see what the receiver says"), "{why}");
+}
+
+/// What cannot be prepared says which load, and why.
+#[track_caller]
+fn refused(change: impl FnOnce(&mut NetSpec), hint: &str) {
+    let receiver = start("127.0.0.1:0", None);
+    let mut net = net("far", at(&receiver), network(Carriage::Tcp, 1, 0), 10);
+    change(&mut net);
+    let result = prepare(&mut NetEngine::new(Box::new(Around)), &step(vec![net], [0, 200, 0]));
+    let error = result.err().expect("it cannot work").to_string();
+    assert!(error.starts_with("far: ") && error.contains(hint), "{hint:?} is not in {error:?}");
+}
+
+#[test]
+fn what_cannot_be_prepared_says_why() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+    let port = free.expect("loopback is there").port();
+    let host = "127.0.0.1".to_owned();
+    let nobody = ReceiverPlace::At { host, port };
+    refused(|net| net.receiver.place = nobody, "nobody listens there");
+    refused(|net| net.receiver.ipv6 = Some(true), "no address of the family");
+    refused(|net| net.network.message = 0, "1 B to 16 MiB");
+    refused(|net| net.sources.streams.clear(), "places for their figures");
+    let missing = TokenFrom::File("nowhere".to_owned());
+    refused(|net| net.receiver.token = Some(missing), "nowhere: no such token");
+    refused(|net| net.receiver.token = Some(TokenFrom::Env("short".to_owned())), "16 to 256 bytes");
+    let stopped = Stop::default();
+    stopped.ask();
+    let receiver = start("127.0.0.1:0", None);
+    let net = net("far", at(&receiver), network(Carriage::Tcp, 1, 0), 10);
+    let (notes, _) = mpsc::channel();
+    let mut engine = NetEngine::new(Box::new(Around));
+    let result = engine.prepare(&step(vec![net], [0, 200, 0]), &notes, &stopped);
+    assert!(result.is_err_and(|e| e.to_string().contains("stopped")));
+}
