@@ -34,6 +34,8 @@ pub(crate) struct Record {
     pub at: Span,
     pub def: &'static TableDef,
     pub fields: Vec<Slot>,
+    /// Keys that were probably meant by unknown ones: they are not reported as missing too.
+    pub meant: Vec<&'static str>,
 }
 
 /// A key of a decoded table.
@@ -82,6 +84,11 @@ impl Record {
 
     pub fn has(&self, key: &str) -> bool {
         self.slot(key).is_some()
+    }
+
+    /// Whether the key was given, or was probably meant by an unknown one.
+    pub fn means(&self, key: &str) -> bool {
+        self.has(key) || self.meant.contains(&key)
     }
 
     pub fn record(&self, key: &str) -> Option<&Record> {

@@ -4,7 +4,7 @@
 
 use crate::datum::{Datum, Record, Slot};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::fields::{Field, Need, ROOT, TableDef, Type};
+use crate::fields::{Field, Kind, Need, ROOT, TableDef, Type};
 use crate::nearest::{join, nearest, suggestion};
 use crate::scalar;
 use crate::tree::{Entry, Node, Table, Value, clip};
@@ -32,8 +32,8 @@ pub(crate) fn record(
         sink.push(|| Mistake::new(at, format!("{title} has more than {KEYS_MAX} keys")));
         fields.truncate(KEYS_MAX);
     }
-    let record = Record { at, def, fields };
-    missing(&record, title, &meant, sink);
+    let record = Record { at, def, fields, meant };
+    missing(&record, title, sink);
     choices(&record, title, sink);
     conflicts(&record, sink);
     record
@@ -43,7 +43,6 @@ struct Decoder<'a> {
     def: &'static TableDef,
     title: &'a str,
     fields: Vec<Slot>,
-    /// Keys that were probably meant by unknown ones: they are not reported as missing too.
     meant: Vec<&'static str>,
     sink: &'a mut Sink,
 }
@@ -78,6 +77,7 @@ impl Decoder<'_> {
 fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str) -> Mistake {
     let keys = def.fields.iter().map(|f| f.key);
     let help = match nearest(name, keys.clone()) {
+        _ if of_other_kind(name, def).is_some() => of_other_kind(name, def),
         Some(near) if near == name => Some(format!("`{name}` is of no workload: write it alone")),
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => elsewhere(name, def).or_else(|| suggestion(name, keys)),
@@ -89,13 +89,24 @@ fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str
     Mistake::new(key.at, message).class(class).label("not known here").maybe_help(help)
 }
 
+/// A key that tables of another kind under the same name know.
+fn of_other_kind(name: &str, here: &TableDef) -> Option<String> {
+    let families = ROOT.fields.iter().filter_map(|field| match &field.ty {
+        Type::Map(kinds) => Some(*kinds),
+        _ => None,
+    });
+    let mut family = families.filter(|kinds| kinds.iter().any(|kind| kind.def.id == here.id));
+    let others = family.next()?.iter().filter(|kind| kind.def.id != here.id);
+    let other = others.into_iter().find(|kind| kind.def.field(name).is_some())?;
+    Some(format!("`{name}` belongs to {}, those of `kind = \"{}\"`", other.plural, other.word))
+}
+
 /// A key that another part of the scenario knows.
 fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
-    let tables = ROOT.fields.iter().filter_map(|f| match &f.ty {
-        Type::Table(def) | Type::Tables(def) | Type::TableOrTables(def) | Type::Map(def) => {
-            Some(*def)
-        }
-        _ => None,
+    let tables = ROOT.fields.iter().flat_map(|f| match &f.ty {
+        Type::Table(def) | Type::Tables(def) | Type::TableOrTables(def) => vec![*def],
+        Type::Map(kinds) => kinds.iter().map(|kind| kind.def).collect(),
+        _ => Vec::new(),
     });
     let found = tables.filter(|def| def.id != here.id && def.field(name).is_some());
     let titles: Vec<String> = found.map(|def| def.title.to_owned()).collect();
@@ -106,24 +117,26 @@ fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
     }
 }
 
-fn missing(record: &Record, title: &str, meant: &[&str], sink: &mut Sink) {
+fn missing(record: &Record, title: &str, sink: &mut Sink) {
     for field in record.def.fields {
-        let given = record.has(field.key) || meant.contains(&field.key);
-        if matches!(field.need, Need::Required) && !given {
-            sink.push(|| {
-                let help = match scalar::example(&field.ty) {
-                    _ if matches!(field.ty, Type::Word(_)) => {
-                        format!("add `{}`: {}", field.key, scalar::expected(&field.ty))
-                    }
-                    Some(example) => format!("add `{} = {example}`: {}", field.key, field.doc),
-                    None => format!("add `{}`: {}", field.key, field.doc),
-                };
-                Mistake::new(record.at, format!("{title} needs `{}`", field.key))
-                    .class(Class::Absence)
-                    .help(help)
-            });
+        if matches!(field.need, Need::Required) && !record.means(field.key) {
+            sink.push(|| needed(record, title, field));
         }
     }
+}
+
+/// A key that a table lacks.
+pub(crate) fn needed(record: &Record, title: &str, field: &Field) -> Mistake {
+    let help = match scalar::example(&field.ty) {
+        _ if matches!(field.ty, Type::Word(_)) => {
+            format!("add `{}`: {}", field.key, scalar::expected(&field.ty))
+        }
+        Some(example) => format!("add `{} = {example}`: {}", field.key, field.doc),
+        None => format!("add `{}`: {}", field.key, field.doc),
+    };
+    Mistake::new(record.at, format!("{title} needs `{}`", field.key))
+        .class(Class::Absence)
+        .help(help)
 }
 
 fn choices(record: &Record, title: &str, sink: &mut Sink) {
@@ -178,7 +191,7 @@ pub(crate) fn value(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Optio
             Value::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
             _ => Datum::List(many_tables(node, def, key, sink)?),
         },
-        Type::Map(def) => Datum::Map(map(node, def, key, sink)?),
+        Type::Map(kinds) => Datum::Map(map(node, kinds, key, sink)?),
         Type::WordOrTable(words, def) => match &node.value {
             Value::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
             _ => scalar::decode(node, &Type::Word(words), key, sink)?,
@@ -245,14 +258,16 @@ fn many_tables(
     (!out.is_empty() || items.is_empty()).then_some(out)
 }
 
+/// Tables by name, each of the kind that its key `kind` says.
 fn map(
     node: &Node,
-    def: &'static TableDef,
+    kinds: &'static [Kind],
     key: &str,
     sink: &mut Sink,
 ) -> Option<Vec<(At<String>, Record)>> {
+    let usual = kinds.first()?.def;
     let Value::Table(table) = &node.value else {
-        let help = format!("write {} on a line of its own, its keys below", def.title);
+        let help = format!("write {} on a line of its own, its keys below", usual.title);
         mismatch(node, key, "tables by name", sink, Some(help));
         return None;
     };
@@ -260,18 +275,36 @@ fn map(
     for Entry { key: name, node } in bounded(&table.entries, |entry| entry.key.at, key, sink) {
         match &node.value {
             Value::Table(inner) => {
+                let def = kind_of(inner, kinds).unwrap_or(usual);
                 let title = def.title.replace("NAME", &clip(&name.value));
                 out.push((name.clone(), record(inner, name.at, def, &title, sink)));
             }
             _ => {
-                let help = def
-                    .field(&name.value)
-                    .map(|_| format!("a {key} has a name: write {} above this key", def.title));
+                let known = kinds.iter().any(|kind| kind.def.field(&name.value).is_some());
+                let help = known
+                    .then(|| format!("a {key} has a name: write {} above this key", usual.title));
                 mismatch(node, &name.value, &format!("the table of a {key}"), sink, help);
             }
         }
     }
     Some(out)
+}
+
+/// The description that a table is to be held against. Where its `kind` is no word that there is, which is reported then,
+/// it is the one that knows most of its keys.
+fn kind_of(table: &Table, kinds: &'static [Kind]) -> Option<&'static TableDef> {
+    let given = match &table.get("kind")?.value {
+        Value::Text(text) => text.as_str(),
+        _ => "",
+    };
+    if let Some(kind) = kinds.iter().find(|kind| kind.word == given) {
+        return Some(kind.def);
+    }
+    let known = |def: &TableDef| {
+        table.entries.iter().filter(|entry| def.field(&entry.key.value).is_some()).count()
+    };
+    // The first of those that know as many.
+    kinds.iter().rev().map(|kind| kind.def).max_by_key(|def| known(def))
 }
 
 /// The first tables of a list; that there are too many is reported at the first beyond.

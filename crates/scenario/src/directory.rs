@@ -1,7 +1,8 @@
 //! The names of a lab, and what references to them mean.
 //!
 //! Everything in a lab shares one namespace, except adapters, which are named within their host (`esx.hba`), and
-//! volumes and ports, which are named within their array (`ssd1/lun0`, `ssd1.p0`). A reference may be a name, a range (`vm{1..8}`) or a
+//! volumes and ports, which are named within their array (`ssd1/lun0`, `ssd1.p0`). A VM's way to a receiver is a hop
+//! (`vm1.far`). A reference may be a name, a range (`vm{1..8}`) or a
 //! pattern (`vm*`); whatever it is, it must mean something that exists and is of the right kind.
 
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
@@ -20,6 +21,10 @@ const REFERENCES_MAX: usize = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Target,
+    /// The far end of network loads; also the hop to it.
+    Receiver,
+    /// From a VM to a receiver.
+    NetHop,
     Host,
     Adapter,
     Vm,
@@ -37,6 +42,8 @@ impl Kind {
     fn words(self) -> &'static str {
         match self {
             Kind::Target => "a target",
+            Kind::Receiver => "a receiver",
+            Kind::NetHop => "a network hop",
             Kind::Host => "a host",
             Kind::Adapter => "an adapter",
             Kind::Vm => "a VM",
@@ -65,6 +72,8 @@ pub(crate) struct Directory {
     overflow_reported: bool,
     /// VMs that were defined without disks: nothing can run on them.
     pub without_disks: std::collections::BTreeSet<String>,
+    /// VMs that were defined without nics: no network load can run on them.
+    pub without_nics: std::collections::BTreeSet<String>,
     /// Embedded arrays by name; `None` where what was given is wrong, which has been reported.
     pub embedded: BTreeMap<String, Option<Embedded>>,
 }

@@ -26,8 +26,8 @@ fn collect(def: &'static TableDef, out: &mut Vec<&'static TableDef>) {
             Type::Table(inner)
             | Type::Tables(inner)
             | Type::TableOrTables(inner)
-            | Type::Map(inner)
             | Type::WordOrTable(_, inner) => collect(inner, out),
+            Type::Map(kinds) => kinds.iter().for_each(|kind| collect(kind.def, out)),
             _ => {}
         }
     }
@@ -76,7 +76,11 @@ fn link(def: &TableDef) -> String {
 
 fn value(ty: &Type) -> String {
     match ty {
-        Type::Table(def) | Type::Map(def) => link(def),
+        Type::Table(def) => link(def),
+        Type::Map(kinds) => {
+            let links: Vec<String> = kinds.iter().map(|kind| link(kind.def)).collect();
+            crate::nearest::join(&links, "or")
+        }
         Type::Tables(def) if def.title.starts_with('[') => link(def),
         Type::Tables(def) => format!("a list, each {}", link(def)),
         Type::TableOrTables(def) => format!("{} or `[{}]`", link(def), def.title),

@@ -37,6 +37,10 @@ pub(crate) fn expected(ty: &Type) -> String {
         Type::Amount => {
             "a whole number, a rate such as `5000 IOPS` or a size such as `8KiB`".to_owned()
         }
+        Type::Rate => "a data rate such as `100 MB/s`".to_owned(),
+        Type::IopsOrRate => {
+            "a rate of operations such as `5000 IOPS`, or of data such as `100 MB/s`".to_owned()
+        }
         Type::RateOrWire => "a data rate such as `800 MB/s` or `90% of wire`".to_owned(),
         Type::LinkRate => {
             "a standard such as `8gfc` or `10gbe`, or a data rate such as `800 MB/s`".to_owned()
@@ -128,6 +132,13 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
             .or_else(|_| Bytes::parse(text).map(Datum::Size))
             .map_err(|_| Wrong::Shape),
         Type::LinkRate => link(text),
+        Type::Rate => rate(text),
+        Type::IopsOrRate => match (Iops::parse(text), ByteRate::parse(text)) {
+            (Ok(iops), _) => Ok(Datum::Iops(iops)),
+            (Err(_), Ok(rate)) => Ok(Datum::Rate(rate)),
+            // A unit that is neither's is taken for a rate of operations that was misspelt, unless it is that of data.
+            (Err(error), Err(_)) => Err(unit(text, ty, &error)),
+        },
         Type::Sector => match Bytes::parse(text) {
             Ok(size) if SECTORS.contains(&size.0) => Ok(Datum::Size(size)),
             _ => Err(Wrong::Shape),
@@ -168,7 +179,9 @@ fn from_number(n: f64, ty: &Type) -> Result<Datum, Wrong> {
     match ty {
         Type::Number { min, max } if (*min..=*max).contains(&n) => Ok(Datum::Number(n)),
         Type::Percent if (0.0..=100.0).contains(&n) => Ok(Datum::Percent(Percent(n + 0.0))),
-        Type::Iops if n.is_finite() && n >= 0.0 => Ok(Datum::Iops(Iops(n + 0.0))),
+        Type::Iops | Type::IopsOrRate if n.is_finite() && n >= 0.0 => {
+            Ok(Datum::Iops(Iops(n + 0.0)))
+        }
         _ => Err(Wrong::Shape),
     }
 }
@@ -310,7 +323,10 @@ fn units_of(ty: &Type) -> &'static [&'static str] {
         Type::Size { .. } | Type::SizeOrPercent | Type::CountOrSize => {
             &["KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "B"]
         }
-        Type::RateOrWire => &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s", "% of wire"],
+        Type::IopsOrRate => &[" IOPS", "k IOPS", "M IOPS", " MB/s", " GB/s", " MiB/s", " Gb/s"],
+        Type::RateOrWire | Type::Rate => {
+            &[" MB/s", " GB/s", " KB/s", " MiB/s", " GiB/s", " Gb/s", "% of wire"]
+        }
         Type::Iops => &[" IOPS", "k IOPS", "M IOPS"],
         Type::Time { .. } => &["ms", "us", "ns", "s", "m", "h"],
         _ => &[],

@@ -2,7 +2,7 @@
 //!
 //! It knows shapes, units and the rules within one table; names are checked by `load` only.
 
-use crate::fields::{Need, ROOT, TableDef, Type, Word};
+use crate::fields::{Kind, Need, ROOT, TableDef, Type, Word};
 use crate::scalar::expected;
 use serde_json::{Map, Value, json};
 use units::LinkRate;
@@ -118,6 +118,12 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
             { "type": "string", "pattern": "^\\s*(512\\s*B|4096\\s*B|4\\s*KiB)\\s*$" },
         ] }),
         Type::CountOrSize => json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, text(BYTES)] }),
+        Type::Rate => text(RATES),
+        Type::IopsOrRate => json!({ "anyOf": [
+            { "type": "number", "minimum": 0 },
+            text("k?\\s*IOPS|M?\\s*IOPS|k?/s"),
+            text(RATES),
+        ] }),
         Type::RateOrWire => json!({ "anyOf": [text(RATES), text("%\\s*of wire")] }),
         Type::Iops => json!({ "anyOf": [
             { "type": "number", "minimum": 0 },
@@ -130,8 +136,8 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
         Type::Table(def) => reference(def, definitions),
         Type::Tables(def) => json!({ "type": "array", "items": reference(def, definitions) }),
         Type::TableOrTables(def) => one_or_many(reference(def, definitions)),
-        Type::Map(def) => {
-            json!({ "type": "object", "additionalProperties": reference(def, definitions) })
+        Type::Map(kinds) => {
+            json!({ "type": "object", "additionalProperties": of_kinds(kinds, definitions) })
         }
         Type::WordOrTable(words, def) => {
             json!({ "anyOf": [self::words(words), reference(def, definitions)] })
@@ -148,6 +154,20 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
             }
         }
     }
+}
+
+/// A table of one of several kinds, by its key `kind`; the first where that is not given.
+fn of_kinds(kinds: &'static [Kind], definitions: &mut Map<String, Value>) -> Value {
+    let [usual, others @ ..] = kinds else { return json!({ "type": "object" }) };
+    let mut schema = reference(usual.def, definitions);
+    for kind in others {
+        schema = json!({
+            "if": { "properties": { "kind": { "const": kind.word } }, "required": ["kind"] },
+            "then": reference(kind.def, definitions),
+            "else": schema,
+        });
+    }
+    schema
 }
 
 /// Names of standards in any case; those of Ethernet may be followed by an MTU.

@@ -223,12 +223,16 @@ impl Problems {
         self.within("dscp", "it is", dscp, (0, DSCP_MAX.into()), "0 to 63");
         let streams_only = [
             ("zero_copy", sockets.zero_copy, "the kernel sends from the pages of TCP streams only"),
+            ("sendfile", sockets.sendfile, "a file is sent on TCP streams only"),
             ("discard", net.discard, "the kernel drops what arrived on TCP streams only"),
         ];
         for (field, _, problem) in
             streams_only.into_iter().filter(|(_, set, _)| *set && net.carriage != Carriage::Tcp)
         {
             self.say(field, problem);
+        }
+        if sockets.zero_copy && sockets.sendfile {
+            self.say("sendfile", "either this or `zero_copy`: both say whose pages are sent");
         }
         let datagrams =
             matches!(net.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. });
@@ -353,6 +357,9 @@ mod tests {
         check(TCP, set(Sockets { congestion: Some("cubic".into()), ..plain() }), &[]);
         check(UDP, set(Sockets { zero_copy: true, ..plain() }), &["zero_copy"]);
         check(TCP, set(Sockets { zero_copy: true, multipath: true, ..plain() }), &[]);
+        check(TCP, set(Sockets { sendfile: true, ..plain() }), &[]);
+        check(TCP, set(Sockets { zero_copy: true, sendfile: true, ..plain() }), &["sendfile"]);
+        check(EXCHANGE, set(Sockets { sendfile: true, ..plain() }), &["sendfile"]);
         check(UDP, set(Sockets { multipath: true, ..plain() }), &["multipath"]);
         check(DATAGRAMS, set(Sockets { multipath: true, ..plain() }), &["multipath"]);
         check(CONNECTS, set(Sockets { multipath: true, ..plain() }), &[]);

@@ -17,6 +17,7 @@ pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> 
     let parts = parts(root, sink);
     let mut b = Builder { directory, parts: &parts, sink };
     let targets = b.named(root, "target", Kind::Target);
+    let receivers = b.named(root, "receiver", Kind::Receiver);
     let hosts = b.named(root, "host", Kind::Host);
     for (record, names) in &hosts {
         names.iter().for_each(|host| b.adapter_names(record, host));
@@ -31,7 +32,7 @@ pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> 
     let paths = b.named(root, "path", Kind::Path);
     Lab {
         targets: targets.iter().flat_map(|(r, n)| b.targets(r, n)).collect(),
-        receivers: Vec::new(),
+        receivers: receivers.iter().flat_map(|(r, n)| b.receivers(r, n)).collect(),
         hosts: hosts.iter().flat_map(|(r, n)| b.hosts(r, n)).collect(),
         vms: vms.iter().flat_map(|(r, n)| b.vms(r, n)).collect(),
         switches: switches.iter().flat_map(|(r, n)| b.switches(r, n)).collect(),
@@ -83,7 +84,7 @@ impl Builder<'_> {
     }
 
     /// What the reference at `key` means for each of `n` things; `None` for each when not given or wrong.
-    fn dealt(
+    pub(super) fn dealt(
         &mut self,
         record: &Record,
         key: &str,
@@ -317,6 +318,7 @@ impl Builder<'_> {
         for disk in record.records("disks") {
             self.disk(disk, record, &mut vms);
         }
+        self.nics(record, &mut vms);
         vms
     }
 

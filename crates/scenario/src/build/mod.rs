@@ -7,8 +7,12 @@ mod content;
 mod embedded;
 mod faults;
 mod lab;
+mod net_plan;
+mod net_verdict;
+mod net_work;
 mod plan;
 mod project;
+mod receiver;
 mod search;
 mod steady;
 mod verdict;
@@ -26,13 +30,15 @@ pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
     let mut directory = Directory::default();
     let lab = lab::lab(root, &mut directory, sink);
     let workloads = work::workloads(root, sink);
-    let plans = plan::plans(root, &workloads, &mut directory, sink);
+    let networks = net_work::networks(root, sink);
+    let plans = plan::plans(root, &lab, &workloads, &networks, &mut directory, sink);
     content::check(root, &lab, &plans, sink);
     verify::check(root, &lab, &workloads, &plans, sink);
-    let goals = verdict::goals(root, &plans, &mut directory, sink);
-    let claims = verdict::claims(root, &plans, &mut directory, sink);
+    let reach = net_plan::reach(&lab);
+    let hops = net_verdict::hops(&plans, &networks.all, &reach);
+    let (goals, claims) = verdict::verdicts(root, &plans, &hops, &mut directory, sink);
     let projects = project::projects(root, sink);
-    Scenario { head, lab, workloads, networks: Vec::new(), plans, goals, claims, projects }
+    Scenario { head, lab, workloads, networks: networks.all, plans, goals, claims, projects }
 }
 
 fn head(record: &Record) -> Head {

@@ -1,22 +1,24 @@
-//! Plans: loads, sweeps, and the check that every step is sound.
+//! Plans: loads, sweeps, and the check that every step is sound. What is particular to network loads is in `net_plan`.
 
 use super::embedded::too_slow;
 use super::faults::faults;
+use super::net_plan::{Reach, reach};
+use super::net_work::Networks;
 use super::search::search;
 use super::steady::steady;
-use super::work::{find, setting_of};
+use super::work::{Found, find, setting_of};
 use super::{complain, count_u32, place};
 use crate::datum::{Datum, Record, Slot};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::{Directory, Kind};
 use crate::model::*;
 use crate::nearest::suggestion;
-use crate::settle::{apply, concerns};
+use crate::network::NetWorkload;
+use crate::settle::{Side, apply, concerns, speaks};
 use crate::steady::Steady;
 use crate::tree::clip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use workload::Frames;
 
 /// Steps of a scenario, at most.
 const STEPS_MAX: u64 = 10_000;
@@ -24,20 +26,31 @@ const STEPS_MAX: u64 = 10_000;
 const STEP_MEMBERS_MAX: u64 = 1_000_000;
 /// Steps times the faults of each, at most.
 const STEP_FAULTS_MAX: u64 = 1_000_000;
-/// Load before the measurement, unless the plan says otherwise.
-const WARMUP_DEFAULT: Duration = Duration::from_secs(2);
+/// Warm-up, measured time and cool-down, unless the plan says otherwise; it must say how long is measured.
+pub(super) const PHASES: [Duration; 3] = [Duration::from_secs(2), Duration::ZERO, Duration::ZERO];
 
 /// Every plan of the file, in its order.
 pub(super) fn plans(
     root: &Record,
+    lab: &Lab,
     workloads: &[Workload],
+    networks: &Networks,
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Vec<Plan> {
     let records = root.records("plan");
     check_names(&records, sink);
-    let workloads = workloads.iter().map(|w| (w.name.as_str(), w)).collect();
-    let mut planner = Planner { workloads, directory, sink, steps: 0, members: 0, faults: 0 };
+    let mut planner = Planner {
+        workloads: workloads.iter().map(|w| (w.name.as_str(), w)).collect(),
+        networks: networks.all.iter().map(|net| (net.name.as_str(), net)).collect(),
+        ntttcp: &networks.ntttcp,
+        reach: reach(lab),
+        directory,
+        sink,
+        steps: 0,
+        members: 0,
+        faults: 0,
+    };
     records.into_iter().map(|record| planner.plan(record)).collect()
 }
 
@@ -65,10 +78,14 @@ fn check_names(records: &[&Record], sink: &mut Sink) {
     }
 }
 
-struct Planner<'a> {
+pub(super) struct Planner<'a> {
     workloads: BTreeMap<&'a str, &'a Workload>,
-    directory: &'a mut Directory,
-    sink: &'a mut Sink,
+    pub networks: BTreeMap<&'a str, &'a NetWorkload>,
+    /// Network workloads of the preset `ntttcp`.
+    pub ntttcp: &'a BTreeSet<String>,
+    pub reach: Reach<'a>,
+    pub directory: &'a mut Directory,
+    pub sink: &'a mut Sink,
     steps: u64,
     members: u64,
     faults: u64,
@@ -76,12 +93,12 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn plan(&mut self, record: &Record) -> Plan {
-        let mut loads = Vec::new();
+        let mut all = Vec::new();
         if record.has("load") {
             if record.get("load").is_some() && record.records("load").is_empty() {
                 complain(record, "load", "the list is empty", self.sink);
             }
-            loads.extend(record.records("load").into_iter().filter_map(|load| self.load(load)));
+            all.extend(record.records("load").into_iter().filter_map(|load| self.load(load)));
         } else if record.has("workload") {
             if !record.has("on") {
                 self.sink.push(|| {
@@ -90,10 +107,10 @@ impl Planner<'_> {
                         .help("add `on = \"…\"` with VMs or targets")
                 });
             }
-            loads.extend(self.load(record));
+            all.extend(self.load(record));
         }
-        let time = |key| record.time(key).map(|at| at.value);
-        let warmup = time("warmup").unwrap_or(WARMUP_DEFAULT);
+        let (loads, nets) = apart(all);
+        let [warmup, measure, cooldown] = self.phases(record, &nets);
         let precondition = record.word("precondition").is_some_and(|at| at.value == "snia-pts");
         // The second half of PTS's preconditioning: the load itself, until it is steady.
         let preset =
@@ -103,44 +120,50 @@ impl Planner<'_> {
             name: record.text("name").map_or_else(|| Plan::UNNAMED.to_owned(), |at| at.value),
             warmup,
             steady: steady(record, warmup, self.sink).or(preset),
-            measure: time("measure").unwrap_or_default(),
-            cooldown: time("cooldown").unwrap_or_default(),
-            sweep: sweep.map(|sweep| self.axes(sweep, &loads)).unwrap_or_default(),
+            measure,
+            cooldown,
+            sweep: sweep.map(|sweep| self.axes(sweep, &loads, &nets)).unwrap_or_default(),
             search: None,
             repeat: count_u32(record, "repeat").unwrap_or(1),
             precondition,
-            faults: faults(record, time("measure").unwrap_or_default(), self.directory, self.sink),
+            faults: faults(record, measure, self.directory, self.sink),
             loads,
-            nets: Vec::new(),
-            frames: Frames::default(),
+            nets,
+            frames: self.frames(record),
         };
-        let plan = Plan { search: search(record, &plan, &self.workloads, self.sink), ..plan };
-        if self.within_bounds(&plan, record)
-            && let Some(sweep) = sweep
-        {
-            self.check_steps(&plan, sweep);
+        // A search without a disk load is refused as a whole.
+        let searchable = !plan.loads.is_empty() || plan.nets.is_empty();
+        let found = searchable.then(|| search(record, &plan, &self.workloads, self.sink));
+        let plan = Plan { search: found.flatten(), ..plan };
+        if self.within_bounds(&plan, record) {
+            if let Some(sweep) = sweep {
+                self.check_steps(&plan, sweep);
+            }
+            self.check_nets(record, &plan);
         }
         plan
     }
 
-    fn load(&mut self, record: &Record) -> Option<Load> {
+    fn load(&mut self, record: &Record) -> Option<(Side, Load)> {
         let workload = record.text("workload");
-        let workload = workload.and_then(|text| find(&text, &self.workloads, self.sink));
-        let on = self.members(record, "on");
-        Some(Load { workload: workload?.name.clone(), on })
+        let workload =
+            workload.and_then(|text| find(&text, &self.workloads, &self.networks, self.sink));
+        let (side, name) = match workload {
+            Some(Found::Disk(workload)) => (Side::Disk, &workload.name),
+            Some(Found::Net(workload)) => (Side::Net, &workload.name),
+            None => {
+                // Its kind is not known; what it runs on is to exist all the same.
+                let kinds = [Kind::Vm, Kind::Target, Kind::Receiver];
+                self.directory.find_all(&record.texts("on"), &kinds, self.sink);
+                return None;
+            }
+        };
+        let on = self.members(record, name, side);
+        Some((side, Load { workload: name.clone(), on }))
     }
 
-    /// VMs and targets; a VM without disks has nothing to issue I/O to.
-    fn members(&mut self, record: &Record, key: &str) -> Vec<String> {
-        let kinds = [Kind::Vm, Kind::Target];
-        let on = self.directory.find_all(&record.texts(key), &kinds, self.sink);
-        if let Some(vm) = on.iter().find(|name| self.directory.without_disks.contains(*name)) {
-            complain(record, key, format!("the VM `{vm}` has no disks"), self.sink);
-        }
-        on
-    }
-
-    fn axes(&mut self, sweep: &Record, loads: &[Load]) -> Vec<Axis> {
+    fn axes(&mut self, sweep: &Record, loads: &[Load], nets: &[Load]) -> Vec<Axis> {
+        let all = || loads.iter().chain(nets);
         let mut axes: Vec<Axis> = Vec::new();
         for slot in &sweep.fields {
             let key = &slot.key.value;
@@ -148,9 +171,9 @@ impl Planner<'_> {
                 Some((workload, setting)) => (Some(workload), setting),
                 None => (None, key.as_str()),
             };
-            if let Some(workload) = workload.filter(|w| !loads.iter().any(|l| l.workload == *w)) {
+            if let Some(workload) = workload.filter(|w| !all().any(|l| l.workload == *w)) {
                 self.sink.push(|| {
-                    let names: BTreeSet<&str> = loads.iter().map(|l| l.workload.as_str()).collect();
+                    let names: BTreeSet<&str> = all().map(|l| l.workload.as_str()).collect();
                     let message = format!("no load of this plan runs `{}`", clip(workload));
                     Mistake::new(slot.key.at, message).maybe_help(suggestion(workload, names))
                 });
@@ -172,9 +195,36 @@ impl Planner<'_> {
                         .help("give an [[array]] `embedded = { ports = [{ name = \"p1\" }] }`")
                 });
             }
-            axes.push(Axis { key: key.clone(), values: self.values(slot, setting) });
+            let values = self.values(slot, setting);
+            if workload.is_none() && all().next().is_some() {
+                let present = |side| match side {
+                    Side::Disk => !loads.is_empty(),
+                    Side::Net => !nets.is_empty(),
+                };
+                self.check_side(slot, &values, present);
+            }
+            axes.push(Axis { key: key.clone(), values });
         }
         axes
+    }
+
+    /// Reports an axis for loads of a kind that the plan has not.
+    fn check_side(&mut self, slot: &Slot, values: &[Setting], present: impl Fn(Side) -> bool) {
+        let idle = values.iter().find_map(|value| {
+            let side = Side::of(value).filter(|side| !present(*side))?;
+            Some((value, side))
+        });
+        let Some((value, side)) = idle else { return };
+        let kind = if side == Side::Disk { "disk" } else { "network" };
+        let key = &slot.key.value;
+        let what = match value {
+            // A rate may be of either kind.
+            Setting::Rate(_) | Setting::StreamRate(_) => format!("{value}"),
+            _ => "it".to_owned(),
+        };
+        let message =
+            format!("{key}: {what} belongs to {kind} workloads, and the plan runs none of them");
+        self.sink.push(|| Mistake::new(slot.key.at, message));
     }
 
     fn values(&mut self, slot: &Slot, setting: &str) -> Vec<Setting> {
@@ -207,7 +257,8 @@ impl Planner<'_> {
     fn within_bounds(&mut self, plan: &Plan, record: &Record) -> bool {
         let each = plan.search.as_ref().map_or(plan.repeat, |search| search.steps);
         let steps = plan.combinations().saturating_mul(u64::from(each));
-        let members: u64 = plan.loads.iter().map(|load| load.on.len() as u64).sum();
+        let loads = plan.loads.iter().chain(&plan.nets);
+        let members: u64 = loads.map(|load| load.on.len() as u64).sum();
         self.steps = self.steps.saturating_add(steps);
         self.members = self.members.saturating_add(steps.saturating_mul(members));
         self.faults = self.faults.saturating_add(steps.saturating_mul(plan.faults.len() as u64));
@@ -219,7 +270,7 @@ impl Planner<'_> {
         }
         if self.members > STEP_MEMBERS_MAX {
             let message = format!(
-                "the plans make {} pairs of a step and a VM or target, more than {STEP_MEMBERS_MAX}",
+                "the plans make {} pairs of a step and a VM, target or receiver, more than {STEP_MEMBERS_MAX}",
                 self.members
             );
             self.sink.push(|| Mistake::new(place(record, key), message));
@@ -247,7 +298,8 @@ impl Planner<'_> {
             let settings = plan.combination(n);
             for workload in &loaded {
                 let mut settled = (*workload).clone();
-                let mine = settings.iter().filter(|(key, _)| concerns(key, &workload.name));
+                let mine =
+                    settings.iter().filter(|(key, s)| speaks(key, s, &workload.name, Side::Disk));
                 for (key, setting) in mine {
                     let problem = apply(&mut settled, setting).err().or_else(|| {
                         settled.spec.problems().first().map(|p| format!("{setting}: {p}"))
@@ -262,4 +314,11 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// The loads of disks, and those of networks.
+fn apart(all: Vec<(Side, Load)>) -> (Vec<Load>, Vec<Load>) {
+    let (disk, net): (Vec<_>, Vec<_>) = all.into_iter().partition(|(side, _)| *side == Side::Disk);
+    let bare = |loads: Vec<(Side, Load)>| loads.into_iter().map(|(_, load)| load).collect();
+    (bare(disk), bare(net))
 }

@@ -1,5 +1,6 @@
 //! Goals and claims: what they speak of must exist, and what they select must be run.
 
+use super::net_verdict::{Hops, metric_of};
 use super::work::setting_of;
 use super::{complain, text_of};
 use crate::datum::{Datum, Record, Slot};
@@ -22,28 +23,34 @@ const HOPS: &[Kind] = &[
     Kind::Target,
     Kind::Host,
     Kind::Vm,
+    Kind::Receiver,
+    Kind::NetHop,
 ];
+/// Keys of goals and of claims that state a metric against a bound or a figure.
+const GOAL_METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "errors", "cpu"];
+const CLAIM_METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu"];
 
-/// Every goal of the file, in its order.
-pub(super) fn goals(
+/// Every goal and every claim of the file, in their order.
+pub(super) fn verdicts(
     root: &Record,
     plans: &[Plan],
+    hops: &Hops<'_>,
     directory: &mut Directory,
     sink: &mut Sink,
-) -> Vec<Goal> {
-    let mut judge = Judge { plans, running: running(plans), directory, sink };
-    root.records("goal").into_iter().filter_map(|record| judge.goal(record)).collect()
+) -> (Vec<Goal>, Vec<Claim>) {
+    let mut judge = Judge { plans, running: running(plans), hops, directory, sink };
+    let goals = root.records("goal").into_iter().filter_map(|record| judge.goal(record)).collect();
+    let claims = root.records("claim").into_iter();
+    (goals, claims.filter_map(|record| judge.claim(record)).collect())
 }
 
-/// Every claim of the file, in its order.
-pub(super) fn claims(
-    root: &Record,
-    plans: &[Plan],
-    directory: &mut Directory,
-    sink: &mut Sink,
-) -> Vec<Claim> {
-    let mut judge = Judge { plans, running: running(plans), directory, sink };
-    root.records("claim").into_iter().filter_map(|record| judge.claim(record)).collect()
+/// What a claim says, and where its figures stand.
+struct Claimed<'r> {
+    key: &'static str,
+    metric: Metric,
+    to: Vec<(String, String)>,
+    holder: &'r Record,
+    figures: &'static str,
 }
 
 /// What a pair of `step` asks for.
@@ -61,15 +68,17 @@ impl std::fmt::Display for Wanted {
     }
 }
 
-struct Judge<'a> {
+pub(super) struct Judge<'a> {
     plans: &'a [Plan],
-    /// VMs and targets that some plan runs something on.
-    running: BTreeSet<&'a str>,
-    directory: &'a mut Directory,
-    sink: &'a mut Sink,
+    /// VMs and targets that some plan runs a disk workload on.
+    pub running: BTreeSet<&'a str>,
+    /// Hops that some plan runs a network load on.
+    pub hops: &'a Hops<'a>,
+    pub directory: &'a mut Directory,
+    pub sink: &'a mut Sink,
 }
 
-/// VMs and targets that some plan runs something on.
+/// VMs and targets that some plan runs a disk workload on.
 fn running(plans: &[Plan]) -> BTreeSet<&str> {
     let members = plans.iter().flat_map(|plan| &plan.loads).flat_map(|load| &load.on);
     members.map(String::as_str).collect()
@@ -80,20 +89,23 @@ impl Judge<'_> {
         let step = self.selection(record, "step");
         let (scope, test) = match (record.record("balance"), record.record("ratio")) {
             (Some(balance), _) => {
-                let scope = self.scope(balance)?;
+                let scope = self.balanced(balance)?;
                 (scope, GoalTest::Balance { within: balance.percent("within")?.value.0 })
             }
             (None, Some(ratio)) => (self.scope(record)?, self.ratio_test(ratio)?),
             (None, None) => (self.scope(record)?, self.metric_test(record)?),
         };
+        if let Some(metric) = metric_of(&test) {
+            let key = GOAL_METRICS.iter().chain(&["ratio"]).find(|key| record.has(key));
+            self.check_metric(record, key.copied().unwrap_or("hop"), &scope, metric);
+        }
         let name = record.text("name").map(|at| at.value);
         let name = name.unwrap_or_else(|| goal_name(record, &test, &step));
         Some(Goal { name, step, scope, test })
     }
 
     fn metric_test(&mut self, record: &Record) -> Option<GoalTest> {
-        let (key, metric) =
-            metric(record, &["read", "write", "total", "iops", "latency", "errors"])?;
+        let (key, metric) = metric(record, GOAL_METRICS)?;
         let table = record.record(key)?;
         let (bound_key, bound) = match table.has("at_least") {
             true => ("at_least", Bound::AtLeast),
@@ -105,46 +117,95 @@ impl Judge<'_> {
     }
 
     fn ratio_test(&mut self, ratio: &Record) -> Option<GoalTest> {
+        let (metric, to) = self.against(ratio);
+        let is = ratio.number("is")?.value;
+        let within = ratio.percent("within")?.value.0;
+        (!to.is_empty()).then_some(GoalTest::Ratio { metric, to, is, within })
+    }
+
+    /// What a ratio is of, and what differs in the step that it is held against.
+    fn against(&mut self, ratio: &Record) -> (Metric, Vec<(String, String)>) {
         let to = self.selection(ratio, "to");
         let metric = match ratio.word("of").map_or("total", |at| at.value) {
             "read" => Metric::ReadRate,
             "write" => Metric::WriteRate,
             "iops" => Metric::Iops,
+            "cpu" => Metric::Cpu,
             _ => Metric::TotalRate,
         };
-        let is = ratio.number("is")?.value;
-        let within = ratio.percent("within")?.value.0;
         if ratio.record("to").is_some_and(|to| to.fields.is_empty()) {
             let problem = "it says nothing that differs, as `to = { port = \"4gfc\" }` does";
             complain(ratio, "to", problem, self.sink);
         }
-        (!to.is_empty()).then_some(GoalTest::Ratio { metric, to, is, within })
+        (metric, to)
+    }
+
+    /// The members that a balance speaks of.
+    fn balanced(&mut self, balance: &Record) -> Option<Scope> {
+        if balance.has("streams") {
+            return self.streams(balance);
+        }
+        if !balance.has("over") && self.running.is_empty() && !self.hops.is_empty() {
+            let problem = "no plan runs a disk workload; for the streams of a hop, say which as in \
+                           `streams = \"far\"`";
+            complain(balance, "within", problem, self.sink);
+            return None;
+        }
+        self.scope(balance)
+    }
+
+    /// The metric of a claim, with the key that states it; what differs in the step that it is held against, where it is a
+    /// ratio; and where its figures stand.
+    fn claimed<'r>(&mut self, record: &'r Record) -> Option<Claimed<'r>> {
+        if let Some(ratio) = record.record("ratio") {
+            let (metric, to) = self.against(ratio);
+            let claimed = Claimed { key: "ratio", metric, to, holder: ratio, figures: "is" };
+            return (!claimed.to.is_empty()).then_some(claimed);
+        }
+        let to = Vec::new();
+        if let Some(holder) = record.record("balance") {
+            let metric = Metric::Imbalance;
+            return Some(Claimed { key: "balance", metric, to, holder, figures: "within" });
+        }
+        let (key, metric) = metric(record, CLAIM_METRICS)?;
+        Some(match record.record(key) {
+            Some(holder) => Claimed { key, metric, to, holder, figures: "value" },
+            None => Claimed { key, metric, to, holder: record, figures: key },
+        })
     }
 
     fn claim(&mut self, record: &Record) -> Option<Claim> {
         let step = self.selection(record, "step");
-        let scope = self.scope(record)?;
-        let (key, metric) = metric(record, &["read", "write", "total", "iops", "latency"])?;
-        let (holder, value_key) = match record.record(key) {
-            Some(table) => (table, "value"),
-            None => (record, key),
+        let scope = match record.record("balance") {
+            Some(balance) => self.balanced(balance)?,
+            None => self.scope(record)?,
         };
-        let items = holder.items(value_key);
+        let Claimed { key, metric, to, holder, figures } = self.claimed(record)?;
+        if metric != Metric::Imbalance {
+            self.check_metric(record, key, &scope, metric);
+        }
+        let items = holder.items(figures);
         for item in &items {
-            self.check_wire(record, holder, value_key, &item.value);
+            self.check_wire(record, holder, figures, &item.value);
         }
         let readings: Vec<Value> = items.iter().filter_map(|item| value(&item.value)).collect();
-        let relation = record.word("relation").map_or(Relation::Equal, |at| relation(at.value));
+        // "Within 0.3%" is a bound and not a figure.
+        let usual = if metric == Metric::Imbalance { Relation::UpTo } else { Relation::Equal };
+        let relation = record.word("relation").map_or(usual, |at| relation(at.value));
         let kind = record.word("kind").map(|at| claim_kind(at.value))?;
         let source = record.text("source").map(|at| at.value);
         let name = record.text("name").map(|at| at.value);
-        let name = name.unwrap_or_else(|| claim_name(record, metric, relation, &readings, &step));
+        let whose = record.record("balance").map_or_else(|| whose(record), whose);
+        let name = name.unwrap_or_else(|| {
+            let what = format!("{metric}{whose} {}", qualified(relation, &readings));
+            format!("{what}{}{}", held_against(&to), selected(&step))
+        });
         (!readings.is_empty()).then_some(Claim {
             name,
             step,
             scope,
             metric,
-            to: Vec::new(),
+            to,
             relation,
             readings,
             kind,
@@ -166,11 +227,14 @@ impl Judge<'_> {
             [("over", Scope::Over as fn(Vec<String>) -> Scope), ("each", Scope::Each)]
         {
             if record.has(key) {
+                if !self.check_members(record, key) {
+                    return None;
+                }
                 let members = self.directory.find_all(&record.texts(key), MEMBERS, self.sink);
                 if let Some(idle) =
                     members.iter().find(|name| !self.running.contains(name.as_str()))
                 {
-                    let problem = format!("no plan runs anything on `{idle}`");
+                    let problem = self.idle(idle);
                     complain(record, key, problem, self.sink);
                 }
                 return (!members.is_empty()).then(|| scope(members));
@@ -179,7 +243,11 @@ impl Judge<'_> {
         if !record.has("hop") {
             return Some(Scope::Total);
         }
-        let found = self.directory.find_ports(&record.text("hop")?, HOPS, self.sink)?;
+        let text = record.text("hop")?;
+        if let Some(part) = self.part_of_hop(&text) {
+            return part.map(Scope::Hop);
+        }
+        let found = self.directory.find_ports(&text, HOPS, self.sink)?;
         if let [(device, port)] = &found[..] {
             let hop = Endpoint { device: device.clone(), port: *port };
             return Some(Scope::Hop(hop.to_string()));
@@ -281,6 +349,7 @@ fn metric(record: &Record, keys: &[&'static str]) -> Option<(&'static str, Metri
         "total" => Metric::TotalRate,
         "iops" => Metric::Iops,
         "errors" => Metric::Errors,
+        "cpu" => Metric::Cpu,
         _ => {
             let table = record.record(key)?;
             let point = table.point("point").map_or(LatencyPoint::Mean, |at| at.value);
@@ -298,6 +367,8 @@ fn value(datum: &Datum) -> Option<Value> {
         Datum::Iops(iops) => Some(Value::Iops(iops.0)),
         Datum::Time(time) => Some(Value::Time(*time)),
         Datum::Count(n) => Some(Value::Count(*n)),
+        Datum::Percent(share) => Some(Value::Percent(share.0)),
+        Datum::Number(times) => Some(Value::Times(*times)),
         _ => None,
     }
 }
@@ -334,21 +405,15 @@ fn goal_name(record: &Record, test: &GoalTest, step: &[(String, String)]) -> Str
             format!("balance{members} within {}", units::percent(*within))
         }
         GoalTest::Ratio { metric, to, is, within } => {
-            let to: Vec<String> = to.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            let (to, within) = (join(&to, "and"), units::percent(*within));
-            format!("{metric}{} {is} × that at {to}, within {within}", whose(record))
+            let (to, within) = (held_against(to), units::percent(*within));
+            format!("{metric}{} {is} ×{to}, within {within}", whose(record))
         }
     };
     format!("{words}{}", selected(step))
 }
 
-fn claim_name(
-    record: &Record,
-    metric: Metric,
-    relation: Relation,
-    readings: &[Value],
-    step: &[(String, String)],
-) -> String {
+/// `about 1.9 ×`, `800 MB/s or 839 MB/s`.
+fn qualified(relation: Relation, readings: &[Value]) -> String {
     let qualifier = match relation {
         Relation::Equal => "",
         Relation::About => "about ",
@@ -356,13 +421,26 @@ fn claim_name(
         Relation::UpTo => "up to ",
     };
     let readings: Vec<String> = readings.iter().map(Value::to_string).collect();
-    let readings = join(&readings, "or");
-    format!("{metric}{} {qualifier}{readings}{}", whose(record), selected(step))
+    format!("{qualifier}{}", join(&readings, "or"))
+}
+
+/// ` that at mtu=1500`, of a ratio.
+fn held_against(to: &[(String, String)]) -> String {
+    if to.is_empty() {
+        return String::new();
+    }
+    let to: Vec<String> = to.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!(" that at {}", join(&to, "and"))
 }
 
 /// ` of hba`, ` over vm*`, ` of each of vm*`: the scope in the user's own words.
 fn whose(record: &Record) -> String {
-    let words = [("over", " over "), ("each", " of each of "), ("hop", " of ")];
+    let words = [
+        ("over", " over "),
+        ("each", " of each of "),
+        ("hop", " of "),
+        ("streams", " over the streams of "),
+    ];
     for (key, words) in words {
         if record.has(key) {
             let texts: Vec<String> =

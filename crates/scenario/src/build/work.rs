@@ -1,27 +1,32 @@
-//! Workloads: presets and keys to a settled spec.
+//! Disk workloads: presets and keys to a settled spec.
 
+use super::net_work::{heading, is_network};
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::model::{Setting, Workload};
 use crate::names;
 use crate::nearest::suggestion;
+use crate::network::NetWorkload;
 use crate::settle::{LIMIT_DEFAULT, apply};
 use crate::tree::clip;
 use clock::Ns;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use units::ByteRate;
 use workload::{
     Access, Arrivals, Kind, Ladder, Process, Regions, Row, Skew, Spec, SpecError, Transaction,
     WorkingSet,
 };
 
-/// Every workload of the file, in its order.
+/// Every disk workload of the file, in its order.
 pub(super) fn workloads(root: &Record, sink: &mut Sink) -> Vec<Workload> {
-    root.map("workload").iter().map(|(name, record)| workload(name, record, sink)).collect()
+    let of_disks = root.map("workload").iter().filter(|(_, record)| !is_network(record));
+    of_disks.map(|(name, record)| workload(name, record, sink)).collect()
 }
 
-fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
+/// Reports a name that a workload cannot have.
+pub(super) fn check_name(name: &At<String>, sink: &mut Sink) {
     match names::check(&name.value) {
         Err(problem) => sink.push(|| Mistake::new(name.at, problem)),
         Ok(()) if names::has_range(&name.value) => {
@@ -29,6 +34,10 @@ fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
         }
         Ok(()) => {}
     }
+}
+
+fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
+    check_name(name, sink);
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
     let verify = record.flag("verify").is_some_and(|at| at.value);
@@ -121,8 +130,13 @@ fn preset(text: &At<String>, sink: &mut Sink) -> Option<Spec> {
     if found.is_none() {
         sink.push(|| {
             let names = workload::PRESETS.iter().map(|p| p.name);
+            let of_networks = "it is of network workloads: add `kind = \"net\"`";
+            let help = match text.value.as_str() {
+                "ntttcp" => Some(of_networks.to_owned()),
+                _ => suggestion(&text.value, names),
+            };
             Mistake::new(text.at, format!("no preset is named `{}`", clip(&text.value)))
-                .maybe_help(suggestion(&text.value, names))
+                .maybe_help(help)
         });
         // Whatever the other keys say is then judged against a harmless spec.
         return Some(sound_default());
@@ -313,6 +327,13 @@ pub(super) fn setting_of(key: &str, datum: &Datum) -> Option<Setting> {
         ("rate", Datum::Iops(rate)) => Some(Setting::Rate(*rate)),
         ("port", Datum::Link(rate)) => Some(Setting::Port(*rate)),
         ("working_set", set) => working_set(set).map(Setting::WorkingSet),
+        ("message", Datum::Size(size)) => Some(Setting::Message(*size)),
+        ("batch", Datum::Count(n)) => u32::try_from(*n).ok().map(Setting::Batch),
+        ("streams", Datum::Count(n)) => u16::try_from(*n).ok().map(Setting::Streams),
+        ("direction", Datum::Word(word)) => Some(Setting::Direction(heading(word))),
+        ("rate", Datum::Rate(rate)) => Some(Setting::StreamRate(ByteRate(rate.0.round()))),
+        ("mtu", Datum::Count(n)) => u32::try_from(*n).ok().map(Setting::Mtu),
+        ("offload", Datum::Word(word)) => Some(Setting::Offload(*word == "on")),
         _ => None,
     }
 }
@@ -353,24 +374,32 @@ fn blamed(record: &Record, field: &str) -> Span {
     }
 }
 
+/// A workload by its name.
+pub(super) enum Found<'w> {
+    Disk(&'w Workload),
+    Net(&'w NetWorkload),
+}
+
 /// The workload of that name, or a mistake with the nearest.
 pub(super) fn find<'w>(
     text: &At<String>,
-    workloads: &BTreeMap<&str, &'w Workload>,
+    disk: &BTreeMap<&str, &'w Workload>,
+    net: &BTreeMap<&str, &'w NetWorkload>,
     sink: &mut Sink,
-) -> Option<&'w Workload> {
-    let found = workloads.get(text.value.as_str()).copied();
+) -> Option<Found<'w>> {
+    let name = text.value.as_str();
+    let found = disk.get(name).map(|workload| Found::Disk(workload));
+    let found = found.or_else(|| net.get(name).map(|workload| Found::Net(workload)));
     if found.is_none() {
         sink.push(|| {
-            let name = &text.value;
             let help = match workload::preset(name) {
                 Some(_) => Some(format!(
                     "to use the preset, add `[workload.{name}]` with `preset = \"{name}\"`"
                 )),
-                None if workloads.is_empty() => {
+                None if disk.is_empty() && net.is_empty() => {
                     Some("the scenario has no [workload.NAME] at all".to_owned())
                 }
-                None => suggestion(name, workloads.keys().copied()),
+                None => suggestion(name, disk.keys().chain(net.keys()).copied()),
             };
             Mistake::new(text.at, format!("no workload is named `{}`", clip(name)))
                 .class(Class::Absence)

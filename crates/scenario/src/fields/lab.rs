@@ -1,5 +1,6 @@
 //! What stands there: targets and the parts of a lab.
 
+use super::network::NIC;
 use super::{
     Choice, Conflict, EMBEDDED, Field, Need, PLAIN, SIZE, TIME, TableDef, Type, Word, count,
     default, optional, required, word,
@@ -192,6 +193,7 @@ pub(super) static VM: TableDef = TableDef {
             "Its virtual SCSI adapters, in order.",
         ),
         optional("disks", Type::Tables(&DISK), "Its disks."),
+        optional("nics", Type::Tables(&NIC), "Its nics, by which network loads on it go."),
     ],
     ..PLAIN
 };

@@ -6,6 +6,7 @@
 
 mod embedded;
 mod lab;
+mod network;
 mod project;
 mod verdict;
 mod work;
@@ -13,6 +14,8 @@ mod work;
 use embedded::*;
 use lab::*;
 pub(crate) use lab::{CATALOG, WAYS};
+pub(crate) use network::NET;
+use network::*;
 pub(crate) use project::PROFILES;
 use project::PROJECT;
 use verdict::*;
@@ -107,6 +110,10 @@ pub(crate) enum Type {
     SizeOrPercent,
     /// A value of the setting that a search goes through: a count, a rate or a size.
     Amount,
+    /// A data rate.
+    Rate,
+    /// A rate of operations or of data: each kind of workload takes one of them.
+    IopsOrRate,
     /// A data rate, or `90% of wire`.
     RateOrWire,
     /// The name of a standard such as `8gfc`, or a data rate.
@@ -123,12 +130,22 @@ pub(crate) enum Type {
     Tables(&'static TableDef),
     /// One table or several: `[plan]` or `[[plan]]`.
     TableOrTables(&'static TableDef),
-    /// Tables by name: `[workload.NAME]`.
-    Map(&'static TableDef),
+    /// Tables by name, of several kinds: `[workload.NAME]`. The key `kind` of each says which; the first unless given.
+    Map(&'static [Kind]),
     WordOrTable(&'static [Word], &'static TableDef),
     OneOrMany(&'static Type),
     /// The values of a sweep: a list, or a doubling ladder `4KiB..1MiB`.
     Axis(&'static Type),
+}
+
+/// One of the kinds of tables that stand under one key.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// The value of its key `kind`.
+    pub word: &'static str,
+    /// Several of them, in words.
+    pub plural: &'static str,
+    pub def: &'static TableDef,
 }
 
 /// One of the words that a key takes.
@@ -139,10 +156,10 @@ pub(crate) struct Word {
 }
 
 impl Field {
-    /// Whether the key may be written `WORKLOAD.key` where its table takes that: what a plan or the arrays have is no
-    /// workload's.
+    /// Whether the key may be written `WORKLOAD.key` where its table takes that: what a plan, the arrays or interfaces have
+    /// is no workload's.
     pub fn of_workload(&self) -> bool {
-        !matches!(self.ty, Type::Text | Type::LinkRate | Type::Axis(Type::LinkRate))
+        !matches!(self.key, "plan" | "port" | "mtu" | "offload")
     }
 }
 
@@ -189,6 +206,12 @@ const SIZE: Type = Type::Size { min: 1, max: u64::MAX };
 const BLOCK: Type = Type::Size { min: 1, max: 64 << 20 };
 const TIME: Type = Type::Time { zero: true };
 
+/// The kinds of workloads.
+const WORKLOADS: &[Kind] = &[
+    Kind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
+    Kind { word: "net", plural: "network workloads", def: &NET },
+];
+
 /// The whole file.
 pub(crate) static ROOT: TableDef = TableDef {
     title: "the scenario",
@@ -197,6 +220,7 @@ pub(crate) static ROOT: TableDef = TableDef {
     fields: &[
         required("scenario", Type::Table(&HEAD), "The title, and where the experiment comes from."),
         optional("target", Type::Tables(&TARGET), "What I/O can be issued to on this machine."),
+        optional("receiver", Type::Tables(&RECEIVER), "The far ends of network loads."),
         optional("host", Type::Tables(&HOST), "Physical hosts with their adapters."),
         optional("vm", Type::Tables(&VM), "Virtual machines with their disks."),
         optional("switch", Type::Tables(&SWITCH), "Switches."),
@@ -206,7 +230,7 @@ pub(crate) static ROOT: TableDef = TableDef {
         optional("zone", Type::Tables(&ZONE), "Who may talk to whom."),
         optional("path", Type::Tables(&PATH), "Explicit paths to volumes."),
         optional("part", Type::Tables(&PART), "Models of hardware beside those of the catalog."),
-        optional("workload", Type::Map(&WORKLOAD), "What workers issue, by name."),
+        optional("workload", Type::Map(WORKLOADS), "What is issued or carried, by name."),
         optional("plan", Type::TableOrTables(&PLAN), "In which order, how long."),
         optional("goal", Type::Tables(&GOAL), "What must hold."),
         optional("claim", Type::Tables(&CLAIM), "What was published."),

@@ -1,7 +1,9 @@
 //! What must hold, and what was published: goals and claims.
 
 use super::work::STEP;
-use super::{Choice, PLAIN, TIME, TableDef, Type, Word, default, optional, required, word};
+use super::{
+    Choice, Conflict, Field, PLAIN, TIME, TableDef, Type, Word, default, optional, required, word,
+};
 
 const LATENCIES: &[Word] = &[
     word("service", "from the moment of submission"),
@@ -26,19 +28,23 @@ const RATIO_OF: &[Word] = &[
     word("read", "data read a second"),
     word("write", "data written a second"),
     word("iops", "operations a second"),
+    word("cpu", "share of a machine's processors"),
 ];
 
 const SCOPES: Choice = Choice { keys: &["over", "each", "hop"], required: false };
 const HOP: Type = Type::Ref(
-    "an adapter, a switch, a link, an array, a port or a volume of one, a target, a host or a VM, with an optional `:PORT`",
+    "an adapter, a switch, a link, an array, a port or a volume of one, a target, a host or a VM, with an optional `:PORT`, or \
+     of a network load: `far`, `vm1.far`, `far/sender`, `far/receiver` or `far/probe`",
 );
-const METRICS: &[&str] = &["read", "write", "total", "iops", "latency"];
+const METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu", "balance", "ratio"];
 
 pub(super) static GOAL: TableDef = TableDef {
     title: "[[goal]]",
     id: "goal",
     doc: "What must hold in every step that it selects. Without `over`, `each` or `hop` it speaks of the sum over all \
-          workers.",
+          workers of disk workloads. Of a hop of a network load, `write` is what went to the receiver and `read` what came \
+          from it, both as they were received, and `iops` counts messages, datagrams or transactions; latency is that of \
+          transactions, or of the probe beside streams (`far/probe`).",
     fields: &[
         optional(
             "name",
@@ -55,17 +61,32 @@ pub(super) static GOAL: TableDef = TableDef {
         optional("iops", Type::Table(&IOPS_BOUND), "Operations a second."),
         optional("latency", Type::Table(&LATENCY_BOUND), "A point of the latency distribution."),
         optional("errors", Type::Table(&ERRORS_BOUND), "Failed operations."),
+        optional(
+            "cpu",
+            Type::Table(&CPU_BOUND),
+            "Share of the processors of a machine of a network load that were busy: `hop = \"far/sender\"`.",
+        ),
         optional("balance", Type::Table(&BALANCE), "Everybody gets the same."),
         optional("ratio", Type::Table(&RATIO), "So many times as much as in another step."),
     ],
     choices: &[
         SCOPES,
         Choice {
-            keys: &["read", "write", "total", "iops", "latency", "errors", "balance", "ratio"],
+            keys: &[
+                "read", "write", "total", "iops", "latency", "errors", "cpu", "balance", "ratio",
+            ],
             required: true,
         },
     ],
+    conflicts: &[BALANCE_HAS_ITS_OWN],
     ..PLAIN
+};
+
+/// What a balance speaks of is said within it.
+const BALANCE_HAS_ITS_OWN: Conflict = Conflict {
+    key: "balance",
+    others: &["over", "each", "hop"],
+    why: "it says itself what it is over",
 };
 
 const ONE_BOUND: &[Choice] = &[Choice { keys: &["at_least", "at_most"], required: true }];
@@ -120,18 +141,58 @@ static ERRORS_BOUND: TableDef = TableDef {
     ..PLAIN
 };
 
+static CPU_BOUND: TableDef = TableDef {
+    title: "a bound on CPU",
+    id: "cpu-bound",
+    doc: "A bound on the share of a machine's processors, all of them together being 100%, that were busy over the measured \
+          time: user, system and interrupts, whoever caused them.",
+    fields: &[
+        optional("at_least", Type::Percent, "No less than this."),
+        optional("at_most", Type::Percent, "No more than this."),
+    ],
+    choices: ONE_BOUND,
+    ..PLAIN
+};
+
+const BALANCE_OVER: Field = optional(
+    "over",
+    Type::Refs("a VM or a target"),
+    "The members; all that run disk workloads when neither this nor `streams` is given.",
+);
+const BALANCE_STREAMS: Field = optional(
+    "streams",
+    Type::Ref("a hop of a network load"),
+    "The streams of this hop instead, each by the rate at which it was received, against the mean of those that go its way.",
+);
+const BALANCE_CHOICE: Choice = Choice { keys: &["over", "streams"], required: false };
+
 static BALANCE: TableDef = TableDef {
     title: "`balance`",
     id: "balance",
     doc: "Every member's share of the data rate lies near the mean.",
     fields: &[
-        optional(
-            "over",
-            Type::Refs("a VM or a target"),
-            "The members; all that run when not given.",
-        ),
+        BALANCE_OVER,
+        BALANCE_STREAMS,
         required("within", Type::Percent, "How far from the mean, in percent of it."),
     ],
+    choices: &[BALANCE_CHOICE],
+    ..PLAIN
+};
+
+static BALANCE_CLAIM: TableDef = TableDef {
+    title: "a published balance",
+    id: "balance-claim",
+    doc: "How near the mean every member's share of the data rate was.",
+    fields: &[
+        BALANCE_OVER,
+        BALANCE_STREAMS,
+        required(
+            "within",
+            Type::OneOrMany(&Type::Percent),
+            "How far from the mean, in percent of it; or a list of its readings.",
+        ),
+    ],
+    choices: &[BALANCE_CHOICE],
     ..PLAIN
 };
 
@@ -144,6 +205,23 @@ static RATIO: TableDef = TableDef {
         default("of", Type::Word(RATIO_OF), "total", "What is held against what."),
         required("is", Type::Number { min: 0.0, max: 1e6 }, "How many times as much."),
         required("within", Type::Percent, "How far from that, in percent of it."),
+    ],
+    ..PLAIN
+};
+
+static RATIO_CLAIM: TableDef = TableDef {
+    title: "a published ratio",
+    id: "ratio-claim",
+    doc: "What a step did was so many times what the step did that differs from it in the settings of `to` alone: `is = 1.9` \
+          for a gain of 90%.",
+    fields: &[
+        required("to", Type::Table(&STEP), "What differs in the step that it is held against."),
+        default("of", Type::Word(RATIO_OF), "total", "What is held against what."),
+        required(
+            "is",
+            Type::OneOrMany(&Type::Number { min: 0.0, max: 1e6 }),
+            "How many times as much, or a list of its readings.",
+        ),
     ],
     ..PLAIN
 };
@@ -168,11 +246,23 @@ pub(super) static CLAIM: TableDef = TableDef {
         optional("total", Type::OneOrMany(&Type::RateOrWire), "Data read and written a second."),
         optional("iops", Type::OneOrMany(&Type::Iops), "Operations a second."),
         optional("latency", Type::Table(&LATENCY_CLAIM), "A point of the latency distribution."),
-        default("relation", Type::Word(RELATIONS), "equal", "How the source qualified the figure."),
+        optional(
+            "cpu",
+            Type::OneOrMany(&Type::Percent),
+            "Share of the processors of a machine of a network load that were busy.",
+        ),
+        optional("balance", Type::Table(&BALANCE_CLAIM), "How near each other members were."),
+        optional("ratio", Type::Table(&RATIO_CLAIM), "So many times as much as in another step."),
+        optional(
+            "relation",
+            Type::Word(RELATIONS),
+            "How the source qualified the figure: `equal` unless given, `up to` of a balance.",
+        ),
         required("kind", Type::Word(CLAIM_KINDS), "What it proves."),
         optional("source", Type::Text, "Where it was published, when not the scenario's source."),
     ],
     choices: &[SCOPES, Choice { keys: METRICS, required: true }],
+    conflicts: &[BALANCE_HAS_ITS_OWN],
     ..PLAIN
 };
 

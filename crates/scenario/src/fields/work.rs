@@ -1,5 +1,6 @@
 //! What the virtual machines do, and in which order: workloads and plans.
 
+use super::network::{BATCH, DIRECTIONS, KINDS, MESSAGE, MTU, OFFLOADS, STREAMS};
 use super::{
     BLOCK, Choice, Conflict, FAULT, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default,
     optional, required, word,
@@ -27,6 +28,7 @@ pub(super) static WORKLOAD: TableDef = TableDef {
           issues its next operation when the last has completed. With one of them it is open: operations fall due by \
           the clock.",
     fields: &[
+        default("kind", Type::Word(KINDS), "disk", "What kind of workload it is."),
         optional(
             "preset",
             Type::Text,
@@ -249,7 +251,11 @@ pub(super) static PLAN: TableDef = TableDef {
     fields: &[
         optional("name", Type::Text, "Its name; required where there are several."),
         optional("workload", Type::Text, "The workload, where there is one load."),
-        optional("on", Type::Refs("a VM or a target"), "The VMs and targets that run it."),
+        optional(
+            "on",
+            Type::Refs("a VM, a target or a receiver"),
+            "The VMs and targets that run it; the VMs and receivers, where it is a network workload.",
+        ),
         optional("load", Type::Tables(&LOAD), "Several loads at the same time."),
         default(
             "warmup",
@@ -262,7 +268,11 @@ pub(super) static PLAN: TableDef = TableDef {
             Type::WordOrTable(STEADY_RULES, &STEADY),
             "The measurement begins when the load has become steady. Without this key it begins after `warmup`.",
         ),
-        required("measure", Type::Time { zero: false }, "Load that is measured."),
+        optional(
+            "measure",
+            Type::Time { zero: false },
+            "Load that is measured; required unless the preset of a network workload says how long.",
+        ),
         default(
             "cooldown",
             TIME,
@@ -273,6 +283,17 @@ pub(super) static PLAN: TableDef = TableDef {
             "sweep",
             Type::Table(&SWEEP),
             "Settings to go through: every combination is one step, and the first axis varies slowest.",
+        ),
+        optional(
+            "mtu",
+            MTU,
+            "MTU of the interfaces that receivers name under `adjust`, set for each step, at both ends; as it is found unless \
+             given.",
+        ),
+        optional(
+            "offload",
+            Type::Word(OFFLOADS),
+            "Segmentation, receive and checksum offloads of these interfaces, in the same way.",
         ),
         default(
             "precondition",
@@ -414,10 +435,14 @@ static STEADY: TableDef = TableDef {
 static LOAD: TableDef = TableDef {
     title: "a load",
     id: "load",
-    doc: "A workload on some VMs or targets.",
+    doc: "A workload on some VMs or targets; a network workload on some VMs or receivers.",
     fields: &[
         required("workload", Type::Text, "The workload."),
-        required("on", Type::Refs("a VM or a target"), "The VMs and targets that run it."),
+        required(
+            "on",
+            Type::Refs("a VM, a target or a receiver"),
+            "The VMs and targets that run it; the VMs and receivers, where it is a network workload.",
+        ),
     ],
     ..PLAIN
 };
@@ -426,20 +451,35 @@ static SWEEP: TableDef = TableDef {
     title: "`sweep`",
     id: "sweep",
     doc: "Each axis is a list of values, or a ladder that doubles: `\"4KiB..1MiB\"`, `\"1..64\"`. Where a plan has \
-          several loads, `WORKLOAD.key` sets only that workload.",
+          several loads, `WORKLOAD.key` sets only that workload; without a workload, a key is for all loads of the kind that \
+          has it.",
     fields: &[
         optional("block", Type::Axis(&BLOCK), "Block sizes."),
         optional("depth", Type::Axis(&DEPTH), "Depths."),
         optional("workers", Type::Axis(&WORKERS), "Workers for each VM or target."),
         optional("read", Type::Axis(&Type::Percent), "Shares of reads."),
         optional("random", Type::Axis(&Type::Percent), "Shares of random addresses."),
-        optional("rate", Type::Axis(&Type::Iops), "Rates; the loop becomes open."),
+        optional(
+            "rate",
+            Type::Axis(&Type::IopsOrRate),
+            "Rates: of operations, of disk workloads, whose loop becomes open; or of data, of each stream of network workloads.",
+        ),
         optional("working_set", Type::Axis(&Type::SizeOrPercent), "Working sets."),
         optional(
             "port",
             Type::Axis(&Type::LinkRate),
             "Speeds of all ports of all embedded arrays, before they are scaled.",
         ),
+        optional("message", Type::Axis(&MESSAGE), "Message sizes of network workloads."),
+        optional("batch", Type::Axis(&BATCH), "Messages of one submission."),
+        optional("streams", Type::Axis(&STREAMS), "Streams of each direction in use."),
+        optional("direction", Type::Axis(&Type::Word(DIRECTIONS)), "Directions of the streams."),
+        optional(
+            "mtu",
+            Type::Axis(&MTU),
+            "MTUs of the interfaces that receivers name under `adjust`.",
+        ),
+        optional("offload", Type::Axis(&Type::Word(OFFLOADS)), "Their offloads."),
     ],
     prefixed: true,
     ..PLAIN
@@ -457,9 +497,15 @@ pub(super) static STEP: TableDef = TableDef {
         optional("workers", WORKERS, "Steps with so many workers."),
         optional("read", Type::Percent, "Steps with this share of reads."),
         optional("random", Type::Percent, "Steps with this share of random addresses."),
-        optional("rate", Type::Iops, "Steps with this rate."),
+        optional("rate", Type::IopsOrRate, "Steps with this rate."),
         optional("working_set", Type::SizeOrPercent, "Steps with this working set."),
         optional("port", Type::LinkRate, "Steps with ports of this speed."),
+        optional("message", MESSAGE, "Steps with this message size."),
+        optional("batch", BATCH, "Steps with so many messages in a submission."),
+        optional("streams", STREAMS, "Steps with so many streams."),
+        optional("direction", Type::Word(DIRECTIONS), "Steps with streams in this direction."),
+        optional("mtu", MTU, "Steps with this MTU."),
+        optional("offload", Type::Word(OFFLOADS), "Steps with offloads like this."),
     ],
     prefixed: true,
     ..PLAIN

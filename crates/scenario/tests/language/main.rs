@@ -3,6 +3,7 @@
 mod bad;
 mod documents;
 mod good;
+mod net;
 mod overrides;
 mod robust;
 mod san;

@@ -1,0 +1,393 @@
+//! Network loads of plans: what they run on, what a plan with them can ask for, and the check that each of its steps is
+//! sound.
+
+use super::plan::Planner;
+use super::receiver::ports_fit;
+use super::{complain, place};
+use crate::datum::Record;
+use crate::decode::needed;
+use crate::diagnostics::{At, Class, Mistake, Span};
+use crate::directory::Kind;
+use crate::model::{Axis, Lab, Load, Plan, Setting};
+use crate::names;
+use crate::nearest::join;
+use crate::network::{Family, NetWorkload, Receiver, ReceiverPlace};
+use crate::settle::{Side, speaks};
+use crate::settle_net::apply;
+use crate::tree::clip;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+use units::duration;
+use workload::{Carriage, Frames, SpecError};
+
+/// Streams of all network loads of a step, at most.
+const STREAMS_MAX: u64 = 16_384;
+/// How long a network load can be measured, at least and at most.
+const MEASURE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(24 * 3600));
+/// How long its warm-up and its cool-down can be.
+const PHASE_MAX: Duration = Duration::from_secs(3600);
+/// The least MTU of a link that carries IPv6 (RFC 8200, section 5).
+const MTU_IPV6: u32 = 1280;
+
+/// The receivers that a member of a network load reaches, by the member's name.
+pub(super) type Reach<'a> = BTreeMap<&'a str, Vec<&'a Receiver>>;
+
+/// The reach of every receiver, which is itself, and of every VM with nics.
+pub(super) fn reach(lab: &Lab) -> Reach<'_> {
+    let receivers: BTreeMap<&str, &Receiver> =
+        lab.receivers.iter().map(|receiver| (receiver.name.as_str(), receiver)).collect();
+    let itself = receivers.iter().map(|(name, receiver)| (*name, vec![*receiver]));
+    let vms = lab.vms.iter().filter(|vm| !vm.nics.is_empty()).map(|vm| {
+        let nics = vm.nics.iter().filter_map(|nic| receivers.get(nic.receiver.as_str()).copied());
+        (vm.name.as_str(), nics.collect())
+    });
+    itself.chain(vms).collect()
+}
+
+impl<'a> Planner<'a> {
+    /// The members of a load: VMs with targets, or VMs with receivers. Members of the other kind are reported as such.
+    pub(super) fn members(&mut self, record: &Record, workload: &str, side: Side) -> Vec<String> {
+        let (kinds, other) = match side {
+            Side::Disk => ([Kind::Vm, Kind::Target], Kind::Receiver),
+            Side::Net => ([Kind::Vm, Kind::Receiver], Kind::Target),
+        };
+        let mut texts = record.texts("on");
+        texts.retain(|text| !self.of_other_side(text, workload, side, other));
+        let on = self.directory.find_all(&texts, &kinds, self.sink);
+        let (without, what) = match side {
+            Side::Disk => (&self.directory.without_disks, "disks"),
+            Side::Net => (&self.directory.without_nics, "nics"),
+        };
+        if let Some(vm) = on.iter().find(|name| without.contains(*name)) {
+            let at = place(record, "on");
+            let message = format!("on: the VM `{vm}` has no {what}");
+            let help = (side == Side::Net).then(|| match self.reach.keys().next() {
+                Some(receiver) => format!("give it `nics = [{{ receiver = \"{receiver}\" }}]`"),
+                None => "give it nics, each with a [[receiver]] that it reaches".to_owned(),
+            });
+            self.sink.push(|| Mistake::new(at, message).maybe_help(help));
+        }
+        on
+    }
+
+    /// Reports a member that only a workload of the other kind could run on.
+    fn of_other_side(
+        &mut self,
+        text: &At<String>,
+        workload: &str,
+        side: Side,
+        other: Kind,
+    ) -> bool {
+        let items = names::expand(&text.value).unwrap_or_default();
+        let Some(item) = items.into_iter().find(|item| self.directory.is(item, other)) else {
+            return false;
+        };
+        let (item, workload) = (clip(&item), clip(workload));
+        self.sink.push(|| match side {
+            Side::Disk => Mistake::new(
+                text.at,
+                format!("`{item}` is a receiver, and `{workload}` is a disk workload"),
+            )
+            .help("disk workloads run on VMs and targets; receivers take workloads of `kind = \"net\"`"),
+            Side::Net => Mistake::new(
+                text.at,
+                format!("`{item}` is a target, and `{workload}` is a network workload"),
+            )
+            .help("network workloads run on VMs with nics and on receivers"),
+        });
+        true
+    }
+
+    /// How long a plan's phases are: what it says, or else what the preset of a network load has.
+    pub(super) fn phases(&mut self, record: &Record, nets: &[Load]) -> [Duration; 3] {
+        let preset = nets.iter().any(|net| self.ntttcp.contains(&net.workload));
+        let usual = if preset { super::net_work::NTTTCP_PHASES } else { super::plan::PHASES };
+        if !preset
+            && !record.means("measure")
+            && let Some(field) = record.def.field("measure")
+        {
+            self.sink.push(|| needed(record, record.def.title, field));
+        }
+        let time = |key, usual| record.time(key).map_or(usual, |at| at.value);
+        let [warmup, measure, cooldown] = usual;
+        [time("warmup", warmup), time("measure", measure), time("cooldown", cooldown)]
+    }
+
+    /// What a plan sets at interfaces beside its axes.
+    pub(super) fn frames(&mut self, record: &Record) -> Frames {
+        Frames {
+            mtu: super::count_u32(record, "mtu"),
+            offload: record.word("offload").map(|at| at.value == "on"),
+        }
+    }
+
+    /// Reports what a plan cannot ask for, given its network loads.
+    pub(super) fn check_nets(&mut self, record: &Record, plan: &Plan) {
+        self.check_keys(record, plan);
+        self.check_adjust(record, plan);
+        if plan.nets.is_empty() {
+            return;
+        }
+        self.check_phases(record, plan);
+        self.check_twice(record, plan);
+        if let Some(sweep) = record.record("sweep") {
+            self.check_net_steps(plan, sweep);
+        }
+        self.check_streams(record, plan);
+    }
+
+    /// Steadiness and searches are of disk loads.
+    fn check_keys(&mut self, record: &Record, plan: &Plan) {
+        if record.has("steady") && !plan.nets.is_empty() {
+            let problem = "the phases of a network load are agreed with its receiver before the step; give `warmup` instead";
+            complain(record, "steady", problem, self.sink);
+        }
+        if !plan.loads.is_empty() || plan.nets.is_empty() {
+            return;
+        }
+        for (key, problem) in [
+            (
+                "search",
+                "loads of disk workloads are searched; sweep over `streams` or `message` instead",
+            ),
+            ("precondition", "it is of the targets of disk workloads, and there are none"),
+        ] {
+            let none = record.word(key).is_some_and(|at| at.value == "none");
+            if record.has(key) && !none {
+                complain(record, key, problem, self.sink);
+            }
+        }
+    }
+
+    /// The phases are those that both ends of a test take.
+    fn check_phases(&mut self, record: &Record, plan: &Plan) {
+        let (least, most) = MEASURE;
+        if record.time("measure").is_some() && !(least..=most).contains(&plan.measure) {
+            let (least, most) = (duration(least), duration(most));
+            let problem = format!("a network load is measured for {least} to {most}");
+            complain(record, "measure", problem, self.sink);
+        }
+        for (key, time) in [("warmup", plan.warmup), ("cooldown", plan.cooldown)] {
+            if time > PHASE_MAX {
+                let problem =
+                    format!("beside a network load it is at most {}", duration(PHASE_MAX));
+                complain(record, key, problem, self.sink);
+            }
+        }
+    }
+
+    /// A workload runs on a hop once, since its streams are named after both.
+    fn check_twice(&mut self, record: &Record, plan: &Plan) {
+        let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for net in &plan.nets {
+            for member in &net.on {
+                if !seen.insert((&net.workload, member)) {
+                    let message =
+                        format!("`{member}` runs `{}` in another load already", net.workload);
+                    let at = place(record, "load");
+                    self.sink.push(|| {
+                        Mistake::new(at, message)
+                            .help("raise its `streams`, or define another workload")
+                    });
+                    return;
+                }
+            }
+        }
+    }
+
+    /// MTU and offloads: there must be an interface that may be changed, and it must carry what goes over it.
+    fn check_adjust(&mut self, record: &Record, plan: &Plan) {
+        let axis = |key: &str| plan.sweep.iter().find(|axis| axis.key == key);
+        for key in ["mtu", "offload"] {
+            let swept = axis(key).and_then(|_| record.record("sweep")?.slot(key)).map(|s| s.key.at);
+            let given = record.slot(key).map(|slot| slot.key.at);
+            if let (Some(_), Some(at)) = (given, swept) {
+                let message = format!("the plan sets `{key}` already");
+                self.sink.push(|| Mistake::new(at, message));
+            }
+            let Some(at) = given.or(swept) else { continue };
+            if !self.adjusts(plan) {
+                self.sink.push(|| no_interface(key, plan, at));
+            }
+        }
+        let least = |axis: Option<&Axis>| {
+            let mtu = |value: &Setting| match value {
+                Setting::Mtu(mtu) => Some(*mtu),
+                _ => None,
+            };
+            axis.into_iter().flat_map(|axis| &axis.values).filter_map(mtu).min()
+        };
+        let least = least(axis("mtu")).into_iter().chain(plan.frames.mtu).min();
+        if let Some(mtu) = least.filter(|mtu| *mtu < MTU_IPV6)
+            && let Some(six) = self.adjusted_over_ipv6(plan)
+        {
+            let at = match (record.slot("mtu"), record.record("sweep").and_then(|s| s.slot("mtu")))
+            {
+                (Some(slot), _) | (None, Some(slot)) => slot.key.at,
+                (None, None) => record.at,
+            };
+            let message = format!(
+                "mtu: `{}` is reached over IPv6, which needs at least {MTU_IPV6}, not {mtu}",
+                six.name
+            );
+            self.sink.push(|| Mistake::new(at, message));
+        }
+    }
+
+    fn adjusted_over_ipv6(&self, plan: &Plan) -> Option<&'a Receiver> {
+        self.receivers(plan).find(|receiver| receiver.adjust.is_some() && is_ipv6(receiver))
+    }
+
+    fn adjusts(&self, plan: &Plan) -> bool {
+        self.receivers(plan).any(|receiver| receiver.adjust.is_some())
+    }
+
+    /// The far ends of a plan's network loads, as often as they are reached.
+    fn receivers<'p>(&'p self, plan: &'p Plan) -> impl Iterator<Item = &'a Receiver> + 'p {
+        let members = plan.nets.iter().flat_map(|net| &net.on);
+        members.filter_map(|member| self.reach.get(member.as_str())).flatten().copied()
+    }
+
+    /// Settles every network load in every step and reports each problem once, at the axis that brought it.
+    fn check_net_steps(&mut self, plan: &Plan, sweep: &Record) {
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let names: BTreeSet<&str> = plan.nets.iter().map(|net| net.workload.as_str()).collect();
+        let loaded = names.iter().filter_map(|name| self.networks.get(name).copied());
+        // What is wrong before the sweep has been reported at the workload.
+        let loaded: Vec<&NetWorkload> =
+            loaded.filter(|net| net.network.problems().is_empty()).collect();
+        for n in 0..plan.combinations() {
+            let settings = plan.combination(n);
+            for net in &loaded {
+                for (key, problem) in net_problems(net, &settings) {
+                    let problem = format!("{problem} (workload `{}`)", net.name);
+                    if seen.insert(format!("{key}: {problem}")) {
+                        let at = sweep.slot(&key).map_or(sweep.at, |slot| slot.key.at);
+                        self.sink.push(|| Mistake::new(at, format!("{key}: {problem}")));
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many streams the largest step has, and whether they have ports to leave from.
+    fn check_streams(&mut self, record: &Record, plan: &Plan) {
+        let at = place(record, if record.has("load") { "load" } else { "on" });
+        let mut total: u64 = 0;
+        let mut by_source: BTreeMap<&str, (&Receiver, u32, u32)> = BTreeMap::new();
+        for net in &plan.nets {
+            let Some(workload) = self.networks.get(net.workload.as_str()) else { continue };
+            let streams = most_streams(workload, plan);
+            let hops = net.on.iter().filter_map(|member| self.reach.get(member.as_str())).flatten();
+            for receiver in hops {
+                total = total.saturating_add(streams.into());
+                if receiver.source_port.is_some() {
+                    let entry = by_source.entry(&receiver.name).or_insert((receiver, 0, 0));
+                    entry.1 = entry.1.max(streams);
+                    entry.2 += 1;
+                    if matches!(workload.network.carriage, Carriage::Connects { .. }) {
+                        self.sink.push(|| {
+                            let message = format!(
+                                "`{}` connects again and again, and `{}` names one `source_port`",
+                                net.workload, receiver.name
+                            );
+                            Mistake::new(at, message).help(
+                                "leave `source_port` out: every connection needs a port of its own",
+                            )
+                        });
+                        return;
+                    }
+                }
+            }
+        }
+        if total > STREAMS_MAX {
+            let message = format!("a step has {total} streams, more than {STREAMS_MAX}");
+            self.sink.push(|| Mistake::new(at, message));
+        }
+        for (name, (receiver, streams, hops)) in by_source {
+            if hops > 1 {
+                let message = format!(
+                    "{hops} network loads go to `{name}` at the same time, all from the ports that its `source_port` names"
+                );
+                self.sink.push(|| Mistake::new(at, message).help("leave `source_port` out"));
+            } else {
+                ports_fit(receiver, streams, At::new(at, ()), self.sink);
+            }
+        }
+    }
+}
+
+/// What is wrong with a load under the settings of a step, by the axis that brought it.
+fn net_problems(net: &NetWorkload, settings: &[(&str, &Setting)]) -> Vec<(String, String)> {
+    let mut settled = net.clone();
+    let mut all = Vec::new();
+    let mut last = None;
+    for (key, setting) in settings.iter().filter(|(key, s)| speaks(key, s, &net.name, Side::Net)) {
+        if let Err(problem) = apply(&mut settled, setting) {
+            all.push(((*key).to_owned(), problem));
+            return all;
+        }
+        last = Some((key, setting));
+    }
+    // Settings are judged together: a smaller message may make room for a larger batch.
+    let Some((last, setting)) = last else { return all };
+    for problem in settled.network.problems() {
+        let SpecError::Invalid { field, problem } = &problem else { continue };
+        let own = settings.iter().find(|(key, _)| key.rsplit('.').next() == Some(*field));
+        let (key, setting) = own.map_or((*last, *setting), |(key, setting)| (*key, *setting));
+        let text = match key.rsplit('.').next() == Some(*field) {
+            true => format!("{setting}: {problem}"),
+            false => format!("{field}: {problem}"),
+        };
+        all.push((key.to_owned(), text));
+    }
+    all
+}
+
+/// Streams of a hop in both directions, in the step of the plan that has most.
+fn most_streams(net: &NetWorkload, plan: &Plan) -> u32 {
+    let mut streams = vec![net.network.streams];
+    let mut headings = vec![net.network.heading];
+    for (key, value) in plan.sweep.iter().flat_map(|a| a.values.iter().map(|v| (&a.key, v))) {
+        match value {
+            Setting::Streams(n) if speaks(key, value, &net.name, Side::Net) => streams.push(*n),
+            Setting::Direction(h) if speaks(key, value, &net.name, Side::Net) => headings.push(*h),
+            _ => {}
+        }
+    }
+    let streams = streams.into_iter().max().unwrap_or(0);
+    let most = headings.into_iter().map(|heading| {
+        let (up, down) =
+            workload::Network { heading, streams, ..workload::Network::plain() }.ways();
+        u32::from(up) + u32::from(down)
+    });
+    most.max().unwrap_or(0)
+}
+
+fn is_ipv6(receiver: &Receiver) -> bool {
+    let literal = match &receiver.place {
+        ReceiverPlace::At { host, .. } => host.parse::<IpAddr>().ok(),
+        ReceiverPlace::Embedded => None,
+    };
+    literal.map_or(receiver.family == Some(Family::Ipv6), |address| address.is_ipv6())
+}
+
+/// Nothing that MTU or offloads could be set at.
+fn no_interface(key: &str, plan: &Plan, at: Span) -> Mistake {
+    let on: Vec<String> =
+        plan.nets.iter().flat_map(|net| &net.on).take(4).map(|name| format!("`{name}`")).collect();
+    if on.is_empty() {
+        return Mistake::new(
+            at,
+            format!("{key}: the plan has no network load, whose interfaces it could set"),
+        );
+    }
+    let message = format!(
+        "{key}: no receiver of {} names an interface that may be changed",
+        join(&on, "and")
+    );
+    Mistake::new(at, message)
+        .class(Class::Absence)
+        .help("add `adjust = \"eth1\"` to the [[receiver]]: naming this machine's interface is the permission")
+}

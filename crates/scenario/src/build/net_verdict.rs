@@ -1,0 +1,237 @@
+//! Goals and claims on network loads: which hops there are, and what can be said of each.
+
+use super::complain;
+use super::net_plan::Reach;
+use super::verdict::Judge;
+use crate::datum::Record;
+use crate::diagnostics::{At, Class, Mistake};
+use crate::directory::Kind;
+use crate::model::{GoalTest, Metric, Plan, Scope};
+use crate::nearest::suggestion;
+use crate::network::{NetWorkload, PROBE, RECEIVER, SENDER};
+use crate::tree::clip;
+use std::collections::BTreeMap;
+
+/// What runs on each hop, by the hop's name, in any plan.
+pub(super) type Hops<'a> = BTreeMap<String, Vec<&'a NetWorkload>>;
+
+/// A part of a hop, as its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The way between the two machines.
+    Pair,
+    /// One of the machines.
+    Machine,
+    /// The probe beside the streams.
+    Probe,
+}
+
+/// Every hop that a network load of a plan runs on.
+pub(super) fn hops<'a>(plans: &[Plan], networks: &'a [NetWorkload], reach: &Reach<'_>) -> Hops<'a> {
+    let known: BTreeMap<&str, &NetWorkload> =
+        networks.iter().map(|net| (net.name.as_str(), net)).collect();
+    let mut hops = Hops::new();
+    for net in plans.iter().flat_map(|plan| &plan.nets) {
+        let Some(workload) = known.get(net.workload.as_str()) else { continue };
+        for member in &net.on {
+            for receiver in reach.get(member.as_str()).into_iter().flatten() {
+                let name = match receiver.name == *member {
+                    true => member.clone(),
+                    false => format!("{member}.{}", receiver.name),
+                };
+                let all = hops.entry(name).or_default();
+                if !all.iter().any(|known| known.name == workload.name) {
+                    all.push(workload);
+                }
+            }
+        }
+    }
+    hops
+}
+
+impl Judge<'_> {
+    /// The hop that `far/sender`, `far/receiver` or `far/probe` names; none where the text names something else. What is
+    /// wrong with the end of the name is reported.
+    pub(super) fn part_of_hop(&mut self, text: &At<String>) -> Option<Option<String>> {
+        let (base, end) = text.value.rsplit_once('/')?;
+        if !self.is_net_hop(base) {
+            return None;
+        }
+        let ends = [SENDER, RECEIVER, PROBE];
+        if ends.contains(&end) {
+            return Some(Some(text.value.clone()));
+        }
+        self.sink.push(|| {
+            let message = format!("the hop `{}` has no `{}`", clip(base), clip(end));
+            Mistake::new(text.at, message).maybe_help(suggestion(end, ends))
+        });
+        Some(None)
+    }
+
+    fn is_net_hop(&self, name: &str) -> bool {
+        self.directory.is(name, Kind::Receiver) || self.directory.is(name, Kind::NetHop)
+    }
+
+    /// The streams that a balance speaks of; none where they do not exist, which is reported.
+    pub(super) fn streams(&mut self, balance: &Record) -> Option<Scope> {
+        let text = balance.text("streams")?;
+        let kinds = [Kind::Receiver, Kind::NetHop];
+        let found = self.directory.find(&text, &kinds, self.sink)?.names;
+        let [hop] = &found[..] else {
+            let problem = format!("it means {} hops; name one", found.len());
+            complain(balance, "streams", problem, self.sink);
+            return None;
+        };
+        self.runs(balance, "streams", hop).then(|| Scope::Streams(hop.clone()))
+    }
+
+    /// Whether a network load runs on a hop; that none does is reported.
+    fn runs(&mut self, record: &Record, key: &str, hop: &str) -> bool {
+        if self.hops.contains_key(hop) {
+            return true;
+        }
+        let at = super::place(record, key);
+        let by_vm = self
+            .hops
+            .keys()
+            .find(|known| known.rsplit_once('.').is_some_and(|(_, receiver)| receiver == hop));
+        let help = match by_vm {
+            Some(vm) => Some(format!("what runs on VMs has hops of its own, such as `{vm}`")),
+            None => suggestion(hop, self.hops.keys().map(String::as_str)),
+        };
+        self.sink.push(|| {
+            Mistake::new(at, format!("{key}: no plan runs a network load on `{}`", clip(hop)))
+                .class(Class::Absence)
+                .maybe_help(help)
+        });
+        false
+    }
+
+    /// Reports a metric that its hop has not: what machines, probes and streams can be asked for.
+    pub(super) fn check_metric(
+        &mut self,
+        record: &Record,
+        key: &str,
+        scope: &Scope,
+        metric: Metric,
+    ) {
+        let Scope::Hop(hop) = scope else {
+            if metric == Metric::Cpu {
+                self.no_machine(record, key);
+            } else if *scope == Scope::Total && self.running.is_empty() && !self.hops.is_empty() {
+                self.no_workers(record, key);
+            }
+            return;
+        };
+        let part = self.part(hop);
+        let pair = match part {
+            Some(Part::Pair) => hop.as_str(),
+            Some(_) => hop.rsplit_once('/').map_or(hop.as_str(), |(pair, _)| pair),
+            None if metric == Metric::Cpu => return self.no_machine(record, key),
+            None => return,
+        };
+        if !self.runs(record, "hop", pair) {
+            return;
+        }
+        let loads = self.hops.get(pair).map(Vec::as_slice).unwrap_or_default();
+        let asks = loads.iter().any(|net| net.network.is_transactions());
+        let probed = loads.iter().any(|net| net.network.probe);
+        let problem = match (part, metric) {
+            (Some(Part::Machine), Metric::Cpu) => return,
+            (Some(Part::Machine), _) => {
+                format!(
+                    "`{hop}` is a machine, which has `cpu`; what was carried is of the hop `{pair}`"
+                )
+            }
+            (_, Metric::Cpu) => format!(
+                "`{hop}` is no machine; its ends are `{pair}/{SENDER}` and `{pair}/{RECEIVER}`"
+            ),
+            (Some(Part::Probe), _) if !probed => {
+                format!("no load on `{pair}` has a probe; add `probe = true` to its workload")
+            }
+            (Some(Part::Probe), Metric::ReadRate | Metric::WriteRate | Metric::TotalRate) => {
+                format!("a probe has `latency`, `iops` and `errors`; data is of the hop `{pair}`")
+            }
+            (Some(Part::Pair), Metric::Latency { .. }) if !asks && probed => {
+                format!("streams have no latency; their probe has, as `hop = \"{pair}/{PROBE}\"`")
+            }
+            (Some(Part::Pair), Metric::Latency { .. }) if !asks => format!(
+                "streams have no latency; add `probe = true` to the workload, and say `hop = \"{pair}/{PROBE}\"`"
+            ),
+            _ => return,
+        };
+        complain(record, key, problem, self.sink);
+    }
+
+    /// A share of the processors needs a machine that has some.
+    fn no_machine(&mut self, record: &Record, key: &str) {
+        let at = super::place(record, key);
+        let hop = self.hops.keys().next().map_or("far", String::as_str);
+        let help = format!("say which machine, as in `hop = \"{hop}/{SENDER}\"`");
+        self.sink.push(|| {
+            let message = format!("{key}: only the machines of network loads have it");
+            Mistake::new(at, message).class(Class::Absence).help(help)
+        });
+    }
+
+    /// The sum over all workers, where there are none.
+    fn no_workers(&mut self, record: &Record, key: &str) {
+        let at = super::place(record, key);
+        let hop = self.hops.keys().next().cloned().unwrap_or_default();
+        self.sink.push(|| {
+            let message = format!(
+                "{key}: it speaks of the sum over all workers, and no plan runs a disk workload"
+            );
+            Mistake::new(at, message)
+                .class(Class::Absence)
+                .help(format!("say of which hop, as in `hop = \"{}\"`", clip(&hop)))
+        });
+    }
+
+    /// Reports members that are hops of network loads.
+    pub(super) fn check_members(&mut self, record: &Record, key: &str) -> bool {
+        let hop = record.texts(key).into_iter().find(|text| self.is_net_hop(&text.value));
+        let Some(hop) = hop else { return true };
+        let name = clip(&hop.value);
+        let balance = record.def.field("streams").is_some();
+        self.sink.push(|| {
+            let message =
+                format!("{key}: `{name}` is a hop of a network load, not a VM or a target");
+            Mistake::new(hop.at, message).help(match balance {
+                true => format!("for the streams of the hop, write `streams = \"{name}\"`"),
+                false => format!("write `hop = \"{name}\"`"),
+            })
+        });
+        false
+    }
+
+    /// Why nothing of a member's workers can be said.
+    pub(super) fn idle(&self, member: &str) -> String {
+        let prefix = format!("{member}.");
+        match self.hops.keys().find(|hop| hop.starts_with(&prefix)) {
+            Some(hop) => {
+                format!(
+                    "only network loads run on `{member}`; speak of a hop, as in `hop = \"{hop}\"`"
+                )
+            }
+            None => format!("no plan runs anything on `{member}`"),
+        }
+    }
+
+    fn part(&self, hop: &str) -> Option<Part> {
+        if self.is_net_hop(hop) {
+            return Some(Part::Pair);
+        }
+        let (base, end) = hop.rsplit_once('/').filter(|(base, _)| self.is_net_hop(base))?;
+        debug_assert!([SENDER, RECEIVER, PROBE].contains(&end), "{base} has been looked up");
+        Some(if end == PROBE { Part::Probe } else { Part::Machine })
+    }
+}
+
+/// The metric of a test, with the key that states it, where it is one.
+pub(super) fn metric_of(test: &GoalTest) -> Option<Metric> {
+    match test {
+        GoalTest::Metric { metric, .. } | GoalTest::Ratio { metric, .. } => Some(*metric),
+        GoalTest::Balance { .. } => None,
+    }
+}
