@@ -11,10 +11,11 @@ mod totals;
 
 pub use around::{Embedded, Surroundings};
 
+use crate::interface::Interfaces;
 use crate::{NetError, SendConfig};
 use ::engine::{
-    Engine, EngineError, Handle, IntervalTx, Output, Prepared, ReceiverPlace, ReceiverSpec,
-    StepSpec, Stop,
+    Engine, EngineError, Handle, IntervalTx, NetSpec, Output, Prepared, ReceiverPlace,
+    ReceiverSpec, StepSpec, Stop,
 };
 use clock::Ns;
 use pair::{Go, Pair, failure};
@@ -71,17 +72,21 @@ impl Engine for NetEngine {
     fn prepare(
         &mut self,
         step: &StepSpec,
-        _notes: &IntervalTx,
+        notes: &IntervalTx,
         stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
-        let mut ready = Ready { standing: Vec::new(), facts: Vec::new() };
+        let guardian = self.around.guardian();
+        let mut ready = Ready::new(step);
         for net in &step.nets {
             if stop.asked() {
                 return Err(failure(&net.name, NetError::Stopped));
             }
             let config = self.config(&net.receiver).map_err(|e| failure(&net.name, e))?;
+            let set = ready.interfaces.prepare(net, &config, guardian.as_ref(), notes);
+            set.map_err(|e| failure(&net.name, e))?;
             let pair = Pair::prepare(net, step, &config)?;
             ready.facts.extend(pair.facts());
+            ready.facts.extend(ready.interfaces.facts(net));
             ready.standing.push(stand(&net.name, pair)?);
         }
         Ok(Box::new(ready))
@@ -102,6 +107,25 @@ fn stand(name: &str, pair: Pair) -> Result<Standing, EngineError> {
 struct Ready {
     standing: Vec<Standing>,
     facts: Vec<Fact>,
+    /// Put back once the loads above are gone.
+    interfaces: Interfaces,
+    nets: Vec<NetSpec>,
+    /// Load before the measurement, and both together.
+    warmup: Ns,
+    measured: Ns,
+}
+
+impl Ready {
+    fn new(step: &StepSpec) -> Ready {
+        Ready {
+            standing: Vec::new(),
+            facts: Vec::new(),
+            interfaces: Interfaces::new(step.index),
+            nets: step.nets.clone(),
+            warmup: step.warmup,
+            measured: step.warmup.plus(step.measure),
+        }
+    }
 }
 
 /// One load's thread. It ends by itself where the start never comes.
@@ -130,8 +154,15 @@ impl Prepared for Ready {
             threads.push(thread);
         }
         drop(go);
-        let (asks, verdict) = (stop.clone(), out.clone());
-        let judge = move || judge(threads, &ends, &asks, &verdict);
+        let (asks, verdict, epoch) = (stop.clone(), out.clone(), epoch.min(at));
+        let measured = (at.plus(self.warmup), at.plus(self.measured));
+        let (interfaces, nets) = (self.interfaces, self.nets);
+        let judge = move || {
+            let end = judge(threads, &ends, &asks);
+            tell_interfaces(interfaces, &nets, epoch, measured, &verdict);
+            // Who has gone hears no more.
+            let _ = verdict.send(end);
+        };
         let judge = Builder::new().name("net-step".to_owned()).spawn(judge);
         if let Err(e) = &judge {
             stop.ask();
@@ -144,13 +175,36 @@ impl Prepared for Ready {
     }
 }
 
-/// Waits for all loads and passes the verdict.
+/// Tells what the interfaces were while they were measured, and puts them back.
+fn tell_interfaces(
+    interfaces: Interfaces,
+    nets: &[NetSpec],
+    epoch: Ns,
+    (from, to): (Ns, Ns),
+    out: &IntervalTx,
+) {
+    let on_record = |at: Ns| at.since(epoch);
+    let to = to.min(clock::now());
+    if to > from {
+        for net in nets {
+            for counter in interfaces.counters(net, on_record(from), on_record(to)) {
+                // Who has gone hears no more.
+                let _ = out.send(Output::Counter(counter));
+            }
+        }
+    }
+    for event in interfaces.put_back(|| on_record(clock::now())) {
+        // As above.
+        let _ = out.send(Output::Event(event));
+    }
+}
+
+/// Waits for all loads; answers how the step ended.
 fn judge(
     threads: Vec<JoinHandle<()>>,
     ends: &Receiver<Result<(), EngineError>>,
     stop: &Stop,
-    out: &IntervalTx,
-) {
+) -> Output {
     let mut failure = None;
     let mut missing = threads.len();
     // It ends when the last load's thread has gone.
@@ -171,8 +225,7 @@ fn judge(
             problem: "its thread panicked; its message is on stderr".to_owned(),
         });
     }
-    // Who has gone hears no more.
-    let _ = out.send(failure.map_or(Output::Finished, Output::Failed));
+    failure.map_or(Output::Finished, Output::Failed)
 }
 
 /// A step under way.

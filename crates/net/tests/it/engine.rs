@@ -214,12 +214,14 @@ fn sound(told: &Told, net: &NetSpec) {
     assert_eq!((told.sum(*hop, "write-bytes"), told.sum(*hop, "read-bytes")), (received, from));
     for machine in [*sender, *receiver] {
         assert!(told.sum(machine, "processors") > 0);
+        assert!(told.sum(machine, "interface-mtu") > 576);
         assert_eq!(told.counters(machine, "cpu-user").len(), told.intervals(streams[0].0).len());
         assert!(told.outputs.iter().any(|output| matches!(output,
             Output::Counter(c) if c.source == machine && c.name.starts_with("thread-cpu/net-"))));
     }
     assert!(told.counters(*hop, "clock-bound")[0].value < 1e9);
-    for key in ["sender-host", "receiver-host", "sender-kernel", "receiver-kernel", "addresses"] {
+    let keys = ["sender-host", "receiver-host", "sender-kernel", "receiver-kernel", "addresses"];
+    for key in keys.into_iter().chain(["sender-interface", "receiver-interface"]) {
         let of = |fact: &&Fact| fact.subject == net.name && fact.key == key;
         assert!(!told.facts.iter().find(of).expect(key).value.is_empty());
     }
