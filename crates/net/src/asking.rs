@@ -13,6 +13,8 @@ use clock::Ns;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+/// How much later than its interval the receiver may tell what it counted.
+const SILENCE: Ns = Ns::secs(10);
 /// How long after the sender's end the receiver's figures may take.
 const FIGURES: Ns = Ns::secs(30);
 /// How often a waiting thread looks whether it shall stop.
@@ -123,12 +125,15 @@ impl Asking {
         let Asking { mut link, mut team, spec, about } = self;
         let start = Start::new(at, epoch, spec.interval);
         link.say(&FromSender::Start(start.shifted(about.clock.offset)), "at the start")?;
+        let first = at.since(clock::now()).plus(spec.interval);
+        link.expect_signs(first.plus(SILENCE));
         let grid = Grid::new(start, &spec);
         let theirs = Box::new(grid.cuts());
         let streams = team.lines.len();
         let mut attendant =
             Attendant { link: &mut link, order, hear, theirs, streams, stopped: false };
         let course = Course::conduct(&mut team, grid, &mut attendant)?;
+        attendant.link.expect_signs(FIGURES);
         let mut ends = team.join(true);
         attendant.link.say(&FromSender::Done, "at the end")?;
         let receiver = attendant.await_figures()?;

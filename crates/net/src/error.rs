@@ -2,6 +2,7 @@
 
 use crate::interface::InterfaceError;
 use std::io;
+use std::net::SocketAddr;
 use thiserror::Error;
 
 /// What can go wrong between two ends.
@@ -19,7 +20,7 @@ pub enum NetError {
         source: io::Error,
     },
     /// A connection that did not come about.
-    #[error("{to}: {}", connecting(.source))]
+    #[error("{to}: {}", connecting(.to, .source))]
     Connect {
         /// Where to.
         to: String,
@@ -94,17 +95,22 @@ impl NetError {
     }
 }
 
-fn connecting(error: &io::Error) -> String {
+fn connecting(to: &str, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused => {
             "nobody listens there; start `wirespeed net receive` on that host"
         }
         io::ErrorKind::TimedOut => "no answer; is the host up, and does a firewall let it through?",
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            "no route leads there; look at `ip route get`"
+            let host = to.trim_end_matches("/udp").parse::<SocketAddr>();
+            let host = host.map_or_else(|_| to.to_owned(), |to| to.ip().to_string());
+            return format!(
+                "no route leads there; `ip route get {host}` shows what this host would do ({error})"
+            );
         }
         io::ErrorKind::AddrNotAvailable => {
-            "the source address is not one of this host's, or its ports are used up"
+            "the source address is not one of this host's, or it has none of this family, or its ports are used up; \
+             `ip address` lists what there is"
         }
         io::ErrorKind::AddrInUse => "the source port is in use; choose another",
         _ => return error.to_string(),

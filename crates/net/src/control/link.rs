@@ -25,6 +25,9 @@ pub(crate) struct Link {
     stream: TcpStream,
     peer: String,
     inbox: Frames,
+    /// When something last arrived, and for how long nothing may.
+    heard: Ns,
+    silence: Ns,
 }
 
 impl Link {
@@ -41,7 +44,7 @@ impl Link {
             sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(2))
         };
         set(keep_alive().map_err(io::Error::from))?;
-        Ok(Link { stream, peer, inbox: Frames::new() })
+        Ok(Link { stream, peer, inbox: Frames::new(), heard: clock::now(), silence: Ns::MAX })
     }
 
     /// The peer has shown who it is: its messages may be longer.
@@ -53,6 +56,11 @@ impl Link {
     pub(crate) fn outlast(&mut self, limit: Duration) -> Result<(), NetError> {
         let ms = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
         user_timeout(&self.stream, ms).map_err(NetError::socket("the control connection"))
+    }
+
+    /// From now on a peer that says nothing for so long is lost, though its host may still answer for it.
+    pub(crate) fn expect_signs(&mut self, silence: Ns) {
+        (self.heard, self.silence) = (clock::now(), silence);
     }
 
     /// Who is at the other end.
@@ -89,6 +97,14 @@ impl Link {
             let ready = socket::can_read(&self.stream, left).map_err(|e| self.lost(when, e))?;
             if ready {
                 self.fill(when)?;
+            } else if clock::now().since(self.heard) > self.silence {
+                return Err(self.lost(
+                    when,
+                    format!(
+                        "it has said nothing for {:.0} s, though its host is there; was it stopped?",
+                        self.silence.as_secs_f64()
+                    ),
+                ));
             } else if clock::now() >= until {
                 return Ok(None);
             }
@@ -113,6 +129,7 @@ impl Link {
             Ok(0) => Err(self.lost(when, "it closed the connection")),
             Ok(got) => {
                 self.inbox.arrived(&bytes[..got]);
+                self.heard = clock::now();
                 Ok(())
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),

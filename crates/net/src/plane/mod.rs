@@ -7,6 +7,8 @@ pub(crate) mod datagram_exchange;
 pub(crate) mod exchange;
 pub(crate) mod header;
 pub(crate) mod sequence;
+#[cfg(test)]
+mod sequence_model;
 pub(crate) mod tcp;
 pub(crate) mod udp_receive;
 pub(crate) mod udp_send;

@@ -2,7 +2,10 @@
 
 mod accounting;
 mod adjust;
+mod between;
+mod broken;
 mod engine;
+mod lossy;
 mod modes;
 mod support;
 mod unhappy;

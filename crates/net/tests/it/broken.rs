@@ -1,0 +1,254 @@
+//! What breaks in the middle: an end that is killed or stopped, a control connection that turns to nonsense, a stream that is
+//! reset, a host without a route. The other end says what it saw, soon, and the receiver is ready for the next.
+
+use crate::between::{Between, idle};
+use crate::support::{Bench, short, ways, with};
+use clock::Ns;
+use net::{Carriage, Event, NetError, SendConfig, Spec, Stop};
+use rustix::net::sockopt;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+const LOADS: [Carriage; 3] = [
+    Carriage::Tcp,
+    Carriage::Udp { segmented: false },
+    Carriage::DatagramExchange { response: 64 },
+];
+
+fn long(load: Carriage) -> Spec {
+    with(Spec { measure: Ns::secs(600), ..short(load) }, |n| ways(n, 2, 0))
+}
+
+fn failure(bench: &Bench) -> String {
+    bench.event(|event| match event {
+        Event::Failed { why, .. } => Some(why.clone()),
+        _ => None,
+    })
+}
+
+#[track_caller]
+fn told(result: Result<net::Report, NetError>, hints: &[&str]) {
+    let error = result.expect_err("it cannot come to its end").to_string();
+    assert!(hints.iter().any(|hint| error.contains(hint)), "none of {hints:?} is in {error:?}");
+}
+
+/// What makes a test of this file another end, in a process of its own.
+const ROLE: &str = "NET_TEST_ROLE";
+
+/// This very program as the other end, which waits to be killed.
+struct Other {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Other {
+    fn start(test: &str, role: &str) -> Other {
+        let mut command = Command::new(std::env::current_exe().expect("it runs"));
+        command.args(["--exact", test, "--nocapture"]).env(ROLE, role);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts once more");
+        let lines = BufReader::new(child.stdout.take().expect("it is a pipe"));
+        Other { child, lines }
+    }
+
+    /// What it says of itself, beside what a test runner says.
+    fn says(&mut self) -> String {
+        let mut line = String::new();
+        while !line.contains("says:") {
+            line.clear();
+            assert!(self.lines.read_line(&mut line).expect("it writes text") > 0, "it has ended");
+        }
+        line.split("says:").nth(1).unwrap_or_default().trim().to_owned()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it is there");
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        // It may have gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The role that this process was started for, if any.
+fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+/// Says something to who started this process.
+fn say(what: impl std::fmt::Display) {
+    println!("says:{what}");
+}
+
+#[test]
+fn a_sender_that_is_killed_leaves_the_receiver_ready() {
+    if let Some(port) = role() {
+        let (host, port) = ("127.0.0.1".to_owned(), port.parse().expect("a port"));
+        let config = SendConfig { host, port, ..SendConfig::default() };
+        let mut heard = |_: &net::Interval| say("it goes");
+        let _ = net::send(&config, &long(Carriage::Tcp), &Stop::default(), &mut heard);
+        return;
+    }
+    let bench = Bench::new();
+    let name = "broken::a_sender_that_is_killed_leaves_the_receiver_ready";
+    let mut sender = Other::start(name, &bench.address().port().to_string());
+    sender.says();
+    sender.signal(Signal::KILL);
+    let why = failure(&bench);
+    assert!(why.contains("was lost during a test"), "{why}");
+    bench.run(&short(Carriage::Tcp));
+}
+
+/// A receiver in a process of its own, for the tests that end it.
+fn receive() {
+    let bench = Bench::new();
+    say(bench.address().port());
+    loop {
+        // Whoever started this kills it.
+        clock::sleep_until(clock::now().plus(Ns::secs(60)));
+    }
+}
+
+#[track_caller]
+fn ended(test: &str, loads: &[Carriage], signal: Signal, hints: &[&str]) {
+    for load in loads {
+        let mut receiver = Other::start(test, "receiver");
+        let port = receiver.says().parse().expect("a port");
+        let config = SendConfig { host: "127.0.0.1".to_owned(), port, ..SendConfig::default() };
+        let mut struck = |_: &net::Interval| receiver.signal(signal);
+        told(net::send(&config, &long(*load), &Stop::default(), &mut struck), hints);
+    }
+}
+
+#[test]
+fn a_receiver_that_is_killed_is_told() {
+    if role().is_some() {
+        return receive();
+    }
+    let name = "broken::a_receiver_that_is_killed_is_told";
+    ended(
+        name,
+        &LOADS,
+        Signal::KILL,
+        &["it closed the connection", "reset by peer", "Broken pipe"],
+    );
+}
+
+#[test]
+fn a_receiver_that_goes_silent_is_told() {
+    if role().is_some() {
+        return receive();
+    }
+    let name = "broken::a_receiver_that_goes_silent_is_told";
+    ended(name, &[Carriage::Tcp], Signal::STOP, &["nothing for 10 s, though its host is there"]);
+}
+
+/// A nonsense that comes in the midst of a test, in either direction.
+#[test]
+fn a_control_connection_that_turns_to_nonsense_ends_the_test_at_both_ends() {
+    let nonsense = |after: &'static str| -> crate::between::Hand {
+        Box::new(move |message| match message.get(after).is_some() || message == after {
+            true => b"\x07\0\0\0nothing".to_vec(),
+            false => Vec::new(),
+        })
+    };
+    let bench = Bench::new();
+    for (from_sender, from_receiver, hint) in [
+        (nonsense("start"), idle(), "was lost during the test"),
+        (idle(), nonsense("ready"), "does not speak this protocol"),
+    ] {
+        let between = Between::new(bench.address(), from_sender, from_receiver);
+        let config = SendConfig { port: between.address.port(), ..bench.config() };
+        let spec = long(Carriage::Tcp);
+        told(net::send(&config, &spec, &Stop::default(), &mut |_| {}), &[hint]);
+        between.end();
+        let why = failure(&bench);
+        let hints = ["does not speak this protocol", "was lost"];
+        assert!(hints.iter().any(|hint| why.contains(hint)), "{why}");
+    }
+    bench.run(&short(Carriage::Tcp));
+}
+
+/// Takes the connections of a test's streams, passes some bytes on, and resets the first stream.
+fn resetting(to: SocketAddr, streams: usize) -> u16 {
+    const UNTIL: usize = 1 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
+    let port = listener.local_addr().expect("it has an address").port();
+    std::thread::spawn(move || {
+        for index in 0..streams {
+            let (mut near, _) = listener.accept().expect("a stream comes");
+            let mut far = TcpStream::connect(to).expect("the receiver is there");
+            std::thread::spawn(move || {
+                let (mut bytes, mut passed) = (vec![0; 64 << 10], 0);
+                while let Ok(got @ 1..) = near.read(&mut bytes) {
+                    let _ = far.write_all(&bytes[..got]);
+                    passed += got;
+                    if index == 0 && passed > UNTIL {
+                        for end in [&near, &far] {
+                            let at_once = Some(Duration::ZERO);
+                            sockopt::set_socket_linger(end, at_once).expect("it is a socket");
+                        }
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_stream_that_is_reset_is_told_and_the_others_go_on() {
+    let bench = Bench::new();
+    let receiver = bench.address();
+    let hand: crate::between::Hand = Box::new(move |message| {
+        if let Some(port) = message.get_mut("prepared").map(|prepared| &mut prepared["port"]) {
+            let to = SocketAddr::new(receiver.ip(), port.as_u64().expect("a port") as u16);
+            *port = resetting(to, 2).into();
+        }
+        Vec::new()
+    });
+    let between = Between::new(receiver, idle(), hand);
+    let config = SendConfig { port: between.address.port(), ..bench.config() };
+    let spec = with(Spec { measure: Ns::secs(2), ..short(Carriage::Tcp) }, |n| ways(n, 2, 0));
+    let report = net::send(&config, &spec, &Stop::default(), &mut |_| {});
+    let report = report.unwrap_or_else(|e| panic!("{e}"));
+    between.end();
+    for side in [&report.sender, &report.receiver] {
+        let why = side.streams[0].error.as_deref().unwrap_or("none");
+        assert!(why.contains("reset by peer"), "{why}");
+        assert_eq!(side.streams[1].error, None);
+    }
+    let [broken, whole] = [0, 1].map(|index| report.receiver.streams[index].total.bytes);
+    assert!(broken > 0 && whole > 0, "{broken} {whole}");
+}
+
+/// In a network of its own, which has no route to anywhere: a thread's, which goes with the thread.
+#[test]
+fn a_host_without_a_route_is_told_what_to_look_at() {
+    let elsewhere = std::thread::spawn(|| {
+        // SAFETY: this thread alone leaves the process' network, and it ends with this test.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            println!(
+                "skipped: a network of its own ({}); it takes root",
+                std::io::Error::last_os_error()
+            );
+            return;
+        }
+        let route = "no route leads there; `ip route get 192.0.2.1` shows what this host would do \
+                     (Network is unreachable (os error 101))";
+        // Without any address of the family the kernel does not come as far as its routes.
+        for (host, hint) in [("192.0.2.1", route), ("2001:db8::1", "it has none of this family")] {
+            let (host, port) = (host.to_owned(), net::PORT);
+            let config = SendConfig { host, port, ..SendConfig::default() };
+            told(net::send(&config, &short(Carriage::Tcp), &Stop::default(), &mut |_| {}), &[hint]);
+        }
+    });
+    elsewhere.join().expect("it is told");
+}
