@@ -165,9 +165,27 @@ impl StepFigures {
         }
     }
 
-    /// Whether every worker reported the whole measured time.
+    /// Whether all that the step announced, workers and both ends of streams, reported the whole measured time.
     pub fn complete(&self) -> bool {
-        !self.completeness.is_empty() && self.completeness.iter().all(Completeness::is_full)
+        let announced = self.has_storage() || self.has_network();
+        let streams = self.network.iter().all(|pair| pair.complete);
+        announced && streams && self.completeness.iter().all(Completeness::is_full)
+    }
+
+    /// Whether anything was issued to disks. A step of network loads alone has no storage figures: they are zero, and say
+    /// nothing.
+    pub fn has_storage(&self) -> bool {
+        !self.completeness.is_empty()
+    }
+
+    /// Whether anything was carried over networks.
+    pub fn has_network(&self) -> bool {
+        !self.network.is_empty()
+    }
+
+    /// Whether it is of network loads alone.
+    pub fn network_only(&self) -> bool {
+        self.has_network() && !self.has_storage()
     }
 
     /// `block 8KiB, depth 32`, with the repetition from the second on; the plan's name when nothing was settled, or `the

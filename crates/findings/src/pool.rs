@@ -51,6 +51,8 @@ pub struct Latency {
     pub mean_ns: f64,
     /// The median.
     pub p50_ns: u64,
+    /// The 90th percentile.
+    pub p90_ns: u64,
     /// The 95th percentile.
     pub p95_ns: u64,
     /// The 99th percentile.
@@ -158,6 +160,7 @@ pub(crate) fn latency(histogram: &record::Histogram, exact_mean: Option<f64>) ->
         count: histogram.count(),
         mean_ns: exact_mean.or_else(|| histogram.mean().map(|ns| ns.0 as f64))?,
         p50_ns: at(50.0)?,
+        p90_ns: at(90.0)?,
         p95_ns: at(95.0)?,
         p99_ns: at(99.0)?,
         p999_ns: at(99.9)?,

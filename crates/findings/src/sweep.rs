@@ -8,7 +8,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Axes that are a mixture, a place or what stands in the way, not an amount: more of them is not more load.
-const NOT_LOAD: [&str; 4] = ["read", "random", "working_set", "port"];
+const NOT_LOAD: [&str; 10] = [
+    "read",
+    "random",
+    "working_set",
+    "port",
+    // Of network loads: what disks did beside them is no curve over them.
+    "message",
+    "batch",
+    "streams",
+    "direction",
+    "mtu",
+    "offload",
+];
 
 /// One curve: work and latency over one axis.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -32,7 +44,7 @@ pub struct Sweep {
 /// All curves of a run, in the order of its steps.
 pub(crate) fn sweeps(steps: &[StepFigures]) -> Vec<Sweep> {
     let mut curves: Vec<Curve<'_>> = Vec::new();
-    for step in steps {
+    for step in steps.iter().filter(|step| step.has_storage()) {
         for (axis, (key, _)) in step.settings.iter().enumerate() {
             let Some(load) = load_of(step, axis) else { continue };
             let fixed: Vec<_> = step

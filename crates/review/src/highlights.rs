@@ -3,6 +3,7 @@
 use crate::devices;
 use crate::fabric;
 use crate::headline::{blocks, plural};
+use crate::network;
 use crate::number::{latency, percent, ratio};
 use crate::paint::{Ink, Page};
 use crate::projections;
@@ -39,6 +40,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let mut all = Vec::new();
     all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
     all.extend(most_work(steps));
+    all.extend(network::sentences(analysis));
     all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     // A search tells the knee that it looked for itself, and one that looked for something else has steps elsewhere.

@@ -17,6 +17,7 @@ mod highlights;
 mod html;
 mod judgements;
 mod markdown;
+mod network;
 mod number;
 mod paint;
 mod projections;
@@ -41,6 +42,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     headline::write(&mut page, analysis);
     highlights::write(&mut page, analysis);
     steps::write(&mut page, analysis);
+    network::write(&mut page, analysis);
     judgements::goals(&mut page, &analysis.goals);
     judgements::claims(&mut page, &analysis.claims);
     cautions::write(&mut page, &analysis.warnings);

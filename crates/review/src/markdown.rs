@@ -5,7 +5,8 @@
 //! in Markdown or HTML is escaped, so that they can neither format the page nor leave their cell.
 
 use crate::judgements::{place, score, why};
-use crate::number::{TimeUnit, digits, moment};
+use crate::network::{self, Row, whither};
+use crate::number::{TimeUnit, digits, moment, percent};
 use crate::said::{Sentence, Tone};
 use crate::text::clean;
 use crate::{cautions, headline, highlights};
@@ -32,6 +33,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     section(&mut out, "Findings", &bullets(&highlights::sentences(analysis), usize::MAX));
     section(&mut out, "Goals", &goals(&analysis.goals));
     section(&mut out, "Steps", &steps(&analysis.steps));
+    section(&mut out, "Network", &network(&analysis.steps));
     section(&mut out, "Published figures", &claims(&analysis.claims));
     section(&mut out, "Warnings", &bullets(&cautions::sentences(&analysis.warnings), WARNINGS_MAX));
     let _infallible = writeln!(out, "<sub>{}</sub>", provenance(analysis));
@@ -97,12 +99,13 @@ fn goals(goals: &[GoalOutcome]) -> String {
     text
 }
 
-fn steps(steps: &[StepFigures]) -> String {
+fn steps(all: &[StepFigures]) -> String {
+    let steps: Vec<&StepFigures> = all.iter().filter(|s| !s.network_only()).collect();
     let of = |s: &StepFigures| s.total.both.response.or(s.total.both.service);
-    let unit = TimeUnit::of(steps.iter().filter_map(of).map(|l| l.p50_ns).collect());
+    let unit = TimeUnit::of(steps.iter().filter_map(|s| of(s)).map(|l| l.p50_ns).collect());
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     let errors = steps.iter().any(|s| s.total.both.errors > 0);
-    let row = |s: &StepFigures| {
+    let row = |s: &&StepFigures| {
         let both = &s.total.both;
         let plan = if plans > 1 { format!("{}: ", s.plan) } else { String::new() };
         let mut cells = vec![escape(&clean(&format!("{plan}{}", s.label())))];
@@ -122,14 +125,48 @@ fn steps(steps: &[StepFigures]) -> String {
     let mut head = vec!["step", "IOPS", "MB/s", &p50, &p99, &max];
     head.extend(errors.then_some("errors"));
     let mut text = table(&head, "lrrrrrr", &rows, "steps");
-    if let Some(loops) = loops(steps) {
+    if let Some(loops) = loops(&steps) {
         let _infallible = writeln!(text, "\n{loops}");
     }
     text
 }
 
+/// What was carried over networks, each way.
+fn network(steps: &[StepFigures]) -> String {
+    let dash = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
+    let row = |r: &Row<'_>| {
+        let (sending, receiving) = r.ends();
+        vec![
+            escape(&clean(&r.step.label())),
+            escape(&whither(r.pair, r.direction.way)),
+            r.direction.streams.len().to_string(),
+            digits(r.direction.sent.bytes_per_s / 1e6),
+            digits(r.direction.received.bytes_per_s / 1e6),
+            dash(r.direction.wire.share.map(percent)),
+            digits(r.direction.messages_per_s()),
+            dash(sending.process_s_per_gb.map(digits)),
+            dash(receiving.process_s_per_gb.map(digits)),
+            escape(r.direction.limit.by.title()),
+        ]
+    };
+    let rows: Vec<_> = network::rows(steps).iter().map(row).collect();
+    let head = [
+        "step",
+        "way",
+        "streams",
+        "sent MB/s",
+        "received MB/s",
+        "% of wire",
+        "messages/s",
+        "send CPU s/GB",
+        "recv CPU s/GB",
+        "limited by",
+    ];
+    table(&head, "llrrrrrrrl", &rows, "directions")
+}
+
 /// Which latency the table shows.
-fn loops(steps: &[StepFigures]) -> Option<&'static str> {
+fn loops(steps: &[&StepFigures]) -> Option<&'static str> {
     let all = |loops: Loops| steps.iter().all(|s| s.loops == loops);
     match () {
         () if steps.is_empty() => None,

@@ -55,6 +55,8 @@ pub(crate) enum Place {
     Served(u32),
     /// What went through the ports of the arrays in a step, beside what the workers moved.
     Ports(u32),
+    /// The network loads of a step.
+    Network(u32),
     /// How a step came about: its warm-up, its steadiness, its generator.
     Conduct(u32),
     /// The goals.

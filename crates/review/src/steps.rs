@@ -13,6 +13,10 @@ const BAR: usize = 8;
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
+        // The tables of network loads have them.
+        if steps.iter().all(StepFigures::network_only) {
+            continue;
+        }
         let sweeps: Vec<&Sweep> =
             analysis.sweeps.iter().filter(|s| s.plan == steps[0].plan).collect();
         plan(page, steps, &sweeps);

@@ -132,8 +132,13 @@ pub(super) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    pub fn new(start: Ns, sources: &'a [Source]) -> Gather<'a> {
-        let hops = sources.iter().filter(|s| s.kind == SourceKind::Hop);
+    /// Begins with the sources of a record, but for those that `elsewhere` names.
+    pub fn new(
+        start: Ns,
+        sources: &'a [Source],
+        elsewhere: impl Fn(&Source) -> bool,
+    ) -> Gather<'a> {
+        let hops = sources.iter().filter(|s| s.kind == SourceKind::Hop && !elsewhere(s));
         Gather {
             hops: hops.map(|s| (s.id, s.name.as_str())).collect(),
             places: BTreeMap::new(),
@@ -219,7 +224,7 @@ mod tests {
         let (name, group, agent) = ("local:vda".into(), "vda".into(), "local".into());
         let hop = Source { id: SourceId(7), kind: SourceKind::Hop, name, group, agent };
         let sources = [hop];
-        let mut gather = Gather::new(Ns::ZERO, &sources);
+        let mut gather = Gather::new(Ns::ZERO, &sources, |_| false);
         for (counter, unit, value, second) in counters {
             gather.add(&Counter {
                 source: SourceId(7),

@@ -14,6 +14,7 @@ mod events;
 mod heat;
 mod hops;
 mod limits;
+mod network;
 mod sweep;
 mod timeline;
 mod workers;
@@ -24,6 +25,7 @@ pub use events::{Mark, Severity};
 pub use heat::{HeatMap, LatencyKind};
 pub use hops::{HopSeries, HopUnit, Series};
 pub use limits::{LimitSeries, LimitSpan};
+pub use network::{NetMachine, NetSeries, NetWay};
 pub use sweep::{Mean, SweepPoint, SweepRun, SweepSeries};
 pub use timeline::{GroupSeries, PhaseSpan, Rates, Timeline};
 pub use workers::{WorkerRate, WorkerSet};
@@ -31,7 +33,7 @@ pub use workers::{WorkerRate, WorkerSet};
 use crate::figures::{Loops, StepFigures};
 use crate::{Analysis, FindingsError};
 use heat::Heat;
-use record::{Record, Source, SourceId, StepHead};
+use record::{Record, Source, SourceId, SourceKind, StepHead};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -107,20 +109,30 @@ pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, Findin
     let sources: BTreeMap<SourceId, &Source> = record.sources().iter().map(|s| (s.id, s)).collect();
     let start = record.steps().iter().map(|s| s.times.start).min().unwrap_or_default();
     let mut timeline = timeline::Gather::new(start, &groups);
-    let mut hops = hops::Gather::new(start, record.sources());
+    let mut network = network::Gather::new(start, record);
+    let mut hops = hops::Gather::new(start, record.sources(), |s| network.has(s.id));
     let mut whole = Heat::run(start);
     let mut steps = Vec::new();
     for head in record.steps() {
         let choice = chosen.iter().find(|c| c.index == head.index);
         let mut heat = choice.map(|_| Heat::step(head.times.start));
         timeline.step(head);
+        network.step(head);
         record.for_each_interval(head.index, &mut |interval| {
             let source = sources.get(&interval.source);
+            // What goes over a network is no storage's: neither its rates nor its times.
+            if network.add(&interval) || source.is_some_and(|s| s.kind == SourceKind::Stream) {
+                timeline.reach(&interval);
+                return;
+            }
             timeline.add(&interval, source.map_or("", |s| s.group.as_str()));
             whole.add(&interval);
             heat.iter_mut().for_each(|heat| heat.add(&interval));
         })?;
-        record.counters(Some(head.index))?.iter().for_each(|counter| hops.add(counter));
+        for counter in &record.counters(Some(head.index))? {
+            hops.add(counter);
+            network.count(counter);
+        }
         let figures = analysis.steps.iter().find(|s| s.index == head.index);
         if let (Some(choice), Some(figures), Some(heat)) = (choice, figures, heat) {
             steps.push(detail(record, head, figures, choice, heat, &sources)?);
@@ -130,6 +142,7 @@ pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, Findin
     let hops = hops.finish(&mut left_out);
     let events = events::marks(record.events(), &sources, &mut left_out);
     let mut timeline = timeline.finish(&analysis.steps, hops, events, &mut left_out);
+    timeline.network = network.finish(&mut left_out);
     timeline.limits = limits::limits(record.steps(), &analysis.steps);
     let latency = whole.finish();
     Ok(Evidence { groups, sweeps: sweep::series(analysis), timeline, latency, steps, left_out })

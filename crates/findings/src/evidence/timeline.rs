@@ -7,6 +7,7 @@ use super::bins::{Amount, Bins, middle};
 use super::events::Mark;
 use super::hops::HopSeries;
 use super::limits::LimitSeries;
+use super::network::NetSeries;
 use super::{LeftOut, Part};
 use crate::figures::StepFigures;
 use clock::Ns;
@@ -34,6 +35,8 @@ pub struct Timeline {
     pub hops: HopSeries,
     /// How fast the ports were that counted.
     pub limits: Vec<LimitSeries>,
+    /// What network loads sent and received.
+    pub network: NetSeries,
     /// When the phases of the steps began and ended.
     pub phases: Vec<PhaseSpan>,
     /// What happened.
@@ -190,6 +193,12 @@ impl<'a> Gather<'a> {
         if let Some(place) = self.places.get(group) {
             self.shares.at(middle(from, to)).group(*place).merge(moment);
         }
+        self.reach(interval);
+    }
+
+    /// Notes how far a step has come, by an interval of whatever it ran.
+    pub fn reach(&mut self, interval: &Interval) {
+        let to = interval.to.max(interval.from);
         self.heads.last_mut().into_iter().for_each(|(_, last)| *last = to.max(*last));
     }
 
@@ -223,6 +232,7 @@ impl<'a> Gather<'a> {
             groups: shares(&self.shares, self.places.len()),
             hops,
             limits: Vec::new(),
+            network: NetSeries::default(),
             phases: spans.map(|(head, last)| span(head, *last, steps)).collect(),
             events,
         }

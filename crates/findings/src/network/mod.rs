@@ -14,7 +14,7 @@ mod stream;
 mod told;
 mod wire;
 
-pub use across::{Across, Estimate, FrameGain, OffloadCost, Repeated};
+pub use across::{Across, Estimate, FrameGain, OffloadCost, Place, Repeated};
 pub use direction::{Direction, Way};
 pub use limit::{
     AGAIN_FROM, BUFFER_FROM, By, Check, HOST_FROM, IDLE_FROM, LINK_FROM, LOST_FROM, Limited,

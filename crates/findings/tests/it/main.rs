@@ -13,6 +13,7 @@ mod generator;
 mod goals;
 mod knee;
 mod little;
+mod network;
 mod ports;
 mod projection;
 mod ratio;

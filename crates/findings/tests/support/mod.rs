@@ -3,6 +3,7 @@
 //! The tests of `review` and `export` use it too.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod net;
 pub mod valid;
 
 use clock::Ns;

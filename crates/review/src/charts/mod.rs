@@ -8,6 +8,7 @@ mod comparison;
 mod curve;
 mod figure;
 mod heat;
+mod network;
 mod palette;
 mod ports;
 mod steps;
@@ -52,6 +53,7 @@ pub(crate) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
     charts.extend(steps::directions(analysis));
     charts.extend(heat::chart(evidence));
     charts.extend(workers::chart(evidence));
+    charts.extend(network::charts(analysis));
     charts.extend(timeline::chart(evidence));
     charts
 }

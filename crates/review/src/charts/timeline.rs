@@ -3,7 +3,7 @@
 
 use super::figure::{middles, scaled, time_axis, trace, with};
 use super::palette::{self, ERRORS, MUTED, READ, SHADE, WRITE};
-use super::{Chart, left_out, ports, word};
+use super::{Chart, left_out, network, ports, word};
 use findings::Evidence;
 use findings::evidence::{HopUnit, Mark, Part, PhaseSpan, Rates, Series, Severity};
 use plotly::common::{DashType, Line, Marker, MarkerSymbol, Mode};
@@ -40,17 +40,24 @@ pub(super) struct Row {
 /// The chart; `None` where no interval was reported.
 pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     let timeline = &evidence.timeline;
-    if timeline.total.covered_s.is_empty() {
-        return None;
+    let mut rows = Vec::new();
+    if !timeline.total.covered_s.is_empty() {
+        rows.extend(totals(&timeline.total));
     }
-    let mut rows = totals(&timeline.total);
     rows.extend(groups(evidence));
     rows.extend(ports::row(evidence));
+    rows.extend(network::rows(evidence));
     rows.extend(hops(evidence));
+    if rows.is_empty() {
+        return None;
+    }
+    let bin_s = match timeline.total.covered_s.is_empty() {
+        true => timeline.network.bin_s,
+        false => timeline.total.bin_s,
+    };
     let note = format!(
-        "The whole run, warm-up and cool-down included, in bins of {} s; one cursor goes through all rows. Measured \
+        "The whole run, warm-up and cool-down included, in bins of {bin_s} s; one cursor goes through all rows. Measured \
          time is shaded.{}",
-        timeline.total.bin_s,
         left_out(evidence, Part::Timeline)
     );
     let height = rows.len() as u32 * ROW + LANE + MARGINS;

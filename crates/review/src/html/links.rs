@@ -3,7 +3,7 @@
 
 use crate::charts::Chart;
 use crate::said::Place;
-use findings::Analysis;
+use findings::{Analysis, StepFigures};
 
 /// The addresses of a page.
 pub(super) struct Links<'a> {
@@ -27,10 +27,16 @@ impl Links<'_> {
             Place::Ports(step) if self.has(step, |s| !s.ports.is_empty()) => {
                 format!("ports-{step}")
             }
-            Place::Conduct(step) if self.has(step, |_| true) => format!("conduct-{step}"),
+            Place::Network(step) if self.has(step, StepFigures::has_network) => {
+                format!("network-{step}")
+            }
+            Place::Conduct(step) if self.has(step, |s| !s.network_only()) => {
+                format!("conduct-{step}")
+            }
             Place::Balance(step)
             | Place::Served(step)
             | Place::Ports(step)
+            | Place::Network(step)
             | Place::Conduct(step) => {
                 return self.step(step);
             }
@@ -45,12 +51,15 @@ impl Links<'_> {
         Some(found)
     }
 
-    fn has(&self, step: u32, part: impl Fn(&findings::StepFigures) -> bool) -> bool {
+    fn has(&self, step: u32, part: impl Fn(&StepFigures) -> bool) -> bool {
         self.analysis.steps.iter().any(|s| s.index == step && part(s))
     }
 
     fn step(&self, step: u32) -> Option<String> {
-        self.has(step, |_| true).then(|| format!("step-{step}"))
+        // A step of network loads alone has a row among those, and none among the steps.
+        let only = self.has(step, StepFigures::network_only);
+        let word = if only { "network" } else { "step" };
+        self.has(step, |_| true).then(|| format!("{word}-{step}"))
     }
 
     /// The chart of a sweep, else the first step of its plan.

@@ -15,6 +15,7 @@ mod first;
 mod grid;
 mod judged;
 mod links;
+mod network;
 mod ports;
 mod scenario;
 mod steps;
@@ -25,7 +26,7 @@ pub use comparison::comparison;
 
 use crate::charts;
 use crate::text::clean;
-use findings::{Analysis, Evidence};
+use findings::{Analysis, Evidence, StepFigures};
 use links::Links;
 use maud::{DOCTYPE, Markup, html};
 use record::ScenarioText;
@@ -50,6 +51,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
                     (first::section(analysis, scenario.as_ref(), &links))
                     (figures::section(&charts))
                     (steps::section(analysis))
+                    (network::section(analysis))
                     (balance::section(analysis))
                     (judged::goals(analysis, &links))
                     (judged::claims(analysis))
@@ -76,6 +78,7 @@ fn bar(analysis: &Analysis, charts: bool) -> Markup {
             a.brand href="#top" { "Wirespeed" }
             @if charts { a href="#charts-section" { "Charts" } }
             a href="#steps" { "Figures" }
+            @if analysis.steps.iter().any(StepFigures::has_network) { a href="#network" { "Network" } }
             @if !analysis.goals.is_empty() { a href="#goals" { "Goals" } }
             @if !analysis.claims.is_empty() { a href="#claims" { "Published" } }
             a href="#scenario" { "Scenario" }

@@ -21,7 +21,12 @@ pub(super) fn section(analysis: &Analysis) -> Markup {
             @if analysis.steps.is_empty() { p.none { "The record holds no step." } }
             @for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
                 @let sweeps: Vec<&Sweep> = analysis.sweeps.iter().filter(|s| s.plan == steps[0].plan).collect();
-                (plan(steps, &sweeps))
+                @if steps.iter().all(StepFigures::network_only) {
+                    @if let Some(name) = plan_name(&steps[0].plan) { h3 { (name) } }
+                    p.none { "Network loads alone, and no storage: " a href={ "#network-" (steps[0].index) } { "Network" } "." }
+                } @else {
+                    (plan(steps, &sweeps))
+                }
             }
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! One warning a code, over all steps it concerns, so that a long run does not drown its reader.
 
+mod network;
+
 use crate::content::{self, Content};
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{LATE_SHARE, Limit};
@@ -67,6 +69,7 @@ pub(crate) fn warnings(
     list.generator();
     list.operations();
     list.duration();
+    network::warnings(&mut list);
     list.loops();
     list.unknown_devices();
     list.events(events);
@@ -131,11 +134,11 @@ impl<'a> List<'a> {
     }
 
     fn completeness(&mut self) {
-        let of = self.that(|s| !s.complete());
+        let of = self.that(|s| s.completeness.iter().any(|c| !c.is_full()));
         let missing = || of.iter().flat_map(|s| s.completeness.iter().filter(|c| !c.is_full()));
         let Some(worst) = missing().min_by(|a, b| a.share.total_cmp(&b.share)) else {
-            let none = self.that(|s| s.completeness.is_empty());
-            let next = "check which targets the plan loads";
+            let none = self.that(|s| !s.has_storage() && !s.has_network());
+            let next = "check what the plan loads";
             return self.add(
                 "no-workers",
                 Severity::Error,
@@ -258,7 +261,7 @@ impl<'a> List<'a> {
         let next = "see the events for the first error of each worker, and the kernel log of the host (dmesg)";
         self.add("errors", Severity::Error, &of, &text, next);
 
-        let of = self.that(|s| s.total.both.ops == 0 && !s.completeness.is_empty());
+        let of = self.that(|s| s.total.both.ops == 0 && s.has_storage());
         let text = "not one operation completed in the measured time {in}";
         let next = "check the target, and measure longer than its slowest operation takes";
         self.add("zero-ios", Severity::Error, &of, text, next);
@@ -290,7 +293,9 @@ impl<'a> List<'a> {
     /// A step that was cut off is missing more than time; this is about steps that were planned too short.
     fn too_short(&mut self) {
         let whole = |s: &StepFigures| s.complete() && s.total.both.ops > 0;
-        let of = self.that(|s| whole(s) && s.measured_ns < SHORT_NS);
+        let carried =
+            |s: &StepFigures| s.complete() && s.network.iter().any(|p| p.bytes_per_s() > 0.0);
+        let of = self.that(|s| (whole(s) || carried(s)) && s.measured_ns < SHORT_NS);
         let shortest = of.iter().map(|s| s.measured_ns).min().unwrap_or(0);
         let text = format!(
             "measured for no more than {} {{in}}: a moment's luck weighs much, and whether it was steady cannot be told",

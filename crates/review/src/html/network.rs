@@ -1,0 +1,436 @@
+//! Network loads: what was carried each way, the wire with its arithmetic, what limited it, what it cost both ends, each
+//! stream, and what steps show beside each other.
+
+use super::grid::{Column, table};
+use super::steps::{plan_name, titled};
+use crate::network::{self, Row, change, estimate, place, whither};
+use crate::number::{TimeUnit, digits, latency, percent};
+use crate::text::clean;
+use findings::network::{Across, FrameGain, Machine, OffloadCost, Repeated, Stream, Tcp};
+use findings::{Analysis, Latency, StepFigures};
+use maud::{Markup, html};
+use units::count;
+
+/// Threads of a machine that are named.
+const THREADS_MAX: usize = 4;
+
+pub(super) fn section(analysis: &Analysis) -> Markup {
+    if !analysis.steps.iter().any(StepFigures::has_network) {
+        return html! {};
+    }
+    html! {
+        section id="network" aria-labelledby="network-heading" {
+            h2 id="network-heading" { "Network" }
+            p.loops {
+                "Throughput is what was received. Measured time is cut at the same moments at both ends."
+            }
+            @for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
+                (plan(steps))
+            }
+            (across(&analysis.network))
+        }
+    }
+}
+
+fn plan(steps: &[StepFigures]) -> Markup {
+    let rows = network::rows(steps);
+    if rows.is_empty() {
+        return html! {};
+    }
+    let name = plan_name(&steps[0].plan);
+    let name = name.as_deref();
+    let id = |r: &Row<'_>| (r.first.then(|| format!("network-{}", r.step.index)), "");
+    let one_each: Vec<Row<'_>> = rows.iter().filter(|r| is_first_of_pair(r)).copied().collect();
+    html! {
+        @if let Some(name) = name { h3 { (name) } }
+        (table(&titled("What was carried", name), &carried(steps, &rows), &rows, id))
+        (arithmetic(&rows))
+        details open {
+            summary { "What limited it, with its evidence" }
+            (table(&titled("Limits", name), &limits(steps), &rows, |_| (None, "")))
+        }
+        details open {
+            summary { "What it cost both ends" }
+            (table(&titled("Cost", name), &costs(steps), &machines(&one_each), |_| (None, "")))
+        }
+        @if one_each.iter().any(|r| r.pair.probe.is_some()) || rows.iter().any(|r| r.direction.transactions.is_some()) {
+            (table(&titled("Times of transactions and of the probe beside the streams", name), &times(steps, &rows),
+                &rows, |_| (None, "")))
+        }
+        details {
+            summary { "Each stream, with what its sockets say" }
+            (table(&titled("Streams", name), &streams(steps), &each_stream(&rows), |_| (None, "")))
+        }
+    }
+}
+
+/// Whether a row is the first of its pair in its step: what belongs to pairs is told once.
+fn is_first_of_pair(row: &Row<'_>) -> bool {
+    let first = row.pair.directions.first();
+    first.is_some_and(|first| std::ptr::eq(first, row.direction))
+}
+
+/// The step's number and settings; nothing where there is but one.
+fn step_of<'a, R>(
+    steps: &[StepFigures],
+    of: impl Fn(&R) -> &'a StepFigures + 'a,
+) -> Vec<Column<'a, R>> {
+    if steps.len() < 2 {
+        return Vec::new();
+    }
+    let cell = move |r: &R| {
+        let step = of(r);
+        html! { (u64::from(step.index) + 1) " · " (clean(&step.label())) }
+    };
+    vec![Column::words("step", cell)]
+}
+
+fn way<'a>() -> Column<'a, Row<'a>> {
+    Column::words("way", |r: &Row<'_>| {
+        html! {
+            (whither(r.pair, r.direction.way)) ", " (r.direction.carries.title())
+            @if !r.pair.complete { " " span.tag { "incomplete" } }
+        }
+    })
+}
+
+fn or_dash(figure: Option<String>) -> String {
+    figure.unwrap_or_else(|| "–".to_owned())
+}
+
+fn carried<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
+    let numbers = |name: &str, unit: &str, of: fn(&Row<'_>) -> Option<String>| {
+        Column::numbers(name, unit, move |r: &Row<'_>| or_dash(of(r)))
+    };
+    let some =
+        |of: fn(&Row<'_>) -> Option<f64>| rows.iter().any(|row| of(row).is_some_and(|v| v > 0.0));
+    let mut columns = step_of(steps, |r: &Row<'a>| r.step);
+    columns.push(way());
+    columns.extend([
+        numbers("streams", "", |r| Some(r.direction.streams.len().to_string())),
+        numbers("sent", "MB/s", |r| Some(digits(r.direction.sent.bytes_per_s / 1e6))),
+        numbers("received", "MB/s", |r| Some(digits(r.direction.received.bytes_per_s / 1e6))),
+        numbers("of the wire", "%", |r| {
+            r.direction.wire.share.map(|share| format!("{:.1}", share * 100.0))
+        }),
+        numbers("not received", "MB", |r| Some(digits(r.direction.difference_bytes / 1e6))),
+        numbers("messages", "1/s", |r| Some(count(r.direction.messages_per_s().round()))),
+        numbers("packets", "1/s", |r| r.direction.packets_per_s.map(|n| count(n.round()))),
+    ]);
+    if rows.iter().any(|r| r.direction.retransmitted.is_some()) {
+        columns.push(numbers("sent again", "", |r| {
+            r.direction.retransmitted.map(|n| count(n.round()))
+        }));
+    }
+    if rows.iter().any(|r| r.direction.datagrams.is_some()) {
+        columns.push(
+            numbers("lost", "%", |r| r.direction.datagrams?.lost_share().map(percent))
+                .under("datagrams"),
+        );
+        columns.push(
+            numbers("reordered", "", |r| r.direction.datagrams?.reordered.map(count))
+                .under("datagrams"),
+        );
+        columns.push(
+            numbers("duplicates", "", |r| r.direction.datagrams?.duplicates.map(count))
+                .under("datagrams"),
+        );
+        columns.push(
+            numbers("jitter", "", |r| r.direction.datagrams?.jitter_ns.map(latency))
+                .under("datagrams"),
+        );
+    }
+    if some(|r| r.direction.zero_copy_done) {
+        columns.push(numbers("zero-copy copied", "%", |r| {
+            let (done, copied) = (r.direction.zero_copy_done?, r.direction.zero_copy_copied?);
+            (done > 0.0).then(|| percent(copied / done))
+        }));
+    }
+    if rows.iter().any(|r| r.direction.balance.is_some()) {
+        columns.push(numbers("spread over streams", "%", |r| {
+            r.direction.balance.as_ref().map(|b| percent(b.spread))
+        }));
+    }
+    if rows.iter().any(|r| r.direction.sent.errors > 0) {
+        columns.push(numbers("failed", "", |r| Some(count(r.direction.sent.errors as f64))));
+    }
+    columns
+        .push(Column::words("limited by", |r: &Row<'_>| html! { (r.direction.limit.by.title()) }));
+    columns
+}
+
+/// The wire's arithmetic, each sentence once.
+fn arithmetic(rows: &[Row<'_>]) -> Markup {
+    let mut told: Vec<(String, String)> = Vec::new();
+    for row in rows.iter().filter(|r| !r.direction.carries.is_transactions()) {
+        let who =
+            format!("{} · {}", u64::from(row.step.index) + 1, whither(row.pair, row.direction.way));
+        told.push((who, clean(&row.direction.wire.text)));
+    }
+    html! {
+        @if !told.is_empty() {
+            details open[told.len() <= 4] {
+                summary { "The wire, with its arithmetic" }
+                ul.arithmetic { @for (who, text) in &told { li { b { (who) ":" } " " (text) "." } } }
+            }
+        }
+    }
+}
+
+fn limits<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Row<'a>>> {
+    let mut columns = step_of(steps, |r: &Row<'a>| r.step);
+    columns.push(way());
+    columns.push(Column::words(
+        "limited by",
+        |r: &Row<'_>| html! { b { (r.direction.limit.by.title()) } },
+    ));
+    columns.push(Column::words("evidence, each with its threshold", |r: &Row<'_>| {
+        html! {
+            ul.checks {
+                @for check in &r.direction.limit.checks {
+                    li.crossed[check.crossed == Some(true)] {
+                        @match check.crossed {
+                            Some(true) => { b { (clean(&check.text)) } },
+                            Some(false) => { (clean(&check.text)) },
+                            None => { i { "not known: " (clean(&check.text)) } },
+                        }
+                    }
+                }
+            }
+        }
+    }));
+    columns
+}
+
+/// One machine of a pair in a step.
+struct Side<'a> {
+    step: &'a StepFigures,
+    machine: &'a Machine,
+}
+
+fn machines<'a>(rows: &[Row<'a>]) -> Vec<Side<'a>> {
+    let both = |r: &Row<'a>| {
+        [&r.pair.sender, &r.pair.receiver].map(|machine| Side { step: r.step, machine })
+    };
+    rows.iter().flat_map(both).collect()
+}
+
+fn costs<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Side<'a>>> {
+    let numbers = |name: &str, unit: &str, group: &str, of: fn(&Machine) -> Option<String>| {
+        Column::numbers(name, unit, move |s: &Side<'_>| or_dash(of(s.machine))).under(group)
+    };
+    let mut columns = step_of(steps, |s: &Side<'a>| s.step);
+    columns.push(Column::words("end", |s: &Side<'_>| {
+        html! {
+            (clean(&s.machine.hop))
+            @if let Some(host) = &s.machine.host { " (" (clean(host)) ")" }
+        }
+    }));
+    columns.extend([
+        numbers("busy", "%", "the host's processors", |m| m.host_share.map(percent)),
+        numbers("user", "%", "the host's processors", |m| m.host_user.map(percent)),
+        numbers("system", "%", "the host's processors", |m| m.host_system.map(percent)),
+        numbers("softirq", "%", "the host's processors", |m| m.host_softirq.map(percent)),
+        numbers("irq", "%", "the host's processors", |m| m.host_irq.map(percent)),
+        numbers("number", "", "the host's processors", |m| m.processors.map(digits)),
+        numbers("of the process", "s/GB", "CPU", |m| m.process_s_per_gb.map(digits)),
+        numbers("of the host", "s/GB", "CPU", |m| m.host_s_per_gb.map(digits)),
+        numbers("cycles", "1/B", "CPU", |m| m.cycles_per_byte.map(digits)),
+        numbers("interrupts", "1/s", "packets in the kernel", |m| {
+            m.interrupts_per_s.map(|n| count(n.round()))
+        }),
+        numbers("dropped", "", "packets in the kernel", |m| {
+            m.softnet_drops.map(|n| count(n.round()))
+        }),
+        numbers("squeezed", "", "packets in the kernel", |m| {
+            m.softnet_squeezes.map(|n| count(n.round()))
+        }),
+        Column::words("busiest threads", |s: &Side<'_>| html! { (threads(s.machine)) }),
+        Column::words("interface", |s: &Side<'_>| html! { (interface(s.machine)) }),
+    ]);
+    columns
+}
+
+fn threads(machine: &Machine) -> String {
+    let told = machine.threads.iter().take(THREADS_MAX);
+    let told: Vec<String> =
+        told.map(|t| format!("{} {}%", clean(&t.name), percent(t.share))).collect();
+    match (told.is_empty(), machine.threads.len().saturating_sub(THREADS_MAX)) {
+        (true, _) => "–".to_owned(),
+        (false, 0) => told.join(", "),
+        (false, more) => format!("{} and {more} more", told.join(", ")),
+    }
+}
+
+fn interface(machine: &Machine) -> String {
+    let mut parts: Vec<String> = machine.interface.iter().map(|name| clean(name)).collect();
+    parts.extend(machine.mtu.map(|mtu| format!("MTU {mtu:.0}")));
+    parts.extend(machine.speed_bytes_per_s.map(|speed| format!("{} MB/s", digits(speed / 1e6))));
+    let names = |on: bool| {
+        let all = machine.offloads.iter().filter(|(_, is)| *is == on);
+        all.map(|(name, _)| clean(name)).collect::<Vec<_>>().join(", ")
+    };
+    let (on, off) = (names(true), names(false));
+    parts.extend((!on.is_empty()).then(|| format!("on: {on}")));
+    parts.extend((!off.is_empty()).then(|| format!("off: {off}")));
+    or_dash((!parts.is_empty()).then(|| parts.join("; ")))
+}
+
+fn times<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
+    let all = rows.iter().flat_map(|r| [r.direction.transactions, r.pair.probe]).flatten();
+    let unit = TimeUnit::of(all.map(|l| l.p50_ns).collect());
+    let points: [(&str, fn(&Latency) -> u64); 5] = [
+        ("p50", |l| l.p50_ns),
+        ("p90", |l| l.p90_ns),
+        ("p99", |l| l.p99_ns),
+        ("p99.9", |l| l.p999_ns),
+        ("max", |l| l.max_ns),
+    ];
+    let kinds: [(&str, fn(&Row<'_>) -> Option<Latency>); 2] =
+        [("transactions", |r| r.direction.transactions), ("probe", |r| r.pair.probe)];
+    let mut columns = step_of(steps, |r: &Row<'a>| r.step);
+    columns.push(way());
+    for (group, of) in kinds {
+        let number = move |r: &Row<'_>| or_dash(of(r).map(|l| count(l.count as f64)));
+        columns.push(Column::numbers("number", "", number).under(group));
+        for (name, point) in points {
+            let cell = move |r: &Row<'_>| or_dash(of(r).map(|l| unit.show(point(&l))));
+            columns.push(Column::numbers(name, unit.sign(), cell).under(group));
+        }
+    }
+    columns
+}
+
+/// One stream of a direction.
+struct One<'a> {
+    row: Row<'a>,
+    stream: &'a Stream,
+}
+
+fn each_stream<'a>(rows: &[Row<'a>]) -> Vec<One<'a>> {
+    let of = |row: &Row<'a>| {
+        let row = *row;
+        row.direction.streams.iter().map(move |stream| One { row, stream })
+    };
+    rows.iter().flat_map(of).collect()
+}
+
+fn streams<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, One<'a>>> {
+    let numbers = |name: &str, unit: &str, of: fn(&Stream) -> Option<String>| {
+        Column::numbers(name, unit, move |o: &One<'_>| or_dash(of(o.stream)))
+    };
+    let tcp = |name: &str, unit: &str, of: fn(&Tcp) -> Option<String>| {
+        Column::numbers(name, unit, move |o: &One<'_>| or_dash(o.stream.tcp.as_ref().and_then(of)))
+            .under("TCP")
+    };
+    let mut columns = step_of(steps, |o: &One<'a>| o.row.step);
+    columns.push(Column::words("stream", |o: &One<'_>| html! { (clean(&o.stream.name)) }));
+    columns.extend([
+        numbers("sent", "MB/s", |s| Some(digits(s.sent.bytes_per_s / 1e6))),
+        numbers("received", "MB/s", |s| Some(digits(s.received.bytes_per_s / 1e6))),
+        Column::numbers("calls", "1/s", |o: &One<'_>| {
+            let seconds = o.row.step.measured_ns as f64 / 1e9;
+            or_dash(o.stream.calls.map(|calls| count((calls / seconds).round())))
+        }),
+        numbers("sent again", "", |s| s.retransmitted.map(|n| count(n.round()))),
+        numbers("lost", "%", |s| s.datagrams?.lost_share().map(percent)),
+        tcp("MSS", "B", |t| t.mss.map(digits)),
+        tcp("round trip", "", |t| t.rtt_ns.map(latency)),
+        tcp("least", "", |t| t.rtt_min_ns.map(latency)),
+        tcp("window", "segments", |t| t.cwnd.map(digits)),
+        tcp("delivery", "MB/s", |t| t.delivery_bytes_per_s.map(|rate| digits(rate / 1e6))),
+        tcp("window shut", "% of busy", |t| share(t.receiver_limited_ns, t)),
+        tcp("buffer full", "% of busy", |t| share(t.buffer_limited_ns, t)),
+        tcp("out of order", "", |t| t.out_of_order.map(digits)),
+    ]);
+    columns
+}
+
+/// A part of the time with data under way, in percent.
+fn share(part: Option<f64>, tcp: &Tcp) -> Option<String> {
+    let (part, busy) = (part?, tcp.busy_ns.filter(|busy| *busy > 0.0)?);
+    Some(percent(part / busy))
+}
+
+/// What steps show beside each other.
+fn across(across: &Across) -> Markup {
+    html! {
+        @if !across.jumbo.is_empty() {
+            (table("What larger frames bring", &jumbo(), &refs(&across.jumbo), |_| (None, "")))
+        }
+        @if !across.offload.is_empty() {
+            (table("What going without offloads costs", &offload(), &refs(&across.offload), |_| (None, "")))
+        }
+        @if !across.repeated.is_empty() {
+            (table("Repetitions: means with their 95% intervals (Student)", &repeated(), &refs(&across.repeated),
+                |_| (None, "")))
+        }
+    }
+}
+
+fn refs<T>(all: &[T]) -> Vec<&T> {
+    all.iter().collect()
+}
+
+fn some(value: Option<f64>) -> String {
+    or_dash(value.map(digits))
+}
+
+fn jumbo<'a>() -> Vec<Column<'a, &'a FrameGain>> {
+    let cpu = "CPU of the processes, s/GB";
+    vec![
+        Column::words("where", |g: &&FrameGain| html! { (place(&g.place)) }),
+        Column::words(
+            "MTU",
+            |g: &&FrameGain| html! { (clean(&g.smaller)) " → " (clean(&g.larger)) },
+        ),
+        Column::numbers("smaller", "MB/s", |g: &&FrameGain| estimate(&g.smaller_bytes_per_s, 1e6)),
+        Column::numbers("larger", "MB/s", |g: &&FrameGain| estimate(&g.larger_bytes_per_s, 1e6)),
+        Column::numbers("gain", "", |g: &&FrameGain| change(g.ratio)),
+        Column::numbers("of the frames alone", "", |g: &&FrameGain| {
+            or_dash(g.framing_ratio.map(change))
+        }),
+        Column::numbers("sender, smaller", "", |g: &&FrameGain| some(g.smaller_sender_s_per_gb))
+            .under(cpu),
+        Column::numbers("larger", "", |g: &&FrameGain| some(g.larger_sender_s_per_gb)).under(cpu),
+        Column::numbers("receiver, smaller", "", |g: &&FrameGain| {
+            some(g.smaller_receiver_s_per_gb)
+        })
+        .under(cpu),
+        Column::numbers("larger", "", |g: &&FrameGain| some(g.larger_receiver_s_per_gb)).under(cpu),
+    ]
+}
+
+fn offload<'a>() -> Vec<Column<'a, &'a OffloadCost>> {
+    let cpu = "CPU of the hosts, s/GB";
+    vec![
+        Column::words("where", |c: &&OffloadCost| html! { (place(&c.place)) }),
+        Column::numbers("with", "MB/s", |c: &&OffloadCost| estimate(&c.with_bytes_per_s, 1e6)),
+        Column::numbers("without", "MB/s", |c: &&OffloadCost| {
+            estimate(&c.without_bytes_per_s, 1e6)
+        }),
+        Column::numbers("change", "", |c: &&OffloadCost| change(c.ratio)),
+        Column::numbers("sender, with", "", |c: &&OffloadCost| some(c.with_sender_s_per_gb))
+            .under(cpu),
+        Column::numbers("without", "", |c: &&OffloadCost| some(c.without_sender_s_per_gb))
+            .under(cpu),
+        Column::numbers("receiver, with", "", |c: &&OffloadCost| some(c.with_receiver_s_per_gb))
+            .under(cpu),
+        Column::numbers("without", "", |c: &&OffloadCost| some(c.without_receiver_s_per_gb))
+            .under(cpu),
+    ]
+}
+
+fn repeated<'a>() -> Vec<Column<'a, &'a Repeated>> {
+    let cost = |value: &Option<findings::network::Estimate>| {
+        or_dash(value.as_ref().map(|e| estimate(e, 1.0)))
+    };
+    vec![
+        Column::words("where", |r: &&Repeated| html! { (place(&r.place)) }),
+        Column::numbers("runs", "", |r: &&Repeated| r.bytes_per_s.runs.to_string()),
+        Column::numbers("received", "MB/s", |r: &&Repeated| estimate(&r.bytes_per_s, 1e6)),
+        Column::numbers("messages", "1/s", |r: &&Repeated| estimate(&r.messages_per_s, 1.0)),
+        Column::numbers("sender", "CPU s/GB", move |r: &&Repeated| cost(&r.sender_s_per_gb)),
+        Column::numbers("receiver", "CPU s/GB", move |r: &&Repeated| cost(&r.receiver_s_per_gb)),
+    ]
+}
