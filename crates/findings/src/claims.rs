@@ -6,6 +6,7 @@
 use crate::figures::label;
 use crate::pool::latency_point;
 use crate::quantity::{Quantity, Unit};
+use crate::ratio::{Asked, Sides};
 use crate::rounding::allowance;
 use crate::scope;
 use crate::select::selects;
@@ -74,13 +75,15 @@ pub(crate) struct Compare<'a> {
     /// Repetitions of equal settings are one cell.
     cells: Vec<Cell>,
     missing: Option<String>,
+    /// Of a claim that is a ratio, the steps of both sides.
+    sides: Sides,
 }
 
 struct Cell {
     step: String,
     member: Option<String>,
     /// What the wire carries in this step, where the claim speaks of a hop.
-    wire: Option<f64>,
+    wire: Result<f64, String>,
     values: Vec<f64>,
     tally: Option<Tally>,
 }
@@ -88,18 +91,33 @@ struct Cell {
 impl<'a> Compare<'a> {
     /// Begins with a claim and the record's facts.
     pub fn new(claim: &'a Claim, facts: &'a [Fact]) -> Compare<'a> {
-        Compare { claim, facts, cells: Vec::new(), missing: None }
+        Compare { claim, facts, cells: Vec::new(), missing: None, sides: Sides::default() }
+    }
+
+    /// The ratio that was published, if it is one.
+    fn ratio(&self) -> Option<Asked<'a>> {
+        let Claim { metric, to, .. } = self.claim;
+        (!to.is_empty()).then_some(Asked { metric, to, is: 0.0, within: 0.0 })
+    }
+
+    /// What is shown of it is counted in this.
+    fn unit(&self) -> Unit {
+        if self.claim.to.is_empty() { Unit::of(&self.claim.metric) } else { Unit::Times }
     }
 
     /// Takes in a step, if the claim selects it.
     pub fn see(&mut self, step: &StepData) {
         let head = &step.head;
+        if let Some(asked) = self.ratio() {
+            let of = (&self.claim.scope, &self.claim.step[..]);
+            return self.sides.see(of, &asked, step);
+        }
         if !selects(&self.claim.step, &head.plan, &head.settings) {
             return;
         }
         // Without the repetition: repetitions are taken together.
         let name = label(&head.plan, &head.settings, 0);
-        let wire = scope::wire(step, &self.claim.scope, self.facts);
+        let wire = scope::wire(step, &self.claim.scope, &self.claim.metric, self.facts);
         for reading in scope::read(step, &self.claim.scope, &self.claim.metric) {
             let cell = match self
                 .cells
@@ -112,7 +130,7 @@ impl<'a> Compare<'a> {
                     self.cells.push(Cell {
                         step: name.clone(),
                         member: reading.member,
-                        wire,
+                        wire: wire.clone(),
                         values,
                         tally,
                     });
@@ -131,6 +149,10 @@ impl<'a> Compare<'a> {
 
     /// Notes a step of the plan that the record does not hold.
     pub fn missed(&mut self, step: &Step) {
+        if let Some(asked) = self.ratio() {
+            let of = (&self.claim.scope, &self.claim.step[..]);
+            return self.sides.missed(of, &asked, step);
+        }
         if self.missing.is_none() && selects(&self.claim.step, &step.plan, &step.settings) {
             let name = label(&step.plan, &step.settings, step.repetition);
             self.missing = Some(format!("the step {name} was not run"));
@@ -138,7 +160,8 @@ impl<'a> Compare<'a> {
     }
 
     /// The outcome over all steps seen.
-    pub fn finish(self) -> ClaimOutcome {
+    pub fn finish(mut self) -> ClaimOutcome {
+        self.take_ratios();
         let furthest = self
             .cells
             .iter()
@@ -155,7 +178,7 @@ impl<'a> Compare<'a> {
             name: self.claim.name.clone(),
             score,
             relation: relation_word(self.claim.relation),
-            ours: furthest.map(|(_, value)| Quantity { value, unit: Unit::of(&self.claim.metric) }),
+            ours: furthest.map(|(_, value)| Quantity { value, unit: self.unit() }),
             step: furthest.map(|(c, _)| c.step.clone()),
             member: furthest.and_then(|(c, _)| c.member.clone()),
             readings,
@@ -167,7 +190,7 @@ impl<'a> Compare<'a> {
     /// How far a value is on the wrong side of the first reading.
     fn distance(&self, (cell, ours): &(&Cell, f64)) -> f64 {
         let first = self.claim.readings.first();
-        let published = first.and_then(|r| self.target(r, cell.wire).ok()).unwrap_or(0.0);
+        let published = first.and_then(|r| self.target(r, &cell.wire).ok()).unwrap_or(0.0);
         match self.claim.relation {
             Relation::Equal | Relation::About => (ours - published).abs(),
             Relation::Over => published - ours,
@@ -175,7 +198,30 @@ impl<'a> Compare<'a> {
         }
     }
 
-    fn target(&self, reading: &Value, wire: Option<f64>) -> Result<f64, String> {
+    /// The ratios of both sides as cells, repetitions of equal settings taken together.
+    fn take_ratios(&mut self) {
+        for (step, member, ratio) in self.sides.ratios() {
+            let same = |c: &&mut Cell| c.step == step && c.member == member;
+            let cell = match self.cells.iter_mut().find(same) {
+                Some(cell) => cell,
+                None => {
+                    let (wire, values, tally) = (Err(String::new()), Vec::new(), None);
+                    self.cells.push(Cell { step, member, wire, values, tally });
+                    self.cells.last_mut().expect("just pushed")
+                }
+            };
+            match ratio {
+                Ok(ratio) => cell.values.push(ratio),
+                Err(why) => self.missing = self.missing.take().or(Some(why)),
+            }
+        }
+    }
+
+    fn target(&self, reading: &Value, wire: &Result<f64, String>) -> Result<f64, String> {
+        let published = Quantity::from_value(reading);
+        if published.unit == Unit::Times && self.unit() == Unit::Times {
+            return Ok(published.value);
+        }
         scope::target(reading, &self.claim.metric, &self.claim.scope, wire)
     }
 
@@ -192,9 +238,11 @@ impl<'a> Compare<'a> {
             allowance_percent: allowance * 100.0,
             agrees: None,
         };
-        let wire = furthest.and_then(|(cell, _)| cell.wire);
+        let none = Err("nothing was measured to hold it against".to_owned());
+        let wire = furthest.map_or(&none, |(cell, _)| &cell.wire);
         let ours = furthest.map(|(_, value)| value);
         match (self.target(reading, wire), ours) {
+            (Err(_), None) if !reason.is_empty() => {}
             (Err(why), _) => *reason = why,
             (Ok(_), None) => {}
             (Ok(published), Some(ours)) => {

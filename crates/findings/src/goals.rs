@@ -4,7 +4,6 @@
 //! cell fails it; else one undecided cell leaves it undecided. A cell is undecided when something that it depends on is
 //! missing, unless what was seen already breaks the bound for good: errors and the largest latency only grow.
 
-use crate::balance::balance;
 use crate::figures::label;
 use crate::quantity::{Quantity, Unit};
 use crate::ratio::{Asked, Sides};
@@ -12,7 +11,7 @@ use crate::scope::{self, Reading};
 use crate::select::selects;
 use crate::step::StepData;
 use record::Fact;
-use scenario::{Bound, Goal, GoalTest, LatencyPoint, Metric, Step};
+use scenario::{Bound, Goal, GoalTest, LatencyPoint, Metric, Scope, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -86,7 +85,7 @@ impl<'a> Judge<'a> {
     pub fn see(&mut self, step: &StepData) {
         let head = &step.head;
         if let Some(asked) = self.ratio() {
-            return self.sides.see(self.goal, &asked, step);
+            return self.sides.see(self.place(), &asked, step);
         }
         if !selects(&self.goal.step, &head.plan, &head.settings) {
             return;
@@ -95,8 +94,8 @@ impl<'a> Judge<'a> {
             GoalTest::Balance { within } => self.see_balance(step, *within),
             GoalTest::Ratio { .. } => {}
             GoalTest::Metric { metric, bound, value } => {
-                let wire = scope::wire(step, &self.goal.scope, self.facts);
-                let required = scope::target(value, metric, &self.goal.scope, wire);
+                let wire = scope::wire(step, &self.goal.scope, metric, self.facts);
+                let required = scope::target(value, metric, &self.goal.scope, &wire);
                 for reading in scope::read(step, &self.goal.scope, metric) {
                     let (status, margin, reason) = match &required {
                         Ok(value) => judge(&reading, metric, *bound, *value),
@@ -119,6 +118,11 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// What it speaks of, and in which steps.
+    fn place(&self) -> (&'a Scope, &'a [(String, String)]) {
+        (&self.goal.scope, &self.goal.step)
+    }
+
     /// The ratio that the goal asks for, if it asks for one.
     fn ratio(&self) -> Option<Asked<'a>> {
         match &self.goal.test {
@@ -130,30 +134,21 @@ impl<'a> Judge<'a> {
     }
 
     fn see_balance(&mut self, step: &StepData, within: f64) {
-        let (rates, missing) = scope::rates(step, &self.goal.scope);
-        let found = balance(Vec::new(), &rates);
-        let worst = found.as_ref().and_then(|b| {
-            let distance = |r: &f64| (r - b.mean_bytes_per_s).abs();
-            rates.iter().max_by(|x, y| distance(&x.1).total_cmp(&distance(&y.1)))
-        });
-        let observed = found.as_ref().map(|b| b.deviation * 100.0);
-        let (status, margin, reason) = match (missing, observed) {
-            (Some(why), _) => (Status::Undecided, 0.0, why),
-            (None, None) if rates.len() < 2 => {
-                (Status::Undecided, 0.0, "balance needs two VMs or targets".to_owned())
-            }
-            (None, None) => (Status::Undecided, 0.0, "nothing was moved".to_owned()),
+        let found = scope::imbalance(step, &self.goal.scope);
+        let observed = found.as_ref().ok().map(|(_, percent)| *percent);
+        let (status, margin, reason) = match &found {
+            Err(why) => (Status::Undecided, 0.0, why.clone()),
             // Binary fractions: 5% must hold for figures that are 5% apart in decimal.
-            (None, Some(off)) if off <= within * (1.0 + 1e-9) => {
+            Ok((_, off)) if *off <= within * (1.0 + 1e-9) => {
                 (Status::Met, within - off, String::new())
             }
-            (None, Some(off)) => (Status::Failed, within - off, "shares differ by more".to_owned()),
+            Ok((_, off)) => (Status::Failed, within - off, "shares differ by more".to_owned()),
         };
         self.cells.push(Cell {
             status,
             margin,
             reason,
-            member: worst.map(|(name, _)| name.clone()),
+            member: found.ok().map(|(name, _)| name),
             required: Some(Quantity { value: within, unit: Unit::Percent }),
             observed: observed.map(|value| Quantity { value, unit: Unit::Percent }),
             step: label(&step.head.plan, &step.head.settings, step.head.repetition),
@@ -164,7 +159,7 @@ impl<'a> Judge<'a> {
     /// Notes a step of the plan that the record does not hold.
     pub fn missed(&mut self, step: &Step) {
         if let Some(asked) = self.ratio() {
-            return self.sides.missed(self.goal, &asked, step);
+            return self.sides.missed(self.place(), &asked, step);
         }
         if selects(&self.goal.step, &step.plan, &step.settings) {
             self.cells.push(Cell {

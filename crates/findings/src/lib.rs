@@ -180,15 +180,16 @@ fn judge(
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
         let rule = planned.as_ref().and_then(|p| p.steady).unwrap_or(steady::RULE);
-        let told = network::Told::default();
         let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let known = scenario.ok().zip(planned.as_ref());
         known.into_iter().for_each(|known| fabric::equip(&mut step, known));
+        let told = known.map(network::Told::of).unwrap_or_default();
+        step.pairs = network::pairs(&step, &told, record.facts(), record.sources());
         let null = !step.workers.is_empty()
             && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
         figures.served = served::served(&step, &places);
-        figures.network = network::pairs(&step, &told, record.facts(), record.sources());
+        figures.network = step.pairs.clone();
         if let Some(known) = known {
             fabric.see(&step, known, &mut figures, record.facts());
         }

@@ -1,4 +1,4 @@
-//! Ratios that a goal asks for: what a step does over what the step does that differs from it in some settings alone.
+//! Ratios that a goal asks for, or that somebody published: what a step does over what the step does that differs from it in some settings alone.
 //!
 //! Both are gathered while the steps go by and held against each other at the end, repetition by repetition. What has
 //! nothing to be held against is undecided.
@@ -9,9 +9,11 @@ use crate::quantity::{Quantity, Unit};
 use crate::scope::{self, Reading};
 use crate::select::{same_key, selects};
 use crate::step::StepData;
-use scenario::{Goal, Metric, Step};
+use scenario::{Metric, Scope, Step};
 
 type Settings = Vec<(String, String)>;
+/// What a ratio speaks of, and the settings of the steps that it is about.
+type Of<'a> = (&'a Scope, &'a [(String, String)]);
 
 /// What a goal asks for.
 pub(crate) struct Asked<'a> {
@@ -36,6 +38,8 @@ struct Side {
     /// What both sides have in common: the plan, the other settings and the repetition.
     key: (String, Settings, u32),
     label: String,
+    /// The same without the repetition.
+    name: String,
     index: u32,
     /// Why there is no value, where there is none.
     reading: Result<(Option<String>, f64), (Option<String>, String)>,
@@ -51,23 +55,23 @@ impl Side {
 
 impl Sides {
     /// Takes in a step, on the sides that it is of.
-    pub fn see(&mut self, goal: &Goal, asked: &Asked<'_>, step: &StepData) {
+    pub fn see(&mut self, of: Of<'_>, asked: &Asked<'_>, step: &StepData) {
         let head = &step.head;
-        let readings = || scope::read(step, &goal.scope, asked.metric).into_iter().map(outcome);
+        let readings = || scope::read(step, of.0, asked.metric).into_iter().map(outcome);
         let place = (head.plan.as_str(), head.settings.as_slice(), head.repetition, head.index);
-        self.add(goal, asked, place, readings);
+        self.add(of.1, asked, place, readings);
     }
 
     /// Notes a step that was not run.
-    pub fn missed(&mut self, goal: &Goal, asked: &Asked<'_>, step: &Step) {
+    pub fn missed(&mut self, of: Of<'_>, asked: &Asked<'_>, step: &Step) {
         let reading = || [Err((None, "the step was not run".to_owned()))].into_iter();
         let place = (step.plan.as_str(), step.settings.as_slice(), step.repetition, step.index);
-        self.add(goal, asked, place, reading);
+        self.add(of.1, asked, place, reading);
     }
 
     fn add<I>(
         &mut self,
-        goal: &Goal,
+        wanted: &[(String, String)],
         asked: &Asked<'_>,
         (plan, settings, repetition, index): (&str, &[(String, String)], u32, u32),
         readings: impl Fn() -> I,
@@ -80,13 +84,14 @@ impl Sides {
         let side = |reading| Side {
             key: (plan.to_owned(), rest.clone(), repetition),
             label: label(plan, settings, repetition),
+            name: label(plan, settings, 0),
             index,
             reading,
         };
         // The other step is asked for all that this one is, but for what differs.
-        let kept = goal.step.iter().filter(|(key, _)| !differs(key));
+        let kept = wanted.iter().filter(|(key, _)| !differs(key));
         let other: Settings = kept.chain(asked.to).cloned().collect();
-        if selects(&goal.step, plan, settings) {
+        if selects(wanted, plan, settings) {
             self.over.extend(readings().map(side));
         }
         if selects(&other, plan, settings) {
@@ -98,6 +103,25 @@ impl Sides {
     pub fn cells(&self, asked: &Asked<'_>) -> Vec<Cell> {
         let over = self.over.iter().filter(|over| !self.is_other(over));
         over.map(|over| self.cell(over, asked)).collect()
+    }
+
+    /// Each step with its ratio, or why there is none: its name without the repetition, and the member.
+    pub fn ratios(&self) -> Vec<(String, Option<String>, Result<f64, String>)> {
+        let over = self.over.iter().filter(|over| !self.is_other(over));
+        over.map(|over| (over.name.clone(), over.member().cloned(), self.ratio(over))).collect()
+    }
+
+    fn ratio(&self, over: &Side) -> Result<f64, String> {
+        let same = |under: &&Side| under.key == over.key && under.member() == over.member();
+        let under = self.under.iter().find(same).map(|under| &under.reading);
+        match (&over.reading, under) {
+            (Err((_, why)), _) | (_, Some(Err((_, why)))) => Err(why.clone()),
+            (_, None) => Err("the step that it is held against was not run".to_owned()),
+            (_, Some(Ok((_, less)))) if *less <= 0.0 => {
+                Err("the step that it is held against did nothing".to_owned())
+            }
+            (Ok((_, more)), Some(Ok((_, less)))) => Ok(more / less),
+        }
     }
 
     /// Whether a step is there to be held against: where a goal selects all steps, both sides are among them.
@@ -116,15 +140,9 @@ impl Sides {
             margin: 0.0,
             reason: String::new(),
         };
-        let same = |under: &&Side| under.key == over.key && under.member() == over.member();
-        let absent = (None, "the step that it is held against was not run".to_owned());
-        let under = self.under.iter().find(same).map(|under| &under.reading);
-        match (&over.reading, under.unwrap_or(&Err(absent))) {
-            (Err((_, why)), _) | (_, Err((_, why))) => cell.reason.clone_from(why),
-            (_, Ok((_, less))) if *less <= 0.0 => {
-                cell.reason = "the step that it is held against did nothing".to_owned();
-            }
-            (Ok((_, more)), Ok((_, less))) => judge(&mut cell, more / less, asked),
+        match self.ratio(over) {
+            Ok(ratio) => judge(&mut cell, ratio, asked),
+            Err(why) => cell.reason = why,
         }
         cell
     }

@@ -1,7 +1,9 @@
 //! What goals and claims speak of: a metric of the whole step, of some VMs or targets, or of a hop. Every answer says
 //! whether something that it depends on is missing, so that nothing missing can pass.
 
+use crate::balance::balance;
 use crate::counters::counted;
+use crate::network;
 use crate::pool::{Pool, per_second};
 use crate::quantity::{Quantity, Unit};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
@@ -28,6 +30,14 @@ pub(crate) struct Reading {
 
 /// Reads a metric off a step; one reading for each member where the scope asks for each.
 pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
+    if *metric == Metric::Imbalance {
+        return vec![match imbalance(step, scope) {
+            Ok((_, percent)) => {
+                Reading { value: Some(percent), missing: None, ..unread(String::new()) }
+            }
+            Err(why) => unread(why),
+        }];
+    }
     match scope {
         Scope::Total => vec![pooled(step, None, metric, |_| true)],
         Scope::Over(names) => {
@@ -40,22 +50,46 @@ pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Readi
             .iter()
             .map(|name| pooled(step, Some(name), metric, |w| w.source.group == *name))
             .collect(),
-        Scope::Hop(hop) => vec![hop_reading(step, hop, metric)],
+        Scope::Hop(hop) => match network::judged::reading(step, hop, metric) {
+            Some(reading) => vec![reading],
+            None => vec![hop_reading(step, hop, metric)],
+        },
         Scope::Streams(hop) => {
-            vec![unread(format!("the streams of hop {hop} are not read one by one"))]
+            vec![unread(format!("the streams of hop {hop} have balance alone"))]
         }
     }
 }
 
+/// The member that is furthest from the mean of those that a scope names, and how far it is, in percent of it.
+pub(crate) fn imbalance(step: &StepData, scope: &Scope) -> Result<(String, f64), String> {
+    if let Scope::Streams(hop) = scope {
+        return network::judged::imbalance(step, hop);
+    }
+    let (rates, missing) = rates(step, scope);
+    if let Some(why) = missing {
+        return Err(why);
+    }
+    let Some(found) = balance(Vec::new(), &rates) else {
+        return Err(match rates.len() {
+            0 | 1 => "balance needs two VMs or targets".to_owned(),
+            _ => "nothing was moved".to_owned(),
+        });
+    };
+    let distance = |rate: &f64| (rate - found.mean_bytes_per_s).abs();
+    let worst = rates.iter().max_by(|x, y| distance(&x.1).total_cmp(&distance(&y.1)));
+    let name = worst.map(|(name, _)| name.clone()).unwrap_or_default();
+    Ok((name, found.deviation * 100.0))
+}
+
 /// Rates of the groups that a balance speaks of, and what is missing of them.
-pub(crate) fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Option<String>) {
+fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Option<String>) {
     let names: Vec<String> = match scope {
         Scope::Over(names) | Scope::Each(names) => names.clone(),
         Scope::Hop(hop) => {
             return (Vec::new(), Some(format!("balance over the hop {hop} is not defined")));
         }
         Scope::Streams(hop) => {
-            return (Vec::new(), Some(format!("the streams of hop {hop} are not read one by one")));
+            return (Vec::new(), Some(format!("the streams of hop {hop} are no members")));
         }
         Scope::Total => {
             let mut names: Vec<String> =
@@ -81,18 +115,13 @@ pub(crate) fn target(
     value: &Value,
     metric: &Metric,
     scope: &Scope,
-    wire: Option<f64>,
+    wire: &Result<f64, String>,
 ) -> Result<f64, String> {
     let quantity = Quantity::from_value(value);
-    if let (Unit::Percent, Unit::BytesPerS, Scope::Hop(hop)) =
+    if let (Unit::Percent, Unit::BytesPerS, Scope::Hop(_)) =
         (quantity.unit, Unit::of(metric), scope)
     {
-        return wire.map(|wire| wire * quantity.value / 100.0).ok_or_else(|| {
-            format!(
-                "the wire rate of hop {hop} is not known; it is no port with a speed, and the record has no fact \
-                 `{WIRE_RATE}` of it"
-            )
-        });
+        return wire.clone().map(|wire| wire * quantity.value / 100.0);
     }
     if quantity.unit == Unit::of(metric) {
         Ok(quantity.value)
@@ -103,12 +132,29 @@ pub(crate) fn target(
 
 /// What the wire of a hop carries in each direction in this step, in bytes a second: the speed of a port as the step has
 /// it, else what a fact of the record says.
-pub(crate) fn wire(step: &StepData, scope: &Scope, facts: &[Fact]) -> Option<f64> {
-    let Scope::Hop(hop) = scope else { return None };
-    if let Some(port) = step.wires.iter().find(|w| w.hop == *hop) {
+pub(crate) fn wire(
+    step: &StepData,
+    scope: &Scope,
+    metric: &Metric,
+    facts: &[Fact],
+) -> Result<f64, String> {
+    let Scope::Hop(hop) = scope else { return Err(String::new()) };
+    if let Some(known) = network::judged::wire(step, hop, metric) {
+        return known;
+    }
+    of_port(step, hop, facts).ok_or_else(|| {
+        format!(
+            "the wire rate of hop {hop} is not known; it is no port with a speed, and the record has no fact \
+             `{WIRE_RATE}` of it"
+        )
+    })
+}
+
+fn of_port(step: &StepData, hop: &str, facts: &[Fact]) -> Option<f64> {
+    if let Some(port) = step.wires.iter().find(|w| w.hop == hop) {
         return port.mean(step.head.times.measured()).filter(|r| *r > 0.0);
     }
-    let fact = facts.iter().find(|f| f.subject == *hop && f.key == WIRE_RATE)?;
+    let fact = facts.iter().find(|f| f.subject == hop && f.key == WIRE_RATE)?;
     units::ByteRate::parse(&fact.value).ok().map(|r| r.0).filter(|r| *r > 0.0)
 }
 

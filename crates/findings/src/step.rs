@@ -3,7 +3,7 @@
 //! Only this module and [`crate::analyse`] read the record. Histograms live here and no longer than one step, so a
 //! long run is analysed in the memory of its largest step.
 
-use crate::network::StreamData;
+use crate::network::{Pair, StreamData};
 use crate::steady::round;
 use crate::wires::Wire;
 use clock::Ns;
@@ -26,6 +26,8 @@ pub(crate) struct StepData {
     pub workers: Vec<WorkerData>,
     /// Both ends of every network stream.
     pub streams: Vec<StreamData>,
+    /// The pairs that the streams are of, judged: filled in by whoever knows the scenario.
+    pub pairs: Vec<Pair>,
     /// Sources that are no ends of streams and counted operations: the probes beside them, by name.
     probes: Vec<(String, Tally)>,
     pub counters: Vec<(String, Counter)>,
@@ -104,8 +106,8 @@ impl StepData {
             Some(end) => end.min(head.times.cooldown).since(head.times.measure),
             None => Ns::ZERO,
         };
-        let wires = Vec::new();
-        Ok(StepData { head, workers, streams, probes, counters, span, rounds, wires })
+        let (wires, pairs) = (Vec::new(), Vec::new());
+        Ok(StepData { head, workers, streams, pairs, probes, counters, span, rounds, wires })
     }
 
     /// What the probe beside the streams of a pair did.

@@ -8,6 +8,7 @@
 mod across;
 mod counts;
 mod direction;
+pub(crate) mod judged;
 mod limit;
 mod machine;
 mod stream;
@@ -116,9 +117,7 @@ fn pair(
     sources: &[Source],
 ) -> Pair {
     let ends: Vec<&StreamData> = step.streams.iter().filter(|s| s.load.hop == hop).collect();
-    let source = sources.iter().find(|source| source.id == hop);
-    let group = || ends.first().map_or("", |end| end.source.group.as_str());
-    let name = source.map_or_else(group, |source| source.name.as_str());
+    let name = ends.first().map_or("", |end| end.hop.as_str());
     let mut directions = directions(step, counts, told, &ends);
     let undelivered = |flow| match flow {
         Way::Up => counts.amount(hop, "write-undelivered"),

@@ -12,6 +12,8 @@ use serde::Serialize;
 pub(crate) struct StreamData {
     pub source: Source,
     pub load: StreamLoad,
+    /// The name of the pair that it is a part of.
+    pub hop: String,
     /// What it did in the measured time.
     pub tally: Option<Tally>,
     /// Measured time that its intervals cover.
@@ -25,7 +27,9 @@ impl StreamData {
     pub fn silent(load: StreamLoad, sources: &[Source]) -> StreamData {
         let known = sources.iter().find(|s| s.id == load.source).cloned();
         let source = known.unwrap_or_else(|| unnamed(load.source, SourceKind::Stream));
-        StreamData { source, load, tally: None, covered: Ns::ZERO, last: None }
+        let hop = sources.iter().find(|s| s.id == load.hop);
+        let hop = hop.map_or_else(|| source.group.clone(), |hop| hop.name.clone());
+        StreamData { source, load, hop, tally: None, covered: Ns::ZERO, last: None }
     }
 
     /// What this end did: the writing one writes, and the reading one reads.

@@ -1,6 +1,7 @@
 //! What the scenario says of a network load: what its streams carry, and the wire that it goes through.
 
 use super::wire::{Speed, SpeedFrom};
+use scenario::{Scenario, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -71,6 +72,17 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// What a scenario says of a step.
+    pub fn of((scenario, step): (&Scenario, &Step)) -> Told {
+        let mut told = Told::default();
+        for net in &step.nets {
+            told.loads.insert(net.workload.name.clone(), net.workload.network.clone());
+            let hops = net.hops(&scenario.lab).into_iter();
+            told.wires.extend(hops.filter_map(|hop| Some((hop.name(), hop.receiver.rate?))));
+        }
+        told
+    }
+
     /// The load of a workload.
     pub fn load(&self, workload: &str) -> Option<&Network> {
         self.loads.get(workload)
