@@ -4,6 +4,7 @@
 use crate::number::{digits, latency, percent};
 use crate::paint::{Ink, Page};
 use crate::said::{Place, Sentence, Tone};
+use crate::steps::settings_of;
 use crate::table::{self, Column};
 use crate::text::clean;
 use findings::network::{
@@ -13,9 +14,7 @@ use findings::{Analysis, StepFigures};
 use scenario::Plan;
 use units::count;
 
-/// Gains and costs that are told in sentences; the tables have all.
-const TOLD_MAX: usize = 3;
-/// Spread over the streams of a direction from which it is called uneven, in percent of the mean.
+/// Spread over the streams of a direction up to which it is called even, as a share of the mean.
 const EVEN: f64 = 0.05;
 
 /// One direction of one pair in one step.
@@ -103,7 +102,7 @@ fn most(all: &[Row<'_>], steps: usize) -> Vec<Sentence> {
     if !direction.carries.is_transactions() {
         told.push(sentence(Tone::Plain, format!("Wire: {}.", clean(&direction.wire.text))));
     }
-    told.push(sentence(tone, format!("Limit: {}.", clean(&direction.limit.text))));
+    told.push(sentence(tone, format!("{}.", capital(&clean(&direction.limit.text)))));
     told.extend(cost(best).map(|text| sentence(Tone::Plain, text)));
     told
 }
@@ -173,22 +172,31 @@ fn under_load(steps: &[StepFigures]) -> Option<Sentence> {
     Some(Sentence::new(Tone::Plain, text, Place::Network(step.index)))
 }
 
-/// What steps show beside each other.
+/// What steps show beside each other: of each kind what differs most, and how many more there are.
 fn across(across: &Across, all: &[Row<'_>]) -> Vec<Sentence> {
     let place = all.first().map(|row| Place::Network(row.step.index));
-    let jumbo = across.jumbo.iter().take(TOLD_MAX).map(frame_gain);
-    let offload = across.offload.iter().take(TOLD_MAX).map(offload_cost);
-    let repeated = across.repeated.iter().take(TOLD_MAX).map(repetitions);
-    let texts = jumbo.chain(offload).chain(repeated);
-    let mut told: Vec<Sentence> =
-        texts.map(|text| Sentence::new(Tone::Plain, text, place)).collect();
-    let lengths = [across.jumbo.len(), across.offload.len(), across.repeated.len()];
-    let more: usize = lengths.iter().map(|n| n.saturating_sub(TOLD_MAX)).sum();
-    if more > 0 {
-        let text = format!("{more} more comparisons of network steps are in the tables.");
-        told.push(Sentence::new(Tone::Plain, text, place));
-    }
-    told
+    let by = |ratio: f64| if ratio > 0.0 { ratio.max(1.0 / ratio) } else { f64::INFINITY };
+    let jumbo = across.jumbo.iter().rev().max_by(|a, b| by(a.ratio).total_cmp(&by(b.ratio)));
+    let offload = across.offload.iter().rev().max_by(|a, b| by(a.ratio).total_cmp(&by(b.ratio)));
+    let most = |r: &Repeated| r.bytes_per_s.mean;
+    let repeated = across.repeated.iter().rev().max_by(|a, b| most(a).total_cmp(&most(b)));
+    let more = |n: usize| match n.saturating_sub(1) {
+        0 => ".".to_owned(),
+        n => format!("; {n} more in the tables."),
+    };
+    let told = [
+        jumbo.map(|gain| frame_gain(gain) + &more(across.jumbo.len())),
+        offload.map(|cost| offload_cost(cost) + &more(across.offload.len())),
+        repeated.map(|repeated| repetitions(repeated) + &more(across.repeated.len())),
+    ];
+    told.into_iter().flatten().map(|text| Sentence::new(Tone::Plain, text, place)).collect()
+}
+
+/// A sentence that begins with a capital.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
 }
 
 /// Where a comparison was made, as the end of a sentence.
@@ -227,7 +235,7 @@ fn frame_gain(gain: &FrameGain) -> String {
         format!("; the receiving end needs {} instead of {} CPU s a GB", digits(more), digits(less))
     });
     format!(
-        "Frames: MTU {} carries {} {} over MTU {} ({} instead of {} MB/s){framing}{}.",
+        "Frames: MTU {} carries {} {} over MTU {} ({} instead of {} MB/s){framing}{}",
         clean(&gain.larger),
         change(gain.ratio),
         place(&gain.place),
@@ -250,7 +258,7 @@ fn offload_cost(cost: &OffloadCost) -> String {
     let sender = told("sender", cost.with_sender_s_per_gb, cost.without_sender_s_per_gb);
     let receiver = told("receiver", cost.with_receiver_s_per_gb, cost.without_receiver_s_per_gb);
     format!(
-        "Offload: without it {} {} ({} instead of {} MB/s){}{}.",
+        "Offload: without it {} {} ({} instead of {} MB/s){}{}",
         change(cost.ratio),
         place(&cost.place),
         estimate(&cost.without_bytes_per_s, 1e6),
@@ -262,7 +270,7 @@ fn offload_cost(cost: &OffloadCost) -> String {
 
 fn repetitions(repeated: &Repeated) -> String {
     format!(
-        "Repeated: {} MB/s {} over {} runs (mean with its 95% interval).",
+        "Repeated: {} MB/s {} over {} runs (mean with its 95% interval)",
         estimate(&repeated.bytes_per_s, 1e6),
         place(&repeated.place),
         repeated.bytes_per_s.runs
@@ -294,10 +302,8 @@ fn columns(steps: &[StepFigures], rows: &[Row<'_>]) -> Vec<Column> {
         Column::numbers(name, unit)
             .fill(rows.iter().map(|r| of(r).unwrap_or_else(|| "-".to_owned())))
     };
-    let mut columns = Vec::new();
-    if steps.len() > 1 {
-        columns.push(Column::names("step").fill(rows.iter().map(|r| clean(&r.step.label()))));
-    }
+    let shown: Vec<&StepFigures> = rows.iter().map(|r| r.step).collect();
+    let mut columns = if steps.len() > 1 { settings_of(&shown) } else { Vec::new() };
     columns.push(Column::names("way").fill(rows.iter().map(|r| whither(r.pair, r.direction.way))));
     columns.push(numbers("streams", "", &|r| Some(r.direction.streams.len().to_string())).rank(8));
     columns.push(
@@ -325,8 +331,8 @@ fn columns(steps: &[StepFigures], rows: &[Row<'_>]) -> Vec<Column> {
         let spread = |r: &Row<'_>| r.direction.balance.as_ref().map(|b| percent(b.spread));
         columns.push(numbers("spread", "%", &spread).rank(7));
     }
-    let limit = rows.iter().map(|r| r.direction.limit.by.title().to_owned());
-    columns.push(Column::names("limited by").fill(limit).rank(1));
+    let limit = rows.iter().map(|r| r.direction.limit.by.word().to_owned());
+    columns.push(Column::names("limit").fill(limit));
     columns
 }
 

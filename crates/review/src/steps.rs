@@ -51,8 +51,12 @@ pub(crate) fn loops_told(steps: &[StepFigures]) -> &'static str {
     }
 }
 
-/// A column for each setting, and one for the repetition where there are any.
 fn settings(steps: &[StepFigures]) -> Vec<Column> {
+    settings_of(&steps.iter().collect::<Vec<_>>())
+}
+
+/// A column for each setting, and one for the repetition where there are any; a row for each step, which may come again.
+pub(crate) fn settings_of(steps: &[&StepFigures]) -> Vec<Column> {
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in steps.iter().flat_map(|s| &s.settings) {
         if !keys.contains(&key.as_str()) {
@@ -68,11 +72,11 @@ fn settings(steps: &[StepFigures]) -> Vec<Column> {
             let amounts = steps.iter().all(|s| value(s).starts_with(|c: char| c.is_ascii_digit()));
             let key = clean(key);
             let column = if amounts { Column::numbers(&key, "") } else { Column::names(&key) };
-            column.fill(steps.iter().map(value))
+            column.fill(steps.iter().map(|s| value(s)))
         })
         .collect();
     if steps.iter().any(|s| s.repetition > 0) || (keys.is_empty() && steps.len() > 1) {
-        let run = |s: &StepFigures| (u64::from(s.repetition) + 1).to_string();
+        let run = |s: &&StepFigures| (u64::from(s.repetition) + 1).to_string();
         columns.push(Column::numbers("run", "").fill(steps.iter().map(run)));
     }
     columns

@@ -36,7 +36,7 @@ pub const ROUND_TRIP_FROM: f64 = 0.90;
 pub const IDLE_FROM: f64 = 0.50;
 
 /// What limits a direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// The rate that the workload sets.
@@ -104,7 +104,28 @@ impl Default for Limited {
 }
 
 impl By {
-    /// What it is called in a table.
+    /// What it is called where room is short.
+    pub fn word(self) -> &'static str {
+        match self {
+            By::Rate => "rate",
+            By::Link => "link",
+            By::ReceivingThread => "recv thread",
+            By::SendingThread => "send thread",
+            By::ReceivingHost => "recv host",
+            By::SendingHost => "send host",
+            By::OneHost => "host",
+            By::ReceiverWindow => "window",
+            By::SendBuffer => "send buffer",
+            By::Congestion => "congestion",
+            By::Loss => "loss",
+            By::RoundTrip => "round trip",
+            By::Sender => "sender idle",
+            By::NotFound => "none found",
+            By::Unknown => "unknown",
+        }
+    }
+
+    /// What it is called in a sentence.
     pub fn title(self) -> &'static str {
         match self {
             By::Rate => "the configured rate",

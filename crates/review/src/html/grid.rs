@@ -31,6 +31,11 @@ impl<'a, R> Column<'a, R> {
         Column { unit: unit.to_owned(), number: true, ..Column::words(name, cell) }
     }
 
+    /// A column of numbers, some of which are marked.
+    pub fn marked(name: &str, unit: &str, cell: impl Fn(&R) -> Markup + 'a) -> Self {
+        Column { unit: unit.to_owned(), number: true, ..Column::words(name, cell) }
+    }
+
     /// The same under a heading that neighbours share.
     pub fn under(mut self, group: &str) -> Self {
         self.group = group.to_owned();

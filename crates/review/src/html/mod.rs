@@ -15,6 +15,7 @@ mod first;
 mod grid;
 mod judged;
 mod links;
+mod net_words;
 mod network;
 mod ports;
 mod scenario;

@@ -6,7 +6,7 @@ use super::steps::{plan_name, titled};
 use crate::network::{self, Row, change, estimate, place, whither};
 use crate::number::{TimeUnit, digits, latency, percent};
 use crate::text::clean;
-use findings::network::{Across, FrameGain, Machine, OffloadCost, Repeated, Stream, Tcp};
+use findings::network::{Across, By, FrameGain, Machine, OffloadCost, Repeated, Stream, Tcp};
 use findings::{Analysis, Latency, StepFigures};
 use maud::{Markup, html};
 use units::count;
@@ -46,8 +46,8 @@ fn plan(steps: &[StepFigures]) -> Markup {
         (table(&titled("What was carried", name), &carried(steps, &rows), &rows, id))
         (arithmetic(&rows))
         details open {
-            summary { "What limited it, with its evidence" }
-            (table(&titled("Limits", name), &limits(steps), &rows, |_| (None, "")))
+            summary { "What limited it: each figure beside its threshold" }
+            (table(&titled("Limits", name), &limits(steps, &rows), &rows, |_| (None, "")))
         }
         details open {
             summary { "What it cost both ends" }
@@ -70,25 +70,39 @@ fn is_first_of_pair(row: &Row<'_>) -> bool {
     first.is_some_and(|first| std::ptr::eq(first, row.direction))
 }
 
-/// The step's number and settings; nothing where there is but one.
-fn step_of<'a, R>(
-    steps: &[StepFigures],
-    of: impl Fn(&R) -> &'a StepFigures + 'a,
+/// The step's number, its settings and its repetition; nothing where there is but one step.
+fn step_of<'a, R: 'a>(
+    steps: &'a [StepFigures],
+    of: fn(&R) -> &'a StepFigures,
 ) -> Vec<Column<'a, R>> {
     if steps.len() < 2 {
         return Vec::new();
     }
-    let cell = move |r: &R| {
-        let step = of(r);
-        html! { (u64::from(step.index) + 1) " · " (clean(&step.label())) }
-    };
-    vec![Column::words("step", cell)]
+    let number = move |r: &R| (u64::from(of(r).index) + 1).to_string();
+    let mut columns = vec![Column::numbers("step", "", number)];
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in steps.iter().flat_map(|s| &s.settings) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    columns.extend(keys.into_iter().map(|key| {
+        Column::words(&clean(key), move |r: &R| {
+            let value = of(r).settings.iter().find(|(k, _)| k == key).map(|(_, v)| clean(v));
+            html! { (value.unwrap_or_default()) }
+        })
+    }));
+    if steps.iter().any(|s| s.repetition > 0) {
+        let run = move |r: &R| (u64::from(of(r).repetition) + 1).to_string();
+        columns.push(Column::numbers("run", "", run));
+    }
+    columns
 }
 
 fn way<'a>() -> Column<'a, Row<'a>> {
     Column::words("way", |r: &Row<'_>| {
         html! {
-            (whither(r.pair, r.direction.way)) ", " (r.direction.carries.title())
+            span.keep { (whither(r.pair, r.direction.way)) ", " (r.direction.carries.title()) }
             @if !r.pair.complete { " " span.tag { "incomplete" } }
         }
     })
@@ -147,7 +161,7 @@ fn carried<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row
         }));
     }
     if rows.iter().any(|r| r.direction.balance.is_some()) {
-        columns.push(numbers("spread over streams", "%", |r| {
+        columns.push(numbers("spread", "%", |r| {
             r.direction.balance.as_ref().map(|b| percent(b.spread))
         }));
     }
@@ -155,7 +169,7 @@ fn carried<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row
         columns.push(numbers("failed", "", |r| Some(count(r.direction.sent.errors as f64))));
     }
     columns
-        .push(Column::words("limited by", |r: &Row<'_>| html! { (r.direction.limit.by.title()) }));
+        .push(Column::words("limited by", |r: &Row<'_>| html! { span.keep { (r.direction.limit.by.word()) } }));
     columns
 }
 
@@ -177,29 +191,48 @@ fn arithmetic(rows: &[Row<'_>]) -> Markup {
     }
 }
 
-fn limits<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Row<'a>>> {
+/// A column a check that any direction has: its figure, bold where it is the limit.
+fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
+    let mut checks: Vec<(By, f64)> = Vec::new();
+    for check in rows.iter().flat_map(|r| &r.direction.limit.checks) {
+        if !checks.iter().any(|(by, _)| *by == check.by) {
+            checks.push((check.by, check.from));
+        }
+    }
+    checks.sort_by_key(|(by, _)| *by);
     let mut columns = step_of(steps, |r: &Row<'a>| r.step);
     columns.push(way());
     columns.push(Column::words(
         "limited by",
-        |r: &Row<'_>| html! { b { (r.direction.limit.by.title()) } },
+        |r: &Row<'_>| html! { b.keep { (r.direction.limit.by.title()) } },
     ));
-    columns.push(Column::words("evidence, each with its threshold", |r: &Row<'_>| {
-        html! {
-            ul.checks {
-                @for check in &r.direction.limit.checks {
-                    li.crossed[check.crossed == Some(true)] {
-                        @match check.crossed {
-                            Some(true) => { b { (clean(&check.text)) } },
-                            Some(false) => { (clean(&check.text)) },
-                            None => { i { "not known: " (clean(&check.text)) } },
-                        }
-                    }
+    columns.extend(checks.into_iter().map(|(by, from)| {
+        let cell = move |r: &Row<'_>| {
+            let check = r.direction.limit.checks.iter().find(|check| check.by == by);
+            let (share, crossed) = check.map_or((None, Some(false)), |c| (c.share, c.crossed));
+            let share = share.map(|share| format!("{:.1}", share * 100.0));
+            html! {
+                @match crossed {
+                    None => span.caution { "?" },
+                    Some(true) => span.good { (or_dash(share)) },
+                    Some(false) => (or_dash(share)),
                 }
             }
-        }
+        };
+        Column::marked(by.word(), &format!("% (from {})", percent(from)), cell)
     }));
+    if rows.iter().any(|r| unknown(r).next().is_some()) {
+        columns.push(Column::words("not known", |r: &Row<'_>| {
+            html! { (unknown(r).map(clean).collect::<Vec<_>>().join("; ")) }
+        }));
+    }
     columns
+}
+
+/// What would tell of a limit, and is missing.
+fn unknown<'a>(row: &Row<'a>) -> impl Iterator<Item = &'a str> {
+    let checks = row.direction.limit.checks.iter();
+    checks.filter(|check| check.crossed.is_none()).map(|check| check.text.as_str())
 }
 
 /// One machine of a pair in a step.

@@ -2,6 +2,7 @@
 //! of it is read off the scenario inside the record.
 
 use super::embedded;
+use super::net_words;
 use super::words::{arrivals, disk_of, listed, workload};
 use crate::headline::plural;
 use crate::highlights::loops;
@@ -24,7 +25,9 @@ pub(super) fn tested(analysis: &Analysis, scenario: Option<&Scenario>) -> String
     };
     let mut parts = vec![steps];
     if let Some(scenario) = scenario {
-        let names: Vec<String> = scenario.workloads.iter().map(|w| w.name.clone()).collect();
+        let disk = scenario.workloads.iter().map(|w| w.name.clone());
+        let names: Vec<String> =
+            disk.chain(scenario.networks.iter().map(|w| w.name.clone())).collect();
         parts.push(format!(
             "{} {}",
             if names.len() == 1 { "workload" } else { "workloads" },
@@ -36,6 +39,7 @@ pub(super) fn tested(analysis: &Analysis, scenario: Option<&Scenario>) -> String
             (lab.hosts.len(), "host"),
             (lab.arrays.len(), "array"),
             (lab.targets.len(), "target"),
+            (lab.receivers.len(), "receiver"),
         ];
         let on: Vec<String> =
             counted.iter().filter(|(n, _)| *n > 0).map(|(n, word)| plural(*n, word)).collect();
@@ -51,10 +55,12 @@ pub(super) fn tested(analysis: &Analysis, scenario: Option<&Scenario>) -> String
     parts.join(" · ")
 }
 
-/// The loops of all steps together; `None` without steps.
+/// The loops of all steps together; `None` without steps that issue anything to disks.
 fn all_loops(steps: &[StepFigures]) -> Option<Loops> {
-    let first = steps.first()?.loops;
-    Some(if steps.iter().all(|s| s.loops == first) { first } else { Loops::Mixed })
+    // Network loads are no loops of operations.
+    let mut steps = steps.iter().filter(|s| !s.network_only());
+    let first = steps.next()?.loops;
+    Some(if steps.all(|s| s.loops == first) { first } else { Loops::Mixed })
 }
 
 /// The box.
@@ -101,6 +107,7 @@ fn examined(analysis: &Analysis, lab: &Lab) -> Vec<(String, String)> {
         let cache = if target.buffered { ", through the page cache" } else { "" };
         lines.push(line(&target.name, format!("{}{size}{cache}", target.url)));
     }
+    lines.extend(lab.receivers.iter().map(|r| line(&r.name, net_words::receiver(r))));
     for alike in lab.vms.chunk_by(|a, b| Vm { name: b.name.clone(), ..a.clone() } == *b) {
         let names: Vec<String> = alike.iter().map(|vm| vm.name.clone()).collect();
         lines.push(line(listed(&names), vm(&alike[0])));
@@ -142,6 +149,7 @@ fn vm(vm: &Vm) -> String {
         (!disks.is_empty()).then(|| {
             format!("its {} on {}", if disks.len() == 1 { "disk" } else { "disks" }, listed(&disks))
         }),
+        net_words::nics(vm),
     ];
     format!("VM, {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
@@ -155,7 +163,8 @@ fn model(part: Option<&str>, otherwise: &str) -> String {
 
 /// The workloads, in words.
 fn what(scenario: &Scenario) -> Vec<(String, String)> {
-    scenario.workloads.iter().map(|w| line(&w.name, workload(w))).collect()
+    let disk = scenario.workloads.iter().map(|w| line(&w.name, workload(w)));
+    disk.chain(scenario.networks.iter().map(|w| line(&w.name, net_words::workload(w)))).collect()
 }
 
 /// The plans, in words, and what holds for all of them.
@@ -197,6 +206,7 @@ fn plan(plan: &Plan, scenario: &Scenario) -> String {
             let loops = spec.map(|s| format!(" ({})", arrivals(&s.arrivals))).unwrap_or_default();
             format!("{} on {}{loops}", load.workload, listed(&load.on))
         })
+        .chain(net_words::loads(plan))
         .collect();
     let axes = plan.sweep.iter().map(|axis| {
         let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
@@ -213,7 +223,7 @@ fn plan(plan: &Plan, scenario: &Scenario) -> String {
     };
     let repeat =
         if plan.repeat > 1 { format!("; everything {} times", plan.repeat) } else { String::new() };
-    let faults = embedded::faults(plan, &scenario.lab);
+    let faults = embedded::faults(plan, &scenario.lab) + &net_words::frames(plan);
     let condition = if plan.precondition { "; targets preconditioned after SNIA PTS" } else { "" };
     format!(
         "{}{}{search}; each step {warm_up} warm-up, then {} measured{repeat}{condition}{faults}",
