@@ -1,10 +1,11 @@
-//! CSV: a row a step, or a row an interval of a worker.
+//! CSV: a row a step, a row an interval of a worker or of an end of a stream, or a row a stream of a network load.
 //!
 //! A first line names the columns, with units last. Fields are quoted as RFC 4180 says where they must be; lines end in a
 //! line feed. Numbers have a point whatever the locale. A field is empty where there is no such thing: the median of
 //! nothing, the response time of a closed loop. Columns may be added at the end; none changes its meaning.
 
 use crate::{ExportError, no_step};
+use findings::network::{Direction, Pair, Stream, Way};
 use findings::{Analysis, Flow, Latency, Loops, StepFigures};
 use record::{Interval, Phase, Record, Source, SourceId, Tally};
 use std::collections::BTreeMap;
@@ -85,8 +86,8 @@ fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
         Loops::Mixed => "mixed",
     };
     let open = step.loops != Loops::Closed;
-    row.push(loops.to_owned());
-    row.push(some(step.loops != Loops::Open, || step.depth.to_string()));
+    row.push(some(!step.network_only(), || loops.to_owned()));
+    row.push(some(step.loops != Loops::Open && !step.network_only(), || step.depth.to_string()));
     row.push(some(open, || number(step.offered_iops)));
     row.extend([step.planned_ns, step.measured_ns].map(|ns| number(ns as f64 / 1e9)));
     row.push(step.complete().to_string());
@@ -114,7 +115,97 @@ fn latency_cells(row: &mut Vec<String>, latency: Option<&Latency>) {
     row.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.p999_ns, l.max_ns].map(micro));
 }
 
-/// Writes a row for each interval of each worker, ordered by step, time and worker: of the whole record, or of one step
+/// Columns of a stream.
+const STREAM: [&str; 27] = [
+    "step",
+    "plan",
+    "repetition",
+    "pair",
+    "workload",
+    "way",
+    "stream",
+    "complete",
+    "measured_s",
+    "sent_bytes",
+    "received_bytes",
+    "sent_mb_per_s",
+    "received_mb_per_s",
+    "sent_ops",
+    "received_ops",
+    "failed_ops",
+    "calls",
+    "packets",
+    "retransmitted",
+    "datagrams_sent",
+    "datagrams_received",
+    "datagrams_lost",
+    "reordered",
+    "duplicates",
+    "jitter_us",
+    "rtt_us",
+    "mss_bytes",
+];
+
+/// A row for each stream of the network loads of an analysis, or of one step (by number, from 0).
+///
+/// # Errors
+/// Where the analysis does not hold that one.
+pub fn streams(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
+    let held: Vec<u32> = analysis.steps.iter().map(|s| s.index).collect();
+    if let Some(index) = only.filter(|index| !held.contains(index)) {
+        return Err(no_step(index, &held));
+    }
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in analysis.steps.iter().flat_map(|s| &s.settings) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    let mut header: Vec<String> = STREAM.map(str::to_owned).into();
+    header.extend(keys.iter().map(|key| format!("setting_{key}")));
+    let mut text = record(&header);
+    for step in analysis.steps.iter().filter(|s| only.is_none_or(|index| s.index == index)) {
+        for pair in &step.network {
+            for direction in &pair.directions {
+                for stream in &direction.streams {
+                    text += &record(&stream_row(step, (pair, direction, stream), &keys));
+                }
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn stream_row(
+    step: &StepFigures,
+    (pair, direction, stream): (&Pair, &Direction, &Stream),
+    keys: &[&str],
+) -> Vec<String> {
+    let maybe = |figure: Option<f64>| figure.map_or(String::new(), number);
+    let way = match direction.way {
+        Way::Up => "to-receiver",
+        Way::Down => "from-receiver",
+    };
+    let mut row = vec![step.index.to_string(), step.plan.clone(), step.repetition.to_string()];
+    row.extend([pair.name.clone(), direction.workload.clone(), way.to_owned()]);
+    row.extend([stream.name.clone(), (stream.completeness >= 0.999).to_string()]);
+    row.push(number(step.measured_ns as f64 / 1e9));
+    row.extend([stream.sent.bytes, stream.received.bytes].map(|n| n.to_string()));
+    row.extend([stream.sent, stream.received].map(|amount| number(amount.bytes_per_s / 1e6)));
+    row.extend([stream.sent.ops, stream.received.ops, stream.sent.errors].map(|n| n.to_string()));
+    row.extend([stream.calls, stream.packets, stream.retransmitted].map(maybe));
+    let datagrams = stream.datagrams.unwrap_or_default();
+    row.extend([datagrams.sent, datagrams.received, datagrams.lost].map(maybe));
+    row.extend([datagrams.reordered, datagrams.duplicates].map(maybe));
+    row.push(maybe(datagrams.jitter_ns.map(|ns| ns / 1e3)));
+    let tcp = stream.tcp.unwrap_or_default();
+    row.extend([tcp.rtt_ns.map(|ns| ns / 1e3), tcp.mss].map(maybe));
+    let setting = |key: &&str| step.settings.iter().find(|(k, _)| k == key);
+    row.extend(keys.iter().map(|key| setting(key).map_or(String::new(), |(_, v)| v.clone())));
+    row
+}
+
+/// Writes a row for each interval of each worker and each end of a stream, ordered by step, time and worker: of the whole record, or of one step
 /// (by number, from 0). It takes the memory of one row.
 ///
 /// # Errors

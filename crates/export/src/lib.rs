@@ -1,4 +1,4 @@
-//! A record in the formats of other programs: fio's JSON, Iometer's results, and CSV.
+//! A record in the formats of other programs: fio's JSON, Iometer's results, NTttcp's XML, and CSV.
 //!
 //! Pure functions of a record and its analysis; they judge nothing. They have a crate of their own because they need what
 //! no other has together: the record's histograms, the scenario's workloads and the figures of `findings`. Where a format
@@ -13,10 +13,12 @@ mod fio_bins;
 mod fio_options;
 mod fio_shape;
 mod iometer;
+mod ntttcp;
 mod view;
 
 pub use fio::fio_json;
 pub use iometer::iometer;
+pub use ntttcp::{End, ntttcp};
 
 use record::RecordError;
 use thiserror::Error;
@@ -27,6 +29,11 @@ pub enum ExportError {
     /// The record could not be read.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// No network load where one was asked for.
+    #[error(
+        "there is no network load to export: NTttcp's form is of streams, and workers have fio's and Iometer's"
+    )]
+    NoNetwork,
     /// A step that the record does not hold.
     #[error("the record has no step {asked}; it holds {held}")]
     NoStep {

@@ -7,7 +7,7 @@
 
 use crate::view::View;
 use crate::{ExportError, no_step};
-use findings::network::{Amount, Carries, Direction, Machine, Pair, Stream, Way};
+use findings::network::{Amount, Carries, Direction, Machine, Pair, Stream};
 use findings::{Analysis, StepFigures};
 use record::{Record, StepTimes};
 use std::fmt::Write as _;

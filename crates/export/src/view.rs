@@ -66,6 +66,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What the scenario had planned for a network workload of a step; `None` where it cannot be read.
+    pub fn network(&self, index: u32, workload: &str) -> Option<workload::Network> {
+        let head = self.record.steps().iter().find(|head| head.index == index)?;
+        let planned = self.course.step(head.index, &head.plan, &head.settings, head.repetition)?;
+        let net = planned.nets.into_iter().find(|net| net.workload.name == workload)?;
+        Some(net.workload.network)
+    }
+
     /// One step. A long one is gone through interval by interval, so that it takes no memory for their histograms.
     pub fn step(&self, head: &'a StepHead) -> Result<StepView<'_>, ExportError> {
         let mut totals: BTreeMap<_, _> =

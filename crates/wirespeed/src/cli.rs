@@ -94,6 +94,10 @@ pub enum ResultFormat {
     FioJson,
     /// Iometer's results file
     Iometer,
+    /// What NTttcp writes of a network load at the sending end
+    Ntttcps,
+    /// The same at the receiving end
+    Ntttcpr,
     Csv,
 }
 
@@ -101,6 +105,8 @@ pub enum ResultFormat {
 pub enum Rows {
     Step,
     Interval,
+    /// A stream of a network load
+    Stream,
 }
 
 /// What every command that measures takes.

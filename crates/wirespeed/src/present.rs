@@ -3,6 +3,7 @@
 use crate::cli::{ResultFormat, Rows};
 use crate::exit::Failure;
 use crate::out;
+use export::End;
 use export::csv::CsvError;
 use findings::Analysis;
 use record::Record;
@@ -80,6 +81,15 @@ fn text(record: &Record, analysis: &Analysis, choice: Choice) -> Result<String, 
         ResultFormat::Json => Ok(format!("{:#}\n", review::json(analysis))),
         ResultFormat::FioJson => export::fio_json(record, choice.step).map_err(failure),
         ResultFormat::Iometer => export::iometer(record, choice.step).map_err(failure),
+        ResultFormat::Ntttcps => {
+            export::ntttcp(record, analysis, choice.step, End::Sender).map_err(failure)
+        }
+        ResultFormat::Ntttcpr => {
+            export::ntttcp(record, analysis, choice.step, End::Receiver).map_err(failure)
+        }
+        ResultFormat::Csv if choice.rows == Rows::Stream => {
+            export::csv::streams(analysis, choice.step).map_err(failure)
+        }
         ResultFormat::Csv => export::csv::steps(analysis, choice.step).map_err(failure),
     }
 }
@@ -87,6 +97,7 @@ fn text(record: &Record, analysis: &Analysis, choice: Choice) -> Result<String, 
 fn failure(error: export::ExportError) -> Failure {
     match error {
         export::ExportError::NoStep { .. } => Failure::usage(format!("--step: {error}")),
+        export::ExportError::NoNetwork => Failure::usage(format!("--format: {error}")),
         export::ExportError::Record(error) => Failure::incomplete(error),
     }
 }

@@ -40,18 +40,17 @@ pub(super) struct Row {
 /// The chart; `None` where no interval was reported.
 pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     let timeline = &evidence.timeline;
-    let mut rows = Vec::new();
-    if !timeline.total.covered_s.is_empty() {
-        rows.extend(totals(&timeline.total));
-    }
-    rows.extend(groups(evidence));
-    rows.extend(ports::row(evidence));
-    rows.extend(network::rows(evidence));
-    rows.extend(hops(evidence));
-    if rows.is_empty() {
+    let carried = network::rows(evidence);
+    let nothing_issued = timeline.total.covered_s.is_empty();
+    if nothing_issued && carried.is_empty() {
         return None;
     }
-    let bin_s = match timeline.total.covered_s.is_empty() {
+    let mut rows = if nothing_issued { Vec::new() } else { totals(&timeline.total) };
+    rows.extend(groups(evidence));
+    rows.extend(ports::row(evidence));
+    rows.extend(carried);
+    rows.extend(hops(evidence));
+    let bin_s = match nothing_issued {
         true => timeline.network.bin_s,
         false => timeline.total.bin_s,
     };

@@ -168,8 +168,10 @@ fn carried<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row
     if rows.iter().any(|r| r.direction.sent.errors > 0) {
         columns.push(numbers("failed", "", |r| Some(count(r.direction.sent.errors as f64))));
     }
-    columns
-        .push(Column::words("limited by", |r: &Row<'_>| html! { span.keep { (r.direction.limit.by.word()) } }));
+    columns.push(Column::words(
+        "limited by",
+        |r: &Row<'_>| html! { span.keep { (r.direction.limit.by.word()) } },
+    ));
     columns
 }
 

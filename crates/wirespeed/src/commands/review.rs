@@ -38,7 +38,7 @@ fn choice(args: &Review) -> Result<Choice, Failure> {
     }
     if args.step.is_some() && [Text, Html, Markdown, Json].contains(&format) {
         return Err(Failure::usage(
-            "a review shows all steps; --step goes with --format fio-json, iometer or csv",
+            "a review shows all steps; --step goes with --format fio-json, iometer, ntttcps, ntttcpr or csv",
         ));
     }
     let step = args.step.map(|from_one| from_one - 1);
