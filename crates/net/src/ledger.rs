@@ -141,3 +141,154 @@ enum Known {
     Unchanged,
     Nothing,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::{Grid, Start};
+    use crate::line::Socket;
+    use crate::plane::{Book, Clerk};
+    use crate::report::Flow;
+    use crate::{Carriage, Spec};
+    use clock::Ns;
+    use std::net::UdpSocket;
+    use std::sync::Arc;
+
+    /// What happens between a worker and its ledger.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        /// The worker has the time.
+        At(u64),
+        /// It has done so many transactions.
+        Did(u64),
+        /// The collector settles the next cut; expected: transactions and times of it, or that it must wait.
+        Settle(Option<(u64, u64)>),
+        /// The same once the worker has ended.
+        Last(u64, u64),
+    }
+
+    use Event::{At, Did, Last, Settle};
+
+    /// Cuts are at 1100, 1200, …; the measured time is from 1200 to 1400.
+    #[track_caller]
+    fn check(timed: bool, events: &[Event], measured: u64) {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let line = Line::new(0, Flow::Up, true, Socket::Udp(Arc::new(socket)), &[0; 16]);
+        let (book, desk) = Book::open(Arc::clone(&line.meter), timed);
+        let (mut clerk, mut ledger) = (Some(Clerk::new(vec![book])), Ledger::new(desk));
+        let spec = Spec {
+            warmup: Ns(200),
+            measure: Ns(200),
+            cooldown: Ns(900),
+            interval: Ns(100),
+            ..Spec::new(Carriage::Tcp)
+        };
+        let grid = Grid::new(Start { at: Ns(1_000), since: Ns::ZERO }, &spec);
+        let (mut cuts, mut again) = (grid.cuts(), None);
+        clerk.as_mut().unwrap().start(grid);
+        let mut all = 0;
+        for (number, event) in events.iter().enumerate() {
+            let (expected, over) = match *event {
+                At(now) => {
+                    clerk.as_mut().unwrap().at(Ns(now));
+                    continue;
+                }
+                Did(count) => {
+                    line.meter.add(Count::Items, count);
+                    (0..count).for_each(|_| clerk.as_mut().unwrap().timed(Ns(5)));
+                    all += count;
+                    continue;
+                }
+                Settle(expected) => (expected, false),
+                Last(items, times) => {
+                    let rest = clerk.take().and_then(|mut clerk| clerk.rest());
+                    rest.into_iter().for_each(|times| ledger.rest(*times));
+                    (Some((items, times)), true)
+                }
+            };
+            let cut = again.take().or_else(|| cuts.next()).unwrap();
+            let mut out = StreamFigures::default();
+            ledger.settle(cut.index, cut.phase, &line, over, &mut out);
+            if ledger.settled() == cut.index {
+                assert_eq!(expected, None, "{events:?} at {number}");
+                // It is asked for again.
+                again = Some(cut);
+                continue;
+            }
+            let times = out.times.map_or(0, |times| times.histogram.count());
+            assert_eq!(Some((out.counts.items, times)), expected, "{events:?} at {number}");
+            all -= out.counts.items;
+        }
+        assert_eq!(all, 0, "nothing is left: {events:?}");
+        assert_eq!(ledger.measured().items, measured, "{events:?}");
+        if timed {
+            assert_eq!(ledger.latency().map(|times| times.count()), Some(measured), "{events:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_done_before_a_cut_is_settled_with_it() {
+        let step = |at, done| [At(at), Did(done)];
+        let events = [
+            &[Did(3)][..],
+            &step(1_100, 4),
+            // The collector is late: what was done since is of the next one.
+            &[Settle(Some((3, 3)))],
+            &step(1_250, 5),
+            &[Settle(Some((4, 4)))],
+            &step(1_300, 6),
+            &step(1_400, 7),
+            &[Settle(Some((5, 5))), Settle(Some((6, 6))), Last(7, 7)],
+        ];
+        check(true, &events.concat(), 11);
+    }
+
+    #[test]
+    fn a_blocked_worker_has_done_nothing_meanwhile() {
+        // With times it is waited for; its page says that nothing was done in the cuts that it slept through.
+        let slept = [
+            Did(2),
+            Settle(None),
+            At(1_350),
+            Did(1),
+            Settle(Some((2, 2))),
+            Settle(None),
+            At(1_400),
+            Settle(Some((0, 0))),
+            Settle(Some((0, 0))),
+            Settle(Some((1, 1))),
+        ];
+        check(true, &slept, 1);
+        // Without, its counters are read as they stand, and the page that comes later is of no more use.
+        let events = [
+            Did(2),
+            Settle(Some((2, 0))),
+            Settle(Some((0, 0))),
+            At(1_250),
+            Did(1),
+            At(1_300),
+            Did(4),
+            Settle(Some((1, 0))),
+            Settle(Some((4, 0))),
+        ];
+        check(false, &events, 5);
+    }
+
+    #[test]
+    fn nothing_is_lost_where_nobody_collects() {
+        // Times are there for three cuts; what comes then is kept together, and told when there is room again.
+        let events = [
+            &[Did(1), At(1_100), Did(2), At(1_200), Did(3), At(1_300), Did(4)][..],
+            &[At(1_400), Did(5), At(1_500), Did(6)],
+            &[Settle(Some((1, 1))), Settle(Some((2, 2))), Settle(Some((3, 3)))],
+            &[At(1_600), Settle(Some((0, 0))), Settle(Some((0, 0))), Settle(Some((15, 15)))],
+        ];
+        check(true, &events.concat(), 3);
+    }
+
+    #[test]
+    fn what_a_worker_had_left_is_of_the_cut_that_ends_the_test() {
+        check(true, &[Did(2), At(1_100), Settle(Some((2, 2))), Did(3), Last(3, 3)], 0);
+        check(true, &[Did(2), Last(2, 2)], 0);
+    }
+}

@@ -167,6 +167,12 @@ impl Clerk {
         }
     }
 
+    /// The times that its only stream has, which belong to no cut yet.
+    #[cfg(test)]
+    pub(crate) fn rest(&mut self) -> Option<Box<Times>> {
+        self.books.pop()?.times.map(|(times, _)| times)
+    }
+
     /// The thread has come to its end: cuts that have passed are handed over, and the times that belong to none of them
     /// are given back, one for each stream that has any.
     pub(crate) fn close(mut self) -> Vec<Option<Box<Times>>> {

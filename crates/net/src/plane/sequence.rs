@@ -214,6 +214,34 @@ mod tests {
         }
     }
 
+    /// Numbers in intervals, and what each is told to have lost.
+    #[track_caller]
+    fn lost(intervals: &[&[u64]], expected: &[u64]) {
+        let (mut sequence, meter) = (Sequence::new(), Meter::default());
+        let mut before = 0;
+        let mut found = Vec::new();
+        for numbers in intervals {
+            for number in *numbers {
+                sequence.take(&header(*number, 1));
+            }
+            sequence.tell(&meter);
+            let now = meter.get(Count::Lost);
+            found.push(now - std::mem::replace(&mut before, now));
+        }
+        assert_eq!(found, expected, "{intervals:?}");
+    }
+
+    #[test]
+    fn an_interval_loses_what_is_missing_by_its_end() {
+        lost(&[&[0, 1, 2], &[3]], &[0, 0]);
+        lost(&[&[0, 2], &[5]], &[1, 2]);
+        // Late within the interval: nothing is missing.
+        lost(&[&[0, 2, 1], &[3]], &[0, 0]);
+        // Late in the next one: what that one loses is so much less.
+        lost(&[&[0, 2], &[1, 3], &[6, 8]], &[1, 0, 2]);
+        lost(&[&[], &[4], &[4, 4]], &[0, 4, 0]);
+    }
+
     #[test]
     fn jitter_is_that_of_rfc_3550() {
         let mut sequence = Sequence::new();

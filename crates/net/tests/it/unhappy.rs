@@ -106,6 +106,27 @@ fn what_is_not_the_protocol_is_turned_away() {
 }
 
 #[test]
+fn an_older_sender_is_refused_with_a_reason() {
+    let bench = Bench::new();
+    let (low, high) = net::VERSIONS;
+    let older = low - 1;
+    let nonce = [0u8; 16];
+    let hello = format!("{{\"hello\":{{\"versions\":[1,{older}],\"nonce\":{nonce:?}}}}}");
+    let mut stream = TcpStream::connect(bench.address()).expect("it listens");
+    let length = (hello.len() as u32).to_le_bytes();
+    stream.write_all(&[&length, hello.as_bytes()].concat()).expect("it reads");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("it answers and closes");
+    let why = failure(&bench);
+    let expected = format!(
+        "speaks versions {low} to {high} of the protocol, the sender 1 to {older}; update the older one"
+    );
+    assert!(why.contains(&expected), "{why}");
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.contains("refused") && answer.contains(&expected), "{answer}");
+}
+
+#[test]
 fn a_test_out_of_bounds_is_refused_by_both_ends() {
     let bench = Bench::new();
     let base = short(Carriage::Tcp);
