@@ -129,7 +129,7 @@ impl Asking {
         link.expect_signs(first.plus(SILENCE));
         let grid = Grid::new(start, &spec);
         let theirs = Box::new(grid.cuts());
-        let streams = team.lines.len();
+        let streams = spec.streams().into();
         let mut attendant =
             Attendant { link: &mut link, order, hear, theirs, streams, stopped: false };
         let course = Course::conduct(&mut team, grid, &mut attendant)?;

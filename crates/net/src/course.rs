@@ -134,7 +134,8 @@ impl Course {
         let Cut { index, phase, from, to } = cut;
         let spent = machine.since(&self.machine);
         self.machine = machine;
-        self.waiting.push_back(Figures { index, phase, from, to, streams, machine: spent });
+        let (probe, machine) = (None, spent);
+        self.waiting.push_back(Figures { index, phase, from, to, streams, probe, machine });
         self.to = to;
         self.edge(to, team);
     }
@@ -164,7 +165,8 @@ impl Course {
             }
         }
         let settled = self.ledgers.iter().map(Ledger::settled).min().unwrap_or(u32::MAX);
-        while let Some(figures) = self.waiting.pop_front_if(|figures| figures.index < settled) {
+        while let Some(mut figures) = self.waiting.pop_front_if(|figures| figures.index < settled) {
+            figures.probe = apart(team, &mut figures.streams);
             watch.cut(figures)?;
         }
         Ok(())
@@ -184,7 +186,8 @@ impl Course {
             }
         }
         self.tell(team, true, watch)?;
-        let streams = self.streams(team, ends);
+        let mut streams = self.streams(team, ends);
+        let probe = apart(team, &mut streams);
         let (host, kernel) = host::names();
         let [before, after] = &self.edges;
         let both = before.as_ref().zip(after.as_ref());
@@ -195,7 +198,7 @@ impl Course {
         });
         let machine = both.map(|(before, after)| after.machine.since(&before.machine));
         let machine = machine.unwrap_or_default();
-        Ok(SideReport { host, kernel, threads: threads.collect(), streams, machine })
+        Ok(SideReport { host, kernel, threads: threads.collect(), streams, probe, machine })
     }
 
     fn streams(&self, team: &Team, ends: Vec<(usize, plane::End)>) -> Vec<StreamReport> {
@@ -224,4 +227,10 @@ impl Course {
         }
         streams
     }
+}
+
+/// Takes what is told of the probe out of what is told of all lines. The end that answers has nothing to tell of it.
+fn apart<T>(team: &Team, each: &mut Vec<T>) -> Option<T> {
+    let line = team.lines.last().filter(|line| line.probe)?;
+    each.pop().filter(|_| line.writes)
 }

@@ -19,6 +19,9 @@ pub(crate) struct Figures {
     pub to: Ns,
     /// The streams by their numbers.
     pub streams: Vec<StreamFigures>,
+    /// The probe, at the end that asks.
+    #[serde(skip)]
+    pub probe: Option<StreamFigures>,
     pub machine: HostReport,
 }
 

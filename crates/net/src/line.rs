@@ -32,6 +32,8 @@ pub(crate) struct Line {
     pub flow: Flow,
     /// Whether this end writes, or asks.
     pub writes: bool,
+    /// It is the probe beside the streams, the last of all.
+    pub probe: bool,
     pub socket: Socket,
     pub preamble: [u8; PREAMBLE],
     pub meter: Arc<Meter>,
@@ -78,12 +80,28 @@ impl Line {
         cookie: &[u8; 16],
     ) -> Line {
         let (addresses, preamble) = (addresses(&socket), preamble(cookie, index));
-        Line { index, flow, writes, socket, preamble, meter: Arc::default(), thread: 0, addresses }
+        let (meter, thread, probe) = (Arc::default(), 0, false);
+        Line { index, flow, writes, probe, socket, preamble, meter, thread, addresses }
+    }
+
+    /// The probe of a test with so many streams, at the end that asks or at the one that answers.
+    pub(crate) fn probe(streams: u16, asks: bool, socket: Socket, cookie: &[u8; 16]) -> Line {
+        Line { probe: true, ..Line::new(streams, Flow::Up, asks, socket, cookie) }
+    }
+
+    /// Whether its transactions are timed at this end.
+    pub(crate) fn is_timed(&self, spec: &Spec) -> bool {
+        self.writes && (self.probe || spec.is_transactions())
     }
 
     /// Sets what its socket needs for its direction.
     pub(crate) fn prepare(&self, spec: &Spec) -> Result<(), NetError> {
         match (&self.socket, spec.network.carriage) {
+            (Socket::Tcp(_), _) if self.probe && !self.writes => Ok(()),
+            (Socket::Tcp(stream), _) if self.probe => {
+                let set = NetError::socket("a time limit of receiving");
+                stream.set_read_timeout(Some(socket::LOOK)).map_err(set)
+            }
             (Socket::Tcp(stream), Carriage::Exchange { .. }) if self.writes => {
                 // Who waits for a response must not miss a cut.
                 let set = NetError::socket("a time limit of receiving");

@@ -247,6 +247,9 @@ pub struct SideReport {
     pub kernel: String,
     /// Its streams by their numbers.
     pub streams: Vec<StreamReport>,
+    /// The probe beside them, at the end that asks.
+    #[serde(default)]
+    pub probe: Option<StreamReport>,
     /// Its threads.
     pub threads: Vec<ThreadReport>,
     /// What its machine did.
@@ -341,9 +344,11 @@ impl SideReport {
         if self.streams.len() != streams || !(0..).zip(&self.streams).all(|(i, s)| s.index == i) {
             return Err("a report of other streams than the test's");
         }
-        if self.threads.len() > streams {
-            return Err("a report of more threads than streams");
+        if self.threads.len() > streams + 1 {
+            return Err("a report of more threads than streams and a probe have");
         }
+        // It is timed at this end.
+        self.probe = None;
         let texts = [&mut self.host, &mut self.kernel].into_iter();
         let names = self.threads.iter_mut().map(|thread| &mut thread.name);
         for text in texts.chain(names) {

@@ -223,12 +223,14 @@ pub(crate) fn join(
 ) -> Result<(Vec<Line>, (String, String)), NetError> {
     const WHEN: &str = "while a test was prepared";
     link.say(&FromSender::Prepare(Box::new(spec.clone())), WHEN)?;
-    let (cookie, port, datagrams, host) = match answer(link, PATIENCE, WHEN)? {
-        FromReceiver::Prepared { cookie, port, datagrams, host } => (cookie, port, datagrams, host),
+    let (cookie, port, datagrams, probe, host) = match answer(link, PATIENCE, WHEN)? {
+        FromReceiver::Prepared { cookie, port, datagrams, probe, host } => {
+            (cookie, port, datagrams, probe, host)
+        }
         other => return Err(out_of_turn(link, &other)),
     };
     let peer = link.stream().peer_addr().map_err(NetError::socket("the control connection"))?;
-    let streams = spec.up() + spec.down();
+    let streams = spec.streams();
     if spec.is_udp() && datagrams.len() != usize::from(streams) {
         return Err(link.garbled("not a port for each stream of datagrams"));
     }
@@ -241,6 +243,15 @@ pub(crate) fn join(
         let socket = one(to, index, &cookie, config, spec)?;
         let flow = if index < spec.up() { Flow::Up } else { Flow::Down };
         let line = Line::new(index, flow, flow == Flow::Up, socket, &cookie);
+        line.prepare(spec)?;
+        lines.push(line);
+    }
+    if spec.network.probe {
+        let mut to = peer;
+        to.set_port(probe);
+        let source = source(config, streams, to.is_ipv6())?;
+        let socket = connected(to, source, &spec.probe_sockets(), &preamble(&cookie, streams))?;
+        let line = Line::probe(streams, true, socket, &cookie);
         line.prepare(spec)?;
         lines.push(line);
     }
@@ -271,12 +282,22 @@ fn one(
             Ok(Socket::Udp(Arc::new(socket)))
         }
         Carriage::Tcp | Carriage::Exchange { .. } => {
-            let mut stream = socket::connect(to, source, &spec.network.sockets, CONNECT)?;
-            let sent = stream.write_all(&preamble(cookie, index));
-            sent.map_err(|source| NetError::Connect { to: to.to_string(), source })?;
-            Ok(Socket::Tcp(Arc::new(stream)))
+            connected(to, source, &spec.network.sockets, &preamble(cookie, index))
         }
     }
+}
+
+/// A connection that has said whose it is.
+fn connected(
+    to: SocketAddr,
+    source: Option<SocketAddr>,
+    sockets: &Sockets,
+    preamble: &[u8],
+) -> Result<Socket, NetError> {
+    let mut stream = socket::connect(to, source, sockets, CONNECT)?;
+    let sent = stream.write_all(preamble);
+    sent.map_err(|source| NetError::Connect { to: to.to_string(), source })?;
+    Ok(Socket::Tcp(Arc::new(stream)))
 }
 
 /// Where a stream leaves from, where that was asked for.

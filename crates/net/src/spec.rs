@@ -223,9 +223,6 @@ impl Spec {
                 return refuse(format!("`{}` names no congestion control", name.escape_debug()));
             }
         }
-        if self.network.probe {
-            return refuse("a probe beside the streams is not carried out yet".to_owned());
-        }
         within("processors to pin to", self.network.cpus.len() as u64, 0, 4096, "at most 4,096")?;
         within("DSCP", dscp.unwrap_or(0).into(), 0, 63, "0 to 63")?;
         if (*zero_copy || *sendfile) && self.network.carriage != Carriage::Tcp {
@@ -243,6 +240,17 @@ impl Spec {
             return refuse("Multipath TCP is for connections; datagrams have none".to_owned());
         }
         Ok(())
+    }
+
+    /// Streams of both directions together.
+    pub(crate) fn streams(&self) -> u16 {
+        self.up() + self.down()
+    }
+
+    /// How the probe's sockets are set: as nobody would tune them, in the class that the streams are in.
+    pub(crate) fn probe_sockets(&self) -> Sockets {
+        let dscp = self.network.sockets.dscp;
+        Sockets { no_delay: true, dscp, ..Sockets::default() }
     }
 
     /// Bytes of one submission.

@@ -7,8 +7,8 @@ use crate::plane::datagram_exchange::Patience;
 use crate::plane::exchange::Sizes;
 use crate::plane::sequence::Sequence;
 use crate::plane::{
-    Begin, Book, Clerk, Desk, End, Shift, Signals, connects, datagram_exchange, exchange, tcp,
-    udp_receive, udp_send,
+    Begin, Book, Clerk, Desk, End, Shift, Signals, connects, datagram_exchange, exchange, probe,
+    tcp, udp_receive, udp_send,
 };
 use crate::spec::DATAGRAMS_MAX;
 use crate::sys::{Inbox, Outbox};
@@ -73,22 +73,30 @@ impl Team {
     pub(crate) fn muster(spec: &Spec, lines: Vec<Line>, cpus: &[usize]) -> Result<Team, NetError> {
         let (books, desks): (Vec<Book>, Vec<Desk>) = lines
             .iter()
-            .map(|line| Book::open(Arc::clone(&line.meter), line.writes && spec.is_transactions()))
+            .map(|line| Book::open(Arc::clone(&line.meter), line.is_timed(spec)))
             .unzip();
         let mut books: Vec<Option<Book>> = books.into_iter().map(Some).collect();
         let (members, signals, releases) = (Vec::new(), Arc::default(), Vec::new());
         let mut team = Team { lines, members, desks, signals, releases };
         let (ready, stands) = channel();
         for writes in [true, false] {
+            let carries = |line: &Line| line.writes == writes && !line.probe;
             let mine: Vec<usize> =
-                (0..team.lines.len()).filter(|i| team.lines[*i].writes == writes).collect();
+                (0..team.lines.len()).filter(|i| carries(&team.lines[*i])).collect();
             let threads = usize::from(spec.threads_of(mine.len() as u16));
             for number in 0..threads {
                 let lines: Vec<usize> =
                     mine.iter().copied().skip(number).step_by(threads).collect();
                 let books = lines.iter().filter_map(|line| books[*line].take()).collect();
-                team.spawn(spec, (lines, books), writes, number, cpus, &ready)?;
+                let name = format!("net-{}-{number}", if writes { "send" } else { "recv" });
+                team.spawn(spec, (lines, books), writes, name, cpus, &ready)?;
             }
+        }
+        if let Some(index) = team.lines.iter().position(|line| line.probe) {
+            let books = books[index].take().into_iter().collect();
+            let writes = team.lines[index].writes;
+            // Pinned to where the streams are, it would tell of its own neighbour.
+            team.spawn(spec, (vec![index], books), writes, "net-probe".to_owned(), &[], &ready)?;
         }
         drop(ready);
         team.await_ready(&stands)?;
@@ -100,12 +108,11 @@ impl Team {
         spec: &Spec,
         (lines, books): (Vec<usize>, Vec<Book>),
         writes: bool,
-        number: usize,
+        name: String,
         cpus: &[usize],
         ready: &Sender<(usize, i32)>,
     ) -> Result<(), NetError> {
         let index = self.members.len();
-        let name = format!("net-{}-{number}", if writes { "send" } else { "recv" });
         let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
         lines.iter().for_each(|line| self.lines[*line].thread = index as u16);
         let (release, released) = channel();
@@ -240,6 +247,9 @@ impl Job {
     }
 
     fn run(&self, shift: &mut Shift<'_>) -> Vec<End> {
+        if let [line @ Line { probe: true, .. }] = &self.lines[..] {
+            return vec![probe(line, shift)];
+        }
         let writes = self.lines.first().is_some_and(|line| line.writes);
         match (self.spec.network.carriage, writes) {
             (Carriage::Tcp, true) => self.send_tcp(shift),
@@ -366,7 +376,7 @@ impl Job {
         let (meter, buffer) = (&*line.meter, &mut buffer[..]);
         let error = match &line.socket {
             Socket::Tcp(socket) if line.writes => {
-                exchange::ask(socket, meter, sizes, buffer, shift).err()
+                exchange::ask(socket, meter, sizes, Ns::ZERO, buffer, shift).err()
             }
             Socket::Tcp(socket) => exchange::answer(socket, meter, sizes, buffer, shift).err(),
             Socket::Calls { to, source } => {
@@ -395,6 +405,16 @@ fn memory_file(bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("net-message", MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;
     Ok(file)
+}
+
+/// The work of the probe's thread.
+fn probe(line: &Line, shift: &mut Shift<'_>) -> End {
+    let Socket::Tcp(socket) = &line.socket else { return End::default() };
+    let result = match line.writes {
+        true => probe::ask(socket, &line.meter, shift),
+        false => probe::answer(socket, &line.meter, shift),
+    };
+    End { error: result.err(), ..End::default() }
 }
 
 /// What the streams of a thread end in; a failure of the thread's own falls on its first stream.

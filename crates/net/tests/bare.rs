@@ -23,7 +23,9 @@ fn tick() {
     // SAFETY: the kernel writes at most 16 bytes, with their terminator.
     unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
     let name = CStr::from_bytes_until_nul(&name).map_or(&b""[..], CStr::to_bytes);
-    let worker = name.starts_with(b"net-send") || name.starts_with(b"net-recv");
+    let worker = name.starts_with(b"net-send")
+        || name.starts_with(b"net-recv")
+        || name.starts_with(b"net-probe");
     let count = if worker { &OF_WORKERS } else { &OF_OTHERS };
     count.fetch_add(1, Ordering::Relaxed);
 }
@@ -101,6 +103,7 @@ fn workers_allocate_nothing() {
     let receiver = Receiver::start(config).expect("loopback is there");
     let zero_copy = Sockets { zero_copy: true, ..Sockets::default() };
     check(&receiver, with(Spec::new(Carriage::Tcp), |n| ways(n, 1, 1)));
+    check(&receiver, with(Spec::new(Carriage::Tcp), |n| n.probe = true));
     check(
         &receiver,
         with(Spec::new(Carriage::Tcp), |n| {

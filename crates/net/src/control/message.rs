@@ -54,9 +54,9 @@ pub(crate) enum FromReceiver {
     Clock { sent: Ns, came: Ns, left: Ns },
     /// The interface that this connection comes in by, as it is now.
     Adjusted(Box<Adjusted>),
-    /// Where the test's data goes: the port of connections, or one for each stream of datagrams; and the name of the
-    /// receiver's host and its kernel.
-    Prepared { cookie: Cookie, port: u16, datagrams: Vec<u16>, host: (String, String) },
+    /// Where the test's data goes: the port of connections, or one for each stream of datagrams, and the probe's, each 0
+    /// where there is none; and the name of the receiver's host and its kernel.
+    Prepared { cookie: Cookie, port: u16, datagrams: Vec<u16>, probe: u16, host: (String, String) },
     /// All streams have arrived, all threads stand ready.
     Ready,
     /// What the receiver counted in an interval.

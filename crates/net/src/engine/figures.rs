@@ -77,6 +77,12 @@ impl<'a> Scribe<'a> {
             };
             (bytes, ops) = (bytes.saturating_add(came.0), ops.saturating_add(came.1));
         }
+        if let (Side::Sender, Some(source), Some(probe)) =
+            (side, self.sources.probe, &figures.probe)
+        {
+            self.interval(source, true, probe.counts.items, figures, probe);
+            self.span(source, figures.from, figures.to).probe(probe);
+        }
         // What went between the hosts, as it was received: to the receiver by its figures, from it by this end's.
         let (machine, way) = match side {
             Side::Sender => (self.sources.sender, ["read-bytes", "read-ops"]),
@@ -189,6 +195,13 @@ impl Span<'_> {
 
     pub(super) fn time(&self, name: &str, value: Ns) {
         self.say(name, value.0 as f64, "ns");
+    }
+
+    fn probe(&self, probe: &StreamFigures) {
+        self.count("calls", probe.counts.calls);
+        self.count("packets", probe.packets);
+        self.say("back-bytes", probe.counts.back as f64, "B");
+        self.count("retransmits", probe.retransmits);
     }
 
     fn machine(&self, machine: &HostReport) {

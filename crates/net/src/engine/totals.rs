@@ -6,7 +6,7 @@ use crate::asking::Outcome;
 use crate::report::{Flow, SideReport, StreamReport, TcpReport};
 use ::engine::Output;
 use clock::Ns;
-use record::{Event, Level};
+use record::{Event, Level, SourceId};
 
 /// The index of the measured time among the phases.
 const MEASURED: usize = 1;
@@ -17,8 +17,12 @@ impl Scribe<'_> {
         let sides = [(Side::Sender, &outcome.sender), (Side::Receiver, &outcome.receiver)];
         for (side, report) in sides {
             for stream in &report.streams {
-                self.broke(side, stream, report);
+                let source = self.end(stream.index.into(), side).map(|(source, _)| source);
+                self.broke(side, source, stream, report);
             }
+        }
+        if let Some(probe) = &outcome.sender.probe {
+            self.broke(Side::Sender, self.sources.probe, probe, &outcome.sender);
         }
         // A test that was stopped during its warm-up measured nothing.
         let Some((from, to)) =
@@ -45,13 +49,21 @@ impl Scribe<'_> {
                 used.for_each(|used| span.time(&format!("thread-cpu/{}", thread.name), used));
             }
         }
+        if let (Some(source), Some(probe)) = (self.sources.probe, &outcome.sender.probe) {
+            self.span(source, from, to).total(probe, true);
+        }
         self.datagrams(outcome, (from, to));
         self.pair(outcome, (from, to));
     }
 
-    fn broke(&self, side: Side, stream: &StreamReport, report: &SideReport) {
-        let Some(error) = &stream.error else { return };
-        let Some((source, _)) = self.end(stream.index.into(), side) else { return };
+    fn broke(
+        &self,
+        side: Side,
+        source: Option<SourceId>,
+        stream: &StreamReport,
+        report: &SideReport,
+    ) {
+        let (Some(error), Some(source)) = (&stream.error, source) else { return };
         let whose = if side == Side::Sender { "sender" } else { "receiver" };
         let text = format!(
             "stream {} broke at the {whose} ({}): {error}; what it had carried until then is counted",

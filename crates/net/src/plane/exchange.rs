@@ -15,11 +15,12 @@ pub(crate) struct Sizes {
     pub response: usize,
 }
 
-/// Asks from `begin` on until told to stop.
+/// Asks from the start on until told to stop, with a pause between a response and the next request.
 pub(crate) fn ask(
     socket: &TcpStream,
     meter: &Meter,
     sizes: Sizes,
+    pause: Ns,
     buffer: &mut [u8],
     shift: &mut Shift<'_>,
 ) -> io::Result<()> {
@@ -32,6 +33,9 @@ pub(crate) fn ask(
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         done(meter, sizes, shift, from);
+        if pause > Ns::ZERO {
+            clock::sleep_until(clock::now().plus(pause));
+        }
     }
     // A peer that has gone needs no telling.
     let _ = socket.shutdown(Shutdown::Write);

@@ -6,6 +6,7 @@ pub(crate) mod connects;
 pub(crate) mod datagram_exchange;
 pub(crate) mod exchange;
 pub(crate) mod header;
+pub(crate) mod probe;
 pub(crate) mod sequence;
 #[cfg(test)]
 mod sequence_model;

@@ -27,6 +27,8 @@ const LOOK: Ns = Ns::millis(2);
 pub(super) struct Gathering {
     cookie: Cookie,
     listener: Option<Arc<TcpListener>>,
+    /// Where the probe comes in.
+    probe: Option<TcpListener>,
     datagrams: Vec<UdpSocket>,
     strangers: Vec<Stranger>,
     arrived: Vec<Option<Socket>>,
@@ -47,15 +49,22 @@ impl Gathering {
         let mut at =
             link.stream().local_addr().map_err(NetError::socket("the control connection"))?;
         at.set_port(0);
-        let streams = usize::from(spec.up()) + usize::from(spec.down());
+        let streams = usize::from(spec.streams());
+        let probes = usize::from(spec.network.probe);
         let mut gathering = Gathering {
             cookie: fresh()?,
             listener: None,
+            probe: None,
             datagrams: Vec::new(),
             strangers: Vec::new(),
-            arrived: vec![None; streams],
+            arrived: vec![None; streams + probes],
         };
         let set = |result: io::Result<()>| result.map_err(NetError::socket("a socket for data"));
+        if spec.network.probe {
+            let listener = socket::listen(at, &spec.probe_sockets())?;
+            set(listener.set_nonblocking(true))?;
+            gathering.probe = Some(listener);
+        }
         if spec.is_udp() {
             for _ in 0..streams {
                 let socket = socket::datagrams(at, &spec.network.sockets)?;
@@ -68,7 +77,7 @@ impl Gathering {
         set(listener.set_nonblocking(true))?;
         let listener = Arc::new(listener);
         if matches!(spec.network.carriage, Carriage::Connects { .. }) {
-            gathering.arrived.fill(Some(Socket::Door(Arc::clone(&listener))));
+            gathering.arrived[..streams].fill(Some(Socket::Door(Arc::clone(&listener))));
         }
         gathering.listener = Some(listener);
         Ok(gathering)
@@ -81,6 +90,7 @@ impl Gathering {
             cookie: self.cookie,
             port: self.listener.as_ref().map_or(0, |listener| port(listener.local_addr())),
             datagrams: self.datagrams.iter().map(|socket| port(socket.local_addr())).collect(),
+            probe: self.probe.as_ref().map_or(0, |listener| port(listener.local_addr())),
             host: host::names(),
         }
     }
@@ -130,15 +140,15 @@ impl Gathering {
 
     /// Lets connections in, as many as may wait; a test that connects for each transaction has none yet.
     fn accept(&mut self) {
-        let Some(listener) = &self.listener else { return };
-        if self.arrived.iter().any(|socket| matches!(socket, Some(Socket::Door(_)))) {
-            return;
-        }
-        while self.strangers.len() < STRANGERS_MAX {
-            let Ok((stream, _)) = listener.accept() else { return };
-            if stream.set_nonblocking(true).is_ok() {
-                let since = clock::now();
-                self.strangers.push(Stranger { stream, bytes: [0; PREAMBLE], got: 0, since });
+        let calls = self.arrived.iter().any(|socket| matches!(socket, Some(Socket::Door(_))));
+        let streams = self.listener.as_deref().filter(|_| !calls);
+        for listener in streams.into_iter().chain(&self.probe) {
+            while self.strangers.len() < STRANGERS_MAX {
+                let Ok((stream, _)) = listener.accept() else { break };
+                if stream.set_nonblocking(true).is_ok() {
+                    let since = clock::now();
+                    self.strangers.push(Stranger { stream, bytes: [0; PREAMBLE], got: 0, since });
+                }
             }
         }
     }
@@ -183,8 +193,11 @@ impl Gathering {
         for (index, socket) in (0u16..).zip(self.arrived) {
             let socket =
                 socket.ok_or_else(|| NetError::Spec(format!("stream {index} did not arrive")))?;
-            let flow = if index < spec.up() { Flow::Up } else { Flow::Down };
-            let line = Line::new(index, flow, flow == Flow::Down, socket, &self.cookie);
+            let flow = spec.flow(index);
+            let line = match index < spec.streams() {
+                true => Line::new(index, flow, flow == Flow::Down, socket, &self.cookie),
+                false => Line::probe(index, false, socket, &self.cookie),
+            };
             line.prepare(spec)?;
             lines.push(line);
         }

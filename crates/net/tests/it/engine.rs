@@ -49,6 +49,7 @@ fn net(name: &str, place: ReceiverPlace, network: Network, first: u32) -> NetSpe
     let (up, down) = network.ways();
     let id = |n: u32| SourceId(first + n);
     let streams = (0..u32::from(up + down)).map(|n| (id(3 + 2 * n), id(4 + 2 * n))).collect();
+    let probe = network.probe.then(|| id(3 + 2 * u32::from(up + down)));
     NetSpec {
         name: name.to_owned(),
         receiver: ReceiverSpec {
@@ -62,7 +63,7 @@ fn net(name: &str, place: ReceiverPlace, network: Network, first: u32) -> NetSpe
         },
         network,
         frames: Frames::default(),
-        sources: NetSources { hop: id(0), sender: id(1), receiver: id(2), streams, probe: None },
+        sources: NetSources { hop: id(0), sender: id(1), receiver: id(2), streams, probe },
     }
 }
 
@@ -294,6 +295,23 @@ fn tcp_streams_are_told_at_both_ends_and_both_ways() {
         assert!(told.sum(SourceId(13), "packets") > 0 && told.sum(SourceId(13), "calls") > 0);
         let facts: Vec<&str> = told.facts.iter().map(|fact| fact.value.as_str()).collect();
         assert!(facts.contains(&"cubic") && facts.contains(&"ipv4"), "{facts:?}");
+    }
+}
+
+#[test]
+fn a_probe_is_told_like_an_end_that_asks() {
+    for carriage in [Carriage::Tcp, Carriage::Udp { segmented: false }] {
+        let rate = Some(400_000);
+        let told = check(Network { probe: true, rate, ..network(carriage, 1, 0) });
+        let probe = SourceId(15);
+        on_the_grid(&told, probe, true);
+        let (bytes, ops) = told.carried(probe, false);
+        assert!(ops > 0 && told.sum(probe, "back-bytes") == 64 * ops, "{ops} answered");
+        assert!(bytes >= 64 * ops && told.sum(probe, "mss") > 500);
+        for interval in told.intervals(probe) {
+            let tally = interval.write.as_ref().expect("it asks");
+            assert_eq!((tally.service.count(), tally.errors), (tally.ops, 0));
+        }
     }
 }
 

@@ -260,6 +260,38 @@ fn requests_are_answered_and_timed() {
 }
 
 #[test]
+fn a_probe_goes_beside_every_load_and_is_counted_apart() {
+    let answers = Carriage::DatagramExchange { response: 64 };
+    let calls = Carriage::Connects { response: 64 };
+    for load in [Carriage::Tcp, UDP, Carriage::Exchange { response: 64 }, answers, calls] {
+        let spec = with(short(load), |n| {
+            n.probe = true;
+            n.rate = (load == UDP).then_some(400_000);
+            ways(n, 2, if load == Carriage::Tcp { 2 } else { 0 });
+        });
+        let report = Bench::new().run(&spec);
+        sound(&report);
+        let probe = report.sender.probe.as_ref().expect("it was asked for");
+        assert!(probe.total.items > 0 && probe.error.is_none(), "{load:?}: {probe:?}");
+        assert_eq!(
+            (probe.total.bytes, probe.total.back),
+            (probe.total.items * 64, probe.total.bytes)
+        );
+        let latency = probe.latency.as_ref().expect("it is timed");
+        assert_eq!(latency.count(), probe.measured.items);
+        // A pause of a millisecond lies between two.
+        let most = 2 * (probe.to.since(probe.from).0 / 1_000_000) + 10;
+        assert!(probe.measured.items <= most, "{} of at most {most}", probe.measured.items);
+        assert_eq!(report.receiver.probe, None, "only who asks can tell");
+        for side in [&report.sender, &report.receiver] {
+            let own = side.threads.iter().filter(|thread| thread.name == "net-probe");
+            assert_eq!(own.count(), 1, "{:?}", side.threads);
+        }
+    }
+    assert_eq!(Bench::new().run(&short(UDP)).sender.probe, None, "nobody asked for it");
+}
+
+#[test]
 fn ipv6_is_taken() {
     if std::net::TcpListener::bind("[::1]:0").is_err() {
         println!("skipped: this host has no IPv6");
