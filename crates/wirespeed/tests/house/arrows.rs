@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
@@ -21,6 +21,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("iscsi", &[]),
     ("san", &["clock", "disk", "engine", "iscsi", "record", "units", "workload"]),
     ("probe", &["clock"]),
+    ("sim", &["clock", "workload"]),
     ("fleet", &["clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
@@ -43,7 +44,7 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("rustix", &["disk", "engine", "fleet", "net", "probe", "san", "wirespeed"]),
     ("rtrb", &["disk", "engine", "net", "san"]),
     ("hdrhistogram", &["record"]),
-    ("statrs", &["findings"]),
+    ("statrs", &["findings", "sim"]),
     ("rusqlite", &["record"]),
     ("rmp-serde", &["fleet"]),
     ("toml", &["scenario"]),

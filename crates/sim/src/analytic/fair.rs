@@ -1,0 +1,54 @@
+//! Rates of streams that share links, fair by max-min: no stream could go faster without slowing one that is not faster
+//! than it (progressive filling, Bertsekas and Gallager 1992). A stream may have a ceiling of its own, and may use more
+//! of one link than of another (encapsulation, mirrored writes).
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// The links that it crosses, and how many bytes each carries for a byte of it (more than 0).
+    pub links: Vec<(usize, f64)>,
+    /// Bytes a second beyond which it does not go; infinite where nothing but links holds it.
+    pub ceiling: f64,
+}
+
+/// Bytes a second of each flow, over links of `capacities` bytes a second. A flow that names a link which is not there, or a
+/// capacity below zero, gets nothing; one without links and without a ceiling has an infinite rate.
+pub fn max_min(capacities: &[f64], flows: &[Flow]) -> Vec<f64> {
+    let mut rates = vec![0.0; flows.len()];
+    let mut left: Vec<f64> = capacities.iter().map(|capacity| capacity.max(0.0)).collect();
+    let sound = |flow: &Flow| {
+        let links = |(link, share): &(usize, f64)| *link < left.len() && *share > 0.0;
+        flow.links.iter().all(links) && flow.ceiling > 0.0
+    };
+    let mut open: Vec<bool> = flows.iter().map(sound).collect();
+    let mut level: f64 = 0.0;
+    // Every round settles a flow at least.
+    while open.contains(&true) {
+        let mut weights = vec![0.0; capacities.len()];
+        let filling = || flows.iter().zip(&open).filter(|(_, open)| **open).map(|(flow, _)| flow);
+        for (link, share) in filling().flat_map(|flow| &flow.links) {
+            weights[*link] += share;
+        }
+        let link_steps = left.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0);
+        let by_link = link_steps.map(|(left, weight)| left / weight).fold(f64::INFINITY, f64::min);
+        let by_ceiling = filling().map(|flow| flow.ceiling - level).fold(f64::INFINITY, f64::min);
+        let step = by_link.min(by_ceiling).max(0.0);
+        level += step;
+        for (left, weight) in left.iter_mut().zip(&weights) {
+            if *weight > 0.0 {
+                // The link that decided is full, whatever the rounding says.
+                *left = if *left / weight <= step { 0.0 } else { *left - step * weight };
+            }
+        }
+        for (number, flow) in flows.iter().enumerate() {
+            let full = |(link, _): &(usize, f64)| left[*link] <= 0.0;
+            if open[number]
+                && (step.is_infinite() || flow.ceiling <= level || flow.links.iter().any(full))
+            {
+                open[number] = false;
+                rates[number] = level.min(flow.ceiling);
+            }
+        }
+    }
+    rates
+}

@@ -1,0 +1,151 @@
+//! The pending events, in the order of (time, place, sequence).
+//!
+//! An implicit heap with four children a node: half the depth of a binary one, and the four lie side by side, so that a
+//! level costs one or two cache lines. Most events cause one other, so a removal leaves a hole at the root that the next
+//! insertion fills: one walk down in the place of two (after the hold operation of Jones, 1986, who compared event sets).
+
+use crate::Ps;
+
+/// Bits of [`Event::tie`] that hold the sequence; above them stands the place.
+const SEQUENCE_BITS: u32 = 44;
+const ARITY: usize = 4;
+
+/// Something that happens at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub time: Ps,
+    /// What decides between events of one moment.
+    tie: u64,
+    /// To whom: an I/O, or a slot of a source.
+    pub who: u32,
+}
+
+/// Orders events: the time, then the place, then the sequence.
+pub type Key = u128;
+
+impl Event {
+    /// An event at `place` (below 2^20). Sequences count modulo 2^44, which is days of simulating.
+    #[inline]
+    pub fn new(time: Ps, place: u32, sequence: u64, who: u32) -> Event {
+        let sequence = sequence & ((1 << SEQUENCE_BITS) - 1);
+        Event { time, tie: u64::from(place) << SEQUENCE_BITS | sequence, who }
+    }
+
+    /// Where.
+    #[inline]
+    pub fn place(&self) -> u32 {
+        (self.tie >> SEQUENCE_BITS) as u32
+    }
+
+    /// Its place in the order of all events.
+    #[inline]
+    pub fn key(&self) -> Key {
+        u128::from(self.time.0) << 64 | u128::from(self.tie)
+    }
+}
+
+/// Before all events later than `time`, and after all others.
+#[inline]
+pub fn end_of(time: Ps) -> Key {
+    (u128::from(time.0) + 1) << 64
+}
+
+/// Events that have not happened yet.
+#[derive(Clone, Debug, Default)]
+pub struct Pending {
+    heap: Vec<Event>,
+    /// The root has been taken out, and nobody has taken its place yet.
+    hole: bool,
+}
+
+impl Pending {
+    /// Room for `events` without allocating.
+    pub fn with_capacity(events: usize) -> Pending {
+        Pending { heap: Vec::with_capacity(events), hole: false }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.heap.len() - usize::from(self.hole)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds one.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        if self.hole {
+            self.hole = false;
+            self.sink(event);
+        } else {
+            self.heap.push(event);
+            self.rise(event);
+        }
+    }
+
+    /// Takes out the first, if it comes before `end`.
+    #[inline]
+    pub fn pop_before(&mut self, end: Key) -> Option<Event> {
+        if self.hole {
+            self.hole = false;
+            let last = self.heap.pop()?;
+            if self.heap.is_empty() {
+                // What was popped was the hole itself.
+                return None;
+            }
+            self.sink(last);
+        }
+        let first = *self.heap.first()?;
+        if first.key() >= end {
+            return None;
+        }
+        self.hole = true;
+        Some(first)
+    }
+
+    /// Lets `event`, the last of the heap, rise to its place.
+    #[inline]
+    fn rise(&mut self, event: Event) {
+        let key = event.key();
+        let mut at = self.heap.len() - 1;
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if self.heap[parent].key() <= key {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = event;
+    }
+
+    /// Puts `event` at the root and lets it sink to its place.
+    #[inline]
+    fn sink(&mut self, event: Event) {
+        let key = event.key();
+        let heap = self.heap.as_mut_slice();
+        let mut at = 0;
+        loop {
+            let first = at * ARITY + 1;
+            let Some(children) = heap.get(first..heap.len().min(first + ARITY)) else { break };
+            let mut least = Key::MAX;
+            let mut chosen = 0;
+            for (number, child) in children.iter().enumerate() {
+                let child = child.key();
+                if child < least {
+                    (least, chosen) = (child, number);
+                }
+            }
+            if least >= key {
+                break;
+            }
+            heap[at] = heap[first + chosen];
+            at = first + chosen;
+        }
+        heap[at] = event;
+    }
+}

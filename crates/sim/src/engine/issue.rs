@@ -1,0 +1,149 @@
+//! How I/Os begin, and what their end means to their source.
+
+use super::source::Kind;
+use super::{Observer, Simulation};
+use crate::Ps;
+use workload::{Dir, Next};
+
+impl<O: Observer> Simulation<O> {
+    /// The first event of every source.
+    pub(super) fn begin(&mut self) {
+        for load in 0..self.origins.len() as u32 {
+            let place = self.place_of(load);
+            let origin = &mut self.origins[load as usize];
+            match &mut origin.kind {
+                Kind::Closed { think, customers } => {
+                    let (think, customers) = (think.clone(), *customers);
+                    for _ in 0..customers {
+                        let pause = think.draw(&mut self.origins[load as usize].rng);
+                        let who = self.entities.take().expect("there is a place for each customer");
+                        self.schedule(pause, place, who);
+                    }
+                }
+                Kind::Open(open) => {
+                    open.due = open.gap.draw(&mut origin.rng);
+                    let due = open.due;
+                    self.schedule_at(due, place, 0);
+                }
+                Kind::Operations(worker) => {
+                    for slot in 0..worker.streams.len() as u32 {
+                        self.schedule(Ps::ZERO, place, slot);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The place of a load in the order of events: behind all stations.
+    #[inline]
+    fn place_of(&self, load: u32) -> u32 {
+        self.places.len() as u32 + load
+    }
+
+    /// The event of a source: a customer comes again, an arrival is due, a slot is to be asked.
+    #[inline]
+    pub(super) fn issue_from(&mut self, load: u32, who: u32) {
+        let origin = &mut self.origins[load as usize];
+        match &mut origin.kind {
+            Kind::Closed { .. } => {
+                let class = origin.choose();
+                let now = self.now;
+                self.issue(who, class, 0, now, None);
+            }
+            Kind::Open(open) if open.outstanding >= open.limit => open.late = true,
+            Kind::Open(_) => self.arrival(load),
+            Kind::Operations(_) => self.ask(load, who),
+        }
+    }
+
+    /// The arrival that is due begins, and the next one is awaited.
+    fn arrival(&mut self, load: u32) {
+        let place = self.place_of(load);
+        let origin = &mut self.origins[load as usize];
+        let class = origin.choose();
+        let Kind::Open(open) = &mut origin.kind else { return };
+        let due = open.due;
+        open.due = due.plus(open.gap.draw(&mut origin.rng));
+        open.outstanding += 1;
+        // One that is past already is seen when an I/O ends: within the limit there is none.
+        open.late = open.due <= self.now && open.outstanding >= open.limit;
+        if !open.late {
+            let next = open.due.max(self.now);
+            self.schedule_at(next, place, 0);
+        }
+        let Some(who) = self.entities.take() else { return };
+        self.issue(who, class, 0, due, None);
+    }
+
+    /// Asks a slot for its next operation; a slot of an open loop for all that are due.
+    fn ask(&mut self, load: u32, slot: u32) {
+        let place = self.place_of(load);
+        let now = self.now.as_ns();
+        loop {
+            let origin = &mut self.origins[load as usize];
+            let Kind::Operations(worker) = &mut origin.kind else { return };
+            if worker.outstanding >= worker.limit {
+                worker.late = worker.open;
+                return;
+            }
+            match worker.streams[slot as usize].next(now) {
+                Next::Op(op) => {
+                    worker.outstanding += 1;
+                    let class = origin.first_class
+                        + 2 * u32::from(op.target)
+                        + u32::from(op.dir == Dir::Write);
+                    let Some(who) = self.entities.take() else { return };
+                    // A closed loop's operation is due when it is asked for, which is now to the picosecond.
+                    let due = if op.due == now { self.now } else { Ps::from(op.due) };
+                    self.issue(who, class, slot, due, Some(op.len));
+                }
+                Next::At(at) => return self.schedule_at(Ps::from(at), place, slot),
+                Next::AwaitCompletion | Next::Done => return,
+            }
+        }
+    }
+
+    /// An I/O begins its route.
+    #[inline]
+    fn issue(&mut self, who: u32, class: u32, slot: u32, due: Ps, bytes: Option<u32>) {
+        let of = &mut self.classes[class as usize];
+        of.account.tally.arrive(self.now);
+        let entity = &mut self.entities[who];
+        (entity.due, entity.issued) = (due, self.now);
+        (entity.class, entity.slot, entity.hop) = (class, slot, of.first_step);
+        (entity.dir, entity.priority) = (of.dir, of.priority);
+        entity.bytes = bytes.unwrap_or(of.bytes);
+        self.ready.push(&mut self.entities, who);
+    }
+
+    /// An I/O has ended: its customer thinks, or whatever waited for it may come.
+    #[inline]
+    pub(super) fn ended_at_source(&mut self, load: u32, slot: u32, who: u32) {
+        let place = self.place_of(load);
+        let now = self.now;
+        let origin = &mut self.origins[load as usize];
+        match &mut origin.kind {
+            Kind::Closed { think, .. } => {
+                let pause = think.draw(&mut origin.rng);
+                self.schedule(pause, place, who);
+            }
+            Kind::Open(open) => {
+                open.outstanding -= 1;
+                let late = open.late;
+                self.entities.give(who);
+                if late {
+                    self.arrival(load);
+                }
+            }
+            Kind::Operations(worker) => {
+                worker.outstanding -= 1;
+                worker.streams[slot as usize].completed(now.as_ns());
+                let again = !worker.open || std::mem::take(&mut worker.late);
+                self.entities.give(who);
+                if again {
+                    self.schedule(Ps::ZERO, place, slot);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Discrete events: I/Os walk through a network, one event after the other.
+//!
+//! Events are ordered by (time, place, sequence), so that a seed determines all that happens. The loop allocates nothing
+//! and calls nothing through a table: stations are an enum, I/Os live in places made beforehand, lines are links through
+//! them. Each station and each load draws from a random stream of its own, so that a change at one does not change what
+//! another draws.
+//!
+//! What happens within one event, in this order: who has been served is counted out; the freed server takes the next in
+//! line; the freed room lets in the first at the door, which may free a server further up, and so on; then the served
+//! I/O goes on to its next hop, and after it all who were granted tokens, in the order of the grants.
+
+mod alarm;
+mod build;
+mod entity;
+mod event;
+mod fluid;
+mod issue;
+mod run;
+mod source;
+mod station;
+mod view;
+mod walk;
+
+pub use event::{Event, Key, Pending, end_of};
+pub use view::{ClassTally, Snapshot};
+
+use crate::Ps;
+use crate::model::NetworkError;
+use alarm::Alarms;
+use build::Step;
+use entity::{Entities, Line};
+use source::Origin;
+use station::{Account, Place, Tokens};
+use thiserror::Error;
+use workload::SpecError;
+
+/// Names of random streams: those of stations, and those of loads.
+const STATION: u64 = 1;
+const LOAD: u64 = 2;
+
+/// Why a simulation could not be set up.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SetUpError {
+    /// The network cannot be simulated.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A worker's operations do not fit its targets.
+    #[error("load {load}: {problem}")]
+    Operations {
+        /// Its number.
+        load: usize,
+        /// Why.
+        problem: SpecError,
+    },
+}
+
+/// Why a simulation cannot go on.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum Halt {
+    /// I/Os go around without time passing.
+    #[error(
+        "at {} ns I/Os go around without end and without time passing; give one of their hops, or their think time, \
+         a duration",
+        .0.as_ns().0
+    )]
+    Livelock(Ps),
+    /// I/Os are outstanding, and all wait for each other.
+    #[error(
+        "at {} ns all I/Os wait for each other (blocked servers or tokens in a circle); nothing will happen any more",
+        .0.as_ns().0
+    )]
+    Deadlock(Ps),
+}
+
+/// What wants to hear of each I/O; what it does not ask for costs nothing.
+pub trait Observer {
+    /// I/O number `io` of `class` has been served at `station`, at `now`.
+    #[inline]
+    fn served(&mut self, _station: u32, _class: u32, _io: u32, _now: Ps) {}
+
+    /// An I/O of `class` that was due at `due` ended at `now`, or was lost.
+    #[inline]
+    fn ended(&mut self, _class: u32, _due: Ps, _now: Ps, _lost: bool) {}
+}
+
+impl Observer for () {}
+
+/// Tokens that are held at a step: the pool and how many.
+type Held = Box<[(u32, u32)]>;
+
+/// A network at work.
+pub struct Simulation<O: Observer = ()> {
+    now: Ps,
+    /// Of the next event.
+    sequence: u64,
+    /// Events dispatched.
+    dispatched: u64,
+    /// Events since time last passed, and how many of them can be right.
+    standing: u64,
+    standing_max: u64,
+    pending: Pending,
+    alarms: Alarms,
+    entities: Entities,
+    /// I/Os that go on within the event that is being dispatched.
+    ready: Line,
+    /// All routes, one after the other.
+    steps: Box<[Step]>,
+    /// What a lost I/O gives back, for each step.
+    held: Box<[Held]>,
+    places: Vec<Place>,
+    pools: Vec<Tokens>,
+    origins: Vec<Origin>,
+    /// For each class: its load, its first step, and what became of its I/Os.
+    classes: Vec<Class>,
+    observer: O,
+}
+
+/// A class at work.
+struct Class {
+    load: u32,
+    first_step: u32,
+    bytes: u32,
+    priority: u8,
+    dir: workload::Dir,
+    account: Account,
+}

@@ -1,0 +1,103 @@
+//! Where I/Os come from: customers who come again, arrivals by a clock, or the operations of a worker.
+
+use super::SetUpError;
+use crate::Ps;
+use crate::model::{Law, Load, Source};
+use clock::Rng;
+use workload::{Key, Stream};
+
+/// A load at work.
+pub struct Origin {
+    pub kind: Kind,
+    /// The number of its first class among those of all loads.
+    pub first_class: u32,
+    /// Draws gaps, think times and classes.
+    pub rng: Rng,
+    /// Draws what is skipped.
+    pub chance: Rng,
+    /// Sums of shares, each with those before it.
+    shares: Box<[f64]>,
+}
+
+/// When it lets I/Os go.
+pub enum Kind {
+    /// A slot is a customer, who keeps the same place among the entities.
+    Closed {
+        think: Law,
+        customers: u32,
+    },
+    Open(Open),
+    Operations(Worker),
+}
+
+/// Arrivals by a clock.
+pub struct Open {
+    pub gap: Law,
+    pub limit: u32,
+    pub outstanding: u32,
+    /// The next arrival.
+    pub due: Ps,
+    /// It is past, and waits for one of those outstanding to end.
+    pub late: bool,
+}
+
+/// A worker's slots.
+pub struct Worker {
+    pub streams: Vec<Stream>,
+    pub limit: u32,
+    pub outstanding: u32,
+    /// An open loop at its limit, to be asked again when an I/O ends.
+    pub late: bool,
+    /// One stream issues up to the limit; else each slot has its own.
+    pub open: bool,
+}
+
+impl Origin {
+    pub fn new(
+        load: &Load,
+        number: usize,
+        first_class: u32,
+        seed: u64,
+    ) -> Result<Origin, SetUpError> {
+        let stream = |purpose| Rng::keyed(seed, &[super::LOAD, number as u64, purpose]);
+        let (kind, shares) = match &load.source {
+            Source::Closed { think, shares, customers } => {
+                (Kind::Closed { think: think.clone(), customers: *customers }, shares.as_slice())
+            }
+            Source::Open { gap, limit, shares } => {
+                let (gap, limit) = (gap.clone(), *limit);
+                let open = Open { gap, limit, outstanding: 0, due: Ps::ZERO, late: false };
+                (Kind::Open(open), shares.as_slice())
+            }
+            Source::Operations(of) => {
+                let key = |slot| Key { seed, step: of.step, worker: of.worker, slot };
+                let streams = (0..of.spec.streams())
+                    .map(|slot| Stream::new(&of.spec, &of.place, key(slot)))
+                    .collect::<Result<Vec<Stream>, _>>()
+                    .map_err(|problem| SetUpError::Operations { load: number, problem })?;
+                let limit = of.spec.outstanding_max();
+                let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
+                let worker = Worker { streams, limit, outstanding: 0, late: false, open };
+                (Kind::Operations(worker), &[][..])
+            }
+        };
+        let mut sum = 0.0;
+        let sums = shares.iter().map(|share| {
+            sum += share;
+            sum
+        });
+        Ok(Origin { kind, first_class, rng: stream(0), chance: stream(1), shares: sums.collect() })
+    }
+
+    /// The class of the next I/O, by the shares.
+    #[inline]
+    pub fn choose(&mut self) -> u32 {
+        let last = self.shares.len().saturating_sub(1);
+        if last == 0 {
+            return self.first_class;
+        }
+        let at = self.rng.unit() * self.shares[last];
+        let chosen = self.shares[..last].partition_point(|sum| *sum <= at);
+        self.first_class + chosen as u32
+    }
+}

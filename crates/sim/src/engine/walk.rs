@@ -1,0 +1,278 @@
+//! How I/Os come to stations, leave them, and go on.
+
+use super::build::Step;
+use super::entity::NONE;
+use super::station::Kind;
+use super::{Observer, Simulation};
+use crate::Ps;
+use crate::model::Full;
+
+impl<O: Observer> Simulation<O> {
+    /// Lets all go on who are ready, and all who become so by that.
+    #[inline]
+    pub(super) fn walk_ready(&mut self) {
+        while let Some(who) = self.ready.pop(&self.entities) {
+            self.walk(who);
+        }
+    }
+
+    /// `who` goes on from the hop behind it.
+    #[inline]
+    pub(super) fn go_on(&mut self, who: u32) {
+        self.entities[who].hop += 1;
+        self.ready.push(&mut self.entities, who);
+    }
+
+    /// `who` begins its hop, and every one after it that takes no time, until it comes to rest.
+    #[inline]
+    fn walk(&mut self, who: u32) {
+        loop {
+            self.leap(who);
+            match self.steps[self.entities[who].hop as usize] {
+                Step::Visit { station, .. } => return self.visit(station, who),
+                Step::Cross { station, path, scale, extra } => {
+                    return self.cross(station, path, scale, extra, who);
+                }
+                Step::Take { pool, tokens } => {
+                    if !self.take(pool, tokens, who) {
+                        return;
+                    }
+                }
+                Step::Give { pool, tokens } => self.give(pool, tokens),
+                // Leapt over above.
+                Step::Skip { .. } => {}
+                Step::End => return self.end(who, false),
+            }
+            self.entities[who].hop += 1;
+        }
+    }
+
+    /// Decides every skip that `who` stands before.
+    #[inline]
+    fn leap(&mut self, who: u32) {
+        let entity = &mut self.entities[who];
+        while let Step::Skip { chance, to } = self.steps[entity.hop as usize] {
+            let load = self.classes[entity.class as usize].load;
+            let skipped = self.origins[load as usize].chance.chance(chance);
+            entity.hop = if skipped { to } else { entity.hop + 1 };
+        }
+    }
+
+    /// `who` comes to a station, where it may be turned away or have to wait at the door.
+    #[inline]
+    fn visit(&mut self, station: u32, who: u32) {
+        let place = &mut self.places[station as usize];
+        if let Kind::Queue(queue) = &mut place.kind
+            && queue.capacity != u32::MAX
+        {
+            let full = place.tally.level.present >= queue.capacity;
+            match queue.full {
+                Full::Lose if full => {
+                    place.tally.lost += 1;
+                    return self.end(who, true);
+                }
+                Full::Block if full || queue.at_door > 0 => {
+                    self.entities[who].keeps = NONE;
+                    queue.at_door += 1;
+                    return queue.door.push(&mut self.entities, who);
+                }
+                _ => {}
+            }
+        }
+        self.enter(station, who);
+    }
+
+    /// `who` comes in: is served at once, or stands in line.
+    #[inline]
+    fn enter(&mut self, station: u32, who: u32) {
+        let place = &mut self.places[station as usize];
+        let entity = &mut self.entities[who];
+        place.tally.arrive(self.now);
+        entity.entered = self.now;
+        if let Step::Visit { demand, .. } = &self.steps[entity.hop as usize] {
+            let mut time = demand.time.draw(&mut place.rng);
+            if demand.per_byte > 0.0 {
+                time = time.plus(Ps((demand.per_byte * f64::from(entity.bytes) + 0.5) as u64));
+            }
+            entity.demand = time;
+        }
+        match &mut place.kind {
+            Kind::Queue(queue) => {
+                let level = &mut place.tally.level;
+                if level.busy + level.blocked < queue.servers {
+                    level.busy += 1;
+                    let demand = entity.demand;
+                    self.schedule(demand, station, who);
+                } else {
+                    queue.wait(&mut self.entities, who);
+                }
+            }
+            Kind::Delay => {
+                place.tally.level.busy += 1;
+                let demand = entity.demand;
+                self.schedule(demand, station, who);
+            }
+            Kind::Fluid(fluid) => {
+                fluid.serve(self.now, who, entity.demand);
+                place.tally.level.busy = fluid.at_work();
+                self.set_alarm(station);
+            }
+        }
+    }
+
+    fn cross(&mut self, station: u32, path: u32, scale: f64, extra: u32, who: u32) {
+        let place = &mut self.places[station as usize];
+        let entity = &mut self.entities[who];
+        place.tally.arrive(self.now);
+        entity.entered = self.now;
+        if let Kind::Fluid(fluid) = &mut place.kind {
+            let bytes = (f64::from(entity.bytes) * scale + 0.5) as u64 + u64::from(extra);
+            fluid.cross(self.now, path, who, bytes);
+            place.tally.level.busy = fluid.at_work();
+        }
+        self.set_alarm(station);
+    }
+
+    /// `who` is counted out of a station. Levels other than those present are the caller's.
+    #[inline]
+    pub(super) fn leave(&mut self, station: u32, who: u32) {
+        let place = &mut self.places[station as usize];
+        let entity = &self.entities[who];
+        let stayed = self.now.since(entity.entered);
+        place.tally.depart(self.now, stayed, entity.dir, entity.bytes);
+        place.latency.record(stayed);
+        match &place.kind {
+            Kind::Queue(_) => {}
+            Kind::Delay => place.tally.level.busy -= 1,
+            Kind::Fluid(fluid) => place.tally.level.busy = fluid.at_work(),
+        }
+        self.observer.served(station, entity.class, who, self.now);
+    }
+
+    /// A server of a queue is done with `who`, which goes on, or keeps the server while there is no room for it.
+    #[inline]
+    pub(super) fn served_in_line(&mut self, station: u32, who: u32) {
+        self.entities[who].hop += 1;
+        self.leap(who);
+        if let Step::Visit { station: next, .. } = self.steps[self.entities[who].hop as usize]
+            && next != station
+            && self.places[next as usize].makes_wait()
+        {
+            return self.keep(station, next, who);
+        }
+        self.leave(station, who);
+        self.places[station as usize].tally.level.busy -= 1;
+        self.release(station);
+        self.ready.push(&mut self.entities, who);
+    }
+
+    /// `who` waits at the door of `next`, and keeps its server of `station` from serving others.
+    #[cold]
+    fn keep(&mut self, station: u32, next: u32, who: u32) {
+        self.entities[who].keeps = station;
+        if let Kind::Queue(queue) = &mut self.places[next as usize].kind {
+            queue.at_door += 1;
+            queue.door.push(&mut self.entities, who);
+        }
+        let tally = &mut self.places[station as usize].tally;
+        tally.touch(self.now);
+        tally.level.busy -= 1;
+        tally.level.blocked += 1;
+    }
+
+    /// A server of `station` is free, and there is room for one more: the next is served, the door opens, and if that
+    /// frees a server elsewhere, the same there.
+    #[inline]
+    fn release(&mut self, mut station: u32) {
+        loop {
+            let place = &mut self.places[station as usize];
+            let Kind::Queue(queue) = &mut place.kind else { return };
+            if let Some(next) = queue.call(&self.entities) {
+                place.tally.level.busy += 1;
+                let demand = self.entities[next].demand;
+                self.schedule(demand, station, next);
+            }
+            let Kind::Queue(queue) = &mut self.places[station as usize].kind else { return };
+            if queue.at_door == 0 {
+                return;
+            }
+            let Some(entering) = queue.door.pop(&self.entities) else { return };
+            queue.at_door -= 1;
+            let kept = std::mem::replace(&mut self.entities[entering].keeps, NONE);
+            if kept == NONE {
+                return self.enter(station, entering);
+            }
+            self.leave(kept, entering);
+            self.places[kept as usize].tally.level.blocked -= 1;
+            self.enter(station, entering);
+            station = kept;
+        }
+    }
+
+    /// Whether `who` got its tokens at once; else it stands in line for them.
+    fn take(&mut self, pool: u32, tokens: u32, who: u32) -> bool {
+        let pool = &mut self.pools[pool as usize];
+        pool.tally.arrive(self.now);
+        self.entities[who].entered = self.now;
+        if !pool.line.is_empty() || pool.free < tokens {
+            pool.line.push(&mut self.entities, who);
+            return false;
+        }
+        pool.grant(tokens, self.now, &self.entities[who]);
+        true
+    }
+
+    /// Tokens come back, and those who waited for them go on.
+    fn give(&mut self, pool: u32, tokens: u32) {
+        let number = pool;
+        let pool = &mut self.pools[pool as usize];
+        pool.tally.touch(self.now);
+        pool.free += tokens;
+        pool.tally.level.busy -= tokens;
+        loop {
+            let first = pool.line.first();
+            if first == NONE {
+                return;
+            }
+            let entity = &mut self.entities[first];
+            let Step::Take { pool: of, tokens } = self.steps[entity.hop as usize] else { return };
+            debug_assert_eq!(of, number);
+            if pool.free < tokens {
+                return;
+            }
+            pool.grant(tokens, self.now, entity);
+            entity.hop += 1;
+            pool.line.pop(&self.entities);
+            self.ready.push(&mut self.entities, first);
+        }
+    }
+
+    /// `who` has come to the end of its route, or was turned away on it.
+    fn end(&mut self, who: u32, lost: bool) {
+        if lost {
+            let hop = self.entities[who].hop as usize;
+            for at in 0..self.held[hop].len() {
+                let (pool, tokens) = self.held[hop][at];
+                self.give(pool, tokens);
+            }
+        }
+        let entity = &self.entities[who];
+        let (now, slot, due) = (self.now, entity.slot, entity.due);
+        let class = &mut self.classes[entity.class as usize];
+        let account = &mut class.account;
+        if lost {
+            account.tally.lose(now);
+        } else {
+            let (served, responded) = (now.since(entity.issued), now.since(due));
+            account.tally.depart(now, served, entity.dir, entity.bytes);
+            account.service.record(served);
+            account.responded += u128::from(responded.0);
+            if let Some(response) = &mut account.response {
+                response.record(responded);
+            }
+        }
+        let load = class.load;
+        self.observer.ended(entity.class, due, now, lost);
+        self.ended_at_source(load, slot, who);
+    }
+}

@@ -1,0 +1,123 @@
+//! How long something takes: a distribution of times, drawn from a seeded stream.
+
+use crate::Ps;
+use clock::Rng;
+use std::sync::Arc;
+
+/// A distribution of times.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Law {
+    /// Always the same.
+    Constant(Ps),
+    /// Exponential with this mean.
+    Exponential(Ps),
+    /// Uniform from the first (included) to the second (included).
+    Uniform(Ps, Ps),
+    /// The sum of `phases` exponential times, with this mean in all: less variable than exponential.
+    Erlang {
+        /// How many, 1 to 64.
+        phases: u32,
+        /// Mean of the sum.
+        mean: Ps,
+    },
+    /// Exponential with one of two means: more variable than exponential.
+    Hyper {
+        /// Probability of the first.
+        first: f64,
+        /// The two means.
+        means: [Ps; 2],
+    },
+    /// Drawn from a table of what was observed.
+    Table(Table),
+}
+
+/// Observed times, each as probable as every other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table(Arc<[Ps]>);
+
+impl Table {
+    /// The table of these times; `None` where there are none.
+    pub fn new(times: &[Ps]) -> Option<Table> {
+        (!times.is_empty()).then(|| Table(times.into()))
+    }
+}
+
+impl Law {
+    /// Takes no time.
+    pub const ZERO: Law = Law::Constant(Ps::ZERO);
+
+    /// The mean, in picoseconds.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Law::Constant(time) => time.0 as f64,
+            Law::Exponential(mean) | Law::Erlang { mean, .. } => mean.0 as f64,
+            Law::Uniform(low, high) => (low.0 as f64 + high.0 as f64) / 2.0,
+            Law::Hyper { first, means } => {
+                first * means[0].0 as f64 + (1.0 - first) * means[1].0 as f64
+            }
+            Law::Table(table) => {
+                table.0.iter().map(|time| time.0 as f64).sum::<f64>() / table.0.len() as f64
+            }
+        }
+    }
+
+    /// The squared coefficient of variation: variance over the square of the mean; zero where the mean is.
+    pub fn scv(&self) -> f64 {
+        let mean = self.mean();
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        let variance = match self {
+            Law::Constant(_) => 0.0,
+            Law::Exponential(_) => mean * mean,
+            Law::Uniform(low, high) => {
+                let steps = (high.0 - low.0) as f64 + 1.0;
+                (steps * steps - 1.0) / 12.0
+            }
+            Law::Erlang { phases, .. } => mean * mean / f64::from(*phases),
+            Law::Hyper { first, means } => {
+                let square = |mean: Ps| mean.0 as f64 * mean.0 as f64;
+                2.0 * (first * square(means[0]) + (1.0 - first) * square(means[1])) - mean * mean
+            }
+            Law::Table(table) => {
+                let squares = table.0.iter().map(|time| (time.0 as f64 - mean).powi(2));
+                squares.sum::<f64>() / table.0.len() as f64
+            }
+        };
+        variance / (mean * mean)
+    }
+
+    /// One time.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> Ps {
+        match self {
+            Law::Constant(time) => *time,
+            Law::Exponential(mean) => exponential(rng, *mean),
+            Law::Uniform(low, high) => match high.0 - low.0 {
+                u64::MAX => Ps(rng.next_u64()),
+                width => Ps(low.0 + rng.below(width + 1)),
+            },
+            Law::Erlang { phases, mean } => {
+                // One logarithm of a product would underflow with many phases; a sum of logarithms cannot.
+                let sum: f64 = (0..*phases).map(|_| rng.exp(1.0)).sum();
+                round(sum / f64::from(*phases) * mean.0 as f64)
+            }
+            Law::Hyper { first, means } => {
+                let mean = means[usize::from(!rng.chance(*first))];
+                exponential(rng, mean)
+            }
+            Law::Table(table) => table.0[rng.below(table.0.len() as u64) as usize],
+        }
+    }
+}
+
+#[inline]
+fn exponential(rng: &mut Rng, mean: Ps) -> Ps {
+    round(rng.exp(mean.0 as f64))
+}
+
+/// To the nearest picosecond; a float beyond `u64` saturates.
+#[inline]
+fn round(ps: f64) -> Ps {
+    Ps((ps + 0.5) as u64)
+}

@@ -1,0 +1,101 @@
+//! Who issues I/O, which kinds, and when.
+
+use super::{Hop, Law};
+use workload::{Dir, Place, Spec};
+
+/// A source of I/Os and the classes that it issues.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// When I/Os are issued, and of which class.
+    pub source: Source,
+    /// What the source issues: as many classes as its shares, or two for each target of operations: reads of target 0,
+    /// writes of target 0, reads of target 1 …
+    pub classes: Vec<Class>,
+}
+
+/// I/Os that go the same way.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Read or write: under which bytes are counted.
+    pub dir: Dir,
+    /// Bytes of one I/O; an operation of a workload brings its own.
+    pub bytes: u32,
+    /// 0 (first) to [`super::PRIORITIES`] - 1.
+    pub priority: u8,
+    /// Where it goes.
+    pub route: Vec<Hop>,
+}
+
+/// When I/Os are issued.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Customers who issue an I/O, wait for its end, think, and come again. All begin by thinking.
+    Closed {
+        /// How many.
+        customers: u32,
+        /// Between an end and the next I/O.
+        think: Law,
+        /// Weights of the classes, drawn for each I/O.
+        shares: Vec<f64>,
+    },
+    /// Arrivals by a clock.
+    Open {
+        /// Between two arrivals: [`Law::Exponential`] makes them Poisson.
+        gap: Law,
+        /// Outstanding at once; an arrival beyond waits outside, and its response time counts from when it was due.
+        limit: u32,
+        /// Weights of the classes, drawn for each I/O.
+        shares: Vec<f64>,
+    },
+    /// The operations of a worker, as a live engine would draw them.
+    Operations(Box<Operations>),
+}
+
+/// A worker of a workload.
+#[derive(Clone, Debug)]
+pub struct Operations {
+    /// What it does.
+    pub spec: Spec,
+    /// On what; the step's start is in simulated time.
+    pub place: Place,
+    /// The step's number, part of the name of the randomness.
+    pub step: u32,
+    /// The worker's number, part of the name of the randomness.
+    pub worker: u32,
+}
+
+impl Class {
+    /// A read of `bytes` on a route, at the first priority.
+    pub fn read(bytes: u32, route: Vec<Hop>) -> Class {
+        Class { dir: Dir::Read, bytes, priority: 0, route }
+    }
+
+    /// A write of `bytes` on a route, at the first priority.
+    pub fn write(bytes: u32, route: Vec<Hop>) -> Class {
+        Class { dir: Dir::Write, bytes, priority: 0, route }
+    }
+}
+
+impl Load {
+    /// A closed load of one class.
+    pub fn closed(customers: u32, think: Law, class: Class) -> Load {
+        Load {
+            source: Source::Closed { customers, think, shares: vec![1.0] },
+            classes: vec![class],
+        }
+    }
+
+    /// An open load of one class, with room for `limit` I/Os at once.
+    pub fn open(gap: Law, limit: u32, class: Class) -> Load {
+        Load { source: Source::Open { gap, limit, shares: vec![1.0] }, classes: vec![class] }
+    }
+
+    /// I/Os outstanding at once, at most.
+    pub fn limit(&self) -> u32 {
+        match &self.source {
+            Source::Closed { customers, .. } => *customers,
+            Source::Open { limit, .. } => *limit,
+            Source::Operations(operations) => operations.spec.outstanding_max(),
+        }
+    }
+}

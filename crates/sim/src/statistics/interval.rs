@@ -1,0 +1,112 @@
+//! Intervals of confidence from batches: spans of equal length, or runs with seeds of their own.
+//!
+//! Figures are ratios of two sums (bytes over time, time stayed over I/Os), so each batch brings both, and the interval
+//! is that of the ratio of the totals, by its linear part (the residuals a - r·b). What is left of skewness is corrected
+//! for as Willink (2005) does, and of correlation between neighbours by the factor of a first-order autoregression: the
+//! two corrections of Skart (Tafazzoli and Wilson 2011).
+
+use super::student_quantile;
+
+/// A figure with its interval of confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end of the interval.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Whether `truth` lies in the interval.
+    pub fn holds(&self, truth: f64) -> bool {
+        self.low <= truth && truth <= self.high
+    }
+
+    /// Half the interval's width over the figure; infinite for a figure of zero.
+    pub fn relative(&self) -> f64 {
+        let half = (self.high - self.low) / 2.0;
+        if self.value == 0.0 { f64::INFINITY } else { half / self.value.abs() }
+    }
+}
+
+/// The mean of independent observations, with the interval that holds the true one with probability `confidence` (0 to
+/// 1). `None` with less than three observations.
+pub fn mean(observations: &[f64], confidence: f64) -> Option<Estimate> {
+    let batches: Vec<(f64, f64)> = observations.iter().map(|value| (*value, 1.0)).collect();
+    ratio(&batches, confidence, 0.0)
+}
+
+/// The ratio of the sums of both columns of `batches`, with the interval that holds the true one with probability
+/// `confidence` (0 to 1). `correlation` is what is assumed between neighbours: 0 for runs of their own.
+///
+/// `None` with less than three batches, or where the second column sums to nothing.
+pub fn ratio(batches: &[(f64, f64)], confidence: f64, correlation: f64) -> Option<Estimate> {
+    let count = batches.len() as f64;
+    let (over, under) = batches.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
+    if batches.len() < 3 || under <= 0.0 {
+        return None;
+    }
+    let value = over / under;
+    let residuals = residuals(batches, value);
+    let variance = residuals.iter().map(|r| r * r).sum::<f64>() / (count - 1.0);
+    let correlated = correlation.clamp(0.0, 0.9);
+    let inflation = (1.0 + correlated) / (1.0 - correlated);
+    let error = (inflation * variance / count).sqrt();
+    let tail = (1.0 - confidence) / 2.0;
+    let quantile = student_quantile(1.0 - tail, count - 1.0);
+    let beta = skew(&residuals) / (6.0 * count.sqrt());
+    // Where the batches err to the right the mean is rather too small than too large, and the interval moves right.
+    Some(Estimate {
+        value,
+        low: value - willink(quantile, beta) * error,
+        high: value - willink(-quantile, beta) * error,
+    })
+}
+
+/// How far each batch is from the ratio, in units of it.
+fn residuals(batches: &[(f64, f64)], value: f64) -> Vec<f64> {
+    let scale = batches.iter().map(|(_, under)| under).sum::<f64>() / batches.len() as f64;
+    batches.iter().map(|(over, under)| (over - value * under) / scale).collect()
+}
+
+/// Willink's transformation of a quantile, for skewness `beta` over six times the root of the number of batches.
+fn willink(quantile: f64, beta: f64) -> f64 {
+    if beta.abs() < 1e-3 {
+        return quantile;
+    }
+    ((1.0 + 6.0 * beta * (quantile - beta)).cbrt() - 1.0) / (2.0 * beta)
+}
+
+/// The skewness of a sample whose mean is zero, without the bias of small samples; zero where nothing varies.
+pub fn skew(residuals: &[f64]) -> f64 {
+    let count = residuals.len() as f64;
+    let moment = |power| residuals.iter().map(|r| r.powi(power)).sum::<f64>() / count;
+    let variance = moment(2);
+    if variance <= 0.0 || count < 3.0 {
+        return 0.0;
+    }
+    moment(3) / variance.powf(1.5) * (count * (count - 1.0)).sqrt() / (count - 2.0)
+}
+
+/// Correlation of neighbours among the batches of a ratio, and von Neumann's test of it: the probability that batches
+/// without any would show at least as much. `None` with less than eight batches or where nothing varies.
+pub fn von_neumann(batches: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let count = batches.len() as f64;
+    let (over, under) = batches.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
+    if batches.len() < 8 || under <= 0.0 {
+        return None;
+    }
+    let residuals = residuals(batches, over / under);
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    if squares <= 0.0 {
+        return None;
+    }
+    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let steps: f64 = residuals.windows(2).map(|pair| (pair[0] - pair[1]).powi(2)).sum();
+    let statistic =
+        (1.0 - steps / (2.0 * squares)) * ((count * count - 1.0) / (count - 2.0)).sqrt();
+    let normal = statrs::function::erf::erfc(statistic / std::f64::consts::SQRT_2) / 2.0;
+    Some((products / squares, normal))
+}

@@ -1,0 +1,114 @@
+//! Integer counts of what happened at a place, weighted by time where they are levels.
+//!
+//! Areas are exact (a level times picoseconds, in 128 bits), so that a span's figures are differences of two tallies and
+//! do not depend on how the span is cut.
+
+use crate::Ps;
+use workload::Dir;
+
+/// Counts of one place: a station, a pool, a class or a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// I/Os that came in.
+    pub arrivals: u64,
+    /// I/Os that went on.
+    pub departures: u64,
+    /// I/Os that were turned away.
+    pub lost: u64,
+    /// Bytes that went on: read and written.
+    pub bytes: [u64; 2],
+    /// Sum of the times from coming in to going on, in picoseconds.
+    pub stayed: u128,
+    /// I/Os present, by time: I/Os × picoseconds.
+    pub present: u128,
+    /// Servers at work (tokens in use, bytes on links), by time.
+    pub busy: u128,
+    /// Servers that kept an I/O that could not go on, by time.
+    pub blocked: u128,
+    /// Levels now.
+    pub level: Level,
+    /// Until when areas are counted.
+    at: Ps,
+}
+
+/// What is present at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// I/Os, waiting or served.
+    pub present: u32,
+    /// Servers at work, or tokens in use.
+    pub busy: u32,
+    /// Servers that keep an I/O that cannot go on.
+    pub blocked: u32,
+}
+
+impl Tally {
+    /// Counts the levels up to `now`; to be called before a level changes.
+    #[inline]
+    pub fn touch(&mut self, now: Ps) {
+        let span = u128::from(now.since(self.at).0);
+        self.present += span * u128::from(self.level.present);
+        self.busy += span * u128::from(self.level.busy);
+        if self.level.blocked > 0 {
+            self.blocked += span * u128::from(self.level.blocked);
+        }
+        self.at = now;
+    }
+
+    /// An I/O comes in.
+    #[inline]
+    pub fn arrive(&mut self, now: Ps) {
+        self.touch(now);
+        self.arrivals += 1;
+        self.level.present += 1;
+    }
+
+    /// An I/O goes on after it was here for `stayed`.
+    #[inline]
+    pub fn depart(&mut self, now: Ps, stayed: Ps, dir: Dir, bytes: u32) {
+        self.touch(now);
+        self.departures += 1;
+        self.level.present -= 1;
+        self.stayed += u128::from(stayed.0);
+        self.bytes[usize::from(dir == Dir::Write)] += u64::from(bytes);
+    }
+
+    /// An I/O that came in is turned away further on.
+    #[inline]
+    pub fn lose(&mut self, now: Ps) {
+        self.touch(now);
+        self.lost += 1;
+        self.level.present -= 1;
+    }
+
+    /// What happened since `earlier`, a tally of the same place; the levels are those of now.
+    pub fn since(&self, earlier: &Tally) -> Tally {
+        Tally {
+            arrivals: self.arrivals - earlier.arrivals,
+            departures: self.departures - earlier.departures,
+            lost: self.lost - earlier.lost,
+            bytes: [self.bytes[0] - earlier.bytes[0], self.bytes[1] - earlier.bytes[1]],
+            stayed: self.stayed - earlier.stayed,
+            present: self.present - earlier.present,
+            busy: self.busy - earlier.busy,
+            blocked: self.blocked - earlier.blocked,
+            level: self.level,
+            at: self.at,
+        }
+    }
+    /// This span and the one that followed it, as one.
+    pub fn joined(&self, later: &Tally) -> Tally {
+        Tally {
+            arrivals: self.arrivals + later.arrivals,
+            departures: self.departures + later.departures,
+            lost: self.lost + later.lost,
+            bytes: [self.bytes[0] + later.bytes[0], self.bytes[1] + later.bytes[1]],
+            stayed: self.stayed + later.stayed,
+            present: self.present + later.present,
+            busy: self.busy + later.busy,
+            blocked: self.blocked + later.blocked,
+            level: later.level,
+            at: later.at,
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A network simulated so that its figures can be trusted: warm-up left out, run as long as it takes, and repeated with
+//! seeds of their own on any number of threads.
+//!
+//! A run begins with a warm-up that is left out wholly, and what follows is cut into [`CELLS`] spans of equal length, which
+//! make [`BATCHES`] batches. A run that is to settle finds both lengths by a pilot: that is doubled (its cells merged by
+//! twos, so that memory stays what it is) until von Neumann's test finds no correlation between its cells and MSER-5
+//! finds the warm-up within its first half. The pilot is the warm-up, and as much again is measured. So nothing that is
+//! measured had a part in deciding how much is: choosing a warm-up by the data that are kept was seen to cost a hundredth
+//! of coverage, and stopping by them as much again.
+//!
+//! Each run is a function of the network and of (seed, number of the run) alone, and runs are put together in the order
+//! of their numbers, so the number of threads changes nothing.
+
+use crate::Ps;
+use crate::engine::{Halt, SetUpError, Simulation, Snapshot};
+use crate::model::{Network, StationId};
+use crate::statistics::{Estimate, Histogram, mser5, ratio, von_neumann};
+use clock::Rng;
+use thiserror::Error;
+
+/// Spans that a run is cut into.
+pub const CELLS: usize = 320;
+/// Batches that a run yields.
+pub const BATCHES: usize = 32;
+/// From so many runs on, each is one batch.
+const RUNS_AS_BATCHES: usize = 10;
+/// Cells are taken for uncorrelated when von Neumann's test gives at least this probability.
+const UNCORRELATED: f64 = 0.3;
+
+/// How a network is to be studied.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Names all randomness.
+    pub seed: u64,
+    /// How long each run is.
+    pub length: Length,
+    /// Runs with seeds of their own, at least 1.
+    pub runs: u32,
+    /// Threads that share the runs, at least 1. Changes no figure.
+    pub threads: usize,
+}
+
+/// How long a run is, in simulated time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// As said.
+    Fixed {
+        /// Left out.
+        warmup: Ps,
+        /// Of which figures are taken.
+        measured: Ps,
+    },
+    /// As a pilot finds.
+    Settled {
+        /// The pilot's length at first.
+        first: Ps,
+        /// The pilot's length at most; one that comes to it says that it has not settled.
+        most: Ps,
+    },
+}
+
+/// Why a study has no result.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum StudyError {
+    /// It could not begin.
+    #[error(transparent)]
+    SetUp(#[from] SetUpError),
+    /// A run could not go on.
+    #[error("run {run}: {halt}")]
+    Halt {
+        /// Its number.
+        run: u32,
+        /// Why.
+        halt: Halt,
+    },
+}
+
+/// What one run showed.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What happened in the cells after the warm-up, in order.
+    pub cells: Vec<Snapshot>,
+    /// How long the warm-up was.
+    pub warmup: Ps,
+    /// Whether the pilot settled; always so where the lengths were said.
+    pub settled: bool,
+    /// Events dispatched, those of the warm-up included.
+    pub events: u64,
+    histograms: Histograms,
+}
+
+/// What all runs showed.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// In the order of their numbers.
+    pub runs: Vec<Run>,
+}
+
+#[derive(Clone, Debug)]
+struct Histograms {
+    stations: Vec<Histogram>,
+    service: Vec<Histogram>,
+    response: Vec<Histogram>,
+}
+
+/// Simulates `network` as `plan` says.
+///
+/// # Errors
+/// The network cannot be simulated, or comes to a halt.
+pub fn study(network: &Network, plan: &Plan) -> Result<Study, StudyError> {
+    let (runs, threads) = (plan.runs.max(1), plan.threads.max(1));
+    let of_thread = |first: usize| {
+        let numbers = (first as u32..runs).step_by(threads);
+        numbers.map(|number| run(network, plan, number)).collect::<Vec<_>>()
+    };
+    let mut shares: Vec<_> = std::thread::scope(|scope| {
+        let of_thread = &of_thread;
+        let others: Vec<_> =
+            (1..threads).map(|first| scope.spawn(move || of_thread(first))).collect();
+        let mine = of_thread(0);
+        let joined = others.into_iter().map(|other| match other.join() {
+            Ok(share) => share,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        std::iter::once(mine).chain(joined).map(Vec::into_iter).collect()
+    });
+    let in_order = (0..runs as usize).filter_map(|number| shares[number % threads].next());
+    Ok(Study { runs: in_order.collect::<Result<_, _>>()? })
+}
+
+/// One run.
+fn run(network: &Network, plan: &Plan, number: u32) -> Result<Run, StudyError> {
+    let halted = |halt| StudyError::Halt { run: number, halt };
+    let seed = Rng::keyed(plan.seed, &[u64::from(number)]).next_u64();
+    let mut course = Course { simulation: Simulation::new(network, seed)?, cell: Ps(1) };
+    let settled = match plan.length {
+        Length::Fixed { warmup, measured } => {
+            course.simulation.run_until(warmup).map_err(halted)?;
+            course.cell = cell_of(measured);
+            true
+        }
+        Length::Settled { first, most } => {
+            course.cell = cell_of(first);
+            course.pilot(most).map_err(halted)?
+        }
+    };
+    let warmup = course.simulation.now();
+    let before = course.histograms();
+    let mut cells = Vec::with_capacity(CELLS);
+    course.fill(&mut cells).map_err(halted)?;
+    let mut histograms = course.histograms();
+    histograms.subtract(&before);
+    Ok(Run { cells, warmup, settled, events: course.simulation.dispatched(), histograms })
+}
+
+/// The length of the cells of a span.
+fn cell_of(span: Ps) -> Ps {
+    Ps((span.0 / CELLS as u64).max(1))
+}
+
+/// A run on its way.
+struct Course {
+    simulation: Simulation,
+    /// Length of a cell.
+    cell: Ps,
+}
+
+impl Course {
+    /// Simulates until there are all cells.
+    fn fill(&mut self, cells: &mut Vec<Snapshot>) -> Result<(), Halt> {
+        let mut before = self.simulation.snapshot();
+        while cells.len() < CELLS {
+            self.simulation.run_until(before.at.plus(self.cell))?;
+            let now = self.simulation.snapshot();
+            cells.push(now.since(&before));
+            before = now;
+        }
+        Ok(())
+    }
+
+    /// Simulates until the run has settled, or for `most`; whether it has settled.
+    fn pilot(&mut self, most: Ps) -> Result<bool, Halt> {
+        let mut cells = Vec::with_capacity(CELLS);
+        loop {
+            self.fill(&mut cells)?;
+            if settled(&cells) {
+                return Ok(true);
+            }
+            if self.simulation.now() >= Ps(most.0.div_ceil(2)) {
+                return Ok(false);
+            }
+            self.cell = Ps(self.cell.0.saturating_mul(2));
+            cells = cells.chunks_exact(2).map(|pair| pair[0].joined(&pair[1])).collect();
+        }
+    }
+
+    fn histograms(&self) -> Histograms {
+        let simulation = &self.simulation;
+        let all = |of: &dyn Fn(u32) -> Option<Histogram>| (0..).map_while(of).collect();
+        Histograms {
+            stations: all(&|number| simulation.latency(StationId(number)).cloned()),
+            service: all(&|number| simulation.service(number).cloned()),
+            response: all(&|number| simulation.response(number).cloned()),
+        }
+    }
+}
+
+impl Histograms {
+    /// Takes away what was counted `before`.
+    fn subtract(&mut self, before: &Histograms) {
+        let each = |ours: &mut [Histogram], theirs: &[Histogram]| {
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| ours.subtract(theirs));
+        };
+        each(&mut self.stations, &before.stations);
+        each(&mut self.service, &before.service);
+        each(&mut self.response, &before.response);
+    }
+}
+
+/// Sum of the response times of a span's I/Os of all classes, and how many they are.
+fn responses(span: &Snapshot) -> (f64, f64) {
+    let responded: u128 = span.classes.iter().map(|class| class.responded).sum();
+    let ended: u64 = span.classes.iter().map(|class| class.tally.departures).sum();
+    (responded as f64, ended as f64)
+}
+
+/// Whether a pilot of these cells is long enough. Where nothing varies there is no correlation.
+fn settled(cells: &[Snapshot]) -> bool {
+    let sums: Vec<(f64, f64)> = cells.iter().map(responses).collect();
+    if sums.iter().any(|(_, ended)| *ended <= 0.0) {
+        return false;
+    }
+    let means: Vec<f64> = sums.iter().map(|(over, under)| over / under).collect();
+    mser5(&means) < CELLS / 2
+        && von_neumann(&sums).is_none_or(|(_, probability)| probability >= UNCORRELATED)
+}
+
+/// Both sums of a figure for each batch of these cells.
+fn batches(cells: &[Snapshot], figure: &impl Fn(&Snapshot) -> (f64, f64)) -> Vec<(f64, f64)> {
+    let size = (cells.len() / BATCHES).max(1);
+    cells.chunks_exact(size).map(|batch| sums(batch, figure)).collect()
+}
+
+fn sums(cells: &[Snapshot], figure: &impl Fn(&Snapshot) -> (f64, f64)) -> (f64, f64) {
+    let add = |sum: (f64, f64), (a, b): (f64, f64)| (sum.0 + a, sum.1 + b);
+    cells.iter().map(figure).fold((0.0, 0.0), add)
+}
+
+impl Study {
+    /// A figure that is the ratio of two sums over time (bytes over seconds, time stayed over I/Os), with the interval
+    /// that holds the true one with probability `confidence` (0 to 1). `figure` yields both for a span.
+    ///
+    /// `None` where the lower sum is nothing.
+    pub fn estimate(
+        &self,
+        confidence: f64,
+        figure: impl Fn(&Snapshot) -> (f64, f64),
+    ) -> Option<Estimate> {
+        if self.runs.len() >= RUNS_AS_BATCHES {
+            let runs: Vec<(f64, f64)> =
+                self.runs.iter().map(|run| sums(&run.cells, &figure)).collect();
+            return ratio(&runs, confidence, 0.0);
+        }
+        let mut all = Vec::new();
+        let (mut products, mut counted) = (0.0, 0.0);
+        for run in &self.runs {
+            let batches = batches(&run.cells, &figure);
+            if let Some((correlation, _)) = von_neumann(&batches) {
+                products += correlation;
+                counted += 1.0;
+            }
+            all.extend(batches);
+        }
+        let correlation: f64 = if counted > 0.0 { products / counted } else { 0.0 };
+        ratio(&all, confidence, correlation)
+    }
+
+    /// Times from coming to a station to going on, over all runs without their warm-ups; `None` for an unknown station.
+    pub fn latency(&self, station: StationId) -> Option<Histogram> {
+        self.merged(|histograms| histograms.stations.get(station.0 as usize))
+    }
+
+    /// Times from issue to end of a class, numbered through all loads; `None` for an unknown one.
+    pub fn service(&self, class: u32) -> Option<Histogram> {
+        self.merged(|histograms| histograms.service.get(class as usize))
+    }
+
+    /// Times from when I/Os of a class were due to their end; `None` for an unknown one.
+    pub fn response(&self, class: u32) -> Option<Histogram> {
+        self.merged(|histograms| histograms.response.get(class as usize))
+    }
+
+    fn merged(&self, of: impl Fn(&Histograms) -> Option<&Histogram>) -> Option<Histogram> {
+        let mut all = self.runs.iter().map(|run| of(&run.histograms));
+        let mut merged = all.next()??.clone();
+        all.flatten().for_each(|histogram| merged.add(histogram));
+        Some(merged)
+    }
+
+    /// Events dispatched in all runs, warm-ups included.
+    pub fn events(&self) -> u64 {
+        self.runs.iter().map(|run| run.events).sum()
+    }
+}

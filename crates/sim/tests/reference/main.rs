@@ -1,0 +1,136 @@
+//! The engine and a naive reference agree on every departure of every I/O, over random networks; and what must hold in
+//! every network holds in these: Little's law at every station, nothing lost on the way, no server busier than always.
+
+mod naive;
+mod networks;
+
+use naive::{Story, tell};
+use networks::{Kind, network};
+use proptest::prelude::*;
+use sim::Ps;
+use sim::engine::{Halt, Observer, Simulation, Snapshot};
+use sim::model::{Network, Station, StationId};
+
+#[derive(Default)]
+struct Teller(Story);
+
+impl Observer for Teller {
+    fn served(&mut self, station: u32, class: u32, _: u32, now: Ps) {
+        self.0.served.push((station, class, now.0));
+    }
+
+    fn ended(&mut self, class: u32, due: Ps, now: Ps, lost: bool) {
+        self.0.ended.push((class, due.0, now.0, lost));
+    }
+}
+
+const UNTIL: Ps = Ps::micros(400);
+
+/// Runs both, compares them, and yields what the engine counted.
+#[track_caller]
+fn agree(network: &Network, seed: u64) -> Snapshot {
+    let mut simulation = Simulation::observed(network, seed, Teller::default()).unwrap();
+    match simulation.run_until(UNTIL) {
+        Ok(()) | Err(Halt::Deadlock(_)) => {}
+        Err(halt) => panic!("{halt}"),
+    }
+    let expected = tell(network, seed, UNTIL);
+    let story = &simulation.observer().0;
+    let same = story.served.iter().zip(&expected.served).take_while(|(a, b)| a == b).count();
+    assert_eq!(
+        story.served.get(same),
+        expected.served.get(same),
+        "the departure after {same} that agree"
+    );
+    assert_eq!(story.ended, expected.ended);
+    let snapshot = simulation.snapshot();
+    links_carry_no_more_than_they_can(network, &mut simulation);
+    snapshot
+}
+
+fn links_carry_no_more_than_they_can(network: &Network, simulation: &mut Simulation<Teller>) {
+    for (number, station) in (0..).zip(network.stations()) {
+        if let Station::Links { rates } = station {
+            let carried = simulation.carried(StationId(number));
+            let most = rates.iter().map(|rate| *rate as f64 * simulation.now().as_secs_f64());
+            assert!(carried.iter().zip(most).all(|(bytes, most)| *bytes <= most * 1.000_001));
+        }
+    }
+}
+
+/// What holds whatever the network is. Areas and sums of stays are compared exactly: those who are still there are the
+/// only difference, and theirs is bounded by the time that passed.
+fn invariants(network: &Network, snapshot: &Snapshot) {
+    let span = u128::from(snapshot.at.0);
+    for (station, tally) in network.stations().iter().zip(&snapshot.stations) {
+        let level = tally.level;
+        assert_eq!(tally.arrivals, tally.departures + u64::from(level.present));
+        assert!(tally.stayed <= tally.present);
+        assert!(tally.present - tally.stayed <= u128::from(level.present) * span);
+        if level.present == 0 {
+            assert_eq!(tally.present, tally.stayed, "Little's law");
+        }
+        let servers = match station {
+            Station::Queue { servers, .. } | Station::Sharing { servers } => *servers,
+            Station::Delay => u32::MAX,
+            Station::Links { .. } => 1,
+        };
+        assert!(tally.busy + tally.blocked <= u128::from(servers) * span, "busier than always");
+        assert!(tally.busy + tally.blocked <= tally.present);
+        if let Station::Queue { capacity: Some(capacity), .. } = station {
+            assert!(level.present <= *capacity);
+        }
+    }
+    for (pool, tally) in network.pools().iter().zip(&snapshot.pools) {
+        assert_eq!(tally.arrivals, tally.departures + u64::from(tally.level.present));
+        assert!(tally.level.busy <= pool.tokens);
+        assert!(tally.busy <= u128::from(pool.tokens) * span);
+    }
+    for class in &snapshot.classes {
+        let tally = &class.tally;
+        assert_eq!(
+            tally.arrivals,
+            tally.departures + tally.lost + u64::from(tally.level.present),
+            "I/Os are conserved"
+        );
+        assert!(class.responded >= tally.stayed);
+    }
+    let inside: u32 = snapshot.classes.iter().map(|class| class.tally.level.present).sum();
+    let most: u32 = network.loads().iter().map(|load| load.limit()).sum();
+    assert!(inside <= most);
+    if inside == 0 {
+        assert!(snapshot.pools.iter().all(|pool| pool.level.busy == 0), "tokens are conserved");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 250,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(8),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn in_product_form(network in network(&[Kind::Single, Kind::Many, Kind::Delay, Kind::Sharing]), seed in 0u64..1000) {
+        invariants(&network, &agree(&network, seed));
+    }
+
+    #[test]
+    fn with_loss_and_blocking(
+        network in network(&[Kind::Single, Kind::Losing, Kind::Blocking, Kind::Blocking]),
+        seed in 0u64..1000,
+    ) {
+        invariants(&network, &agree(&network, seed));
+    }
+
+    #[test]
+    fn over_links(network in network(&[Kind::Links, Kind::Links, Kind::Many]), seed in 0u64..1000) {
+        invariants(&network, &agree(&network, seed));
+    }
+
+    #[test]
+    fn of_all_kinds(network in network(&Kind::ALL), seed in 0u64..1000) {
+        invariants(&network, &agree(&network, seed));
+    }
+}
