@@ -20,6 +20,8 @@ fuzz_target!(|input: &str| {
         Ok(scenario) => {
             for step in scenario.steps() {
                 assert!(step.loads.iter().all(|load| load.workload.spec.problems().is_empty()));
+                assert!(step.nets.iter().all(|net| net.workload.network.problems().is_empty()));
+                assert!(step.nets.iter().all(|net| !net.hops(&scenario.lab).is_empty()));
             }
         }
         Err(diagnostics) => inspect(&diagnostics),

@@ -231,7 +231,7 @@ impl Problems {
         {
             self.say(field, problem);
         }
-        if sockets.zero_copy && sockets.sendfile {
+        if sockets.zero_copy && sockets.sendfile && net.carriage == Carriage::Tcp {
             self.say("sendfile", "either this or `zero_copy`: both say whose pages are sent");
         }
         let datagrams =

@@ -514,13 +514,15 @@ impl Builder<'_> {
         links
     }
 
-    /// The speed of a cable, whose MTU is a key of its own.
-    fn link_rate(&mut self, record: &Record) -> Option<LinkRate> {
+    /// The speed of a cable, or of the way to a receiver, whose MTU is said elsewhere.
+    pub(super) fn link_rate(&mut self, record: &Record) -> Option<LinkRate> {
         let rate = record.link("rate")?.value;
         if let LinkRate::Standard(standard) = rate
             && let Some(mtu) = standard.jumbo()
         {
-            let problem = format!("say `{}` here, and `mtu = {mtu}` beside it", standard.name());
+            let beside =
+                if record.def.field("mtu").is_some() { "beside it" } else { "in the plan" };
+            let problem = format!("say `{}` here, and `mtu = {mtu}` {beside}", standard.name());
             complain(record, "rate", problem, self.sink);
         }
         Some(rate)

@@ -326,12 +326,11 @@ fn net_problems(net: &NetWorkload, settings: &[(&str, &Setting)]) -> Vec<(String
     for (key, setting) in settings.iter().filter(|(key, s)| speaks(key, s, &net.name, Side::Net)) {
         if let Err(problem) = apply(&mut settled, setting) {
             all.push(((*key).to_owned(), problem));
-            return all;
         }
         last = Some((key, setting));
     }
     // Settings are judged together: a smaller message may make room for a larger batch.
-    let Some((last, setting)) = last else { return all };
+    let Some((last, setting)) = last.filter(|_| all.is_empty()) else { return all };
     for problem in settled.network.problems() {
         let SpecError::Invalid { field, problem } = &problem else { continue };
         let own = settings.iter().find(|(key, _)| key.rsplit('.').next() == Some(*field));
@@ -384,8 +383,8 @@ fn no_interface(key: &str, plan: &Plan, at: Span) -> Mistake {
         );
     }
     let message = format!(
-        "{key}: no receiver of {} names an interface that may be changed",
-        join(&on, "and")
+        "{key}: no receiver that {} reaches names an interface that may be changed",
+        join(&on, "or")
     );
     Mistake::new(at, message)
         .class(Class::Absence)

@@ -33,7 +33,7 @@ impl Builder<'_> {
             self.sink.push(|| needs_token(record, far));
         }
         let source_port = record.count("source_port").and_then(|at| u16::try_from(at.value).ok());
-        let rate = record.link("rate").map(|at| at.value);
+        let rate = self.link_rate(record);
         let each = names.iter().zip(places).zip(sources).zip(adjust);
         each.map(|(((name, place), source), adjust)| Receiver {
             name: name.clone(),

@@ -93,10 +93,15 @@ fn named(text: &At<String>, plan: &Plan, sink: &mut Sink) -> Option<(String, Ove
         None => (None, text.value.as_str()),
     };
     if let Some(workload) = workload.filter(|w| !plan.loads.iter().any(|l| l.workload == *w)) {
+        let of_network = plan.nets.iter().any(|net| net.workload == workload);
         sink.push(|| {
             let names = plan.loads.iter().map(|load| load.workload.as_str());
-            let message = format!("no load of this plan runs `{}`", clip(workload));
-            Mistake::new(text.at, message).maybe_help(suggestion(workload, names))
+            let workload = clip(workload);
+            let message = match of_network {
+                true => format!("over: `{workload}` is a network workload, and only loads of disk workloads are searched"),
+                false => format!("no load of this plan runs `{workload}`"),
+            };
+            Mistake::new(text.at, message).maybe_help(suggestion(&workload, names))
         });
         return None;
     }

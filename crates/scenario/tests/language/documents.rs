@@ -93,6 +93,14 @@ fn the_array_of_the_page_stands() {
     assert!(scenario.lab.embedded("store").is_some());
 }
 
+#[test]
+fn the_networks_of_the_page_are_planned() {
+    let scenario = crate::support::good(&example_after("## Networks\n"));
+    let steps = scenario.steps();
+    assert_eq!((steps.len(), scenario.goals.len()), (21, 4));
+    assert_eq!((steps[20].loads.len(), steps[20].nets.len()), (1, 1));
+}
+
 /// Every speed that goes by a name, with its payload as the page rounds it.
 #[test]
 fn the_shown_speeds_are_those_of_the_standards() {

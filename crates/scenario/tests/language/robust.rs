@@ -6,11 +6,12 @@ use proptest::strategy::ValueTree;
 use scenario::{Diagnostics, load};
 use std::time::Duration;
 
-const GOOD: [&str; 4] = [
+const GOOD: [&str; 5] = [
     include_str!("../good/eight-vms.toml"),
     include_str!("../good/files.toml"),
     include_str!("../good/everything.toml"),
     include_str!("../good/san.toml"),
+    include_str!("../good/net.toml"),
 ];
 
 /// Loads and, if refused, looks at every place and renders.
@@ -20,6 +21,8 @@ fn survive(text: &str, overrides: &[(&str, &str)]) {
             let steps = scenario.steps();
             let loads = steps.iter().flat_map(|step| &step.loads);
             assert!(loads.into_iter().all(|load| load.workload.spec.problems().is_empty()));
+            let mut nets = steps.iter().flat_map(|step| &step.nets);
+            assert!(nets.all(|net| net.workload.network.problems().is_empty()));
         }
         Err(diagnostics) => inspect(&diagnostics),
     }
@@ -78,6 +81,16 @@ const PIECES: &[&str] = &[
     "disks = [{ lun = \"store/data\", ports = [\"p1\", \"p*\"], policy = \"fixed\" }]\n",
     "faults = [{ at = \"0s\", kill = \"store.*\" }, { at = \"0s\", slow = \"*\", to = \"1 KB/s\" }]\n",
     "sweep = { port = [\"8gfc\", \"1 KB/s\"] }\n",
+    "[[receiver]]\nname = \"far{1..2}\"\n",
+    "address = \"[::1]:1\"\nadjust = \"eth{1..2}\"\n",
+    "embedded = true\nrate = \"10gbe\"\nsource_port = 65535\n",
+    "nics = [{ receiver = \"far*\" }]\n",
+    "[workload.wire]\nkind = \"net\"\n",
+    "load = \"udp\"\nbatch = 64\nsegmented = true\n",
+    "workload = \"wire\"\non = \"far*\"\nmeasure = \"1s\"\n",
+    "sweep = { message = \"1KiB..64KiB\", mtu = [576], offload = [\"on\"], rate = [1, \"1 MB/s\"] }\n",
+    "balance = { streams = \"far1\", within = 0 }\n",
+    "hop = \"far1/sender\"\ncpu = { at_most = 1 }\n",
     "rate = 1e308\n",
     "seed = 0xffffffffffffffff\n",
     "{",

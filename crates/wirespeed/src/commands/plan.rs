@@ -1,6 +1,7 @@
 //! `wirespeed plan FILE`: a dry run. Nothing is opened for writing and nothing is made.
 
 mod arrays;
+mod nets;
 
 use crate::cli::{Format, Plan};
 use crate::exit::{Exit, Failure};
@@ -53,6 +54,7 @@ fn text(
     line(String::new());
     let (mut last_phases, mut last_loads) = (String::new(), String::new());
     let (mut last_speeds, mut last_faults) = (String::new(), String::new());
+    let mut last_frames = String::new();
     let mut number = Number::default();
     for stage in stages {
         let (number, name, step) = match stage {
@@ -61,7 +63,8 @@ fn text(
         };
         // What did not change since the step before is not said again.
         let phases = changed(&mut last_phases, phases(step));
-        let loads = step.loads.iter().map(load_line).collect::<Vec<_>>().join("\n        ");
+        let disk = step.loads.iter().map(load_line);
+        let loads = disk.chain(nets::lines(step)).collect::<Vec<_>>().join("\n        ");
         let loads = changed(&mut last_loads, loads);
         line(format!("{number:>4}  {name:<34} {phases}").trim_end().to_owned());
         if let Stage::Search(hunt) = stage {
@@ -74,17 +77,23 @@ fn text(
         let faults = arrays::faults(scenario, step).join("\n        ");
         let speeds = gone(&mut last_speeds, speeds, "every port at its own speed");
         let faults = gone(&mut last_faults, faults, "no faults");
-        for text in [speeds, faults].iter().filter(|text| !text.is_empty()) {
+        let frames = nets::frames(scenario, step).join("\n        ");
+        let frames = gone(&mut last_frames, frames, "interfaces as they are found");
+        for text in [speeds, faults, frames].iter().filter(|text| !text.is_empty()) {
             line(format!("        {text}"));
         }
     }
     arrays::text(scenario).into_iter().for_each(&mut line);
-    line("\ntargets".to_owned());
+    nets::text(scenario, stages).into_iter().for_each(&mut line);
+    let reached = stages.iter().any(|stage| !stage.examples().iter().all(|s| s.nets.is_empty()));
+    if !reached || !targets.as_ref().is_ok_and(Vec::is_empty) {
+        line("\ntargets".to_owned());
+    }
     match targets {
         Err(error) => line(format!("  {error}")),
         Ok(targets) => targets.iter().for_each(|t| line(target_lines(t))),
     }
-    line(format!("\n{}", summary(targets)));
+    line(format!("\n{}{}", summary(targets), nets::summary(scenario, stages)));
     out
 }
 
@@ -403,6 +412,8 @@ fn as_json(
             "cooldown_s": s.cooldown.as_secs_f64(),
             "port": s.port.map(|rate| rate.to_string()),
             "faults": arrays::faults_json(scenario, s),
+            "nets": nets::step_json(scenario, s),
+            "frames": nets::frames_json(scenario, s),
         })
     };
     let target = |t: &Asked| {
@@ -432,6 +443,7 @@ fn as_json(
         "searches": searches,
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
         "arrays": arrays::as_json(scenario),
+        "receivers": nets::as_json(scenario, stages),
         "targets": list,
         "impossible": impossible,
     })

@@ -8,6 +8,7 @@ mod data;
 mod demo;
 mod devices;
 mod dry_run;
+mod dry_run_net;
 mod exports;
 mod killed;
 mod luns;
