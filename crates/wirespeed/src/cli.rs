@@ -2,7 +2,7 @@
 
 mod net;
 
-pub use net::{Net, NetAction, NetFormat, NetReceive, NetSend, Preset};
+pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, Preset};
 
 use crate::commands::target::portal;
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::hops::Disks;
 use crate::present::{self, Choice};
 use crate::progress::Display;
+use crate::receivers::Around;
 use crate::targets::{self, Asked};
 use clock::Ns;
 use findings::Analysis;
@@ -37,10 +38,20 @@ pub struct Job {
 
 /// Runs the job, prints its review and says where the record is.
 pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
+    run_and_present(job, |record, analysis| {
+        present::print(record, analysis, Choice::of(job.output.format))
+    })
+}
+
+/// Runs the job, has its results presented and says where the record is.
+pub fn run_and_present(
+    job: &Job,
+    present: impl FnOnce(&Record, &Analysis) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
     let outcome = run(job)?;
     let record = Record::open(&job.out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
-    present::print(&record, &analysis, Choice::of(job.output.format))?;
+    present(&record, &analysis)?;
     if !job.output.quiet {
         eprintln!("record: {}", job.out.display());
     }
@@ -194,6 +205,7 @@ fn engines() -> EngineRegistry {
             &["", "null", san::initiator::SCHEME],
             Box::new(disk::DiskEngine::new(engine::Pinning::Auto).with(schemes())),
         )
+        .register(&[fleet::NET_SCHEME], Box::new(net::NetEngine::new(Box::new(Around))))
         .sampler(Box::new(Disks::default()))
 }
 

@@ -16,8 +16,10 @@ mod mistakes;
 mod out;
 mod present;
 mod progress;
+mod receivers;
 mod targets;
 mod versus;
+mod words;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Results in the format that was asked for: on stdout, or in a file.
 
-use crate::cli::{ResultFormat, Rows};
+use crate::cli::{Format, ResultFormat, Rows};
 use crate::exit::Failure;
 use crate::out;
 use export::End;
@@ -28,6 +28,15 @@ impl Choice {
     /// All steps, in a format or as text.
     pub fn of(format: Option<ResultFormat>) -> Choice {
         Choice { format: format.unwrap_or(ResultFormat::Text), rows: Rows::Step, step: None }
+    }
+}
+
+/// The formats that a plan has are fewer than those of results.
+pub fn of_plan(format: Option<ResultFormat>) -> Result<Format, Failure> {
+    match format {
+        None | Some(ResultFormat::Text) => Ok(Format::Text),
+        Some(ResultFormat::Json) => Ok(Format::Json),
+        Some(_) => Err(Failure::usage("a plan has no results: --plan is printed as text or json")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The arguments of `wirespeed net`.
 
-use super::Format;
+use super::{Format, Recording, Results};
 use clap::{Args, Subcommand, ValueEnum};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -47,6 +47,9 @@ pub struct NetReceive {
     /// No notes on stderr
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+    /// It is a run's own: it ends when its standard input does, and prints no results
+    #[arg(long, hide = true)]
+    pub embedded: bool,
 }
 
 const RECEIVE_HELP: &str = "\
@@ -68,17 +71,20 @@ pub enum Preset {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NetFormat {
-    Text,
-    Json,
+pub enum OnOff {
+    On,
+    Off,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = SEND_HELP)]
 pub struct NetSend {
     /// The receiver: a name or an address, with its port where it is not 5301 (`[ADDR]:PORT` for IPv6)
-    #[arg(value_name = "HOST[:PORT]")]
-    pub target: String,
+    #[arg(value_name = "HOST[:PORT]", required_unless_present = "embedded")]
+    pub target: Option<String>,
+    /// Instead of a receiver elsewhere: one that stands on this machine's loopback for the time of the run
+    #[arg(long, conflicts_with_all = ["target", "token_file"], help_heading = "Receiver")]
+    pub embedded: bool,
     /// UDP datagrams, each a message, instead of TCP streams
     #[arg(long, conflicts_with = "connects", help_heading = "Load")]
     pub udp: bool,
@@ -102,9 +108,9 @@ pub struct NetSend {
     /// --requests or --connects]
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = Bytes::parse, help_heading = "Load")]
     pub message: Vec<Bytes>,
-    /// Size of a response
-    #[arg(long, value_name = "SIZE", default_value = "64B", value_parser = Bytes::parse, help_heading = "Load")]
-    pub response: Bytes,
+    /// Size of a response, with --requests or --connects [default: 64B]
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Load")]
+    pub response: Option<Bytes>,
     /// Batched: so many messages are one submission to the kernel [default: each message is one]
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
     pub batch: u32,
@@ -114,6 +120,9 @@ pub struct NetSend {
     /// Each stream sends at this rate: TCP is paced by the kernel, UDP by Wirespeed [default: as fast as it goes]
     #[arg(long, value_name = "RATE", value_parser = ByteRate::parse, help_heading = "Load")]
     pub rate: Option<ByteRate>,
+    /// A small request and its response go beside the streams, over and over: latency under load
+    #[arg(long, help_heading = "Load")]
+    pub probe: bool,
     /// Start from the habits of another tool; what is given besides goes before
     #[arg(long, value_enum, help_heading = "Load")]
     pub preset: Option<Preset>,
@@ -130,16 +139,38 @@ pub struct NetSend {
     /// The file with the receiver's token; or WIRESPEED_NET_TOKEN in the environment
     #[arg(long, value_name = "FILE", help_heading = "Receiver")]
     pub token_file: Option<PathBuf>,
-    /// How results are printed on stdout
-    #[arg(long, value_enum, default_value_t = NetFormat::Text, help_heading = "Output")]
-    pub format: NetFormat,
     /// Also write both ends' results as NTttcp's XML: `ntttcps.xml` and `ntttcpr.xml` in DIR, with the size in their names
     /// where there are several
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub ntttcp: Option<PathBuf>,
-    /// No progress on stderr
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub frames: FrameArgs,
+    #[command(flatten)]
+    pub recording: Recording,
+    #[command(flatten)]
+    pub output: Results,
+    /// Only show what would be done
+    #[arg(long)]
+    pub plan: bool,
+}
+
+/// The wire, and what is set at its interfaces.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Wire")]
+pub struct FrameArgs {
+    /// The wire between both hosts, as in `10gbe`, where the interface does not tell (loopback, veth)
+    #[arg(long, value_name = "LINK")]
+    pub wire: Option<String>,
+    /// This host's interface to the receiver: permission to change it for the time of the run. The receiver needs an
+    /// --adjust of its own
+    #[arg(long, value_name = "IFACE")]
+    pub adjust: Option<String>,
+    /// The MTU of these interfaces
+    #[arg(long, value_name = "N", requires = "adjust", value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    pub mtu: Option<u32>,
+    /// Their segmentation, receive and checksum offloads, all of them
+    #[arg(long, value_enum, requires = "adjust")]
+    pub offload: Option<OnOff>,
 }
 
 /// How sockets are set, at both ends.
@@ -200,20 +231,22 @@ pub struct TimeArgs {
     /// Load after the measurement [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub cooldown: Option<Duration>,
-    /// How often both ends count
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::parse_duration)]
-    pub interval: Duration,
+    /// Repeat each test so many times, for a mean with its 95% interval
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: Option<u32>,
 }
 
 const SEND_HELP: &str = "\
-Exit codes: 0 measured; 2 usage; 3 the receiver could not be reached, or the test could not be completed.
+Exit codes: 0 measured; 2 usage; 3 the receiver could not be reached or was lost, a stream broke off, or the run was
+stopped. It leaves a record, as every command that measures: `wirespeed review net-1.wsr` has more.
 
 Examples:
   wirespeed net send 192.0.2.1                             one TCP stream, 128 KiB messages, 10 s
   wirespeed net send 192.0.2.1 --streams 3 --both --message 4KiB,8KiB,16KiB,32KiB,64KiB
   wirespeed net send 192.0.2.1 --udp --rate 100MB/s        loss, reordering and jitter at a fixed rate
   wirespeed net send 192.0.2.1 --requests --response 4KiB  latency of small requests
-  wirespeed net send 192.0.2.1 --preset ntttcp --streams 8 --ntttcp results";
+  wirespeed net send 192.0.2.1 --preset ntttcp --streams 8 --ntttcp results
+  wirespeed net send --embedded --probe --repeat 5         this machine with itself: what it can at most";
 
 /// `0,2-3`: each processor once, in the order given.
 fn parse_cpus(text: &str) -> Result<Cpus, String> {

@@ -1,11 +1,12 @@
 //! `wirespeed disk TARGET…`: load without a scenario file. The options become a scenario, so that the record and its
 //! review are those of any other run.
 
-use crate::cli::{DataArgs, Disk, Fill, Format, Precondition, Queue, ResultFormat};
+use crate::cli::{DataArgs, Disk, Fill, Precondition, Queue};
 use crate::commands::plan;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, Job};
+use crate::present;
 use engine::TargetSpec;
 use scenario::Source;
 use std::fmt::Write as _;
@@ -24,7 +25,7 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
     }
     let scenario = scenario::load(&source)?;
     if args.plan {
-        return plan::show(&scenario, plan_format(args.output.format)?);
+        return plan::show(&scenario, present::of_plan(args.output.format)?);
     }
     let out = files::record_path(args.recording.out.as_deref(), "disk")?;
     live::run_and_review(&Job {
@@ -36,15 +37,6 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
         facts: Vec::new(),
         control: live::control()?,
     })
-}
-
-/// The formats that a plan has are fewer than those of results.
-fn plan_format(format: Option<ResultFormat>) -> Result<Format, Failure> {
-    match format {
-        None | Some(ResultFormat::Text) => Ok(Format::Text),
-        Some(ResultFormat::Json) => Ok(Format::Json),
-        Some(_) => Err(Failure::usage("a plan has no results: --plan is printed as text or json")),
-    }
 }
 
 /// The token of each target. A token belongs to the target whose own it is; where there is but one target it is that

@@ -15,6 +15,7 @@ mod luns;
 mod memory;
 mod mistakes;
 mod net;
+mod net_runs;
 mod profiles;
 mod search;
 mod steady;

@@ -1,36 +1,9 @@
-//! Results of network tests for programs: one document, whose field names are those of `net`'s report. Histograms become
+//! What a receiver tells programs of a test: one document, whose field names are those of `net`'s report. Histograms become
 //! percentiles, in nanoseconds.
 
-use net::{Report, SideReport, Spec};
+use net::{SideReport, Spec};
 use record::Histogram;
 use serde_json::{Value, json};
-
-/// All tests of one call, oldest first.
-pub fn reports(reports: &[Report]) -> String {
-    let all: Vec<Value> = reports.iter().map(report).collect();
-    let document =
-        json!({ "program": concat!("wirespeed ", env!("CARGO_PKG_VERSION")), "tests": all });
-    format!("{document:#}\n")
-}
-
-fn report(report: &Report) -> Value {
-    let mut value = json!(report);
-    for end in ["sender", "receiver"] {
-        let side = if end == "sender" { &report.sender } else { &report.receiver };
-        value[end] = side_of(side);
-    }
-    let directions: Vec<Value> = report
-        .directions()
-        .iter()
-        .map(|direction| {
-            let mut value = json!(direction);
-            value["latency"] = latency(direction.latency.as_ref());
-            value
-        })
-        .collect();
-    value["directions"] = directions.into();
-    value
-}
 
 /// What a receiver tells of a test.
 pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> Value {

@@ -1,9 +1,10 @@
 //! `wirespeed net receive`: listens, and tells of each test what this end counted.
 
-use super::{TOKEN, failure, guardian, json, text, token};
+use super::{failure, json, text};
 use crate::cli::{Format, NetReceive};
 use crate::exit::{Exit, Failure};
 use crate::out;
+use crate::receivers::{TOKEN_ENV, guardian, token_of_command};
 use net::{Adjust, Event, Listener, Receiver, ReceiverConfig};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -19,22 +20,25 @@ enum Heard {
 
 /// Receives until it is stopped.
 pub fn receive(args: &NetReceive) -> Result<Exit, Failure> {
-    let token = token(args.token_file.as_deref())?;
+    let token = token_of_command(args.token_file.as_deref())?;
     let open = args.listen.iter().find(|address| !address.ip().is_loopback());
     if let Some(address) = open.filter(|_| token.is_none()) {
         return Err(Failure::usage(format!(
             "--listen {address}: other hosts can reach it, so senders must know a token: put one into a file and name it with \
-             --token-file, or set {TOKEN} (`openssl rand -hex 16` makes one); or listen on 127.0.0.1"
+             --token-file, or set {TOKEN_ENV} (`openssl rand -hex 16` makes one); or listen on 127.0.0.1"
         )));
     }
     let (tell, heard) = sync_channel(WAITING_MAX);
     stop_on_signals(tell.clone())?;
+    if args.embedded {
+        stop_with_stdin(tell.clone())?;
+    }
     let listener = Listener::new(move |event| {
         // A reader that is stuck loses lines, not the measurement.
         let _ = tell.try_send(Heard::Event(event));
     });
     let cpus = args.cpus.clone().unwrap_or_default().0;
-    let adjust = args.adjust.as_ref().map(adjust).transpose()?;
+    let adjust = args.adjust.as_deref().map(adjust).transpose()?;
     let config = ReceiverConfig { listen: args.listen.clone(), token, cpus, adjust, listener };
     let receiver = Receiver::start(config).map_err(failure)?;
     let listening: Vec<String> = receiver.addresses().iter().map(|a| a.to_string()).collect();
@@ -50,8 +54,9 @@ pub fn receive(args: &NetReceive) -> Result<Exit, Failure> {
 }
 
 /// The interface that senders may have set, with the process that puts it back.
-fn adjust(interface: &String) -> Result<Adjust, Failure> {
-    Ok(Adjust { interface: interface.clone(), guardian: guardian()? })
+fn adjust(interface: &str) -> Result<Adjust, Failure> {
+    let guardian = guardian().map_err(Failure::incomplete)?;
+    Ok(Adjust { interface: interface.to_owned(), guardian })
 }
 
 /// Results to stdout, notes to stderr.
@@ -70,12 +75,24 @@ fn tell_of(args: &NetReceive, event: &Event) -> Result<(), Failure> {
             eprintln!("{peer}: {}: {done}", adjusted.interface.name);
             Ok(())
         }
-        Event::Ended { peer, spec, side } => out::result(&match args.format {
+        Event::Ended { peer, spec, side } if !args.embedded => out::result(&match args.format {
             Format::Text => text::received(peer, spec, side),
             Format::Json => format!("{}\n", json::received(peer, spec, side)),
         }),
         _ => Ok(()),
     }
+}
+
+/// The end of standard input stops the receiver: whoever started it holds the other end of the pipe, and the kernel closes
+/// that even where he is killed.
+fn stop_with_stdin(tell: SyncSender<Heard>) -> Result<(), Failure> {
+    let wait = move || {
+        // What comes means nothing, and an error is an end as well.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = tell.send(Heard::Stop);
+    };
+    let thread = std::thread::Builder::new().name("stdin".to_owned()).spawn(wait);
+    thread.map(|_| ()).map_err(|e| Failure::incomplete(format!("cannot start a thread: {e}")))
 }
 
 /// The first Ctrl-C (or SIGTERM) stops the receiver, the second ends the process.

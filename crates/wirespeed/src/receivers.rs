@@ -1,0 +1,208 @@
+//! What the network engine asks of the program around it: the tokens of receivers, and receivers of its own on loopback.
+//!
+//! A token is read where the scenario says it lies, a file or the environment, at the moment at which it is needed. It goes
+//! to the engine and nowhere else. An embedded receiver is a child process, so that the CPU time of both ends stays apart.
+//! It lives as long as a pipe of ours is open: the kernel closes that even where this process is killed.
+
+use crate::exit::Failure;
+use clock::Ns;
+use engine::{ReceiverSpec, TokenFrom};
+use net::interface::Guardian;
+use net::{Embedded, NetError, Surroundings, Token};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The variable of the environment in which a token is looked for where none is named.
+pub const TOKEN_ENV: &str = "WIRESPEED_NET_TOKEN";
+
+/// The most of a token's file that is read.
+const TOKEN_FILE_MAX: u64 = 4096;
+
+/// The most of what a receiver says as it starts: its address, or why it has none.
+const FIRST_WORDS_MAX: u64 = 4096;
+
+/// How long a receiver may take to leave before it is killed.
+const GRACE: Ns = Ns::secs(2);
+
+/// How often to look whether it has left.
+const POLL: Ns = Ns::millis(5);
+
+/// This program, around a network engine.
+pub struct Around;
+
+impl Surroundings for Around {
+    fn token(&mut self, from: &TokenFrom) -> Result<Token, NetError> {
+        let token = match from {
+            TokenFrom::File(path) => token_of_file(Path::new(path)),
+            TokenFrom::Env(name) => token_of_env(name).and_then(|token| {
+                token.ok_or_else(|| {
+                    format!(
+                        "no token: the variable {name} of the environment is not set; set it to what the receiver knows, \
+                         or name a file"
+                    )
+                })
+            }),
+        };
+        token.map_err(NetError::Spec)
+    }
+
+    fn embed(&mut self, receiver: &ReceiverSpec) -> Result<Embedded, NetError> {
+        let failed = |source: io::Error| NetError::Listen {
+            at: format!("the embedded receiver `{}`", receiver.name),
+            source,
+        };
+        let (stands, address) = Standing::start(receiver.ipv6 == Some(true)).map_err(failed)?;
+        let (host, port) = (address.ip().to_string(), address.port());
+        Ok(Embedded { host, port, token: None, stands: Box::new(stands) })
+    }
+
+    fn guardian(&self) -> Option<Guardian> {
+        // Without a name for this program nobody would put an interface back, so that none is set.
+        guardian().ok()
+    }
+}
+
+/// How the process is started that puts an interface back.
+pub fn guardian() -> io::Result<Guardian> {
+    let program = std::env::current_exe()?;
+    Ok(Guardian { program, args: ["net", "keep-interface"].map(Into::into).into() })
+}
+
+/// The token of a file's first line.
+pub fn token_of_file(path: &Path) -> Result<Token, String> {
+    let line = first_line(path)
+        .map_err(|e| format!("the token cannot be read: {}: {e}", path.display()))?;
+    Token::new(&line).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The token of a variable of the environment; `None` where it is not set, or empty.
+pub fn token_of_env(name: &str) -> Result<Option<Token>, String> {
+    let set = std::env::var_os(name).filter(|value| !value.is_empty());
+    let token = |value: OsString| Token::new(&value.into_encoded_bytes());
+    set.map(token).transpose().map_err(|e| format!("{name}: {e}"))
+}
+
+/// The token that a command was given, or that lies where it is looked for.
+pub fn token_of_command(file: Option<&Path>) -> Result<Option<Token>, Failure> {
+    match file {
+        Some(file) => token_of_file(file).map(Some),
+        None => token_of_env(TOKEN_ENV),
+    }
+    .map_err(Failure::usage)
+}
+
+/// Editors and `echo` put a newline behind it.
+fn first_line(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(TOKEN_FILE_MAX).read_to_end(&mut bytes)?;
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok(line.strip_suffix(b"\r").unwrap_or(line).to_vec())
+}
+
+/// A receiver in a process of its own. Dropping it ends it.
+struct Standing {
+    child: Child,
+}
+
+impl Standing {
+    /// Starts one on a free port of loopback.
+    fn start(ipv6: bool) -> io::Result<(Standing, SocketAddr)> {
+        let listen = if ipv6 { "[::1]:0" } else { "127.0.0.1:0" };
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["net", "receive", "--listen", listen, "--format", "json", "--quiet"]);
+        command.arg("--embedded").env_remove(TOKEN_ENV);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A Ctrl-C at the terminal is for whoever conducts the run, and who then ends this.
+        let child = command.process_group(0).spawn()?;
+        let mut standing = Standing { child };
+        match standing.address() {
+            Ok(Some(address)) => Ok((standing, address)),
+            Ok(None) => Err(io::Error::other(standing.complaint())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where it listens, as its first line says; `None` where it says something else.
+    fn address(&mut self) -> io::Result<Option<SocketAddr>> {
+        let mut line = String::new();
+        if let Some(stdout) = self.child.stdout.take() {
+            BufReader::new(stdout.take(FIRST_WORDS_MAX)).read_line(&mut line)?;
+        }
+        let told: Value = serde_json::from_str(&line).unwrap_or_default();
+        Ok(told["listening"][0].as_str().and_then(|address| address.parse().ok()))
+    }
+
+    /// Why it has no address.
+    fn complaint(&mut self) -> String {
+        let mut words = Vec::new();
+        if let Some(stderr) = self.child.stderr.take() {
+            // What cannot be read says as little as nothing.
+            let _ = stderr.take(FIRST_WORDS_MAX).read_to_end(&mut words);
+        }
+        match String::from_utf8_lossy(&words).trim() {
+            "" => "its process ended without a word".to_owned(),
+            words => words.to_owned(),
+        }
+    }
+
+    /// Whether it has left.
+    fn has_left(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        // The end of its standard input is what it waits for.
+        drop(self.child.stdin.take());
+        let deadline = clock::now().plus(GRACE);
+        while !self.has_left() && clock::now() < deadline {
+            clock::sleep_until(clock::now().plus(POLL));
+        }
+        // Harmless where it has left.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_the_first_line_of_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("token");
+        for (content, good) in [
+            ("correct horse battery", true),
+            ("correct horse battery\n", true),
+            ("correct horse battery\r\nand more", true),
+            ("short\n", false),
+            ("", false),
+        ] {
+            std::fs::write(&path, content).unwrap();
+            let token = token_of_file(&path);
+            assert_eq!(token.is_ok(), good, "{content:?}");
+            let told = token.err().unwrap_or_default();
+            assert!(!told.contains("short"), "a token is never shown: {told}");
+        }
+        let told = token_of_file(&dir.path().join("missing")).err().unwrap();
+        assert!(
+            told.starts_with("the token cannot be read: ") && told.contains("missing"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_holds_no_token() {
+        assert!(matches!(token_of_env("WIRESPEED_NO_SUCH_VARIABLE"), Ok(None)));
+        let from = TokenFrom::Env("WIRESPEED_NO_SUCH_VARIABLE".to_owned());
+        let told = Around.token(&from).err().unwrap().to_string();
+        assert!(told.contains("WIRESPEED_NO_SUCH_VARIABLE"), "{told}");
+    }
+}
