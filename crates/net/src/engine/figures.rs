@@ -18,6 +18,8 @@ pub(super) struct Scribe<'a> {
     /// The start of the load on the record's time base.
     pub start: Ns,
     pub out: &'a IntervalTx,
+    /// How many loads of the step on this pair come before it: the first tells of the machines, which they have in common.
+    pub place: usize,
     /// Bytes of each stream at each end so far, sent and received: a message is counted where its last byte is.
     bytes: Vec<[u64; 2]>,
 }
@@ -43,9 +45,10 @@ impl<'a> Scribe<'a> {
         spec: &'a Spec,
         sources: &'a NetSources,
         out: &'a IntervalTx,
+        place: usize,
     ) -> Scribe<'a> {
         let bytes = vec![[0; 2]; sources.streams.len()];
-        Scribe { step, spec, sources, start, out, bytes }
+        Scribe { step, spec, sources, start, out, place, bytes }
     }
 
     /// Counters of one source between two moments since the start.
@@ -91,7 +94,9 @@ impl<'a> Scribe<'a> {
         let hop = self.span(self.sources.hop, figures.from, figures.to);
         hop.say(way[0], bytes as f64, "B");
         hop.count(way[1], ops);
-        self.span(machine, figures.from, figures.to).machine(&figures.machine);
+        if self.place == 0 {
+            self.span(machine, figures.from, figures.to).machine(&figures.machine);
+        }
     }
 
     /// Messages of an interval: of streams of bytes those that end in it, otherwise what was counted.

@@ -18,6 +18,7 @@ pub(super) struct Pair {
     net: NetSpec,
     spec: Spec,
     step: u32,
+    place: usize,
 }
 
 /// The start of a step.
@@ -32,7 +33,7 @@ pub(super) struct Go {
 }
 
 impl Pair {
-    /// Brings both ends to where they stand ready.
+    /// Brings both ends of a load of the step to where they stand ready.
     pub(super) fn prepare(
         net: &NetSpec,
         step: &StepSpec,
@@ -54,7 +55,9 @@ impl Pair {
             )));
         }
         let asking = Asking::prepare(config, &spec).map_err(|e| failure(&net.name, e))?;
-        Ok(Pair { asking, net: net.clone(), spec, step: step.index })
+        let before = step.nets.iter().take_while(|other| !std::ptr::eq(*other, net));
+        let place = before.filter(|other| other.sources.hop == net.sources.hop).count();
+        Ok(Pair { asking, net: net.clone(), spec, step: step.index, place })
     }
 
     /// What is known of both ends before the start.
@@ -102,9 +105,9 @@ impl Pair {
     }
 
     fn run(self, go: &Go) -> Result<(), EngineError> {
-        let Pair { asking, net, spec, step } = self;
+        let Pair { asking, net, spec, step, place } = self;
         let start = go.at.since(go.epoch);
-        let mut scribe = Scribe::new((step, start), &spec, &net.sources, &go.out);
+        let mut scribe = Scribe::new((step, start), &spec, &net.sources, &go.out, place);
         let order = Order { stop: &|| go.stop.asked(), in_order: true };
         let outcome = asking.run((go.epoch, go.at), order, &mut scribe);
         let outcome = outcome.map_err(|e| failure(&net.name, e))?;

@@ -43,10 +43,16 @@ impl Scribe<'_> {
                 Side::Receiver => self.sources.receiver,
             };
             let span = self.span(machine, from, to);
-            span.count("processors", report.machine.processors.into());
+            if self.place == 0 {
+                span.count("processors", report.machine.processors.into());
+            }
             for thread in &report.threads {
-                let used = thread.used.into_iter();
-                used.for_each(|used| span.time(&format!("thread-cpu/{}", thread.name), used));
+                // Threads of several loads have the same names, and are not one thread.
+                let name = match self.place {
+                    0 => format!("thread-cpu/{}", thread.name),
+                    n => format!("thread-cpu/{} of load {}", thread.name, n + 1),
+                };
+                thread.used.into_iter().for_each(|used| span.time(&name, used));
             }
         }
         if let (Some(source), Some(probe)) = (self.sources.probe, &outcome.sender.probe) {

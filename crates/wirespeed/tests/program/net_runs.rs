@@ -144,6 +144,31 @@ fn storage_and_network_stand_on_one_time_line() {
 }
 
 #[test]
+fn two_loads_on_a_pair_tell_of_its_machines_once() {
+    let load =
+        "load = [{ workload = \"wire\", on = \"far\" }, { workload = \"more\", on = \"far\" }]";
+    let more = "[workload.more]\nkind = \"net\"\nload = \"requests\"\n[plan]";
+    let bench =
+        Bench::new(&scenario(&format!("{load}\nmeasure = \"1200ms\"")).replace("[plan]", more));
+    bench.expect(0, &["run", "s.toml", "--out", "r.wsr", "-q"]);
+    let record = open(&bench.path("r.wsr"));
+    let id = |name: &str| {
+        let found = record.sources().iter().find(|source| source.name == name);
+        found.unwrap_or_else(|| panic!("no {name}")).id
+    };
+    for stream in ["far/wire/up1/sent", "far/more/up1/received", "far/probe"] {
+        id(stream);
+    }
+    let counters = record.counters(Some(0)).expect("readable");
+    for machine in ["far/sender", "far/receiver"].map(id) {
+        let own = counters.iter().filter(|c| c.source == machine && c.name == "cpu-user");
+        let from: Vec<Ns> = own.map(|c| c.from).collect();
+        let once: BTreeSet<Ns> = from.iter().copied().collect();
+        assert!(!from.is_empty() && from.len() == once.len(), "{from:?}");
+    }
+}
+
+#[test]
 fn an_agent_in_a_process_of_its_own_has_receivers_too() {
     let bench = Bench::new(&alone("500ms"));
     bench.expect(0, &["run", "s.toml", "--out", "r.wsr", "-q", "--agent", "child"]);
