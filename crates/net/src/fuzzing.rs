@@ -82,6 +82,11 @@ fn from_receiver(message: FromReceiver) {
         }
     }
     // What it counted is believed as it is, and counted up without harm.
+    if let FromReceiver::Adjusted(adjusted) = &message {
+        let adjusted = adjusted.as_ref().clone().cleaned();
+        let texts = adjusted.changed.iter().chain(&adjusted.held);
+        assert!(texts.clone().count() < 1_000 && texts.clone().all(|text| text.len() < 1_000));
+    }
     if let FromReceiver::Finished(side) = message {
         let streams = side.streams.len();
         assert!(side.clone().believed(streams + 1).is_err());

@@ -71,8 +71,16 @@ fn check(receiver: &Receiver, spec: Spec) {
         // The cool-down is long enough for both ends to be in the midst of it when the watch ends.
         WATCHED.store(interval.phase != net::Phase::Cooldown, Ordering::Relaxed);
     };
-    let report = net::send(&config, &spec, &Stop::default(), &mut progress).expect("it runs");
-    assert!(report.directions().iter().all(|d| d.sent.bytes > 0), "{spec:?}");
+    let mut moved = false;
+    // A machine that has much to do may have no time for one of the threads in so short a test.
+    for _ in 0..20 {
+        let report = net::send(&config, &spec, &Stop::default(), &mut progress).expect("it runs");
+        moved = report.directions().iter().all(|d| d.sent.bytes > 0);
+        if moved {
+            break;
+        }
+    }
+    assert!(moved, "{spec:?}");
     assert_eq!(OF_WORKERS.load(Ordering::Relaxed), 0, "{spec:?}");
     assert!(OF_OTHERS.load(Ordering::Relaxed) > 0, "the control plane is seen to allocate");
 }

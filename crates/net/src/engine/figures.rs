@@ -148,7 +148,12 @@ impl<'a> Scribe<'a> {
             span.say("back-bytes", counts.back as f64, "B");
         }
         if self.spec.is_udp() {
-            if !writes {
+            // A request that got lost has failed, and a response is no stream's next.
+            if self.spec.is_transactions() {
+                if writes {
+                    span.count("late", counts.late);
+                }
+            } else if !writes {
                 span.count("lost", counts.lost);
                 span.count("reordered", counts.reordered);
                 span.count("duplicates", counts.duplicates);

@@ -205,6 +205,13 @@ fn wire(
 /// Runs a test through a relay and holds its figures against what the relay did.
 #[track_caller]
 fn check(odds: Odds, up: u16, seed: u64) {
+    // A machine that has much to do may have no time for it in so short a test, of which the buffers hold all.
+    assert!((0..20).any(|_| happened(odds, up, seed)), "the relay did what it was for");
+}
+
+/// Whether enough happened to hold it against anything.
+#[track_caller]
+fn happened(odds: Odds, up: u16, seed: u64) -> bool {
     let bench = Bench::new();
     let relay = Relay::new(bench.address(), odds, seed);
     let config = SendConfig { port: relay.address.port(), ..bench.config() };
@@ -232,16 +239,13 @@ fn check(odds: Odds, up: u16, seed: u64) {
         duplicates += tally.duplicates.iter().sum::<u64>();
         assert_eq!(tally.too_late, [0; 3]);
     }
-    assert!(sent > 20, "{sent}");
     assert_eq!(unique + of(&fate.lost), sent, "unique received + lost = sent");
     assert_eq!((reordered, duplicates), (of(&fate.delayed), of(&fate.repeated)));
-    for (odds, happened) in
-        [(odds.lose, &fate.lost), (odds.repeat, &fate.repeated), (odds.delay, &fate.delayed)]
-    {
-        assert!(odds == 0 || of(happened) > 0, "the relay did what it was for");
-    }
     let datagrams = report.directions()[0].datagrams.expect("there were datagrams");
     assert_eq!(datagrams.received + datagrams.lost, datagrams.sent);
+    let fates =
+        [(odds.lose, &fate.lost), (odds.repeat, &fate.repeated), (odds.delay, &fate.delayed)];
+    sent > 20 && fates.iter().all(|(odds, count)| *odds == 0 || of(count) > 0)
 }
 
 #[test]
