@@ -12,6 +12,7 @@
 
 mod cautions;
 mod judge;
+mod members;
 mod metric;
 mod pairs;
 mod seconds;

@@ -2,6 +2,7 @@
 //! histogram, off which its percentiles are read.
 
 use super::Series;
+use super::members::Members;
 use super::metric::{LatencyOf, Metric, PERCENTILES};
 use crate::statistics::Element;
 use clock::Ns;
@@ -14,10 +15,10 @@ const POINTS_MAX: usize = 300;
 /// Repetitions that are drawn.
 const CURVES_MAX: usize = 8;
 
-/// What all workers together did in one second, or in one repetition.
+/// What all workers, or streams, together did in one second, or in one repetition.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Second {
-    /// Seconds that its intervals cover, by worker.
+    /// Seconds that its intervals cover, by worker or stream.
     time: f64,
     read_bytes: f64,
     write_bytes: f64,
@@ -47,17 +48,21 @@ impl Side {
         latency: LatencyOf,
     ) -> Result<Side, RecordError> {
         let mut merged = Histogram::new();
+        let mut members = Vec::new();
         for step in steps {
-            for total in record.totals(step.index)? {
+            let totals = record.totals(step.index)?;
+            let of_step = Members::of(step, &totals);
+            for total in totals.iter().filter(|total| of_step.has(total.source)) {
                 for tally in [&total.read, &total.write].into_iter().flatten() {
                     merged.merge(histogram(tally, latency));
                 }
             }
+            members.push(of_step);
         }
         let at = PERCENTILES.map(|(_, p)| merged.percentile(p).unwrap_or(Ns::MAX));
         let mut repetitions = Vec::new();
-        for step in steps {
-            repetitions.push(seconds(record, step, latency, &at)?);
+        for (step, members) in steps.iter().zip(&members) {
+            repetitions.push(seconds(record, step, members, latency, &at)?);
         }
         Ok(Side { repetitions, merged })
     }
@@ -132,6 +137,8 @@ impl Second {
             Metric::Write => self.write_bytes > 0.0,
             Metric::Errors => self.errors > 0.0,
             Metric::CpuPerOp => self.testified,
+            // Streams that wait for no answers have no times.
+            latency if latency.is_latency() => self.latency_sum_ns > 0.0,
             _ => true,
         }
     }
@@ -159,8 +166,7 @@ impl Second {
         self
     }
 
-    fn add(&mut self, interval: &Interval, workers: f64, latency: LatencyOf, at: &[Ns]) {
-        self.time += interval.to.since(interval.from).as_secs_f64() / workers;
+    fn add(&mut self, interval: &Interval, latency: LatencyOf, at: &[Ns]) {
         self.read_bytes += interval.read.as_ref().map_or(0.0, |t| t.bytes as f64);
         self.write_bytes += interval.write.as_ref().map_or(0.0, |t| t.bytes as f64);
         if let Some(t) = &interval.testimony {
@@ -196,18 +202,18 @@ fn histogram(tally: &Tally, latency: LatencyOf) -> &Histogram {
 fn seconds(
     record: &Record,
     step: &StepHead,
+    members: &Members,
     latency: LatencyOf,
     at: &[Ns],
 ) -> Result<Vec<Second>, RecordError> {
     let mut seconds: Vec<Second> = Vec::new();
-    let workers = step.workers.len().max(1) as f64;
     // As many as fit the planned time, whatever a made-up interval says.
     let last = (step.times.measured().0 / SECOND.0).saturating_sub(1);
     record.for_each_interval(step.index, &mut |interval| {
-        let of_step = step.workers.iter().any(|w| w.source == interval.source);
-        if interval.phase != Phase::Measure || !of_step {
+        if interval.phase != Phase::Measure {
             return;
         }
+        let Some((interval, covers)) = members.see(interval) else { return };
         let middle = interval.from.plus(Ns(interval.to.since(interval.from).0 / 2));
         let number = (middle.since(step.times.measure).0 / SECOND.0).min(last);
         let number = usize::try_from(number).unwrap_or(usize::MAX);
@@ -215,7 +221,10 @@ fn seconds(
             seconds.resize(number + 1, Second::default());
         }
         if let Some(second) = seconds.get_mut(number) {
-            second.add(&interval, workers, latency, at);
+            if covers {
+                second.time += interval.to.since(interval.from).as_secs_f64() / members.count;
+            }
+            second.add(&interval, latency, at);
         }
     })?;
     // A second of which nobody reported is a hole, not an idle one.

@@ -117,6 +117,9 @@ pub struct OffloadCost {
     pub without_receiver_s_per_gb: Option<f64>,
 }
 
+/// A cost of a pair.
+type Cost = fn(&Pair) -> Option<f64>;
+
 /// One direction in all repetitions of one setting.
 struct Group<'a> {
     plan: &'a str,
@@ -229,8 +232,8 @@ fn frame_gain(
     (larger, large): (&str, &Group<'_>),
 ) -> Option<FrameGain> {
     let (less, more) = (small.rate(), large.rate());
-    let cost = |group: &Group<'_>, of: fn(&Pair) -> Option<f64>| group.cost(of).map(|e| e.mean);
-    let (sender, receiver): (fn(&Pair) -> _, fn(&Pair) -> _) =
+    let cost = |group: &Group<'_>, of: Cost| group.cost(of).map(|e| e.mean);
+    let (sender, receiver): (Cost, Cost) =
         (|pair| pair.sender.process_s_per_gb, |pair| pair.receiver.process_s_per_gb);
     (less.mean > 0.0).then(|| FrameGain {
         place: small.place(MTU),
@@ -248,8 +251,8 @@ fn frame_gain(
 }
 
 fn offload(groups: &[Group<'_>]) -> Vec<OffloadCost> {
-    let cost = |group: &Group<'_>, of: fn(&Pair) -> Option<f64>| group.cost(of).map(|e| e.mean);
-    let (sender, receiver): (fn(&Pair) -> _, fn(&Pair) -> _) =
+    let cost = |group: &Group<'_>, of: Cost| group.cost(of).map(|e| e.mean);
+    let (sender, receiver): (Cost, Cost) =
         (|pair| pair.sender.host_s_per_gb, |pair| pair.receiver.host_s_per_gb);
     let of = |set: &Vec<(&str, &Group<'_>)>| {
         let with = set.iter().find(|(value, _)| *value == "on")?.1;

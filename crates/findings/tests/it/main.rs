@@ -14,6 +14,7 @@ mod goals;
 mod knee;
 mod little;
 mod network;
+mod network_goals;
 mod ports;
 mod projection;
 mod ratio;

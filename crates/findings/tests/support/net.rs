@@ -363,7 +363,7 @@ impl Hand {
         let sent = stream.end == StreamEnd::Sent;
         let rate = load.rate(stream.number) * if sent { load.sent } else { 1.0 };
         let times = head.times;
-        let seconds = (times.end.since(times.start).0 / 1_000_000_000) as u64;
+        let seconds = times.end.since(times.start).0 / 1_000_000_000;
         for second in 0..seconds {
             let from = times.start.plus(Ns::secs(second));
             let phase = times.phase_at(from).expect("within the step");

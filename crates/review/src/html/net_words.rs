@@ -76,6 +76,7 @@ fn sockets(network: &Network) -> Vec<String> {
     parts.extend(sockets.dscp.map(|dscp| format!("DSCP {dscp}")));
     parts.extend(sockets.zero_copy.then(|| "zero copy".to_owned()));
     parts.extend(sockets.multipath.then(|| "Multipath TCP".to_owned()));
+    parts.extend(sockets.sendfile.then(|| "sent from a file in memory".to_owned()));
     parts.extend(network.discard.then(|| "what arrives is dropped in the kernel".to_owned()));
     parts
 }

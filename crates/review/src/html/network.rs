@@ -11,6 +11,11 @@ use findings::{Analysis, Latency, StepFigures};
 use maud::{Markup, html};
 use units::count;
 
+/// A point of a latency distribution.
+type Point = fn(&Latency) -> u64;
+/// One of the latencies of a row.
+type Times = fn(&Row<'_>) -> Option<Latency>;
+
 /// Threads of a machine that are named.
 const THREADS_MAX: usize = 4;
 
@@ -52,6 +57,7 @@ fn plan(steps: &[StepFigures]) -> Markup {
         details open {
             summary { "What it cost both ends" }
             (table(&titled("Cost", name), &costs(steps), &machines(&one_each), |_| (None, "")))
+            (table(&titled("Threads and interfaces", name), &about(steps), &machines(&one_each), |_| (None, "")))
         }
         @if one_each.iter().any(|r| r.pair.probe.is_some()) || rows.iter().any(|r| r.direction.transactions.is_some()) {
             (table(&titled("Times of transactions and of the probe beside the streams", name), &times(steps, &rows),
@@ -206,7 +212,7 @@ fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<
     columns.push(way());
     columns.push(Column::words(
         "limited by",
-        |r: &Row<'_>| html! { b.keep { (r.direction.limit.by.title()) } },
+        |r: &Row<'_>| html! { b.keep { (r.direction.limit.by.word()) } },
     ));
     columns.extend(checks.into_iter().map(|(by, from)| {
         let cell = move |r: &Row<'_>| {
@@ -255,12 +261,7 @@ fn costs<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Side<'a>>> {
         Column::numbers(name, unit, move |s: &Side<'_>| or_dash(of(s.machine))).under(group)
     };
     let mut columns = step_of(steps, |s: &Side<'a>| s.step);
-    columns.push(Column::words("end", |s: &Side<'_>| {
-        html! {
-            (clean(&s.machine.hop))
-            @if let Some(host) = &s.machine.host { " (" (clean(host)) ")" }
-        }
-    }));
+    columns.push(end());
     columns.extend([
         numbers("busy", "%", "the host's processors", |m| m.host_share.map(percent)),
         numbers("user", "%", "the host's processors", |m| m.host_user.map(percent)),
@@ -280,10 +281,28 @@ fn costs<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Side<'a>>> {
         numbers("squeezed", "", "packets in the kernel", |m| {
             m.softnet_squeezes.map(|n| count(n.round()))
         }),
-        Column::words("busiest threads", |s: &Side<'_>| html! { (threads(s.machine)) }),
-        Column::words("interface", |s: &Side<'_>| html! { (interface(s.machine)) }),
     ]);
     columns
+}
+
+/// What each end's machine is, and which threads worked.
+fn about<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Side<'a>>> {
+    let mut columns = step_of(steps, |s: &Side<'a>| s.step);
+    columns.push(end());
+    columns.extend([
+        Column::words("busiest threads, of one processor", |s: &Side<'_>| {
+            html! { span.long { (threads(s.machine)) } }
+        }),
+        Column::words("interface", |s: &Side<'_>| html! { span.long { (interface(s.machine)) } }),
+    ]);
+    columns
+}
+
+fn end<'a>() -> Column<'a, Side<'a>> {
+    Column::words("end", |s: &Side<'_>| {
+        let host = s.machine.host.as_ref().map(|host| format!(" ({})", clean(host)));
+        html! { span.keep { (clean(&s.machine.hop)) (host.unwrap_or_default()) } }
+    })
 }
 
 fn threads(machine: &Machine) -> String {
@@ -314,14 +333,14 @@ fn interface(machine: &Machine) -> String {
 fn times<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
     let all = rows.iter().flat_map(|r| [r.direction.transactions, r.pair.probe]).flatten();
     let unit = TimeUnit::of(all.map(|l| l.p50_ns).collect());
-    let points: [(&str, fn(&Latency) -> u64); 5] = [
+    let points: [(&str, Point); 5] = [
         ("p50", |l| l.p50_ns),
         ("p90", |l| l.p90_ns),
         ("p99", |l| l.p99_ns),
         ("p99.9", |l| l.p999_ns),
         ("max", |l| l.max_ns),
     ];
-    let kinds: [(&str, fn(&Row<'_>) -> Option<Latency>); 2] =
+    let kinds: [(&str, Times); 2] =
         [("transactions", |r| r.direction.transactions), ("probe", |r| r.pair.probe)];
     let mut columns = step_of(steps, |r: &Row<'a>| r.step);
     columns.push(way());
