@@ -96,6 +96,8 @@ impl Direction {
             numbered.iter().map(|(_, ends)| counts.amount(ends.sent?.source.id, name)).sum()
         };
         let packets = streams.iter().map(|stream| stream.packets).sum::<Option<f64>>();
+        // Sockets that come and go take their counts with them.
+        let packets = packets.filter(|packets| *packets > 0.0 || sent.bytes == 0);
         let retransmitted = streams.iter().map(|stream| stream.retransmitted).sum::<Option<f64>>();
         let load = told.load(workload);
         let carries =

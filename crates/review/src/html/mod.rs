@@ -17,6 +17,7 @@ mod judged;
 mod links;
 mod net_words;
 mod network;
+mod network_across;
 mod ports;
 mod scenario;
 mod steps;
