@@ -218,7 +218,7 @@ fn decide(direction: &Direction, checks: Vec<Check>) -> Limited {
 fn check(by: By, from: f64, found: Result<(f64, String), String>) -> Check {
     match found {
         Ok((share, text)) => {
-            let text = format!("{text} ({} {})", "from", percent(from));
+            let text = format!("{text} (from {})", percent(from));
             Check { by, share: Some(share), from, crossed: Some(share >= from), text }
         }
         Err(text) => Check { by, share: None, from, crossed: None, text },
