@@ -166,9 +166,10 @@ fn pair(
     pair
 }
 
-/// Two ends on one machine see the same interface or its loopback; two namespaces of it share its processors as well.
+/// Whether two ends of one host's name are one machine. Two namespaces of it are: they share its processors. Two machines may
+/// have one name, but hardly one kernel and as many processors as well.
 fn one(sender: &Machine, receiver: &Machine) -> bool {
-    sender.kernel == receiver.kernel
+    sender.kernel == receiver.kernel && sender.processors == receiver.processors
 }
 
 fn ip(text: &str) -> Option<u8> {
