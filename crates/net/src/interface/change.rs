@@ -13,6 +13,9 @@ use workload::Frames;
 const UP_AGAIN: Ns = Ns::secs(20);
 /// How often to look whether it has.
 const LOOK: Ns = Ns::millis(50);
+/// What every link carries that IP goes over (RFC 791), and a little more than its greatest packet, as the loopback has.
+const IP_LEAST: u32 = 68;
+const IP_MOST: u32 = 65_536;
 /// The least MTU of IPv6 (RFC 8200, section 5).
 const IPV6_LEAST: u32 = 1280;
 
@@ -142,9 +145,9 @@ fn named(on: bool) -> &'static str {
 /// Checks an MTU before anything is changed.
 fn check_mtu(now: &Interface, mtu: u32) -> Result<(), InterfaceError> {
     let interface = now.name.clone();
-    if let Some((least, most)) =
-        now.mtu_range.filter(|(least, most)| !(*least..=*most).contains(&mtu))
-    {
+    let (least, most) = now.mtu_range.unwrap_or((0, IP_MOST));
+    let least = least.max(IP_LEAST);
+    if !(least..=most).contains(&mtu) {
         return Err(InterfaceError::MtuRange { interface, mtu, least, most });
     }
     let failed = |source| InterfaceError::reading(&now.name, source);
@@ -389,5 +392,8 @@ mod tests {
             Some("lo: an MTU of 9601 B is out of the range of its driver, 68 to 9600 B"),
         );
         check_range(67, Some("out of the range"));
+        let unbounded = Interface { mtu_range: None, ..Interface::named("lo").unwrap() };
+        assert!(check_mtu(&unbounded, 0).is_err() && check_mtu(&unbounded, u32::MAX).is_err());
+        assert!(check_mtu(&unbounded, 65_536).is_ok());
     }
 }

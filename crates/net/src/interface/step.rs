@@ -7,11 +7,13 @@ use clock::Ns;
 use engine::{IntervalTx, NetSpec, Note, Output};
 use record::{Counter, Event, Fact, Level, SourceId};
 
-/// The interfaces of a step's loads. Dropping it puts back what was found, and tells nobody.
+/// The interfaces of a step's loads. Dropping it puts back what was found; what it says then has no time.
 #[derive(Debug)]
 pub struct Interfaces {
     step: u32,
     each: Vec<Pair>,
+    /// Who hears of a step that does not come to its own end.
+    notes: Option<IntervalTx>,
 }
 
 /// Both ends of the way to one receiver.
@@ -26,7 +28,7 @@ struct Pair {
 impl Interfaces {
     /// Of a step, which has no loads yet.
     pub fn new(step: u32) -> Interfaces {
-        Interfaces { step, each: Vec::new() }
+        Interfaces { step, each: Vec::new(), notes: None }
     }
 
     /// Looks at the interfaces by which a load goes, and sets both where the step asks for it; to be called before its streams
@@ -52,12 +54,13 @@ impl Interfaces {
             machines: (net.sources.sender, net.sources.receiver),
             ends,
         };
-        for (source, adjusted) in pair.both(&pair.ends.near, &pair.ends.far) {
-            for note in notes_of(adjusted, "interface-set") {
+        for (whose, source, adjusted) in both(pair.machines, &pair.ends.near, &pair.ends.far) {
+            for note in notes_of(whose, adjusted, "interface-set") {
                 // Whoever no longer listens has lost the step already.
                 let _ = notes.send(Output::Event(note.event(self.step, Some(source))));
             }
         }
+        self.notes = Some(notes.clone());
         self.each.push(pair);
         Ok(())
     }
@@ -106,13 +109,17 @@ impl Interfaces {
     /// Puts back what was found, at both ends of each way, and waits for it; `at` tells the moment on the record's time base.
     /// What could not be put back is an event too.
     pub fn put_back(mut self, at: impl Fn() -> Ns) -> Vec<Event> {
+        self.undo(at)
+    }
+
+    fn undo(&mut self, at: impl Fn() -> Ns) -> Vec<Event> {
         let mut events = Vec::new();
         for pair in std::mem::take(&mut self.each) {
             let machines = pair.machines;
             let Some((near, far)) = pair.ends.put_back() else { continue };
-            for (source, result) in [(machines.0, near), (machines.1, far)] {
+            for (whose, source, result) in both(machines, near, far) {
                 let notes = match result {
-                    Ok(adjusted) => notes_of(&adjusted, "interface-restored"),
+                    Ok(adjusted) => notes_of(whose, &adjusted, "interface-restored"),
                     Err(e) => vec![Note {
                         level: Level::Error,
                         code: "interface-not-restored",
@@ -128,20 +135,30 @@ impl Interfaces {
     }
 }
 
-impl Pair {
-    /// Something of each end, with its machine.
-    fn both<T>(&self, near: T, far: T) -> [(SourceId, T); 2] {
-        [(self.machines.0, near), (self.machines.1, far)]
+impl Drop for Interfaces {
+    fn drop(&mut self) {
+        let notes = self.notes.take();
+        for event in self.undo(|| Ns::ZERO) {
+            if let Some(notes) = &notes {
+                // Whoever no longer listens has lost the step already.
+                let _ = notes.send(Output::Event(event));
+            }
+        }
     }
 }
 
+/// Something of each end, with its machine.
+fn both<T>(machines: (SourceId, SourceId), near: T, far: T) -> [(&'static str, SourceId, T); 2] {
+    [("the sender's", machines.0, near), ("the receiver's", machines.1, far)]
+}
+
 /// What was done to an interface, and what it would not take.
-fn notes_of(adjusted: &Adjusted, code: &'static str) -> Vec<Note> {
+fn notes_of(whose: &str, adjusted: &Adjusted, code: &'static str) -> Vec<Note> {
     let name = &adjusted.interface.name;
     let note = |level, code, all: &[String]| Note {
         level,
         code,
-        text: format!("{name}: {}", all.join(", ")),
+        text: format!("{whose} {name}: {}", all.join(", ")),
     };
     let changed =
         (!adjusted.changed.is_empty()).then(|| note(Level::Info, code, &adjusted.changed));
@@ -210,13 +227,13 @@ mod tests {
             held: words(held),
         };
         let told = |adjusted: &Adjusted| -> Vec<String> {
-            let notes = notes_of(adjusted, "interface-set").into_iter();
+            let notes = notes_of("the sender's", adjusted, "interface-set").into_iter();
             notes.map(|note| format!("{} {}", note.code, note.text)).collect()
         };
         assert_eq!(told(&adjusted(&[], &[])), [""; 0]);
         let expected = [
-            "interface-set eth9: MTU 1500 to 9000, rx-gro off to on",
-            "interface-offload-fixed eth9: rx-lro stays off (fixed)",
+            "interface-set the sender's eth9: MTU 1500 to 9000, rx-gro off to on",
+            "interface-offload-fixed the sender's eth9: rx-lro stays off (fixed)",
         ];
         let both =
             adjusted(&["MTU 1500 to 9000", "rx-gro off to on"], &["rx-lro stays off (fixed)"]);

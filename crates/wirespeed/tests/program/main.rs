@@ -10,6 +10,7 @@ mod devices;
 mod dry_run;
 mod dry_run_net;
 mod exports;
+mod frames;
 mod killed;
 mod luns;
 mod memory;
