@@ -9,3 +9,4 @@ mod lossy;
 mod modes;
 mod support;
 mod unhappy;
+mod untrue;
