@@ -1,6 +1,6 @@
 //! Wirespeed and fio in turn, on one core: what the generator itself costs, how fast each drives a device in memory, what
 //! an I/O costs at a fixed rate, and whether both see the same device. Then our iSCSI target and tgt the same way, and our
-//! iSCSI initiator with libiscsi's and with what TCP carries.
+//! iSCSI initiator with libiscsi's and with what TCP carries. Then network streams and iperf3's.
 //!
 //! Ten pairs (A B A B …) a comparison in one run, so that whatever drifts on the machine drifts for both; each pair yields a
 //! ratio. Every figure is the tool's own report, but for processor time, which is the kernel's. This program reads no
@@ -10,7 +10,9 @@ mod compare;
 mod estimate;
 mod initiator;
 mod pacing;
+mod shaped;
 mod stamping;
+mod streams;
 mod target;
 mod throttle;
 mod tools;
@@ -64,6 +66,10 @@ fn run() -> Result<(), Problem> {
     }
     if bench.wants('k') {
         initiator::large(&bench.scratch, cores)?;
+    }
+    streams::report(&bench.scratch, cores, |letter| bench.wants(letter))?;
+    if bench.wants('r') {
+        shaped::report(&bench.scratch)?;
     }
     if bench.wants('a') {
         compare(&bench.null())?;
