@@ -24,6 +24,7 @@ mod host;
 pub mod interface;
 mod ledger;
 mod line;
+mod memory;
 mod ntttcp;
 mod plane;
 mod receiver;

@@ -3,6 +3,7 @@
 
 use crate::grid::Grid;
 use crate::line::{Line, Socket};
+use crate::memory::{Pages, nameless};
 use crate::plane::datagram_exchange::Patience;
 use crate::plane::exchange::Sizes;
 use crate::plane::sequence::Sequence;
@@ -14,9 +15,7 @@ use crate::spec::DATAGRAMS_MAX;
 use crate::sys::{Inbox, Outbox};
 use crate::{Carriage, NetError, Spec};
 use clock::{Ns, Rng};
-use rustix::fs::{MemfdFlags, memfd_create};
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
@@ -272,8 +271,8 @@ impl Job {
     }
 
     /// Bytes that neither compress nor repeat.
-    fn content(&self, len: usize) -> Vec<u8> {
-        let mut bytes = vec![0; len];
+    fn content(&self, len: usize) -> Pages {
+        let mut bytes = Pages::zeroed(len);
         Rng::keyed(1, &[self.lines.first().map_or(0, |line| line.index.into())]).fill(&mut bytes);
         bytes
     }
@@ -289,7 +288,7 @@ impl Job {
     fn send_tcp(&self, shift: &mut Shift<'_>) -> Vec<End> {
         let submission = self.content(self.spec.submission() as usize);
         let mut streams = self.tcp_streams();
-        let file = self.spec.network.sockets.sendfile.then(|| memory_file(&submission)).transpose();
+        let file = self.spec.network.sockets.sendfile.then(|| nameless(&submission)).transpose();
         let result = file.and_then(|file| {
             let how = tcp::Sending {
                 submission: &submission,
@@ -303,7 +302,7 @@ impl Job {
     }
 
     fn receive_tcp(&self, shift: &mut Shift<'_>) -> Vec<End> {
-        let mut buffer = vec![0; self.spec.read_size()];
+        let mut buffer = Pages::zeroed(self.spec.read_size());
         let mut how = tcp::Receiving { buffer: &mut buffer, discard: self.spec.network.discard };
         let mut streams = self.tcp_streams();
         let result = tcp::receive_all(&mut streams, &mut how, shift);
@@ -398,13 +397,6 @@ impl Job {
         };
         End { error, ..End::default() }
     }
-}
-
-/// A file of these bytes that is in memory only.
-fn memory_file(bytes: &[u8]) -> io::Result<File> {
-    let mut file = File::from(memfd_create("net-message", MemfdFlags::CLOEXEC)?);
-    file.write_all(bytes)?;
-    Ok(file)
 }
 
 /// The work of the probe's thread.

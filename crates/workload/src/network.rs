@@ -86,7 +86,7 @@ pub struct Sockets {
     pub dscp: Option<u8>,
     /// The kernel sends from the message's own pages (`MSG_ZEROCOPY`), which on loopback it copies all the same.
     pub zero_copy: bool,
-    /// The kernel sends from the pages of a file in memory (`sendfile`), which it copies nowhere.
+    /// The kernel sends from the pages of a file (`sendfile`), which it copies nowhere.
     pub sendfile: bool,
     /// Connections are Multipath TCP (RFC 8684) where both kernels have it.
     pub multipath: bool,

@@ -142,7 +142,6 @@ fn streams(scratch: &Path, case: &Case) -> Result<(), Problem> {
 
 /// Datagrams as fast as iperf3 sends them, and ours at more than twice what it delivered: who loses no larger share?
 fn datagrams(scratch: &Path) -> Result<(), Problem> {
-    let buffer = "4194304";
     println!(
         "\n(q) UDP, datagrams of 1,400 B, {SECONDS} s a run: iperf3 as fast as it goes, Wirespeed at 2.1 times what iperf3 \
          delivered"
@@ -152,7 +151,7 @@ fn datagrams(scratch: &Path) -> Result<(), Problem> {
     println!("  pair      A MB/s      B MB/s   A/B   A lost   B lost");
     let (mut rates, mut losses) = (Vec::with_capacity(PAIRS), Vec::with_capacity(PAIRS));
     for number in 1..=PAIRS {
-        let b = theirs.run(&["-u", "-b", "0", "-l", "1400", "-w", buffer])?;
+        let b = theirs.run(&["-u", "-b", "0", "-l", "1400", "-w", "4M"])?;
         let rate = format!("{} B/s", (b.rate * 2.1) as u64);
         let a = ours.run(&[
             "--udp",
@@ -162,7 +161,7 @@ fn datagrams(scratch: &Path) -> Result<(), Problem> {
             "--batch",
             "40",
             "--receive-buffer",
-            buffer,
+            "4MiB",
             "--rate",
             &rate,
         ])?;

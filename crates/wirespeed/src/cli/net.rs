@@ -207,7 +207,7 @@ pub struct SocketArgs {
     /// Send TCP from the message's own pages (MSG_ZEROCOPY); sends that the kernel copied after all are counted
     #[arg(long)]
     pub zero_copy: bool,
-    /// Send TCP from the pages of a file in memory (sendfile), which the kernel copies nowhere, on loopback either
+    /// Send TCP from the pages of a file (sendfile), which the kernel copies nowhere, on loopback either
     #[arg(long, conflicts_with = "zero_copy")]
     pub sendfile: bool,
     /// Connections are Multipath TCP; one that falls back to plain TCP is told
