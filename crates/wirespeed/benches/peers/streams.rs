@@ -325,6 +325,7 @@ impl Ours {
         let all = [
             &[env!("CARGO_BIN_EXE_wirespeed"), "net", "send", &to, "--time", &time][..],
             &["--warmup", "0s", "--cooldown", "0s", "--quiet", "--format", "json"],
+            &["--out", &self.record],
             &token,
             more,
         ];
@@ -336,9 +337,9 @@ impl Ours {
 }
 
 fn ours(report: &Value, cpu: f64) -> Option<Ran> {
-    let directions = report["tests"][0]["directions"].as_array()?;
+    let directions = report["steps"][0]["network"][0]["directions"].as_array()?;
     let sum = |of: &dyn Fn(&Value) -> Option<f64>| directions.iter().map(of).sum::<Option<f64>>();
-    let rate = sum(&|direction| direction["received_rate"].as_f64())?;
+    let rate = sum(&|direction| direction["received"]["bytes_per_s"].as_f64())?;
     let count = |direction: &Value, name: &str| direction["datagrams"][name].as_f64();
     let lost = sum(&|direction| Some(count(direction, "lost").unwrap_or(0.0)))?;
     let sent = sum(&|direction| Some(count(direction, "sent").unwrap_or(0.0)))?;
