@@ -4,11 +4,11 @@ use crate::control::{Frames, FromReceiver, FromSender, frame};
 use crate::figures::Figures;
 use crate::grid::Cut;
 use crate::report::{ClockOffset, Flow, Report, SideReport};
-use crate::spec::{STREAMS_MAX, SUBMISSION_MAX};
 use crate::{Spec, VERSIONS};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use workload::{Carriage, Heading, Network};
+use workload::{STREAMS_MAX, SUBMISSION_MAX};
 
 /// Bytes of buffers that any test may ask for at one end, whatever it is.
 const BUFFERS_MAX: u64 = 256 << 20;

@@ -46,7 +46,7 @@ pub use report::{
     SideReport, StreamReport, TcpReport, ThreadReport,
 };
 pub use sender::{SendConfig, send};
-pub use spec::{DATAGRAM_MAX, PREAMBLE, STREAMS_MAX, Spec};
+pub use spec::{PREAMBLE, Spec};
 pub use workload::{Carriage, Heading, Network, Sockets};
 
 /// The port of a receiver, unless another is chosen. (NTttcp's 5001 and iperf3's 5201 stay free for them.)

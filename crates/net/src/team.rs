@@ -11,7 +11,6 @@ use crate::plane::{
     Begin, Book, Clerk, Desk, End, Shift, Signals, connects, datagram_exchange, exchange, probe,
     tcp, udp_receive, udp_send,
 };
-use crate::spec::DATAGRAMS_MAX;
 use crate::sys::{Inbox, Outbox};
 use crate::{Carriage, NetError, Spec};
 use clock::{Ns, Rng};
@@ -19,6 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
+use workload::DATAGRAMS_MAX;
 
 /// How long threads may take to stand ready.
 const READY: Ns = Ns::secs(10);

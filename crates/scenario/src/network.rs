@@ -7,7 +7,8 @@
 //! from the machine that runs the scenario, and `vm1.far` where it runs on a VM. Its two machines are `far/sender` and
 //! `far/receiver`, and its probe is `far/probe`: see [`NetHop`].
 
-use crate::model::{Lab, Step};
+use crate::model::{Lab, Step, Vm};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use units::LinkRate;
@@ -165,12 +166,32 @@ impl Lab {
 
     /// The hops of a member of a network load: the receiver itself, or each nic of the VM, in their order.
     pub fn net_hops(&self, member: &str) -> Vec<NetHop<'_>> {
-        if let Some(receiver) = self.receiver(member) {
+        Ways::of(self).hops(member)
+    }
+}
+
+/// Receivers and VMs by their names, for looking up many.
+struct Ways<'a> {
+    receivers: BTreeMap<&'a str, &'a Receiver>,
+    vms: BTreeMap<&'a str, &'a Vm>,
+}
+
+impl<'a> Ways<'a> {
+    fn of(lab: &'a Lab) -> Ways<'a> {
+        Ways {
+            receivers: lab.receivers.iter().map(|known| (known.name.as_str(), known)).collect(),
+            vms: lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect(),
+        }
+    }
+
+    fn hops(&self, member: &str) -> Vec<NetHop<'a>> {
+        if let Some(receiver) = self.receivers.get(member) {
             return vec![NetHop { vm: None, receiver }];
         }
-        let Some(vm) = self.vms.iter().find(|vm| vm.name == member) else { return Vec::new() };
+        let Some(vm) = self.vms.get(member) else { return Vec::new() };
         let hop = |nic: &VmNic| {
-            Some(NetHop { vm: Some(&vm.name), receiver: self.receiver(&nic.receiver)? })
+            let receiver = self.receivers.get(nic.receiver.as_str())?;
+            Some(NetHop { vm: Some(&vm.name), receiver })
         };
         vm.nics.iter().filter_map(hop).collect()
     }
@@ -179,7 +200,8 @@ impl Lab {
 impl StepNet {
     /// The hops that it runs on, in the order of its members.
     pub fn hops<'a>(&self, lab: &'a Lab) -> Vec<NetHop<'a>> {
-        self.on.iter().flat_map(|member| lab.net_hops(member)).collect()
+        let ways = Ways::of(lab);
+        self.on.iter().flat_map(|member| ways.hops(member)).collect()
     }
 }
 

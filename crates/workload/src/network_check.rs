@@ -49,7 +49,7 @@ impl Network {
             found.say(
                 if self.threads == 0 { "streams" } else { "threads" },
                 format!(
-                    "the buffers of one end would take {} MiB, more than {}; take fewer threads",
+                    "the buffers of one end would take {} MiB of memory, more than {}; take fewer threads",
                     self.buffers() >> 20,
                     BUFFERS_MAX >> 20
                 ),
@@ -120,8 +120,10 @@ impl Problems {
 
     fn streams(&mut self, net: &Network) {
         let most = u64::from(STREAMS_MAX);
-        let streams = u64::from(net.streams);
-        self.within("streams", "there are", streams, (1, most), "1 to 512 in each direction");
+        match net.streams {
+            0 => self.say("streams", "a load without streams; ask for at least one"),
+            n => self.within("streams", "in each direction", n.into(), (1, most), "at most 512"),
+        }
         self.within("threads", "there are", net.threads.into(), (0, most), "at most 512");
         if let Some(rate) = net.rate {
             let bounds = "1 KB/s to 1.1 TB/s, in bytes";
@@ -217,7 +219,12 @@ impl Problems {
         if let Some(name) = &sockets.congestion
             && (name.is_empty() || name.len() > CONGESTION_MAX || !name.bytes().all(plain))
         {
-            self.say("congestion", "a congestion control has a name such as `cubic`");
+            let name: String = name.chars().take(2 * CONGESTION_MAX).collect();
+            let name = name.escape_debug();
+            self.say(
+                "congestion",
+                format!("`{name}` names no congestion control, as `cubic` does"),
+            );
         }
         let dscp = sockets.dscp.unwrap_or(0).into();
         self.within("dscp", "it is", dscp, (0, DSCP_MAX.into()), "0 to 63");
@@ -237,7 +244,7 @@ impl Problems {
         let datagrams =
             matches!(net.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. });
         if sockets.multipath && datagrams {
-            self.say("multipath", "connections have several paths; datagrams have no connection");
+            self.say("multipath", "connections have several paths; datagrams have none");
         }
     }
 }

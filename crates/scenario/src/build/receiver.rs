@@ -11,6 +11,8 @@ use crate::network::{Family, Receiver, ReceiverPlace, TokenFrom, VmNic};
 use crate::tree::clip;
 use std::net::{IpAddr, Ipv6Addr};
 
+/// Nics of a VM, at most: each is a hop of every network load on it.
+const NICS_MAX: usize = 64;
 /// Bytes of the name of an interface, at most: Linux's IFNAMSIZ without its end.
 const INTERFACE_MAX: usize = 15;
 /// Bytes of a host's name, at most (RFC 1035, section 2.3.4).
@@ -170,7 +172,11 @@ impl Builder<'_> {
         if !wrong && vm.records("nics").is_empty() {
             self.directory.without_nics.extend(vms.iter().map(|vm| vm.name.clone()));
         }
-        for nic in vm.records("nics") {
+        if let Some(surplus) = vm.records("nics").get(NICS_MAX) {
+            let message = format!("nics: a VM has at most {NICS_MAX}");
+            self.sink.push(|| Mistake::new(surplus.at, message));
+        }
+        for nic in vm.records("nics").into_iter().take(NICS_MAX) {
             if !self.directory.afford(vms.len(), nic.at, self.sink) {
                 return;
             }
