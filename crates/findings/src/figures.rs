@@ -160,7 +160,7 @@ impl StepFigures {
             served: Vec::new(),
             ports: Vec::new(),
             stories: Vec::new(),
-            network: Vec::new(),
+            network: step.pairs.clone(),
             done: done::done(step),
         }
     }

@@ -182,14 +182,10 @@ fn judge(
         let rule = planned.as_ref().and_then(|p| p.steady).unwrap_or(steady::RULE);
         let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let known = scenario.ok().zip(planned.as_ref());
-        known.into_iter().for_each(|known| fabric::equip(&mut step, known));
-        let told = known.map(network::Told::of).unwrap_or_default();
-        step.pairs = network::pairs(&step, &told, record.facts(), record.sources());
-        let null = !step.workers.is_empty()
-            && step.workers.iter().all(|w| nulls.contains(&w.source.group.as_str()));
+        equip(&mut step, known, record);
+        let null = step.is_on_nothing_but(&nulls);
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
         figures.served = served::served(&step, &places);
-        figures.network = step.pairs.clone();
         if let Some(known) = known {
             fabric.see(&step, known, &mut figures, record.facts());
         }
@@ -231,6 +227,13 @@ fn judge(
         run,
         steps,
     })
+}
+
+/// Gives a step what the scenario says of it: its ports, and the wires and loads of its networks.
+fn equip(step: &mut StepData, known: Option<(&Scenario, &Step)>, record: &Record) {
+    known.into_iter().for_each(|known| fabric::equip(step, known));
+    let told = known.map(network::Told::of).unwrap_or_default();
+    step.pairs = network::pairs(step, &told, record.facts(), record.sources());
 }
 
 /// Steps of the plan that were not run.

@@ -110,6 +110,12 @@ impl StepData {
         Ok(StepData { head, workers, streams, pairs, probes, counters, span, rounds, wires })
     }
 
+    /// Whether it has workers, and all of them work for these VMs or targets.
+    pub fn is_on_nothing_but(&self, groups: &[&str]) -> bool {
+        let all = self.workers.iter().all(|w| groups.contains(&w.source.group.as_str()));
+        all && !self.workers.is_empty()
+    }
+
     /// What the probe beside the streams of a pair did.
     pub fn probe(&self, pair: &str) -> Option<&Tally> {
         let name = format!("{pair}/{PROBE}");
