@@ -3,7 +3,7 @@
 //!
 //! A run begins with a warm-up that is left out wholly, and what follows is cut into [`CELLS`] spans of equal length, which
 //! make [`BATCHES`] batches. A run that is to settle finds both lengths by a pilot: that is doubled (its cells merged by
-//! twos, so that memory stays what it is) until von Neumann's test finds no correlation between its cells and MSER-5
+//! twos, so that memory stays what it is) until von Neumann's test finds no correlation within it and MSER-5
 //! finds the warm-up within its first half. The pilot is the warm-up, and as much again is measured. So nothing that is
 //! measured had a part in deciding how much is: choosing a warm-up by the data that are kept was seen to cost a hundredth
 //! of coverage, and stopping by them as much again.
@@ -24,7 +24,7 @@ pub const CELLS: usize = 320;
 pub const BATCHES: usize = 32;
 /// From so many runs on, each is one batch.
 const RUNS_AS_BATCHES: usize = 10;
-/// Cells are taken for uncorrelated when von Neumann's test gives at least this probability.
+/// Pairs of cells are taken for uncorrelated when von Neumann's test gives at least this probability.
 const UNCORRELATED: f64 = 0.3;
 
 /// How a network is to be studied.
@@ -224,15 +224,16 @@ fn responses(span: &Snapshot) -> (f64, f64) {
     (responded as f64, ended as f64)
 }
 
-/// Whether a pilot of these cells is long enough. Where nothing varies there is no correlation.
+/// Whether a pilot of these cells is long enough: pairs of them show no correlation, so that batches, five pairs each, have
+/// none worth speaking of. Where nothing varies there is none.
 fn settled(cells: &[Snapshot]) -> bool {
-    let sums: Vec<(f64, f64)> = cells.iter().map(responses).collect();
-    if sums.iter().any(|(_, ended)| *ended <= 0.0) {
+    let pairs: Vec<(f64, f64)> = cells.chunks_exact(2).map(|pair| sums(pair, &responses)).collect();
+    if pairs.iter().any(|(_, ended)| *ended <= 0.0) {
         return false;
     }
-    let means: Vec<f64> = sums.iter().map(|(over, under)| over / under).collect();
-    mser5(&means) < CELLS / 2
-        && von_neumann(&sums).is_none_or(|(_, probability)| probability >= UNCORRELATED)
+    let means: Vec<f64> = pairs.iter().map(|(over, under)| over / under).collect();
+    mser5(&means) < means.len() / 2
+        && von_neumann(&pairs).is_none_or(|(_, probability)| probability >= UNCORRELATED)
 }
 
 /// Both sums of a figure for each batch of these cells.

@@ -1,0 +1,62 @@
+//! The pending events come out in the order of (time, place, sequence), whatever goes in between.
+
+use proptest::prelude::*;
+use sim::Ps;
+use sim::engine::{Event, Key, Pending, end_of};
+
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Push(u64, u32),
+    Pop(u64),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    // Few moments and places, so that many events coincide.
+    prop_oneof![
+        3 => (0u64..20, 0u32..3).prop_map(|(time, place)| Act::Push(time, place)),
+        2 => (0u64..25).prop_map(Act::Pop),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: proptest::test_runner::RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn as_a_sorted_list(acts in proptest::collection::vec(act(), 0..400)) {
+        let mut pending = Pending::with_capacity(4);
+        let mut sorted: Vec<Event> = Vec::new();
+        for (sequence, act) in (0..).zip(acts) {
+            match act {
+                Act::Push(time, place) => {
+                    let event = Event::new(Ps(time), place, sequence, sequence as u32);
+                    pending.push(event);
+                    sorted.push(event);
+                    sorted.sort_by_key(Event::key);
+                }
+                Act::Pop(until) => {
+                    let due = sorted.first().is_some_and(|first| first.time <= Ps(until));
+                    let expected = due.then(|| sorted.remove(0));
+                    prop_assert_eq!(pending.pop_before(end_of(Ps(until))), expected);
+                }
+            }
+            prop_assert_eq!(pending.len(), sorted.len());
+            prop_assert_eq!(pending.is_empty(), sorted.is_empty());
+        }
+        let rest: Vec<Event> = std::iter::from_fn(|| pending.pop_before(Key::MAX)).collect();
+        prop_assert_eq!(rest, sorted);
+    }
+}
+
+#[test]
+fn a_key_orders_time_before_place_before_sequence() {
+    let key = |time, place, sequence| Event::new(Ps(time), place, sequence, 0).key();
+    let ordered = [key(1, 9, 9), key(2, 0, 9), key(2, 1, 0), key(2, 1, 1), key(3, 0, 0)];
+    assert!(ordered.is_sorted());
+    assert!(key(2, (1 << 20) - 1, (1 << 44) - 1) < end_of(Ps(2)));
+    assert!(end_of(Ps(2)) <= key(3, 0, 0));
+    assert_eq!(Event::new(Ps(1), 77, 5, 8).place(), 77);
+}
