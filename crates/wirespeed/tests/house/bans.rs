@@ -155,6 +155,7 @@ fn check(name: &str, conf: &str) {
 fn every_ban_bites() {
     check("everywhere", ".");
     check("workload", "crates/workload");
+    check("sim", "crates/sim");
 }
 
 #[test]
@@ -167,13 +168,15 @@ fn a_lifted_ban_does_not_bite() {
 }
 
 #[test]
-fn workload_has_every_ban_and_no_hash_tables() {
+fn what_repeats_has_every_ban_and_no_hash_tables() {
     let everywhere = Bans::read(&root().join("clippy.toml"));
-    let workload = Bans::read(&root().join("crates/workload/clippy.toml"));
-    assert_eq!(workload.methods, everywhere.methods);
-    assert!(workload.types.is_superset(&everywhere.types));
-    for table in ["std::collections::HashMap", "std::collections::HashSet"] {
-        assert!(workload.types.contains(table), "{table}");
+    for krate in ["workload", "sim"] {
+        let bans = Bans::read(&root().join("crates").join(krate).join("clippy.toml"));
+        assert_eq!(bans.methods, everywhere.methods);
+        assert!(bans.types.is_superset(&everywhere.types));
+        for table in ["std::collections::HashMap", "std::collections::HashSet"] {
+            assert!(bans.types.contains(table), "{krate}: {table}");
+        }
     }
 }
 
