@@ -1,7 +1,7 @@
 # Every target asks scripts/need for what it uses: installed when root, named otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench fuzz soak soak-san lab5-network docs clean
+.PHONY: help build demo test bench coverage fuzz soak soak-san lab5-network docs clean
 
 help: ## Lists these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,9 +20,14 @@ test: ## Format, lints, tests, the rules of the house, and 20 s of fuzzing a par
 	@scripts/need $@
 	scripts/check
 
-bench: ## Ten interleaved pairs against fio a comparison, on one core
+bench: ## Ten interleaved pairs against fio a comparison, on one core; the simulator against others
 	@scripts/need $@
 	cargo bench --locked --bench peers
+	cargo bench --locked --package sim --bench engine
+
+coverage: ## Whether the simulator's intervals of confidence hold as often as they say: 2,000 seeds a load, an hour or more
+	@scripts/need $@
+	cargo test --release --locked --package sim --test study -- --ignored --nocapture
 
 fuzz: ## Ten minutes of fuzzing a parser
 	@scripts/need $@
