@@ -134,21 +134,22 @@ impl<'a> Judge<'a> {
     }
 
     fn see_balance(&mut self, step: &StepData, within: f64) {
-        let found = scope::imbalance(step, &self.goal.scope);
-        let observed = found.as_ref().ok().map(|(_, percent)| *percent);
-        let (status, margin, reason) = match &found {
-            Err(why) => (Status::Undecided, 0.0, why.clone()),
+        let (found, missing) = scope::imbalance(step, &self.goal.scope);
+        let observed = found.as_ref().map(|(_, percent)| *percent);
+        let (status, margin, reason) = match (missing, observed) {
+            (Some(why), _) => (Status::Undecided, 0.0, why),
+            (None, None) => (Status::Undecided, 0.0, "nothing was moved".to_owned()),
             // Binary fractions: 5% must hold for figures that are 5% apart in decimal.
-            Ok((_, off)) if *off <= within * (1.0 + 1e-9) => {
+            (None, Some(off)) if off <= within * (1.0 + 1e-9) => {
                 (Status::Met, within - off, String::new())
             }
-            Ok((_, off)) => (Status::Failed, within - off, "shares differ by more".to_owned()),
+            (None, Some(off)) => (Status::Failed, within - off, "shares differ by more".to_owned()),
         };
         self.cells.push(Cell {
             status,
             margin,
             reason,
-            member: found.ok().map(|(name, _)| name),
+            member: found.map(|(name, _)| name),
             required: Some(Quantity { value: within, unit: Unit::Percent }),
             observed: observed.map(|value| Quantity { value, unit: Unit::Percent }),
             step: label(&step.head.plan, &step.head.settings, step.head.repetition),

@@ -31,12 +31,9 @@ pub(crate) struct Reading {
 /// Reads a metric off a step; one reading for each member where the scope asks for each.
 pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
     if *metric == Metric::Imbalance {
-        return vec![match imbalance(step, scope) {
-            Ok((_, percent)) => {
-                Reading { value: Some(percent), missing: None, ..unread(String::new()) }
-            }
-            Err(why) => unread(why),
-        }];
+        let (found, missing) = imbalance(step, scope);
+        let value = found.map(|(_, percent)| percent);
+        return vec![Reading { member: None, value, missing, attempts: None, tally: None }];
     }
     match scope {
         Scope::Total => vec![pooled(step, None, metric, |_| true)],
@@ -60,25 +57,27 @@ pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Readi
     }
 }
 
-/// The member that is furthest from the mean of those that a scope names, and how far it is, in percent of it.
-pub(crate) fn imbalance(step: &StepData, scope: &Scope) -> Result<(String, f64), String> {
+/// The member that is furthest from the mean of those that a scope names, and how far it is, in percent of it; and why that is
+/// not the whole truth.
+pub(crate) fn imbalance(step: &StepData, scope: &Scope) -> (Option<(String, f64)>, Option<String>) {
     if let Scope::Streams(hop) = scope {
-        return network::judged::imbalance(step, hop);
+        return match network::judged::imbalance(step, hop) {
+            Ok(found) => (Some(found), None),
+            Err(why) => (None, Some(why)),
+        };
     }
     let (rates, missing) = rates(step, scope);
-    if let Some(why) = missing {
-        return Err(why);
-    }
     let Some(found) = balance(Vec::new(), &rates) else {
-        return Err(match rates.len() {
-            0 | 1 => "balance needs two VMs or targets".to_owned(),
-            _ => "nothing was moved".to_owned(),
-        });
+        let why = match rates.len() {
+            0 | 1 => "balance needs two VMs or targets",
+            _ => "nothing was moved",
+        };
+        return (None, missing.or_else(|| Some(why.to_owned())));
     };
     let distance = |rate: &f64| (rate - found.mean_bytes_per_s).abs();
     let worst = rates.iter().max_by(|x, y| distance(&x.1).total_cmp(&distance(&y.1)));
     let name = worst.map(|(name, _)| name.clone()).unwrap_or_default();
-    Ok((name, found.deviation * 100.0))
+    (Some((name, found.deviation * 100.0)), missing)
 }
 
 /// Rates of the groups that a balance speaks of, and what is missing of them.
