@@ -213,7 +213,7 @@ pub struct Review {
     /// What a row of CSV is: a step, or an interval of a worker [default: step]
     #[arg(long, value_enum)]
     pub rows: Option<Rows>,
-    /// Only this step, counted from 1 as in a plan (fio-json, iometer and csv)
+    /// Only this step, counted from 1 as in a plan (fio-json, iometer, ntttcps, ntttcpr and csv)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub step: Option<u32>,
     #[command(flatten)]

@@ -201,7 +201,8 @@ fn what_does_not_go_together_is_said() {
     let planned = bench.expect(2, &["disk", "null:", "--plan", "--format", "iometer"]);
     assert!(planned.stderr.contains("text or json"), "{}", planned.stderr);
     check(&["-o", "x.pdf"], 2, "needs --format");
-    check(&["--format", "xml"], 2, "fio-json, iometer, csv");
+    check(&["--format", "xml"], 2, "fio-json, iometer, ntttcps, ntttcpr, csv");
+    check(&["--format", "ntttcps"], 2, "there is no network load to export");
     check(&["-o", "no/such/dir.csv", "--rows", "interval"], 3, "cannot write no/such/dir.csv");
     check(&["-o", "no/such/dir.csv"], 3, "cannot write no/such/dir.csv");
 }
