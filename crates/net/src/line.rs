@@ -51,6 +51,10 @@ pub(crate) struct Look {
     pub subflows: u16,
 }
 
+/// A reader of a stream that goes as fast as it can is woken once so many bytes wait: each wake-up costs both ends, and to be
+/// woken for every segment brings nothing. A receive buffer that is too small for it lowers it (tcp(7)).
+const WAKE: u32 = 64 << 10;
+
 /// The first bytes of every preamble.
 const MAGIC: [u8; 8] = *b"wsnet\0\0\x01";
 
@@ -110,6 +114,9 @@ impl Line {
             }
             (Socket::Tcp(stream), _) if self.writes => {
                 socket::ready_to_send(stream, &spec.network.sockets, spec.network.rate)
+            }
+            (Socket::Tcp(stream), Carriage::Tcp) if spec.network.rate.is_none() => {
+                sys::wake_at(&**stream, WAKE).map_err(NetError::socket("when a reader is woken"))
             }
             (Socket::Udp(udp), Carriage::Udp { segmented }) => {
                 self.prepare_udp(udp, segmented, spec)

@@ -19,6 +19,6 @@ pub(crate) use info::{TcpInfo, tcp_info};
 pub(crate) use multipath::subflows;
 pub(crate) use option::{
     congestion, enable_gro, enable_timestamps, enable_zero_copy, maximum_pace, queued_to_read,
-    queued_to_send, segment_size, user_timeout,
+    queued_to_send, segment_size, user_timeout, wake_at,
 };
 pub(crate) use signals::ignore_ending;

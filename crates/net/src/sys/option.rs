@@ -64,6 +64,11 @@ pub(crate) fn enable_timestamps(socket: impl AsFd) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1 as c_int)
 }
 
+/// A reader is woken once so many bytes are there (`SO_RCVLOWAT`), or no more will come.
+pub(crate) fn wake_at(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes as c_int)
+}
+
 /// A connection whose peer acknowledges nothing for so many milliseconds is over.
 pub(crate) fn user_timeout(socket: impl AsFd, ms: u32) -> io::Result<()> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, ms as c_int)
