@@ -25,7 +25,6 @@ pub mod interface;
 mod ledger;
 mod line;
 mod memory;
-mod ntttcp;
 mod plane;
 mod receiver;
 mod report;
@@ -38,7 +37,6 @@ pub use crate::engine::{Embedded, NetEngine, Surroundings};
 pub use ::engine::Stop;
 pub use control::{Token, VERSIONS};
 pub use error::NetError;
-pub use ntttcp::{End, xml};
 pub use plane::sequence::Tally;
 pub use receiver::{Adjust, Event, Listener, Receiver, ReceiverConfig};
 pub use report::{

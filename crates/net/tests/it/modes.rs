@@ -2,7 +2,7 @@
 
 use crate::support::{Bench, short, ways, with};
 use clock::Ns;
-use net::{Carriage, Direction, End, Flow, Phase, Report, Sockets, Spec};
+use net::{Carriage, Direction, Flow, Phase, Report, Sockets, Spec};
 
 const UDP: Carriage = Carriage::Udp { segmented: false };
 
@@ -337,26 +337,4 @@ fn a_report_is_kept_whole_by_json() {
     let report = Bench::new().run(&short(Carriage::Exchange { response: 7 }));
     let text = serde_json::to_string(&report).expect("it is data");
     assert_eq!(serde_json::from_str::<Report>(&text).expect("it is the same data"), report);
-}
-
-#[test]
-fn both_ends_are_told_in_the_form_of_ntttcp() {
-    let spec = with(short(Carriage::Tcp), |n| {
-        ways(n, 2, 0);
-        n.message = 64 << 10;
-    });
-    let report = Bench::new().run(&spec);
-    for (end, root) in [(End::Sender, "ntttcps"), (End::Receiver, "ntttcpr")] {
-        let xml = net::xml(&report, end);
-        assert!(
-            xml.contains(&format!("<{root} computername="))
-                && xml.ends_with(&format!("</{root}>\n"))
-        );
-        assert_eq!(xml.matches("<thread index=").count(), 2);
-        for part in
-            ["<throughput metric=\"mbps\">", "<total_bytes metric=\"MB\">", "<bufferLen>65536<"]
-        {
-            assert!(xml.contains(part), "{part} is not in {xml}");
-        }
-    }
 }
