@@ -17,6 +17,8 @@ use workload::Network;
 pub const RATE_FROM: f64 = 0.97;
 /// From this share of what the wire carries it is full; the rest is acknowledgements, probes and other frames.
 pub const LINK_FROM: f64 = 0.95;
+/// Beyond this share no wire carries it: it is not the wire that the scenario or the interface names.
+pub const LINK_TO: f64 = 1.05;
 /// From this share of one processor's time a thread has no more to give.
 pub const THREAD_FROM: f64 = 0.90;
 /// From this share of all processors' time a host has no more to give.
@@ -237,6 +239,10 @@ fn configured(direction: &Direction, load: &Network) -> Option<Check> {
 fn link(direction: &Direction) -> Check {
     let wire = &direction.wire;
     let found = match (wire.fill, &wire.unknown) {
+        (Some(fill), None) if fill > LINK_TO => Err(format!(
+            "the share of the wire (what was sent would be {} of the one that is named, so it is another)",
+            percent(fill)
+        )),
         (Some(fill), None) => Ok((fill, format!("the wire was {} full", percent(fill)))),
         (_, why) => {
             Err(format!("the share of the wire ({})", why.as_deref().unwrap_or("no speed")))

@@ -18,8 +18,8 @@ mod wire;
 pub use across::{Across, Estimate, FrameGain, OffloadCost, Place, Repeated};
 pub use direction::{Direction, Way};
 pub use limit::{
-    AGAIN_FROM, BUFFER_FROM, By, Check, HOST_FROM, IDLE_FROM, LINK_FROM, LOST_FROM, Limited,
-    RATE_FROM, ROUND_TRIP_FROM, THREAD_FROM, WINDOW_FROM,
+    AGAIN_FROM, BUFFER_FROM, By, Check, HOST_FROM, IDLE_FROM, LINK_FROM, LINK_TO, LOST_FROM,
+    Limited, RATE_FROM, ROUND_TRIP_FROM, THREAD_FROM, WINDOW_FROM,
 };
 pub use machine::{Machine, Thread};
 pub use stream::{Amount, Datagrams, Stream, Tcp};

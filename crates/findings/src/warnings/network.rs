@@ -2,7 +2,7 @@
 
 use super::{List, Severity, plural, share_text};
 use crate::figures::StepFigures;
-use crate::network::{Direction, LOST_FROM, Pair};
+use crate::network::{Direction, LINK_TO, LOST_FROM, Pair};
 use units::count;
 
 /// From this share of the measured time the clocks of both ends are too far apart for what was under way to be compared.
@@ -16,6 +16,7 @@ pub(super) fn warnings(list: &mut List<'_>) {
     copied(list);
     lost(list);
     drops(list);
+    wires(list);
     clocks(list);
     one_machine(list);
 }
@@ -106,6 +107,19 @@ fn drops(list: &mut List<'_>) {
     let next =
         "raise net.core.netdev_max_backlog, or spread the work over more processors (RSS, RPS)";
     list.add("softnet-drops", Severity::Warning, &of, &text, next);
+}
+
+/// A wire that carried more than it can.
+fn wires(list: &mut List<'_>) {
+    let over = |d: &Direction| d.wire.fill.filter(|fill| *fill > LINK_TO);
+    let of = list.that(|s| directions(s).any(|d| over(d).is_some()));
+    let worst = of.iter().flat_map(|s| directions(s)).filter_map(over).reduce(f64::max);
+    let text = format!(
+        "up to {} of the named wire's rate was carried {{in}}: it is not the wire between these hosts",
+        share_text(worst.unwrap_or(0.0))
+    );
+    let next = "shares of the wire mean nothing then; give the receiver the `rate` of the wire that is there, or none";
+    list.add("wire-exceeded", Severity::Warning, &of, &text, next);
 }
 
 fn clocks(list: &mut List<'_>) {

@@ -193,6 +193,8 @@ fn each_limit_with_its_evidence() {
     check(asking, By::RoundTrip, "streams waited for answers 99.0% of the time");
     let nothing = NetLoad { rates: vec![0.0], ..NetLoad::tcp() };
     check(nothing, By::Unknown, "nothing was carried");
+    let too_much = NetLoad { rates: vec![3e9], ..NetLoad::tcp() };
+    check(too_much, By::Unknown, "so it is another");
 }
 
 /// A counter that is missing is said, and never stands for a limit that was not reached.
@@ -272,6 +274,8 @@ fn warnings_with_their_numbers() {
     check(NetLoad { rates: vec![0.0], ..NetLoad::tcp() }, "nothing-received", "received nothing");
     let drops = NetLoad::tcp().each(At::Receiver, &[("softnet-drops", 7.0)]);
     check(drops, "softnet-drops", "dropped 70 packets");
+    let too_much = NetLoad { rates: vec![3e9], ..NetLoad::tcp() };
+    check(too_much, "wire-exceeded", "of the named wire's rate");
     let clocks = NetLoad::tcp().once(At::Hop, &[("clock-bound", 2e8)]);
     check(clocks, "clocks-apart", "no better than a hundredth");
 }
