@@ -234,8 +234,8 @@ mod tests {
         let asks = NetRates { transactions: Some((500.0, Ns(80_000))), errors: 2, ..streams };
         for (disk, net, expected) in [
             (Some(disk), None, "1,000 IOPS  4 MB/s  p99 -  1 errors"),
-            (None, Some(streams), "sent 2,000 MB/s  received 1 MB/s  probe p99 60 µs"),
-            (None, Some(asks), "500 transactions/s  p99 80 µs  probe p99 60 µs  2 errors"),
+            (None, Some(streams), "sent 2000 MB/s  received 1 MB/s  probe p99 60 us"),
+            (None, Some(asks), "500 transactions/s  p99 80 us  probe p99 60 us  2 errors"),
             (
                 Some(disk),
                 Some(NetRates { up_bytes_per_s: Some(5e6), ..NetRates::default() }),

@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(network(&["::1", "--preset", "ntttcp"]).message, 64 << 10);
         let sizes = loads(&["::1", "--message", "4KiB,64KiB", "--repeat", "2"]).steps();
         let sizes: Vec<u32> = sizes.iter().map(|s| s.nets[0].workload.network.message).collect();
-        assert_eq!(sizes, [4096, 4096, 65_536, 65_536]);
+        assert_eq!(sizes, [4096, 65_536, 4096, 65_536], "the ladder as a whole is repeated");
     }
 
     #[test]
