@@ -103,6 +103,20 @@ fn a_page_shows_every_part() {
 }
 
 #[test]
+fn a_page_says_once_why_a_limit_is_not_known() {
+    let load = || [NetLoad { up: 2, ..NetLoad::tcp() }.without("interface-speed")];
+    let sizes = [[("message", "4KiB")], [("message", "8KiB")]];
+    let sketch = NetSketch::of("").step(&sizes[0], 0, &load()).step(&sizes[1], 0, &load());
+    let (_dir, record) = sketch.record();
+    let analysis = analyse(&record).expect("the record is analysed");
+    let evidence = evidence(&record, &analysis).expect("the evidence is gathered");
+    let page = review::html(&analysis, &evidence, &record.head().scenario);
+    let reason = "<b>? link:</b> not known is the share of the wire";
+    assert_eq!(page.matches(reason).count(), 1);
+    holds(&page, &["; nor in 1 more row."]);
+}
+
+#[test]
 fn markdown_has_the_directions() {
     let (_dir, record) = sketch().record();
     let analysis = analyse(&record).expect("the record is analysed");

@@ -54,6 +54,7 @@ fn plan(steps: &[StepFigures]) -> Markup {
         details open {
             summary { "What limited it: each figure beside its threshold" }
             (table(&titled("Limits", name), &limits(steps, &rows), &rows, |_| (None, "")))
+            (unknown(&rows))
         }
         details open {
             summary { "What it cost both ends" }
@@ -230,18 +231,32 @@ fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<
         };
         Column::marked(by.word(), &format!("% (from {})", percent(from)), cell)
     }));
-    if rows.iter().any(|r| unknown(r).next().is_some()) {
-        columns.push(Column::words("not known", |r: &Row<'_>| {
-            html! { (unknown(r).map(clean).collect::<Vec<_>>().join("; ")) }
-        }));
-    }
     columns
 }
 
-/// What would tell of a limit, and is missing.
-fn unknown<'a>(row: &Row<'a>) -> impl Iterator<Item = &'a str> {
-    let checks = row.direction.limit.checks.iter();
-    checks.filter(|check| check.crossed.is_none()).map(|check| check.text.as_str())
+/// Why a limit is not known: the first reason of each, since those of other steps differ in a figure at most.
+fn unknown(rows: &[Row<'_>]) -> Markup {
+    let mut told: Vec<(By, String, usize)> = Vec::new();
+    let checks = rows.iter().flat_map(|row| &row.direction.limit.checks);
+    for check in checks.filter(|check| check.crossed.is_none()) {
+        match told.iter_mut().find(|(by, ..)| *by == check.by) {
+            Some((.., more)) => *more += 1,
+            None => told.push((check.by, clean(&check.text), 0)),
+        }
+    }
+    html! {
+        @if !told.is_empty() {
+            ul.arithmetic {
+                @for (by, text, more) in &told {
+                    li {
+                        b { "? " (by.word()) ":" } " not known is " (text)
+                        @if *more > 0 { "; nor in " (more) @if *more == 1 { " more row" } @else { " more rows" } }
+                        "."
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// One machine of a pair in a step.
