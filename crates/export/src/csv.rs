@@ -51,16 +51,7 @@ const RESPONSE: [&str; 6] = [
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
-    let held: Vec<u32> = analysis.steps.iter().map(|s| s.index).collect();
-    if let Some(index) = only.filter(|index| !held.contains(index)) {
-        return Err(no_step(index, &held));
-    }
-    let mut keys: Vec<&str> = Vec::new();
-    for (key, _) in analysis.steps.iter().flat_map(|s| &s.settings) {
-        if !keys.contains(&key.as_str()) {
-            keys.push(key);
-        }
-    }
+    let keys = settings(analysis, only)?;
     let mut header: Vec<String> = ["step", "plan", "repetition"].map(str::to_owned).into();
     header.extend(keys.iter().map(|key| format!("setting_{key}")));
     let fixed = ["loop", "depth", "offered_iops", "planned_s", "measured_s", "complete"];
@@ -74,6 +65,21 @@ pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportErr
         text += &record(&step_row(step, &keys));
     }
     Ok(text)
+}
+
+/// What any step was set to, in the order of the steps; refuses a step that the analysis does not hold.
+fn settings(analysis: &Analysis, only: Option<u32>) -> Result<Vec<&str>, ExportError> {
+    let held: Vec<u32> = analysis.steps.iter().map(|s| s.index).collect();
+    if let Some(index) = only.filter(|index| !held.contains(index)) {
+        return Err(no_step(index, &held));
+    }
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in analysis.steps.iter().flat_map(|s| &s.settings) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    Ok(keys)
 }
 
 fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
@@ -151,16 +157,7 @@ const STREAM: [&str; 27] = [
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn streams(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
-    let held: Vec<u32> = analysis.steps.iter().map(|s| s.index).collect();
-    if let Some(index) = only.filter(|index| !held.contains(index)) {
-        return Err(no_step(index, &held));
-    }
-    let mut keys: Vec<&str> = Vec::new();
-    for (key, _) in analysis.steps.iter().flat_map(|s| &s.settings) {
-        if !keys.contains(&key.as_str()) {
-            keys.push(key);
-        }
-    }
+    let keys = settings(analysis, only)?;
     let mut header: Vec<String> = STREAM.map(str::to_owned).into();
     header.extend(keys.iter().map(|key| format!("setting_{key}")));
     let mut text = record(&header);
