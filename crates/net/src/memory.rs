@@ -1,5 +1,5 @@
-//! Memory that the kernel copies from and to: it begins on a page, since a copy to or from an odd address costs a tenth more
-//! and more, by the processor; and files that are never seen by a name.
+//! Memory that the kernel copies from and to: it begins on a page, so that copies are not unaligned by chance of the
+//! allocator; and files that are never seen by a name.
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use std::fs::File;
