@@ -175,7 +175,8 @@ fn a_control_connection_that_turns_to_nonsense_ends_the_test_at_both_ends() {
     bench.run(&short(Carriage::Tcp));
 }
 
-/// Takes the connections of a test's streams, passes some bytes on, and resets the first stream.
+/// Takes the connections of a test's streams, passes some bytes on, and resets the first stream. They come to the receiver
+/// after the word that all are on their way, as happens where a network loses their first packets.
 fn resetting(to: SocketAddr, streams: usize) -> u16 {
     const UNTIL: usize = 1 << 20;
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
@@ -183,6 +184,7 @@ fn resetting(to: SocketAddr, streams: usize) -> u16 {
     std::thread::spawn(move || {
         for index in 0..streams {
             let (mut near, _) = listener.accept().expect("a stream comes");
+            clock::sleep_until(clock::now().plus(Ns::millis(200)));
             let mut far = TcpStream::connect(to).expect("the receiver is there");
             std::thread::spawn(move || {
                 let (mut bytes, mut passed) = (vec![0; 64 << 10], 0);
