@@ -38,6 +38,7 @@ mod show;
 mod source;
 mod stage;
 pub mod steady;
+pub mod topology;
 mod tree;
 
 pub use catalog::catalog;
