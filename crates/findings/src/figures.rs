@@ -1,5 +1,6 @@
 //! The figures of a step: what was asked, what was done, how long it took, and who did it.
 
+use crate::attribution::Attribution;
 use crate::balance::{Balance, balance};
 use crate::done::{self, Done};
 use crate::generator::{self, Generator};
@@ -70,6 +71,8 @@ pub struct StepFigures {
     pub network: Vec<network::Pair>,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
+    /// What limits it; `None` where nothing was issued to disks.
+    pub attribution: Option<Attribution>,
 }
 
 /// What some workers did in the measured time.
@@ -162,6 +165,7 @@ impl StepFigures {
             stories: Vec::new(),
             network: step.pairs.clone(),
             done: done::done(step),
+            attribution: None,
         }
     }
 

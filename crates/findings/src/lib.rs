@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attribution;
 mod balance;
 mod claims;
 pub mod comparison;
@@ -45,6 +46,7 @@ mod verification;
 pub mod warnings;
 mod wires;
 
+pub use attribution::{Attribution, HopLoad, Limiter};
 pub use balance::{Balance, Share, balance};
 pub use claims::{ClaimOutcome, ReadingOutcome, Score};
 pub use comparison::{CompareError, Comparison, compare};

@@ -1,0 +1,154 @@
+//! The shape of an answer: what limits a step, how sure that is, and the load of every hop beside it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What limits a step.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Attribution {
+    /// The most probable answer.
+    pub limit: Limiter,
+    /// How probable it is, 0 to 1.
+    pub probability: f64,
+    /// The next one.
+    pub runner_up: Option<RunnerUp>,
+    /// What speaks for the answer, the weightiest first.
+    pub clues: Vec<Clue>,
+    /// Every hop that counted, in the order of the record.
+    pub hops: Vec<HopLoad>,
+}
+
+/// The second most probable answer.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct RunnerUp {
+    /// The answer.
+    pub limit: Limiter,
+    /// How probable it is, 0 to 1.
+    pub probability: f64,
+}
+
+/// What can limit a step.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Limiter {
+    /// A hop.
+    Hop {
+        /// Its name.
+        hop: String,
+        /// Which of its limits.
+        why: Why,
+    },
+    /// The load itself: no hop is full, and the workers keep all that they may outstanding. More depth brings more.
+    Depth,
+    /// What issued the load could not do more.
+    Generator,
+    /// Nothing: all that was asked for was carried.
+    Rate,
+    /// Two hops that are full at once, within 5%: neither alone would bring more.
+    Two {
+        /// The fuller.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// The load, against a delay that nobody queues at: most of the time of an I/O passes at one hop that is not full.
+    Latency {
+        /// The hop.
+        hop: String,
+    },
+    /// One of several paths is full while others have room.
+    PathImbalance {
+        /// The hop that is full.
+        hop: String,
+        /// Its siblings that are not.
+        idle: Vec<String>,
+    },
+    /// A port waits for somebody who takes its frames too slowly: what stands behind it is full, and it holds up others.
+    SlowDrain {
+        /// The port that waits.
+        hop: String,
+        /// Who takes too slowly, where it counted.
+        drain: Option<String>,
+    },
+    /// What would decide is not counted.
+    Unknown {
+        /// The counters that would, as `HOP COUNTER`.
+        missing: Vec<String>,
+    },
+    /// Nothing limits that is known: neither the load nor any hop, and every hop was looked at.
+    None,
+}
+
+/// Which of a hop's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// Bytes a second.
+    Rate,
+    /// I/Os a second, or the time of what serves them.
+    Ops,
+    /// I/Os at once.
+    Slots,
+    /// Processor time.
+    Cpu,
+}
+
+/// Something that speaks for the answer.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Clue {
+    /// Where it was seen; `None` for the load as a whole.
+    pub hop: Option<String>,
+    /// What was seen, in words (`transmit 99.2% of 826 MB/s`).
+    pub text: String,
+}
+
+/// One hop in one step.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct HopLoad {
+    /// Its name.
+    pub hop: String,
+    /// The VM, host, switch, array or link that it belongs to.
+    pub device: String,
+    /// Bytes a second towards the guest.
+    pub read_bytes_per_s: Option<f64>,
+    /// Bytes a second towards the device.
+    pub write_bytes_per_s: Option<f64>,
+    /// I/Os a second.
+    pub iops: Option<f64>,
+    /// How full the fullest of its limits was, 0 to 1 (a little more where rates are measured).
+    pub utilization: Option<f64>,
+    /// Which limit that is.
+    pub of: Option<Gauge>,
+    /// That limit in its unit: bytes a second, I/Os a second or I/Os at once; `None` for a share of time.
+    pub capacity: Option<f64>,
+    /// Mean number of I/Os present, waiting or served.
+    pub queue: Option<f64>,
+    /// Mean number that wait to be served.
+    pub waiting: Option<f64>,
+    /// Mean number that wait for its queue limit.
+    pub slots_waiting: Option<f64>,
+    /// Mean time of an I/O at the hop, waiting included.
+    pub mean_ns: Option<f64>,
+    /// The share of an I/O's time that passes there, 0 to 1.
+    pub latency_share: Option<f64>,
+    /// How many times its present load it would carry; 1 = full.
+    pub headroom: Option<f64>,
+}
+
+/// Which limit a utilization is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gauge {
+    /// Bytes a second towards the guest: what a target sends and an initiator receives.
+    Receive,
+    /// Bytes a second towards the device: what an initiator sends.
+    Transmit,
+    /// Bytes a second of both directions together.
+    Both,
+    /// I/Os a second.
+    Ops,
+    /// The time of its servers.
+    Busy,
+    /// I/Os at once.
+    Slots,
+}
