@@ -1,0 +1,379 @@
+//! A plant under construction: the hops of a topology, to which whoever compiles a part of the lab adds its stations, its
+//! queue limits and its wires.
+//!
+//! Wires are the links of fair-sharing stations ([`Station::Links`]). While a lab is compiled they all stand in one list,
+//! because nobody knows yet who will cross which of them together. [`Draft::finish`] divides them: wires that some I/O crosses
+//! at once belong to one station, others do not, which changes no rate (max-min fairness couples only what shares a
+//! transfer) and keeps the division of rates small. Nothing here knows what a part is; that is the compilers' business.
+
+use crate::model::{Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId};
+use crate::plant::{Assumption, Issuer, Limits, Place, Plant, PlantHop};
+use scenario::topology::{HopId, Topology};
+use std::collections::BTreeSet;
+use thiserror::Error;
+
+/// Stands for the station of all wires until they are divided. No network has so many stations.
+const WIRES: StationId = StationId(u32::MAX);
+
+/// A wire of a [`Draft`], in one direction or for both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wire(u16);
+
+/// What a wire carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// What is read: towards the guest.
+    Read,
+    /// What is written: towards the device.
+    Write,
+    /// Both, and so limits their sum.
+    Both,
+}
+
+/// Why a draft does not become a plant.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum DraftError {
+    /// More wires than links have numbers.
+    #[error("the lab has more than {0} directions of ports and links; simulate a part of it")]
+    TooManyWires(usize),
+    /// The network that came out cannot be simulated.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+}
+
+/// A plant that is being put together.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    network: Network,
+    hops: Vec<PlantHop>,
+    issuers: Vec<Issuer>,
+    assumptions: BTreeSet<Assumption>,
+    /// Bytes a second of each wire.
+    wires: Vec<u64>,
+    too_many: bool,
+}
+
+impl Draft {
+    /// Every hop of `topology` in its order, with no places and no limits yet.
+    pub fn new(topology: &Topology) -> Draft {
+        let hops = topology.hops.iter().map(|hop| PlantHop {
+            name: hop.name.clone(),
+            kind: hop.kind,
+            device: hop.device.clone(),
+            part: hop.part.clone(),
+            places: Vec::new(),
+            limits: Limits::default(),
+        });
+        Draft {
+            network: Network::new(),
+            hops: hops.collect(),
+            issuers: Vec::new(),
+            assumptions: BTreeSet::new(),
+            wires: Vec::new(),
+            too_many: false,
+        }
+    }
+
+    /// The network so far, to add what no hop stands for: selectors, changes.
+    pub fn network(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// A hop as it stands.
+    pub fn hop(&self, hop: HopId) -> &PlantHop {
+        &self.hops[hop.0 as usize]
+    }
+
+    /// What a hop is known to carry, to be written.
+    pub fn limits(&mut self, hop: HopId) -> &mut Limits {
+        &mut self.hops[hop.0 as usize].limits
+    }
+
+    /// Adds a station to a hop.
+    pub fn station(&mut self, hop: HopId, station: Station) -> StationId {
+        let station = self.network.station(station);
+        self.place(hop, Place::Station(station));
+        station
+    }
+
+    /// Adds a queue limit to a hop: so many I/Os at once, at least one. The smallest of them is the hop's own.
+    pub fn pool(&mut self, hop: HopId, tokens: u32) -> PoolId {
+        let tokens = tokens.max(1);
+        let pool = self.network.pool(Pool { tokens });
+        self.place(hop, Place::Pool(pool));
+        let slots = &mut self.limits(hop).slots;
+        *slots = Some(slots.map_or(tokens, |slots| slots.min(tokens)));
+        pool
+    }
+
+    /// Adds a wire to a hop. Its rate in bytes a second is that of payload in full frames: what a transfer needs besides
+    /// is for those who cross it to add. The slowest wire of a direction is the hop's own rate.
+    pub fn wire(&mut self, hop: HopId, side: Side, rate: f64) -> Wire {
+        // A rate beyond u64 saturates, and is refused by the check of the network.
+        let whole = (rate.round() as u64).max(1);
+        let number = u16::try_from(self.wires.len()).ok().filter(|number| *number < u16::MAX);
+        let Some(number) = number else {
+            self.too_many = true;
+            return Wire(0);
+        };
+        self.wires.push(whole);
+        self.place(
+            hop,
+            match side {
+                Side::Read => Place::ReadLink(WIRES, number),
+                Side::Write => Place::WriteLink(WIRES, number),
+                Side::Both => Place::BothLink(WIRES, number),
+            },
+        );
+        let limits = self.limits(hop);
+        let limit = match side {
+            Side::Read => &mut limits.read_rate,
+            Side::Write => &mut limits.write_rate,
+            Side::Both => &mut limits.both_rate,
+        };
+        *limit = Some(limit.map_or(whole as f64, |limit| limit.min(whole as f64)));
+        Wire(number)
+    }
+
+    /// A hop is served at this place too.
+    pub fn place(&mut self, hop: HopId, place: Place) {
+        self.hops[hop.0 as usize].places.push(place);
+    }
+
+    /// Crosses all these wires at once, each once, with `scale` bytes for each of the I/O's and `extra` besides; `None`
+    /// where there is no wire or nothing to carry.
+    pub fn cross(&self, wires: &[Wire], scale: f64, extra: u32) -> Option<Hop> {
+        if wires.is_empty() || (scale <= 0.0 && extra == 0) {
+            return None;
+        }
+        let mut links: Vec<u16> = wires.iter().map(|wire| wire.0).collect();
+        links.sort_unstable();
+        links.dedup();
+        // A scale of nothing is the least that a network knows: it adds no byte to any I/O.
+        let scale = scale.max(f64::MIN_POSITIVE);
+        Some(Hop::Cross { station: WIRES, links, scale, extra })
+    }
+
+    /// Adds a load without a worker's name: what the lab does by itself.
+    pub fn load(&mut self, load: Load) -> LoadId {
+        self.network.load(load)
+    }
+
+    /// Adds who issues.
+    pub fn issuer(&mut self, issuer: Issuer) {
+        self.issuers.push(issuer);
+    }
+
+    /// A figure that nobody gave. The same one is kept once, however often it is met.
+    pub fn assume(&mut self, subject: &str, figure: &str, value: impl ToString, reason: &str) {
+        self.assumptions.insert(Assumption {
+            subject: subject.to_owned(),
+            figure: figure.to_owned(),
+            value: value.to_string(),
+            reason: reason.to_owned(),
+        });
+    }
+
+    /// The plant: wires divided among stations, and everything checked.
+    ///
+    /// # Errors
+    /// There are too many wires, or the network cannot be simulated.
+    pub fn finish(self) -> Result<Plant, DraftError> {
+        if self.too_many {
+            return Err(DraftError::TooManyWires(usize::from(u16::MAX) - 1));
+        }
+        let Draft { mut network, mut hops, issuers, assumptions, wires, .. } = self;
+        let division = Division::of(&mut network, &wires);
+        for load in &mut network.loads {
+            for class in &mut load.classes {
+                each_cross(&mut class.route, &mut |station, links| {
+                    if *station == WIRES {
+                        *station = division.station(links);
+                        links.iter_mut().for_each(|link| *link = division.link(*link));
+                    }
+                });
+            }
+        }
+        for place in hops.iter_mut().flat_map(|hop| &mut hop.places) {
+            if let Place::ReadLink(station, link)
+            | Place::WriteLink(station, link)
+            | Place::BothLink(station, link) = place
+                && *station == WIRES
+            {
+                *station = division.station(&[*link]);
+                *link = division.link(*link);
+            }
+        }
+        network.check()?;
+        Ok(Plant { network, hops, issuers, assumptions: assumptions.into_iter().collect() })
+    }
+}
+
+/// Where each wire went.
+struct Division(Vec<(StationId, u16)>);
+
+impl Division {
+    /// Adds a station to `network` for each set of wires that are tied by crossings, and one for those that nothing crosses.
+    fn of(network: &mut Network, wires: &[u64]) -> Division {
+        let mut tied: Vec<usize> = (0..wires.len()).collect();
+        let mut crossed = vec![false; wires.len()];
+        for class in network.loads.iter_mut().flat_map(|load| &mut load.classes) {
+            each_cross(&mut class.route, &mut |station, links| {
+                if *station == WIRES {
+                    links.iter().for_each(|link| crossed[usize::from(*link)] = true);
+                    for pair in links.windows(2) {
+                        let (a, b) = (root(&mut tied, pair[0]), root(&mut tied, pair[1]));
+                        tied[a.max(b)] = a.min(b);
+                    }
+                }
+            });
+        }
+        // A set is known by its lowest wire; wires that nothing crosses are one set, known by the first of them.
+        let idle = crossed.iter().position(|crossed| !crossed);
+        let mut rates: Vec<Vec<u64>> = vec![Vec::new(); wires.len()];
+        let mut homes = Vec::with_capacity(wires.len());
+        for (wire, rate) in (0_u16..).zip(wires) {
+            let set = match idle {
+                Some(idle) if !crossed[usize::from(wire)] => idle,
+                _ => root(&mut tied, wire),
+            };
+            // No set is larger than the list of all wires, which has u16 numbers.
+            homes.push((set, rates[set].len() as u16));
+            rates[set].push(*rate);
+        }
+        let mut stations = vec![WIRES; wires.len()];
+        for (set, rates) in rates.into_iter().enumerate().filter(|(_, rates)| !rates.is_empty()) {
+            stations[set] = network.station(Station::Links { rates });
+        }
+        Division(homes.into_iter().map(|(set, link)| (stations[set], link)).collect())
+    }
+
+    /// The station of wires that are crossed together.
+    fn station(&self, wires: &[u16]) -> StationId {
+        wires.first().map_or(WIRES, |wire| self.0[usize::from(*wire)].0)
+    }
+
+    fn link(&self, wire: u16) -> u16 {
+        self.0[usize::from(wire)].1
+    }
+}
+
+/// The lowest wire of a set, with the way there halved.
+fn root(tied: &mut [usize], wire: u16) -> usize {
+    let mut at = usize::from(wire);
+    while tied[at] != at {
+        tied[at] = tied[tied[at]];
+        at = tied[at];
+    }
+    at
+}
+
+/// Every crossing of a route, in order.
+fn each_cross(route: &mut [Hop], to: &mut impl FnMut(&mut StationId, &mut Vec<u16>)) {
+    for hop in route {
+        if let Hop::Cross { station, links, .. } = hop {
+            to(station, links);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ps;
+    use crate::model::{Class, Law};
+    use scenario::topology::{Hop as Stop, HopKind};
+
+    fn topology(names: &[&str]) -> Topology {
+        let hop = |name: &&str| Stop {
+            name: (*name).to_owned(),
+            kind: HopKind::Link,
+            device: (*name).to_owned(),
+            part: None,
+            count: 1,
+        };
+        Topology { hops: names.iter().map(hop).collect(), ways: Vec::new() }
+    }
+
+    /// Four links of 1, 2, 3 and 4 kB/s; those in a group are crossed together. Which station and link each became.
+    #[track_caller]
+    fn check(groups: &[&[usize]], expected: [(u32, u16); 4]) {
+        let mut draft = Draft::new(&topology(&["a", "b", "c", "d"]));
+        let wires: Vec<Wire> = (0..4_u32)
+            .map(|link| draft.wire(HopId(link), Side::Read, f64::from(link + 1) * 1e3))
+            .collect();
+        for group in groups {
+            let crossed: Vec<Wire> = group.iter().map(|wire| wires[*wire]).collect();
+            let route = draft.cross(&crossed, 1.0, 0).into_iter().collect();
+            draft.load(Load::closed(1, Law::Constant(Ps(1)), Class::read(512, route)));
+        }
+        let plant = draft.finish().expect("a plant");
+        let places: Vec<(u32, u16)> = plant
+            .hops
+            .iter()
+            .map(|hop| match hop.places[..] {
+                [Place::ReadLink(station, link)] => (station.0, link),
+                _ => panic!("{:?}", hop.places),
+            })
+            .collect();
+        assert_eq!(places, expected, "{groups:?}");
+        for (number, (station, link)) in (1..).zip(places) {
+            let Station::Links { rates } = &plant.network.stations()[station as usize] else {
+                panic!("no links");
+            };
+            assert_eq!(rates[usize::from(link)], number * 1000, "each keeps its rate");
+        }
+    }
+
+    #[test]
+    fn wires_that_are_crossed_together_share_a_station() {
+        check(&[], [(0, 0), (0, 1), (0, 2), (0, 3)]);
+        check(&[&[0, 1], &[2, 3]], [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        check(&[&[0, 3], &[1], &[2]], [(0, 0), (1, 0), (2, 0), (0, 1)]);
+        check(&[&[3, 1], &[1, 2]], [(0, 0), (1, 0), (1, 1), (1, 2)]);
+        check(&[&[0, 1], &[2, 3], &[3, 0]], [(0, 0), (0, 1), (0, 2), (0, 3)]);
+        check(&[&[1]], [(0, 0), (1, 0), (0, 1), (0, 2)]);
+    }
+
+    #[test]
+    fn limits_are_the_tightest() {
+        let mut draft = Draft::new(&topology(&["a"]));
+        let hop = HopId(0);
+        draft.wire(hop, Side::Read, 5e8);
+        draft.wire(hop, Side::Read, 4e8);
+        draft.wire(hop, Side::Both, 7e8);
+        draft.pool(hop, 32);
+        draft.pool(hop, 64);
+        draft.pool(hop, 0);
+        let limits = *draft.limits(hop);
+        assert_eq!((limits.read_rate, limits.write_rate), (Some(4e8), None));
+        assert_eq!((limits.both_rate, limits.slots), (Some(7e8), Some(1)));
+    }
+
+    #[test]
+    fn nothing_to_carry_is_no_crossing() {
+        let mut draft = Draft::new(&topology(&["a"]));
+        let wire = draft.wire(HopId(0), Side::Write, 1e6);
+        assert_eq!(draft.cross(&[], 1.0, 0), None);
+        assert_eq!(draft.cross(&[wire], 0.0, 0), None);
+        assert!(draft.cross(&[wire, wire], 0.0, 92).is_some(), "and a wire twice is crossed once");
+    }
+
+    #[test]
+    fn an_assumption_is_kept_once() {
+        let mut draft = Draft::new(&topology(&["a"]));
+        for _ in 0..2 {
+            draft.assume("a", "latency", "0 s", "not published");
+        }
+        assert_eq!(draft.finish().expect("a plant").assumptions.len(), 1);
+    }
+
+    #[test]
+    fn too_many_wires_are_refused() {
+        let mut draft = Draft::new(&topology(&["a"]));
+        for _ in 0..=u16::MAX {
+            draft.wire(HopId(0), Side::Read, 1e6);
+        }
+        assert_eq!(draft.finish().err(), Some(DraftError::TooManyWires(65_534)));
+    }
+}
