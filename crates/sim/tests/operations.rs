@@ -2,7 +2,7 @@
 
 use clock::Ns;
 use sim::Ps;
-use sim::engine::{Observer, SetUpError, Simulation};
+use sim::engine::{Ended, Observer, Seeds, SetUpError, Simulation};
 use sim::model::*;
 use workload::{Arrivals, Dir, Extent, Key, Next, Place, Process, Spec, Stream, preset};
 
@@ -35,8 +35,8 @@ fn network(spec: &Spec, law: Law) -> Network {
 struct Ends(Vec<(u32, Ps, Ps)>);
 
 impl Observer for Ends {
-    fn ended(&mut self, class: u32, due: Ps, now: Ps, _: bool) {
-        self.0.push((class, due, now));
+    fn ended(&mut self, io: &Ended) {
+        self.0.push((io.class, io.due, io.now));
     }
 }
 
@@ -132,4 +132,24 @@ fn a_worker_that_does_not_fit_its_targets_is_refused() {
     };
     let error = Simulation::new(&network(&spec, Law::ZERO), 1).err();
     assert!(matches!(error, Some(SetUpError::Operations { load: 0, .. })), "{error:?}");
+}
+
+/// Operations are named by one seed, what stations draw by the other.
+#[test]
+fn operations_keep_their_seed_when_stations_have_another() {
+    let law = Law::Exponential(Ps::micros(50));
+    let network = network(&spec(Arrivals::Closed { depth: 64, think: Ns::ZERO }), law);
+    let story = |operations, draws| {
+        let seeds = Seeds { operations, draws };
+        let mut simulation = Simulation::observed(&network, seeds, Ends::default()).unwrap();
+        simulation.run_until(Ps(1)).unwrap();
+        let classes = simulation.snapshot().classes;
+        let first: Vec<u64> = classes.iter().map(|class| class.tally.arrivals).collect();
+        simulation.run_until(Ps::millis(5)).unwrap();
+        (first, simulation.observer().0.clone())
+    };
+    let (first, ends) = story(9, 9);
+    assert_eq!(story(9, 10).0, first);
+    assert_ne!(story(9, 10).1, ends);
+    assert_ne!(story(10, 9).0, first);
 }

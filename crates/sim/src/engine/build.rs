@@ -5,7 +5,7 @@ use super::entity::{Entities, Line};
 use super::event::Pending;
 use super::source::{self, Origin};
 use super::station::{Account, Kind, Place, Tokens};
-use super::{Class, Observer, SetUpError, Simulation};
+use super::{Class, Observer, Seeds, SetUpError, Simulation};
 use crate::Ps;
 use crate::model::{Demand, Hop, Network, held_before};
 use clock::Rng;
@@ -41,9 +41,10 @@ impl<O: Observer> Simulation<O> {
     /// The same.
     pub fn observed(
         network: &Network,
-        seed: u64,
+        seeds: impl Into<Seeds>,
         observer: O,
     ) -> Result<Simulation<O>, SetUpError> {
+        let seeds = seeds.into();
         network.check()?;
         let outstanding: u32 = network.loads.iter().map(|load| load.limit()).sum();
         let places = network.stations.len() + network.loads.len();
@@ -68,20 +69,20 @@ impl<O: Observer> Simulation<O> {
         };
         let visitors = visitors(network);
         for (number, station) in network.stations.iter().enumerate() {
-            let rng = Rng::keyed(seed, &[super::STATION, number as u64]);
+            let rng = Rng::keyed(seeds.draws, &[super::STATION, number as u64]);
             simulation.places.push(Place::new(station, rng, visitors[number] as usize));
         }
-        simulation.lay_out(network, seed)?;
+        simulation.lay_out(network, seeds)?;
         simulation.begin();
         Ok(simulation)
     }
 
     /// Routes and sources.
-    fn lay_out(&mut self, network: &Network, seed: u64) -> Result<(), SetUpError> {
+    fn lay_out(&mut self, network: &Network, seeds: Seeds) -> Result<(), SetUpError> {
         let (mut steps, mut held) = (Vec::new(), Vec::new());
         for (number, load) in network.loads.iter().enumerate() {
             let first_class = self.classes.len() as u32;
-            let origin = Origin::new(load, number, first_class, seed)?;
+            let origin = Origin::new(load, number, first_class, seeds)?;
             let may_be_late = match &origin.kind {
                 source::Kind::Closed { .. } => false,
                 source::Kind::Open(_) => true,

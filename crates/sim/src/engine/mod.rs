@@ -78,9 +78,41 @@ pub trait Observer {
     #[inline]
     fn served(&mut self, _station: u32, _class: u32, _io: u32, _now: Ps) {}
 
-    /// An I/O of `class` that was due at `due` ended at `now`, or was lost.
+    /// An I/O ended, or was lost.
     #[inline]
-    fn ended(&mut self, _class: u32, _due: Ps, _now: Ps, _lost: bool) {}
+    fn ended(&mut self, _io: &Ended) {}
+}
+
+/// An I/O whose way is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its class, numbered through all loads.
+    pub class: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
+    /// When it was due.
+    pub due: Ps,
+    /// When its source let it go.
+    pub issued: Ps,
+    /// When it ended.
+    pub now: Ps,
+    /// It did not come to the end of its route.
+    pub lost: bool,
+}
+
+/// Names of all randomness. One number names all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// Operations of workers, which are those of a live engine with the same seed.
+    pub operations: u64,
+    /// Everything else that is drawn: times, gaps, what is skipped.
+    pub draws: u64,
+}
+
+impl From<u64> for Seeds {
+    fn from(seed: u64) -> Seeds {
+        Seeds { operations: seed, draws: seed }
+    }
 }
 
 impl Observer for () {}

@@ -111,4 +111,9 @@ impl<O: Observer> Simulation<O> {
     pub fn observer(&self) -> &O {
         &self.observer
     }
+
+    /// The same, to take out what it has heard.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
 }

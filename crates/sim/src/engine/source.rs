@@ -1,6 +1,6 @@
 //! Where I/Os come from: customers who come again, arrivals by a clock, or the operations of a worker.
 
-use super::SetUpError;
+use super::{Seeds, SetUpError};
 use crate::Ps;
 use crate::model::{Law, Load, Source};
 use clock::Rng;
@@ -57,9 +57,9 @@ impl Origin {
         load: &Load,
         number: usize,
         first_class: u32,
-        seed: u64,
+        seeds: Seeds,
     ) -> Result<Origin, SetUpError> {
-        let stream = |purpose| Rng::keyed(seed, &[super::LOAD, number as u64, purpose]);
+        let stream = |purpose| Rng::keyed(seeds.draws, &[super::LOAD, number as u64, purpose]);
         let (kind, shares) = match &load.source {
             Source::Closed { think, shares, customers } => {
                 (Kind::Closed { think: think.clone(), customers: *customers }, shares.as_slice())
@@ -70,6 +70,7 @@ impl Origin {
                 (Kind::Open(open), shares.as_slice())
             }
             Source::Operations(of) => {
+                let seed = seeds.operations;
                 let key = |slot| Key { seed, step: of.step, worker: of.worker, slot };
                 let streams = (0..of.spec.streams())
                     .map(|slot| Stream::new(&of.spec, &of.place, key(slot)))

@@ -1,9 +1,9 @@
 //! How I/Os come to stations, leave them, and go on.
 
 use super::build::Step;
-use super::entity::NONE;
+use super::entity::{Entity, NONE};
 use super::station::Kind;
-use super::{Observer, Simulation};
+use super::{Ended, Observer, Simulation};
 use crate::Ps;
 use crate::model::Full;
 
@@ -257,13 +257,14 @@ impl<O: Observer> Simulation<O> {
             }
         }
         let entity = &self.entities[who];
-        let (now, slot, due) = (self.now, entity.slot, entity.due);
+        let now = self.now;
+        let Entity { slot, due, issued, bytes, class: number, .. } = *entity;
         let class = &mut self.classes[entity.class as usize];
         let account = &mut class.account;
         if lost {
             account.tally.lose(now);
         } else {
-            let (served, responded) = (now.since(entity.issued), now.since(due));
+            let (served, responded) = (now.since(issued), now.since(due));
             account.tally.depart(now, served, entity.dir, entity.bytes);
             account.service.record(served);
             account.responded += u128::from(responded.0);
@@ -272,7 +273,7 @@ impl<O: Observer> Simulation<O> {
             }
         }
         let load = class.load;
-        self.observer.ended(entity.class, due, now, lost);
+        self.observer.ended(&Ended { class: number, bytes, due, issued, now, lost });
         self.ended_at_source(load, slot, who);
     }
 }

@@ -8,7 +8,7 @@ use naive::{Story, tell};
 use networks::{Kind, network};
 use proptest::prelude::*;
 use sim::Ps;
-use sim::engine::{Halt, Observer, Simulation, Snapshot};
+use sim::engine::{Ended, Halt, Observer, Simulation, Snapshot};
 use sim::model::{Network, Station, StationId};
 
 #[derive(Default)]
@@ -19,8 +19,8 @@ impl Observer for Teller {
         self.0.served.push((station, class, now.0));
     }
 
-    fn ended(&mut self, class: u32, due: Ps, now: Ps, lost: bool) {
-        self.0.ended.push((class, due.0, now.0, lost));
+    fn ended(&mut self, io: &Ended) {
+        self.0.ended.push((io.class, io.due.0, io.now.0, io.lost));
     }
 }
 
