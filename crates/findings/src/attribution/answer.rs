@@ -113,6 +113,10 @@ pub struct HopLoad {
     pub read_bytes_per_s: Option<f64>,
     /// Bytes a second towards the device.
     pub write_bytes_per_s: Option<f64>,
+    /// What it can carry towards the guest, in bytes a second, where that is known.
+    pub read_rate_bytes_per_s: Option<f64>,
+    /// What it can carry towards the device.
+    pub write_rate_bytes_per_s: Option<f64>,
     /// I/Os a second.
     pub iops: Option<f64>,
     /// How full the fullest of its limits was, 0 to 1 (a little more where rates are measured).
