@@ -23,10 +23,10 @@ fn network(spec: &Spec, law: Law) -> Network {
     let route = vec![Hop::Visit { station, demand: Demand { time: law, per_byte: 100.0 } }];
     let both = [Class::read(0, route.clone()), Class::write(0, route)];
     let operations = Operations { spec: spec.clone(), place: place(), step: 2, worker: 1 };
-    network.load(Load {
-        source: Source::Operations(Box::new(operations)),
-        classes: vec![both; TARGETS.into()].concat(),
-    });
+    network.load(Load::of(
+        Source::Operations(Box::new(operations)),
+        vec![both; TARGETS.into()].concat(),
+    ));
     network
 }
 

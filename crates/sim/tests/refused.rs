@@ -10,6 +10,7 @@ fn over(route: Vec<Hop>) -> Network {
     network.station(Station::SINGLE);
     network.station(Station::Links { rates: vec![1000, 1000] });
     network.pool(Pool { tokens: 2 });
+    network.selector(Selector::new(Policy::Fixed));
     network.load(Load::closed(3, Law::ZERO, Class::read(1, route)));
     network
 }
@@ -51,6 +52,15 @@ fn routes() {
     let slow = Hop::Visit { station: HERE, demand: Demand { time: Law::ZERO, per_byte: f64::NAN } };
     let skip = |chance, hops| Hop::Skip { chance, hops };
     let law = |law| vec![Hop::visit(HERE, law)];
+    let branch = |selector, arms| Hop::Branch { selector: SelectorId(selector), arms };
+    let together = |route| Hop::Together { routes: vec![route] };
+    let fork = |route| Hop::Fork { route };
+    let spread = |first, count| Hop::Spread {
+        first: StationId(first),
+        count,
+        demand: Demand::of(Law::ZERO),
+    };
+    let nested = |depth| (0..depth).fold(vec![visit()], |inner, _| vec![together(inner)]);
     for (route, says) in [
         (vec![visit(), unknown], "load 0, class 0, hop 1: there is no station 7"),
         (vec![slow], "the time a byte"),
@@ -72,6 +82,25 @@ fn routes() {
         (vec![skip(1.5, 1), visit()], "a probability of 0 to 1"),
         (vec![skip(0.5, 0), visit()], "at least one hop"),
         (vec![visit(); 5000], "at most 4096"),
+        (vec![branch(0, vec![vec![visit()]; 5000])], "at most 4096"),
+        (vec![branch(1, vec![vec![]])], "there is no selector 1"),
+        (vec![branch(0, vec![])], "a branch without an arm"),
+        (vec![branch(0, vec![vec![visit(), take(1)]])], "arm 0, hop 2 of it: ends with tokens"),
+        (vec![take(1), branch(0, vec![vec![give(1)]])], "hop 1: arm 0, hop 0 of it: gives pool 0"),
+        (vec![branch(0, vec![vec![branch(0, vec![vec![]])]])], "within one of its own arms"),
+        (vec![branch(0, vec![vec![]]), branch(0, vec![vec![]; 2])], "selector 0: one branch has"),
+        (vec![spread(0, 3)], "there is no station 2"),
+        (vec![spread(0, 2)], "station 1 is links"),
+        (vec![spread(0, 0)], "spread over no station"),
+        (vec![Hop::Together { routes: vec![] }], "copies that go nowhere"),
+        (vec![together(vec![take(1)])], "copy 0, hop 1 of it: ends with tokens"),
+        (vec![take(1), together(vec![give(1)]), give(1)], "copy 0, hop 0 of it: gives pool 0"),
+        (vec![fork(vec![visit()])], "nothing bounds"),
+        (vec![fork(vec![visit(), give(1)])], "hop 0: gives pool 0 more than was taken"),
+        (vec![take(1), fork(vec![give(1), visit()])], "nothing bounds"),
+        (vec![take(1), fork(vec![visit(), give(1)]), give(1)], "hop 2: gives pool 0 more than"),
+        (vec![skip(0.5, 1), fork(vec![visit(), give(1)])], "hop 1: gives pool 0 more than"),
+        (nested(9), "more than 8 deep"),
         (law(Law::Uniform(Ps(2), Ps(1))), "uniform"),
         (law(Law::Erlang { phases: 0, mean: Ps(1) }), "0 phases"),
         (law(Law::Hyper { first: 2.0, means: [Ps(1); 2] }), "a probability of 2"),
@@ -89,6 +118,11 @@ fn stations_and_pools() {
         (Station::Links { rates: vec![] }, "0 links"),
         (Station::Links { rates: vec![5, 0] }, "link 1 carries nothing"),
         (Station::Links { rates: vec![u64::MAX] }, "bytes a second"),
+        (Station::Sorted { servers: 0, gain: vec![1.0] }, "no server"),
+        (Station::Sorted { servers: 1, gain: vec![] }, "0 figures of its gain"),
+        (Station::Sorted { servers: 1, gain: vec![1.0, 0.0] }, "a gain of 0"),
+        (Station::Sorted { servers: 1, gain: vec![f64::NAN] }, "a gain of NaN"),
+        (Station::Batch { count: 0, within: Ps(1) }, "nobody goes on together"),
     ] {
         let mut network = Network::new();
         network.station(station);
@@ -102,9 +136,9 @@ fn stations_and_pools() {
 #[test]
 fn loads() {
     let class = || Class::read(0, vec![]);
-    let closed = |customers, shares: &[f64]| Load {
-        source: Source::Closed { customers, think: Law::ZERO, shares: shares.to_vec() },
-        classes: vec![class()],
+    let closed = |customers, shares: &[f64]| {
+        let shares = shares.to_vec();
+        Load::of(Source::Closed { customers, think: Law::ZERO, shares }, vec![class()])
     };
     let late = Class { priority: PRIORITIES, ..class() };
     for (load, says) in [
@@ -116,11 +150,55 @@ fn loads() {
         (Load::closed(1, Law::Uniform(Ps(2), Ps(1)), class()), "uniform"),
         (Load::open(Law::ZERO, 1, class()), "without a gap"),
         (Load::closed(1, Law::ZERO, late), "priority 8; the last is 7"),
+        (Load::closed(1, Law::ZERO, class()).ending_after(0), "to issue no I/O"),
+        (Load::closed(1, Law::ZERO, class()).beginning(Begin::After(vec![])), "after nobody"),
+        (
+            Load::closed(1, Law::ZERO, class()).beginning(Begin::After(vec![LoadId(4)])),
+            "there is no load 4",
+        ),
+        (
+            Load::closed(1, Law::ZERO, class())
+                .ending_after(5)
+                .beginning(Begin::After(vec![LoadId(0)])),
+            "it begins after itself",
+        ),
     ] {
         let mut network = Network::new();
         network.load(load);
         refused(&network, says);
     }
+}
+
+#[test]
+fn selectors_and_changes() {
+    let sound =
+        || over(vec![Hop::Branch { selector: SelectorId(0), arms: vec![vec![visit()]; 2] }]);
+    for (policy, says) in [
+        (Policy::RoundRobin { ios: 0 }, "selector 1: a turn of no I/O"),
+        (Policy::RoundRobinBytes { bytes: 0 }, "selector 1: a turn of no byte"),
+    ] {
+        let mut network = sound();
+        network.selector(Selector::new(policy));
+        refused(&network, says);
+    }
+    let (selector, arm) = (SelectorId(0), 2);
+    let rate = |station, link, rate| Change::LinkRate { station, link, rate };
+    for (change, says) in [
+        (Change::ArmDown { selector, arm }, "change 0: selector 0 has arms 0 to 1, not 2"),
+        (Change::ArmUp { selector: SelectorId(1), arm: 0 }, "there is no selector 1"),
+        (rate(HERE, 0, 1), "station 0 is not links"),
+        (rate(LINKS, 2, 1), "link 2 is not one of 0 to 1"),
+        (rate(LINKS, 1, u64::MAX), "bytes a second"),
+        (Change::Stop(StationId(2)), "there is no station 2"),
+        (Change::LoadStart(LoadId(1)), "there is no load 1"),
+    ] {
+        let mut network = sound();
+        network.change(Ps(1), change);
+        refused(&network, says);
+    }
+    let mut network = over(vec![]);
+    network.change(Ps(1), Change::ArmDown { selector, arm: 0 });
+    refused(&network, "no branch asks selector 0");
 }
 
 #[track_caller]

@@ -7,7 +7,7 @@ use super::source::{self, Origin};
 use super::station::{Account, Kind, Place, Tokens};
 use super::{Class, Observer, Seeds, SetUpError, Simulation};
 use crate::Ps;
-use crate::model::{Demand, Hop, Network, held_before};
+use crate::model::{Begin, Demand, Hop, Network, Station, net_of};
 use clock::Rng;
 
 /// A hop with its numbers looked up. Positions are those in the table of all routes.
@@ -46,6 +46,7 @@ impl<O: Observer> Simulation<O> {
     ) -> Result<Simulation<O>, SetUpError> {
         let seeds = seeds.into();
         network.check()?;
+        known(network)?;
         let outstanding: u32 = network.loads.iter().map(|load| load.limit()).sum();
         let places = network.stations.len() + network.loads.len();
         let mut simulation = Simulation {
@@ -93,7 +94,7 @@ impl<O: Observer> Simulation<O> {
                 let first_step = steps.len() as u32;
                 for (at, hop) in class.route.iter().enumerate() {
                     steps.push(self.step(hop, steps.len() as u32, load.limit()));
-                    let tokens = held_before(&class.route, at).into_iter();
+                    let tokens = net_of(&class.route[..at]).into_iter();
                     held.push(tokens.map(|(pool, tokens)| (pool.0, tokens as u32)).collect());
                 }
                 steps.push(Step::End);
@@ -127,8 +128,47 @@ impl<O: Observer> Simulation<O> {
             Hop::Take { pool, tokens } => Step::Take { pool: pool.0, tokens: *tokens },
             Hop::Give { pool, tokens } => Step::Give { pool: pool.0, tokens: *tokens },
             Hop::Skip { chance, hops } => Step::Skip { chance: *chance, to: at + 1 + hops },
+            Hop::Branch { .. }
+            | Hop::Spread { .. }
+            | Hop::Fork { .. }
+            | Hop::Together { .. }
+            | Hop::As { .. } => Step::End,
         }
     }
+}
+
+/// What the engine does not simulate is refused.
+fn known(network: &Network) -> Result<(), SetUpError> {
+    let refuse = |what| Err(SetUpError::Unknown(what));
+    if !network.changes.is_empty() {
+        return refuse("changes");
+    }
+    if network
+        .stations
+        .iter()
+        .any(|at| matches!(at, Station::Sorted { .. } | Station::Batch { .. }))
+    {
+        return refuse("queues that sort and batches");
+    }
+    for load in &network.loads {
+        if load.begins != Begin::Now || load.total.is_some() {
+            return refuse("loads that begin later or end");
+        }
+        let unknown = |hop: &Hop| {
+            !matches!(
+                hop,
+                Hop::Visit { .. }
+                    | Hop::Cross { .. }
+                    | Hop::Take { .. }
+                    | Hop::Give { .. }
+                    | Hop::Skip { .. }
+            )
+        };
+        if load.classes.iter().flat_map(|class| &class.route).any(unknown) {
+            return refuse("branches, copies, spread visits and changes of direction");
+        }
+    }
+    Ok(())
 }
 
 /// How many I/Os can be at each station at once.

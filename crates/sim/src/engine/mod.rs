@@ -44,6 +44,9 @@ pub enum SetUpError {
     /// The network cannot be simulated.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// It uses something that the engine does not know.
+    #[error("the engine does not simulate {0}")]
+    Unknown(&'static str),
     /// A worker's operations do not fit its targets.
     #[error("load {load}: {problem}")]
     Operations {

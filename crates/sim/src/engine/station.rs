@@ -67,7 +67,7 @@ pub struct Account {
 impl Place {
     pub fn new(station: &Station, rng: Rng, visitors: usize) -> Place {
         let kind = match station {
-            Station::Delay => Kind::Delay,
+            Station::Delay | Station::Sorted { .. } | Station::Batch { .. } => Kind::Delay,
             Station::Sharing { servers } => Kind::Fluid(Fluid::servers(*servers, visitors)),
             Station::Links { rates } => Kind::Fluid(Fluid::links(rates)),
             Station::Queue { servers, capacity, full } => Kind::Queue(Queue {

@@ -1,6 +1,7 @@
 //! Who issues I/O, which kinds, and when.
 
-use super::{Hop, Law};
+use super::{Hop, Law, LoadId};
+use crate::Ps;
 use workload::{Dir, Place, Spec};
 
 /// A source of I/Os and the classes that it issues.
@@ -11,6 +12,22 @@ pub struct Load {
     /// What the source issues: as many classes as its shares, or two for each target of operations: reads of target 0,
     /// writes of target 0, reads of target 1 …
     pub classes: Vec<Class>,
+    /// From when on it issues. Times of [`Operations`] count from then.
+    pub begins: Begin,
+    /// I/Os that it issues in all; it is done when they have ended. `None` = it never is.
+    pub total: Option<u64>,
+}
+
+/// When a load begins to issue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Begin {
+    /// At time 0.
+    #[default]
+    Now,
+    /// Then.
+    At(Ps),
+    /// When all of these are done: each has a total.
+    After(Vec<LoadId>),
 }
 
 /// I/Os that go the same way.
@@ -77,17 +94,29 @@ impl Class {
 }
 
 impl Load {
+    /// A load that begins at once and has no end.
+    pub fn of(source: Source, classes: Vec<Class>) -> Load {
+        Load { source, classes, begins: Begin::Now, total: None }
+    }
+
     /// A closed load of one class.
     pub fn closed(customers: u32, think: Law, class: Class) -> Load {
-        Load {
-            source: Source::Closed { customers, think, shares: vec![1.0] },
-            classes: vec![class],
-        }
+        Load::of(Source::Closed { customers, think, shares: vec![1.0] }, vec![class])
     }
 
     /// An open load of one class, with room for `limit` I/Os at once.
     pub fn open(gap: Law, limit: u32, class: Class) -> Load {
-        Load { source: Source::Open { gap, limit, shares: vec![1.0] }, classes: vec![class] }
+        Load::of(Source::Open { gap, limit, shares: vec![1.0] }, vec![class])
+    }
+
+    /// The same load that begins at another time.
+    pub fn beginning(self, begins: Begin) -> Load {
+        Load { begins, ..self }
+    }
+
+    /// The same load with an end after `total` I/Os.
+    pub fn ending_after(self, total: u64) -> Load {
+        Load { total: Some(total), ..self }
     }
 
     /// I/Os outstanding at once, at most.

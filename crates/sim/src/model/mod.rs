@@ -4,19 +4,25 @@
 //! and come again) or open (arrivals by a clock), a route is the order of visits. Where a network is also one of product
 //! form (Baskett, Chandy, Muntz and Palacios 1975), [`crate::analytic`] can answer for it exactly.
 
+mod change;
 mod check;
 mod law;
 mod load;
 mod route;
+mod selector;
 mod station;
 
+pub use change::Change;
 pub use check::NetworkError;
 pub use law::{Law, Table};
-pub use load::{Class, Load, Operations, Source};
+pub use load::{Begin, Class, Load, Operations, Source};
 pub use route::{Demand, Hop};
+pub use selector::{Policy, Selector};
 pub use station::{Full, PRIORITIES, Pool, Station};
 
-pub(crate) use check::held_before;
+pub(crate) use check::net_of;
+
+use crate::Ps;
 
 /// The number of a station of one [`Network`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,12 +36,18 @@ pub struct PoolId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoadId(pub u32);
 
-/// Stations, pools of tokens and loads.
+/// The number of a selector of one [`Network`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SelectorId(pub u32);
+
+/// Stations, pools of tokens, loads, who chooses between ways, and what changes when.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     pub(crate) stations: Vec<Station>,
     pub(crate) pools: Vec<Pool>,
     pub(crate) loads: Vec<Load>,
+    pub(crate) selectors: Vec<Selector>,
+    pub(crate) changes: Vec<(Ps, Change)>,
 }
 
 impl Network {
@@ -62,6 +74,18 @@ impl Network {
         LoadId(self.loads.len() as u32 - 1)
     }
 
+    /// Adds a selector, for branches to name.
+    pub fn selector(&mut self, selector: Selector) -> SelectorId {
+        self.selectors.push(selector);
+        SelectorId(self.selectors.len() as u32 - 1)
+    }
+
+    /// Something changes at `at`. Changes of one moment happen in the order in which they were added, before anything
+    /// else of that moment.
+    pub fn change(&mut self, at: Ps, change: Change) {
+        self.changes.push((at, change));
+    }
+
     /// The stations, in the order of their numbers.
     pub fn stations(&self) -> &[Station] {
         &self.stations
@@ -75,6 +99,16 @@ impl Network {
     /// The loads, in the order of their numbers.
     pub fn loads(&self) -> &[Load] {
         &self.loads
+    }
+
+    /// The selectors, in the order of their numbers.
+    pub fn selectors(&self) -> &[Selector] {
+        &self.selectors
+    }
+
+    /// What changes when, in the order in which it was added.
+    pub fn changes(&self) -> &[(Ps, Change)] {
+        &self.changes
     }
 
     /// Whether all of it can be simulated.

@@ -1,6 +1,7 @@
 //! Where an I/O goes, and what it asks of each place.
 
-use super::{Law, PoolId, StationId};
+use super::{Law, PoolId, SelectorId, StationId};
+use workload::Dir;
 
 /// What one visit asks of a station: a time an I/O and a time a byte.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,8 +63,41 @@ pub enum Hop {
     Skip {
         /// Probability.
         chance: f64,
-        /// How many hops, at least 1.
+        /// How many hops of the same route, at least 1; a branch with its arms is one.
         hops: u32,
+    },
+    /// Takes one of several ways, by a policy and by which of them live: paths to a LUN, members of a team.
+    Branch {
+        /// Who chooses. All branches of a selector have as many arms.
+        selector: SelectorId,
+        /// The ways, at least one. Each gives back what it takes, and nothing else.
+        arms: Vec<Vec<Hop>>,
+    },
+    /// Is served at one of several stations in a row, each as probable as every other: the disks of a group.
+    Spread {
+        /// The first of them.
+        first: StationId,
+        /// How many, at least 1.
+        count: u32,
+        /// How much.
+        demand: Demand,
+    },
+    /// A copy begins this route in the background, and nobody waits for it: what a cache destages. It brings tokens that
+    /// the I/O took and that its route gives back once it is through; they bound how many there are.
+    Fork {
+        /// Where the copy goes. What it gives back in all is handed over to it here.
+        route: Vec<Hop>,
+    },
+    /// Copies begin these routes at once, and the I/O goes on when all have ended: a mirrored write. Each gives back what
+    /// it takes, and nothing else. Where one is lost, so is the I/O, once the others have ended.
+    Together {
+        /// Where they go, at least one.
+        routes: Vec<Vec<Hop>>,
+    },
+    /// From here on its bytes count as read or as written at stations and pools: a copy reads, then writes.
+    As {
+        /// Which.
+        dir: Dir,
     },
 }
 

@@ -1,5 +1,7 @@
 //! Places where I/O is served, and limits that it holds while it goes on.
 
+use crate::Ps;
+
 /// How many priorities a queue tells apart; 0 is served first.
 pub const PRIORITIES: u8 = 8;
 
@@ -29,6 +31,23 @@ pub enum Station {
     Links {
         /// Bytes a second of each, at least 1.
         rates: Vec<u64>,
+    },
+    /// A queue that works the faster the more it can choose from: a disk that reorders. Served in the order of arrival
+    /// all the same; what is modelled is the gain, not who is preferred.
+    Sorted {
+        /// Served at once, at least 1.
+        servers: u32,
+        /// As a service begins, its time is divided by the figure for those present: the first for one, the second for
+        /// two …, the last for all beyond. From 0.001 to 1,000 each.
+        gain: Vec<f64>,
+    },
+    /// Whoever comes waits until `count` are there, or `within` has passed since the first of them came; then all go on:
+    /// interrupts that are coalesced. Its visits ask for no time of their own.
+    Batch {
+        /// How many go on together, at least 1.
+        count: u32,
+        /// How long the first waits at most.
+        within: Ps,
     },
 }
 

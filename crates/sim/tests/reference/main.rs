@@ -71,8 +71,10 @@ fn invariants(network: &Network, snapshot: &Snapshot) {
             assert_eq!(tally.present, tally.stayed, "Little's law");
         }
         let servers = match station {
-            Station::Queue { servers, .. } | Station::Sharing { servers } => *servers,
-            Station::Delay => u32::MAX,
+            Station::Queue { servers, .. }
+            | Station::Sharing { servers }
+            | Station::Sorted { servers, .. } => *servers,
+            Station::Delay | Station::Batch { .. } => u32::MAX,
             Station::Links { .. } => 1,
         };
         assert!(tally.busy + tally.blocked <= u128::from(servers) * span, "busier than always");

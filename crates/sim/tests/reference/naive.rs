@@ -273,6 +273,7 @@ impl World {
                 let work = i128::from(bytes) * 1024 * 1_000_000_000_000;
                 return self.share(station.0 as usize, who, links, work);
             }
+            _ => unreachable!("not told"),
         }
         self.walk(who);
     }
@@ -335,7 +336,7 @@ impl World {
             Station::Sharing { .. } => {
                 self.share(station, who, Vec::new(), i128::from(time) << 32);
             }
-            Station::Links { .. } => unreachable!("crossed"),
+            _ => unreachable!("not visited"),
         }
     }
 

@@ -167,7 +167,7 @@ pub fn network(kinds: &[Kind]) -> impl Strategy<Value = Network> + use<> {
                 } else {
                     Source::Closed { customers: load.count, think: load.law.clone(), shares }
                 };
-                network.load(Load { source, classes });
+                network.load(Load::of(source, classes));
             }
             network
         },

@@ -1,0 +1,297 @@
+//! Whether a network can be simulated. What passes here needs no further check while it runs: every number is within its
+//! vector, tokens come back, and nothing divides by zero.
+
+mod order;
+mod route;
+
+use super::{Change, Law, Load, Network, PRIORITIES, Policy, Source, Station};
+use thiserror::Error;
+
+pub(crate) use route::net_of;
+use route::{arms_of, ios_at_once};
+
+/// The bound of stations, loads and selectors together: their numbers share a word with the sequence of events.
+const PLACES_MAX: usize = 1 << 20;
+/// The bound of I/Os outstanding at once, over all loads, with their copies.
+const OUTSTANDING_MAX: u64 = 1 << 28;
+/// The bound of changes.
+const CHANGES_MAX: usize = 1 << 20;
+/// The bounds of what a queue may gain by sorting.
+const GAIN: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+/// The bound of figures of such a gain.
+const GAINS_MAX: usize = 1 << 16;
+/// The bound of a link's rate in bytes a second: rates are counted in 1/1024 of it.
+const RATE_MAX: u64 = 1 << 53;
+
+/// Why a network cannot be simulated.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum NetworkError {
+    /// Something about the network as a whole.
+    #[error("{0}")]
+    Whole(String),
+    /// A station.
+    #[error("station {station}: {problem}")]
+    Station {
+        /// Its number.
+        station: usize,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A pool.
+    #[error("pool {0} has no token; give it at least one")]
+    EmptyPool(usize),
+    /// A selector.
+    #[error("selector {selector}: {problem}")]
+    Selector {
+        /// Its number.
+        selector: usize,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A change.
+    #[error("change {change}: {problem}")]
+    Change {
+        /// Its number, in the order in which changes were added.
+        change: usize,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A load.
+    #[error("load {load}: {problem}")]
+    Load {
+        /// Its number.
+        load: usize,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A hop of a route.
+    #[error("load {load}, class {class}, hop {hop}: {problem}")]
+    Hop {
+        /// The load's number.
+        load: usize,
+        /// The class's number within the load.
+        class: usize,
+        /// The hop's number within the route; of a hop within a branch or a copy's route, that of the outermost.
+        hop: usize,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
+
+pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
+    let places = network.stations.len() + network.loads.len() + network.selectors.len();
+    if places > PLACES_MAX {
+        return Err(NetworkError::Whole(format!(
+            "{places} stations, loads and selectors; at most {PLACES_MAX} are simulated"
+        )));
+    }
+    for (number, station) in network.stations.iter().enumerate() {
+        self::station(station)
+            .map_err(|problem| NetworkError::Station { station: number, problem })?;
+    }
+    if let Some(empty) = network.pools.iter().position(|pool| pool.tokens == 0) {
+        return Err(NetworkError::EmptyPool(empty));
+    }
+    selectors(network)?;
+    for (number, load) in network.loads.iter().enumerate() {
+        self::load(network, number, load)?;
+    }
+    arms_agree(network)?;
+    // Only now is it known that routes are sound, so that copies can be counted.
+    let outstanding = ios_at_once(network);
+    if outstanding > OUTSTANDING_MAX {
+        return Err(NetworkError::Whole(format!(
+            "{outstanding} I/Os outstanding at once, copies included; at most {OUTSTANDING_MAX} are simulated"
+        )));
+    }
+    order::check(network)?;
+    changes(network)
+}
+
+fn selectors(network: &Network) -> Result<(), NetworkError> {
+    for (number, selector) in network.selectors.iter().enumerate() {
+        let problem = match selector.policy {
+            Policy::RoundRobin { ios: 0 } => "a turn of no I/O; give each arm at least one",
+            Policy::RoundRobinBytes { bytes: 0 } => "a turn of no byte; give each arm at least one",
+            _ => continue,
+        };
+        return Err(NetworkError::Selector { selector: number, problem: problem.to_owned() });
+    }
+    Ok(())
+}
+
+/// All branches of one selector have as many arms.
+fn arms_agree(network: &Network) -> Result<(), NetworkError> {
+    let arms = arms_of(network);
+    for (selector, count) in route::branches(network) {
+        let of_last = arms[selector as usize] as usize;
+        if count != of_last {
+            let problem =
+                format!("one branch has {count} arms, another {of_last}; they must agree");
+            return Err(NetworkError::Selector { selector: selector as usize, problem });
+        }
+    }
+    Ok(())
+}
+
+fn changes(network: &Network) -> Result<(), NetworkError> {
+    if network.changes.len() > CHANGES_MAX {
+        let problem =
+            format!("{} changes; at most {CHANGES_MAX} are simulated", network.changes.len());
+        return Err(NetworkError::Whole(problem));
+    }
+    let arms = arms_of(network);
+    for (number, (_, change)) in network.changes.iter().enumerate() {
+        self::change(network, &arms, change)
+            .map_err(|problem| NetworkError::Change { change: number, problem })?;
+    }
+    Ok(())
+}
+
+fn change(network: &Network, arms: &[u32], change: &Change) -> Result<(), String> {
+    match *change {
+        Change::ArmDown { selector, arm } | Change::ArmUp { selector, arm } => {
+            match arms.get(selector.0 as usize) {
+                None => Err(format!("there is no selector {}", selector.0)),
+                Some(0) => Err(format!("no branch asks selector {}", selector.0)),
+                Some(arms) if arm >= *arms => {
+                    Err(format!("selector {} has arms 0 to {}, not {arm}", selector.0, arms - 1))
+                }
+                Some(_) => Ok(()),
+            }
+        }
+        Change::LinkRate { station, link, rate } => {
+            let found = network.stations.get(station.0 as usize);
+            let Some(Station::Links { rates }) = found else {
+                return Err(format!("station {} is not links", station.0));
+            };
+            if usize::from(link) >= rates.len() {
+                return Err(format!("link {link} is not one of 0 to {}", rates.len() - 1));
+            }
+            rate_fits(rate)
+        }
+        Change::Stop(station) | Change::Go(station) => {
+            let found = network.stations.get(station.0 as usize);
+            found.map(|_| ()).ok_or_else(|| format!("there is no station {}", station.0))
+        }
+        Change::LoadStop(load) | Change::LoadStart(load) => {
+            let found = network.loads.get(load.0 as usize);
+            found.map(|_| ()).ok_or_else(|| format!("there is no load {}", load.0))
+        }
+    }
+}
+
+fn rate_fits(rate: u64) -> Result<(), String> {
+    match rate {
+        0..=RATE_MAX => Ok(()),
+        _ => Err(format!("a link carries more than {RATE_MAX} bytes a second")),
+    }
+}
+
+fn station(station: &Station) -> Result<(), String> {
+    let servers = |servers: u32| match servers {
+        0 => Err("it has no server; give it at least one".to_owned()),
+        _ => Ok(()),
+    };
+    match station {
+        Station::Delay => Ok(()),
+        Station::Sharing { servers: n } => servers(*n),
+        Station::Queue { servers: n, capacity, .. } => {
+            servers(*n)?;
+            match capacity {
+                Some(capacity) if capacity < n => {
+                    Err(format!("it has room for {capacity}, less than its {n} servers"))
+                }
+                _ => Ok(()),
+            }
+        }
+        Station::Links { rates } if rates.is_empty() || rates.len() > usize::from(u16::MAX) => {
+            Err(format!("it has {} links; 1 to {} are simulated", rates.len(), u16::MAX))
+        }
+        Station::Links { rates } => match rates.iter().position(|rate| *rate == 0) {
+            Some(link) => Err(format!("link {link} carries nothing; give it a rate")),
+            None => rates.iter().try_for_each(|rate| rate_fits(*rate)),
+        },
+        Station::Sorted { servers: n, gain } => {
+            servers(*n)?;
+            if gain.is_empty() || gain.len() > GAINS_MAX {
+                return Err(format!(
+                    "{} figures of its gain; 1 to {GAINS_MAX} are known",
+                    gain.len()
+                ));
+            }
+            match gain.iter().find(|gain| !GAIN.contains(gain)) {
+                Some(gain) => Err(format!("a gain of {gain}; 0.001 to 1000 are simulated")),
+                None => Ok(()),
+            }
+        }
+        Station::Batch { count: 0, .. } => {
+            Err("nobody goes on together; give it a count of at least 1".to_owned())
+        }
+        Station::Batch { .. } => Ok(()),
+    }
+}
+
+fn load(network: &Network, number: usize, load: &Load) -> Result<(), NetworkError> {
+    let refuse = |problem: String| Err(NetworkError::Load { load: number, problem });
+    if load.limit() == 0 {
+        return refuse("nothing may be outstanding; allow at least one I/O".to_owned());
+    }
+    if load.total == Some(0) {
+        return refuse("it is to issue no I/O; give it a total of at least 1, or none".to_owned());
+    }
+    let classes = load.classes.len();
+    match &load.source {
+        Source::Closed { think: law, shares, .. } | Source::Open { gap: law, shares, .. } => {
+            if shares.len() != classes || classes == 0 {
+                return refuse(format!("{} shares for {classes} classes", shares.len()));
+            }
+            let sound = shares.iter().all(|share| share.is_finite() && *share >= 0.0);
+            if !sound || shares.iter().sum::<f64>() <= 0.0 {
+                return refuse("shares are at least 0, and one is more".to_owned());
+            }
+            if let Err(problem) = self::law(law) {
+                return refuse(problem);
+            }
+            if matches!(load.source, Source::Open { .. }) && law.mean() < 1.0 {
+                return refuse("arrivals follow each other without a gap".to_owned());
+            }
+        }
+        Source::Operations(operations) => {
+            if let Some(problem) = operations.spec.problems().into_iter().next() {
+                return refuse(problem.to_string());
+            }
+            let targets = operations.place.targets.len();
+            if classes != 2 * targets {
+                return refuse(format!("{classes} classes for {targets} targets, two a target"));
+            }
+        }
+    }
+    for (class, of) in load.classes.iter().enumerate() {
+        if of.priority >= PRIORITIES {
+            return refuse(format!("priority {}; the last is {}", of.priority, PRIORITIES - 1));
+        }
+        route::check(network, of).map_err(|(hop, problem)| NetworkError::Hop {
+            load: number,
+            class,
+            hop,
+            problem,
+        })?;
+    }
+    Ok(())
+}
+
+fn law(law: &Law) -> Result<(), String> {
+    match law {
+        Law::Uniform(low, high) if low > high => {
+            Err(format!("uniform from {} ps to {} ps", low.0, high.0))
+        }
+        Law::Erlang { phases, .. } if !(1..=64).contains(phases) => {
+            Err(format!("{phases} phases; 1 to 64 are drawn"))
+        }
+        Law::Hyper { first, .. } if !(0.0..=1.0).contains(first) => {
+            Err(format!("a probability of {first}"))
+        }
+        _ => Ok(()),
+    }
+}
