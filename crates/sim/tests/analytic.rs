@@ -132,7 +132,7 @@ fn the_approximation_is_near() {
         let exact = convolution(&centers, &people).unwrap();
         let near_it = approximate(&centers, &people).unwrap();
         for class in 0..2 {
-            near("throughput", near_it.throughput[class], exact.throughput[class], 0.15);
+            near("throughput", near_it.throughput[class], exact.throughput[class], 0.05);
         }
     }
     let huge =
@@ -205,4 +205,44 @@ fn senseless_numbers_are_refused() {
     assert!(matches!(mva(&centers, &many), Err(AnalyticError::TooLarge { .. })));
     let several = [center(Service::Servers(2), &[1.0])];
     assert_eq!(mva(&several, &[population(1, 0.0)]), Err(AnalyticError::LoadDependent(0)));
+}
+
+/// Networks drawn at random: the approximation against the exact solution.
+#[test]
+fn the_approximation_is_off_by_little() {
+    let mut rng = clock::Rng::keyed(7, &[1]);
+    let (mut sum, mut most, mut runs) = (0.0, 0.0f64, 0.0);
+    for _ in 0..400 {
+        let classes = 1 + rng.below(2) as usize;
+        let stations = 2 + rng.below(4);
+        let centers: Vec<Center> = (0..stations)
+            .map(|number| {
+                let service = match rng.below(4) {
+                    0 if number > 0 => Service::Delay,
+                    1 => Service::Single,
+                    _ => Service::Servers(1 + rng.below(8) as u32),
+                };
+                let scale = service_scale(&service);
+                let demands = (0..classes).map(|_| (0.1 + rng.unit()) * scale).collect();
+                Center { service, demands }
+            })
+            .collect();
+        let people: Vec<Population> =
+            (0..classes).map(|_| population(1 + rng.below(20) as u32, rng.unit() * 3.0)).collect();
+        let exact = convolution(&centers, &people).unwrap();
+        let near_it = approximate(&centers, &people).unwrap();
+        for (ours, theirs) in near_it.throughput.iter().zip(&exact.throughput) {
+            let off = (ours / theirs - 1.0).abs();
+            (sum, most, runs) = (sum + off, most.max(off), runs + 1.0);
+        }
+    }
+    println!("off by {:.2}% on average, by {:.2}% at most", sum / runs * 100.0, most * 100.0);
+    assert!(sum / runs < 0.018 && most < 0.08, "{} {most}", sum / runs);
+}
+
+fn service_scale(service: &Service) -> f64 {
+    match service {
+        Service::Servers(servers) => f64::from(*servers),
+        _ => 1.0,
+    }
 }

@@ -10,6 +10,7 @@ mod bounds;
 mod convolution;
 mod fair;
 mod lattice;
+mod marginal;
 mod mva;
 mod open;
 
