@@ -4,10 +4,12 @@
 
 use crate::datum::Record;
 use crate::decode;
-use crate::diagnostics::{Origin, Sink, Span};
+use crate::diagnostics::{Mistake, Origin, Sink, Span};
 use crate::fields::CATALOG;
+use crate::figures;
 use crate::model::{Figure, FigureKind, Part, PartKind};
-use crate::tree;
+use crate::tree::{self, clip};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The catalog's files, embedded.
@@ -30,7 +32,13 @@ fn read(text: &str, sink: &mut Sink) -> Vec<Part> {
     let table = tree::parse(text, sink);
     let at = Span::new(Origin::File, 0..0);
     let root = decode::record(&table, at, &CATALOG, CATALOG.title, sink);
-    root.records("part").into_iter().map(part).collect()
+    let records = root.records("part").into_iter();
+    let checked = |record| {
+        let part = part(record);
+        check(record, part.kind, sink);
+        part
+    };
+    records.map(checked).collect()
 }
 
 /// A decoded `[[part]]`.
@@ -40,7 +48,31 @@ pub(crate) fn part(record: &Record) -> Part {
         name: text(record, "name").unwrap_or_default(),
         kind: record.word("kind").map_or(PartKind::Host, |at| part_kind(at.value)),
         model: text(record, "model"),
+        like: text(record, "like"),
         figures: figures(record),
+    }
+}
+
+/// Reports the figures that a part of this kind cannot have, and those that it has twice.
+pub(crate) fn check(record: &Record, kind: PartKind, sink: &mut Sink) {
+    let mut seen: BTreeMap<String, Span> = BTreeMap::new();
+    for figure in record.records("figures") {
+        let (Some(name), Some(value)) = (figure.text("name"), figure.text("value")) else {
+            continue;
+        };
+        if let Some(first) = seen.insert(name.value.clone(), name.at) {
+            sink.push(|| {
+                Mistake::new(name.at, format!("the figure `{}` is given twice", clip(&name.value)))
+                    .label("the second")
+                    .related(first, "first given here")
+            });
+        }
+        // Where the kind is wrong or missing, which has been reported, nothing can be said.
+        let judged = record.get("kind").is_some() || record.get("like").is_some();
+        if let (true, Err(refusal)) = (judged, figures::check(kind, &name.value, &value.value)) {
+            let at = if refusal.name { name.at } else { value.at };
+            sink.push(|| Mistake::new(at, refusal.message).maybe_help(refusal.help));
+        }
     }
 }
 
@@ -105,7 +137,8 @@ mod tests {
     fn every_file_is_without_mistakes() {
         for text in FILES {
             let mut sink = Sink::default();
-            read(text, &mut sink);
+            let parts = read(text, &mut sink);
+            assert!(parts.iter().all(|part| part.like.is_none()), "the catalog stands by itself");
             assert!(sink.is_empty(), "{sink:?}");
         }
     }

@@ -9,6 +9,7 @@ use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::embedded::Embedded;
 use crate::names::{self, NAMES_MAX};
 use crate::nearest::{join, suggestion};
+use crate::spots::Spot;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ pub(crate) enum Kind {
     Port,
     Volume,
     Link,
+    /// Of network adapters, named within its host.
+    Team,
     Zone,
     Path,
 }
@@ -52,6 +55,7 @@ impl Kind {
             Kind::Port => "a port",
             Kind::Volume => "a volume",
             Kind::Link => "a link",
+            Kind::Team => "a team",
             Kind::Zone => "a zone",
             Kind::Path => "a path",
         }
@@ -76,6 +80,8 @@ pub(crate) struct Directory {
     pub without_nics: std::collections::BTreeSet<String>,
     /// Embedded arrays by name; `None` where what was given is wrong, which has been reported.
     pub embedded: BTreeMap<String, Option<Embedded>>,
+    /// Where things stand that have no name of their own.
+    pub spots: BTreeMap<Spot, Span>,
 }
 
 /// What a reference means: names in order, and whether a pattern chose them.
@@ -139,6 +145,12 @@ impl Directory {
     /// Whether a full name is one of this kind.
     pub fn is(&self, name: &str, kind: Kind) -> bool {
         self.index.get(name).is_some_and(|(known, _)| *known == kind)
+    }
+
+    /// Where everything stands, names among it.
+    pub fn into_spots(self) -> BTreeMap<Spot, Span> {
+        let names = self.index.into_iter().map(|(name, (_, at))| (Spot::Name(name), at));
+        self.spots.into_iter().chain(names).collect()
     }
 
     /// Whether the bound on names is reached.

@@ -19,6 +19,7 @@ mod diagnostics;
 mod directory;
 mod embedded;
 mod fields;
+mod figures;
 pub mod knee;
 mod mixture;
 mod model;
@@ -35,7 +36,9 @@ pub mod search;
 mod settle;
 mod settle_net;
 mod show;
+mod simulated;
 mod source;
+mod spots;
 mod stage;
 pub mod steady;
 pub mod topology;
@@ -44,6 +47,7 @@ mod tree;
 pub use catalog::catalog;
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
+pub use figures::{Dimension, FigureDef, figures_of};
 pub use model::*;
 pub use network::{
     Family, NetHop, NetWorkload, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, StepNet,
@@ -53,7 +57,9 @@ pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
 pub use schema::schema;
 pub use search::Search;
+pub use simulated::*;
 pub use source::Source;
+pub use spots::Spots;
 pub use stage::{Course, Hunt, Stage};
 pub use steady::Steady;
 pub use units::{LinkRate, LinkStandard};
@@ -74,6 +80,6 @@ pub fn load(source: &Source) -> Result<Scenario, Diagnostics> {
         // What could not be read may hold any name: references are not judged.
         return Err(sink.finish(source));
     }
-    let scenario = build::scenario(&root, &mut sink);
+    let scenario = build::scenario(&root, source, &mut sink);
     if sink.is_empty() { Ok(scenario) } else { Err(sink.finish(source)) }
 }

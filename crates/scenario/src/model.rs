@@ -2,7 +2,8 @@
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
 use crate::{
-    Embedded, Fault, NetWorkload, Patience, Policy, Project, Receiver, Search, Steady, StepNet,
+    CacheMode, CopyWorkload, Embedded, Fault, Incident, Medium, NetWorkload, Patience, Phase,
+    Policy, Project, Raid, Receiver, Search, Spots, Steady, StepCopy, StepNet, SwitchAfter, Team,
     VmNic,
 };
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ pub struct Scenario {
     pub workloads: Vec<Workload>,
     /// What is carried over networks, in order of definition. No workload has the name of another, of either kind.
     pub networks: Vec<NetWorkload>,
+    /// What is copied from disk to disk, in order of definition. Only the simulator carries it out.
+    pub copies: Vec<CopyWorkload>,
     /// In which order, how long.
     pub plans: Vec<Plan>,
     /// What must hold.
@@ -29,6 +32,8 @@ pub struct Scenario {
     pub claims: Vec<Claim>,
     /// Applications to be projected on what was measured.
     pub projects: Vec<Project>,
+    /// Where all of this stands in the text, for mistakes that are found later.
+    pub spots: Spots,
 }
 
 /// `[scenario]`.
@@ -63,6 +68,8 @@ pub struct Lab {
     pub volumes: Vec<Volume>,
     /// Cables.
     pub links: Vec<Link>,
+    /// Network adapters that act as one.
+    pub teams: Vec<Team>,
     /// Zones: who may talk to whom.
     pub zones: Vec<Zone>,
     /// Explicit paths from a host or VM to a volume.
@@ -100,6 +107,8 @@ pub struct Target {
     pub verify_state: Option<String>,
     /// Blocks need to hold only what had been flushed, or something newer.
     pub verify_flushed: bool,
+    /// Its model in the catalog, by which it is simulated.
+    pub part: Option<String>,
 }
 
 /// Whether a target that may be written is filled before its first load.
@@ -129,7 +138,7 @@ pub enum Queue {
 }
 
 /// `[[host]]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
     /// Its name.
     pub name: String,
@@ -139,11 +148,13 @@ pub struct Host {
     pub hypervisor: Option<String>,
     /// Its adapters.
     pub adapters: Vec<Adapter>,
+    /// Disks that it uses itself, with no VM between. Only the simulator loads them.
+    pub disks: Vec<VmDisk>,
 }
 
 /// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; a scenario may use NAME alone where it is
 /// unique.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adapter {
     /// Its name within the host.
     pub name: String,
@@ -151,10 +162,12 @@ pub struct Adapter {
     pub part: Option<String>,
     /// Ports, when the scenario says so.
     pub ports: Option<u32>,
+    /// It carries virtual ports of VMs (NPIV).
+    pub npiv: bool,
 }
 
 /// `[[vm]]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vm {
     /// Its name.
     pub name: String,
@@ -170,16 +183,18 @@ pub struct Vm {
     pub disks: Vec<VmDisk>,
     /// Its nics.
     pub nics: Vec<VmNic>,
+    /// It has a virtual port, with a WWPN of its own, at every adapter that its disks leave through and that carries some.
+    pub npiv: bool,
 }
 
-/// A disk of a VM: a target that is at hand, or a volume of the lab.
+/// A disk of a VM or of a host: a target that is at hand, or a volume of the lab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VmDisk {
     /// What backs it.
     pub backing: Backing,
     /// How the hypervisor presents it.
     pub map: Option<DiskMap>,
-    /// The adapter (`HOST.ADAPTER`) its I/O leaves through.
+    /// The adapter (`HOST.ADAPTER`) or the team (`HOST.TEAM`) its I/O leaves through.
     pub adapter: Option<String>,
     /// The virtual SCSI adapter, an index into [`Vm::scsi`].
     pub controller: Option<u32>,
@@ -192,6 +207,8 @@ pub struct VmDisk {
     pub policy: Option<Policy>,
     /// How long its initiator has patience with these ports.
     pub patience: Patience,
+    /// I/Os that its queue holds; what the virtual adapter's model says when not given, or the LUN queue's of a host's disk.
+    pub queue: Option<u32>,
 }
 
 /// What backs a VM's disk.
@@ -233,7 +250,7 @@ pub struct Switch {
 }
 
 /// `[[array]]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Array {
     /// Its name.
     pub name: String,
@@ -245,10 +262,16 @@ pub struct Array {
     pub ports: Option<u32>,
     /// What stands for it on the machine that runs the scenario, if anything does.
     pub embedded: Option<Embedded>,
+    /// Its cache, when the scenario differs from the part.
+    pub cache: Option<Bytes>,
+    /// Reads that its cache answers, when the scenario differs from the part.
+    pub hit_share: Option<Percent>,
+    /// What its volumes lie on, unless they say otherwise.
+    pub media: Option<Medium>,
 }
 
 /// `[[volume]]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Volume {
     /// Its name.
     pub name: String,
@@ -260,10 +283,18 @@ pub struct Volume {
     pub block: Option<u32>,
     /// Memory is taken as it is written, and given back by UNMAP, on an embedded array: `false` unless given.
     pub thin: bool,
-    /// RAID level as text (`"raid-1"`), for the simulator.
-    pub raid: Option<String>,
-    /// Disks behind it.
+    /// Its RAID level.
+    pub raid: Option<Raid>,
+    /// Disks behind it, those of all of its LUNs together.
     pub disks: Option<u32>,
+    /// LUNs that it is striped over, each a RAID group of its own (a meta-LUN); one unless given.
+    pub luns: Option<u32>,
+    /// What it lies on, when the scenario differs from the array's.
+    pub media: Option<Medium>,
+    /// What the array's cache does for it.
+    pub cache: Option<CacheMode>,
+    /// Reads that the array's cache answers, when the scenario differs from the array's.
+    pub hit_share: Option<Percent>,
     /// Who may see it: initiators by name (LUN masking); empty = everybody.
     pub mask: Vec<String>,
 }
@@ -283,6 +314,8 @@ pub struct Link {
     pub length_m: Option<f64>,
     /// Its MTU in bytes (Ethernet).
     pub mtu: Option<u32>,
+    /// Frames that each end may have under way to the other (Fibre Channel's buffer-to-buffer credits).
+    pub credits: Option<u32>,
 }
 
 /// One end of a link.
@@ -299,7 +332,7 @@ pub struct Endpoint {
 pub struct Zone {
     /// Its name.
     pub name: String,
-    /// Adapters, arrays, VMs (by their virtual WWPN).
+    /// Adapters and arrays, each with an optional `:PORT`, and VMs (by their virtual WWPN).
     pub members: Vec<String>,
 }
 
@@ -316,6 +349,8 @@ pub struct Path {
     pub via: Vec<String>,
     /// The multipath policy it belongs to (`fixed`, `round-robin`, `least-queue`, `active-passive`).
     pub policy: Option<String>,
+    /// How much goes over a path before it is the next one's turn, when the scenario says so.
+    pub switch_after: Option<SwitchAfter>,
 }
 
 /// `[[part]]` or an entry of the catalog: a model of hardware.
@@ -327,7 +362,9 @@ pub struct Part {
     pub kind: PartKind,
     /// The maker's full name for it.
     pub model: Option<String>,
-    /// Its figures.
+    /// The part that it is like, but for its own figures.
+    pub like: Option<String>,
+    /// Its figures, those of the part that it is like among them.
     pub figures: Vec<Figure>,
 }
 
@@ -406,6 +443,8 @@ pub struct Plan {
     pub loads: Vec<Load>,
     /// Network workloads that run at the same time as these and each other, in the same phases; there may be none.
     pub nets: Vec<Load>,
+    /// Copies from disk to disk that run at the same time; there may be none.
+    pub copies: Vec<Load>,
     /// What every step sets at the interfaces that its receivers name to be adjusted, where no axis says otherwise.
     pub frames: Frames,
     /// Load that is not measured; with `steady`, the least of it.
@@ -426,6 +465,8 @@ pub struct Plan {
     pub precondition: bool,
     /// What happens at ports of embedded arrays in each step, in the order of its moments.
     pub faults: Vec<Fault>,
+    /// What happens in a simulated lab in each step, in the order of its moments.
+    pub incidents: Vec<Incident>,
 }
 
 /// A workload on a set of VMs or targets, or of VMs or receivers.
@@ -435,6 +476,8 @@ pub struct Load {
     pub workload: String,
     /// VMs and targets, or receivers, by name, expanded.
     pub on: Vec<String>,
+    /// Its place in a job, where it has one.
+    pub phase: Option<Phase>,
 }
 
 /// One axis of a sweep.
@@ -508,6 +551,8 @@ pub struct Step {
     pub loads: Vec<StepLoad>,
     /// Network workloads that run at the same time, with the sweep's settings applied; there may be none.
     pub nets: Vec<StepNet>,
+    /// Copies from disk to disk that run at the same time, with the sweep's settings applied; there may be none.
+    pub copies: Vec<StepCopy>,
     /// What is set, for the time of the step, at the interfaces that its receivers name to be adjusted. What is not given
     /// stays as it is found.
     pub frames: Frames,
@@ -516,6 +561,9 @@ pub struct Step {
     /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive, ready and
     /// at its speed, whatever happened in the one before.
     pub faults: Vec<Fault>,
+    /// What happens in a simulated lab, in the order of its moments. A step begins with everything whole and every VM where
+    /// the lab has it.
+    pub incidents: Vec<Incident>,
 }
 
 /// A load of a step.
@@ -523,8 +571,10 @@ pub struct Step {
 pub struct StepLoad {
     /// The workload's name and settled spec.
     pub workload: Workload,
-    /// VMs and targets, by name.
+    /// VMs, hosts and targets, by name.
     pub on: Vec<String>,
+    /// Its place in a job, where it has one.
+    pub phase: Option<Phase>,
 }
 
 /// `[[goal]]`: what must hold, in every step that it selects.

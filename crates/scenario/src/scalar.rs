@@ -45,6 +45,9 @@ pub(crate) fn expected(ty: &Type) -> String {
         Type::LinkRate => {
             "a standard such as `8gfc` or `10gbe`, or a data rate such as `800 MB/s`".to_owned()
         }
+        Type::LinkRateOrRef(what) => {
+            format!("{}, or the name of {what}", expected(&Type::LinkRate))
+        }
         Type::Sector => "512 or 4096".to_owned(),
         Type::CountOrSize => "a whole number of I/Os, or a size such as `1MiB`".to_owned(),
         Type::Point => "`mean`, `max` or a percentile such as `p99`".to_owned(),
@@ -119,6 +122,7 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
             Err(Wrong::Because(format!("the text is empty; expected the name of {what}"), None))
         }
         Type::Ref(_) => Ok(Datum::Text(text.to_owned())),
+        Type::LinkRateOrRef(_) => Ok(Datum::Text(text.to_owned())),
         Type::Word(words) => word(text, words),
         Type::Point => point(text),
         Type::Size { min, max } => size(text, *min, *max),
@@ -258,6 +262,15 @@ fn time(text: &str, zero: bool) -> Result<Datum, Wrong> {
 
 fn rate(text: &str) -> Result<Datum, Wrong> {
     ByteRate::parse(text).map(Datum::Rate).map_err(|e| unit(text, &Type::RateOrWire, &e))
+}
+
+/// The speed that a text states; the message and the help where it is none.
+pub(crate) fn link_rate(text: &str) -> Result<LinkRate, (String, Option<String>)> {
+    match link(text) {
+        Ok(Datum::Link(rate)) => Ok(rate),
+        Ok(_) | Err(Wrong::Shape) => Err((format!("expected {}", expected(&Type::LinkRate)), None)),
+        Err(Wrong::Because(message, help)) => Err((message, help)),
+    }
 }
 
 /// A speed, with the standard that was probably meant.

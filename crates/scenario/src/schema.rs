@@ -97,7 +97,9 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
     const BYTES: &str = "B|[kKMGTP]B|[KMGTP]iB";
     const RATES: &str = "[kKMGT]?B/s|[KMG]iB/s|[kMG]?b/s";
     match ty {
-        Type::Text | Type::Name | Type::Ref(_) => json!({ "type": "string", "minLength": 1 }),
+        Type::Text | Type::Name | Type::Ref(_) | Type::LinkRateOrRef(_) => {
+            json!({ "type": "string", "minLength": 1 })
+        }
         Type::Refs(_) => one_or_many(json!({ "type": "string", "minLength": 1 })),
         Type::Flag => json!({ "type": "boolean" }),
         Type::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),

@@ -6,6 +6,7 @@
 use crate::model::{Load, Plan, Scenario, Setting, Step, StepLoad, Workload};
 use crate::network::{NetWorkload, StepNet};
 use crate::settle_net::{frames, settle_net};
+use crate::simulated::{CopyWorkload, StepCopy};
 use crate::stage::{Hunt, Stage};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -108,6 +109,25 @@ pub(crate) fn concerns(axis: &str, workload: &str) -> bool {
 pub(crate) enum Side {
     Disk,
     Net,
+    Copy,
+}
+
+/// Whether a setting of disk workloads is one of copies as well.
+pub(crate) fn copies_too(setting: &Setting) -> bool {
+    matches!(setting, Setting::Block(_) | Setting::Depth(_) | Setting::Workers(_))
+}
+
+/// Applies a setting to a copy; what no copy has is left out.
+pub(crate) fn settle_copy(copy: &mut CopyWorkload, key: &str, setting: &Setting) {
+    if !speaks(key, setting, &copy.name, Side::Copy) {
+        return;
+    }
+    match *setting {
+        Setting::Block(size) => copy.block = u32::try_from(size.0).unwrap_or(u32::MAX),
+        Setting::Depth(depth) => copy.depth = depth,
+        Setting::Workers(workers) => copy.workers = workers,
+        _ => {}
+    }
 }
 
 impl Side {
@@ -136,6 +156,7 @@ impl Side {
 pub(crate) fn speaks(axis: &str, setting: &Setting, workload: &str, side: Side) -> bool {
     match axis.rsplit_once('.') {
         Some((name, _)) => name == workload,
+        None if side == Side::Copy => copies_too(setting),
         None => Side::of(setting) == Some(side),
     }
 }
@@ -180,6 +201,7 @@ impl Scenario {
         let known = Known {
             disk: self.workloads.iter().map(|w| (w.name.as_str(), w)).collect(),
             net: self.networks.iter().map(|w| (w.name.as_str(), w)).collect(),
+            copy: self.copies.iter().map(|w| (w.name.as_str(), w)).collect(),
         };
         let (mut stages, mut index) = (Vec::new(), 0);
         for plan in &self.plans {
@@ -206,6 +228,7 @@ impl Scenario {
 struct Known<'a> {
     disk: BTreeMap<&'a str, &'a Workload>,
     net: BTreeMap<&'a str, &'a NetWorkload>,
+    copy: BTreeMap<&'a str, &'a CopyWorkload>,
 }
 
 fn step(
@@ -219,12 +242,17 @@ fn step(
     let load = |load: &Load| {
         let mut workload = (*known.disk.get(load.workload.as_str())?).clone();
         settings.iter().for_each(|(key, setting)| settle(&mut workload, key, setting));
-        Some(StepLoad { workload, on: load.on.clone() })
+        Some(StepLoad { workload, on: load.on.clone(), phase: load.phase.clone() })
     };
     let net = |load: &Load| {
         let mut workload = (*known.net.get(load.workload.as_str())?).clone();
         settings.iter().for_each(|(key, setting)| settle_net(&mut workload, key, setting));
         Some(StepNet { workload, on: load.on.clone() })
+    };
+    let copy = |load: &Load| {
+        let mut workload = (*known.copy.get(load.workload.as_str())?).clone();
+        settings.iter().for_each(|(key, setting)| settle_copy(&mut workload, key, setting));
+        Some(StepCopy { workload, on: load.on.clone(), phase: load.phase.clone() })
     };
     Step {
         index,
@@ -238,12 +266,14 @@ fn step(
         precondition: plan.precondition && first,
         loads: plan.loads.iter().filter_map(load).collect(),
         nets: plan.nets.iter().filter_map(net).collect(),
+        copies: plan.copies.iter().filter_map(copy).collect(),
         frames: frames(plan.frames, settings),
         port: settings.iter().find_map(|(_, setting)| match setting {
             Setting::Port(rate) => Some(*rate),
             _ => None,
         }),
         faults: plan.faults.clone(),
+        incidents: plan.incidents.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A scenario's text with everything that was set on top of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The file's name, for messages.
     pub name: String,

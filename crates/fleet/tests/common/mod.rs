@@ -16,7 +16,8 @@ use record::{
     StepTimes, Tally, Testimony,
 };
 use scenario::{
-    Backing, Head, Lab, Patience, Scenario, Stage, Step, StepLoad, Target, Vm, VmDisk, Workload,
+    Backing, Head, Lab, Patience, Scenario, Spots, Stage, Step, StepLoad, Target, Vm, VmDisk,
+    Workload,
 };
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
@@ -39,15 +40,12 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         ports: Vec::new(),
         policy: None,
         patience: Patience::default(),
+        queue: None,
     };
     let vm = |(name, disks): &(&str, &[&str])| Vm {
         name: (*name).to_owned(),
-        host: None,
-        vcpus: None,
-        memory: None,
-        scsi: Vec::new(),
         disks: disks.iter().map(disk).collect(),
-        nics: Vec::new(),
+        ..Vm::default()
     };
     let lab = Lab {
         targets: (0..targets).map(target).collect(),
@@ -59,10 +57,12 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         lab,
         workloads: Vec::new(),
         networks: Vec::new(),
+        copies: Vec::new(),
         plans: Vec::new(),
         goals: Vec::new(),
         claims: Vec::new(),
         projects: Vec::new(),
+        spots: Spots::default(),
     }
 }
 
@@ -95,6 +95,7 @@ pub fn load(workload: &str, workers: u32, on: &[&str]) -> StepLoad {
     StepLoad {
         workload: Workload { name: workload.to_owned(), spec: spec(4), workers, verify: false },
         on: on.iter().map(|&n| n.to_owned()).collect(),
+        phase: None,
     }
 }
 
@@ -112,9 +113,11 @@ pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
         precondition: false,
         loads,
         nets: Vec::new(),
+        copies: Vec::new(),
         frames: workload::Frames::default(),
         port: None,
         faults: Vec::new(),
+        incidents: Vec::new(),
     }
 }
 

@@ -223,13 +223,18 @@ pub(super) fn patience(disk: &Record, sink: &mut Sink) -> Patience {
     }
 }
 
+/// What `switch_after` says, where it is given.
+pub(super) fn turn(record: &Record) -> Option<SwitchAfter> {
+    match &record.get("switch_after")?.value {
+        Datum::Count(n) => Some(SwitchAfter::Ios(u32::try_from(*n).unwrap_or(u32::MAX))),
+        Datum::Size(size) => Some(SwitchAfter::Bytes(*size)),
+        _ => None,
+    }
+}
+
 /// How the ports of a disk are used.
 fn policy(disk: &Record, several: bool, sink: &mut Sink) -> Policy {
-    let after = match disk.get("switch_after").map(|at| &at.value) {
-        Some(Datum::Count(n)) => SwitchAfter::Ios(u32::try_from(*n).unwrap_or(u32::MAX)),
-        Some(Datum::Size(size)) => SwitchAfter::Bytes(*size),
-        _ => SwitchAfter::USUAL,
-    };
+    let after = turn(disk).unwrap_or(SwitchAfter::USUAL);
     let word = disk.word("policy").map(|at| at.value);
     let policy = match word {
         Some("fixed") => Policy::Fixed,

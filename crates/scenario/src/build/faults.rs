@@ -1,11 +1,13 @@
 //! The faults of a plan: at ports that exist, within the measured time, and each a change of what was before.
 
 use super::embedded::scaled_fits;
+use super::incidents::check_moment;
 use super::{complain, place};
 use crate::datum::Record;
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::{Directory, Kind};
 use crate::embedded::{Fault, FaultAction};
+use crate::scalar::link_rate;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,12 +25,8 @@ pub(super) fn faults(
 ) -> Vec<Fault> {
     let mut all: Vec<(Fault, Span)> = Vec::new();
     for record in plan.records("faults") {
+        check_moment(measure, record, sink);
         let at = record.time("at").map(|at| at.value);
-        if at.is_some_and(|at| at >= measure) && !measure.is_zero() {
-            let problem =
-                format!("the measured time has ended then: it is {}", units::duration(measure));
-            complain(record, "at", problem, sink);
-        }
         let Some(key) = ACTIONS.into_iter().find(|key| record.has(key)) else { continue };
         let action = action(key, record, sink);
         let ports = ports(record, key, directory, sink);
@@ -59,7 +57,11 @@ fn action(key: &str, record: &Record, sink: &mut Sink) -> Option<FaultAction> {
                         .help("add `to = \"50 MB/s\"`")
                 });
             }
-            FaultAction::Slow(record.link("to")?.value)
+            let to = record.text("to")?;
+            let rate = link_rate(&to.value).map_err(|(problem, help)| {
+                sink.push(|| Mistake::new(to.at, format!("to: {problem}")).maybe_help(help));
+            });
+            FaultAction::Slow(rate.ok()?)
         }
     })
 }

@@ -1,20 +1,20 @@
 //! The lab: names first, then everything that refers to them.
 
-use super::embedded::patience;
-use super::{complain, content, count_u32, place, size_u32};
+use super::disk::Owners;
+use super::{complain, content, count_u32, parts, place};
 use crate::catalog;
 use crate::datum::Record;
 use crate::diagnostics::{At, Class, Mistake, Sink};
 use crate::directory::{Directory, Kind, deal};
 use crate::model::*;
-use crate::names::{self, NAMES_MAX};
+use crate::names;
 use crate::nearest::{join, suggestion};
+use crate::simulated::Medium;
 use crate::tree::clip;
-use units::LinkRate;
 
 /// Declares every name of the lab, then builds it.
 pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> Lab {
-    let parts = parts(root, sink);
+    let parts = parts::parts(root, sink);
     let mut b = Builder { directory, parts: &parts, sink };
     let targets = b.named(root, "target", Kind::Target);
     let receivers = b.named(root, "receiver", Kind::Receiver);
@@ -22,6 +22,7 @@ pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> 
     for (record, names) in &hosts {
         names.iter().for_each(|host| b.adapter_names(record, host));
     }
+    let teams = b.teams(root);
     let vms = b.named(root, "vm", Kind::Vm);
     let switches = b.named(root, "switch", Kind::Switch);
     let arrays = b.named(root, "array", Kind::Array);
@@ -39,6 +40,7 @@ pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> 
         arrays: arrays.iter().flat_map(|(r, n)| b.arrays(r, n)).collect(),
         volumes,
         links,
+        teams,
         zones: zones.iter().flat_map(|(r, n)| b.zones(r, n)).collect(),
         paths: paths.iter().flat_map(|(r, n)| b.paths(r, n)).collect(),
         parts,
@@ -53,9 +55,6 @@ pub(super) struct Builder<'a> {
 
 /// A table and the names that it defines.
 type Named<'r> = (&'r Record, Vec<String>);
-
-const INITIATORS: &[Kind] = &[Kind::Adapter, Kind::Vm, Kind::Host];
-const PORTED: &[Kind] = &[Kind::Adapter, Kind::Switch, Kind::Array];
 
 impl Builder<'_> {
     /// Declares the names of every table of a section.
@@ -103,7 +102,7 @@ impl Builder<'_> {
     }
 
     /// A reference to a model, in this file or the catalog.
-    fn part(&mut self, text: Option<At<String>>, kinds: &[PartKind]) -> Option<String> {
+    pub(super) fn part(&mut self, text: Option<At<String>>, kinds: &[PartKind]) -> Option<String> {
         let text = text?;
         let known = || self.parts.iter().chain(catalog::catalog());
         let right = |part: &&Part| kinds.contains(&part.kind);
@@ -127,6 +126,18 @@ impl Builder<'_> {
             }),
         }
         None
+    }
+
+    /// What data lies on: a word of its own, or a model of disks.
+    pub(super) fn medium(&mut self, record: &Record) -> Option<Medium> {
+        let text = record.text("media")?;
+        Some(match text.value.as_str() {
+            "ram" => Medium::Ram,
+            "ssd" => Medium::Ssd,
+            "disk" => Medium::Disk,
+            "file" => Medium::File,
+            _ => Medium::Part(self.part(Some(text), &[PartKind::Disk])?),
+        })
     }
 
     fn targets(&mut self, record: &Record, names: &[String]) -> Vec<Target> {
@@ -163,6 +174,7 @@ impl Builder<'_> {
                 );
             }
         }
+        let part = self.part(record.text("part"), &[PartKind::Disk, PartKind::Array]);
         let (data, fill) = (content::data(record), content::fill(record, null, self.sink));
         let states = self.states(record, null, names.len());
         self.writing(record, names.len());
@@ -189,6 +201,7 @@ impl Builder<'_> {
                 fill,
                 verify_state: Some(verify_state).filter(|path| !path.is_empty()),
                 verify_flushed: record.flag("verify_flushed").is_some_and(|at| at.value),
+                part: part.clone(),
             })
             .collect()
     }
@@ -270,22 +283,29 @@ impl Builder<'_> {
         for adapter in record.records("adapters") {
             let part = self.part(adapter.text("part"), &[PartKind::Hba, PartKind::Nic]);
             let ports = count_u32(adapter, "ports");
+            let npiv = adapter.flag("npiv").is_some_and(|at| at.value);
             adapters.extend(expanded(adapter).into_iter().map(|name| Adapter {
                 name,
                 part: part.clone(),
                 ports,
+                npiv,
             }));
         }
         if !self.directory.afford(names.len() * adapters.len(), record.at, self.sink) {
             return Vec::new();
         }
+        let hosts: Vec<Option<String>> = names.iter().cloned().map(Some).collect();
+        let owners = Owners { names, hosts: &hosts, hosted: true, scsi: 0, bare: true };
+        let disks = self.disks(record, &owners);
         names
             .iter()
-            .map(|name| Host {
+            .zip(disks)
+            .map(|(name, disks)| Host {
                 name: name.clone(),
                 part: part.clone(),
                 hypervisor: hypervisor.clone(),
                 adapters: adapters.clone(),
+                disks,
             })
             .collect()
     }
@@ -297,129 +317,31 @@ impl Builder<'_> {
             .into_iter()
             .filter_map(|text| self.part(Some(text), &[PartKind::VirtualScsi]))
             .collect();
+        let owners = Owners {
+            names,
+            hosts: &hosts,
+            hosted: record.has("host"),
+            scsi: scsi.len(),
+            bare: false,
+        };
+        let disks = self.disks(record, &owners);
         let mut vms: Vec<Vm> = names
             .iter()
             .zip(hosts)
-            .map(|(name, host)| Vm {
+            .zip(disks)
+            .map(|((name, host), disks)| Vm {
                 name: name.clone(),
                 host,
                 vcpus: count_u32(record, "vcpus"),
                 memory: record.size("memory").map(|at| at.value),
                 scsi: scsi.clone(),
-                disks: Vec::new(),
+                disks,
                 nics: Vec::new(),
+                npiv: record.flag("npiv").is_some_and(|at| at.value),
             })
             .collect();
-        // Disks that were given wrongly have been reported.
-        let given = record.slot("disks").is_some_and(|slot| slot.value.is_none());
-        if !given && record.records("disks").is_empty() {
-            self.directory.without_disks.extend(names.iter().cloned());
-        }
-        for disk in record.records("disks") {
-            self.disk(disk, record, &mut vms);
-        }
         self.nics(record, &mut vms);
         vms
-    }
-
-    /// Adds a disk to every VM of one definition.
-    fn disk(&mut self, disk: &Record, vm: &Record, vms: &mut [Vm]) {
-        let n = vms.len();
-        if !self.directory.afford(n, disk.at, self.sink) {
-            return;
-        }
-        let backings = self.backings(disk, n);
-        let controller = count_u32(disk, "controller");
-        let adapters = vms.first().map_or(0, |vm| vm.scsi.len());
-        if controller.is_some_and(|c| c as usize >= adapters.max(1)) {
-            let message = format!("`scsi` lists {adapters}, and they are counted from 0");
-            complain(disk, "controller", message, self.sink);
-        }
-        let map = disk.word("map").map(|at| disk_map(at.value));
-        let size = disk.size("size").map(|at| at.value);
-        let leaving = self.leaving(disk, vm, vms);
-        let ways = self.ways(disk, &backings);
-        let patience = patience(disk, self.sink);
-        for (((vm, backing), adapter), (ports, policy)) in
-            vms.iter_mut().zip(backings).zip(leaving).zip(ways)
-        {
-            let Some(backing) = backing else { continue };
-            vm.disks.push(VmDisk {
-                backing,
-                map,
-                adapter,
-                controller,
-                size,
-                ports,
-                policy,
-                patience,
-            });
-        }
-    }
-
-    /// What backs a disk in each of `n` VMs.
-    fn backings(&mut self, disk: &Record, n: usize) -> Vec<Option<Backing>> {
-        if disk.has("target") {
-            let targets = self.dealt(disk, "target", &[Kind::Target], n);
-            return targets.into_iter().map(|t| t.map(Backing::Target)).collect();
-        }
-        let Some(text) = disk.text("lun") else { return vec![None; n] };
-        let Some(luns) = self.luns(&text) else { return vec![None; n] };
-        match deal(&luns, text.value.contains('*'), n) {
-            Ok(luns) => luns.into_iter().map(Some).collect(),
-            Err(problem) => {
-                complain(disk, "lun", problem, self.sink);
-                vec![None; n]
-            }
-        }
-    }
-
-    /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is whatever the array provides.
-    fn luns(&mut self, text: &At<String>) -> Option<Vec<Backing>> {
-        let Some((array, volume)) = text.value.split_once('/') else {
-            self.sink.push(|| {
-                let message = format!("lun: `{}` names no volume", clip(&text.value));
-                Mistake::new(text.at, message).help(format!(
-                    "write `{}/auto` for one that the array provides",
-                    clip(&text.value)
-                ))
-            });
-            return None;
-        };
-        if volume != "auto" {
-            let volumes = self.directory.find(text, &[Kind::Volume], self.sink)?.names;
-            let split = |full: String| {
-                let (array, volume) = full.split_once('/')?;
-                Some(Backing::Lun { array: array.to_owned(), volume: Some(volume.to_owned()) })
-            };
-            return Some(volumes.into_iter().filter_map(split).collect());
-        }
-        let arrays = At::new(text.at, array.to_owned());
-        let arrays = self.directory.find(&arrays, &[Kind::Array], self.sink)?.names;
-        Some(arrays.into_iter().map(|array| Backing::Lun { array, volume: None }).collect())
-    }
-
-    /// The adapter of its host that each VM's disk uses.
-    fn leaving(&mut self, disk: &Record, vm: &Record, vms: &[Vm]) -> Vec<Option<String>> {
-        let none = vec![None; vms.len()];
-        let Some(text) = disk.text("adapter") else { return none };
-        if !vm.has("host") {
-            complain(disk, "adapter", "the VM has no `host`, so there is no adapter", self.sink);
-            return none;
-        }
-        let mut out = Vec::with_capacity(vms.len());
-        for (i, vm) in vms.iter().enumerate() {
-            let Some(host) = &vm.host else { return none };
-            let prefix = format!("{host}.");
-            let full = match text.value.starts_with(&prefix) {
-                true => text.value.clone(),
-                false => format!("{prefix}{}", text.value),
-            };
-            let found = self.directory.find(&At::new(text.at, full), &[Kind::Adapter], self.sink);
-            let Some(found) = found else { return none };
-            out.push(Some(found.names[i % found.names.len()].clone()));
-        }
-        out
     }
 
     fn switches(&mut self, record: &Record, names: &[String]) -> Vec<Switch> {
@@ -431,6 +353,7 @@ impl Builder<'_> {
         let part = self.part(record.text("part"), &[PartKind::Array, PartKind::Tape]);
         let controllers = count_u32(record, "controllers");
         let ports = count_u32(record, "ports");
+        let media = self.medium(record);
         names
             .iter()
             .map(|name| Array {
@@ -439,126 +362,9 @@ impl Builder<'_> {
                 controllers,
                 ports,
                 embedded: self.directory.embedded.get(name).cloned().flatten(),
-            })
-            .collect()
-    }
-
-    fn volumes(&mut self, root: &Record) -> Vec<Volume> {
-        let mut all = Vec::new();
-        let mut defined = 0;
-        for record in root.records("volume") {
-            // Names on arrays that do not exist are never declared, and bounded all the same.
-            if self.directory.is_full() || defined > NAMES_MAX {
-                break;
-            }
-            let names = expanded(record);
-            defined += names.len();
-            let arrays = self.dealt(record, "array", &[Kind::Array], names.len());
-            let mask = self.directory.find_all(&record.texts("mask"), INITIATORS, self.sink);
-            if !self.directory.afford(names.len() * mask.len(), record.at, self.sink) {
-                break;
-            }
-            for (name, array) in names.into_iter().zip(arrays) {
-                let Some(array) = array else { continue };
-                let at = place(record, "name");
-                self.directory.declare(format!("{array}/{name}"), Kind::Volume, at, self.sink);
-                self.volume_fits(record, &array);
-                all.push(Volume {
-                    name,
-                    array,
-                    size: record.size("size").map(|at| at.value),
-                    block: size_u32(record, "block"),
-                    thin: record.flag("thin").is_some_and(|at| at.value),
-                    raid: record.text("raid").map(|at| at.value),
-                    disks: count_u32(record, "disks"),
-                    mask: mask.clone(),
-                });
-            }
-        }
-        all
-    }
-
-    fn links(&mut self, root: &Record) -> Vec<Link> {
-        root.records("link").into_iter().flat_map(|record| self.link(record)).collect()
-    }
-
-    /// The cables of one definition: as many as it has names, or else ends.
-    fn link(&mut self, record: &Record) -> Vec<Link> {
-        let mut end = |key| {
-            let found = self.directory.find_ports(&record.text(key)?, PORTED, self.sink)?;
-            let endpoint = |(device, port)| Endpoint { device, port };
-            Some(found.into_iter().map(endpoint).collect::<Vec<_>>())
-        };
-        let (from, to) = (end("from"), end("to"));
-        let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
-        let names = expanded(record);
-        let n = match names.len() {
-            0 => from.len().max(to.len()),
-            n => n,
-        };
-        let mut ends = |key, found: &[Endpoint]| {
-            deal(found, false, n).map_err(|problem| complain(record, key, problem, self.sink)).ok()
-        };
-        let (Some(from), Some(to)) = (ends("from", &from), ends("to", &to)) else {
-            return Vec::new();
-        };
-        let rate = self.link_rate(record);
-        let length_m = record.number("length_m").map(|at| at.value);
-        let mtu = count_u32(record, "mtu");
-        let mut links = Vec::with_capacity(n);
-        for (i, (from, to)) in from.into_iter().zip(to).enumerate() {
-            let name = names.get(i).cloned().unwrap_or_else(|| format!("{from}-{to}"));
-            self.directory.declare(name.clone(), Kind::Link, place(record, "name"), self.sink);
-            links.push(Link { name, from, to, rate, length_m, mtu });
-        }
-        links
-    }
-
-    /// The speed of a cable, or of the way to a receiver, whose MTU is said elsewhere.
-    pub(super) fn link_rate(&mut self, record: &Record) -> Option<LinkRate> {
-        let rate = record.link("rate")?.value;
-        if let LinkRate::Standard(standard) = rate
-            && let Some(mtu) = standard.jumbo()
-        {
-            let beside =
-                if record.def.field("mtu").is_some() { "beside it" } else { "in the plan" };
-            let problem = format!("say `{}` here, and `mtu = {mtu}` {beside}", standard.name());
-            complain(record, "rate", problem, self.sink);
-        }
-        Some(rate)
-    }
-
-    fn zones(&mut self, record: &Record, names: &[String]) -> Vec<Zone> {
-        let kinds = [Kind::Adapter, Kind::Array, Kind::Vm];
-        let members = self.directory.find_all(&record.texts("members"), &kinds, self.sink);
-        if !self.directory.afford(names.len() * members.len(), record.at, self.sink) {
-            return Vec::new();
-        }
-        names.iter().map(|name| Zone { name: name.clone(), members: members.clone() }).collect()
-    }
-
-    fn paths(&mut self, record: &Record, names: &[String]) -> Vec<Path> {
-        let n = names.len();
-        let from = self.dealt(record, "from", &[Kind::Vm, Kind::Host], n);
-        let to = self.dealt(record, "to", &[Kind::Array, Kind::Volume], n);
-        let hops = [Kind::Adapter, Kind::Switch, Kind::Link, Kind::Array];
-        let mut via = Vec::new();
-        for text in record.texts("via") {
-            let found = self.directory.find_ports(&text, &hops, self.sink).unwrap_or_default();
-            via.extend(
-                found.into_iter().map(|(device, port)| Endpoint { device, port }.to_string()),
-            );
-        }
-        if !self.directory.afford(n * via.len(), record.at, self.sink) {
-            return Vec::new();
-        }
-        let policy = record.word("policy").map(|at| at.value.to_owned());
-        names
-            .iter()
-            .zip(from.into_iter().zip(to))
-            .filter_map(|(name, (from, to))| {
-                let (name, via, policy) = (name.clone(), via.clone(), policy.clone());
-                Some(Path { name, from: from?, to: to?, via, policy })
+                cache: record.size("cache").map(|at| at.value),
+                hit_share: record.percent("hit_share").map(|at| at.value),
+                media: media.clone(),
             })
             .collect()
     }
@@ -584,16 +390,6 @@ pub(super) fn expanded(record: &Record) -> Vec<String> {
     record.text("name").and_then(|at| names::expand(&at.value).ok()).unwrap_or_default()
 }
 
-fn disk_map(word: &str) -> DiskMap {
-    match word {
-        "rdm" => DiskMap::Rdm,
-        "vmfs" => DiskMap::Vmfs,
-        "partition" => DiskMap::Partition,
-        "passthrough" => DiskMap::Passthrough,
-        _ => DiskMap::File,
-    }
-}
-
 fn queue(record: &Record) -> Queue {
     match record.word("queue").map(|at| at.value) {
         Some("io_uring") => Queue::Uring,
@@ -601,23 +397,4 @@ fn queue(record: &Record) -> Queue {
         Some("pread") => Queue::Pread,
         _ => Queue::Auto,
     }
-}
-
-/// The models that this file defines.
-fn parts(root: &Record, sink: &mut Sink) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    let mut places = std::collections::BTreeMap::new();
-    for record in root.records("part") {
-        let part = catalog::part(record);
-        let at = place(record, "name");
-        if let Some(first) = places.insert(part.name.clone(), at).filter(|_| record.has("name")) {
-            sink.push(|| {
-                Mistake::new(at, format!("the part `{}` is given twice", clip(&part.name)))
-                    .label("the second")
-                    .related(first, "first given here")
-            });
-        }
-        parts.push(part);
-    }
-    parts
 }

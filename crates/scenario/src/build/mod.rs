@@ -4,12 +4,18 @@
 //! there was none.
 
 mod content;
+mod copy;
+mod disk;
 mod embedded;
+mod fabric;
 mod faults;
+mod incidents;
+mod job;
 mod lab;
 mod net_plan;
 mod net_verdict;
 mod net_work;
+mod parts;
 mod plan;
 mod project;
 mod receiver;
@@ -17,28 +23,35 @@ mod search;
 mod steady;
 mod verdict;
 mod verify;
+mod volume;
 mod work;
 
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::Directory;
 use crate::model::{Head, Scenario};
+use crate::source::Source;
+use crate::spots::Spots;
 
 /// Builds the scenario from its root table.
-pub(crate) fn scenario(root: &Record, sink: &mut Sink) -> Scenario {
+pub(crate) fn scenario(root: &Record, source: &Source, sink: &mut Sink) -> Scenario {
     let head = root.record("scenario").map_or_else(|| head(root), head);
     let mut directory = Directory::default();
     let lab = lab::lab(root, &mut directory, sink);
     let workloads = work::workloads(root, sink);
     let networks = net_work::networks(root, sink);
-    let plans = plan::plans(root, &lab, &workloads, &networks, &mut directory, sink);
+    let copies = copy::copies(root, &mut directory, sink);
+    let known = plan::Known { workloads: &workloads, networks: &networks, copies: &copies };
+    let plans = plan::plans(root, &lab, &known, &mut directory, sink);
     content::check(root, &lab, &plans, sink);
     verify::check(root, &lab, &workloads, &plans, sink);
     let reach = net_plan::reach(&lab);
     let hops = net_verdict::hops(&plans, &networks.all, &reach);
     let (goals, claims) = verdict::verdicts(root, &plans, &hops, &mut directory, sink);
     let projects = project::projects(root, sink);
-    Scenario { head, lab, workloads, networks: networks.all, plans, goals, claims, projects }
+    let spots = Spots::new(source, directory.into_spots());
+    let networks = networks.all;
+    Scenario { head, lab, workloads, networks, copies, plans, goals, claims, projects, spots }
 }
 
 fn head(record: &Record) -> Head {

@@ -49,19 +49,21 @@ impl<'a> Planner<'a> {
     /// The members of a load: VMs with targets, or VMs with receivers. Members of the other kind are reported as such.
     pub(super) fn members(&mut self, record: &Record, workload: &str, side: Side) -> Vec<String> {
         let (kinds, other) = match side {
-            Side::Disk => ([Kind::Vm, Kind::Target], Kind::Receiver),
-            Side::Net => ([Kind::Vm, Kind::Receiver], Kind::Target),
+            Side::Disk => (&[Kind::Vm, Kind::Host, Kind::Target][..], Kind::Receiver),
+            Side::Net => (&[Kind::Vm, Kind::Receiver][..], Kind::Target),
+            Side::Copy => (&[Kind::Vm, Kind::Host][..], Kind::Receiver),
         };
         let mut texts = record.texts("on");
         texts.retain(|text| !self.of_other_side(text, workload, side, other));
-        let on = self.directory.find_all(&texts, &kinds, self.sink);
+        let on = self.directory.find_all(&texts, kinds, self.sink);
         let (without, what) = match side {
-            Side::Disk => (&self.directory.without_disks, "disks"),
+            Side::Disk | Side::Copy => (&self.directory.without_disks, "disks"),
             Side::Net => (&self.directory.without_nics, "nics"),
         };
         if let Some(vm) = on.iter().find(|name| without.contains(*name)) {
             let at = place(record, "on");
-            let message = format!("on: the VM `{vm}` has no {what}");
+            let kind = if self.directory.is(vm, Kind::Host) { "host" } else { "VM" };
+            let message = format!("on: the {kind} `{vm}` has no {what}");
             let help = (side == Side::Net).then(|| match self.reach.keys().next() {
                 Some(receiver) => format!("give it `nics = [{{ receiver = \"{receiver}\" }}]`"),
                 None => "give it nics, each with a [[receiver]] that it reaches".to_owned(),
@@ -85,7 +87,7 @@ impl<'a> Planner<'a> {
         };
         let (item, workload) = (clip(&item), clip(workload));
         self.sink.push(|| match side {
-            Side::Disk => Mistake::new(
+            Side::Disk | Side::Copy => Mistake::new(
                 text.at,
                 format!("`{item}` is a receiver, and `{workload}` is a disk workload"),
             )
@@ -143,7 +145,7 @@ impl<'a> Planner<'a> {
             let problem = "the phases of a network load are agreed with its receiver before the step; give `warmup` instead";
             complain(record, "steady", problem, self.sink);
         }
-        if !plan.loads.is_empty() || plan.nets.is_empty() {
+        if !plan.loads.is_empty() || (plan.nets.is_empty() && plan.copies.is_empty()) {
             return;
         }
         for (key, problem) in [

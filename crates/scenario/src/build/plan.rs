@@ -1,7 +1,10 @@
 //! Plans: loads, sweeps, and the check that every step is sound. What is particular to network loads is in `net_plan`.
 
+use super::copy::{self, Disks};
 use super::embedded::too_slow;
 use super::faults::faults;
+use super::incidents::incidents;
+use super::job::phases;
 use super::net_plan::{Reach, reach};
 use super::net_work::Networks;
 use super::search::search;
@@ -14,7 +17,9 @@ use crate::directory::{Directory, Kind};
 use crate::model::*;
 use crate::nearest::suggestion;
 use crate::network::NetWorkload;
-use crate::settle::{Side, apply, concerns, speaks};
+use crate::settle::{Side, apply, concerns, copies_too, speaks};
+use crate::simulated::{CopyWorkload, Incident, Phase};
+use crate::spots::Spot;
 use crate::steady::Steady;
 use crate::tree::clip;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,21 +34,30 @@ const STEP_FAULTS_MAX: u64 = 1_000_000;
 /// Warm-up, measured time and cool-down, unless the plan says otherwise; it must say how long is measured.
 pub(super) const PHASES: [Duration; 3] = [Duration::from_secs(2), Duration::ZERO, Duration::ZERO];
 
+/// The workloads of a file, of every kind.
+pub(super) struct Known<'a> {
+    pub workloads: &'a [Workload],
+    pub networks: &'a Networks,
+    pub copies: &'a [CopyWorkload],
+}
+
 /// Every plan of the file, in its order.
 pub(super) fn plans(
     root: &Record,
     lab: &Lab,
-    workloads: &[Workload],
-    networks: &Networks,
+    known: &Known<'_>,
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Vec<Plan> {
     let records = root.records("plan");
     check_names(&records, sink);
     let mut planner = Planner {
-        workloads: workloads.iter().map(|w| (w.name.as_str(), w)).collect(),
-        networks: networks.all.iter().map(|net| (net.name.as_str(), net)).collect(),
-        ntttcp: &networks.ntttcp,
+        lab,
+        workloads: known.workloads.iter().map(|w| (w.name.as_str(), w)).collect(),
+        networks: known.networks.all.iter().map(|net| (net.name.as_str(), net)).collect(),
+        copies: known.copies.iter().map(|copy| (copy.name.as_str(), copy)).collect(),
+        disks: copy::disks(lab),
+        ntttcp: &known.networks.ntttcp,
         reach: reach(lab),
         directory,
         sink,
@@ -51,7 +65,7 @@ pub(super) fn plans(
         members: 0,
         faults: 0,
     };
-    records.into_iter().map(|record| planner.plan(record)).collect()
+    (0..).zip(records).map(|(number, record)| planner.plan(number, record)).collect()
 }
 
 /// Several plans need names, and no two the same.
@@ -79,8 +93,11 @@ fn check_names(records: &[&Record], sink: &mut Sink) {
 }
 
 pub(super) struct Planner<'a> {
+    lab: &'a Lab,
     workloads: BTreeMap<&'a str, &'a Workload>,
     pub networks: BTreeMap<&'a str, &'a NetWorkload>,
+    copies: BTreeMap<&'a str, &'a CopyWorkload>,
+    disks: Disks<'a>,
     /// Network workloads of the preset `ntttcp`.
     pub ntttcp: &'a BTreeSet<String>,
     pub reach: Reach<'a>,
@@ -92,24 +109,8 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn plan(&mut self, record: &Record) -> Plan {
-        let mut all = Vec::new();
-        if record.has("load") {
-            if record.get("load").is_some() && record.records("load").is_empty() {
-                complain(record, "load", "the list is empty", self.sink);
-            }
-            all.extend(record.records("load").into_iter().filter_map(|load| self.load(load)));
-        } else if record.has("workload") {
-            if !record.has("on") {
-                self.sink.push(|| {
-                    Mistake::new(record.at, "the plan does not say what the workload runs on")
-                        .class(Class::Absence)
-                        .help("add `on = \"…\"` with VMs or targets")
-                });
-            }
-            all.extend(self.load(record));
-        }
-        let (loads, nets) = apart(all);
+    fn plan(&mut self, number: u32, record: &Record) -> Plan {
+        let (loads, nets, copies) = self.loads(number, record);
         let [warmup, measure, cooldown] = self.phases(record, &nets);
         let precondition = record.word("precondition").is_some_and(|at| at.value == "snia-pts");
         // The second half of PTS's preconditioning: the load itself, until it is steady.
@@ -122,17 +123,21 @@ impl Planner<'_> {
             steady: steady(record, warmup, self.sink).or(preset),
             measure,
             cooldown,
-            sweep: sweep.map(|sweep| self.axes(sweep, &loads, &nets)).unwrap_or_default(),
+            sweep: sweep
+                .map(|sweep| self.axes(sweep, [&loads, &nets, &copies]))
+                .unwrap_or_default(),
             search: None,
             repeat: count_u32(record, "repeat").unwrap_or(1),
             precondition,
             faults: faults(record, measure, self.directory, self.sink),
+            incidents: self.incidents(number, record),
             loads,
             nets,
+            copies,
             frames: self.frames(record),
         };
         // A search without a disk load is refused as a whole.
-        let searchable = !plan.loads.is_empty() || plan.nets.is_empty();
+        let searchable = !plan.loads.is_empty() || (plan.nets.is_empty() && plan.copies.is_empty());
         let found = searchable.then(|| search(record, &plan, &self.workloads, self.sink));
         let plan = Plan { search: found.flatten(), ..plan };
         if self.within_bounds(&plan, record) {
@@ -144,26 +149,83 @@ impl Planner<'_> {
         plan
     }
 
-    fn load(&mut self, record: &Record) -> Option<(Side, Load)> {
-        let workload = record.text("workload");
-        let workload =
-            workload.and_then(|text| find(&text, &self.workloads, &self.networks, self.sink));
-        let (side, name) = match workload {
+    /// The loads of a plan: of disks, of networks, and copies.
+    fn loads(&mut self, number: u32, record: &Record) -> (Vec<Load>, Vec<Load>, Vec<Load>) {
+        let mut all: Vec<(Side, Load, Span)> = Vec::new();
+        if record.has("load") {
+            let records = record.records("load");
+            if record.get("load").is_some() && records.is_empty() {
+                complain(record, "load", "the list is empty", self.sink);
+            }
+            let phases = phases(&records, self.sink);
+            for (load, phase) in records.into_iter().zip(phases) {
+                all.extend(self.load(load, phase).map(|(side, built)| (side, built, load.at)));
+            }
+        } else if record.has("workload") {
+            if !record.has("on") {
+                self.sink.push(|| {
+                    Mistake::new(record.at, "the plan does not say what the workload runs on")
+                        .class(Class::Absence)
+                        .help("add `on = \"…\"` with VMs or targets")
+                });
+            }
+            let at = place(record, "on");
+            all.extend(self.load(record, None).map(|(side, load)| (side, load, at)));
+        }
+        let (mut disk, mut net, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+        for (side, load, at) in all {
+            let (list, kind) = match side {
+                Side::Disk => (&mut disk, 0),
+                Side::Net => (&mut net, 1),
+                Side::Copy => (&mut copies, 2),
+            };
+            let place = u32::try_from(list.len()).unwrap_or(u32::MAX);
+            self.directory.spots.insert(Spot::Load(number, kind, place), at);
+            list.push(load);
+        }
+        (disk, net, copies)
+    }
+
+    /// What goes wrong in a lab that is simulated.
+    fn incidents(&mut self, number: u32, record: &Record) -> Vec<Incident> {
+        let all = incidents(record, self.lab, self.directory, self.sink);
+        for (n, (_, at)) in (0..).zip(&all) {
+            self.directory.spots.insert(Spot::Incident(number, n), *at);
+        }
+        all.into_iter().map(|(incident, _)| incident).collect()
+    }
+
+    fn load(&mut self, record: &Record, phase: Option<Phase>) -> Option<(Side, Load)> {
+        let text = record.text("workload");
+        let found = text
+            .and_then(|text| find(&text, &self.workloads, &self.networks, &self.copies, self.sink));
+        let (side, name) = match &found {
             Some(Found::Disk(workload)) => (Side::Disk, &workload.name),
             Some(Found::Net(workload)) => (Side::Net, &workload.name),
+            Some(Found::Copy(workload)) => (Side::Copy, &workload.name),
             None => {
                 // Its kind is not known; what it runs on is to exist all the same.
-                let kinds = [Kind::Vm, Kind::Target, Kind::Receiver];
+                let kinds = [Kind::Vm, Kind::Host, Kind::Target, Kind::Receiver];
                 self.directory.find_all(&record.texts("on"), &kinds, self.sink);
                 return None;
             }
         };
+        if side == Side::Net && phase.is_some() {
+            let key = ["after", "amount", "name"].into_iter().find(|key| record.has(key));
+            let problem = "a network load is no phase of a job";
+            complain(record, key.unwrap_or("workload"), problem, self.sink);
+        }
         let on = self.members(record, name, side);
-        Some((side, Load { workload: name.clone(), on }))
+        let load = Load { workload: name.clone(), on, phase };
+        if let Some(Found::Copy(workload)) = found {
+            copy::check_load(record, &load, workload, &self.disks, self.sink);
+        }
+        Some((side, load))
     }
 
-    fn axes(&mut self, sweep: &Record, loads: &[Load], nets: &[Load]) -> Vec<Axis> {
-        let all = || loads.iter().chain(nets);
+    fn axes(&mut self, sweep: &Record, sides: [&[Load]; 3]) -> Vec<Axis> {
+        let [loads, nets, copies] = sides;
+        let all = || sides.into_iter().flatten();
         let mut axes: Vec<Axis> = Vec::new();
         for slot in &sweep.fields {
             let key = &slot.key.value;
@@ -197,9 +259,10 @@ impl Planner<'_> {
             }
             let values = self.values(slot, setting);
             if workload.is_none() && all().next().is_some() {
-                let present = |side| match side {
-                    Side::Disk => !loads.is_empty(),
+                let copied = |value: &Setting| !copies.is_empty() && copies_too(value);
+                let present = |side, value: &Setting| match side {
                     Side::Net => !nets.is_empty(),
+                    Side::Disk | Side::Copy => !loads.is_empty() || copied(value),
                 };
                 self.check_side(slot, &values, present);
             }
@@ -209,13 +272,18 @@ impl Planner<'_> {
     }
 
     /// Reports an axis for loads of a kind that the plan has not.
-    fn check_side(&mut self, slot: &Slot, values: &[Setting], present: impl Fn(Side) -> bool) {
+    fn check_side(
+        &mut self,
+        slot: &Slot,
+        values: &[Setting],
+        present: impl Fn(Side, &Setting) -> bool,
+    ) {
         let idle = values.iter().find_map(|value| {
-            let side = Side::of(value).filter(|side| !present(*side))?;
+            let side = Side::of(value).filter(|side| !present(*side, value))?;
             Some((value, side))
         });
         let Some((value, side)) = idle else { return };
-        let kind = if side == Side::Disk { "disk" } else { "network" };
+        let kind = if side == Side::Net { "network" } else { "disk" };
         let key = &slot.key.value;
         let what = match value {
             // A rate may be of either kind.
@@ -257,11 +325,13 @@ impl Planner<'_> {
     fn within_bounds(&mut self, plan: &Plan, record: &Record) -> bool {
         let each = plan.search.as_ref().map_or(plan.repeat, |search| search.steps);
         let steps = plan.combinations().saturating_mul(u64::from(each));
-        let loads = plan.loads.iter().chain(&plan.nets);
+        let loads = plan.loads.iter().chain(&plan.nets).chain(&plan.copies);
         let members: u64 = loads.map(|load| load.on.len() as u64).sum();
         self.steps = self.steps.saturating_add(steps);
         self.members = self.members.saturating_add(steps.saturating_mul(members));
-        self.faults = self.faults.saturating_add(steps.saturating_mul(plan.faults.len() as u64));
+        self.faults = self.faults.saturating_add(
+            steps.saturating_mul((plan.faults.len() + plan.incidents.len()) as u64),
+        );
         let key = ["sweep", "search"].into_iter().find(|key| record.has(key)).unwrap_or("repeat");
         if self.steps > STEPS_MAX {
             let message = format!("the plans make {} steps, more than {STEPS_MAX}", self.steps);
@@ -314,11 +384,4 @@ impl Planner<'_> {
             }
         }
     }
-}
-
-/// The loads of disks, and those of networks.
-fn apart(all: Vec<(Side, Load)>) -> (Vec<Load>, Vec<Load>) {
-    let (disk, net): (Vec<_>, Vec<_>) = all.into_iter().partition(|(side, _)| *side == Side::Disk);
-    let bare = |loads: Vec<(Side, Load)>| loads.into_iter().map(|(_, load)| load).collect();
-    (bare(disk), bare(net))
 }

@@ -1,5 +1,6 @@
 //! Disk workloads: presets and keys to a settled spec.
 
+use super::copy::is_copy;
 use super::net_work::{heading, is_network};
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::{Datum, Record};
@@ -9,6 +10,7 @@ use crate::names;
 use crate::nearest::suggestion;
 use crate::network::NetWorkload;
 use crate::settle::{LIMIT_DEFAULT, apply};
+use crate::simulated::CopyWorkload;
 use crate::tree::clip;
 use clock::Ns;
 use std::collections::BTreeMap;
@@ -21,7 +23,8 @@ use workload::{
 
 /// Every disk workload of the file, in its order.
 pub(super) fn workloads(root: &Record, sink: &mut Sink) -> Vec<Workload> {
-    let of_disks = root.map("workload").iter().filter(|(_, record)| !is_network(record));
+    let other = |record: &Record| is_network(record) || is_copy(record);
+    let of_disks = root.map("workload").iter().filter(|(_, record)| !other(record));
     of_disks.map(|(name, record)| workload(name, record, sink)).collect()
 }
 
@@ -378,6 +381,7 @@ fn blamed(record: &Record, field: &str) -> Span {
 pub(super) enum Found<'w> {
     Disk(&'w Workload),
     Net(&'w NetWorkload),
+    Copy(&'w CopyWorkload),
 }
 
 /// The workload of that name, or a mistake with the nearest.
@@ -385,21 +389,25 @@ pub(super) fn find<'w>(
     text: &At<String>,
     disk: &BTreeMap<&str, &'w Workload>,
     net: &BTreeMap<&str, &'w NetWorkload>,
+    copies: &BTreeMap<&str, &'w CopyWorkload>,
     sink: &mut Sink,
 ) -> Option<Found<'w>> {
     let name = text.value.as_str();
     let found = disk.get(name).map(|workload| Found::Disk(workload));
     let found = found.or_else(|| net.get(name).map(|workload| Found::Net(workload)));
+    let found = found.or_else(|| copies.get(name).map(|workload| Found::Copy(workload)));
     if found.is_none() {
         sink.push(|| {
             let help = match workload::preset(name) {
                 Some(_) => Some(format!(
                     "to use the preset, add `[workload.{name}]` with `preset = \"{name}\"`"
                 )),
-                None if disk.is_empty() && net.is_empty() => {
+                None if disk.is_empty() && net.is_empty() && copies.is_empty() => {
                     Some("the scenario has no [workload.NAME] at all".to_owned())
                 }
-                None => suggestion(name, disk.keys().chain(net.keys()).copied()),
+                None => {
+                    suggestion(name, disk.keys().chain(net.keys()).chain(copies.keys()).copied())
+                }
             };
             Mistake::new(text.at, format!("no workload is named `{}`", clip(name)))
                 .class(Class::Absence)

@@ -47,6 +47,11 @@ static PORT: TableDef = TableDef {
 /// A port, as a fault names it.
 const AT_PORT: Type = Type::Refs("a port of an embedded array, as `ARRAY.PORT`");
 
+/// What can fail in a simulated lab.
+const IN_LAB: Type = Type::Refs(
+    "a VM, host, adapter, switch, array or link, with an optional `:PORT` where it has ports",
+);
+
 /// A key that names the ports of a fault.
 const fn action(key: &'static str, doc: &'static str) -> Field {
     Field { key, ty: AT_PORT, need: Need::Optional, doc }
@@ -55,8 +60,9 @@ const fn action(key: &'static str, doc: &'static str) -> Field {
 pub(super) static FAULT: TableDef = TableDef {
     title: "a fault",
     id: "fault",
-    doc: "Something that goes wrong at a port of an embedded array, or right again. Every step begins with all ports alive, \
-          ready and at their speed.",
+    doc: "Something that goes wrong, or right again: at a port of an embedded array (`kill`, `revive`, `slow`, `busy`, \
+          `ready`), or in a simulated lab (`fail`, `restore`, `move`). Every step begins with everything whole, all ports \
+          at their speed and every VM where the lab has it.",
     fields: &[
         required(
             "at",
@@ -68,17 +74,28 @@ pub(super) static FAULT: TableDef = TableDef {
         action("slow", "The port has the speed `to` from now on."),
         action("busy", "The port answers every command with BUSY."),
         action("ready", "A port that was busy carries out commands again."),
+        optional("fail", IN_LAB, "It carries nothing any more. Only the simulator does this."),
+        optional("restore", IN_LAB, "What had failed works again. Only the simulator does this."),
+        optional(
+            "move",
+            Type::Refs("a VM"),
+            "The VM runs on the host `to` from now on. Only the simulator does this.",
+        ),
         optional(
             "to",
-            Type::LinkRate,
-            "The speed of a port that is slowed, before it is scaled; its first speed ends the fault.",
+            Type::LinkRateOrRef("a host"),
+            "The speed of a port that is slowed, before it is scaled; its first speed ends the fault. Or the host that a VM \
+             moves to.",
         ),
     ],
-    choices: &[Choice { keys: &["kill", "revive", "slow", "busy", "ready"], required: true }],
+    choices: &[Choice {
+        keys: &["kill", "revive", "slow", "busy", "ready", "fail", "restore", "move"],
+        required: true,
+    }],
     conflicts: &[Conflict {
         key: "to",
-        others: &["kill", "revive", "busy", "ready"],
-        why: "that is the speed of a port that is slowed",
+        others: &["kill", "revive", "busy", "ready", "fail", "restore"],
+        why: "that is the speed of a port that is slowed, or the host that a VM moves to",
     }],
     ..PLAIN
 };

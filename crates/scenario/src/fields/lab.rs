@@ -2,32 +2,11 @@
 
 use super::network::NIC;
 use super::{
-    Choice, Conflict, EMBEDDED, Field, Need, PLAIN, SIZE, TIME, TableDef, Type, Word, count,
-    default, optional, required, word,
+    Choice, Conflict, EMBEDDED, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default, optional,
+    required, word,
 };
 
 const PORTS: Type = count(1, 4096);
-
-/// Kinds of parts, as written.
-pub(crate) const PART_KINDS: &[Word] = &[
-    word("host", "a server"),
-    word("hypervisor", "a hypervisor"),
-    word("virtual-scsi", "a virtual SCSI adapter"),
-    word("hba", "a Fibre Channel host bus adapter"),
-    word("nic", "a network adapter"),
-    word("switch", "a switch"),
-    word("array", "an array or a storage server"),
-    word("disk", "a disk or an SSD"),
-    word("tape", "a tape drive or library"),
-];
-
-const FIGURE_KINDS: &[Word] = &[
-    word("data-sheet", "from a data sheet or a published description"),
-    word("published", "measured, or recommended, by somebody who is not its maker"),
-    word("standard", "derived from a standard"),
-    word("assumed", "assumed; `source` says why"),
-    word("calibrated", "calibrated on a claim; `source` names it"),
-];
 
 const DISK_MAPS: &[Word] = &[
     word("rdm", "raw device mapping"),
@@ -37,7 +16,7 @@ const DISK_MAPS: &[Word] = &[
     word("passthrough", "the device itself"),
 ];
 
-const POLICIES: &[Word] = &[
+pub(super) const POLICIES: &[Word] = &[
     word("fixed", "the first path that can be used"),
     word("round-robin", "paths take turns"),
     word("least-queue", "the path with the fewest I/Os outstanding"),
@@ -59,6 +38,23 @@ const FILLS: &[Word] = &[
     word("always", "whatever it holds"),
     word("never", "it stays as it is"),
 ];
+
+const RAIDS: &[Word] = &[
+    word("none", "one disk, or several one after the other"),
+    word("raid-0", "striped, without redundancy"),
+    word("raid-1", "pairs of disks that hold the same"),
+    word("raid-10", "striped over such pairs"),
+    word("raid-5", "striped with one parity"),
+    word("raid-6", "striped with two parities"),
+];
+
+const CACHES: &[Word] = &[
+    word("none", "I/O goes past it"),
+    word("write-through", "it answers reads; a write is acknowledged when it is on the disks"),
+    word("write-back", "a write is acknowledged when it is in the cache"),
+];
+
+const MEDIA: Type = Type::Ref("a part of kind `disk`, or `ram`, `ssd`, `disk` or `file`");
 
 pub(super) static TARGET: TableDef = TableDef {
     title: "[[target]]",
@@ -122,6 +118,11 @@ pub(super) static TARGET: TableDef = TableDef {
             "false",
             "Completions are looked for instead of waited for (io_uring, on a device with polled queues).",
         ),
+        optional(
+            "part",
+            Type::Ref("a part of kind `disk` or `array`"),
+            "Its model, by which it is simulated.",
+        ),
     ],
     choices: &[Choice { keys: &["file", "device", "url"], required: true }],
     ..PLAIN
@@ -162,6 +163,11 @@ pub(super) static HOST: TableDef = TableDef {
             "What it runs its VMs on.",
         ),
         optional("adapters", Type::Tables(&ADAPTER), "Its adapters."),
+        optional(
+            "disks",
+            Type::Tables(&DISK),
+            "Disks that it uses itself, with no VM between. Only the simulator loads them.",
+        ),
     ],
     ..PLAIN
 };
@@ -174,6 +180,7 @@ static ADAPTER: TableDef = TableDef {
         required("name", Type::Name, "Its name within the host."),
         optional("part", Type::Ref("a part of kind `hba` or `nic`"), "Its model."),
         optional("ports", PORTS, "Ports in use, where the scenario differs from the part."),
+        default("npiv", Type::Flag, "false", "It carries virtual ports of VMs (NPIV)."),
     ],
     ..PLAIN
 };
@@ -192,6 +199,12 @@ pub(super) static VM: TableDef = TableDef {
             Type::Refs("a part of kind `virtual-scsi`"),
             "Its virtual SCSI adapters, in order.",
         ),
+        default(
+            "npiv",
+            Type::Flag,
+            "false",
+            "It has a virtual port with a WWPN of its own, which zones and masks may name, at adapters with `npiv`.",
+        ),
         optional("disks", Type::Tables(&DISK), "Its disks."),
         optional("nics", Type::Tables(&NIC), "Its nics, by which network loads on it go."),
     ],
@@ -205,7 +218,7 @@ pub(crate) const WAYS: &[&str] =
 static DISK: TableDef = TableDef {
     title: "a disk",
     id: "disk",
-    doc: "A disk of a VM.",
+    doc: "A disk of a VM, or of a host.",
     fields: &[
         optional("target", Type::Ref("a target"), "The target that backs it: I/O can be issued."),
         optional(
@@ -216,11 +229,16 @@ static DISK: TableDef = TableDef {
         optional("map", Type::Word(DISK_MAPS), "How the hypervisor presents it."),
         optional(
             "adapter",
-            Type::Ref("an adapter of the VM's host"),
-            "The adapter its I/O leaves through.",
+            Type::Ref("an adapter or a team of the host"),
+            "The adapter or team its I/O leaves through; the only one that reaches the array when not given.",
         ),
         optional("controller", count(0, 255), "Which entry of the VM's `scsi`, from 0."),
         optional("size", SIZE, "Its size, when smaller than what backs it."),
+        optional(
+            "queue",
+            count(1, 65_535),
+            "I/Os that its queue holds, where the scenario differs from the virtual adapter's model.",
+        ),
         optional(
             "ports",
             Type::Refs("a port of the volume's embedded array"),
@@ -296,6 +314,13 @@ pub(super) static ARRAY: TableDef = TableDef {
             "What stands for it on this machine for the time of a run. Without it the array is not at hand, and disks on \
              it cannot be loaded.",
         ),
+        optional("cache", SIZE, "Its cache, where the scenario differs from the part."),
+        optional(
+            "hit_share",
+            Type::Percent,
+            "Reads that its cache answers, where the scenario differs from the part.",
+        ),
+        optional("media", MEDIA, "What its volumes lie on, unless they say otherwise."),
     ],
     conflicts: &[Conflict {
         key: "embedded",
@@ -325,108 +350,26 @@ pub(super) static VOLUME: TableDef = TableDef {
             "false",
             "On an embedded array: memory is taken as it is written, and given back by UNMAP.",
         ),
-        optional("raid", Type::Text, "RAID level, such as `raid-1`."),
-        optional("disks", count(1, 100_000), "Disks behind it."),
+        optional("raid", Type::Word(RAIDS), "Its RAID level."),
+        optional("disks", count(1, 100_000), "Disks behind it, those of all its LUNs together."),
+        default(
+            "luns",
+            count(1, 4096),
+            "1",
+            "LUNs that it is striped over, each a RAID group of its own (a meta-LUN).",
+        ),
+        optional("media", MEDIA, "What it lies on; what the array says when not given."),
+        optional("cache", Type::Word(CACHES), "What the array's cache does for it."),
+        optional(
+            "hit_share",
+            Type::Percent,
+            "Reads that the array's cache answers, where the volume differs from the array.",
+        ),
         optional(
             "mask",
             Type::Refs("an adapter, a VM or a host"),
             "Initiators that may see it; everybody when not given.",
         ),
     ],
-    ..PLAIN
-};
-
-pub(super) static LINK: TableDef = TableDef {
-    title: "[[link]]",
-    id: "link",
-    doc: "A cable between two ports.",
-    fields: &[
-        optional("name", Type::Name, "Its name; `FROM-TO` when not given."),
-        required(
-            "from",
-            Type::Ref("an adapter, a switch or an array, with an optional `:PORT`"),
-            "One end.",
-        ),
-        required(
-            "to",
-            Type::Ref("an adapter, a switch or an array, with an optional `:PORT`"),
-            "The other end.",
-        ),
-        optional("rate", Type::LinkRate, "Its speed: of a standard, or as a payload rate."),
-        optional("length_m", Type::Number { min: 0.0, max: 1e7 }, "Its length in metres."),
-        optional("mtu", count(576, 65_535), "Its MTU in bytes (Ethernet)."),
-    ],
-    ..PLAIN
-};
-
-pub(super) static ZONE: TableDef = TableDef {
-    title: "[[zone]]",
-    id: "zone",
-    doc: "Who may talk to whom. Without any zone, everybody may.",
-    fields: &[
-        required("name", Type::Name, "Its name."),
-        required(
-            "members",
-            Type::Refs("an adapter, an array or a VM"),
-            "Its members; a VM by its virtual WWPN.",
-        ),
-    ],
-    ..PLAIN
-};
-
-pub(super) static PATH: TableDef = TableDef {
-    title: "[[path]]",
-    id: "path",
-    doc: "An explicit way to a volume, where the links leave a choice.",
-    fields: &[
-        required("name", Type::Name, "Its name."),
-        required("from", Type::Ref("a VM or a host"), "Where it begins."),
-        required("to", Type::Ref("an array, or `ARRAY/VOLUME`"), "Where it ends."),
-        optional(
-            "via",
-            Type::Refs("an adapter, a switch, a link or an array, with an optional `:PORT`"),
-            "The hops between, in order.",
-        ),
-        optional("policy", Type::Word(POLICIES), "How paths to the same volume are used."),
-    ],
-    ..PLAIN
-};
-
-pub(crate) static PART: TableDef = TableDef {
-    title: "[[part]]",
-    id: "part",
-    doc: "A model of hardware. One with the name of a catalog part takes its place.",
-    fields: &[
-        required("name", Type::Text, "The name that `part` refers to."),
-        required("kind", Type::Word(PART_KINDS), "What it is."),
-        optional("model", Type::Text, "The maker's full name for it."),
-        optional("figures", Type::Tables(&FIGURE), "Its figures."),
-    ],
-    ..PLAIN
-};
-
-pub(super) static FIGURE: TableDef = TableDef {
-    title: "a figure",
-    id: "figure",
-    doc: "A figure of a part, or of a profile of an application.",
-    fields: &[
-        required(
-            "name",
-            Type::Text,
-            "What it measures, such as `ports`, `port_rate` or `iops_max`.",
-        ),
-        required("value", Type::Text, "The value, with its unit."),
-        required("source", Type::Text, "Where it comes from."),
-        required("kind", Type::Word(FIGURE_KINDS), "How far it can be trusted."),
-    ],
-    ..PLAIN
-};
-
-/// Catalog files hold parts and nothing else.
-pub(crate) static CATALOG: TableDef = TableDef {
-    title: "the catalog",
-    id: "catalog",
-    doc: "A file of the catalog.",
-    fields: &[Field { key: "part", ty: Type::Tables(&PART), need: Need::Required, doc: "Models." }],
     ..PLAIN
 };

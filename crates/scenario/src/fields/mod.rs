@@ -4,18 +4,25 @@
 //! the reference in `docs/scenario.md`, and the hints at a key that stands in the wrong table. Rules that compare
 //! names or settle workloads are not here but in `build`.
 
+mod copy;
 mod embedded;
+mod fabric;
 mod lab;
 mod network;
+mod part;
 mod project;
 mod verdict;
 mod work;
 
+pub(crate) use copy::COPY;
 use embedded::*;
+use fabric::*;
+pub(crate) use lab::WAYS;
 use lab::*;
-pub(crate) use lab::{CATALOG, WAYS};
 pub(crate) use network::NET;
 use network::*;
+pub(crate) use part::CATALOG;
+use part::PART;
 pub(crate) use project::PROFILES;
 use project::PROJECT;
 use verdict::*;
@@ -118,6 +125,8 @@ pub(crate) enum Type {
     RateOrWire,
     /// The name of a standard such as `8gfc`, or a data rate.
     LinkRate,
+    /// A speed like that, or a reference to something else, in words; which of them, other keys say.
+    LinkRateOrRef(&'static str),
     /// Bytes of a logical block: 512 or 4096, as a number or a size.
     Sector,
     /// A number of I/Os, or a size.
@@ -210,6 +219,7 @@ const TIME: Type = Type::Time { zero: true };
 const WORKLOADS: &[Kind] = &[
     Kind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
     Kind { word: "net", plural: "network workloads", def: &NET },
+    Kind { word: "copy", plural: "copies", def: &COPY },
 ];
 
 /// The whole file.
@@ -227,6 +237,7 @@ pub(crate) static ROOT: TableDef = TableDef {
         optional("array", Type::Tables(&ARRAY), "Arrays, and servers that export volumes."),
         optional("volume", Type::Tables(&VOLUME), "Volumes on arrays."),
         optional("link", Type::Tables(&LINK), "Cables between ports."),
+        optional("team", Type::Tables(&TEAM), "Network adapters that act as one."),
         optional("zone", Type::Tables(&ZONE), "Who may talk to whom."),
         optional("path", Type::Tables(&PATH), "Explicit paths to volumes."),
         optional("part", Type::Tables(&PART), "Models of hardware beside those of the catalog."),

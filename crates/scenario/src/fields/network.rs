@@ -8,6 +8,7 @@ use super::{
 pub(super) const KINDS: &[Word] = &[
     word("disk", "operations on disks and targets"),
     word("net", "streams, or requests, to receivers"),
+    word("copy", "copies from disk to disk"),
 ];
 
 const FAMILIES: &[Word] = &[word("ipv4", "IPv4"), word("ipv6", "IPv6")];

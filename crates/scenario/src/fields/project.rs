@@ -1,6 +1,6 @@
 //! What an application asks for: the profiles of the catalog, and the projects of a scenario.
 
-use super::lab::FIGURE;
+use super::part::FIGURE;
 use super::{Conflict, Field, Need, PLAIN, SIZE, TableDef, Type, count, optional, required};
 
 pub(super) static PROJECT: TableDef = TableDef {

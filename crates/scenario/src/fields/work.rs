@@ -6,8 +6,8 @@ use super::{
     optional, required, word,
 };
 
-const WORKERS: Type = count(1, 4096);
-const DEPTH: Type = count(1, 4096);
+pub(super) const WORKERS: Type = count(1, 4096);
+pub(super) const DEPTH: Type = count(1, 4096);
 
 const ARRIVALS: &[Word] = &[
     word("fixed", "equal gaps"),
@@ -253,8 +253,8 @@ pub(super) static PLAN: TableDef = TableDef {
         optional("workload", Type::Text, "The workload, where there is one load."),
         optional(
             "on",
-            Type::Refs("a VM, a target or a receiver"),
-            "The VMs and targets that run it; the VMs and receivers, where it is a network workload.",
+            Type::Refs("a VM, a host, a target or a receiver"),
+            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload.",
         ),
         optional("load", Type::Tables(&LOAD), "Several loads at the same time."),
         default(
@@ -311,7 +311,7 @@ pub(super) static PLAN: TableDef = TableDef {
         optional(
             "faults",
             Type::Tables(&FAULT),
-            "What goes wrong at ports of embedded arrays, and when; in every step of the plan.",
+            "What goes wrong, and when; in every step of the plan.",
         ),
     ],
     choices: &[Choice { keys: &["workload", "load"], required: true }],
@@ -435,13 +435,25 @@ static STEADY: TableDef = TableDef {
 static LOAD: TableDef = TableDef {
     title: "a load",
     id: "load",
-    doc: "A workload on some VMs or targets; a network workload on some VMs or receivers.",
+    doc: "A workload on some VMs, hosts or targets; a network workload on some VMs or receivers. With `after` and `amount`, \
+          loads are the phases of a job, which only the simulator carries out.",
     fields: &[
+        optional("name", Type::Text, "Its name, for `after` of others."),
         required("workload", Type::Text, "The workload."),
         required(
             "on",
-            Type::Refs("a VM, a target or a receiver"),
-            "The VMs and targets that run it; the VMs and receivers, where it is a network workload.",
+            Type::Refs("a VM, a host, a target or a receiver"),
+            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload.",
+        ),
+        optional(
+            "after",
+            Type::OneOrMany(&Type::Text),
+            "Loads of this plan, by name, that must have ended before it begins.",
+        ),
+        optional(
+            "amount",
+            SIZE,
+            "Bytes after which it ends, over all of its workers together; it never ends when not given.",
         ),
     ],
     ..PLAIN

@@ -1,0 +1,99 @@
+//! Copies from disk to disk: their descriptions, and whether who runs them has the disks.
+
+use super::work::check_name;
+use super::{complain, count_u32, size_u32};
+use crate::datum::Record;
+use crate::diagnostics::{At, Mistake, Sink};
+use crate::directory::{Directory, Kind};
+use crate::fields::COPY;
+use crate::model::{Backing, Lab, Load, VmDisk};
+use crate::simulated::CopyWorkload;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a block unless given, as the description says.
+const BLOCK_DEFAULT: u32 = 256 << 10;
+
+/// Whether a workload's table is of kind `copy`.
+pub(super) fn is_copy(record: &Record) -> bool {
+    record.def.id == COPY.id
+}
+
+/// Every copy of the file, in its order.
+pub(super) fn copies(
+    root: &Record,
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> Vec<CopyWorkload> {
+    let all = root.map("workload").iter().filter(|(_, record)| is_copy(record));
+    all.map(|(name, record)| copy(name, record, directory, sink)).collect()
+}
+
+fn copy(
+    name: &At<String>,
+    record: &Record,
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> CopyWorkload {
+    check_name(name, sink);
+    let mut disks =
+        |key| directory.find_all(&record.texts(key), &[Kind::Volume, Kind::Target], sink);
+    let (from, to) = (disks("from"), disks("to"));
+    if let Some(same) = from.iter().find(|disk| to.contains(disk)) {
+        let problem = format!("`{same}` is read as well: a copy goes to another disk");
+        complain(record, "to", problem, sink);
+    }
+    CopyWorkload {
+        name: name.value.clone(),
+        from,
+        to,
+        block: size_u32(record, "block").unwrap_or(BLOCK_DEFAULT),
+        depth: count_u32(record, "depth").unwrap_or(1),
+        workers: count_u32(record, "workers").unwrap_or(1),
+    }
+}
+
+/// What the disks of every VM and host are on, by the owner's name.
+pub(super) type Disks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
+
+/// What the disks of a lab are on.
+pub(super) fn disks(lab: &Lab) -> Disks<'_> {
+    let on = |disks: &[VmDisk]| -> BTreeSet<String> {
+        disks.iter().filter_map(|disk| backed_by(&disk.backing)).collect()
+    };
+    let vms = lab.vms.iter().map(|vm| (vm.name.as_str(), on(&vm.disks)));
+    vms.chain(lab.hosts.iter().map(|host| (host.name.as_str(), on(&host.disks)))).collect()
+}
+
+/// A volume or target by its name; one that the array provides has none.
+fn backed_by(backing: &Backing) -> Option<String> {
+    match backing {
+        Backing::Target(name) => Some(name.clone()),
+        Backing::Lun { array, volume } => Some(format!("{array}/{}", volume.as_ref()?)),
+    }
+}
+
+/// Reports a member of a load that lacks a disk which its copy reads or writes.
+pub(super) fn check_load(
+    record: &Record,
+    load: &Load,
+    copy: &CopyWorkload,
+    disks: &Disks<'_>,
+    sink: &mut Sink,
+) {
+    for member in &load.on {
+        let Some(has) = disks.get(member.as_str()) else { continue };
+        let mut needed = copy.from.iter().chain(&copy.to);
+        if let Some(lacking) = needed.find(|disk| !has.contains(*disk)) {
+            sink.push(|| {
+                let message = format!(
+                    "on: `{member}` has no disk on `{lacking}`, which `{}` copies",
+                    copy.name
+                );
+                let key = if lacking.contains('/') { "lun" } else { "target" };
+                Mistake::new(super::place(record, "on"), message)
+                    .help(format!("give it a disk with `{key} = \"{lacking}\"`"))
+            });
+            return;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The disks of VMs and of hosts.
+
+use super::embedded::patience;
+use super::lab::Builder;
+use super::{complain, count_u32};
+use crate::datum::Record;
+use crate::diagnostics::{At, Mistake};
+use crate::directory::{Kind, deal};
+use crate::model::{Backing, DiskMap, VmDisk};
+use crate::spots::Spot;
+use crate::tree::clip;
+
+/// Who has the disks of one definition.
+pub(super) struct Owners<'a> {
+    pub names: &'a [String],
+    /// The host of each, as long as `names`.
+    pub hosts: &'a [Option<String>],
+    /// Whether the definition names a host.
+    pub hosted: bool,
+    /// Virtual SCSI adapters of each.
+    pub scsi: usize,
+    /// Whether they are hosts themselves.
+    pub bare: bool,
+}
+
+impl Builder<'_> {
+    /// The disks of each owner of one definition.
+    pub(super) fn disks(&mut self, record: &Record, owners: &Owners<'_>) -> Vec<Vec<VmDisk>> {
+        let mut all: Vec<Vec<VmDisk>> = vec![Vec::new(); owners.names.len()];
+        // Disks that were given wrongly have been reported.
+        let given = record.slot("disks").is_some_and(|slot| slot.value.is_none());
+        if !given && record.records("disks").is_empty() {
+            self.directory.without_disks.extend(owners.names.iter().cloned());
+        }
+        for disk in record.records("disks") {
+            self.disk(disk, owners, &mut all);
+        }
+        all
+    }
+
+    /// Adds a disk to every owner of one definition.
+    fn disk(&mut self, disk: &Record, owners: &Owners<'_>, all: &mut [Vec<VmDisk>]) {
+        let n = owners.names.len();
+        if !self.directory.afford(n, disk.at, self.sink) {
+            return;
+        }
+        let backings = self.backings(disk, n);
+        let controller = count_u32(disk, "controller");
+        if owners.bare && disk.has("controller") {
+            let problem = "a host's own disk has no virtual SCSI adapter";
+            complain(disk, "controller", problem, self.sink);
+        } else if controller.is_some_and(|c| c as usize >= owners.scsi.max(1)) {
+            let message = format!("`scsi` lists {}, and they are counted from 0", owners.scsi);
+            complain(disk, "controller", message, self.sink);
+        }
+        let map = disk.word("map").map(|at| disk_map(at.value));
+        let size = disk.size("size").map(|at| at.value);
+        let queue = count_u32(disk, "queue");
+        let leaving = self.leaving(disk, owners);
+        let ways = self.ways(disk, &backings);
+        let patience = patience(disk, self.sink);
+        let each = all.iter_mut().zip(owners.names);
+        for (((disks, owner), backing), (adapter, (ports, policy))) in
+            each.zip(backings).zip(leaving.into_iter().zip(ways))
+        {
+            let Some(backing) = backing else { continue };
+            let number = u32::try_from(disks.len()).unwrap_or(u32::MAX);
+            self.directory.spots.insert(Spot::Disk(owner.clone(), number), disk.at);
+            disks.push(VmDisk {
+                backing,
+                map,
+                adapter,
+                controller,
+                size,
+                ports,
+                policy,
+                patience,
+                queue,
+            });
+        }
+    }
+
+    /// What backs a disk in each of `n` VMs.
+    fn backings(&mut self, disk: &Record, n: usize) -> Vec<Option<Backing>> {
+        if disk.has("target") {
+            let targets = self.dealt(disk, "target", &[Kind::Target], n);
+            return targets.into_iter().map(|t| t.map(Backing::Target)).collect();
+        }
+        let Some(text) = disk.text("lun") else { return vec![None; n] };
+        let Some(luns) = self.luns(&text) else { return vec![None; n] };
+        match deal(&luns, text.value.contains('*'), n) {
+            Ok(luns) => luns.into_iter().map(Some).collect(),
+            Err(problem) => {
+                complain(disk, "lun", problem, self.sink);
+                vec![None; n]
+            }
+        }
+    }
+
+    /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is whatever the array provides.
+    fn luns(&mut self, text: &At<String>) -> Option<Vec<Backing>> {
+        let Some((array, volume)) = text.value.split_once('/') else {
+            self.sink.push(|| {
+                let message = format!("lun: `{}` names no volume", clip(&text.value));
+                Mistake::new(text.at, message).help(format!(
+                    "write `{}/auto` for one that the array provides",
+                    clip(&text.value)
+                ))
+            });
+            return None;
+        };
+        if volume != "auto" {
+            let volumes = self.directory.find(text, &[Kind::Volume], self.sink)?.names;
+            let split = |full: String| {
+                let (array, volume) = full.split_once('/')?;
+                Some(Backing::Lun { array: array.to_owned(), volume: Some(volume.to_owned()) })
+            };
+            return Some(volumes.into_iter().filter_map(split).collect());
+        }
+        let arrays = At::new(text.at, array.to_owned());
+        let arrays = self.directory.find(&arrays, &[Kind::Array], self.sink)?.names;
+        Some(arrays.into_iter().map(|array| Backing::Lun { array, volume: None }).collect())
+    }
+
+    /// The adapter of its host that each VM's disk uses.
+    fn leaving(&mut self, disk: &Record, owners: &Owners<'_>) -> Vec<Option<String>> {
+        let none = vec![None; owners.names.len()];
+        let Some(text) = disk.text("adapter") else { return none };
+        if !owners.hosted {
+            complain(disk, "adapter", "the VM has no `host`, so there is no adapter", self.sink);
+            return none;
+        }
+        let mut out = Vec::with_capacity(owners.hosts.len());
+        for (i, host) in owners.hosts.iter().enumerate() {
+            let Some(host) = host else { return none };
+            let prefix = format!("{host}.");
+            let full = match text.value.starts_with(&prefix) {
+                true => text.value.clone(),
+                false => format!("{prefix}{}", text.value),
+            };
+            let kinds: &[Kind] = match self.directory.is(&full, Kind::Team) {
+                true => &[Kind::Team],
+                false => &[Kind::Adapter],
+            };
+            let found = self.directory.find(&At::new(text.at, full), kinds, self.sink);
+            let Some(found) = found else { return none };
+            out.push(Some(found.names[i % found.names.len()].clone()));
+        }
+        out
+    }
+}
+
+fn disk_map(word: &str) -> DiskMap {
+    match word {
+        "rdm" => DiskMap::Rdm,
+        "vmfs" => DiskMap::Vmfs,
+        "partition" => DiskMap::Partition,
+        "passthrough" => DiskMap::Passthrough,
+        _ => DiskMap::File,
+    }
+}

@@ -1,0 +1,132 @@
+//! What goes wrong in a lab that is simulated: each names something that is there, within the measured time, and changes
+//! something.
+
+use super::place;
+use crate::datum::Record;
+use crate::diagnostics::{Class, Mistake, Sink, Span};
+use crate::directory::{Directory, Kind};
+use crate::model::{Endpoint, Lab};
+use crate::simulated::{Change, Incident};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// What can fail.
+const FALLIBLE: &[Kind] =
+    &[Kind::Vm, Kind::Host, Kind::Adapter, Kind::Switch, Kind::Array, Kind::Link, Kind::Port];
+/// What has ports.
+const PORTED: &[Kind] = &[Kind::Adapter, Kind::Switch, Kind::Array];
+
+/// The incidents of a plan with their places, in the order of their moments; those of one moment in the order of the file.
+pub(super) fn incidents(
+    plan: &Record,
+    lab: &Lab,
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> Vec<(Incident, Span)> {
+    let mut all: Vec<(Incident, Span)> = Vec::new();
+    for record in plan.records("faults") {
+        let Some(key) = ["fail", "restore", "move"].into_iter().find(|key| record.has(key)) else {
+            continue;
+        };
+        let changes = changes(record, key, directory, sink);
+        let Some(at) = record.time("at").map(|at| at.value) else { continue };
+        let spot = place(record, key);
+        all.extend(changes.into_iter().map(|change| (Incident { at, change }, spot)));
+    }
+    all.sort_by_key(|(incident, _)| incident.at);
+    check_order(&all, lab, sink);
+    all
+}
+
+fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sink) -> Vec<Change> {
+    if key == "move" {
+        let vms = directory.find_all(&record.texts("move"), &[Kind::Vm], sink);
+        let Some(to) = record.text("to") else {
+            if !record.has("to") {
+                sink.push(|| {
+                    Mistake::new(record.at, "`move` does not say which host the VM then runs on")
+                        .class(Class::Absence)
+                        .help("add `to = \"…\"` with a host")
+                });
+            }
+            return Vec::new();
+        };
+        let Some(found) = directory.find(&to, &[Kind::Host], sink) else { return Vec::new() };
+        let [host] = &found.names[..] else {
+            let message = format!("to: it means {} hosts; name one", found.names.len());
+            sink.push(|| Mistake::new(to.at, message));
+            return Vec::new();
+        };
+        return vms.into_iter().map(|vm| Change::Move { vm, to: host.clone() }).collect();
+    }
+    let mut all = Vec::new();
+    let mut seen = BTreeSet::new();
+    for text in record.texts(key) {
+        let kinds = if text.value.contains(':') { PORTED } else { FALLIBLE };
+        for (device, port) in directory.find_ports(&text, kinds, sink).unwrap_or_default() {
+            let name = Endpoint { device, port }.to_string();
+            if seen.insert(name.clone()) {
+                all.push(if key == "fail" { Change::Fail(name) } else { Change::Restore(name) });
+            }
+        }
+    }
+    all
+}
+
+/// Reports what changes nothing: failing twice, restoring what works, and moving to where a VM is.
+fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
+    let mut dead: BTreeMap<&str, Span> = BTreeMap::new();
+    let mut hosts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    for (incident, spot) in all {
+        let at = units::duration(incident.at);
+        let problem = match &incident.change {
+            Change::Fail(name) => {
+                let before = dead.insert(name, *spot);
+                before.map(|first| (format!("`{name}` has failed already at {at}"), Some(first)))
+            }
+            Change::Restore(name) => match dead.remove(name.as_str()) {
+                Some(_) => None,
+                None => Some((format!("`{name}` works at {at}: nothing has made it fail"), None)),
+            },
+            Change::Move { vm, to } => {
+                moved(vm, to, lab, &mut hosts).map(|problem| (format!("{problem} at {at}"), None))
+            }
+        };
+        if let Some((problem, first)) = problem {
+            sink.push(|| {
+                let mistake = Mistake::new(*spot, problem);
+                match first {
+                    Some(first) => mistake.related(first, "the one before"),
+                    None => mistake,
+                }
+            });
+        }
+    }
+}
+
+/// Why a VM cannot move to a host.
+fn moved<'a>(
+    vm: &'a str,
+    to: &'a str,
+    lab: &'a Lab,
+    hosts: &mut BTreeMap<&'a str, Option<&'a str>>,
+) -> Option<String> {
+    let first = || lab.vms.iter().find(|known| known.name == vm)?.host.as_deref();
+    let now = hosts.get(vm).copied().unwrap_or_else(first);
+    hosts.insert(vm, Some(to));
+    match now {
+        None => Some(format!("`{vm}` has no `host` that it could leave")),
+        Some(now) if now == to => Some(format!("`{vm}` runs on `{to}` already")),
+        Some(_) => None,
+    }
+}
+
+/// Reports an incident that comes when the measured time is over.
+pub(super) fn check_moment(measure: Duration, record: &Record, sink: &mut Sink) {
+    let at = record.time("at").map(|at| at.value);
+    if at.is_some_and(|at| at >= measure) && !measure.is_zero() {
+        let problem =
+            format!("the measured time has ended then: it is {}", units::duration(measure));
+        super::complain(record, "at", problem, sink);
+    }
+}

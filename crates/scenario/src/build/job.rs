@@ -1,0 +1,99 @@
+//! The phases of jobs: loads of a plan that wait for others and end.
+
+use super::place;
+use crate::datum::Record;
+use crate::diagnostics::{Class, Mistake, Sink, Span};
+use crate::nearest::suggestion;
+use crate::simulated::Phase;
+use crate::tree::clip;
+use std::collections::BTreeMap;
+
+/// Phases of the loads of a plan, in the order of the loads; `None` for a load that says nothing of the kind.
+pub(super) fn phases(loads: &[&Record], sink: &mut Sink) -> Vec<Option<Phase>> {
+    let names = names(loads, sink);
+    let phases: Vec<Option<Phase>> = loads.iter().map(|record| phase(record)).collect();
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); loads.len()];
+    for (n, record) in loads.iter().enumerate() {
+        for text in record.texts("after") {
+            let Some(&(before, at)) = names.get(&text.value) else {
+                sink.push(|| {
+                    let known = names.keys().map(String::as_str);
+                    let none = "no load of this plan has a `name`".to_owned();
+                    Mistake::new(
+                        text.at,
+                        format!("after: no load is named `{}`", clip(&text.value)),
+                    )
+                    .class(Class::Absence)
+                    .help(suggestion(&text.value, known).unwrap_or(none))
+                });
+                continue;
+            };
+            if !loads[before].has("amount") {
+                sink.push(|| {
+                    let name = clip(&text.value);
+                    Mistake::new(
+                        text.at,
+                        format!("after: `{name}` never ends, so that this never begins"),
+                    )
+                    .related(at, format!("`{name}` has no `amount`"))
+                    .help("give it `amount = \"100 GB\"`")
+                });
+            }
+            after[n].push(before);
+        }
+    }
+    if let Some(n) = circle(&after) {
+        sink.push(|| {
+            Mistake::new(
+                place(loads[n], "after"),
+                "after: the loads wait for each other in a circle",
+            )
+            .help("one of them must wait for none of the others")
+        });
+    }
+    phases
+}
+
+fn phase(record: &Record) -> Option<Phase> {
+    let given = ["name", "after", "amount"].into_iter().any(|key| record.has(key));
+    given.then(|| Phase {
+        name: record.text("name").map(|at| at.value),
+        after: record.texts("after").into_iter().map(|text| text.value).collect(),
+        amount: record.size("amount").map(|at| at.value),
+    })
+}
+
+/// The named loads.
+fn names(loads: &[&Record], sink: &mut Sink) -> BTreeMap<String, (usize, Span)> {
+    let mut names: BTreeMap<String, (usize, Span)> = BTreeMap::new();
+    for (n, record) in loads.iter().enumerate() {
+        let Some(name) = record.text("name") else { continue };
+        if let Some((_, first)) = names.insert(name.value.clone(), (n, name.at)) {
+            sink.push(|| {
+                Mistake::new(name.at, format!("the load `{}` is given twice", clip(&name.value)))
+                    .label("the second")
+                    .related(first, "first given here")
+            });
+        }
+    }
+    names
+}
+
+/// Somebody who waits in a circle, by taking away again and again whoever waits for nobody that is left.
+fn circle(after: &[Vec<usize>]) -> Option<usize> {
+    let mut waits: Vec<usize> = after.iter().map(Vec::len).collect();
+    let mut followers: Vec<Vec<usize>> = vec![Vec::new(); after.len()];
+    for (n, before) in after.iter().enumerate() {
+        before.iter().for_each(|b| followers[*b].push(n));
+    }
+    let mut free: Vec<usize> = (0..after.len()).filter(|n| waits[*n] == 0).collect();
+    while let Some(n) = free.pop() {
+        for follower in &followers[n] {
+            waits[*follower] -= 1;
+            if waits[*follower] == 0 {
+                free.push(*follower);
+            }
+        }
+    }
+    waits.iter().position(|left| *left > 0)
+}

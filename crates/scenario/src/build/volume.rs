@@ -1,0 +1,96 @@
+//! The volumes of arrays, and how they are made of disks.
+
+use super::lab::{Builder, expanded};
+use super::{complain, count_u32, place, size_u32};
+use crate::datum::Record;
+use crate::directory::Kind;
+use crate::model::Volume;
+use crate::names::NAMES_MAX;
+use crate::simulated::{CacheMode, Raid};
+
+const INITIATORS: &[Kind] = &[Kind::Adapter, Kind::Vm, Kind::Host];
+
+impl Builder<'_> {
+    /// The RAID level of a volume, its disks and its LUNs; each LUN must be a group that there can be.
+    fn groups(&mut self, record: &Record) -> (Option<Raid>, Option<u32>, Option<u32>) {
+        let raid = record.word("raid").map(|at| raid(at.value));
+        let (disks, luns) = (count_u32(record, "disks"), count_u32(record, "luns"));
+        if let Some(disks) = disks {
+            let groups = luns.unwrap_or(1);
+            let level = raid.unwrap_or(Raid::None);
+            let each = disks / groups;
+            let paired = matches!(level, Raid::Raid1 | Raid::Raid10);
+            let problem = if !disks.is_multiple_of(groups) {
+                Some(format!("{disks} disks cannot be divided among {groups} LUNs"))
+            } else if each < level.disks_min() {
+                let least = level.disks_min();
+                Some(format!(
+                    "a LUN of {} has {least} disks at least, and here it has {each}",
+                    level.word()
+                ))
+            } else if paired && !each.is_multiple_of(2) {
+                Some(format!("{} pairs disks, and {each} is odd", level.word()))
+            } else {
+                None
+            };
+            if let Some(problem) = problem {
+                complain(record, "disks", problem, self.sink);
+            }
+        }
+        (raid, disks, luns)
+    }
+
+    pub(super) fn volumes(&mut self, root: &Record) -> Vec<Volume> {
+        let mut all = Vec::new();
+        let mut defined = 0;
+        for record in root.records("volume") {
+            // Names on arrays that do not exist are never declared, and bounded all the same.
+            if self.directory.is_full() || defined > NAMES_MAX {
+                break;
+            }
+            let names = expanded(record);
+            defined += names.len();
+            let arrays = self.dealt(record, "array", &[Kind::Array], names.len());
+            let mask = self.directory.find_all(&record.texts("mask"), INITIATORS, self.sink);
+            let media = self.medium(record);
+            let (raid, disks, luns) = self.groups(record);
+            if !self.directory.afford(names.len() * mask.len(), record.at, self.sink) {
+                break;
+            }
+            for (name, array) in names.into_iter().zip(arrays) {
+                let Some(array) = array else { continue };
+                let at = place(record, "name");
+                self.directory.declare(format!("{array}/{name}"), Kind::Volume, at, self.sink);
+                self.volume_fits(record, &array);
+                all.push(Volume {
+                    name,
+                    array,
+                    size: record.size("size").map(|at| at.value),
+                    block: size_u32(record, "block"),
+                    thin: record.flag("thin").is_some_and(|at| at.value),
+                    raid,
+                    disks,
+                    luns,
+                    media: media.clone(),
+                    cache: record.word("cache").map(|at| cache_mode(at.value)),
+                    hit_share: record.percent("hit_share").map(|at| at.value),
+                    mask: mask.clone(),
+                });
+            }
+        }
+        all
+    }
+}
+
+fn raid(word: &str) -> Raid {
+    let all = [Raid::Raid0, Raid::Raid1, Raid::Raid10, Raid::Raid5, Raid::Raid6];
+    all.into_iter().find(|raid| raid.word() == word).unwrap_or(Raid::None)
+}
+
+fn cache_mode(word: &str) -> CacheMode {
+    match word {
+        "write-back" => CacheMode::WriteBack,
+        "write-through" => CacheMode::WriteThrough,
+        _ => CacheMode::None,
+    }
+}

@@ -1,0 +1,232 @@
+//! What figures are measured in: how each is written, and which values make no sense.
+
+use crate::nearest::{join, nearest};
+use crate::scalar::link_rate;
+use crate::tree::clip;
+use std::fmt;
+use std::time::Duration;
+use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Dimension {
+    /// A whole number, from the first to the second.
+    Count(u64, u64),
+    /// Bytes; more than none.
+    Size,
+    /// A time, from a nanosecond to an hour.
+    Time,
+    /// A time for each byte: `0.5 ns/B`, `500 us/MB`.
+    PerByte,
+    /// Payload bytes a second, from 1 KB/s to 1 TB/s.
+    Rate,
+    /// The speed of a port: of a standard such as `8gfc`, or a data rate.
+    Link,
+    /// Operations a second; more than none.
+    Iops,
+    /// A share from 0% to 100%.
+    Share,
+    /// Turns of a clock: `2.4 GHz`.
+    Frequency,
+    /// The bus that an adapter sits on: `PCIe Gen2 x8`, or a data rate in each direction.
+    Bus,
+    /// `yes` or `no`.
+    Flag,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+/// A figure that has been read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Quantity {
+    Count(u64),
+    Size(Bytes),
+    Time(Duration),
+    /// Seconds a byte.
+    PerByte(f64),
+    Rate(ByteRate),
+    Link(LinkRate),
+    Iops(Iops),
+    Share(Percent),
+    Hertz(f64),
+    Flag(bool),
+    Word(&'static str),
+}
+
+/// The longest time that a figure may state: nothing in a lab takes an hour for one I/O.
+const TIME_MAX: Duration = Duration::from_secs(3600);
+/// The most seconds that a byte may take: a millisecond, which is 1 KB/s.
+const PER_BYTE_MAX: f64 = 1e-3;
+/// The least: a byte in a femtosecond is 1 PB/s.
+const PER_BYTE_MIN: f64 = 1e-15;
+/// Operations a second that nothing exceeds.
+const IOPS_MAX: f64 = 1e12;
+/// Clocks of processors.
+const HERTZ: (f64, f64) = (1e6, 1e11);
+
+/// Bytes a second of one lane of PCI Express in each direction after line coding, by generation: 2.5, 5, 8, 16, 32 and
+/// 64 GT/s with 8b/10b, then 128b/130b, then flits (PCI Express Base Specification).
+const PCIE_LANE: [f64; 6] = [250e6, 500e6, 984.6e6, 1_969.2e6, 3_938.5e6, 7_563e6];
+
+/// A problem, and what helps.
+type Wrong = (String, Option<String>);
+
+impl Dimension {
+    /// A value as it is written.
+    pub(super) fn read(self, text: &str) -> Result<Quantity, Wrong> {
+        let text = text.trim();
+        match self {
+            Dimension::Count(least, most) => match text.parse::<u64>() {
+                Ok(n) if (least..=most).contains(&n) => Ok(Quantity::Count(n)),
+                _ => Err(self.mismatch(text)),
+            },
+            Dimension::Size => match Bytes::parse(text) {
+                Ok(size) if size.0 > 0 => Ok(Quantity::Size(size)),
+                Ok(_) => Err(self.nothing(text)),
+                Err(_) => Err(self.mismatch(text)),
+            },
+            Dimension::Time => match units::parse_duration(text) {
+                Ok(time) if time.is_zero() => Err(self.nothing(text)),
+                Ok(time) if time <= TIME_MAX => Ok(Quantity::Time(time)),
+                _ => Err(self.mismatch(text)),
+            },
+            Dimension::PerByte => self.per_byte(text),
+            Dimension::Rate => self.rate(text).map(Quantity::Rate),
+            Dimension::Link => match zero_rate(text) {
+                true => Err(self.nothing(text)),
+                false => link_rate(text).map(Quantity::Link),
+            },
+            Dimension::Iops => match Iops::parse(text) {
+                Ok(rate) if rate.0 == 0.0 => Err(self.nothing(text)),
+                Ok(rate) if rate.0 <= IOPS_MAX => Ok(Quantity::Iops(rate)),
+                _ => Err(self.mismatch(text)),
+            },
+            Dimension::Share => {
+                Percent::parse(text).map(Quantity::Share).map_err(|_| self.mismatch(text))
+            }
+            Dimension::Frequency => match hertz(text) {
+                Some(hertz) if hertz >= HERTZ.0 && hertz <= HERTZ.1 => Ok(Quantity::Hertz(hertz)),
+                _ => Err(self.mismatch(text)),
+            },
+            Dimension::Bus => match pcie(text) {
+                Some(rate) => Ok(Quantity::Rate(rate)),
+                None => self.rate(text).map(Quantity::Rate),
+            },
+            Dimension::Flag => match text {
+                "yes" => Ok(Quantity::Flag(true)),
+                "no" => Ok(Quantity::Flag(false)),
+                _ => Err(self.mismatch(text)),
+            },
+            Dimension::Word(words) => match words.iter().find(|word| **word == text) {
+                Some(word) => Ok(Quantity::Word(word)),
+                None => {
+                    let near = nearest(text, words.iter().copied());
+                    let help = near.map(|near| format!("did you mean `{near}`?"));
+                    Err((self.mismatch(text).0, help))
+                }
+            },
+        }
+    }
+
+    fn rate(self, text: &str) -> Result<ByteRate, Wrong> {
+        let bounds = LinkRate::MIN as f64..=LinkRate::MAX as f64;
+        match ByteRate::parse(text) {
+            Ok(rate) if rate.0 == 0.0 => Err(self.nothing(text)),
+            Ok(rate) if bounds.contains(&rate.0) => Ok(rate),
+            _ => Err(self.mismatch(text)),
+        }
+    }
+
+    fn per_byte(self, text: &str) -> Result<Quantity, Wrong> {
+        let seconds = text.split_once('/').and_then(|(time, size)| {
+            let (number, unit) = split(time.trim());
+            let number = number.parse::<f64>().ok()?;
+            let scale = match unit {
+                "ps" => 1e-12,
+                "ns" => 1e-9,
+                "us" => 1e-6,
+                "ms" => 1e-3,
+                "s" => 1.0,
+                _ => return None,
+            };
+            let size = Bytes::parse(&format!("1{}", size.trim())).ok()?;
+            Some(number * scale / size.0 as f64)
+        });
+        match seconds {
+            Some(0.0) => Err(self.nothing(text)),
+            Some(seconds) if (PER_BYTE_MIN..=PER_BYTE_MAX).contains(&seconds) => {
+                Ok(Quantity::PerByte(seconds))
+            }
+            _ => Err(self.mismatch(text)),
+        }
+    }
+
+    fn mismatch(self, text: &str) -> Wrong {
+        (format!("expected {self}, found `{}`", clip(text)), None)
+    }
+
+    /// Nothing where something is needed: what takes no time, or carries nothing, cannot be simulated.
+    fn nothing(self, text: &str) -> Wrong {
+        let help = "leave the figure out where it limits nothing".to_owned();
+        (format!("expected more than nothing, found `{}`", clip(text)), Some(help))
+    }
+}
+
+/// The bytes a second that a speed of zero states, which units refuse as being out of range.
+fn zero_rate(text: &str) -> bool {
+    ByteRate::parse(text).is_ok_and(|rate| rate.0 == 0.0)
+}
+
+/// A number and its unit.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    (&text[..end], text[end..].trim_start())
+}
+
+fn hertz(text: &str) -> Option<f64> {
+    let (number, unit) = split(text);
+    let scale = match unit {
+        "MHz" => 1e6,
+        "GHz" => 1e9,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * scale)
+}
+
+/// `PCIe Gen2 x8`.
+fn pcie(text: &str) -> Option<ByteRate> {
+    let mut words = text.split_ascii_whitespace();
+    let named = words.next()?.eq_ignore_ascii_case("pcie");
+    let generation = words.next()?.strip_prefix("Gen")?.parse::<usize>().ok()?;
+    let lanes = words.next()?.strip_prefix('x')?.parse::<u32>().ok()?;
+    let lane = PCIE_LANE.get(generation.checked_sub(1)?)?;
+    let real = named && words.next().is_none() && matches!(lanes, 1 | 2 | 4 | 8 | 12 | 16 | 32);
+    real.then(|| ByteRate(lane * f64::from(lanes)))
+}
+
+impl fmt::Display for Dimension {
+    /// What is expected, in words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dimension::Count(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Dimension::Size => f.write_str("a size such as `8 GB`"),
+            Dimension::Time => f.write_str("a time such as `5ms`, up to an hour"),
+            Dimension::PerByte => f.write_str("a time a byte such as `0.5 ns/B`"),
+            Dimension::Rate => f.write_str("a data rate from 1 KB/s to 1 TB/s such as `800 MB/s`"),
+            Dimension::Link => f.write_str(
+                "a standard such as `8gfc` or `10gbe`, or a data rate such as `800 MB/s`",
+            ),
+            Dimension::Iops => f.write_str("a rate of operations such as `400k IOPS`"),
+            Dimension::Share => f.write_str("a share from 0% to 100% such as `90%`"),
+            Dimension::Frequency => f.write_str("a clock such as `2.4 GHz`"),
+            Dimension::Bus => {
+                f.write_str("a bus such as `PCIe Gen2 x8`, or a data rate such as `2 GB/s`")
+            }
+            Dimension::Flag => f.write_str("`yes` or `no`"),
+            Dimension::Word(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                f.write_str(&join(&words, "or"))
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The figures of parts: which there are for each kind of part, what each is measured in, and between which bounds.
+//!
+//! One table ([`figures_of`]) decides what a figure may be called and say, in the catalog and in scenarios, and stands in
+//! `docs/scenario.md`. Who reads a figure uses the getter of its dimension; a figure that was accepted is one that can be
+//! read. What to assume where a part lacks a figure is not said here.
+
+mod dimension;
+mod table;
+
+pub use dimension::Dimension;
+pub use table::figures_of;
+
+use crate::catalog::catalog;
+use crate::model::{Figure, Lab, Part, PartKind};
+use crate::nearest::suggestion;
+use crate::tree::clip;
+use dimension::Quantity;
+use std::time::Duration;
+use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
+
+/// A figure that parts of a kind may have.
+#[derive(Clone, Copy, Debug)]
+pub struct FigureDef {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is measured in.
+    pub dimension: Dimension,
+    /// What it says.
+    pub doc: &'static str,
+}
+
+/// Why a figure is refused: at its name or at its value, with help.
+pub(crate) struct Refusal {
+    /// Whether the name is wrong, and not the value.
+    pub name: bool,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+/// Whether a part of a kind may have such a figure.
+pub(crate) fn check(kind: PartKind, name: &str, value: &str) -> Result<(), Refusal> {
+    let all = figures_of(kind);
+    let Some(def) = all.iter().find(|def| def.name == name) else {
+        let message = format!("{} has no figure `{}`", kind.words(), clip(name));
+        let help = suggestion(name, all.iter().map(|def| def.name));
+        return Err(Refusal { name: true, message, help });
+    };
+    match def.dimension.read(value) {
+        Ok(_) => Ok(()),
+        Err((problem, help)) => {
+            Err(Refusal { name: false, message: format!("{name}: {problem}"), help })
+        }
+    }
+}
+
+/// Reads a figure in one of the dimensions.
+macro_rules! getter {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty) => {
+        $(#[$doc])*
+        pub fn $name(&self, figure: &str) -> Option<$type> {
+            match self.read(figure)? {
+                Quantity::$variant(value) => Some(value),
+                _ => None,
+            }
+        }
+    };
+}
+
+impl Part {
+    /// A figure by its name.
+    pub fn figure(&self, name: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.name == name)
+    }
+
+    fn read(&self, name: &str) -> Option<Quantity> {
+        let def = figures_of(self.kind).iter().find(|def| def.name == name)?;
+        def.dimension.read(&self.figure(name)?.value).ok()
+    }
+
+    getter!(
+        /// A number of things or of I/Os.
+        count, Count, u64
+    );
+    getter!(
+        /// A size.
+        bytes, Size, Bytes
+    );
+    getter!(
+        /// A time, such as that of one I/O.
+        time, Time, Duration
+    );
+    getter!(
+        /// The speed of a port, by its standard where it has one.
+        link_rate, Link, LinkRate
+    );
+    getter!(
+        /// Operations a second.
+        ops_rate, Iops, Iops
+    );
+    getter!(
+        /// A share.
+        share, Share, Percent
+    );
+    getter!(
+        /// Seconds a byte.
+        per_byte, PerByte, f64
+    );
+    getter!(
+        /// Turns of a clock a second.
+        hertz, Hertz, f64
+    );
+    getter!(
+        /// One of the words that the figure takes.
+        word, Word, &'static str
+    );
+    getter!(
+        /// Whether something is so.
+        flag, Flag, bool
+    );
+
+    /// Payload bytes a second, in each direction where there are two: of a data rate, a port's standard or a bus.
+    pub fn byte_rate(&self, figure: &str) -> Option<ByteRate> {
+        match self.read(figure)? {
+            Quantity::Rate(rate) => Some(rate),
+            Quantity::Link(rate) => Some(rate.payload()),
+            _ => None,
+        }
+    }
+}
+
+impl Lab {
+    /// A model of hardware by its name: the scenario's own, or else the catalog's.
+    pub fn part(&self, name: &str) -> Option<&Part> {
+        let named = |part: &&Part| part.name == name;
+        self.parts.iter().find(named).or_else(|| catalog().iter().find(named))
+    }
+}

@@ -1,0 +1,205 @@
+//! What only the simulator can carry out: how volumes are made of disks, teams of network adapters, copies from disk to
+//! disk, jobs in phases, and what goes wrong in a lab that is not at hand.
+//!
+//! These are data, checked by `build`. They never say how anything is simulated.
+
+use std::fmt;
+use std::time::Duration;
+use units::Bytes;
+
+/// What the data of a volume lies on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// Memory.
+    Ram,
+    /// Solid-state disks of no particular model.
+    Ssd,
+    /// Rotating disks of no particular model.
+    Disk,
+    /// A file on the server that exports the volume.
+    File,
+    /// Disks of this model.
+    Part(String),
+}
+
+/// How a volume is spread over its disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Raid {
+    /// One disk, or several one after the other.
+    None,
+    /// Striped, without redundancy.
+    Raid0,
+    /// Pairs of disks that hold the same.
+    Raid1,
+    /// Striped over pairs that hold the same.
+    Raid10,
+    /// Striped with one parity.
+    Raid5,
+    /// Striped with two parities.
+    Raid6,
+}
+
+/// What an array's cache does for a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheMode {
+    /// Nothing: I/O goes past it.
+    None,
+    /// It answers reads; a write is acknowledged when it is on the disks.
+    WriteThrough,
+    /// A write is acknowledged when it is in the cache.
+    WriteBack,
+}
+
+/// `[[team]]`: ports of network adapters of a host that act as one. Its full name is `HOST.NAME`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Team {
+    /// Its name within the host.
+    pub name: String,
+    /// The host.
+    pub host: String,
+    /// Its members, `HOST.ADAPTER` with an optional `:PORT`; at least one.
+    pub members: Vec<String>,
+    /// How they are used.
+    pub mode: TeamMode,
+}
+
+/// How the members of a team are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TeamMode {
+    /// Static link aggregation: a conversation stays on one member, chosen by a hash of its two ends.
+    Static,
+    /// IEEE 802.3ad with its protocol, which also finds dead members; conversations stay on one member as well.
+    Dynamic,
+    /// One member carries everything until it fails.
+    Failover,
+}
+
+/// `[workload.NAME]` of kind `copy`: what is read from one disk is written to another, both at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyWorkload {
+    /// Its name.
+    pub name: String,
+    /// The volumes (`ARRAY/VOLUME`) or targets that are read; worker N takes the N-th, beginning again after the last.
+    pub from: Vec<String>,
+    /// Those that are written, dealt in the same way.
+    pub to: Vec<String>,
+    /// Bytes that are read and written in one go.
+    pub block: u32,
+    /// Blocks under way at once for each worker.
+    pub depth: u32,
+    /// Workers for each VM or host that it runs on.
+    pub workers: u32,
+}
+
+/// A copy of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepCopy {
+    /// What is copied, settled.
+    pub workload: CopyWorkload,
+    /// VMs and hosts, by name; each has a disk on everything that is read and written.
+    pub on: Vec<String>,
+    /// Its place in a job, where it has one.
+    pub phase: Option<Phase>,
+}
+
+/// The place of a load in a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// Its name in the plan, where it has one.
+    pub name: Option<String>,
+    /// The loads that must have ended before it begins, by their names; each has an `amount`. They form no circle.
+    pub after: Vec<String>,
+    /// Bytes after which it ends, over all of its workers together: read and written, or copied. It never ends without.
+    pub amount: Option<Bytes>,
+}
+
+/// Something that happens in a simulated lab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// When: since the beginning of the step's measured time, and before its end.
+    pub at: Duration,
+    /// What.
+    pub change: Change,
+}
+
+/// What changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// This part of the lab carries nothing any more: a VM, a host, an adapter, a switch, an array, or a port of one
+    /// (`esx.hba:0`), or a link.
+    Fail(String),
+    /// What had failed works again.
+    Restore(String),
+    /// A VM runs on another host from now on.
+    Move {
+        /// The VM.
+        vm: String,
+        /// The host.
+        to: String,
+    },
+}
+
+impl Raid {
+    /// Its name in scenarios.
+    pub fn word(self) -> &'static str {
+        match self {
+            Raid::None => "none",
+            Raid::Raid0 => "raid-0",
+            Raid::Raid1 => "raid-1",
+            Raid::Raid10 => "raid-10",
+            Raid::Raid5 => "raid-5",
+            Raid::Raid6 => "raid-6",
+        }
+    }
+
+    /// The fewest disks that a group can have.
+    pub fn disks_min(self) -> u32 {
+        match self {
+            Raid::None | Raid::Raid0 => 1,
+            Raid::Raid1 => 2,
+            Raid::Raid5 => 3,
+            Raid::Raid10 | Raid::Raid6 => 4,
+        }
+    }
+}
+
+impl TeamMode {
+    /// Its name in scenarios.
+    pub fn word(self) -> &'static str {
+        match self {
+            TeamMode::Static => "static",
+            TeamMode::Dynamic => "dynamic",
+            TeamMode::Failover => "failover",
+        }
+    }
+}
+
+impl Team {
+    /// `HOST.NAME`.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.host, self.name)
+    }
+}
+
+impl fmt::Display for Medium {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Medium::Ram => "ram",
+            Medium::Ssd => "ssd",
+            Medium::Disk => "disk",
+            Medium::File => "file",
+            Medium::Part(part) => part,
+        })
+    }
+}
+
+impl fmt::Display for Change {
+    /// In the words of the scenario: `fail esx.hba:0`, `move vm1 to esx2`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::Fail(what) => write!(f, "fail {what}"),
+            Change::Restore(what) => write!(f, "restore {what}"),
+            Change::Move { vm, to } => write!(f, "move {vm} to {to}"),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Where the things of a scenario stand in its text, so that what is found wrong after loading (by whoever asks for the
+//! topology, or for what a live run can do) is reported as `load` reports its mistakes.
+
+use crate::Source;
+use crate::diagnostics::{Diagnostics, Origin, Sink, Span};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Places of a scenario's text. Two are always equal: where something stands is no part of what it is.
+#[derive(Clone, Default)]
+pub struct Spots {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    source: Source,
+    places: BTreeMap<Spot, Span>,
+}
+
+/// Something that stands at a place of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Spot {
+    /// The definition of a name of the lab.
+    Name(String),
+    /// A disk of a VM or host, from 0.
+    Disk(String, u32),
+    /// An end of a link, by the link's number in the lab: its `from`, or else its `to`.
+    End(u32, bool),
+    /// The n-th hop of a path's `via`.
+    Via(String, u32),
+    /// The n-th incident of a plan, by the plan's number.
+    Incident(u32, u32),
+    /// A load of a plan: of disks, networks or copies (0 to 2), and its number among these.
+    Load(u32, u8, u32),
+}
+
+impl Spots {
+    pub(crate) fn new(source: &Source, places: BTreeMap<Spot, Span>) -> Spots {
+        Spots { inner: Arc::new(Inner { source: source.clone(), places }) }
+    }
+
+    /// Where something stands; the beginning of the file where that is not known.
+    pub(crate) fn at(&self, spot: &Spot) -> Span {
+        self.inner.places.get(spot).copied().unwrap_or(Span::new(Origin::File, 0..0))
+    }
+
+    /// Where a name of the lab is defined.
+    pub(crate) fn name(&self, name: &str) -> Span {
+        self.at(&Spot::Name(name.to_owned()))
+    }
+
+    /// The mistakes of a sink, in the text.
+    pub(crate) fn finish(&self, sink: Sink) -> Diagnostics {
+        sink.finish(&self.inner.source)
+    }
+}
+
+impl PartialEq for Spots {
+    fn eq(&self, _: &Spots) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Spots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Spots({})", self.inner.places.len())
+    }
+}
