@@ -13,7 +13,6 @@ pub mod engine;
 pub mod lab;
 pub mod model;
 pub mod plant;
-pub mod simulate;
 pub mod statistics;
 pub mod study;
 mod time;

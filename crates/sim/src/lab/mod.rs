@@ -5,3 +5,5 @@
 //! entered as an assumption with its reason.
 
 pub mod draft;
+pub mod front;
+mod sheet;
