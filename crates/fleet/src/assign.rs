@@ -7,12 +7,12 @@
 
 use crate::arrays::disk::{ArrayDisk, Standing};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
-use crate::cluster::cluster;
 use crate::draft::{Draft, Lab, Thing, draft};
 use crate::nets::{self, NetNumbers};
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use record::{Loop, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
+use scenario::crew::cluster;
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
