@@ -183,6 +183,11 @@ impl Draft {
         self.issuers.push(issuer);
     }
 
+    /// Who issues, so far.
+    pub fn issuers(&self) -> &[Issuer] {
+        &self.issuers
+    }
+
     /// A figure that nobody gave. The same one is kept once, however often it is met.
     pub fn assume(&mut self, subject: &str, figure: &str, value: impl ToString, reason: &str) {
         self.assumptions.insert(Assumption {
