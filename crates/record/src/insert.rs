@@ -5,8 +5,8 @@ use crate::histogram::Encoder;
 use crate::schema::{FIGURES, Word};
 use crate::total::StepTotal;
 use crate::{
-    Counter, Event, Fact, Interval, Loop, RunHead, Source, SourceId, Status, StepHead, StepTimes,
-    StreamLoad, WorkerLoad,
+    Confidence, Counter, Event, Fact, Interval, Loop, RunHead, Source, SourceId, Status, StepHead,
+    StepTimes, StreamLoad, WorkerLoad,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -167,6 +167,19 @@ pub(crate) fn counter(db: &Connection, counter: &Counter) -> rusqlite::Result<()
         text(&counter.unit),
     ];
     insert(db, "counter", "source, step, from_ns, to_ns, name, value, unit", row)
+}
+
+pub(crate) fn confidence(db: &Connection, confidence: &Confidence) -> rusqlite::Result<()> {
+    let row = vec![
+        int(confidence.step.into()),
+        text(&confidence.figure),
+        Value::Real(confidence.low),
+        Value::Real(confidence.high),
+        text(&confidence.unit),
+        Value::Real(confidence.level),
+        int(confidence.batches.into()),
+    ];
+    insert(db, "confidence", "step, figure, low, high, unit, level, batches", row)
 }
 
 pub(crate) fn event(db: &Connection, event: &Event) -> rusqlite::Result<()> {

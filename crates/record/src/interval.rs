@@ -134,6 +134,26 @@ pub struct Counter {
     pub unit: String,
 }
 
+/// Between which values a figure of a step lies, as far as its own scatter tells: for figures that come from a process of
+/// chance, as a simulation's do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// The step.
+    pub step: u32,
+    /// The figure (`iops`, `total-rate`, `read-rate`, `write-rate`, `service-mean`, `response-mean`).
+    pub figure: String,
+    /// The lower end, in `unit`.
+    pub low: f64,
+    /// The upper end, in `unit`.
+    pub high: f64,
+    /// `1/s`, `B/s`, `ns`.
+    pub unit: String,
+    /// The probability with which it holds the true figure, 0 to 1.
+    pub level: f64,
+    /// Parts of the measured time that it was taken from.
+    pub batches: u32,
+}
+
 impl Tally {
     /// Nothing completed; with a response histogram when `open_loop`.
     pub fn empty(open_loop: bool) -> Tally {

@@ -23,7 +23,7 @@ mod writer;
 pub use error::RecordError;
 
 pub use histogram::{Histogram, HistogramError};
-pub use interval::{Counter, Event, Interval, Level, Phase, Tally, Testimony};
+pub use interval::{Confidence, Counter, Event, Interval, Level, Phase, Tally, Testimony};
 pub use reader::Record;
 pub use rounds::{Round, Rounds};
 pub use run::{

@@ -8,8 +8,8 @@ use crate::columns::RowError;
 use crate::schema::{APPLICATION_ID, OLDEST, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status, StepHead,
-    select,
+    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
+    StepHead, select,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
@@ -31,6 +31,7 @@ pub struct Record {
     sources: Vec<Source>,
     steps: Vec<StepHead>,
     events: Vec<Event>,
+    confidences: Vec<Confidence>,
 }
 
 impl Record {
@@ -48,10 +49,12 @@ impl Record {
             let (head, status) = select::head(db)?;
             let (facts, sources) = (select::facts(db)?, select::sources(db)?);
             let steps = select::steps(db, file.version)?;
-            Ok((head, status, facts, sources, steps, select::events(db)?))
+            let events = select::events(db)?;
+            let confidences = select::confidences(db, file.version)?;
+            Ok((head, status, facts, sources, steps, events, confidences))
         })?;
-        let (head, status, facts, sources, steps, events) = record;
-        Ok(Record { file, head, status, facts, sources, steps, events })
+        let (head, status, facts, sources, steps, events, confidences) = record;
+        Ok(Record { file, head, status, facts, sources, steps, events, confidences })
     }
 
     /// How the run began.
@@ -82,6 +85,11 @@ impl Record {
     /// What happened, in the order of time.
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// The intervals of confidence of a step's figures, by figure; none where its producer knew none.
+    pub fn confidences(&self, step: u32) -> impl Iterator<Item = &Confidence> {
+        self.confidences.iter().filter(move |confidence| confidence.step == step)
     }
 
     /// The counters of a step, or those that belong to no step, in the order in which they were written.

@@ -8,13 +8,14 @@ pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
 /// `PRAGMA user_version`: the version of this format. It grows with any change that a reader of the last version could
 /// misread.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
-/// The oldest version that this program reads: version 2 differs in knowing no network streams.
+/// The oldest version that this program reads: version 2 differs in knowing no network streams, version 3 no intervals of
+/// confidence.
 pub(crate) const OLDEST: u32 = 2;
 
 /// Tables that a record must have, with the version that brought them.
-pub(crate) const TABLES: [(&str, u32); 12] = [
+pub(crate) const TABLES: [(&str, u32); 13] = [
     ("run", 2),
     ("scenario_override", 2),
     ("fact", 2),
@@ -27,10 +28,14 @@ pub(crate) const TABLES: [(&str, u32); 12] = [
     ("total", 2),
     ("counter", 2),
     ("event", 2),
+    ("confidence", CONFIDENCE_SINCE),
 ];
 
 /// The version that brought network streams.
 pub(crate) const STREAMS_SINCE: u32 = 3;
+
+/// The version that brought intervals of confidence.
+pub(crate) const CONFIDENCE_SINCE: u32 = 4;
 
 /// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms are
 /// last, so that SQLite reaches the figures without walking over them.
@@ -198,6 +203,17 @@ CREATE TABLE event (
     code TEXT NOT NULL,
     text TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE confidence (
+    step INTEGER NOT NULL REFERENCES step (step),
+    figure TEXT NOT NULL,
+    low REAL,
+    high REAL,
+    unit TEXT NOT NULL,
+    level REAL,
+    batches INTEGER NOT NULL,
+    PRIMARY KEY (step, figure)
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW v_interval AS
 SELECT

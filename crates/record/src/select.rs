@@ -1,10 +1,10 @@
 //! One function a table: what is read from which rows. `insert` is its counterpart.
 
 use crate::columns::{Cells, RowError};
-use crate::schema::{FIGURES, STREAMS_SINCE, TABLES};
+use crate::schema::{CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, TABLES};
 use crate::{
-    Counter, Event, Fact, Histogram, Interval, Loop, RunHead, ScenarioText, Source, SourceId,
-    Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
+    Confidence, Counter, Event, Fact, Histogram, Interval, Loop, RunHead, ScenarioText, Source,
+    SourceId, Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
 };
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
@@ -159,6 +159,15 @@ pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter
     rows(db, sql, [step], counter)
 }
 
+/// The intervals of confidence of all steps, by step and figure, in a version that has some.
+pub(crate) fn confidences(db: &Connection, version: u32) -> Result<Vec<Confidence>, RowError> {
+    if version < CONFIDENCE_SINCE {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT step, figure, low, high, unit, level, batches FROM confidence ORDER BY step, figure";
+    rows(db, sql, [], confidence)
+}
+
 /// The events in the order of time.
 pub(crate) fn events(db: &Connection) -> Result<Vec<Event>, RowError> {
     let sql = "SELECT at_ns, step, source, level, code, text FROM event ORDER BY at_ns, seq";
@@ -229,6 +238,18 @@ fn event(cells: &mut Cells) -> Result<Event, RowError> {
         level: cells.word()?,
         code: cells.text()?,
         text: cells.text()?,
+    })
+}
+
+fn confidence(cells: &mut Cells) -> Result<Confidence, RowError> {
+    Ok(Confidence {
+        step: cells.u32()?,
+        figure: cells.text()?,
+        low: cells.real()?,
+        high: cells.real()?,
+        unit: cells.text()?,
+        level: cells.real()?,
+        batches: cells.u32()?,
     })
 }
 

@@ -8,8 +8,8 @@ use crate::histogram::Encoder;
 use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
 use crate::total::StepTotal;
 use crate::{
-    Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status, StepHead,
-    StepTimes, insert,
+    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
+    StepHead, StepTimes, insert,
 };
 use clock::Ns;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
@@ -222,6 +222,20 @@ impl Writer {
             return Err(RecordError::UnknownStep { step });
         }
         self.write(|db| insert::counter(db, counter))
+    }
+
+    /// Adds the interval of confidence of a figure.
+    ///
+    /// # Errors
+    /// Where its step was not announced or the figure has one already, or the write fails.
+    pub fn confidence(&mut self, confidence: &Confidence) -> Result<(), RecordError> {
+        if !self.steps.contains_key(&confidence.step) {
+            return Err(RecordError::UnknownStep { step: confidence.step });
+        }
+        self.write_once(
+            || format!("the interval of confidence of {}", confidence.figure),
+            |db| insert::confidence(db, confidence),
+        )
     }
 
     /// Writes the totals of a step that ran to its end; it takes no further intervals.

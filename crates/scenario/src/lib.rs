@@ -13,7 +13,6 @@
 
 mod build;
 mod catalog;
-pub mod crew;
 mod datum;
 mod decode;
 mod diagnostics;

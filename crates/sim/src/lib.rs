@@ -10,9 +10,11 @@
 
 pub mod analytic;
 pub mod engine;
+pub mod estimate;
 pub mod lab;
 pub mod model;
 pub mod plant;
+pub mod simulate;
 pub mod statistics;
 pub mod study;
 mod time;

@@ -73,14 +73,14 @@ fn changed(sql: &str) -> Result<Record, RecordError> {
 fn a_newer_format_is_refused_with_both_versions() {
     says(
         changed("PRAGMA user_version = 7"),
-        &["format version 7", "reads versions 2 to 3", "newer"],
+        &["format version 7", "reads versions 2 to 4", "newer"],
     );
 }
 
 #[test]
 fn an_older_format_is_refused_with_both_versions() {
     for found in [0, 1] {
-        let said = [&format!("format version {found},")[..], "reads versions 2 to 3", "producer"];
+        let said = [&format!("format version {found},")[..], "reads versions 2 to 4", "producer"];
         says(changed(&format!("PRAGMA user_version = {found}")), &said);
     }
 }
@@ -91,6 +91,13 @@ fn a_record_from_before_network_streams_is_read() {
     assert_eq!(record.steps().len(), 2);
     assert!(record.steps().iter().all(|step| step.streams.is_empty()));
     says(changed("DROP TABLE stream_load"), &["the table stream_load is missing"]);
+}
+
+#[test]
+fn a_record_from_before_intervals_of_confidence_is_read() {
+    let record = changed("DROP TABLE confidence; PRAGMA user_version = 3").expect("a record");
+    assert_eq!(record.confidences(0).count(), 0);
+    says(changed("DROP TABLE confidence"), &["the table confidence is missing"]);
 }
 
 /// A row of streams that the writer would not write.
@@ -116,6 +123,7 @@ fn a_record_that_contradicts_its_format_is_damaged() {
         (&stream("'across'", "'sent'", "0"), "flow holds the unknown word \"across\""),
         (&stream("'up'", "'middle'", "0"), "side holds the unknown word \"middle\""),
         ("UPDATE source SET kind = 'ghost' WHERE source = 0", "unknown word \"ghost\""),
+        ("INSERT INTO confidence VALUES (0, 'iops', 1, 2, '1/s', 0.95, -1)", "batches is negative"),
         ("UPDATE event SET level = ''", "level holds the unknown word"),
         ("UPDATE interval SET phase = 'rest'", "phase holds the unknown word"),
         ("UPDATE interval SET read_bytes = NULL", "read_bytes is missing"),

@@ -21,6 +21,8 @@ pub use fair::{Flow, max_min};
 pub use mva::mva;
 pub use open::{Steady, finite, many_servers, priorities, repairman, single_server};
 
+pub(crate) use marginal::{Met, Others, met};
+
 use thiserror::Error;
 
 /// One centre of a closed network.

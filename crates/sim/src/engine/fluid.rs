@@ -6,6 +6,7 @@
 //! and work are integers, so what was given and what was asked agree to the last unit.
 
 use crate::Ps;
+use crate::statistics::Tally;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -47,6 +48,8 @@ struct Path {
     attained: u128,
     /// Where the clock stands when an I/O leaves, the order of arrival, and who it is.
     tags: BinaryHeap<Reverse<(u128, u64, u32)>>,
+    /// The transfers that brought payload.
+    tally: Tally,
 }
 
 /// All I/Os at one such station.
@@ -88,7 +91,8 @@ impl Fluid {
         let found = self.paths.iter().position(|path| path.links == links);
         let number = found.unwrap_or_else(|| {
             let tags = BinaryHeap::new();
-            self.paths.push(Path { links, rate: 0, settled: false, attained: 0, tags });
+            let tally = Tally::default();
+            self.paths.push(Path { links, rate: 0, settled: false, attained: 0, tags, tally });
             self.paths.len() - 1
         });
         self.paths[number].tags.reserve(present);
@@ -153,6 +157,26 @@ impl Fluid {
             Division::Links(links) => &links.carried,
         };
         carried.iter().map(|work| *work as f64 / (FRACTION as f64 * 1e12))
+    }
+
+    /// What is counted of the payload on a path.
+    #[inline]
+    pub fn tally(&mut self, path: u32) -> &mut Tally {
+        &mut self.paths[path as usize].tally
+    }
+
+    /// What is counted of the payload over each link until `now`: all paths that it is a part of.
+    pub fn crossed(&mut self, now: Ps) -> Vec<Tally> {
+        let Division::Links(links) = &self.division else { return Vec::new() };
+        let mut crossed = vec![Tally::default(); links.capacity.len()];
+        for path in &mut self.paths {
+            path.tally.touch(now);
+            for link in &path.links {
+                let sum = &mut crossed[usize::from(*link)];
+                *sum = sum.beside(&path.tally);
+            }
+        }
+        crossed
     }
 
     /// Lets the clocks run to `now`.

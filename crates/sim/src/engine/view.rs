@@ -125,6 +125,15 @@ impl<O: Observer> Simulation<O> {
         account.response.as_ref().or(Some(&account.service))
     }
 
+    /// What is counted of the payload over each link of a station of links, until now.
+    pub fn crossed(&mut self, station: StationId) -> Vec<Tally> {
+        let now = self.now;
+        match self.places.get_mut(station.0 as usize).map(|place| &mut place.kind) {
+            Some(Kind::Fluid(fluid)) => fluid.crossed(now),
+            _ => Vec::new(),
+        }
+    }
+
     /// Bytes that have flowed over each link of a station of links, on the wire.
     pub fn carried(&mut self, station: StationId) -> Vec<f64> {
         let now = self.now;

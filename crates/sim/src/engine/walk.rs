@@ -128,6 +128,9 @@ impl<O: Observer> Simulation<O> {
         if let Kind::Fluid(fluid) = &mut place.kind {
             let bytes = (f64::from(entity.bytes) * scale + 0.5) as u64 + u64::from(extra);
             fluid.cross(self.now, path, who, bytes);
+            if brings_payload(scale) {
+                fluid.tally(path).arrive(self.now);
+            }
             place.tally.level.busy = fluid.at_work();
         }
         self.set_alarm(station);
@@ -141,10 +144,17 @@ impl<O: Observer> Simulation<O> {
         let stayed = self.now.since(entity.entered);
         place.tally.depart(self.now, stayed, entity.dir, entity.bytes);
         place.latency.record(stayed);
-        match &place.kind {
+        match &mut place.kind {
             Kind::Queue(_) => {}
             Kind::Delay => place.tally.level.busy -= 1,
-            Kind::Fluid(fluid) => place.tally.level.busy = fluid.at_work(),
+            Kind::Fluid(fluid) => {
+                place.tally.level.busy = fluid.at_work();
+                if let Step::Cross { path, scale, .. } = self.steps[entity.hop as usize]
+                    && brings_payload(scale)
+                {
+                    fluid.tally(path).depart(self.now, stayed, entity.dir, entity.bytes);
+                }
+            }
         }
         self.observer.served(station, entity.class, who, self.now);
     }
@@ -276,4 +286,10 @@ impl<O: Observer> Simulation<O> {
         self.observer.ended(&Ended { class: number, bytes, due, issued, now, lost });
         self.ended_at_source(load, slot, who);
     }
+}
+
+/// Whether a transfer carries the I/O's bytes, rather than only speaks of them: commands, answers, acknowledgements.
+#[inline]
+fn brings_payload(scale: f64) -> bool {
+    scale >= 0.5
 }

@@ -6,10 +6,7 @@
 //! at once belong to one station, others do not, which changes no rate (max-min fairness couples only what shares a
 //! transfer) and keeps the division of rates small. Nothing here knows what a part is; that is the compilers' business.
 
-use crate::Ps;
-use crate::model::{
-    Change, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
-};
+use crate::model::{Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId};
 use crate::plant::{Assumption, Issuer, Limits, Place, Plant, PlantHop};
 use scenario::topology::{HopId, Topology};
 use std::collections::BTreeSet;
@@ -31,16 +28,6 @@ pub enum Side {
     Write,
     /// Both, and so limits their sum.
     Both,
-}
-
-impl Side {
-    fn link(self, wire: Wire) -> Place {
-        match self {
-            Side::Read => Place::ReadLink(WIRES, wire.0),
-            Side::Write => Place::WriteLink(WIRES, wire.0),
-            Side::Both => Place::BothLink(WIRES, wire.0),
-        }
-    }
 }
 
 /// Why a draft does not become a plant.
@@ -130,7 +117,14 @@ impl Draft {
             return Wire(0);
         };
         self.wires.push(whole);
-        self.place(hop, side.link(Wire(number)));
+        self.place(
+            hop,
+            match side {
+                Side::Read => Place::ReadLink(WIRES, number),
+                Side::Write => Place::WriteLink(WIRES, number),
+                Side::Both => Place::BothLink(WIRES, number),
+            },
+        );
         let limits = self.limits(hop);
         let limit = match side {
             Side::Read => &mut limits.read_rate,
@@ -139,19 +133,6 @@ impl Draft {
         };
         *limit = Some(limit.map_or(whole as f64, |limit| limit.min(whole as f64)));
         Wire(number)
-    }
-
-    /// Counts a hop's traffic on a wire of another hop, whose rate is not its own.
-    pub fn carried_by(&mut self, hop: HopId, side: Side, wire: Wire) {
-        self.place(hop, side.link(wire));
-    }
-
-    /// From `at` on each of these wires carries so much; 0 = nothing moves on it.
-    pub fn change_rate(&mut self, at: Ps, wires: &[Wire], rate: f64) {
-        for wire in wires {
-            let rate = rate.round() as u64;
-            self.network.change(at, Change::LinkRate { station: WIRES, link: wire.0, rate });
-        }
     }
 
     /// A hop is served at this place too.
@@ -183,11 +164,6 @@ impl Draft {
         self.issuers.push(issuer);
     }
 
-    /// Who issues, so far.
-    pub fn issuers(&self) -> &[Issuer] {
-        &self.issuers
-    }
-
     /// A figure that nobody gave. The same one is kept once, however often it is met.
     pub fn assume(&mut self, subject: &str, figure: &str, value: impl ToString, reason: &str) {
         self.assumptions.insert(Assumption {
@@ -216,14 +192,6 @@ impl Draft {
                         links.iter_mut().for_each(|link| *link = division.link(*link));
                     }
                 });
-            }
-        }
-        for (_, change) in &mut network.changes {
-            if let Change::LinkRate { station, link, .. } = change
-                && *station == WIRES
-            {
-                *station = division.station(&[*link]);
-                *link = division.link(*link);
             }
         }
         for place in hops.iter_mut().flat_map(|hop| &mut hop.places) {
@@ -300,21 +268,11 @@ fn root(tied: &mut [usize], wire: u16) -> usize {
     at
 }
 
-/// Every crossing of a route and of what it holds, in order.
-fn each_cross(route: &mut [Hop], to: &mut dyn FnMut(&mut StationId, &mut Vec<u16>)) {
+/// Every crossing of a route, in order.
+fn each_cross(route: &mut [Hop], to: &mut impl FnMut(&mut StationId, &mut Vec<u16>)) {
     for hop in route {
-        match hop {
-            Hop::Cross { station, links, .. } => to(station, links),
-            Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
-                routes.iter_mut().for_each(|route| each_cross(route, to));
-            }
-            Hop::Fork { route } => each_cross(route, to),
-            Hop::Visit { .. }
-            | Hop::Take { .. }
-            | Hop::Give { .. }
-            | Hop::Skip { .. }
-            | Hop::Spread { .. }
-            | Hop::As { .. } => {}
+        if let Hop::Cross { station, links, .. } = hop {
+            to(station, links);
         }
     }
 }
@@ -322,6 +280,7 @@ fn each_cross(route: &mut [Hop], to: &mut dyn FnMut(&mut StationId, &mut Vec<u16
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ps;
     use crate::model::{Class, Law};
     use scenario::topology::{Hop as Stop, HopKind};
 

@@ -13,12 +13,16 @@ pub struct Tally {
     pub arrivals: u64,
     /// I/Os that went on.
     pub departures: u64,
+    /// Those of them that wrote.
+    pub writes: u64,
     /// I/Os that were turned away.
     pub lost: u64,
     /// Bytes that went on: read and written.
     pub bytes: [u64; 2],
     /// Sum of the times from coming in to going on, in picoseconds.
     pub stayed: u128,
+    /// The part of it that is due to those that wrote.
+    pub stayed_writing: u128,
     /// I/Os present, by time: I/Os × picoseconds.
     pub present: u128,
     /// Servers at work (tokens in use, bytes on links), by time.
@@ -71,6 +75,10 @@ impl Tally {
         self.level.present -= 1;
         self.stayed += u128::from(stayed.0);
         self.bytes[usize::from(dir == Dir::Write)] += u64::from(bytes);
+        if dir == Dir::Write {
+            self.writes += 1;
+            self.stayed_writing += u128::from(stayed.0);
+        }
     }
 
     /// An I/O that came in is turned away further on.
@@ -86,9 +94,11 @@ impl Tally {
         Tally {
             arrivals: self.arrivals - earlier.arrivals,
             departures: self.departures - earlier.departures,
+            writes: self.writes - earlier.writes,
             lost: self.lost - earlier.lost,
             bytes: [self.bytes[0] - earlier.bytes[0], self.bytes[1] - earlier.bytes[1]],
             stayed: self.stayed - earlier.stayed,
+            stayed_writing: self.stayed_writing - earlier.stayed_writing,
             present: self.present - earlier.present,
             busy: self.busy - earlier.busy,
             blocked: self.blocked - earlier.blocked,
@@ -96,14 +106,27 @@ impl Tally {
             at: self.at,
         }
     }
+
+    /// This and what happened elsewhere in the same span, as one.
+    pub fn beside(&self, other: &Tally) -> Tally {
+        let level = Level {
+            present: self.level.present + other.level.present,
+            busy: self.level.busy + other.level.busy,
+            blocked: self.level.blocked + other.level.blocked,
+        };
+        Tally { level, at: self.at.max(other.at), ..self.joined(other) }
+    }
+
     /// This span and the one that followed it, as one.
     pub fn joined(&self, later: &Tally) -> Tally {
         Tally {
             arrivals: self.arrivals + later.arrivals,
             departures: self.departures + later.departures,
+            writes: self.writes + later.writes,
             lost: self.lost + later.lost,
             bytes: [self.bytes[0] + later.bytes[0], self.bytes[1] + later.bytes[1]],
             stayed: self.stayed + later.stayed,
+            stayed_writing: self.stayed_writing + later.stayed_writing,
             present: self.present + later.present,
             busy: self.busy + later.busy,
             blocked: self.blocked + later.blocked,

@@ -1,0 +1,134 @@
+//! What the throughput cannot exceed and cannot miss, whatever the distributions: nobody ever waits, and everybody always
+//! waits for all others (Denning and Buzen 1978). Where all loads see one network of single servers, the closer bounds of
+//! balanced jobs besides (Zahorjan, Sevcik, Eager and Galler 1982), which hold for exponential times.
+
+use super::lumped::{Item, ItemKind, Kind, Load, Lumped};
+use super::state::{Copies, State};
+use crate::analytic::{self, Bounds, Center, Population, Service};
+
+/// Bounds of the I/Os a second of one load of each kind.
+pub fn asymptotic(lumped: &Lumped) -> Vec<Bounds> {
+    let alone = State::alone(lumped, Copies::Steady);
+    let crowded = crowded(lumped, &alone);
+    let bounds = lumped.loads.iter().enumerate().map(|(number, load)| {
+        let high = alone.rates[number].min(alone_at_capacity(lumped, load));
+        Bounds { low: crowded.rates[number].min(high), high }
+    });
+    bounds.collect()
+}
+
+/// I/Os a second of one load if all capacity were left to those of its kind.
+fn alone_at_capacity(lumped: &Lumped, load: &Load) -> f64 {
+    let mut demands = vec![0.0; lumped.spots.len()];
+    for item in &load.items {
+        for touch in &item.touches {
+            demands[touch.spot] += item.visits * demand(lumped, item, touch.spot);
+        }
+    }
+    let most = demands.iter().zip(&lumped.spots).filter(|(demand, _)| **demand > 0.0);
+    most.map(|(demand, spot)| spot.servers() * spot.count / demand / load.count)
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Seconds of a server that a visit takes; tokens are not one.
+fn demand(lumped: &Lumped, item: &Item, spot: usize) -> f64 {
+    match (&lumped.spots[spot].kind, item.kind) {
+        (_, ItemKind::Tokens(_)) => 0.0,
+        (Kind::Link(rate), _) => item.wire / rate,
+        _ => item.time,
+    }
+}
+
+/// Everybody waits for all others, everywhere.
+fn crowded(lumped: &Lumped, alone: &State) -> State {
+    let mut state = alone.clone();
+    // The slowest service of anybody at a spot: the others are not faster.
+    let mut slowest = vec![0.0f64; lumped.spots.len()];
+    for item in lumped.loads.iter().flat_map(|load| &load.items) {
+        for touch in &item.touches {
+            let slowest = &mut slowest[touch.spot];
+            *slowest = slowest.max(demand(lumped, item, touch.spot));
+        }
+    }
+    let wait = |spot: usize, floor: f64| {
+        let of = &lumped.spots[spot];
+        let servers = match &of.kind {
+            Kind::Sorted(speeds) => speeds.iter().copied().fold(f64::INFINITY, f64::min),
+            _ => of.servers(),
+        };
+        if servers.is_finite() {
+            slowest[spot].max(floor) * of.most / servers.max(1e-3)
+        } else {
+            0.0
+        }
+    };
+    for (load, stays) in lumped.loads.iter().zip(&mut state.stays) {
+        for (item, stay) in load.items.iter().zip(stays) {
+            *stay = match (item.kind, &lumped.spots[item.touches[0].spot].kind) {
+                (ItemKind::Tokens(_), _) => 0.0,
+                (_, Kind::Batch(_, within)) => *within,
+                _ => item.touches.iter().fold(item.time, |sum, touch| sum + wait(touch.spot, 0.0)),
+            };
+        }
+    }
+    // Inner sections come after those around them.
+    for (number, load) in lumped.loads.iter().enumerate() {
+        for section in (0..load.sections.len()).rev() {
+            let hold = state.holds(number, load)[section];
+            let of = load.sections[section];
+            let Kind::Pool(tokens) = lumped.spots[of.spot].kind else { continue };
+            let slots = (tokens / of.tokens).floor().max(1.0);
+            let ahead = (lumped.spots[of.spot].most - slots).max(0.0);
+            let tokens = load.items.iter().position(|i| i.kind == ItemKind::Tokens(section));
+            if let Some(item) = tokens {
+                state.stays[number][item] = hold * (ahead / slots).ceil();
+            }
+        }
+    }
+    state.settle(lumped, Copies::Random);
+    state
+}
+
+/// The bounds of balanced jobs, of all loads together, where they apply.
+pub fn balanced(lumped: &Lumped) -> Option<Bounds> {
+    let [load] = lumped.loads.as_slice() else { return None };
+    let copies = load.items.iter().any(|item| item.background)
+        || load.classes.iter().any(|class| !class.together.is_empty());
+    if load.mix.rate.is_some() || copies {
+        return None;
+    }
+    let mut centers: Vec<Center> = Vec::new();
+    for (number, spot) in lumped.spots.iter().enumerate() {
+        let service = match &spot.kind {
+            Kind::Delay => Service::Delay,
+            Kind::Queue(servers) | Kind::Sharing(servers) if *servers <= 1.0 => Service::Single,
+            Kind::Link(_) => Service::Single,
+            Kind::Pool(tokens) if *tokens >= spot.most => continue,
+            _ => return None,
+        };
+        let time = |item: &Item| {
+            let here = item.touches.iter().any(|touch| touch.spot == number);
+            // A transfer over several links is no visit to each of them after the other.
+            let dear = item.kind == ItemKind::Service || slowest(lumped, item) == Some(number);
+            if here && dear { item.visits * item.time } else { 0.0 }
+        };
+        let demand: f64 = load.items.iter().map(time).sum();
+        if spot.count > 1.0 && service != Service::Delay {
+            return None;
+        }
+        centers.push(Center { service, demands: vec![demand] });
+    }
+    let customers = (load.mix.customers * load.count).min(f64::from(u32::MAX)) as u32;
+    let population = Population { customers, think: load.mix.think };
+    analytic::balanced(&centers, population).ok().flatten()
+}
+
+/// The slowest link of a transfer.
+fn slowest(lumped: &Lumped, item: &Item) -> Option<usize> {
+    let rate = |spot: usize| match lumped.spots[spot].kind {
+        Kind::Link(rate) => rate,
+        _ => f64::INFINITY,
+    };
+    let spots = item.touches.iter().map(|touch| touch.spot);
+    spots.min_by(|a, b| rate(*a).total_cmp(&rate(*b)))
+}

@@ -1,0 +1,548 @@
+//! The network as the solvers see it: one load for all that are alike, one spot for all places that are alike, and for each
+//! thing that takes an I/O's time where that is and who else is there.
+
+use super::mix::{self, Mix};
+use super::sites::Sites;
+use super::symmetry::{Alike, alike};
+use super::walk::{LegKind, Walk, walk};
+use crate::model::{Network, Station};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use workload::Dir;
+
+/// The network, with what is alike put together.
+#[derive(Clone, Debug, Default)]
+pub struct Lumped {
+    /// Places that I/Os come to.
+    pub spots: Vec<Spot>,
+    /// Loads.
+    pub loads: Vec<Load>,
+    /// Transfers that cross the same links, by load.
+    pub flows: Vec<Flow>,
+    /// How many pairs there are of a pool and a place that is visited with its tokens, of each kind.
+    pub pairs: Vec<f64>,
+    /// The number of the pair of a pool and a spot.
+    pub pair_of: BTreeMap<(usize, usize), usize>,
+    /// Of each load of the network: which of `loads` stands for it.
+    pub load_of: Vec<usize>,
+    /// Of each site of the network: which of `spots` stands for it, if anybody comes there.
+    pub spot_of: Vec<Option<usize>>,
+}
+
+/// Copies in the background at one place, where no tokens bound them.
+const COPIES_MOST: f64 = 1e4;
+
+/// A place, or several alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spot {
+    /// How it serves.
+    pub kind: Kind,
+    /// How many are alike.
+    pub count: f64,
+    /// Customers that can be at one of them.
+    pub most: f64,
+}
+
+/// How a place serves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Nobody waits.
+    Delay,
+    /// First come, first served, by so many servers.
+    Queue(f64),
+    /// Shared by all who are there, with so many servers.
+    Sharing(f64),
+    /// So many times as fast as with one, for each number present.
+    Sorted(Vec<f64>),
+    /// Waits for company: so many, or so many seconds.
+    Batch(f64, f64),
+    /// A link of so many bytes a second.
+    Link(f64),
+    /// So many tokens.
+    Pool(f64),
+}
+
+/// A load, or several alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// How many are alike.
+    pub count: f64,
+    /// What one of them issues.
+    pub mix: Mix,
+    /// Its classes.
+    pub classes: Vec<Class>,
+    /// What takes time, class by class.
+    pub items: Vec<Item>,
+    /// What is done while tokens are held, class by class.
+    pub sections: Vec<Section>,
+    /// The spots that it comes to, one entry for each place of the network.
+    pub locals: Vec<usize>,
+}
+
+/// A class of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    /// Share of the load's I/Os.
+    pub share: f64,
+    /// Bytes of one I/O.
+    pub bytes: f64,
+    /// Direction.
+    pub dir: Dir,
+    /// Its items.
+    pub items: Range<usize>,
+    /// Copies that go at once: ranges of items, inner ones first.
+    pub together: Vec<Vec<Range<usize>>>,
+}
+
+/// Something that takes time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// What.
+    pub kind: ItemKind,
+    /// Visits an I/O of the load, whatever its class.
+    pub visits: f64,
+    /// Visits an I/O of its class.
+    pub chance: f64,
+    /// Seconds, alone.
+    pub time: f64,
+    /// Squared coefficient of variation of that.
+    pub scv: f64,
+    /// Bytes on the wire; 0 elsewhere.
+    pub wire: f64,
+    /// Where it is: several where links are crossed.
+    pub touches: Vec<Touch>,
+    /// Sections of the load within which it lies.
+    pub within: Vec<usize>,
+    /// Nobody waits for it.
+    pub background: bool,
+    /// Under which its bytes count.
+    pub dir: Dir,
+    /// Its class.
+    pub class: usize,
+}
+
+/// What takes the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// Service at the one spot that is touched.
+    Service,
+    /// A transfer: the number of its flow.
+    Transfer(usize),
+    /// The wait for the tokens of a section.
+    Tokens(usize),
+}
+
+/// An item's visit to a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Touch {
+    /// Where.
+    pub spot: usize,
+    /// Which place of the load's own.
+    pub local: usize,
+    /// Visits go to so many places alike, each as often.
+    pub spread: f64,
+    /// For each section that the item is within: which pair.
+    pub pairs: Vec<usize>,
+}
+
+/// What is done while tokens are held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Section {
+    /// The pool.
+    pub spot: usize,
+    /// Which place of the load's own.
+    pub local: usize,
+    /// Tokens that one I/O holds.
+    pub tokens: f64,
+    /// Times that an I/O of the load comes into it.
+    pub visits: f64,
+}
+
+/// Transfers of one load over the same links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Whose.
+    pub load: usize,
+    /// The links, with how many alike it crosses of each.
+    pub links: Vec<(usize, f64)>,
+    /// Flows that it shares links with, itself included, belong to one group.
+    pub group: usize,
+    /// One of its items.
+    pub item: usize,
+}
+
+impl Spot {
+    /// Customers served at once; infinite where nobody waits.
+    pub fn servers(&self) -> f64 {
+        match &self.kind {
+            Kind::Delay | Kind::Batch(..) => f64::INFINITY,
+            Kind::Queue(servers) | Kind::Sharing(servers) => *servers,
+            Kind::Sorted(speeds) => {
+                let within = speeds.iter().take(self.most.max(1.0) as usize);
+                within.copied().fold(0.0, f64::max)
+            }
+            Kind::Link(_) => 1.0,
+            Kind::Pool(tokens) => *tokens,
+        }
+    }
+}
+
+impl Lumped {
+    /// Finds how many customers can be at each spot: those who come there, and no more than hold the tokens that it takes.
+    pub fn crowd(&mut self) {
+        let mut visitors = vec![0.0; self.spots.len()];
+        // Pools without whose tokens nobody comes to the spot.
+        let mut needed: Vec<Option<BTreeSet<usize>>> = vec![None; self.spots.len()];
+        for load in &self.loads {
+            self.comers(load, &mut visitors, &mut needed);
+        }
+        for (spot, visitors) in visitors.into_iter().enumerate() {
+            let pools = needed[spot].iter().flatten();
+            let most = pools.fold(visitors, |most, pool| {
+                let Kind::Pool(tokens) = self.spots[*pool].kind else { return most };
+                let pair = self.pair_of.get(&(*pool, spot)).map_or(1.0, |pair| self.pairs[*pair]);
+                most.min(tokens * (pair / self.spots[spot].count).max(1.0))
+            });
+            self.spots[spot].most = most.max(1.0);
+        }
+    }
+
+    /// Adds those of one load.
+    fn comers(&self, load: &Load, visitors: &mut [f64], needed: &mut [Option<BTreeSet<usize>>]) {
+        let mut own = vec![0.0; self.spots.len()];
+        let mut known = BTreeSet::new();
+        for item in &load.items {
+            let pools: BTreeSet<usize> =
+                item.within.iter().map(|section| load.sections[*section].spot).collect();
+            for touch in &item.touches {
+                if known.insert(touch.local) {
+                    own[touch.spot] += touch.spread;
+                }
+                if item.background {
+                    visitors[touch.spot] += COPIES_MOST;
+                }
+                let needed = &mut needed[touch.spot];
+                *needed = Some(match needed.take() {
+                    Some(before) => before.intersection(&pools).copied().collect(),
+                    None => pools.clone(),
+                });
+            }
+            // Copies in the background hold tokens besides those who wait for some.
+            for pool in pools.iter().filter(|_| item.background) {
+                if let Kind::Pool(tokens) = self.spots[*pool].kind {
+                    visitors[*pool] += tokens;
+                }
+            }
+        }
+        for (spot, own) in own.into_iter().enumerate() {
+            let each = load.count * own / self.spots[spot].count;
+            visitors[spot] += each * load.mix.customers;
+        }
+    }
+}
+
+/// Puts together what is alike.
+pub fn lump(network: &Network) -> Lumped {
+    let sites = Sites::new(network);
+    let mixes: Vec<Mix> = network.loads().iter().map(mix::mix).collect();
+    let alike = alike(network, &sites, &mixes);
+    let mut builder = Builder::new(network, &sites, &alike);
+    for (number, of) in mixes.iter().enumerate() {
+        builder.load(number, of);
+    }
+    builder.finish()
+}
+
+struct Builder<'a> {
+    network: &'a Network,
+    sites: &'a Sites,
+    alike: &'a Alike,
+    kinds: Vec<Kind>,
+    counts: BTreeMap<u64, f64>,
+    spots: BTreeMap<u64, usize>,
+    loads: BTreeMap<u64, usize>,
+    flows: BTreeMap<(usize, Vec<(usize, usize)>), usize>,
+    out: Lumped,
+}
+
+impl<'a> Builder<'a> {
+    fn new(network: &'a Network, sites: &'a Sites, alike: &'a Alike) -> Builder<'a> {
+        let mut counts = BTreeMap::new();
+        for colour in &alike.sites {
+            *counts.entry(*colour).or_default() += 1.0;
+        }
+        let out = Lumped { spot_of: vec![None; sites.count()], ..Lumped::default() };
+        let kinds = kinds(network);
+        let (spots, loads) = (BTreeMap::new(), BTreeMap::new());
+        let flows = BTreeMap::new();
+        Builder { network, sites, alike, kinds, counts, spots, loads, flows, out }
+    }
+
+    fn spot(&mut self, site: u32) -> usize {
+        let colour = self.alike.sites[site as usize];
+        let next = self.out.spots.len();
+        let spot = *self.spots.entry(colour).or_insert(next);
+        if spot == next {
+            let kind = self.kinds[site as usize].clone();
+            let count = self.counts.get(&colour).copied().unwrap_or(1.0);
+            self.out.spots.push(Spot { kind, count, most: 0.0 });
+        }
+        spot
+    }
+
+    fn load(&mut self, number: usize, of: &Mix) {
+        let next = self.out.loads.len();
+        let load = *self.loads.entry(self.alike.loads[number]).or_insert(next);
+        self.out.load_of.push(load);
+        if load < next {
+            self.out.loads[load].count += 1.0;
+            return;
+        }
+        let mut built = Load {
+            count: 1.0,
+            mix: of.clone(),
+            classes: Vec::new(),
+            items: Vec::new(),
+            sections: Vec::new(),
+            locals: Vec::new(),
+        };
+        let mut locals = BTreeMap::new();
+        for (class, part) in self.network.loads()[number].classes.iter().zip(&of.parts) {
+            let first = built.items.len();
+            let mut this = Class {
+                share: part.share,
+                bytes: part.bytes,
+                dir: class.dir,
+                items: first..first,
+                together: Vec::new(),
+            };
+            if part.share > 0.0 {
+                let walk = walk(self.network, self.sites, class.dir, *part, &class.route);
+                self.class(&mut built, &mut locals, &walk, &mut this);
+            }
+            this.items.end = built.items.len();
+            built.classes.push(this);
+        }
+        self.out.loads.push(built);
+    }
+
+    /// Adds a class's items and sections to its load.
+    fn class(
+        &mut self,
+        load: &mut Load,
+        locals: &mut BTreeMap<u32, usize>,
+        walk: &Walk,
+        class: &mut Class,
+    ) {
+        let first_section = load.sections.len();
+        for section in &walk.sections {
+            let (spot, local) = self.local(load, locals, section.pool);
+            let visits = class.share * section.chance;
+            load.sections.push(Section { spot, local, tokens: section.tokens, visits });
+        }
+        // A spread visit becomes one item for each kind of station, so numbers of legs are looked up.
+        let mut starts = Vec::with_capacity(walk.legs.len() + 1);
+        for leg in &walk.legs {
+            starts.push(load.items.len());
+            let within: Vec<usize> =
+                leg.within.iter().map(|section| first_section + usize::from(*section)).collect();
+            let base = Item {
+                kind: ItemKind::Service,
+                visits: leg.chance * class.share,
+                chance: leg.chance,
+                time: leg.time,
+                scv: leg.scv,
+                wire: 0.0,
+                touches: Vec::new(),
+                within,
+                background: leg.background,
+                dir: leg.dir,
+                class: load.classes.len(),
+            };
+            match &leg.kind {
+                LegKind::Stations(row) => self.stations(load, locals, row.clone(), base),
+                LegKind::Links(links) => self.transfer(load, locals, links, base),
+                LegKind::Tokens(section) => {
+                    let section = first_section + usize::from(*section);
+                    let Section { spot, local, .. } = load.sections[section];
+                    let touches = vec![self.touch(load, &base.within, spot, local, 1.0)];
+                    let kind = ItemKind::Tokens(section);
+                    load.items.push(Item { kind, touches, ..base });
+                }
+            }
+        }
+        starts.push(load.items.len());
+        let ranges = |group: &Vec<Range<usize>>| {
+            group.iter().map(|range| starts[range.start]..starts[range.end]).collect()
+        };
+        class.together = walk.together.iter().map(ranges).collect();
+    }
+
+    /// The spot of a site, and its number among the load's own.
+    fn local(
+        &mut self,
+        load: &mut Load,
+        locals: &mut BTreeMap<u32, usize>,
+        site: u32,
+    ) -> (usize, usize) {
+        let spot = self.spot(site);
+        let next = load.locals.len();
+        let local = *locals.entry(site).or_insert(next);
+        if local == next {
+            load.locals.push(spot);
+        }
+        (spot, local)
+    }
+
+    fn touch(
+        &mut self,
+        load: &Load,
+        within: &[usize],
+        spot: usize,
+        local: usize,
+        spread: f64,
+    ) -> Touch {
+        let pairs = within.iter().map(|section| {
+            let key = (load.sections[*section].spot, spot);
+            let next = self.out.pair_of.len();
+            *self.out.pair_of.entry(key).or_insert(next)
+        });
+        let pairs = pairs.collect();
+        Touch { spot, local, spread, pairs }
+    }
+
+    fn stations(
+        &mut self,
+        load: &mut Load,
+        locals: &mut BTreeMap<u32, usize>,
+        row: Range<u32>,
+        base: Item,
+    ) {
+        let all = f64::from(row.end - row.start);
+        // By kind, in the order in which kinds come in the row.
+        let mut kinds: Vec<(usize, usize, f64)> = Vec::new();
+        for site in row {
+            let (spot, local) = self.local(load, locals, site);
+            match kinds.iter_mut().find(|(known, ..)| *known == spot) {
+                Some((_, _, count)) => *count += 1.0,
+                None => kinds.push((spot, local, 1.0)),
+            }
+        }
+        for (spot, local, count) in kinds {
+            let share = count / all;
+            let touches = vec![self.touch(load, &base.within, spot, local, count)];
+            load.items.push(Item {
+                visits: base.visits * share,
+                chance: base.chance * share,
+                touches,
+                ..base.clone()
+            });
+        }
+    }
+
+    fn transfer(
+        &mut self,
+        load: &mut Load,
+        locals: &mut BTreeMap<u32, usize>,
+        links: &[u32],
+        base: Item,
+    ) {
+        let mut touches = Vec::with_capacity(links.len());
+        let mut slowest = f64::INFINITY;
+        for link in links {
+            let (spot, local) = self.local(load, locals, *link);
+            touches.push(self.touch(load, &base.within, spot, local, 1.0));
+            if let Kind::Link(rate) = self.out.spots[spot].kind {
+                slowest = slowest.min(rate);
+            }
+        }
+        let mut crossed: BTreeMap<usize, usize> = BTreeMap::new();
+        touches.iter().for_each(|touch| *crossed.entry(touch.spot).or_default() += 1);
+        let number = self.out.loads.len();
+        let next = self.out.flows.len();
+        let key = (number, crossed.iter().map(|(spot, count)| (*spot, *count)).collect());
+        let flow = *self.flows.entry(key).or_insert(next);
+        if flow == next {
+            let links = crossed.into_iter().map(|(spot, count)| (spot, count as f64)).collect();
+            let item = load.items.len();
+            self.out.flows.push(Flow { load: number, links, group: flow, item });
+        }
+        let (kind, wire) = (ItemKind::Transfer(flow), base.time * slowest);
+        load.items.push(Item { kind, wire, touches, ..base });
+    }
+
+    fn finish(mut self) -> Lumped {
+        for (site, spot) in self.out.spot_of.iter_mut().enumerate() {
+            *spot = self.spots.get(&self.alike.sites[site]).copied();
+        }
+        groups(&mut self.out);
+        self.out.pairs = pair_counts(&self.out);
+        self.out.crowd();
+        self.out
+    }
+}
+
+/// How each site serves.
+fn kinds(network: &Network) -> Vec<Kind> {
+    let stations = network.stations().iter().flat_map(|station| match station {
+        Station::Queue { servers, .. } => vec![Kind::Queue(f64::from(*servers))],
+        Station::Delay => vec![Kind::Delay],
+        Station::Sharing { servers } => vec![Kind::Sharing(f64::from(*servers))],
+        Station::Links { rates } => rates.iter().map(|rate| Kind::Link(*rate as f64)).collect(),
+        Station::Sorted { servers, gain } => {
+            let longest = gain.len().max(*servers as usize) as u32;
+            let last = gain.last().copied().unwrap_or(1.0);
+            let speed = |n: u32| {
+                let gain = gain.get(n as usize - 1).copied().unwrap_or(last);
+                f64::from(n.min(*servers)) * gain
+            };
+            vec![Kind::Sorted((1..=longest).map(speed).collect())]
+        }
+        Station::Batch { count, within } => {
+            vec![Kind::Batch(f64::from(*count), within.as_secs_f64())]
+        }
+    });
+    let pools = network.pools().iter().map(|pool| Kind::Pool(f64::from(pool.tokens)));
+    stations.chain(pools).collect()
+}
+
+/// Flows that share a link, directly or over others, get one group.
+fn groups(out: &mut Lumped) {
+    let mut first_on: BTreeMap<usize, usize> = BTreeMap::new();
+    for number in 0..out.flows.len() {
+        let links = out.flows[number].links.clone();
+        for (link, _) in links {
+            let other = *first_on.entry(link).or_insert(number);
+            let (a, b) = (out.flows[number].group, out.flows[other].group);
+            let (low, high) = (a.min(b), a.max(b));
+            out.flows.iter_mut().filter(|flow| flow.group == high).for_each(|f| f.group = low);
+        }
+    }
+}
+
+/// How many pairs of a pool and a place there are of each kind: what one side sees of the other, times how many it is.
+fn pair_counts(out: &Lumped) -> Vec<f64> {
+    let mut counts = vec![1.0f64; out.pair_of.len()];
+    for load in &out.loads {
+        let mut seen: BTreeMap<usize, [BTreeSet<usize>; 3]> = BTreeMap::new();
+        for item in &load.items {
+            for touch in &item.touches {
+                for (section, pair) in item.within.iter().zip(&touch.pairs) {
+                    let of_pair = seen.entry(*pair).or_default();
+                    let pool = load.sections[*section].local;
+                    of_pair[0].insert(pool);
+                    of_pair[1].insert(touch.local);
+                    of_pair[2].insert(pool * load.locals.len() + touch.local);
+                }
+            }
+        }
+        for ((pool, spot), pair) in &out.pair_of {
+            let Some([pools, places, both]) = seen.get(pair) else { continue };
+            let both = both.len() as f64;
+            let by_pool = out.spots[*pool].count * both / pools.len() as f64;
+            let by_place = out.spots[*spot].count * both / places.len() as f64;
+            counts[*pair] = counts[*pair].max(by_pool).max(by_place);
+        }
+    }
+    counts
+}

@@ -1,0 +1,133 @@
+//! What a load issues on average: how many I/Os at once, how long it pauses, which share of them is of which class, and how
+//! large those are. Read off a workload's specification; nothing is drawn.
+
+use crate::model::{Load, Source};
+use workload::{Arrivals, Kind, Process, Spec};
+
+const NS: f64 = 1e-9;
+
+/// A load on average.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    /// I/Os at once, at most.
+    pub customers: f64,
+    /// Pause between an end and the next I/O, in seconds.
+    pub think: f64,
+    /// Squared coefficient of variation of the pause, or of the gap between arrivals.
+    pub scv: f64,
+    /// Arrivals a second, where a clock makes them.
+    pub rate: Option<f64>,
+    /// One a class.
+    pub parts: Vec<Part>,
+}
+
+/// The I/Os of one class on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Share of the load's I/Os.
+    pub share: f64,
+    /// Mean bytes.
+    pub bytes: f64,
+    /// Squared coefficient of variation of the bytes.
+    pub scv: f64,
+}
+
+/// The averages of a load.
+pub fn mix(load: &Load) -> Mix {
+    let constant = |shares: &[f64]| {
+        let sum: f64 = shares.iter().sum();
+        let parts = load.classes.iter().zip(shares).map(|(class, share)| Part {
+            share: if sum > 0.0 { share / sum } else { 0.0 },
+            bytes: f64::from(class.bytes),
+            scv: 0.0,
+        });
+        parts.collect()
+    };
+    match &load.source {
+        Source::Closed { customers, think, shares } => Mix {
+            customers: f64::from(*customers),
+            think: think.mean() * 1e-12,
+            scv: think.scv(),
+            rate: None,
+            parts: constant(shares),
+        },
+        Source::Open { gap, limit, shares } => Mix {
+            customers: f64::from(*limit),
+            think: 0.0,
+            scv: gap.scv(),
+            rate: Some(1.0 / (gap.mean() * 1e-12).max(1e-12)),
+            parts: constant(shares),
+        },
+        Source::Operations(of) => operations(&of.spec, load.classes.len() / 2),
+    }
+}
+
+/// The averages of a worker on `targets` targets.
+fn operations(spec: &Spec, targets: usize) -> Mix {
+    let (pause, sides) = sides(&spec.kind);
+    let (think, scv, rate) = match spec.arrivals {
+        Arrivals::Closed { think, .. } => (think.0 as f64 * NS, 0.0, None),
+        Arrivals::Open { process, .. } => match process {
+            Process::Fixed { rate } => (0.0, 0.0, Some(rate)),
+            Process::Poisson { rate } => (0.0, 1.0, Some(rate)),
+            Process::Ramp { to, .. } => (0.0, 0.0, Some(to)),
+        },
+    };
+    let count = targets.max(1) as f64;
+    let side = |side: &Part| Part { share: side.share / count, ..*side };
+    let parts = (0..targets).flat_map(|_| [side(&sides[0]), side(&sides[1])]);
+    Mix {
+        customers: f64::from(spec.outstanding_max()),
+        // A pause for each so many operations comes on top of the pause after each.
+        think: if rate.is_some() { 0.0 } else { think + pause },
+        scv,
+        rate,
+        parts: parts.collect(),
+    }
+}
+
+/// Seconds that an operation's row pauses on average, and reads and writes.
+fn sides(kind: &Kind) -> (f64, [Part; 2]) {
+    match kind {
+        Kind::Access(access) => {
+            let whole: f64 = access.rows.iter().map(|row| row.share).sum();
+            let ladder: Option<Vec<u32>> = access.ladder.map(|ladder| ladder.sizes().collect());
+            let mut pause = 0.0;
+            let mut sums = [[0.0; 3]; 2];
+            for row in &access.rows {
+                let share = if whole > 0.0 { row.share / whole } else { 0.0 };
+                pause += share * row.delay.0 as f64 * NS / f64::from(row.burst.max(1));
+                let one = [row.size];
+                let sizes = ladder.as_deref().unwrap_or(&one);
+                for (sum, of_side) in sums.iter_mut().zip([row.read, 100.0 - row.read]) {
+                    for size in sizes {
+                        let weight = share * of_side / 100.0 / sizes.len().max(1) as f64;
+                        let bytes = f64::from(*size);
+                        sum[0] += weight;
+                        sum[1] += weight * bytes;
+                        sum[2] += weight * bytes * bytes;
+                    }
+                }
+            }
+            (pause, sums.map(part))
+        }
+        Kind::Transaction(of) => {
+            let (index, table) = (f64::from(of.index_pages), f64::from(of.table_pages));
+            let pages = (index + table).max(1.0);
+            let reads = (index + table * of.read / 100.0) / pages;
+            let bytes = f64::from(of.page);
+            let side = |share: f64| Part { share, bytes, scv: 0.0 };
+            (0.0, [side(reads), side(1.0 - reads)])
+        }
+    }
+}
+
+/// From sums of weights, of bytes and of their squares.
+fn part([weight, first, second]: [f64; 3]) -> Part {
+    if weight <= 0.0 {
+        return Part::default();
+    }
+    let bytes = first / weight;
+    let scv = if bytes > 0.0 { (second / weight / bytes / bytes - 1.0).max(0.0) } else { 0.0 };
+    Part { share: weight, bytes, scv }
+}

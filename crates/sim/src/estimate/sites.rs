@@ -1,0 +1,51 @@
+//! One numbering of everything that can be full: stations, the links of stations of links, pools.
+
+use crate::model::{Network, PoolId, Station, StationId};
+
+/// The number of a station, a link or a pool.
+pub type Site = u32;
+
+/// The numbering.
+#[derive(Clone, Debug)]
+pub struct Sites {
+    stations: Vec<Site>,
+    pools: Site,
+    count: Site,
+}
+
+impl Sites {
+    /// Stations first, with one number for each link where they are links; then pools.
+    pub fn new(network: &Network) -> Sites {
+        let mut next: Site = 0;
+        let stations = network.stations().iter().map(|station| {
+            let first = next;
+            next += match station {
+                Station::Links { rates } => rates.len() as Site,
+                _ => 1,
+            };
+            first
+        });
+        let stations = stations.collect();
+        Sites { stations, pools: next, count: next + network.pools().len() as Site }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// A station, or the first of its links.
+    pub fn station(&self, station: StationId) -> Site {
+        self.stations[station.0 as usize]
+    }
+
+    /// A link.
+    pub fn link(&self, station: StationId, link: u16) -> Site {
+        self.station(station) + Site::from(link)
+    }
+
+    /// A pool.
+    pub fn pool(&self, pool: PoolId) -> Site {
+        self.pools + pool.0
+    }
+}

@@ -1,0 +1,206 @@
+//! A route as a flat list: each thing that takes time, how probable it is that an I/O comes there, and which tokens it holds
+//! meanwhile. Copies that are waited for are marked as groups, copies that nobody waits for as background.
+
+use super::mix::Part;
+use super::sites::{Site, Sites};
+use crate::model::{Demand, Hop, Network, Policy, PoolId, Station};
+use std::ops::Range;
+use workload::Dir;
+
+/// Something that takes time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leg {
+    /// What it is.
+    pub kind: LegKind,
+    /// Visits an I/O of its class.
+    pub chance: f64,
+    /// Seconds, alone.
+    pub time: f64,
+    /// Squared coefficient of variation of that time.
+    pub scv: f64,
+    /// The sections within which it lies: numbers of [`Walk::sections`].
+    pub within: Vec<u16>,
+    /// Nobody waits for it.
+    pub background: bool,
+    /// Under which its bytes count.
+    pub dir: Dir,
+}
+
+/// What takes the time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LegKind {
+    /// One of these stations, each as probable as every other; usually there is one.
+    Stations(Range<Site>),
+    /// A transfer over these links.
+    Links(Vec<Site>),
+    /// The wait for the tokens of a section.
+    Tokens(u16),
+}
+
+/// What is done while tokens are held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Section {
+    /// The pool.
+    pub pool: Site,
+    /// Tokens that one I/O holds.
+    pub tokens: f64,
+    /// Probability that an I/O of its class comes into it.
+    pub chance: f64,
+}
+
+/// A route, flat.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Walk {
+    /// In the order of the route.
+    pub legs: Vec<Leg>,
+    /// In the order in which they are entered.
+    pub sections: Vec<Section>,
+    /// Copies that go at once, inner groups before those around them: ranges of legs.
+    pub together: Vec<Vec<Range<usize>>>,
+}
+
+/// Where a walk stands.
+#[derive(Clone)]
+struct At {
+    chance: f64,
+    dir: Dir,
+    background: bool,
+    /// Sections that are open, with the tokens that were not given back.
+    open: Vec<(PoolId, u32, u16)>,
+}
+
+struct Walker<'a> {
+    network: &'a Network,
+    sites: &'a Sites,
+    part: Part,
+    walk: Walk,
+}
+
+/// The route of a class of I/Os, flat.
+pub fn walk(network: &Network, sites: &Sites, dir: Dir, part: Part, route: &[Hop]) -> Walk {
+    let mut walker = Walker { network, sites, part, walk: Walk::default() };
+    let mut at = At { chance: 1.0, dir, background: false, open: Vec::new() };
+    walker.route(&mut at, route);
+    walker.walk
+}
+
+impl Walker<'_> {
+    fn route(&mut self, at: &mut At, route: &[Hop]) {
+        // What is skipped by chance ends at a hop's number.
+        let mut skips: Vec<(usize, f64)> = Vec::new();
+        for (number, hop) in route.iter().enumerate() {
+            while let Some((_, chance)) = skips.pop_if(|(end, _)| *end <= number) {
+                at.chance = chance;
+            }
+            match hop {
+                Hop::Skip { chance, hops } => {
+                    skips.push((number + 1 + *hops as usize, at.chance));
+                    at.chance *= 1.0 - chance;
+                }
+                hop => self.hop(at, hop),
+            }
+        }
+        if let Some((_, chance)) = skips.first() {
+            at.chance = *chance;
+        }
+    }
+
+    fn hop(&mut self, at: &mut At, hop: &Hop) {
+        match hop {
+            Hop::Visit { station, demand } => {
+                let first = self.sites.station(*station);
+                self.visit(at, first..first + 1, demand);
+            }
+            Hop::Spread { first, count, demand } => {
+                let first = self.sites.station(*first);
+                self.visit(at, first..first + count, demand);
+            }
+            Hop::Cross { station, links, scale, extra } => {
+                let sites = links.iter().map(|link| self.sites.link(*station, *link)).collect();
+                let wire = self.part.bytes * scale + f64::from(*extra);
+                let slowest = match &self.network.stations()[station.0 as usize] {
+                    Station::Links { rates } => {
+                        links.iter().map(|link| rates[usize::from(*link)]).min().unwrap_or(1)
+                    }
+                    _ => 1,
+                };
+                let share = self.part.bytes * scale / wire.max(f64::MIN_POSITIVE);
+                let scv = self.part.scv * share * share;
+                self.leg(at, LegKind::Links(sites), wire / slowest.max(1) as f64, scv);
+            }
+            Hop::Take { pool, tokens } => {
+                let section = self.walk.sections.len().min(usize::from(u16::MAX)) as u16;
+                let site = self.sites.pool(*pool);
+                self.leg(at, LegKind::Tokens(section), 0.0, 0.0);
+                let (tokens_held, chance) = (f64::from(*tokens), at.chance);
+                self.walk.sections.push(Section { pool: site, tokens: tokens_held, chance });
+                at.open.push((*pool, *tokens, section));
+            }
+            Hop::Give { pool, tokens } => give(&mut at.open, *pool, *tokens),
+            // A skip is the affair of the route that it lies on.
+            Hop::Skip { .. } => {}
+            Hop::Branch { selector, arms } => {
+                let policy = self.network.selectors()[selector.0 as usize].policy;
+                for (arm, share) in arms.iter().zip(shares(policy, arms.len())) {
+                    let mut inner = At { chance: at.chance * share, ..at.clone() };
+                    if share > 0.0 {
+                        self.route(&mut inner, arm);
+                    }
+                }
+            }
+            Hop::Fork { route } => {
+                let mut copy = At { background: true, ..at.clone() };
+                self.route(&mut copy, route);
+                // What the copy gave back it was handed: the I/O itself does not hold it any more.
+                at.open.retain(|held| copy.open.iter().any(|left| left.2 == held.2));
+            }
+            Hop::Together { routes } => {
+                let ranges = routes.iter().map(|route| {
+                    let first = self.walk.legs.len();
+                    self.route(&mut at.clone(), route);
+                    first..self.walk.legs.len()
+                });
+                let ranges = ranges.collect();
+                self.walk.together.push(ranges);
+            }
+            Hop::As { dir } => at.dir = *dir,
+        }
+    }
+
+    fn visit(&mut self, at: &At, stations: Range<Site>, demand: &Demand) {
+        let (fixed, scv) = (demand.time.mean() * 1e-12, demand.time.scv());
+        let sized = demand.per_byte * self.part.bytes * 1e-12;
+        let time = fixed + sized;
+        let variance = fixed * fixed * scv + sized * sized * self.part.scv;
+        let scv = if time > 0.0 { variance / (time * time) } else { 0.0 };
+        self.leg(at, LegKind::Stations(stations), time, scv);
+    }
+
+    fn leg(&mut self, at: &At, kind: LegKind, time: f64, scv: f64) {
+        let within = at.open.iter().map(|(_, _, section)| *section).collect();
+        let (chance, background, dir) = (at.chance, at.background, at.dir);
+        self.walk.legs.push(Leg { kind, chance, time, scv, within, background, dir });
+    }
+}
+
+/// Tokens go back, those taken last first.
+fn give(open: &mut Vec<(PoolId, u32, u16)>, pool: PoolId, tokens: u32) {
+    let mut left = tokens;
+    for held in open.iter_mut().rev().filter(|held| held.0 == pool) {
+        let back = held.1.min(left);
+        held.1 -= back;
+        left -= back;
+    }
+    open.retain(|held| held.1 > 0);
+}
+
+/// The share of I/Os that each of `arms` living arms gets.
+fn shares(policy: Policy, arms: usize) -> impl Iterator<Item = f64> {
+    let equal = match policy {
+        Policy::Fixed | Policy::ActivePassive => None,
+        Policy::RoundRobin { .. } | Policy::RoundRobinBytes { .. } | Policy::LeastQueue => {
+            Some(1.0 / arms.max(1) as f64)
+        }
+    };
+    (0..arms).map(move |arm| equal.unwrap_or(if arm == 0 { 1.0 } else { 0.0 }))
+}

@@ -1,0 +1,240 @@
+//! The record of a simulation as it is written: pieces of steps under the names and numbers of the record.
+//!
+//! One thread writes, step after step in the order of the plan, so that the file does not depend on how many threads
+//! simulated it. Each cut is a transaction: a killed process loses at most the last second.
+
+use super::SIMULATOR;
+use super::piece::{Begun, Cut, HopHead, Note, Reading};
+use crate::plant::{Assumption, Issuer, Limits};
+use clock::Ns;
+use record::{
+    Confidence, Counter, Event, Fact, Interval, Loop, RecordError, Source, SourceId, SourceKind,
+    Status, StepHead, StepTimes, WorkerLoad, Writer,
+};
+use scenario::Step;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Writes the record.
+pub(super) struct Book {
+    writer: Writer,
+    numbers: BTreeMap<String, SourceId>,
+    facts: BTreeSet<(String, String)>,
+    /// Where the steps so far end: a whole second.
+    end: Ns,
+    step: Option<Open>,
+}
+
+/// The step that is being written.
+struct Open {
+    index: u32,
+    /// Its beginning on the record's time base.
+    start: Ns,
+    times: StepTimes,
+    workers: Vec<SourceId>,
+    hops: Vec<(SourceId, Limits)>,
+}
+
+impl Book {
+    pub fn new(writer: Writer) -> Book {
+        let (numbers, facts) = (BTreeMap::new(), BTreeSet::new());
+        Book { writer, numbers, facts, end: Ns::ZERO, step: None }
+    }
+
+    /// Adds facts that are not there yet.
+    pub fn facts(&mut self, facts: Vec<Fact>) -> Result<(), RecordError> {
+        let is_new = |fact: &Fact| self.facts.insert((fact.subject.clone(), fact.key.clone()));
+        let new: Vec<Fact> = facts.into_iter().filter(is_new).collect();
+        self.writer.facts(&new)
+    }
+
+    /// Opens a step; what its workers are to do.
+    pub fn begin(&mut self, step: &Step, begun: Begun) -> Result<Vec<WorkerLoad>, RecordError> {
+        let group = |name: &String| {
+            let issuer = begun.issuers.iter().find(|issuer| issuer.source == *name);
+            issuer.map_or_else(|| name.clone(), |issuer| issuer.group.clone())
+        };
+        let workers = begun
+            .workers
+            .iter()
+            .map(|name| self.number(name, group(name), SourceKind::Worker))
+            .collect::<Result<Vec<_>, _>>()?;
+        let hops = begun
+            .hops
+            .into_iter()
+            .map(|HopHead { name, device, limits }| {
+                Ok((self.number(&name, device, SourceKind::Hop)?, limits))
+            })
+            .collect::<Result<Vec<_>, RecordError>>()?;
+        self.facts(begun.assumptions.iter().map(fact).collect())?;
+        let start = self.end;
+        let loads = loads(&begun.issuers, &begun.workers, &workers);
+        let times = begun.times;
+        self.writer.step(&StepHead {
+            index: step.index,
+            plan: step.plan.clone(),
+            settings: step.settings.clone(),
+            repetition: step.repetition,
+            times: shifted(&times, start),
+            workers: loads.clone(),
+            streams: Vec::new(),
+        })?;
+        self.step = Some(Open { index: step.index, start, times, workers, hops });
+        self.writer.commit()?;
+        Ok(loads)
+    }
+
+    /// Corrects the times of the step.
+    pub fn times(&mut self, times: StepTimes) -> Result<(), RecordError> {
+        let Some(step) = &mut self.step else { return Ok(()) };
+        step.times = times;
+        self.writer.step_times(step.index, &shifted(&times, step.start))
+    }
+
+    /// Writes what happened between two cuts; the workers' intervals as they were written.
+    pub fn cut(&mut self, cut: Cut) -> Result<Vec<Interval>, RecordError> {
+        let Some(step) = &self.step else { return Ok(Vec::new()) };
+        let (from, to) = (step.start.plus(cut.from), step.start.plus(cut.to));
+        let mut intervals = Vec::with_capacity(cut.workers.len());
+        for (source, [read, write]) in step.workers.iter().zip(cut.workers) {
+            let (source, step, phase) = (*source, step.index, cut.phase);
+            let interval = Interval { source, step, phase, from, to, read, write, testimony: None };
+            self.writer.interval(&interval)?;
+            intervals.push(interval);
+        }
+        for ((source, _), readings) in step.hops.iter().zip(&cut.hops) {
+            for reading in readings {
+                let counter = counter(*source, step.index, (from, to), reading);
+                self.writer.counter(&counter)?;
+            }
+        }
+        self.writer.commit()?;
+        Ok(intervals)
+    }
+
+    /// Writes an event of the step, which is `None` outside one; the event.
+    pub fn note(&mut self, note: Note) -> Result<Event, RecordError> {
+        let start = self.step.as_ref().map_or(self.end, |step| step.start);
+        let event = Event {
+            at: start.plus(note.at),
+            step: self.step.as_ref().map(|step| step.index),
+            source: None,
+            level: note.level,
+            code: note.code.to_owned(),
+            text: note.text,
+        };
+        self.writer.event(&event)?;
+        Ok(event)
+    }
+
+    /// The step has come to its end.
+    pub fn done(&mut self, confidences: &[Confidence]) -> Result<(), RecordError> {
+        let Some(step) = self.step.take() else { return Ok(()) };
+        let measured = (step.start.plus(step.times.measure), step.start.plus(step.times.cooldown));
+        for (source, limits) in &step.hops {
+            for reading in known(limits) {
+                let counter = counter(*source, step.index, measured, &reading);
+                self.writer.counter(&counter)?;
+            }
+        }
+        for confidence in confidences {
+            self.writer.confidence(confidence)?;
+        }
+        self.writer.step_done(step.index)?;
+        self.end = whole_second(step.start.plus(step.times.end));
+        self.writer.commit()
+    }
+
+    /// Closes the record.
+    pub fn finish(self, status: Status) -> Result<(), RecordError> {
+        self.writer.finish(status)
+    }
+
+    /// The number of a source, which is announced when it is first met.
+    fn number(
+        &mut self,
+        name: &str,
+        group: String,
+        kind: SourceKind,
+    ) -> Result<SourceId, RecordError> {
+        if let Some(id) = self.numbers.get(name) {
+            return Ok(*id);
+        }
+        let id = SourceId(self.numbers.len() as u32);
+        let agent = SIMULATOR.to_owned();
+        self.writer.source(&Source { id, kind, name: name.to_owned(), group, agent })?;
+        self.numbers.insert(name.to_owned(), id);
+        Ok(id)
+    }
+}
+
+/// What each worker is to do: of several loads that one worker carries the first, with the depth of all.
+fn loads(issuers: &[Issuer], names: &[String], sources: &[SourceId]) -> Vec<WorkerLoad> {
+    let of = |(name, source): (&String, &SourceId)| {
+        let mut mine = issuers.iter().filter(|issuer| issuer.source == *name);
+        let first = mine.next()?;
+        let arrivals = mine.fold(first.arrivals, |sum, issuer| both(sum, issuer.arrivals));
+        Some(WorkerLoad {
+            source: *source,
+            workload: first.workload.clone(),
+            arrivals,
+            ops_per_transaction: first.ops_per_transaction,
+        })
+    };
+    names.iter().zip(sources).filter_map(of).collect()
+}
+
+/// Two loops that one worker carries.
+fn both(first: Loop, second: Loop) -> Loop {
+    match (first, second) {
+        (Loop::Closed { depth: a, think: x }, Loop::Closed { depth: b, think: y }) => {
+            Loop::Closed { depth: a.saturating_add(b), think: x || y }
+        }
+        (Loop::Open { rate: a }, Loop::Open { rate: b }) => Loop::Open { rate: a + b },
+        (first, _) => first,
+    }
+}
+
+fn fact(assumption: &Assumption) -> Fact {
+    Fact {
+        subject: assumption.subject.clone(),
+        key: format!("assumed/{}", assumption.figure),
+        value: format!("{} ({})", assumption.value, assumption.reason),
+    }
+}
+
+fn counter(source: SourceId, step: u32, span: (Ns, Ns), reading: &Reading) -> Counter {
+    let (name, value, unit) = *reading;
+    let (from, to) = span;
+    let (name, unit) = (name.to_owned(), unit.to_owned());
+    Counter { source, step: Some(step), from, to, name, value, unit }
+}
+
+/// What a hop is known to carry, as counters over the measured time.
+fn known(limits: &Limits) -> impl Iterator<Item = Reading> {
+    let count = |n: Option<u32>| n.map(f64::from);
+    let all = [
+        ("servers", count(limits.servers), "1"),
+        ("slots", count(limits.slots), "1"),
+        ("read-rate", limits.read_rate, "B/s"),
+        ("write-rate", limits.write_rate, "B/s"),
+        ("both-rate", limits.both_rate, "B/s"),
+        ("ops-rate", limits.ops_rate, "1/s"),
+    ];
+    all.into_iter().filter_map(|(name, value, unit)| Some((name, value?, unit)))
+}
+
+/// Times of a step on the record's time base.
+fn shifted(times: &StepTimes, by: Ns) -> StepTimes {
+    StepTimes {
+        start: times.start.plus(by),
+        measure: times.measure.plus(by),
+        cooldown: times.cooldown.plus(by),
+        end: times.end.plus(by),
+    }
+}
+
+/// The first whole second not before `at`: where the next step begins, so that its cuts do not depend on those before it.
+fn whole_second(at: Ns) -> Ns {
+    let second = Ns::secs(1).0;
+    Ns(at.0.div_ceil(second).saturating_mul(second))
+}

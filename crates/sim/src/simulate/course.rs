@@ -1,0 +1,289 @@
+//! One step, simulated from its first I/O to its last: warm-up, measured time, cool-down, in simulated time.
+//!
+//! Intervals are cut at whole seconds and at phase edges, as a live engine cuts them. Between the cuts the step goes on in
+//! cells, after each of which it looks whether it is to stop; those of the measured time are what its intervals of
+//! confidence are taken from. What it tells is a function of the plant and the seeds alone.
+
+use super::hops::Ledger;
+use super::meter::{Cell, Meter};
+use super::piece::{Begun, Cut, HopHead, Note, Piece};
+use super::steady::Warming;
+use super::trust;
+use crate::Ps;
+use crate::engine::{Seeds, Simulation};
+use crate::plant::Plant;
+use crate::study::CELLS;
+use clock::Ns;
+use record::{Level, Phase, StepTimes};
+use scenario::Step;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A warm-up so many times as long as the measured time is not asked whether it was long enough: the rule looks no
+/// further than half of all.
+const ASKED_MOST: u64 = 16;
+/// A pilot is doubled so often at most.
+const DOUBLINGS_MOST: u32 = 6;
+
+/// What a step is simulated with besides its plant.
+pub(super) struct Terms<'a> {
+    pub seeds: Seeds,
+    /// The warm-up goes on until it has settled.
+    pub settle: bool,
+    pub stop: &'a AtomicBool,
+    /// Nanoseconds that all steps have been simulated for.
+    pub advanced: &'a AtomicU64,
+}
+
+/// Why a step ended before its time.
+enum Early {
+    /// The user ended it, or nobody listens any more.
+    Stopped,
+    /// It cannot go on.
+    Failed(String),
+}
+
+/// Simulates a step; whether it came to its end, or to a failure that it told. `tell` answers whether somebody listens.
+pub(super) fn simulate(
+    step: &Step,
+    plant: Plant,
+    terms: &Terms,
+    tell: &mut dyn FnMut(Piece) -> bool,
+) {
+    let workers = names(&plant);
+    let meter = Meter::new(&plant, &workers);
+    let ended = match Simulation::observed(&plant.network, terms.seeds, meter) {
+        Ok(simulation) => {
+            let course = Course {
+                step,
+                ledger: Ledger::new(&plant),
+                simulation,
+                terms,
+                workers: workers.len(),
+                times: times(step),
+                cut: Ns::ZERO,
+                cells: Vec::new(),
+                warming: None,
+                tell,
+            };
+            course.run(plant, workers)
+        }
+        Err(error) => Err(Early::Failed(error.to_string())),
+    };
+    if let Err(Early::Failed(why)) = ended {
+        tell(Piece::Failed(why));
+    }
+}
+
+/// The names of the workers, each once, in the order of the issuers.
+fn names(plant: &Plant) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for issuer in &plant.issuers {
+        if !names.contains(&issuer.source) {
+            names.push(issuer.source.clone());
+        }
+    }
+    names
+}
+
+/// The edges of a step, from its beginning, as far as they are known beforehand.
+pub(super) fn times(step: &Step) -> StepTimes {
+    let measure: Ns = step.warmup_max().into();
+    let cooldown = measure.plus(step.measure.into());
+    StepTimes { start: Ns::ZERO, measure, cooldown, end: cooldown.plus(step.cooldown.into()) }
+}
+
+struct Course<'a> {
+    step: &'a Step,
+    simulation: Simulation<Meter>,
+    ledger: Ledger,
+    terms: &'a Terms<'a>,
+    workers: usize,
+    times: StepTimes,
+    /// Until when intervals have been cut.
+    cut: Ns,
+    /// Cells of the phases so far that are asked for.
+    cells: Vec<Cell>,
+    warming: Option<Warming>,
+    tell: &'a mut dyn FnMut(Piece) -> bool,
+}
+
+impl Course<'_> {
+    fn run(mut self, plant: Plant, workers: Vec<String>) -> Result<(), Early> {
+        let head = |hop: crate::plant::PlantHop| HopHead {
+            name: hop.name,
+            device: hop.device,
+            limits: hop.limits,
+        };
+        let begun = Begun {
+            issuers: plant.issuers,
+            workers,
+            hops: plant.hops.into_iter().map(head).collect(),
+            assumptions: plant.assumptions,
+            times: self.times,
+        };
+        self.say(Piece::Begun(Box::new(begun)))?;
+        let cell = trust::cell_of(self.times.measured().into());
+        let warm = self.warm_up(cell)?;
+        self.times = moved(&self.times, self.cut);
+        self.simulation.observer_mut().take_cell();
+        self.advance(Phase::Measure, self.times.cooldown, cell)?;
+        let measured = self.cells.get(warm..).unwrap_or_default();
+        let measured = &measured[..measured.len().min(CELLS)];
+        let intervals = trust::intervals(self.step.index, measured, cell.as_secs_f64());
+        self.ask_of_warmup(warm, cell)?;
+        self.cells.clear();
+        self.advance(Phase::Cooldown, self.times.end, cell)?;
+        self.say(Piece::Done(intervals))
+    }
+
+    /// Load that is not measured; how many of the cells are its own.
+    fn warm_up(&mut self, cell: Ps) -> Result<usize, Early> {
+        let planned: Ns = self.step.warmup.into();
+        if let Some(rule) = self.step.steady {
+            self.warming = Some(Warming::new(rule, self.workers));
+            self.until_steady(planned, cell)?;
+            self.warming = None;
+            self.cells.clear();
+            return Ok(0);
+        }
+        if self.terms.settle {
+            self.pilot(planned)?;
+            self.cells.clear();
+            return Ok(0);
+        }
+        self.advance(Phase::Warmup, self.times.measure, cell)?;
+        let asked = planned.0 <= self.times.measured().0.saturating_mul(ASKED_MOST);
+        if !asked {
+            self.cells.clear();
+        }
+        Ok(self.cells.len())
+    }
+
+    /// Warms up until the plan's rule holds, for as long as the plan lets it at most.
+    fn until_steady(&mut self, least: Ns, cell: Ps) -> Result<(), Early> {
+        let most = self.times.measure;
+        loop {
+            let until = next_second(self.cut).min(most);
+            self.advance(Phase::Warmup, until, cell)?;
+            self.cells.clear();
+            let Some(warming) = &self.warming else { return Ok(()) };
+            let steady = (self.cut >= least).then(|| warming.steady(self.cut)).flatten();
+            let note = match steady {
+                Some(note) => note,
+                None if self.cut >= most => warming.never(self.cut),
+                None => continue,
+            };
+            self.say(Piece::Note(note))?;
+            self.times = moved(&self.times, self.cut);
+            return self.say(Piece::Times(self.times));
+        }
+    }
+
+    /// Warms up until what it shows has come to rest: a pilot as in [`crate::study`], which is doubled until then.
+    fn pilot(&mut self, least: Ns) -> Result<(), Early> {
+        let first = if least > Ns::ZERO { least } else { self.times.measured() };
+        let mut cell = Ps::nanos((first.0 / CELLS as u64).max(1));
+        for doubled in 0..=DOUBLINGS_MOST {
+            let until = self.cut.plus(Ns(cell.as_ns().0 * (CELLS - self.cells.len()) as u64));
+            self.advance(Phase::Warmup, until, cell)?;
+            let at = self.cut;
+            let load = at.as_secs_f64();
+            let note = if trust::has_settled(&self.cells) {
+                let text = format!(
+                    "settled after {load:.3} s of load, by MSER-5 and a test of correlation"
+                );
+                Note { at, level: Level::Info, code: "settled", text }
+            } else if doubled == DOUBLINGS_MOST {
+                let text = format!(
+                    "not settled after {load:.3} s of load, but measured all the same: lengthen `warmup`, or the load \
+                     grows without end"
+                );
+                Note { at, level: Level::Warning, code: "never-settled", text }
+            } else {
+                let pairs = self.cells.chunks_exact(2).map(|pair| pair[0].joined(&pair[1]));
+                self.cells = pairs.collect();
+                cell = Ps(cell.0.saturating_mul(2));
+                continue;
+            };
+            self.say(Piece::Note(note))?;
+            self.times = moved(&self.times, self.cut);
+            return self.say(Piece::Times(self.times));
+        }
+        Ok(())
+    }
+
+    /// Says so where the warm-up was too short.
+    fn ask_of_warmup(&mut self, warm: usize, cell: Ps) -> Result<(), Early> {
+        if self.step.steady.is_some() || self.terms.settle {
+            return Ok(());
+        }
+        let Some(longer) = trust::longer_warmup(&self.cells, warm) else { return Ok(()) };
+        let seconds = |cells: usize| cells as f64 * cell.as_secs_f64();
+        let text = format!(
+            "the warm-up of {:.3} s was too short: MSER-5 leaves out {:.3} s; lengthen `warmup`, or let `--settle` do it",
+            self.times.measure.as_secs_f64(),
+            seconds(longer),
+        );
+        let at = self.times.cooldown;
+        self.say(Piece::Note(Note { at, level: Level::Warning, code: "warmup-short", text }))
+    }
+
+    /// Simulates a phase until a moment, cutting intervals on the way and gathering its cells.
+    fn advance(&mut self, phase: Phase, until: Ns, cell: Ps) -> Result<(), Early> {
+        let end = Ps::from(until);
+        let mut next_cell = self.simulation.now().plus(cell);
+        self.simulation.observer_mut().take_cell();
+        while self.simulation.now() < end {
+            let second = Ps::from(next_second(self.simulation.now().as_ns()));
+            let next = next_cell.min(second).min(end);
+            let before = self.simulation.now();
+            let halted = self.simulation.run_until(next).err();
+            let passed = next.as_ns().since(before.as_ns());
+            self.terms.advanced.fetch_add(passed.0, Ordering::Relaxed);
+            if let Some(halt) = halted {
+                return Err(Early::Failed(halt.to_string()));
+            }
+            if next == next_cell {
+                self.cells.push(self.simulation.observer_mut().take_cell());
+                next_cell = next_cell.plus(cell);
+            }
+            let stopped = self.terms.stop.load(Ordering::Relaxed);
+            if next == second || next == end || stopped {
+                self.cut(phase)?;
+            }
+            if stopped {
+                return Err(Early::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, phase: Phase) -> Result<(), Early> {
+        let (from, to) = (self.cut, self.simulation.now().as_ns());
+        if to <= from {
+            return Ok(());
+        }
+        self.cut = to;
+        let workers = self.simulation.observer_mut().take();
+        let hops = self.ledger.readings(&mut self.simulation);
+        let cut = Cut { phase, from, to, workers, hops };
+        self.warming.iter_mut().for_each(|warming| warming.add(&cut));
+        self.say(Piece::Cut(Box::new(cut)))
+    }
+
+    fn say(&mut self, piece: Piece) -> Result<(), Early> {
+        if (self.tell)(piece) { Ok(()) } else { Err(Early::Stopped) }
+    }
+}
+
+/// The same step whose measurement begins at another moment.
+fn moved(times: &StepTimes, measure: Ns) -> StepTimes {
+    let cooldown = measure.plus(times.measured());
+    let end = cooldown.plus(times.end.since(times.cooldown));
+    StepTimes { start: times.start, measure, cooldown, end }
+}
+
+/// The first whole second after `at`.
+pub(super) fn next_second(at: Ns) -> Ns {
+    Ns((at.0 / 1_000_000_000 + 1) * 1_000_000_000)
+}

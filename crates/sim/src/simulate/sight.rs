@@ -1,0 +1,153 @@
+//! What one place of the network did between two looks at it: the engine's tallies as sums of seconds.
+
+use super::meter::Meter;
+use crate::engine::{Simulation, Snapshot};
+use crate::model::{Network, Pool, Station, StationId};
+use crate::plant::Place;
+use crate::statistics::Tally;
+
+/// Picoseconds of a second.
+const SECOND: f64 = 1e12;
+
+/// A place over a span. Reads, then writes; times in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Sight {
+    pub ops: [f64; 2],
+    pub bytes: [f64; 2],
+    /// Stays, summed over the I/Os.
+    pub stayed: [f64; 2],
+    /// I/Os present, and those of them that waited, by time.
+    pub present: f64,
+    pub waiting: f64,
+    /// Whether it serves anybody, and how long it did with all it has.
+    pub serves: bool,
+    pub busy: f64,
+    /// Tokens of a queue limit, and those that were taken, by time.
+    pub tokens: f64,
+    pub taken: f64,
+}
+
+/// Looks at all places.
+pub(super) struct Sights {
+    stations: Vec<Station>,
+    pools: Vec<Pool>,
+    last: Snapshot,
+    span: Snapshot,
+    /// Of each link until now, and since the look before: bytes on the wire, and what is counted of the payload.
+    links: Vec<Vec<(f64, Tally)>>,
+    crossed: Vec<Vec<(f64, Tally)>>,
+}
+
+impl Sights {
+    /// Of a network that has not moved yet.
+    pub fn new(network: &Network) -> Sights {
+        let links = |station: &Station| match station {
+            Station::Links { rates } => vec![(0.0, Tally::default()); rates.len()],
+            _ => Vec::new(),
+        };
+        let none: Vec<Vec<(f64, Tally)>> = network.stations().iter().map(links).collect();
+        Sights {
+            stations: network.stations().to_vec(),
+            pools: network.pools().to_vec(),
+            last: Snapshot::default(),
+            span: Snapshot::default(),
+            links: none.clone(),
+            crossed: none,
+        }
+    }
+
+    /// Takes in what happened since the last look.
+    pub fn look(&mut self, simulation: &mut Simulation<Meter>) {
+        let now = simulation.snapshot();
+        self.span = match self.last.stations.is_empty() && self.last.pools.is_empty() {
+            true => now.clone(),
+            false => now.since(&self.last),
+        };
+        self.last = now;
+        for (number, station) in (0..).zip(&self.stations) {
+            if !matches!(station, Station::Links { .. }) {
+                continue;
+            }
+            let (carried, tallies) =
+                (simulation.carried(StationId(number)), simulation.crossed(StationId(number)));
+            let now: Vec<(f64, Tally)> = carried.into_iter().zip(tallies).collect();
+            let before = &self.links[number as usize];
+            let span = now.iter().zip(before).map(|((bytes, tally), (then, earlier))| {
+                ((bytes - then).max(0.0), tally.since(earlier))
+            });
+            self.crossed[number as usize] = span.collect();
+            self.links[number as usize] = now;
+        }
+    }
+
+    /// Seconds between the last two looks.
+    pub fn span(&self) -> f64 {
+        self.span.at.as_secs_f64()
+    }
+
+    /// A place between the last two looks.
+    pub fn of(&self, place: Place) -> Sight {
+        match place {
+            Place::Station(id) => self.station(id).unwrap_or_default(),
+            Place::ReadLink(id, link) => self.link(id, link, [true, false]).unwrap_or_default(),
+            Place::WriteLink(id, link) => self.link(id, link, [false, true]).unwrap_or_default(),
+            Place::BothLink(id, link) => self.link(id, link, [true, true]).unwrap_or_default(),
+            Place::Pool(id) => {
+                let number = id.0 as usize;
+                let (pool, tally) = (self.pools.get(number), self.span.pools.get(number));
+                pool.zip(tally).map(|(pool, tally)| limit(pool, tally)).unwrap_or_default()
+            }
+        }
+    }
+
+    fn station(&self, id: StationId) -> Option<Sight> {
+        let tally = self.span.stations.get(id.0 as usize)?;
+        let seen = traffic(tally, [true, true]);
+        let busy = tally.busy as f64 / SECOND;
+        let servers = match self.stations.get(id.0 as usize)? {
+            Station::Queue { servers, .. } | Station::Sharing { servers } => f64::from(*servers),
+            // Nobody waits, and nothing can be full.
+            _ => return Some(Sight { waiting: 0.0, ..seen }),
+        };
+        // A server that is blocked by what is behind it is not at work, and whom it keeps waits.
+        let waiting = (seen.present - busy).max(0.0);
+        Some(Sight { serves: true, busy: busy / servers, waiting, ..seen })
+    }
+
+    fn link(&self, id: StationId, link: u16, counted: [bool; 2]) -> Option<Sight> {
+        let (carried, tally) = self.crossed.get(id.0 as usize)?.get(usize::from(link))?;
+        let Station::Links { rates } = self.stations.get(id.0 as usize)? else { return None };
+        let busy = carried / *rates.get(usize::from(link))? as f64;
+        let seen = traffic(tally, counted);
+        // All who cross are served at once; as many as the wire would take one after the other do not wait.
+        let waiting = (seen.present - busy).max(0.0);
+        Some(Sight { serves: true, busy, waiting, ..seen })
+    }
+}
+
+/// What is counted of a tally, of the directions that the place is for.
+fn traffic(tally: &Tally, counted: [bool; 2]) -> Sight {
+    let both = |read: f64, write: f64| {
+        [if counted[0] { read } else { 0.0 }, if counted[1] { write } else { 0.0 }]
+    };
+    let (ops, writes) = (tally.departures as f64, tally.writes as f64);
+    let (stayed, writing) = (tally.stayed as f64 / SECOND, tally.stayed_writing as f64 / SECOND);
+    Sight {
+        ops: both(ops - writes, writes),
+        bytes: both(tally.bytes[0] as f64, tally.bytes[1] as f64),
+        stayed: both(stayed - writing, writing),
+        present: tally.present as f64 / SECOND,
+        ..Sight::default()
+    }
+}
+
+/// A queue limit: who is present waits for tokens.
+fn limit(pool: &Pool, tally: &Tally) -> Sight {
+    let seen = traffic(tally, [true, true]);
+    Sight {
+        waiting: seen.present,
+        tokens: f64::from(pool.tokens),
+        taken: tally.busy as f64 / SECOND,
+        ..seen
+    }
+}

@@ -1,0 +1,117 @@
+//! How far a step's figures can be trusted: intervals of confidence, and whether the warm-up was long enough.
+//!
+//! The measured time is cut into [`CELLS`] cells of equal length, which make [`BATCHES`] batches; a figure is a ratio of
+//! two sums over them. Its interval is that of [`crate::statistics`], corrected for skewness and for what correlation is
+//! left between neighbours. Whether a warm-up was too short is asked of MSER-5 (White, Cobb and Spratt 2000), over the
+//! whole of it and the measured time. That rule alone leaves something out of most series by chance, so that it is
+//! believed only where what it leaves out differs from the rest by more than noise.
+
+use super::meter::Cell;
+use crate::Ps;
+use crate::statistics::{mser5, ratio, von_neumann};
+use crate::study::{BATCHES, CELLS};
+use record::Confidence;
+
+/// The probability with which an interval holds the true figure.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The certainty with which a warm-up is called too short: MSER-5 looks for the cut that differs most, and so finds one that
+/// looks like something more often than chance would in one place.
+const CERTAIN: f64 = 0.9999;
+
+/// What the first part of the measured time must differ by from the rest, as a share of it, to be held for warm-up.
+const MATTERS: f64 = 0.01;
+
+/// Pairs of cells are taken for uncorrelated when von Neumann's test gives at least this probability.
+const UNCORRELATED: f64 = 0.3;
+
+/// A figure of a step: its name and unit, and both sums of a cell of so many seconds.
+type Figure = (&'static str, &'static str, fn(&Cell, f64) -> (f64, f64));
+
+const FIGURES: [Figure; 6] = [
+    ("iops", "1/s", |cell, s| (cell.all_ops() as f64, s)),
+    ("total-rate", "B/s", |cell, s| ((cell.bytes[0] + cell.bytes[1]) as f64, s)),
+    ("read-rate", "B/s", |cell, s| (cell.bytes[0] as f64, s)),
+    ("write-rate", "B/s", |cell, s| (cell.bytes[1] as f64, s)),
+    ("service-mean", "ns", |cell, _| (cell.served as f64 / 1e3, cell.all_ops() as f64)),
+    ("response-mean", "ns", |cell, _| (cell.responded as f64 / 1e3, cell.all_ops() as f64)),
+];
+
+/// The intervals of a step's figures, from the cells of its measured time, each `seconds` long. What was not done at all
+/// has none.
+pub(super) fn intervals(step: u32, cells: &[Cell], seconds: f64) -> Vec<Confidence> {
+    let size = (cells.len() / BATCHES).max(1);
+    FIGURES
+        .iter()
+        .filter_map(|(figure, unit, of)| {
+            let batch = |cells: &[Cell]| {
+                let sums = cells.iter().map(|cell| of(cell, seconds));
+                sums.fold((0.0, 0.0), |sum, (over, under)| (sum.0 + over, sum.1 + under))
+            };
+            let batches: Vec<(f64, f64)> = cells.chunks_exact(size).map(batch).collect();
+            let correlation = von_neumann(&batches).map_or(0.0, |(correlation, _)| correlation);
+            let estimate = ratio(&batches, CONFIDENCE, correlation)?;
+            (estimate.value > 0.0).then(|| Confidence {
+                step,
+                figure: (*figure).to_owned(),
+                low: estimate.low.max(0.0),
+                high: estimate.high,
+                unit: (*unit).to_owned(),
+                level: CONFIDENCE,
+                batches: batches.len() as u32,
+            })
+        })
+        .collect()
+}
+
+/// How much of the series from the load's start to the end of the measured time is warm-up, where that is more than the
+/// first `left_out` cells, which were left out: in cells.
+pub(super) fn longer_warmup(cells: &[Cell], left_out: usize) -> Option<usize> {
+    let whole = |cells: &[Cell]| cells.iter().fold(Cell::default(), |sum, cell| sum.joined(cell));
+    let response = |cell: &Cell| cell.responded as f64 / cell.all_ops() as f64;
+    // Pairs at least, so that neighbours depend on each other less; more where little ends in one.
+    let grouped = |size: usize| -> Vec<Cell> { cells.chunks_exact(size).map(whole).collect() };
+    let (size, groups) = [2, 4, 8]
+        .map(|size| (size, grouped(size)))
+        .into_iter()
+        .find(|(_, groups)| groups.iter().all(|group| group.all_ops() > 0))?;
+    let means: Vec<f64> = groups.iter().map(response).collect();
+    let cut = mser5(&means) * size;
+    if cut <= left_out {
+        return None;
+    }
+    let (early, rest) = (whole(&cells[left_out..cut]), &cells[cut..]);
+    let usual = response(&whole(rest));
+    let batches: Vec<(f64, f64)> = rest
+        .chunks_exact((rest.len() / BATCHES).max(1))
+        .map(whole)
+        .map(|batch| (batch.responded as f64, batch.all_ops() as f64))
+        .collect();
+    let noise = ratio(&batches, CERTAIN, 0.0).map_or(0.0, |e| (e.high - e.low) / 2.0);
+    // The early part is shorter than the rest, and its mean as much more uncertain.
+    let wider = (rest.len() as f64 / (cut - left_out) as f64).sqrt().max(1.0);
+    let apart = (response(&early) - usual).abs();
+    (apart > (noise * wider).max(MATTERS * usual)).then_some(cut)
+}
+
+/// Whether a warm-up of these cells has come to rest: MSER-5 leaves out less than half of it, and what it keeps shows no
+/// correlation from one pair of cells to the next. Where nothing varies there is none.
+pub(super) fn has_settled(cells: &[Cell]) -> bool {
+    let sums = |pair: &[Cell]| {
+        let both = pair[0].joined(&pair[1]);
+        (both.responded as f64, both.all_ops() as f64)
+    };
+    let pairs: Vec<(f64, f64)> = cells.chunks_exact(2).map(sums).collect();
+    if pairs.iter().any(|(_, ended)| *ended <= 0.0) {
+        return false;
+    }
+    let means: Vec<f64> = pairs.iter().map(|(over, under)| over / under).collect();
+    let cut = mser5(&means);
+    cut < means.len() / 2
+        && von_neumann(&pairs[cut..]).is_none_or(|(_, chance)| chance >= UNCORRELATED)
+}
+
+/// The length of the cells of a span; at least a picosecond.
+pub(super) fn cell_of(span: Ps) -> Ps {
+    Ps((span.0 / CELLS as u64).max(1))
+}

@@ -1,0 +1,6 @@
+//! Scenarios simulated over plants made by hand: what the record holds, and that it depends on nothing but the seed.
+
+mod hops;
+mod rules;
+mod support;
+mod threads;

@@ -1,0 +1,137 @@
+//! Warm-ups, searches, failures and early ends go by the rules of the plan.
+
+use super::support::{Asked, PLAIN, plant, plant_with, run, run_until, text};
+use clock::Ns;
+use record::{Level, Status};
+use sim::Ps;
+use sim::model::{Class, Hop, Law, Load, Network, Station, StationId, Table};
+use sim::plant::Plant;
+use std::sync::atomic::AtomicBool;
+
+const SHORT: &str = "warmup = \"100ms\"\nmeasure = \"1s\"\ncooldown = \"0s\"";
+
+fn codes(kept: &super::support::Kept) -> Vec<&str> {
+    kept.record.events().iter().map(|event| event.code.as_str()).collect()
+}
+
+#[test]
+fn figures_have_intervals_of_confidence_that_hold_them() {
+    let kept = run(&text(SHORT), &PLAIN, plant);
+    let totals = kept.record.totals(0).expect("totals");
+    let ops: u64 = totals
+        .iter()
+        .flat_map(|total| total.read.iter().chain(&total.write))
+        .map(|tally| tally.ops)
+        .sum();
+    let all: Vec<_> = kept.record.confidences(0).collect();
+    assert_eq!(all.len(), 6, "{all:?}");
+    let iops = all.iter().find(|one| one.figure == "iops").expect("of IOPS");
+    assert!(iops.low < ops as f64 && (ops as f64) < iops.high, "{ops} in {iops:?}");
+    assert!(iops.high - iops.low < 0.2 * ops as f64, "{iops:?}");
+    assert_eq!((iops.level, iops.batches, iops.unit.as_str()), (0.95, 32, "1/s"));
+}
+
+#[test]
+fn a_steady_load_is_measured_as_soon_as_it_is() {
+    let plan =
+        "warmup = \"2s\"\nsteady = { within = \"20s\" }\nmeasure = \"1s\"\ncooldown = \"0s\"";
+    let kept = run(&text(plan), &PLAIN, plant);
+    assert_eq!(kept.outcome.status, Status::Complete);
+    let times = kept.record.steps()[0].times;
+    assert_eq!(times.measure, Ns::secs(5), "after five rounds");
+    assert_eq!(times.end, Ns::secs(6));
+    assert_eq!(codes(&kept), ["steady"]);
+}
+
+#[test]
+fn a_load_that_never_is_is_measured_at_last() {
+    let plan = "warmup = \"0s\"\nsteady = { within = \"6s\", spread = \"0.001%\" }\nmeasure = \"1s\"\ncooldown = \"0s\"";
+    let kept = run(&text(plan), &PLAIN, plant);
+    assert_eq!(kept.record.steps()[0].times.measure, Ns::secs(6));
+    assert_eq!(codes(&kept), ["never-steady"]);
+}
+
+/// A crowd stands before the disk at the beginning; each of it comes ten times on average before it is gone.
+#[test]
+fn a_warm_up_that_is_too_short_is_said() {
+    let slow = |step: &scenario::Step| {
+        let mut plant = plant_with(step, Law::Constant(Ps::micros(400)));
+        let disk = Hop::visit(StationId(0), Law::Constant(Ps::millis(1)));
+        let gone =
+            Table::new(&[&[Ps::ZERO; 9][..], &[Ps::secs(10_000)]].concat()).expect("a table");
+        plant.network.load(Load::closed(60, Law::Table(gone), Class::read(0, vec![disk])));
+        plant
+    };
+    let kept = run(&text(SHORT), &PLAIN, slow);
+    assert_eq!(kept.outcome.status, Status::Complete);
+    assert_eq!(codes(&kept), ["warmup-short"]);
+    let kept = run(&text(SHORT), &Asked { threads: 1, settle: true }, slow);
+    assert_eq!(codes(&kept), ["settled"]);
+    assert!(kept.record.steps()[0].times.measure > Ns::millis(250));
+}
+
+#[test]
+fn a_warm_up_that_suffices_is_not_talked_about() {
+    for seed in 0..8 {
+        let text = text(SHORT).replace("seed = 7", &format!("seed = {seed}"));
+        let kept = run(&text, &PLAIN, plant);
+        assert_eq!(codes(&kept), [""; 0], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_search_finds_its_answer_and_says_so() {
+    let plan = "warmup = \"100ms\"\nmeasure = \"1s\"\ncooldown = \"0s\"\n\
+                search = { over = \"depth\", most = \"iops\", while = \"mean <= 3 ms\", to = 64 }";
+    let kept = run(&text(plan), &PLAIN, plant);
+    assert_eq!(kept.outcome.status, Status::Complete);
+    assert_eq!(codes(&kept).last(), Some(&"search-ended"));
+    let text = &kept.record.events().last().expect("an event").text;
+    assert!(text.contains("depth"), "{text}");
+    assert!(kept.told.iter().any(|told| told.starts_with("Searched")), "{:?}", kept.told.last());
+    let steps = kept.record.steps();
+    assert!((3..30).contains(&steps.len()));
+    assert!(steps.iter().zip(0..).all(|(step, number)| step.index == number));
+}
+
+#[test]
+fn what_cannot_go_on_leaves_a_failed_record_that_says_why() {
+    let sweep = format!("{SHORT}\nsweep = {{ depth = [1, 2, 4] }}");
+    let bad = |step: &scenario::Step| match step.index {
+        1 => Err("there is no such lab".to_owned()),
+        _ => Ok(plant(step)),
+    };
+    let kept = run_until(&text(&sweep), &PLAIN, &bad, &AtomicBool::new(false));
+    assert_eq!(kept.outcome.status, Status::Failed);
+    assert_eq!(kept.outcome.failure, Some((1, "there is no such lab".to_owned())));
+    assert_eq!(kept.record.status(), Status::Failed);
+    assert_eq!(kept.record.steps().len(), 1);
+    let event = kept.record.events().last().expect("an event");
+    assert_eq!((event.level, event.code.as_str()), (Level::Error, "step-failed"));
+}
+
+#[test]
+fn an_engine_that_halts_is_a_failure_too() {
+    let broken = |step: &scenario::Step| {
+        let mut plant = plant(step);
+        plant.network = Network::new();
+        plant.network.station(Station::many(0));
+        plant
+    };
+    let kept = run(&text(SHORT), &PLAIN, broken);
+    assert_eq!(kept.outcome.status, Status::Failed);
+    let (step, why) = kept.outcome.failure.clone().expect("a reason");
+    assert!(step == 0 && why.contains("no server"), "{why}");
+}
+
+#[test]
+fn an_early_end_leaves_what_there_was() {
+    let plan = "warmup = \"0s\"\nmeasure = \"1000s\"\ncooldown = \"0s\"";
+    let stop = AtomicBool::new(true);
+    let compile = |step: &scenario::Step| -> Result<Plant, String> { Ok(plant(step)) };
+    let kept = run_until(&text(plan), &PLAIN, &compile, &stop);
+    assert_eq!((kept.outcome.status, kept.record.status()), (Status::Stopped, Status::Stopped));
+    assert_eq!(kept.record.steps().len(), 1);
+    let totals = kept.record.totals(0).expect("totals");
+    assert!(totals.iter().all(|total| !total.complete && total.measured < Ns::secs(1000)));
+}
