@@ -3,8 +3,22 @@
 //! Hops have the names by which goals, claims, records and the map speak of them. A way belongs to a disk of a VM; its
 //! paths go from the guest to the device, and there are several where there is multipath. What a zone or a mask forbids is
 //! not a path. Nothing here says how fast anything is: that is the business of parts and their figures.
+//!
+//! What a lab lacks before anything could be simulated on it is reported by whoever asks for the graph, at its place in the
+//! text, and not by `load`: a live run needs none of it. How long a hostile lab can keep this busy is bounded in `draft`.
+
+mod access;
+mod backend;
+mod cabling;
+mod draft;
+mod fabric;
+mod ways;
 
 use crate::Policy;
+use crate::diagnostics::{Diagnostics, Sink};
+use crate::model::Scenario;
+
+pub(crate) use fabric::check;
 
 /// Number of a hop of one [`Topology`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +29,21 @@ pub struct HopId(pub u32);
 pub struct Topology {
     /// Every hop that a way uses, and those of parts that no way uses; names are unique.
     pub hops: Vec<Hop>,
-    /// The ways of disks, by member and then by disk.
+    /// The ways of disks: those of VMs, in their order and then in that of their disks; those of hosts; and those of
+    /// targets that a plan names itself.
+    pub ways: Vec<Way>,
+    /// The ways of VMs on the hosts that some plan moves them to, each pair of a VM and a host once.
+    pub moves: Vec<Move>,
+}
+
+/// A VM on a host that it moves to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Move {
+    /// The VM.
+    pub vm: String,
+    /// The host.
+    pub to: String,
+    /// The ways of its disks from there, in their order.
     pub ways: Vec<Way>,
 }
 
@@ -76,11 +104,11 @@ pub enum HopKind {
 /// How a disk of a VM reaches its volume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
-    /// The VM, or the host where no VM stands between.
+    /// The VM; the host where no VM stands between; or the target where a plan names it itself.
     pub member: String,
     /// Which of its disks, from 0.
     pub disk: u32,
-    /// The volume, `ARRAY/NAME`.
+    /// The volume, `ARRAY/NAME`, or the target. One that its array provides is called `lun0`, `lun1`, … on it.
     pub volume: String,
     /// How its paths are used.
     pub policy: Policy,
@@ -107,5 +135,18 @@ impl Topology {
     pub fn find(&self, name: &str) -> Option<HopId> {
         let position = self.hops.iter().position(|hop| hop.name == name)?;
         u32::try_from(position).ok().map(HopId)
+    }
+}
+
+impl Scenario {
+    /// The lab as a graph, for whoever simulates it.
+    ///
+    /// # Errors
+    /// Everything that keeps it from being one, at its place in the text: a disk without a way to its volume, and why; what
+    /// is not said and cannot be guessed; more than the bounds allow.
+    pub fn topology(&self) -> Result<Topology, Diagnostics> {
+        let mut sink = Sink::default();
+        let topology = ways::topology(self, &mut sink);
+        if sink.is_empty() { Ok(topology) } else { Err(self.spots.finish(sink)) }
     }
 }

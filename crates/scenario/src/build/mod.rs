@@ -32,6 +32,7 @@ use crate::directory::Directory;
 use crate::model::{Head, Scenario};
 use crate::source::Source;
 use crate::spots::Spots;
+use crate::topology;
 
 /// Builds the scenario from its root table.
 pub(crate) fn scenario(root: &Record, source: &Source, sink: &mut Sink) -> Scenario {
@@ -50,6 +51,7 @@ pub(crate) fn scenario(root: &Record, source: &Source, sink: &mut Sink) -> Scena
     let (goals, claims) = verdict::verdicts(root, &plans, &hops, &mut directory, sink);
     let projects = project::projects(root, sink);
     let spots = Spots::new(source, directory.into_spots());
+    topology::check(&lab, &spots, sink);
     let networks = networks.all;
     Scenario { head, lab, workloads, networks, copies, plans, goals, claims, projects, spots }
 }

@@ -10,3 +10,4 @@ mod san;
 mod search;
 mod steady;
 mod support;
+mod topology;

@@ -1,0 +1,110 @@
+//! The cables that nobody names: a device that no link names is connected to the only switch, or, with no switch, hosts
+//! straight to arrays, port for port.
+
+use super::fabric::{Fabric, NodeId, Role};
+use crate::model::PartKind;
+use std::collections::{BTreeMap, BTreeSet};
+use units::LinkRate;
+
+/// What goes over a cable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    FibreChannel,
+    Ethernet,
+}
+
+/// Cables that are laid at most: beyond, devices stay without, as at a switch that has no port left.
+const CABLES_MAX: usize = 50_000;
+
+/// The arrays that the disks behind each adapter are on, in the order in which disks name them.
+pub(super) type Wants = BTreeMap<NodeId, Vec<NodeId>>;
+
+impl Fabric<'_> {
+    /// Lays the cables that the ways of disks need and nobody names. Returns the devices for which the only switch had no
+    /// port left.
+    pub fn lay(&mut self, wants: &Wants) -> BTreeSet<NodeId> {
+        let switches: Vec<NodeId> =
+            (0..self.nodes.len()).filter(|n| self.nodes[*n].role == Role::Switch).collect();
+        match switches[..] {
+            [] => {
+                self.straight(wants);
+                BTreeSet::new()
+            }
+            [switch] => self.to_switch(wants, switch),
+            _ => BTreeSet::new(),
+        }
+    }
+
+    fn to_switch(&mut self, wants: &Wants, switch: NodeId) -> BTreeSet<NodeId> {
+        let arrays: BTreeSet<NodeId> = wants.values().flatten().copied().collect();
+        let devices: Vec<NodeId> = wants.keys().copied().chain(arrays).collect();
+        let (mut next, mut without) = (0, BTreeSet::new());
+        for device in devices {
+            if self.nodes[device].linked || !self.fits(device, switch) {
+                continue;
+            }
+            for port in 0..self.nodes[device].ports.unwrap_or(1) {
+                while self.nodes[switch].cabled.contains_key(&next) {
+                    next += 1;
+                }
+                let full = self.cables.len() >= CABLES_MAX;
+                if full || self.nodes[switch].ports.is_some_and(|ports| next >= ports) {
+                    without.insert(device);
+                    break;
+                }
+                let name =
+                    format!("{}-{}", self.nodes[device].port_name(port), self.nodes[switch].name);
+                self.connect(name, [(device, port), (switch, next)]);
+            }
+        }
+        without
+    }
+
+    fn straight(&mut self, wants: &Wants) {
+        for (adapter, arrays) in wants {
+            let loose = |n: &&NodeId| !self.nodes[**n].linked && self.fits(*adapter, **n);
+            let arrays: Vec<NodeId> = arrays.iter().filter(loose).copied().collect();
+            if self.nodes[*adapter].linked || arrays.is_empty() {
+                continue;
+            }
+            for port in 0..self.nodes[*adapter].ports.unwrap_or(1) {
+                // Arrays take turns, and one without a free port passes its turn on.
+                let turn = port as usize % arrays.len();
+                let order = arrays[turn..].iter().chain(&arrays[..turn]);
+                let free = |array: &NodeId| {
+                    let node = &self.nodes[*array];
+                    let next = u32::try_from(node.cabled.len()).ok()?;
+                    (next < node.ports.unwrap_or(1)).then_some((*array, next))
+                };
+                let Some((array, other)) = order.into_iter().find_map(free) else { break };
+                let [from, to] =
+                    [(*adapter, port), (array, other)].map(|(n, p)| self.nodes[n].port_name(p));
+                self.connect(format!("{from}-{to}"), [(*adapter, port), (array, other)]);
+            }
+        }
+    }
+
+    /// Whether a cable between two would carry the same: not known is taken for the same.
+    fn fits(&self, a: NodeId, b: NodeId) -> bool {
+        match (self.family(a), self.family(b)) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        }
+    }
+
+    fn family(&self, node: NodeId) -> Option<Family> {
+        let node = &self.nodes[node];
+        // What is embedded stands on loopback, whatever its ports are as fast as.
+        if node.embedded.is_some() {
+            return None;
+        }
+        match (node.part?.link_rate("port_rate"), node.part?.kind) {
+            (Some(LinkRate::Standard(standard)), _) if standard.name().ends_with("gfc") => {
+                Some(Family::FibreChannel)
+            }
+            (Some(LinkRate::Standard(_)), _) | (_, PartKind::Nic) => Some(Family::Ethernet),
+            (_, PartKind::Hba) => Some(Family::FibreChannel),
+            _ => None,
+        }
+    }
+}
