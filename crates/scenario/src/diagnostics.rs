@@ -206,6 +206,13 @@ impl Sink {
         self.list.is_empty()
     }
 
+    /// Keeps the first mistake of each place: what a range defines is wrong in each of its things in the same way.
+    pub fn once_a_place(mut self) -> Sink {
+        let mut seen = std::collections::BTreeSet::new();
+        self.list.retain(|mistake| seen.insert(mistake.at));
+        self
+    }
+
     pub fn has_syntax_errors(&self) -> bool {
         self.list.iter().any(|m| m.class == Class::Syntax)
     }

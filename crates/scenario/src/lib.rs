@@ -21,6 +21,7 @@ mod embedded;
 mod fields;
 mod figures;
 pub mod knee;
+mod live;
 mod mixture;
 mod model;
 mod names;

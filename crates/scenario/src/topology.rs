@@ -147,6 +147,6 @@ impl Scenario {
     pub fn topology(&self) -> Result<Topology, Diagnostics> {
         let mut sink = Sink::default();
         let topology = ways::topology(self, &mut sink);
-        if sink.is_empty() { Ok(topology) } else { Err(self.spots.finish(sink)) }
+        if sink.is_empty() { Ok(topology) } else { Err(self.spots.finish(sink.once_a_place())) }
     }
 }

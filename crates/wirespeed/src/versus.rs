@@ -58,6 +58,8 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     }
     let (source_a, source_b) = sources(args)?;
     let (scenario_a, scenario_b) = (scenario::load(&source_a)?, scenario::load(&source_b)?);
+    scenario_a.live()?;
+    scenario_b.live()?;
     let most = |scenario: &Scenario| scenario.plans.iter().map(|plan| plan.repeat).max();
     let planned = most(&scenario_a).max(most(&scenario_b)).unwrap_or(1);
     let rounds = args.against.rounds.unwrap_or(ROUNDS.max(planned));

@@ -1,8 +1,8 @@
 //! Labs as graphs: hops by their names, the paths of disks, and everything that keeps a lab from being one.
 
 use crate::support::good;
-use scenario::topology::{HopKind, Topology, Way};
 use scenario::Policy;
+use scenario::topology::{HopKind, Topology, Way};
 
 /// The graph of a scenario without mistakes.
 #[track_caller]

@@ -292,7 +292,7 @@ mod tests {
             part: None,
             count: 1,
         };
-        Topology { hops: names.iter().map(hop).collect(), ways: Vec::new() }
+        Topology { hops: names.iter().map(hop).collect(), ..Topology::default() }
     }
 
     /// Four links of 1, 2, 3 and 4 kB/s; those in a group are crossed together. Which station and link each became.

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod nets;
+mod simulated;
 
 use crate::cli::{Format, Plan};
 use crate::exit::{Exit, Failure};
@@ -10,7 +11,8 @@ use crate::out;
 use crate::targets::{self, Asked};
 use disk::{Examined, Filling, Use};
 use fleet::AssignError;
-use scenario::{Hunt, Scenario, Stage, Step};
+use scenario::topology::Topology;
+use scenario::{Diagnostics, Hunt, Scenario, Stage, Step};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -24,16 +26,23 @@ pub fn plan(args: &Plan) -> Result<Exit, Failure> {
 pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     let stages = scenario.stages();
     let targets = targets::asked(scenario, &stages);
+    let lab = simulated::lab(scenario);
     out::result(&match format {
-        Format::Text => text(scenario, &stages, &targets),
-        Format::Json => format!("{:#}\n", as_json(scenario, &stages, &targets)),
+        Format::Text => text(scenario, &stages, &targets, lab.as_ref()),
+        Format::Json => format!("{:#}\n", as_json(scenario, &stages, &targets, lab.as_ref())),
     })?;
-    Ok(exit_of(&targets))
+    Ok(exit_of(&targets, lab.as_ref()))
 }
 
-/// A plan that could not be run ends as the run would: refused, or not to be had.
-fn exit_of(targets: &Result<Vec<Asked>, AssignError>) -> Exit {
+/// A lab that is not at hand, as the simulator would have it.
+type Lab<'a> = Option<&'a Result<Topology, Diagnostics>>;
+
+/// A plan that could not be run ends as the run would: refused, or not to be had. One for the simulator is good where that
+/// can have its lab.
+fn exit_of(targets: &Result<Vec<Asked>, AssignError>, lab: Lab<'_>) -> Exit {
     match targets {
+        _ if lab.is_some_and(Result::is_ok) => Exit::Met,
+        _ if lab.is_some() => Exit::Usage,
         Err(_) => Exit::Usage,
         Ok(targets) => {
             let error = targets.iter().find_map(|t| t.report.fate.as_ref().err());
@@ -46,6 +55,7 @@ fn text(
     scenario: &Scenario,
     stages: &[Stage],
     targets: &Result<Vec<Asked>, AssignError>,
+    lab: Lab<'_>,
 ) -> String {
     let mut out = String::new();
     let mut line = |s: String| writeln!(out, "{s}").expect("a String takes every line");
@@ -64,7 +74,11 @@ fn text(
         // What did not change since the step before is not said again.
         let phases = changed(&mut last_phases, phases(step));
         let disk = step.loads.iter().map(load_line);
-        let loads = disk.chain(nets::lines(step)).collect::<Vec<_>>().join("\n        ");
+        let loads = disk
+            .chain(simulated::lines(step))
+            .chain(nets::lines(step))
+            .collect::<Vec<_>>()
+            .join("\n        ");
         let loads = changed(&mut last_loads, loads);
         line(format!("{number:>4}  {name:<34} {phases}").trim_end().to_owned());
         if let Stage::Search(hunt) = stage {
@@ -74,7 +88,8 @@ fn text(
             line(format!("        {loads}"));
         }
         let speeds = arrays::speeds(scenario, step).join("\n        ");
-        let faults = arrays::faults(scenario, step).join("\n        ");
+        let faults = arrays::faults(scenario, step).into_iter().chain(simulated::incidents(step));
+        let faults = faults.collect::<Vec<_>>().join("\n        ");
         let speeds = gone(&mut last_speeds, speeds, "every port at its own speed");
         let faults = gone(&mut last_faults, faults, "no faults");
         let frames = nets::frames(scenario, step).join("\n        ");
@@ -85,6 +100,7 @@ fn text(
     }
     arrays::text(scenario).into_iter().for_each(&mut line);
     nets::text(scenario, stages).into_iter().for_each(&mut line);
+    lab.map(simulated::text).into_iter().flatten().for_each(&mut line);
     let reached = stages.iter().any(|stage| !stage.examples().iter().all(|s| s.nets.is_empty()));
     if !reached || !targets.as_ref().is_ok_and(Vec::is_empty) {
         line("\ntargets".to_owned());
@@ -93,7 +109,7 @@ fn text(
         Err(error) => line(format!("  {error}")),
         Ok(targets) => targets.iter().for_each(|t| line(target_lines(t))),
     }
-    line(format!("\n{}{}", summary(targets), nets::summary(scenario, stages)));
+    line(format!("\n{}{}", summary(targets, lab), nets::summary(scenario, stages)));
     out
 }
 
@@ -189,10 +205,11 @@ fn load_line(load: &scenario::StepLoad) -> String {
         n => format!("{n} workers"),
     };
     format!(
-        "{} on {}: {workers} each, {}",
+        "{} on {}: {workers} each, {}{}",
         load.workload.name,
         listed(&load.on),
-        arrivals(&load.workload.spec)
+        arrivals(&load.workload.spec),
+        simulated::phase(load.phase.as_ref())
     )
 }
 
@@ -350,7 +367,14 @@ fn filling_json(filling: Filling) -> Value {
     json!({ "when": when, "bytes": bytes })
 }
 
-fn summary(targets: &Result<Vec<Asked>, AssignError>) -> String {
+fn summary(targets: &Result<Vec<Asked>, AssignError>, lab: Lab<'_>) -> String {
+    match lab {
+        Some(Ok(_)) => return "This cannot be run on this machine, but simulated.".to_owned(),
+        Some(Err(_)) => {
+            return "This can neither be run on this machine nor, as it is, simulated.".to_owned();
+        }
+        None => {}
+    }
     let Ok(targets) = targets else { return "This cannot be run on this machine.".to_owned() };
     let failing = targets.iter().filter(|t| t.report.fate.is_err()).count();
     if failing > 0 {
@@ -395,6 +419,7 @@ fn as_json(
     scenario: &Scenario,
     stages: &[Stage],
     targets: &Result<Vec<Asked>, AssignError>,
+    lab: Lab<'_>,
 ) -> Value {
     let steps = scenario.steps();
     let searches: Vec<Value> =
@@ -412,6 +437,8 @@ fn as_json(
             "cooldown_s": s.cooldown.as_secs_f64(),
             "port": s.port.map(|rate| rate.to_string()),
             "faults": arrays::faults_json(scenario, s),
+            "copies": simulated::lines(s),
+            "incidents": simulated::incidents(s),
             "nets": nets::step_json(scenario, s),
             "frames": nets::frames_json(scenario, s),
         })
@@ -446,5 +473,6 @@ fn as_json(
         "receivers": nets::as_json(scenario, stages),
         "targets": list,
         "impossible": impossible,
+        "lab": simulated::as_json(lab),
     })
 }

@@ -17,6 +17,7 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     }
     let source = files::scenario_source(&args.scenario)?;
     let scenario = scenario::load(&source)?;
+    scenario.live()?;
     let out = files::record_path(args.recording.out.as_deref(), &files::stem(&source.name))?;
     live::run_and_review(&Job {
         source,

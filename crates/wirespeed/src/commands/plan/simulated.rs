@@ -1,0 +1,102 @@
+//! What a dry run says of labs that are not at hand: what only the simulator carries out, and whether it could.
+
+use super::listed;
+use scenario::topology::Topology;
+use scenario::{Diagnostics, Incident, Phase, Scenario, Step, StepCopy};
+use serde_json::{Value, json};
+
+/// The lab as the simulator would have it, where a live run cannot carry the scenario out.
+pub fn lab(scenario: &Scenario) -> Option<Result<Topology, Diagnostics>> {
+    scenario.live().err().map(|_| scenario.topology())
+}
+
+/// The copies of a step, and what goes wrong in its lab.
+pub fn lines(step: &Step) -> Vec<String> {
+    step.copies.iter().map(copy_line).collect()
+}
+
+/// What goes wrong in a step's lab.
+pub fn incidents(step: &Step) -> Vec<String> {
+    let line =
+        |incident: &Incident| format!("at {}: {}", units::duration(incident.at), incident.change);
+    step.incidents.iter().map(line).collect()
+}
+
+fn copy_line(copy: &StepCopy) -> String {
+    let copied = &copy.workload;
+    let workers = match copied.workers {
+        1 => "1 worker".to_owned(),
+        n => format!("{n} workers"),
+    };
+    let (from, to) = (listed(&copied.from), listed(&copied.to));
+    let block = units::Bytes(copied.block.into());
+    format!(
+        "{} on {}: {workers} each, copy {from} to {to}, {block}, depth {}{}",
+        copied.name,
+        listed(&copy.on),
+        copied.depth,
+        phase(copy.phase.as_ref())
+    )
+}
+
+/// The place of a load in a job, to follow what it does.
+pub fn phase(phase: Option<&Phase>) -> String {
+    let Some(phase) = phase else { return String::new() };
+    let mut text = String::new();
+    if !phase.after.is_empty() {
+        text.push_str(&format!(", after {}", listed(&phase.after)));
+    }
+    if let Some(amount) = phase.amount {
+        text.push_str(&format!(", until {amount}"));
+    }
+    text
+}
+
+/// What the simulator would have, or what it lacks.
+pub fn text(lab: &Result<Topology, Diagnostics>) -> Vec<String> {
+    match lab {
+        Ok(topology) => {
+            let paths: usize = topology.ways.iter().map(|way| way.paths.len()).sum();
+            vec![
+                "\nlab".to_owned(),
+                format!(
+                    "  {} disks by {} paths through {} hops: `wirespeed simulate` carries this out",
+                    units::count(topology.ways.len() as f64),
+                    units::count(paths as f64),
+                    units::count(topology.hops.len() as f64)
+                ),
+            ]
+        }
+        Err(mistakes) => {
+            let mut lines =
+                vec!["\nlab, which is not described well enough to be simulated".to_owned()];
+            lines.extend(mistakes.iter().map(|mistake| {
+                let name = mistakes.name(mistake.place.origin);
+                let help =
+                    mistake.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+                format!("  {name}:{}: {}{help}", mistake.place.line, mistake.message)
+            }));
+            lines
+        }
+    }
+}
+
+/// The same for programs.
+pub fn as_json(lab: Option<&Result<Topology, Diagnostics>>) -> Value {
+    match lab {
+        None => Value::Null,
+        Some(Ok(topology)) => json!({
+            "hops": topology.hops.iter().map(|hop| &hop.name).collect::<Vec<_>>(),
+            "ways": topology.ways.iter().map(|way| json!({
+                "member": way.member,
+                "disk": way.disk,
+                "volume": way.volume,
+                "policy": way.policy.to_string(),
+                "paths": way.paths.len(),
+            })).collect::<Vec<_>>(),
+        }),
+        Some(Err(mistakes)) => {
+            json!({ "problems": mistakes.iter().map(|m| &m.message).collect::<Vec<_>>() })
+        }
+    }
+}
