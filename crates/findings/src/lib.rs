@@ -23,6 +23,7 @@ mod goals;
 mod hangs;
 pub use scenario::knee;
 pub mod little;
+pub mod map;
 pub mod network;
 mod pool;
 mod ports;
@@ -58,6 +59,7 @@ pub use gain::PortGain;
 pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};
 pub use little::Little;
+pub use map::LabMap;
 pub use pool::{Flow, Latency};
 pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
@@ -125,6 +127,8 @@ pub struct Analysis {
     pub projections: Vec<Projection>,
     /// What to be careful about, the gravest first.
     pub warnings: Vec<Warning>,
+    /// What stands there and what leads where, to be drawn; `None` where that is a single target.
+    pub map: Option<LabMap>,
 }
 
 /// Why a record could not be analysed.
@@ -226,6 +230,7 @@ fn judge(
         goals,
         projections: asked.map(|project| projector.project(project)).collect(),
         claims: compares.into_iter().map(claims::Compare::finish).collect(),
+        map: map::lab_map(scenario.ok(), None, record.sources(), &steps),
         run,
         steps,
     })

@@ -16,6 +16,7 @@ mod headline;
 mod highlights;
 mod html;
 mod judgements;
+mod map;
 mod markdown;
 mod network;
 mod number;

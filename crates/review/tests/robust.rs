@@ -222,7 +222,9 @@ proptest! {
             valid::check(&json(&analysis));
             let evidence = findings::evidence(&record, &analysis).unwrap();
             let page = html(&analysis, &evidence, &record.head().scenario);
-            prop_assert_eq!(page.matches("</script>").count(), 3, "data and two scripts");
+            let data = page.matches("type=\"application/json\"").count();
+            prop_assert_eq!(page.matches("</script>").count(), data + 2, "data and two scripts");
+            prop_assert_eq!(data, 1 + usize::from(page.contains("id=\"map-data\"")));
             prop_assert!(matches!(analysis.verdict.exit_code(), 0 | 1 | 3));
         }
     }

@@ -668,6 +668,7 @@ fn json_is_the_analysis_with_its_version() {
             "claims",
             "contents",
             "goals",
+            "map",
             "network",
             "port_gains",
             "projections",

@@ -11,9 +11,12 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// The page's style, and the colours of its charts.
-const STYLE: &str =
-    concat!(include_str!("../../assets/page.css"), include_str!("../../assets/charts.css"));
+/// The page's style, the colours of its charts, and those of its map.
+const STYLE: &str = concat!(
+    include_str!("../../assets/page.css"),
+    include_str!("../../assets/charts.css"),
+    include_str!("../../assets/map.css")
+);
 
 /// A script with its digest.
 pub(super) struct Script {
@@ -30,7 +33,8 @@ impl Script {
 /// The scripts of every page, in the order in which they run: plotly's, and the page's own.
 pub(super) fn scripts() -> &'static [Script; 2] {
     static SCRIPTS: LazyLock<[Script; 2]> = LazyLock::new(|| {
-        let own = include_str!("../../assets/page.js");
+        let own =
+            concat!(include_str!("../../assets/page.js"), include_str!("../../assets/map.js"));
         [Script::new(&plotly()), Script::new(own)]
     });
     &SCRIPTS

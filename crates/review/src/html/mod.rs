@@ -15,6 +15,7 @@ mod first;
 mod grid;
 mod judged;
 mod links;
+mod map;
 mod net_words;
 mod network;
 mod network_across;
@@ -42,15 +43,17 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
     };
     let scenario = ::scenario::load(&source).ok();
     let charts = charts::charts(analysis, evidence);
+    let map = map::of(analysis);
     let links = Links { analysis, charts: &charts };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head { (embed::head(&clean(&analysis.run.title))) }
             body {
-                (bar(analysis, !charts.is_empty()))
+                (bar(analysis, !charts.is_empty(), map.is_some()))
                 main id="top" {
                     (first::section(analysis, scenario.as_ref(), &links))
+                    (map::section(analysis, map.as_ref()))
                     (figures::section(&charts))
                     (steps::section(analysis))
                     (network::section(analysis))
@@ -65,6 +68,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
                 }
                 (footer())
                 (embed::data("charts", &figures::data(&charts)))
+                @if let Some(map) = &map { (embed::data("map-data", &map::data(map))) }
                 @for script in embed::scripts() { (embed::script(script)) }
             }
         }
@@ -73,11 +77,12 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
 }
 
 /// The way through the page, and the choice of the theme. It is not printed.
-fn bar(analysis: &Analysis, charts: bool) -> Markup {
+fn bar(analysis: &Analysis, charts: bool, map: bool) -> Markup {
     html! {
         a.skip href="#findings" { "Skip to the findings" }
         nav.bar aria-label="Sections" {
             a.brand href="#top" { "Wirespeed" }
+            @if map { a href="#map" { "Map" } }
             @if charts { a href="#charts-section" { "Charts" } }
             a href="#steps" { "Figures" }
             @if analysis.steps.iter().any(StepFigures::has_network) { a href="#network" { "Network" } }

@@ -1,0 +1,164 @@
+//! What a topology does not hold: embedded arrays, plain targets, receivers of network loads, and hops that a record
+//! counted and no scenario names.
+
+use super::build::Builder;
+use super::{DeviceKind, Role};
+use crate::figures::StepFigures;
+use record::{Source, SourceKind};
+use scenario::{Backing, Lab, RECEIVER, SENDER, Scenario, Vm, VmDisk};
+use std::collections::BTreeSet;
+
+/// Adds what a scenario has beside its topology.
+pub(super) fn lab(builder: &mut Builder, scenario: &Scenario) {
+    let lab = &scenario.lab;
+    for array in lab.arrays.iter().filter(|array| array.embedded.is_some()) {
+        let device = builder.device(&array.name, DeviceKind::Array);
+        for port in array.embedded.iter().flat_map(|embedded| &embedded.ports) {
+            let name = format!("{}.{}", array.name, port.name);
+            if let Some(hop) = builder.hop(&name, Role::TargetPort, Some(device)) {
+                builder.at(hop).rate = port.rate.map(|rate| rate.to_string());
+            }
+        }
+    }
+    for vm in &lab.vms {
+        let guest = guest(builder, vm);
+        vm.disks.iter().for_each(|disk| backed(builder, guest, disk, lab));
+    }
+}
+
+/// All that a VM issues.
+fn guest(builder: &mut Builder, vm: &Vm) -> Option<u32> {
+    let device = builder.device(&vm.name, DeviceKind::Guest);
+    if let Some(host) = &vm.host {
+        let host = builder.device(host, DeviceKind::Host);
+        builder.runs_on(device, host);
+    }
+    builder.hop(&vm.name, Role::Guest, Some(device))
+}
+
+/// The way of a disk that is at hand: to its target, or through the ports of an embedded array to its volume.
+fn backed(builder: &mut Builder, guest: Option<u32>, disk: &VmDisk, lab: &Lab) {
+    match &disk.backing {
+        Backing::Target(target) => {
+            let device = builder.device(target, DeviceKind::Target);
+            let hop = builder.hop(target, Role::Disks, Some(device));
+            join(builder, guest, hop);
+        }
+        Backing::Lun { array, volume: Some(volume) } => {
+            let embedded = lab.arrays.iter().find(|a| a.name == *array);
+            let Some(embedded) = embedded.and_then(|a| a.embedded.as_ref()) else { return };
+            let name = format!("{array}/{volume}");
+            // A topology that has the volume has its ways as well.
+            if let Some(known) = builder.find(&format!("{name}.disks")) {
+                builder.counts_as(known, &name);
+                return;
+            }
+            builder.wired();
+            let device = builder.device(array, DeviceKind::Array);
+            let volume = builder.hop(&name, Role::Disks, Some(device));
+            let all = || embedded.ports.iter().map(|port| port.name.as_str());
+            let used: Vec<&str> = match disk.ports.is_empty() {
+                true => all().collect(),
+                false => disk.ports.iter().map(String::as_str).collect(),
+            };
+            for port in used {
+                let port = builder.find(&format!("{array}.{port}"));
+                join(builder, guest, port);
+                join(builder, port, volume);
+            }
+        }
+        Backing::Lun { .. } => {}
+    }
+}
+
+fn join(builder: &mut Builder, from: Option<u32>, to: Option<u32>) {
+    if let (Some(from), Some(to)) = (from, to) {
+        builder.edge(from, to);
+    }
+}
+
+/// Adds what a record counted: who issued, what lies under targets, pairs of network loads, and every other hop.
+pub(super) fn record(builder: &mut Builder, sources: &[Source], steps: &[StepFigures]) {
+    let groups: BTreeSet<&str> =
+        steps.iter().flat_map(|s| &s.groups).map(|group| group.group.as_str()).collect();
+    for group in groups {
+        if builder.find(group).is_none() {
+            let device = builder.device(group, DeviceKind::Guest);
+            builder.hop(group, Role::Guest, Some(device));
+        }
+    }
+    pairs(builder, steps);
+    let hops = || sources.iter().filter(|source| source.kind == SourceKind::Hop);
+    hops().for_each(|source| counted(builder, source));
+    for served in steps.iter().flat_map(|s| &s.served) {
+        for device in &served.devices {
+            let hop = hops().find(|source| source.group == *device);
+            let Some(hop) = hop.and_then(|source| builder.find(&source.name)) else { continue };
+            for target in &served.targets {
+                if let Some(target) = builder.find(target) {
+                    builder.edge(target, hop);
+                }
+            }
+        }
+    }
+}
+
+/// The pairs of network loads: a machine, the way between, and the receiver.
+fn pairs(builder: &mut Builder, steps: &[StepFigures]) {
+    for pair in steps.iter().flat_map(|step| &step.network) {
+        if builder.find(&pair.name).is_some() {
+            continue;
+        }
+        let (vm, far) = pair.name.rsplit_once('.').unwrap_or(("this machine", &pair.name));
+        let near = builder.device(vm, DeviceKind::Guest);
+        let sender = builder.hop(&format!("{}/{SENDER}", pair.name), Role::Machine, Some(near));
+        // The receiver may be called as the hop that leads to it: the way is no device's.
+        let way = builder.hop(&pair.name, Role::Link, None);
+        let far = builder.device(&format!("{far} (receiver)"), DeviceKind::Receiver);
+        let receiver = builder.hop(&format!("{}/{RECEIVER}", pair.name), Role::Machine, Some(far));
+        builder.wired();
+        join(builder, sender, way);
+        join(builder, way, receiver);
+    }
+}
+
+/// A hop that counted: known already, or drawn at its device.
+fn counted(builder: &mut Builder, source: &Source) {
+    if builder.find(&source.name).is_some() {
+        return;
+    }
+    if let Some(known) = builder.find(&format!("{}.disks", source.name)) {
+        builder.counts_as(known, &source.name);
+        return;
+    }
+    let block = source.name != source.group && source.name.ends_with(&format!(":{}", source.group));
+    let (role, kind) = match block {
+        true => (Role::BlockDevice, DeviceKind::Target),
+        false => (named(&source.name), DeviceKind::Other),
+    };
+    let device = match role {
+        Role::Link => None,
+        _ => Some(builder.device(&source.group, kind)),
+    };
+    builder.hop(&source.name, role, device);
+}
+
+/// What a hop is by its name alone, as simulators and embedded arrays name hops.
+fn named(name: &str) -> Role {
+    let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+    let word = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    match word {
+        "cpu" => Role::HostCpu,
+        "scsi" => Role::VirtualAdapter,
+        "disk" if name.contains('.') => Role::VirtualDisk,
+        "datastore" => Role::Datastore,
+        "controller" => Role::Controller,
+        "cache" => Role::Cache,
+        "backend" => Role::Backend,
+        "disks" => Role::Disks,
+        "drive" => Role::TapeDrive,
+        "hba" | "nic" => Role::Adapter,
+        "p" => Role::TargetPort,
+        _ => Role::Other,
+    }
+}

@@ -1,0 +1,174 @@
+//! The lab of a record as a graph that can be drawn: what stands there, the hops of each device, and which hop leads to
+//! which, from hosts to arrays.
+//!
+//! A pure function of a record and the scenario in it. The graph is the scenario's topology; what a scenario describes in
+//! other words (embedded arrays, plain targets, receivers of network loads) is put beside it, and what a record counted and
+//! no scenario names is added at its device. It holds no figures: [`loads`] finds those of a step, hop by hop, in what has
+//! been judged of it. It knows no picture; where anything is drawn is the review's business.
+
+mod build;
+mod loads;
+mod local;
+mod wired;
+
+pub use loads::loads;
+
+use crate::figures::StepFigures;
+use build::Builder;
+use record::Source;
+use scenario::Scenario;
+use scenario::topology::Topology;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Hops of a map at most; a lab that is larger is said to be.
+pub const HOPS_MAX: usize = 4096;
+/// Ways from hop to hop at most.
+pub const EDGES_MAX: usize = 16_384;
+
+/// What stands there, and what leads where.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+pub struct LabMap {
+    /// Whether the ways are those of the scenario's lab; otherwise the map shows what counted, and how it is joined is not
+    /// known.
+    pub wired: bool,
+    /// Hosts, VMs, switches, arrays and whatever else has hops.
+    pub devices: Vec<MapDevice>,
+    /// The hops; their figures stand in `steps[].attribution.hops` under the same names.
+    pub hops: Vec<MapHop>,
+    /// What leads to what, from the guest to the device, each pair once.
+    pub edges: Vec<MapEdge>,
+    /// Hops that are not in it because there were too many.
+    pub left_out: usize,
+}
+
+/// Something that has hops.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct MapDevice {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// Its model in the catalog.
+    pub part: Option<String>,
+    /// The host that a VM runs on, as a place in `devices`.
+    pub host: Option<u32>,
+}
+
+/// What a device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// A virtual machine, or a target that workers are named after.
+    Guest,
+    /// A host.
+    Host,
+    /// A switch.
+    Switch,
+    /// An array or a tape library.
+    Array,
+    /// A file, a block device or whatever else a plain target is.
+    Target,
+    /// The far end of network loads.
+    Receiver,
+    /// Not known.
+    Other,
+}
+
+/// A hop on the map.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct MapHop {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub role: Role,
+    /// What it belongs to, as a place in `devices`; a link belongs to nothing.
+    pub device: Option<u32>,
+    /// Its model in the catalog.
+    pub part: Option<String>,
+    /// How many like it stand behind this name.
+    pub count: u32,
+    /// Its rate as the scenario calls it (`8gfc`).
+    pub rate: Option<String>,
+    /// What it is called where it counts, if not by its name.
+    pub counted_as: Option<String>,
+}
+
+/// What a hop is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// What a VM or a target issues altogether.
+    Guest,
+    /// Virtual processors of a VM.
+    GuestCpu,
+    /// A virtual SCSI adapter.
+    VirtualAdapter,
+    /// A virtual disk with its queue.
+    VirtualDisk,
+    /// Processors of a host.
+    HostCpu,
+    /// A file system that holds virtual disks.
+    Datastore,
+    /// The queue of one LUN at one adapter.
+    LunQueue,
+    /// An adapter as a whole.
+    Adapter,
+    /// A port of an adapter.
+    InitiatorPort,
+    /// A cable.
+    Link,
+    /// A port of a switch.
+    SwitchPort,
+    /// A link between switches.
+    Trunk,
+    /// A port of an array.
+    TargetPort,
+    /// A controller of an array.
+    Controller,
+    /// The cache of an array.
+    Cache,
+    /// What joins an array's controllers to its disks.
+    Backend,
+    /// The disks of a volume, or the volume as a whole.
+    Disks,
+    /// A tape drive.
+    TapeDrive,
+    /// A block device.
+    BlockDevice,
+    /// The machine at one end of a network load.
+    Machine,
+    /// Not known.
+    Other,
+}
+
+/// One hop leads to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct MapEdge {
+    /// The hop nearer to the guest, as a place in `hops`.
+    pub from: u32,
+    /// The hop nearer to the device.
+    pub to: u32,
+    /// Ways of disks that go there.
+    pub ways: u32,
+}
+
+/// The map of a record, from the scenario in it, that scenario's topology where its lab has one without mistakes, and what
+/// reported; `None` where it would show nothing but one target by itself.
+pub fn lab_map(
+    scenario: Option<&Scenario>,
+    topology: Option<&Topology>,
+    sources: &[Source],
+    steps: &[StepFigures],
+) -> Option<LabMap> {
+    let mut builder = Builder::default();
+    if let Some(scenario) = scenario {
+        if let Some(topology) = topology {
+            wired::graph(&mut builder, topology, &scenario.lab);
+        }
+        local::lab(&mut builder, scenario);
+    }
+    local::record(&mut builder, sources, steps);
+    let map = builder.finish();
+    (map.hops.len() > 1).then_some(map)
+}
