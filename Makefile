@@ -1,7 +1,7 @@
 # Every target asks scripts/need for what it uses: installed when root, named otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage fuzz soak soak-san lab5-network docs clean
+.PHONY: help build demo test bench coverage attribution fuzz soak soak-san lab5-network docs clean
 
 help: ## Lists these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -28,6 +28,10 @@ bench: ## Ten interleaved pairs against fio a comparison, on one core; the simul
 coverage: ## Whether the simulator's intervals of confidence hold as often as they say: 2,000 seeds a load, an hour or more
 	@scripts/need $@
 	cargo test --release --locked --package sim --test study -- --ignored --nocapture
+
+attribution: ## Whether the hop that limits is found in 1,000 simulated labs, half of them of fresh seeds: minutes
+	@scripts/need $@
+	cargo test --release --locked --package findings --test attribution -- --ignored --nocapture thousand
 
 fuzz: ## Ten minutes of fuzzing a parser
 	@scripts/need $@

@@ -11,7 +11,7 @@ fn of<'a>(step: &'a StepData, hop: &'a str, name: &'a str) -> impl Iterator<Item
 }
 
 /// The part of a counter's interval that lies in the measured time, and its whole length, in seconds.
-fn within(step: &StepData, counter: &Counter) -> (f64, f64) {
+pub(crate) fn within(step: &StepData, counter: &Counter) -> (f64, f64) {
     let times = step.head.times;
     let inside = counter.to.min(times.cooldown).since(counter.from.max(times.measure));
     (inside.as_secs_f64(), counter.to.since(counter.from).as_secs_f64())

@@ -182,6 +182,7 @@ fn judge(
     let mut steps = Vec::new();
     let mut verification = None;
     let mut fabric = Fabric::default();
+    let mut attributed = attribution::Gather::default();
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
@@ -192,6 +193,7 @@ fn judge(
         let null = step.is_on_nothing_but(&nulls);
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
         figures.served = served::served(&step, &places);
+        attributed.see(&step, &figures, record.sources(), record.facts());
         if let Some(known) = known {
             fabric.see(&step, known, &mut figures, record.facts());
         }
@@ -202,6 +204,7 @@ fn judge(
         compares.iter_mut().for_each(|c| c.see(&step));
         seekers.see(&step);
     }
+    attributed.finish(&mut steps);
     let planned = scenario.map(Scenario::steps).unwrap_or_default();
     for missed in missed(&planned, &steps) {
         judges.iter_mut().for_each(|j| j.missed(missed));

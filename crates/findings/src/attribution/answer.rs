@@ -37,6 +37,8 @@ pub enum Limiter {
         hop: String,
         /// Which of its limits.
         why: Why,
+        /// Others of its sort that are as full beside it, and those of the same wire: they would have to grow with it.
+        also: Vec<String>,
     },
     /// The load itself: no hop is full, and the workers keep all that they may outstanding. More depth brings more.
     Depth,

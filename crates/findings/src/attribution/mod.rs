@@ -2,9 +2,92 @@
 //!
 //! A pure function of a record: of what workers and hops counted in a step, and of what they counted in its neighbours of a
 //! sweep. It never asks whether a record was measured or simulated; where a counter is missing it says which, rather than
-//! guess. The idea is that of operational analysis (Denning and Buzen): where a resource is full, somebody waits before
-//! it, and whatever is added to the load waits there too.
+//! guess. The idea is that of operational analysis (Denning and Buzen, 1978): where a resource is full, somebody waits
+//! before it, and whatever is added to the load waits there too. `docs/attribution.md` explains it to readers of reviews.
 
 mod answer;
+mod candidates;
+mod clues;
+mod count;
+mod model;
+mod neighbours;
+mod observed;
+mod role;
+mod words;
 
 pub use answer::{Attribution, Clue, Gauge, HopLoad, Limiter, RunnerUp, Why};
+pub use candidates::{Candidate, KINDS, Kind, SIGN_COUNT, SIGNS};
+pub use model::{SURE, WEIGHTS, Weights, probabilities};
+
+use crate::figures::StepFigures;
+use crate::step::StepData;
+use crate::{FindingsError, steady};
+use observed::Observed;
+use record::{Fact, Record, Source};
+
+/// What the steps of a run show, gathered while they go by.
+#[derive(Default)]
+pub(crate) struct Gather(Vec<Observed>);
+
+impl Gather {
+    /// Takes in a step. One without storage loads has nothing to attribute.
+    pub fn see(
+        &mut self,
+        step: &StepData,
+        figures: &StepFigures,
+        sources: &[Source],
+        facts: &[Fact],
+    ) {
+        if figures.has_storage() {
+            self.0.push(Observed::of(step, figures, sources, facts));
+        }
+    }
+
+    /// Says of every step what limits it.
+    pub fn finish(self, steps: &mut [StepFigures]) {
+        for at in 0..self.0.len() {
+            let index = self.0[at].index;
+            if let Some(step) = steps.iter_mut().find(|step| step.index == index) {
+                step.attribution = attribute(&self.0, at);
+            }
+        }
+    }
+}
+
+/// The answers to a step, and the most probable two of them.
+fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
+    let step = steps.get(at).filter(|step| step.iops > 0.0)?;
+    let response = neighbours::response(steps, at);
+    let candidates = candidates::candidates(step, &response);
+    let probabilities = probabilities(&candidates, &WEIGHTS);
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]).then(a.cmp(b)));
+    let first = *order.first()?;
+    let probability = probabilities[first].min(SURE);
+    let next = order.get(1).map(|next| RunnerUp {
+        limit: candidates[*next].limit.clone(),
+        probability: probabilities[*next],
+    });
+    Some(Attribution {
+        clues: clues::clues(step, &response, &candidates[first]),
+        limit: candidates[first].limit.clone(),
+        probability,
+        runner_up: next,
+        hops: step.hops.iter().map(|hop| hop.load.clone()).collect(),
+    })
+}
+
+/// Every answer that is weighed for each step with storage loads, in the order of the record: what weights are fitted on.
+///
+/// # Errors
+/// Only where the record cannot be read.
+pub fn weighed(record: &Record) -> Result<Vec<Vec<Candidate>>, FindingsError> {
+    let mut all = Gather::default();
+    for head in record.steps() {
+        let step = StepData::read(record, head.clone(), record.sources(), &steady::RULE)?;
+        let figures = StepFigures::of(&step, false, &steady::RULE, record.events());
+        all.see(&step, &figures, record.sources(), record.facts());
+    }
+    let answers = |at: usize| candidates::candidates(&all.0[at], &neighbours::response(&all.0, at));
+    Ok((0..all.0.len()).map(answers).collect())
+}

@@ -1,0 +1,147 @@
+//! What speaks for an answer, in words: each clue is a number that the record holds.
+
+use super::answer::{Clue, Gauge, Limiter};
+use super::candidates::{Candidate, Kind};
+use super::neighbours::Response;
+use super::observed::{Full, Observed, Seen};
+use crate::generator::Limit;
+use units::{count, percent, rate};
+
+/// Clues at most.
+const MOST: usize = 6;
+/// Parts below this are not worth a clue.
+const WORTH: f64 = 0.05;
+
+/// The clues for an answer, the weightiest first.
+pub(super) fn clues(step: &Observed, response: &Response, answer: &Candidate) -> Vec<Clue> {
+    let mut out = Vec::new();
+    for place in answer.about.iter().take(2) {
+        of_hop(step, &step.hops[*place], answer.kind, &mut out);
+        grew(step, response, *place, &mut out);
+    }
+    of_load(step, answer, &mut out);
+    if let Some(elasticity) = response.elasticity {
+        out.push(whole(carried(elasticity)));
+    }
+    if let Limiter::Unknown { missing } = &answer.limit {
+        if let Some(share) = step.unexplained().filter(|share| *share >= WORTH) {
+            let text =
+                format!("{} of an I/O's time passes at no hop that was counted", part(share));
+            out.push(whole(text));
+        }
+        out.extend(missing.iter().map(|what| whole(format!("not counted: {what}"))));
+    }
+    out.truncate(MOST);
+    out
+}
+
+fn whole(text: String) -> Clue {
+    Clue { hop: None, text }
+}
+
+fn at(hop: &Seen, text: String) -> Clue {
+    Clue { hop: Some(hop.name().to_owned()), text }
+}
+
+/// A share as a percentage with one decimal.
+pub(super) fn part(share: f64) -> String {
+    percent((share * 1000.0).round() / 10.0)
+}
+
+/// `transmit 99.2% of 826 MB/s`.
+pub(super) fn fullness(gauge: Gauge, share: f64, capacity: Option<f64>) -> String {
+    let share = part(share);
+    let of = |unit: &dyn Fn(f64) -> String| {
+        capacity.map_or(String::new(), |capacity| format!(" of {}", unit(capacity)))
+    };
+    match gauge {
+        Gauge::Receive => format!("receive {share}{}", of(&rate)),
+        Gauge::Transmit => format!("transmit {share}{}", of(&rate)),
+        Gauge::Both => format!("both directions {share}{}", of(&rate)),
+        Gauge::Ops => format!("{share}{}", of(&|ops| format!("{} IOPS", count(ops)))),
+        Gauge::Busy => format!("busy {share}"),
+        Gauge::Slots => format!("{share}{}", of(&|slots| format!("{} slots", count(slots)))),
+    }
+}
+
+fn of_hop(step: &Observed, hop: &Seen, kind: Kind, out: &mut Vec<Clue>) {
+    let slots = matches!(kind, Kind::Slots | Kind::Drain);
+    let mut say = |full: Option<Full>| {
+        let text = full.map(|full| fullness(full.gauge, full.share, full.capacity));
+        out.extend(text.map(|text| at(hop, text)));
+    };
+    if slots && hop.slots.is_some() {
+        say(hop.slots);
+    } else {
+        say(hop.served);
+    }
+    let n = step.in_flight.unwrap_or(f64::INFINITY);
+    let mut share = |of: Option<f64>, text: &str| {
+        let share = of.map_or(0.0, |of| of / n);
+        if share >= WORTH {
+            out.push(at(hop, format!("{} of the I/Os in flight {text}", part(share.min(1.0)))));
+        }
+    };
+    share(hop.load.slots_waiting, "wait for its queue limit");
+    match hop.load.waiting.filter(|waiting| Some(*waiting) != hop.load.slots_waiting) {
+        Some(waiting) => share(Some(waiting), "wait there"),
+        None => share(hop.load.queue, "are there"),
+    }
+}
+
+fn grew(step: &Observed, response: &Response, place: usize, out: &mut Vec<Clue>) {
+    let share = response.grew.get(place).copied().flatten().unwrap_or(0.0);
+    if share >= WORTH {
+        let text = format!("{} of what latency grew by since less load", part(share));
+        out.push(at(&step.hops[place], text));
+    }
+}
+
+fn carried(elasticity: f64) -> String {
+    match elasticity {
+        e if e <= WORTH => "more load brings no more throughput".to_owned(),
+        e => format!("{} of added load is carried", part(e.min(1.0))),
+    }
+}
+
+fn of_load(step: &Observed, answer: &Candidate, out: &mut Vec<Clue>) {
+    let fullest = step.hops.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
+    let room = |out: &mut Vec<Clue>| {
+        if let Some((hop, full)) = fullest.and_then(|hop| Some((hop, hop.served?))) {
+            let text = fullness(full.gauge, full.share, full.capacity);
+            out.push(at(hop, format!("the fullest hop: {text}")));
+        }
+    };
+    match &answer.limit {
+        Limiter::Depth | Limiter::Latency { .. } => {
+            if let Some(fill) = step.fill() {
+                let depth = count(step.depth);
+                out.push(whole(format!("{} of the depth of {depth} is in flight", part(fill))));
+            }
+            room(out);
+        }
+        Limiter::Generator => generator(step, out),
+        Limiter::Rate => {
+            let carried = part(step.iops / step.offered);
+            let text = format!("{carried} of {} IOPS that were asked for", count(step.offered));
+            out.push(whole(text));
+            room(out);
+        }
+        Limiter::None => {
+            out.push(whole("the workers pause between I/Os".to_owned()));
+            room(out);
+        }
+        _ => {}
+    }
+}
+
+fn generator(step: &Observed, out: &mut Vec<Clue>) {
+    let generator = &step.generator;
+    if generator.limit == Limit::OwnCost {
+        out.push(whole("its targets complete at once".to_owned()));
+    }
+    out.extend(generator.reasons.iter().map(|reason| whole(reason.clone())));
+    if generator.reasons.is_empty() {
+        out.push(whole(format!("{} of its time was its own", part(generator.own_share))));
+    }
+}

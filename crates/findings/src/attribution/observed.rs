@@ -1,0 +1,295 @@
+//! One step as plain numbers: its load, and every hop with how full each of its limits was.
+//!
+//! What was not counted stays `None` and never becomes zero. A block device's `busy` is the time during which anything was in
+//! flight, which says nothing of a device that does several things at once; it counts as utilization only where requests did
+//! not overlap.
+
+use super::answer::{Gauge, HopLoad, Why};
+use super::count::{Counts, hops};
+use super::role::{Role, pattern, role};
+use crate::figures::{Loops, StepFigures};
+use crate::generator::{Generator, Limit};
+use crate::step::StepData;
+use record::{Fact, Loop, Source};
+
+/// Hops of one wire that are crossed at once show the same number of I/Os present, but for so much of it.
+const SAME_CROSSING: f64 = 0.01;
+/// I/Os that a wire which is shared evenly explains, over what the formula of processor sharing gives.
+const EXPLAINED: f64 = 1.5;
+
+/// Gauges of a hop that differ by less show the same.
+const AS_FULL: f64 = 0.99;
+/// Up to so many requests at a time a block device served them one by one.
+const SERIAL: f64 = 1.1;
+
+/// A step.
+pub(super) struct Observed {
+    /// Its number in the run.
+    pub index: u32,
+    pub plan: String,
+    pub settings: Vec<(String, String)>,
+    /// Outstanding operations that closed loops were allowed.
+    pub depth: f64,
+    /// The share of that depth whose slots pause between operations.
+    pub thinking: f64,
+    /// Operations a second that open loops were asked for.
+    pub offered: f64,
+    pub loops: Loops,
+    pub iops: f64,
+    pub bytes_per_s: f64,
+    /// Mean operations in flight.
+    pub in_flight: Option<f64>,
+    /// Mean time of an operation.
+    pub mean_ns: Option<f64>,
+    pub generator: Generator,
+    pub hops: Vec<Seen>,
+}
+
+/// A hop.
+pub(super) struct Seen {
+    pub load: HopLoad,
+    pub role: Role,
+    pub pattern: String,
+    /// The fullest of its limits but the number of I/Os at once.
+    pub served: Option<Full>,
+    /// How full its queue limit was, with the limit.
+    pub slots: Option<Full>,
+    /// I/Os present as far as this hop explains them: of wires that are crossed at once only the fullest does, and only as
+    /// many as wait at a wire that full. The others are held up by a wire that is not counted.
+    pub present: Option<f64>,
+    /// Whether it was announced and counted nothing.
+    pub silent: bool,
+    /// Its place in the record.
+    pub order: usize,
+}
+
+/// How full a limit was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Full {
+    pub share: f64,
+    pub gauge: Gauge,
+    pub capacity: Option<f64>,
+}
+
+impl Observed {
+    pub fn of(step: &StepData, figures: &StepFigures, sources: &[Source], facts: &[Fact]) -> Self {
+        let closed = step.workers.iter().filter_map(|w| match w.load.arrivals {
+            Loop::Closed { depth, think } => Some((f64::from(depth), think)),
+            Loop::Open { .. } => None,
+        });
+        let pausing: f64 = closed.filter(|(_, think)| *think).map(|(depth, _)| depth).sum();
+        let depth = f64::from(figures.depth);
+        let both = &figures.total.both;
+        let mean_ns = both.service.map(|service| service.mean_ns);
+        let little = mean_ns.map(|mean| both.iops * mean / 1e9);
+        let in_flight = figures.total.in_flight.or(little).filter(|n| n.is_finite() && *n > 0.0);
+        let mut seen: Vec<Seen> = hops(step, sources)
+            .enumerate()
+            .map(|(order, (source, counts))| Seen::of(order, source, &counts, facts))
+            .collect();
+        cross(&mut seen);
+        for hop in &mut seen {
+            hop.load.latency_share =
+                in_flight.zip(hop.load.queue).map(|(all, here)| (here / all).clamp(0.0, 1.0));
+        }
+        Observed {
+            index: figures.index,
+            plan: figures.plan.clone(),
+            settings: figures.settings.clone(),
+            depth,
+            thinking: if depth > 0.0 { pausing / depth } else { 0.0 },
+            offered: figures.offered_iops,
+            loops: figures.loops,
+            iops: both.iops,
+            bytes_per_s: both.bytes_per_s,
+            in_flight,
+            mean_ns,
+            generator: figures.generator.clone(),
+            hops: seen,
+        }
+    }
+
+    /// In flight as a share of the depth, whether or not slots pause.
+    pub fn present_share(&self) -> f64 {
+        self.in_flight.map_or(1.0, |n| (n / self.depth).min(1.0))
+    }
+
+    /// In flight as a share of the depth, in closed loops that never pause.
+    pub fn fill(&self) -> Option<f64> {
+        let alone = self.loops == Loops::Closed && self.thinking == 0.0 && self.depth > 0.0;
+        alone.then(|| self.in_flight.map(|n| (n / self.depth).min(1.0))).flatten()
+    }
+
+    /// Whether the generators say anything of themselves.
+    pub fn testified(&self) -> bool {
+        self.generator.limit != Limit::NoTestimony
+    }
+
+    /// What part of the I/O goes through a hop, 0 to 1; `None` where it does not count I/O.
+    pub fn traffic(&self, hop: &Seen) -> Option<f64> {
+        let bytes = match (hop.load.read_bytes_per_s, hop.load.write_bytes_per_s) {
+            (None, None) => None,
+            (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
+        };
+        let share = |part: Option<f64>, whole: f64| part.filter(|_| whole > 0.0).map(|p| p / whole);
+        share(bytes, self.bytes_per_s).or_else(|| share(hop.load.iops, self.iops))
+    }
+
+    /// In flight and not waiting for a queue limit: what is under way within the hops.
+    pub fn inside(&self) -> Option<f64> {
+        let outside: f64 = self.hops.iter().filter_map(|hop| hop.load.slots_waiting).sum();
+        self.in_flight.map(|n| (n - outside).max(n * 0.01))
+    }
+
+    /// The share of an operation's time that passed at no hop that was looked at; `None` where no hop says how long I/Os
+    /// stay.
+    pub fn unexplained(&self) -> Option<f64> {
+        let mut queues = self.hops.iter().filter_map(|hop| hop.present).peekable();
+        queues.peek()?;
+        let there: f64 = queues.sum();
+        self.in_flight.map(|n| (1.0 - there / n).clamp(0.0, 1.0))
+    }
+}
+
+impl Seen {
+    fn of(order: usize, source: &Source, counts: &Counts, facts: &[Fact]) -> Seen {
+        let sum = |read: Option<f64>, write: Option<f64>| match (read, write) {
+            (None, None) => None,
+            (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
+        };
+        let (read, write) = (counts.rate("read-bytes"), counts.rate("write-bytes"));
+        let iops = sum(counts.rate("read-ops"), counts.rate("write-ops"));
+        let queue = queue(counts);
+        let busy_ns = sum(counts.rate("read-time"), counts.rate("write-time"));
+        let mean_ns = busy_ns.zip(iops).filter(|(_, n)| *n > 0.0).map(|(time, n)| time / n);
+        let by_little = || queue.zip(iops).filter(|(_, n)| *n > 0.0).map(|(q, n)| q / n * 1e9);
+        let port = counts.capacity("rate");
+        let rates = (
+            counts.capacity("read-rate").or(port),
+            counts.capacity("write-rate").or(port),
+            counts.capacity("both-rate"),
+        );
+        let served = fullest([
+            gauge(read, rates.0, Gauge::Receive),
+            gauge(write, rates.1, Gauge::Transmit),
+            gauge(sum(read, write), rates.2, Gauge::Both),
+            gauge(iops, counts.capacity("ops-rate"), Gauge::Ops),
+            busy(counts, queue),
+            processors(counts, &source.name, facts),
+        ]);
+        let slots = gauge(counts.level("slots-used"), counts.capacity("slots"), Gauge::Slots);
+        let top = fullest([served, slots]);
+        let load = HopLoad {
+            hop: source.name.clone(),
+            device: source.group.clone(),
+            read_bytes_per_s: read,
+            write_bytes_per_s: write,
+            read_rate_bytes_per_s: rates.0,
+            write_rate_bytes_per_s: rates.1,
+            iops,
+            utilization: top.map(|full| full.share),
+            of: top.map(|full| full.gauge),
+            capacity: top.and_then(|full| full.capacity),
+            queue,
+            waiting: counts.level("waiting"),
+            slots_waiting: counts.level("slots-waiting"),
+            mean_ns: mean_ns.or_else(by_little),
+            latency_share: None,
+            headroom: top.filter(|full| full.share > 0.0).map(|full| 1.0 / full.share),
+        };
+        let (role, pattern) = (role(&source.name), pattern(&source.name));
+        Seen {
+            load,
+            role,
+            pattern,
+            served,
+            slots,
+            present: queue,
+            silent: counts.is_silent(),
+            order,
+        }
+    }
+
+    /// Which of its limits a gauge is of.
+    pub fn why(&self, gauge: Gauge) -> Why {
+        match gauge {
+            Gauge::Slots => Why::Slots,
+            Gauge::Receive | Gauge::Transmit | Gauge::Both => Why::Rate,
+            _ if self.role == Role::Cpu => Why::Cpu,
+            Gauge::Ops | Gauge::Busy => Why::Ops,
+        }
+    }
+
+    /// Those that wait there, for service or for a place.
+    pub fn waits(&self) -> Option<f64> {
+        match (self.load.waiting, self.load.slots_waiting) {
+            (Some(served), Some(slots)) => Some(served.max(slots)),
+            (served, slots) => served.or(slots),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.load.hop
+    }
+
+    /// How full it is served, 0 where that is not known.
+    pub fn share(&self) -> f64 {
+        self.served.map_or(0.0, |full| full.share)
+    }
+}
+
+/// Finds hops that are crossed at once, and leaves at them what they explain.
+fn cross(hops: &mut [Seen]) {
+    let path = |hop: &Seen| hop.role == Role::Path && hop.slots.is_none() && hop.served.is_some();
+    let mut by_queue: Vec<(usize, f64)> = (0..hops.len())
+        .filter(|place| path(&hops[*place]))
+        .filter_map(|place| Some((place, hops[place].load.queue.filter(|queue| *queue > 0.0)?)))
+        .collect();
+    by_queue.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    for crossing in by_queue.chunk_by(|a, b| b.1 <= a.1 * (1.0 + SAME_CROSSING)) {
+        if crossing.len() < 2 {
+            continue;
+        }
+        let share = |place: usize| hops[place].share();
+        let fullest = crossing.iter().map(|of| of.0).max_by(|a, b| share(*a).total_cmp(&share(*b)));
+        for (place, queue) in crossing {
+            let share = hops[*place].share();
+            let explained = if share < 1.0 { EXPLAINED * share / (1.0 - share) } else { *queue };
+            let present = if Some(*place) == fullest { explained.min(*queue) } else { 0.0 };
+            hops[*place].present = Some(present);
+        }
+    }
+}
+
+/// I/Os present: the mean where it was counted, and what was seen at cuts otherwise.
+fn queue(counts: &Counts) -> Option<f64> {
+    let mean = counts.rate("queue-time").map(|ns| ns / 1e9);
+    mean.or_else(|| counts.level("queue")).filter(|queue| *queue >= 0.0)
+}
+
+fn gauge(value: Option<f64>, capacity: Option<f64>, gauge: Gauge) -> Option<Full> {
+    let (value, capacity) = value.zip(capacity)?;
+    Some(Full { share: value / capacity, gauge, capacity: Some(capacity) })
+}
+
+/// The time of its servers.
+fn busy(counts: &Counts, queue: Option<f64>) -> Option<Full> {
+    let share = counts.rate("busy")? / 1e9;
+    let kernel = counts.rate("queue-time").is_some();
+    let serial = queue.is_some_and(|queue| queue <= SERIAL);
+    (!kernel || serial).then_some(Full { share, gauge: Gauge::Busy, capacity: None })
+}
+
+/// The processor time of an embedded array, of as many processors as it has threads.
+fn processors(counts: &Counts, hop: &str, facts: &[Fact]) -> Option<Full> {
+    let cpu = counts.rate("cpu")? / 1e9;
+    let fact = facts.iter().find(|fact| fact.subject == hop && fact.key == "threads")?;
+    let threads = fact.value.parse::<f64>().ok().filter(|threads| *threads > 0.0)?;
+    Some(Full { share: cpu / threads, gauge: Gauge::Busy, capacity: None })
+}
+
+/// The fullest gauge. The time of a wire is that of its rate, so one with a rate goes before one that is as full.
+fn fullest<const N: usize>(gauges: [Option<Full>; N]) -> Option<Full> {
+    let most = gauges.iter().flatten().map(|full| full.share).reduce(f64::max)?;
+    gauges.into_iter().flatten().find(|full| full.share >= most * AS_FULL)
+}

@@ -1,0 +1,73 @@
+//! An answer as a line of text.
+
+use super::answer::{Attribution, Limiter, Why};
+use std::fmt;
+
+/// Names written out; the others are counted.
+const NAMED: usize = 3;
+
+impl fmt::Display for Limiter {
+    /// What limits, as it is said after "limited by".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limiter::Hop { hop, why, also } => {
+                match why {
+                    Why::Slots => write!(f, "the queue limit of {hop}")?,
+                    Why::Rate | Why::Ops | Why::Cpu => f.write_str(hop)?,
+                }
+                if also.is_empty() { Ok(()) } else { write!(f, " (and {})", list(also)) }
+            }
+            Limiter::Depth => f.write_str("the load (worker depth)"),
+            Limiter::Generator => f.write_str("the generator"),
+            Limiter::Rate => f.write_str("nothing: all that was asked for was carried"),
+            Limiter::Two { first, second } => write!(f, "{first} and {second} at once"),
+            Limiter::Latency { hop } => {
+                write!(f, "the load (worker depth) against the latency of {hop}")
+            }
+            Limiter::PathImbalance { hop, idle } => {
+                write!(f, "path imbalance: {hop} is full while {} has room", list(idle))
+            }
+            Limiter::SlowDrain { hop, drain: Some(drain) } => {
+                write!(f, "slow drain: {hop} waits for {drain}")
+            }
+            Limiter::SlowDrain { hop, drain: None } => {
+                write!(f, "slow drain: {hop} waits for somebody who is not counted")
+            }
+            Limiter::Unknown { missing } if missing.is_empty() => {
+                f.write_str("cannot know: a counter is missing")
+            }
+            Limiter::Unknown { missing } => write!(f, "cannot know without {}", list(missing)),
+            Limiter::None => f.write_str("nothing: the workers pause, and no hop is full"),
+        }
+    }
+}
+
+impl Attribution {
+    /// `limited by esx.hba (transmit 99.2% of 826 MB/s; probability 0.93; next: ssd1:0, 0.04)`.
+    pub fn line(&self) -> String {
+        let verb = match self.limit {
+            Limiter::Unknown { .. } => "",
+            _ => "limited by ",
+        };
+        let mut inside: Vec<String> = Vec::new();
+        if let Some(clue) = self.clues.first() {
+            let elsewhere = clue.hop.as_ref().filter(|hop| !self.limit.to_string().contains(*hop));
+            inside.push(match elsewhere {
+                Some(hop) => format!("{hop}: {}", clue.text),
+                None => clue.text.clone(),
+            });
+        }
+        inside.push(format!("probability {:.2}", self.probability));
+        if let Some(next) = self.runner_up.as_ref().filter(|next| next.probability >= 0.005) {
+            inside.push(format!("next: {}, {:.2}", next.limit, next.probability));
+        }
+        format!("{verb}{} ({})", self.limit, inside.join("; "))
+    }
+}
+
+/// `a, b, c and 4 more`.
+fn list(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
