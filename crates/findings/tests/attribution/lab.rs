@@ -5,7 +5,7 @@ use record::Loop;
 use scenario::topology::HopKind;
 use sim::Ps;
 use sim::model::{
-    Class, Demand, Full, Hop, Law, Load, LoadId, Pool, PoolId, Source, Station, StationId,
+    Begin, Class, Demand, Full, Hop, Law, Load, LoadId, Pool, PoolId, Source, Station, StationId,
 };
 use sim::plant::{Issuer, Limits, Place, Plant, PlantHop};
 
@@ -256,7 +256,8 @@ impl Builder<'_> {
             }
         };
         let name = format!("vm{}", vm + 1);
-        let load: LoadId = self.plant.network.load(Load { source, classes });
+        let load: LoadId =
+            self.plant.network.load(Load { source, classes, begins: Begin::Now, total: None });
         self.plant.issuers.push(Issuer {
             load,
             source: name.clone(),
