@@ -7,16 +7,16 @@
 
 use crate::arrays::disk::{ArrayDisk, Standing};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
-use crate::cluster::cluster;
 use crate::draft::{Draft, Lab, Thing, draft};
 use crate::nets::{self, NetNumbers};
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use record::{Loop, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
+use scenario::crew::cluster;
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
-use workload::{Arrivals, Demand, Process};
+use workload::{Arrivals, Demand};
 
 /// A run as it is divided among agents.
 pub struct Assignment<'a> {
@@ -354,7 +354,9 @@ fn worker_load(step: &Step, draft: &Draft, source: SourceId) -> WorkerLoad {
     let workload = &draft.load.workload;
     let arrivals = match workload.spec.arrivals {
         Arrivals::Closed { depth, think } => Loop::Closed { depth, think: think > Ns::ZERO },
-        Arrivals::Open { process, .. } => Loop::Open { rate: mean_rate(process, step) },
+        Arrivals::Open { process, .. } => {
+            Loop::Open { rate: process.mean_rate(step.warmup.into(), step.measure.into()) }
+        }
     };
     WorkerLoad {
         source,
@@ -362,20 +364,4 @@ fn worker_load(step: &Step, draft: &Draft, source: SourceId) -> WorkerLoad {
         arrivals,
         ops_per_transaction: workload.spec.ops_per_transaction().unwrap_or(1),
     }
-}
-
-/// Mean operations a second over the measured time.
-fn mean_rate(process: Process, step: &Step) -> f64 {
-    let (from, to, over) = match process {
-        Process::Fixed { rate } | Process::Poisson { rate } => return rate,
-        Process::Ramp { from, to, over } => (from, to, over.as_secs_f64()),
-    };
-    // Operations from the start of the load until `t` seconds later.
-    let until = |t: f64| {
-        let climbing = t.min(over);
-        let slope = if over > 0.0 { (to - from) / over } else { 0.0 };
-        from * climbing + slope * climbing * climbing / 2.0 + to * (t - climbing)
-    };
-    let (start, length) = (step.warmup.as_secs_f64(), step.measure.as_secs_f64());
-    if length > 0.0 { (until(start + length) - until(start)) / length } else { 0.0 }
 }

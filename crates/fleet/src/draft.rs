@@ -1,28 +1,16 @@
-//! The workers of a step before they have numbers and agents: who they are, what they are called, what they share.
+//! What the workers of a step can issue to: targets, and disks on embedded arrays.
 
 use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
-use crate::cluster::cluster;
-use scenario::{Backing, Scenario, Step, StepLoad, Target, Vm, VmDisk};
+use scenario::crew::{Worker, workers};
+use scenario::{Backing, Scenario, Step, Target, Vm, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Targets that one step can number.
 const TARGETS_MAX: usize = 1 << 16;
 
-/// A worker of a step.
-pub(crate) struct Draft<'a> {
-    pub load: &'a StepLoad,
-    /// The VM or target that it works for.
-    pub group: &'a str,
-    /// Its name, unique in the step.
-    pub name: String,
-    /// Positions in [`Lab::things`].
-    pub targets: Vec<usize>,
-    /// Its number among those that share its targets under the same load.
-    pub sharer: u32,
-    /// How many they are.
-    pub sharers: u32,
-}
+/// A worker of a step; its targets are positions in [`Lab::things`].
+pub(crate) type Draft<'a> = Worker<'a>;
 
 /// What I/O can be issued to.
 #[derive(Clone, Copy)]
@@ -135,65 +123,11 @@ fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a
 
 /// The workers of a step, in the order of its loads.
 pub(crate) fn draft<'a>(lab: &Lab, step: &'a Step) -> Result<Vec<Draft<'a>>, AssignError> {
-    let mut drafts = Vec::new();
-    for load in &step.loads {
-        let first = drafts.len();
-        for group in &load.on {
-            let targets = lab.targets_of(group, &load.workload.name)?;
-            drafts.extend((0..load.workload.workers).map(|_| Draft {
-                load,
-                group,
-                name: String::new(),
-                targets: targets.clone(),
-                sharer: 0,
-                sharers: 1,
-            }));
-        }
-        share(lab, &mut drafts[first..]);
-    }
-    name(&mut drafts);
+    let targets_of = |group, workload| lab.targets_of(group, workload);
+    let drafts = workers(step, targets_of, |thing| lab.medium(thing))?;
     let used: BTreeSet<usize> = drafts.iter().flat_map(|d| &d.targets).copied().collect();
     if used.len() > TARGETS_MAX {
         return Err(AssignError::TooManyTargets { step: step.index });
     }
     Ok(drafts)
-}
-
-/// Numbers the workers of a load that share targets, directly or through others, so that regions of their own are
-/// disjoint on every target.
-fn share(lab: &Lab, drafts: &mut [Draft]) {
-    let media: Vec<Vec<usize>> = drafts.iter().map(|draft| lab.media(&draft.targets)).collect();
-    let clusters = cluster(media.iter().map(Vec::as_slice));
-    let mut members: BTreeMap<usize, u32> = BTreeMap::new();
-    for (draft, cluster) in drafts.iter_mut().zip(&clusters) {
-        let count = members.entry(*cluster).or_default();
-        draft.sharer = *count;
-        *count += 1;
-    }
-    for (draft, cluster) in drafts.iter_mut().zip(&clusters) {
-        draft.sharers = members[cluster];
-    }
-}
-
-/// Names workers after their VM or target; with the workload where several run on it, and with a number where several
-/// workers remain.
-fn name(drafts: &mut [Draft]) {
-    let mut counts: BTreeMap<&str, BTreeMap<&str, u32>> = BTreeMap::new();
-    for draft in drafts.iter() {
-        let on_group = counts.entry(draft.group).or_default();
-        *on_group.entry(&draft.load.workload.name).or_default() += 1;
-    }
-    let mut next: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-    for draft in drafts.iter_mut() {
-        let workload = draft.load.workload.name.as_str();
-        draft.name = draft.group.to_owned();
-        if counts[draft.group].len() > 1 {
-            draft.name = format!("{}/{workload}", draft.name);
-        }
-        if counts[draft.group][workload] > 1 {
-            let number = next.entry((draft.group, workload)).or_default();
-            draft.name = format!("{}/{number}", draft.name);
-            *number += 1;
-        }
-    }
 }

@@ -12,7 +12,6 @@ pub mod arrays;
 mod assign;
 pub mod carrier;
 mod child;
-mod cluster;
 mod control;
 mod coordinator;
 mod draft;

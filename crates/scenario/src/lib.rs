@@ -13,6 +13,7 @@
 
 mod build;
 mod catalog;
+pub mod crew;
 mod datum;
 mod decode;
 mod diagnostics;

@@ -145,6 +145,24 @@ pub enum Process {
     },
 }
 
+impl Process {
+    /// Mean operations a second from `start` on for `length`: by integration of a rate that changes.
+    pub fn mean_rate(self, start: Ns, length: Ns) -> f64 {
+        let (from, to, over) = match self {
+            Process::Fixed { rate } | Process::Poisson { rate } => return rate,
+            Process::Ramp { from, to, over } => (from, to, over.as_secs_f64()),
+        };
+        // Operations from the start of the load until `t` seconds later.
+        let until = |t: f64| {
+            let climbing = t.min(over);
+            let slope = if over > 0.0 { (to - from) / over } else { 0.0 };
+            from * climbing + slope * climbing * climbing / 2.0 + to * (t - climbing)
+        };
+        let (start, length) = (start.as_secs_f64(), length.as_secs_f64());
+        if length > 0.0 { (until(start + length) - until(start)) / length } else { 0.0 }
+    }
+}
+
 /// A limit on what is touched of each target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum WorkingSet {

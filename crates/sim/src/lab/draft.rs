@@ -6,10 +6,13 @@
 //! at once belong to one station, others do not, which changes no rate (max-min fairness couples only what shares a
 //! transfer) and keeps the division of rates small. Nothing here knows what a part is; that is the compilers' business.
 
-use crate::model::{Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId};
+use crate::Ps;
+use crate::model::{
+    Change, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
+};
 use crate::plant::{Assumption, Issuer, Limits, Place, Plant, PlantHop};
 use scenario::topology::{HopId, Topology};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Stands for the station of all wires until they are divided. No network has so many stations.
@@ -28,6 +31,16 @@ pub enum Side {
     Write,
     /// Both, and so limits their sum.
     Both,
+}
+
+impl Side {
+    fn link(self, wire: Wire) -> Place {
+        match self {
+            Side::Read => Place::ReadLink(WIRES, wire.0),
+            Side::Write => Place::WriteLink(WIRES, wire.0),
+            Side::Both => Place::BothLink(WIRES, wire.0),
+        }
+    }
 }
 
 /// Why a draft does not become a plant.
@@ -117,14 +130,7 @@ impl Draft {
             return Wire(0);
         };
         self.wires.push(whole);
-        self.place(
-            hop,
-            match side {
-                Side::Read => Place::ReadLink(WIRES, number),
-                Side::Write => Place::WriteLink(WIRES, number),
-                Side::Both => Place::BothLink(WIRES, number),
-            },
-        );
+        self.place(hop, side.link(Wire(number)));
         let limits = self.limits(hop);
         let limit = match side {
             Side::Read => &mut limits.read_rate,
@@ -133,6 +139,19 @@ impl Draft {
         };
         *limit = Some(limit.map_or(whole as f64, |limit| limit.min(whole as f64)));
         Wire(number)
+    }
+
+    /// Counts a hop's traffic on a wire of another hop, whose rate is not its own.
+    pub fn carried_by(&mut self, hop: HopId, side: Side, wire: Wire) {
+        self.place(hop, side.link(wire));
+    }
+
+    /// From `at` on each of these wires carries so much; 0 = nothing moves on it.
+    pub fn change_rate(&mut self, at: Ps, wires: &[Wire], rate: f64) {
+        for wire in wires {
+            let rate = rate.round() as u64;
+            self.network.change(at, Change::LinkRate { station: WIRES, link: wire.0, rate });
+        }
     }
 
     /// A hop is served at this place too.
@@ -164,6 +183,11 @@ impl Draft {
         self.issuers.push(issuer);
     }
 
+    /// Who issues, so far.
+    pub fn issuers(&self) -> &[Issuer] {
+        &self.issuers
+    }
+
     /// A figure that nobody gave. The same one is kept once, however often it is met.
     pub fn assume(&mut self, subject: &str, figure: &str, value: impl ToString, reason: &str) {
         self.assumptions.insert(Assumption {
@@ -190,8 +214,18 @@ impl Draft {
                     if *station == WIRES {
                         *station = division.station(links);
                         links.iter_mut().for_each(|link| *link = division.link(*link));
+                        links.sort_unstable();
+                        links.dedup();
                     }
                 });
+            }
+        }
+        for (_, change) in &mut network.changes {
+            if let Change::LinkRate { station, link, .. } = change
+                && *station == WIRES
+            {
+                *station = division.station(&[*link]);
+                *link = division.link(*link);
             }
         }
         for place in hops.iter_mut().flat_map(|hop| &mut hop.places) {
@@ -212,34 +246,48 @@ impl Draft {
 /// Where each wire went.
 struct Division(Vec<(StationId, u16)>);
 
+/// What is crossed together.
+#[derive(Default)]
+struct Crossings {
+    /// By wire: the crossings that it belongs to, by number.
+    of: Vec<Vec<u32>>,
+    known: BTreeMap<Vec<u16>, u32>,
+    /// By wire: one of its set that is lower, or itself.
+    tied: Vec<usize>,
+}
+
 impl Division {
     /// Adds a station to `network` for each set of wires that are tied by crossings, and one for those that nothing crosses.
+    /// Wires of one rate that are always crossed together are one link: a port, its cable and the port at the other end.
     fn of(network: &mut Network, wires: &[u64]) -> Division {
-        let mut tied: Vec<usize> = (0..wires.len()).collect();
-        let mut crossed = vec![false; wires.len()];
-        for class in network.loads.iter_mut().flat_map(|load| &mut load.classes) {
-            each_cross(&mut class.route, &mut |station, links| {
-                if *station == WIRES {
-                    links.iter().for_each(|link| crossed[usize::from(*link)] = true);
-                    for pair in links.windows(2) {
-                        let (a, b) = (root(&mut tied, pair[0]), root(&mut tied, pair[1]));
-                        tied[a.max(b)] = a.min(b);
-                    }
-                }
-            });
+        let mut crossings = Crossings::of(network, wires.len());
+        // What changes its rate stays by itself.
+        let mut changes = vec![false; wires.len()];
+        for (_, change) in &network.changes {
+            if let Change::LinkRate { station: WIRES, link, .. } = change {
+                changes[usize::from(*link)] = true;
+            }
         }
         // A set is known by its lowest wire; wires that nothing crosses are one set, known by the first of them.
-        let idle = crossed.iter().position(|crossed| !crossed);
+        let idle = crossings.of.iter().position(Vec::is_empty);
         let mut rates: Vec<Vec<u64>> = vec![Vec::new(); wires.len()];
+        let mut alike: BTreeMap<(Vec<u32>, u64), (usize, u16)> = BTreeMap::new();
         let mut homes = Vec::with_capacity(wires.len());
         for (wire, rate) in (0_u16..).zip(wires) {
+            let number = usize::from(wire);
+            let crossed = std::mem::take(&mut crossings.of[number]);
             let set = match idle {
-                Some(idle) if !crossed[usize::from(wire)] => idle,
-                _ => root(&mut tied, wire),
+                Some(idle) if crossed.is_empty() => idle,
+                _ => root(&mut crossings.tied, wire),
             };
             // No set is larger than the list of all wires, which has u16 numbers.
-            homes.push((set, rates[set].len() as u16));
-            rates[set].push(*rate);
+            let new = (set, rates[set].len() as u16);
+            let single = crossed.is_empty() || changes[number];
+            let home = if single { new } else { *alike.entry((crossed, *rate)).or_insert(new) };
+            if home == new {
+                rates[set].push(*rate);
+            }
+            homes.push(home);
         }
         let mut stations = vec![WIRES; wires.len()];
         for (set, rates) in rates.into_iter().enumerate().filter(|(_, rates)| !rates.is_empty()) {
@@ -258,6 +306,38 @@ impl Division {
     }
 }
 
+impl Crossings {
+    fn of(network: &mut Network, wires: usize) -> Crossings {
+        let mut crossings = Crossings {
+            of: vec![Vec::new(); wires],
+            known: BTreeMap::new(),
+            tied: (0..wires).collect(),
+        };
+        for class in network.loads.iter_mut().flat_map(|load| &mut load.classes) {
+            each_cross(&mut class.route, &mut |station, links| {
+                if *station == WIRES {
+                    crossings.add(links);
+                }
+            });
+        }
+        crossings
+    }
+
+    /// Adds a crossing of `links`, which are in order.
+    fn add(&mut self, links: &[u16]) {
+        if self.known.contains_key(links) {
+            return;
+        }
+        let number = self.known.len() as u32;
+        self.known.insert(links.to_vec(), number);
+        links.iter().for_each(|link| self.of[usize::from(*link)].push(number));
+        for pair in links.windows(2) {
+            let (a, b) = (root(&mut self.tied, pair[0]), root(&mut self.tied, pair[1]));
+            self.tied[a.max(b)] = a.min(b);
+        }
+    }
+}
+
 /// The lowest wire of a set, with the way there halved.
 fn root(tied: &mut [usize], wire: u16) -> usize {
     let mut at = usize::from(wire);
@@ -268,11 +348,21 @@ fn root(tied: &mut [usize], wire: u16) -> usize {
     at
 }
 
-/// Every crossing of a route, in order.
-fn each_cross(route: &mut [Hop], to: &mut impl FnMut(&mut StationId, &mut Vec<u16>)) {
+/// Every crossing of a route and of what it holds, in order.
+fn each_cross(route: &mut [Hop], to: &mut dyn FnMut(&mut StationId, &mut Vec<u16>)) {
     for hop in route {
-        if let Hop::Cross { station, links, .. } = hop {
-            to(station, links);
+        match hop {
+            Hop::Cross { station, links, .. } => to(station, links),
+            Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
+                routes.iter_mut().for_each(|route| each_cross(route, to));
+            }
+            Hop::Fork { route } => each_cross(route, to),
+            Hop::Visit { .. }
+            | Hop::Take { .. }
+            | Hop::Give { .. }
+            | Hop::Skip { .. }
+            | Hop::Spread { .. }
+            | Hop::As { .. } => {}
         }
     }
 }
@@ -280,7 +370,6 @@ fn each_cross(route: &mut [Hop], to: &mut impl FnMut(&mut StationId, &mut Vec<u1
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ps;
     use crate::model::{Class, Law};
     use scenario::topology::{Hop as Stop, HopKind};
 
@@ -333,6 +422,32 @@ mod tests {
         check(&[&[3, 1], &[1, 2]], [(0, 0), (1, 0), (1, 1), (1, 2)]);
         check(&[&[0, 1], &[2, 3], &[3, 0]], [(0, 0), (0, 1), (0, 2), (0, 3)]);
         check(&[&[1]], [(0, 0), (1, 0), (0, 1), (0, 2)]);
+    }
+
+    /// Three wires of 1 kB/s, all crossed together by one I/O, the last by another as well: the first two are one link, unless
+    /// one of them changes.
+    #[test]
+    fn what_is_always_crossed_together_is_one_link() {
+        for changes in [false, true] {
+            let mut draft = Draft::new(&topology(&["a", "b", "c"]));
+            let wires: Vec<Wire> =
+                (0..3).map(|link| draft.wire(HopId(link), Side::Write, 1e3)).collect();
+            for crossed in [&wires[..], &wires[2..]] {
+                let route = draft.cross(crossed, 1.0, 0).into_iter().collect();
+                draft.load(Load::closed(1, Law::Constant(Ps(1)), Class::write(512, route)));
+            }
+            if changes {
+                draft.change_rate(Ps(5), &wires[..1], 500.0);
+            }
+            let plant = draft.finish().expect("a plant");
+            let links: Vec<Place> = plant.hops.iter().flat_map(|hop| hop.places.clone()).collect();
+            let link = |number| Place::WriteLink(StationId(0), number);
+            let expected = match changes {
+                false => [link(0), link(0), link(1)],
+                true => [link(0), link(1), link(2)],
+            };
+            assert_eq!(links, expected);
+        }
     }
 
     #[test]

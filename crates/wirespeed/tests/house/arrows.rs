@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("iscsi", &[]),
     ("san", &["clock", "disk", "engine", "iscsi", "record", "units", "workload"]),
     ("probe", &["clock"]),
-    ("sim", &["clock", "record", "scenario", "workload"]),
+    ("sim", &["clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Numbers sets so that two with a common member, directly or through others, have the same number. Numbers begin at
 /// 0 and follow the order of first appearance.
-pub(crate) fn cluster<'a>(sets: impl ExactSizeIterator<Item = &'a [usize]>) -> Vec<usize> {
+pub fn cluster<'a>(sets: impl ExactSizeIterator<Item = &'a [usize]>) -> Vec<usize> {
     let mut parents: Vec<usize> = (0..sets.len()).collect();
     let mut first_with: BTreeMap<usize, usize> = BTreeMap::new();
     for (set, members) in sets.enumerate() {

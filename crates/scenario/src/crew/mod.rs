@@ -1,0 +1,100 @@
+//! The workers of a step before they have numbers and agents: who they are, what they are called, what they share.
+//!
+//! A live run and the simulator both ask here, so that a worker has the same name, the same number and the same share of
+//! its targets in both, and draws the same operations. What a target is only the caller knows: here it is a number.
+
+mod cluster;
+
+pub use cluster::cluster;
+
+use crate::{Step, StepLoad};
+use std::collections::BTreeMap;
+
+/// A worker of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worker<'a> {
+    /// What it does.
+    pub load: &'a StepLoad,
+    /// The VM or target that it works for.
+    pub group: &'a str,
+    /// Its name, unique in the step.
+    pub name: String,
+    /// What it issues to, by the caller's numbers.
+    pub targets: Vec<usize>,
+    /// Its number among those that share its targets under the same load.
+    pub sharer: u32,
+    /// How many they are.
+    pub sharers: u32,
+}
+
+/// The workers of a step, in the order of its loads; a worker's number is its position. `targets_of` yields the targets of a
+/// VM or target for a workload, by their names; `medium` the first number that is the same storage as a target.
+///
+/// # Errors
+/// What `targets_of` refuses.
+pub fn workers<'a, E>(
+    step: &'a Step,
+    mut targets_of: impl FnMut(&'a str, &'a str) -> Result<Vec<usize>, E>,
+    medium: impl Fn(usize) -> usize,
+) -> Result<Vec<Worker<'a>>, E> {
+    let mut workers = Vec::new();
+    for load in &step.loads {
+        let first = workers.len();
+        for group in &load.on {
+            let targets = targets_of(group, &load.workload.name)?;
+            workers.extend((0..load.workload.workers).map(|_| Worker {
+                load,
+                group,
+                name: String::new(),
+                targets: targets.clone(),
+                sharer: 0,
+                sharers: 1,
+            }));
+        }
+        share(&medium, &mut workers[first..]);
+    }
+    name(&mut workers);
+    Ok(workers)
+}
+
+/// Numbers the workers of a load that share targets, directly or through others, so that regions of their own are
+/// disjoint on every target.
+fn share(medium: &impl Fn(usize) -> usize, workers: &mut [Worker]) {
+    let media: Vec<Vec<usize>> = workers
+        .iter()
+        .map(|worker| worker.targets.iter().map(|target| medium(*target)).collect())
+        .collect();
+    let clusters = cluster(media.iter().map(Vec::as_slice));
+    let mut members: BTreeMap<usize, u32> = BTreeMap::new();
+    for (worker, cluster) in workers.iter_mut().zip(&clusters) {
+        let count = members.entry(*cluster).or_default();
+        worker.sharer = *count;
+        *count += 1;
+    }
+    for (worker, cluster) in workers.iter_mut().zip(&clusters) {
+        worker.sharers = members[cluster];
+    }
+}
+
+/// Names workers after their VM or target; with the workload where several run on it, and with a number where several
+/// workers remain.
+fn name(workers: &mut [Worker]) {
+    let mut counts: BTreeMap<&str, BTreeMap<&str, u32>> = BTreeMap::new();
+    for worker in workers.iter() {
+        let on_group = counts.entry(worker.group).or_default();
+        *on_group.entry(&worker.load.workload.name).or_default() += 1;
+    }
+    let mut next: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for worker in workers.iter_mut() {
+        let workload = worker.load.workload.name.as_str();
+        worker.name = worker.group.to_owned();
+        if counts[worker.group].len() > 1 {
+            worker.name = format!("{}/{workload}", worker.name);
+        }
+        if counts[worker.group][workload] > 1 {
+            let number = next.entry((worker.group, workload)).or_default();
+            worker.name = format!("{}/{number}", worker.name);
+            *number += 1;
+        }
+    }
+}

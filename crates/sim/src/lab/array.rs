@@ -1,0 +1,234 @@
+//! An array behind its ports: controllers, what it carries as a whole, its cache, and what joins it to its disks. All volumes
+//! of an array share one of these.
+//!
+//! A read asks a controller, is answered by the cache or by the medium, and leaves over the array's internal ways. A write
+//! comes in over them, asks a controller, and is acknowledged by the cache, where that may and has room, or by the medium. A
+//! cache that acknowledges writes destages them in the background; who finds it full of what is not yet written waits, and
+//! so goes on at the pace of the disks. What is on its way to the disks at once is limited, so that reads do not stand behind
+//! everything that a cache has promised to write.
+
+use super::defaults;
+use super::draft::{Draft, Side, Wire};
+use super::sheet::Sheet;
+use crate::Ps;
+use crate::model::{Hop, Law, PoolId, Station};
+use scenario::topology::{HopId, HopKind, Topology};
+use scenario::{Array, Medium, Scenario};
+use std::collections::BTreeMap;
+use workload::Dir;
+
+/// Units of cache that wait to be destaged at once, at most: each is an I/O of the simulator.
+const DIRTY_MAX: f64 = 65_536.0;
+/// The least that a cache keeps together, in bytes.
+const SLOT: f64 = 4096.0;
+/// Hops of a route that destages several I/Os, at most: each path to the array has its own.
+const DESTAGE_HOPS_MAX: usize = 256;
+/// I/Os that are destaged as one, at most.
+const DESTAGE_MAX: f64 = 64.0;
+
+/// What all volumes of an array share; nothing of what stands for itself.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    /// Every I/O goes by here, one after the other.
+    ops: Option<Hop>,
+    /// What each takes besides.
+    latency: Option<Hop>,
+    read: Vec<Wire>,
+    write: Vec<Wire>,
+    back_read: Vec<Wire>,
+    back_write: Vec<Wire>,
+    cache: Option<Cache>,
+    controllers: BTreeMap<HopId, Hop>,
+}
+
+/// A cache.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// Bytes.
+    pub size: f64,
+    /// Random reads that it answers, 0 to 1, where somebody says so.
+    pub hit_share: Option<f64>,
+    /// What an answer takes.
+    pub answer: Hop,
+    /// Room for writes that are not on the disks yet, where it acknowledges them.
+    pub dirty: Option<Dirty>,
+}
+
+/// Room for writes that are not on the disks yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Dirty {
+    pool: PoolId,
+    tokens: u32,
+    /// Bytes of a token.
+    unit: f64,
+}
+
+/// The hop that stands for an array as a whole: what joins its controllers to its disks, or else its cache, or a controller.
+fn whole(topology: &Topology, array: &str) -> Option<HopId> {
+    let of = |kind| {
+        let found = |hop: &scenario::topology::Hop| hop.device == array && hop.kind == kind;
+        topology.hops.iter().position(found).map(|at| HopId(at as u32))
+    };
+    [HopKind::Backend, HopKind::Cache, HopKind::Controller, HopKind::Disks, HopKind::TargetPort]
+        .into_iter()
+        .find_map(of)
+}
+
+impl Shared {
+    /// The stations and ways of `array`; nothing where the topology has nothing of it.
+    pub fn new(
+        draft: &mut Draft,
+        scenario: &Scenario,
+        topology: &Topology,
+        array: &Array,
+        medium: &Medium,
+    ) -> Shared {
+        let sheet = Sheet::of(scenario, array.part.as_deref());
+        let Some(at) = whole(topology, &array.name) else { return Shared::default() };
+        let hops =
+            || (0..).map(HopId).zip(&topology.hops).filter(|(_, hop)| hop.device == array.name);
+        let ops = sheet.iops("iops_max").map(|iops| {
+            let station = draft.station(at, Station::SINGLE);
+            draft.limits(at).ops_rate = Some(iops);
+            Hop::visit(station, constant(1.0 / iops))
+        });
+        let latency = defaults::array_latency(medium).or(sheet.time("latency"));
+        let latency = constant(latency.noted(draft, &array.name));
+        let latency = Some(Hop::visit(draft.station(at, Station::Delay), latency));
+        let (read, write) = ways(draft, at, &sheet);
+        let (back_read, back_write) = backend(draft, at, &sheet);
+        let cached = hops().find(|(_, hop)| hop.kind == HopKind::Cache).map_or(at, |(id, _)| id);
+        let cache = Cache::new(draft, cached, &sheet, array);
+        let controllers: Vec<HopId> =
+            hops().filter(|(_, hop)| hop.kind == HopKind::Controller).map(|(id, _)| id).collect();
+        let controllers = controllers
+            .into_iter()
+            .filter_map(|id| Some((id, controller(draft, id, &sheet, &array.name)?)))
+            .collect();
+        Shared { ops, latency, read, write, back_read, back_write, cache, controllers }
+    }
+
+    /// Its cache, where it has one.
+    pub fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
+    }
+
+    /// What an I/O asks of the array before its cache or medium: the controller that it came to, its share of all that the
+    /// array does, and the ways in.
+    pub fn before(&self, draft: &Draft, controller: Option<HopId>, dir: Dir) -> Vec<Hop> {
+        let controller = controller.and_then(|hop| self.controllers.get(&hop));
+        let inward = match dir {
+            Dir::Read => None,
+            Dir::Write => draft.cross(&self.write, 1.0, 0),
+        };
+        let hops = [self.ops.clone(), controller.cloned(), self.latency.clone(), inward];
+        hops.into_iter().flatten().collect()
+    }
+
+    /// What it asks of the array after them.
+    pub fn after(&self, draft: &Draft, dir: Dir) -> Vec<Hop> {
+        match dir {
+            Dir::Read => draft.cross(&self.read, 1.0, 0).into_iter().collect(),
+            Dir::Write => Vec::new(),
+        }
+    }
+
+    /// The ways from the disks, for so many bytes a byte of the host's.
+    pub fn off_disks(&self, draft: &Draft, times: f64) -> Option<Hop> {
+        draft.cross(&self.back_read, times, 0)
+    }
+
+    /// The ways to the disks.
+    pub fn onto_disks(&self, draft: &Draft, times: f64) -> Option<Hop> {
+        draft.cross(&self.back_write, times, 0)
+    }
+}
+
+/// What an array carries as a whole, each way.
+fn ways(draft: &mut Draft, at: HopId, sheet: &Sheet) -> (Vec<Wire>, Vec<Wire>) {
+    let both = sheet.rate("rate_max").map(|rate| draft.wire(at, Side::Both, rate));
+    let read = sheet.rate("read_rate").map(|rate| draft.wire(at, Side::Read, rate));
+    let write = sheet.rate("write_rate").map(|rate| draft.wire(at, Side::Write, rate));
+    (read.into_iter().chain(both).collect(), write.into_iter().chain(both).collect())
+}
+
+/// The ports towards the disks: full duplex, and used evenly.
+fn backend(draft: &mut Draft, at: HopId, sheet: &Sheet) -> (Vec<Wire>, Vec<Wire>) {
+    let Some(rate) = sheet.rate("backend_port_rate") else { return (Vec::new(), Vec::new()) };
+    let all = rate * f64::from(sheet.count("backend_ports").unwrap_or(1));
+    (vec![draft.wire(at, Side::Read, all)], vec![draft.wire(at, Side::Write, all)])
+}
+
+/// A controller's processors; `None` where nothing is known of them.
+fn controller(draft: &mut Draft, at: HopId, sheet: &Sheet, array: &str) -> Option<Hop> {
+    let Some(time) = sheet.time("controller_time_per_io").filter(|time| *time > 0.0) else {
+        defaults::controller_time().noted(draft, array);
+        return None;
+    };
+    let cores = sheet.count("controller_cores").unwrap_or(1);
+    let station = draft.station(at, Station::many(cores));
+    let limits = draft.limits(at);
+    limits.servers = Some(cores);
+    limits.ops_rate = Some(f64::from(cores) / time);
+    Some(Hop::visit(station, constant(time)))
+}
+
+impl Cache {
+    fn new(draft: &mut Draft, at: HopId, sheet: &Sheet, array: &Array) -> Option<Cache> {
+        let size = array.cache.map(|size| size.0).or_else(|| sheet.bytes("cache"))? as f64;
+        let name = &array.name;
+        let time = defaults::cache_hit_time().or(sheet.time("cache_hit_time")).noted(draft, name);
+        let answer = Hop::visit(draft.station(at, Station::Delay), constant(time));
+        let given = array.hit_share.map(|share| share.fraction().clamp(0.0, 1.0));
+        let back = defaults::write_back().or(sheet.flag("write_back")).noted(draft, name);
+        let dirty = back.then(|| {
+            let twice = defaults::cache_mirrored().or(sheet.flag("cache_mirrored"));
+            let copies = if twice.noted(draft, name) { 2.0 } else { 1.0 };
+            let share = defaults::dirty_share().noted(draft, name);
+            let bytes = size / copies * share;
+            let unit = SLOT.max(bytes / DIRTY_MAX);
+            let tokens = (bytes / unit).clamp(1.0, DIRTY_MAX) as u32;
+            let pool = draft.pool(at, tokens);
+            Dirty { pool, tokens, unit }
+        });
+        Some(Cache { size, hit_share: given.or(sheet.share("hit_share")), answer, dirty })
+    }
+}
+
+impl Dirty {
+    /// A write of mean size `bytes` that goes on as soon as there is room, and is written by `work` in the background, with
+    /// at most `depth` on their way to the disks at once.
+    ///
+    /// Where a token stands for several I/Os, one of them takes it, and its copy does the work of all: the same work, in
+    /// fewer and larger pieces.
+    pub fn store(&self, bytes: f64, depth: PoolId, work: &[Hop]) -> Vec<Hop> {
+        let most = (DESTAGE_HOPS_MAX / count(work).max(1)).max(1) as f64;
+        let several = (self.unit / bytes.max(1.0)).floor().clamp(1.0, most.min(DESTAGE_MAX));
+        let tokens = ((bytes / self.unit).ceil() as u32).clamp(1, self.tokens);
+        let mut route = vec![Hop::Take { pool: depth, tokens: 1 }];
+        (0..several as u32).for_each(|_| route.extend_from_slice(work));
+        route.push(Hop::Give { pool: depth, tokens: 1 });
+        route.push(Hop::Give { pool: self.pool, tokens });
+        let mut hops = Vec::with_capacity(3);
+        if several > 1.0 {
+            hops.push(Hop::Skip { chance: 1.0 - 1.0 / several, hops: 2 });
+        }
+        hops.push(Hop::Take { pool: self.pool, tokens });
+        hops.push(Hop::Fork { route });
+        hops
+    }
+}
+
+/// Hops of a route, those of copies included.
+fn count(work: &[Hop]) -> usize {
+    let within = |hop: &Hop| match hop {
+        Hop::Together { routes } => routes.iter().map(|route| count(route)).sum(),
+        _ => 0,
+    };
+    work.iter().map(|hop| 1 + within(hop)).sum()
+}
+
+/// Always so many seconds.
+pub fn constant(seconds: f64) -> Law {
+    Law::Constant(Ps::from_secs_f64(seconds))
+}

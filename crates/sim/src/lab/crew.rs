@@ -1,0 +1,107 @@
+//! Who issues: the workers of a step, exactly as a live run numbers them, and its copies.
+//!
+//! A worker becomes a load whose operations are drawn from the same stream as a live worker's: by the same seed, step and
+//! worker number, over the same targets in the same order, with the same share of what it shares. A copy is a closed load: each
+//! block under way is read from one disk and then written to the other, so that reads and writes go on at once as soon as
+//! there are two of them.
+
+use super::LabError;
+use scenario::crew::{Worker, workers};
+use scenario::topology::Topology;
+use scenario::{Phase, Step, StepCopy};
+use std::collections::BTreeMap;
+
+/// Targets that a worker can number, as a stream has it.
+const TARGETS_MAX: usize = 1 << 16;
+
+/// The disks of a lab, by who has them.
+pub struct Disks<'a> {
+    topology: &'a Topology,
+    of: BTreeMap<&'a str, Vec<usize>>,
+    /// For each way the first one to the same volume.
+    first: Vec<usize>,
+}
+
+/// A worker of a copy.
+#[derive(Clone, Debug)]
+pub struct Copier<'a> {
+    /// What is copied.
+    pub copy: &'a StepCopy,
+    /// The VM or host that it runs on.
+    pub group: &'a str,
+    /// Its name, unique in the step.
+    pub name: String,
+    /// The way that it reads by.
+    pub from: usize,
+    /// The way that it writes by.
+    pub to: usize,
+}
+
+impl<'a> Disks<'a> {
+    /// Those of a topology.
+    pub fn new(topology: &'a Topology) -> Disks<'a> {
+        let mut of: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut volumes: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut first = Vec::with_capacity(topology.ways.len());
+        for (number, way) in topology.ways.iter().enumerate() {
+            of.entry(&way.member).or_default().push(number);
+            first.push(*volumes.entry(&way.volume).or_insert(number));
+        }
+        of.values_mut().for_each(|ways| ways.sort_by_key(|way| topology.ways[*way].disk));
+        Disks { topology, of, first }
+    }
+
+    /// The workers of a step.
+    pub fn workers(&self, step: &'a Step) -> Result<Vec<Worker<'a>>, LabError> {
+        let targets_of = |group: &'a str, workload: &'a str| {
+            let none =
+                || LabError::NoDisks { member: group.to_owned(), workload: workload.to_owned() };
+            let ways = self.of.get(group).cloned().ok_or_else(none)?;
+            match ways.len() {
+                0..=TARGETS_MAX => Ok(ways),
+                _ => Err(LabError::TooManyDisks { member: group.to_owned() }),
+            }
+        };
+        workers(step, targets_of, |way| self.first[way])
+    }
+
+    /// The workers of a step's copies.
+    pub fn copiers(&self, step: &'a Step) -> Result<Vec<Copier<'a>>, LabError> {
+        let mut copiers = Vec::new();
+        for copy in &step.copies {
+            let of = &copy.workload;
+            for (member, group) in copy.on.iter().enumerate() {
+                for number in 0..of.workers as usize {
+                    let turn = member * of.workers as usize + number;
+                    let way = |list: &[String]| {
+                        let volume = list.get(turn % list.len().max(1));
+                        self.way(group, volume.map_or("", String::as_str), &of.name)
+                    };
+                    let name = match of.workers {
+                        1 => format!("{group}/{}", of.name),
+                        _ => format!("{group}/{}/{number}", of.name),
+                    };
+                    let (from, to) = (way(&of.from)?, way(&of.to)?);
+                    copiers.push(Copier { copy, group, name, from, to });
+                }
+            }
+        }
+        Ok(copiers)
+    }
+
+    fn way(&self, group: &str, volume: &str, workload: &str) -> Result<usize, LabError> {
+        let ways = self.of.get(group).map_or(&[][..], Vec::as_slice);
+        let found = ways.iter().find(|way| self.topology.ways[**way].volume == volume);
+        found.copied().ok_or_else(|| LabError::NoDisk {
+            member: group.to_owned(),
+            volume: volume.to_owned(),
+            workload: workload.to_owned(),
+        })
+    }
+}
+
+/// I/Os of `bytes` each that one of `workers` has to do of a load's amount; `None` where it never ends.
+pub fn share_of_amount(phase: Option<&Phase>, workers: u64, bytes: f64) -> Option<u64> {
+    let amount = phase?.amount?.0 as f64;
+    Some((amount / workers.max(1) as f64 / bytes.max(1.0)).ceil().max(1.0) as u64)
+}

@@ -1,0 +1,261 @@
+//! Adapters, ports, cables and switches: what limits a path outside of processors.
+//!
+//! Every port is a wire in each direction at its own speed, and so is a cable whose speed is given; a cable without one is
+//! counted on the wire of its slower end and limits nothing by itself. An adapter adds its bus, its own limits in each
+//! direction and for both together, the rate of its chip, and the commands that it has under way at most. Distance takes
+//! time, and on Fibre Channel rate besides, where there are too few buffer credits.
+
+use super::frames::{Medium, SECONDS_A_METRE, share_by_credits};
+use super::line::{self, Packets, Speed};
+use super::{Bench, defaults, visit};
+use crate::lab::draft::{Side, Wire};
+use crate::lab::sheet::Sheet;
+use crate::model::Station;
+use crate::plant::Place;
+use scenario::topology::{Hop as Stop, HopId, HopKind};
+
+/// What PCI Express leaves of its lanes: a packet of 128 bytes of payload, the smallest limit that a chipset may set and the
+/// usual one of servers, comes in 24 of framing, header and check (PCI Express Base Specification).
+const PCIE_PAYLOAD: f64 = 128.0 / (128.0 + 24.0);
+
+/// Hops that carry frames.
+const CARRIERS: [HopKind; 6] = [
+    HopKind::Adapter,
+    HopKind::InitiatorPort,
+    HopKind::Link,
+    HopKind::SwitchPort,
+    HopKind::Trunk,
+    HopKind::TargetPort,
+];
+
+/// How far along a path the wire is looked for on which a carrier without one is counted.
+const REACH: usize = 8;
+
+impl<'a> Bench<'a> {
+    /// Builds all of it.
+    pub(super) fn fabric(&mut self) {
+        let widest = line::widest(self.atlas.topology, &self.lines);
+        let medium = |hop: HopId| widest[hop.0 as usize].unwrap_or(Medium::Plain);
+        for (hop, of) in self.atlas.each(&CARRIERS) {
+            match of.kind {
+                HopKind::Adapter => self.adapter(hop, of),
+                HopKind::InitiatorPort => self.port(hop, of),
+                HopKind::SwitchPort => self.switch_port(hop, of),
+                _ => {}
+            }
+            let passive = matches!(of.kind, HopKind::Link | HopKind::Trunk);
+            match self.atlas.speed(hop) {
+                Some(speed) => self.duplex(hop, speed.payload(medium(hop))),
+                None if passive || self.atlas.has_ports(of) => {}
+                None => defaults::unlimited("port_rate", &of.name, self.draft),
+            }
+        }
+        self.host_buses();
+        for (hop, of) in self.atlas.each(&[HopKind::Link, HopKind::Trunk]) {
+            self.distance(hop, of, medium(hop));
+        }
+        self.borrow();
+        self.packets();
+    }
+
+    /// A wire in each direction.
+    fn duplex(&mut self, hop: HopId, rate: f64) {
+        let read = self.draft.wire(hop, Side::Read, rate);
+        let write = self.draft.wire(hop, Side::Write, rate);
+        self.stage(hop).read.push(read);
+        self.stage(hop).write.push(write);
+    }
+
+    /// An adapter beside its ports.
+    fn adapter(&mut self, hop: HopId, of: &Stop) {
+        let sheet = self.atlas.sheet(of);
+        if !self.atlas.has_ports(of) {
+            self.port(hop, of);
+        }
+        if let Some(seconds) = sheet.time("latency") {
+            let station = self.draft.station(hop, Station::Delay);
+            self.stage(hop).out.push(visit(station, seconds, 0.0));
+        }
+        match bus(&sheet) {
+            Some(rate) => self.duplex(hop, rate),
+            None => defaults::unlimited("bus", &of.name, self.draft),
+        }
+        if let Some(rate) = sheet.rate("read_rate") {
+            let wire = self.draft.wire(hop, Side::Read, rate);
+            self.stage(hop).read.push(wire);
+        }
+        if let Some(rate) = sheet.rate("write_rate") {
+            let wire = self.draft.wire(hop, Side::Write, rate);
+            self.stage(hop).write.push(wire);
+        }
+    }
+
+    /// A port of an adapter, or an adapter with one port in use: what it has under way at most, its chip, and what it
+    /// carries in both directions together.
+    fn port(&mut self, hop: HopId, of: &Stop) {
+        let sheet = self.atlas.sheet(of);
+        match sheet.count("throttle") {
+            Some(throttle) => self.hold(hop, throttle),
+            None => defaults::unlimited("throttle", &of.name, self.draft),
+        }
+        match sheet.iops("iops_max") {
+            Some(rate) => {
+                let station = self.draft.station(hop, Station::SINGLE);
+                self.stage(hop).out.push(visit(station, 1.0 / rate, 0.0));
+                let limits = self.draft.limits(hop);
+                (limits.servers, limits.ops_rate) = (Some(1), Some(rate));
+            }
+            None => defaults::unlimited("iops_max", &of.name, self.draft),
+        }
+        match sheet.rate("duplex_rate") {
+            Some(rate) => {
+                let wire = self.draft.wire(hop, Side::Both, rate);
+                self.stage(hop).both.push(wire);
+            }
+            None => defaults::unlimited("duplex_rate", &of.name, self.draft),
+        }
+    }
+
+    /// The buses that all adapters of a host share.
+    fn host_buses(&mut self) {
+        let mut wires: Vec<(&str, Wire, Wire)> = Vec::new();
+        for (hop, of) in self.atlas.each(&[HopKind::HostCpu]) {
+            if let Some(rate) = bus(&self.atlas.sheet(of)) {
+                let read = self.draft.wire(hop, Side::Read, rate);
+                let write = self.draft.wire(hop, Side::Write, rate);
+                wires.push((&of.device, read, write));
+            }
+        }
+        wires.sort_by_key(|(host, ..)| *host);
+        for (adapter, of) in self.atlas.each(&[HopKind::Adapter]) {
+            let found = wires.binary_search_by_key(&of.device.as_str(), |(host, ..)| *host);
+            if let Ok((_, read, write)) = found.map(|at| wires[at]) {
+                self.stage(adapter).read.push(read);
+                self.stage(adapter).write.push(write);
+            }
+        }
+    }
+
+    /// The time through a switch, at the port where an I/O enters it.
+    fn switch_port(&mut self, hop: HopId, of: &Stop) {
+        if self.atlas.is_entered(hop) {
+            let given = self.atlas.sheet(of).time("latency");
+            let seconds = defaults::SWITCH.unless(given, &of.device, self.draft);
+            self.trip(hop, seconds);
+        }
+    }
+
+    fn trip(&mut self, hop: HopId, seconds: f64) {
+        if seconds > 0.0 {
+            let station = self.draft.station(hop, Station::Delay);
+            self.stage(hop).trip = Some((station, seconds));
+        }
+    }
+
+    /// The time that a cable takes by its length, and the rate that its buffer credits allow over it.
+    fn distance(&mut self, hop: HopId, of: &Stop, medium: Medium) {
+        let Some(link) = self.atlas.cable(of) else { return };
+        let Some(metres) = link.length_m else {
+            let reason = "not given; ten metres would take 50 ns";
+            return self.draft.assume("cables", "length_m", "0 m", reason);
+        };
+        self.trip(hop, metres * SECONDS_A_METRE);
+        let Some(speed) = self.slowest(hop).filter(|_| medium == Medium::Fibre) else { return };
+        let adapter = self.atlas.beside(hop, HopKind::Adapter);
+        let adapter = adapter
+            .filter(|adapter| [&link.from, &link.to].iter().any(|end| end.device == adapter.name));
+        let of_adapter = adapter.and_then(|adapter| self.atlas.sheet(adapter).count("credits"));
+        let given = link.credits.or(of_adapter);
+        let credits = defaults::CREDITS.unless(given, &of.name, self.draft);
+        let share = share_by_credits(speed.line(), credits, metres);
+        if share < 1.0 {
+            self.duplex(hop, speed.payload(medium) * share);
+        }
+    }
+
+    /// The slowest speed of a cable and its two ends.
+    fn slowest(&self, hop: HopId) -> Option<Speed> {
+        let hops = &self.atlas.path(hop)?.hops;
+        let at = hops.iter().position(|of| *of == hop)?;
+        let near = &hops[at.saturating_sub(1)..(at + 2).min(hops.len())];
+        let speeds = near.iter().filter_map(|end| self.atlas.speed(*end));
+        speeds.min_by(|a, b| a.line().total_cmp(&b.line()))
+    }
+
+    /// Carriers without a wire of their own are counted on the nearest one of a path, the slower one where two are equally
+    /// near.
+    fn borrow(&mut self) {
+        for (hop, _) in self.atlas.each(&CARRIERS) {
+            let Some(lender) = (!self.has_wires(hop)).then(|| self.lender(hop)).flatten() else {
+                continue;
+            };
+            let stage = self.stage(lender);
+            let last = [(Side::Read, stage.read.last()), (Side::Write, stage.write.last())];
+            let last = last.map(|(side, wire)| (side, wire.copied()));
+            for (side, wire) in last {
+                wire.into_iter().for_each(|wire| self.draft.carried_by(hop, side, wire));
+            }
+        }
+    }
+
+    /// The carrier on whose wires another is counted, on the first path through it.
+    fn lender(&self, hop: HopId) -> Option<HopId> {
+        let topology = self.atlas.topology;
+        let hops = &self.atlas.path(hop)?.hops;
+        let at = hops.iter().position(|of| *of == hop)?;
+        let rate = |hop: &HopId| self.draft.hop(*hop).limits.read_rate.unwrap_or(f64::INFINITY);
+        (1..=REACH).find_map(|reach| {
+            let before = at.checked_sub(reach).and_then(|at| hops.get(at));
+            let near = [before, hops.get(at + reach)].into_iter().flatten().copied();
+            let carries = |hop: &HopId| CARRIERS.contains(&topology.hop(*hop).kind);
+            let lends = near.filter(|hop| carries(hop) && self.has_wires(*hop));
+            lends.min_by(|a, b| rate(a).total_cmp(&rate(b)))
+        })
+    }
+
+    fn has_wires(&self, hop: HopId) -> bool {
+        let own = |side: &dyn Fn(&Place) -> bool| self.draft.hop(hop).places.iter().any(side);
+        own(&|place| matches!(place, Place::ReadLink(..)))
+            && own(&|place| matches!(place, Place::WriteLink(..)))
+            && !self.stages[hop.0 as usize].read.is_empty()
+    }
+
+    /// Packets of TCP/IP cost the host's processors.
+    fn packets(&mut self) {
+        let offload = self.atlas.step.frames.offload != Some(false);
+        let (figure, usual) = match offload {
+            true => ("cpu_per_packet_offload", defaults::PACKET_OFFLOAD),
+            false => ("cpu_per_packet", defaults::PACKET),
+        };
+        let topology = self.atlas.topology;
+        for (number, way) in topology.ways.iter().enumerate() {
+            for (at, path) in way.paths.iter().enumerate() {
+                if !self.lines[number][at].is_ethernet() {
+                    continue;
+                }
+                let adapter = self.atlas.on(path, HopKind::Adapter);
+                let host = self.atlas.on(path, HopKind::HostCpu);
+                let (Some(adapter), Some(host)) = (adapter, host) else { continue };
+                let found = self.processors.get(host.device.as_str());
+                let Some((_, processors)) = found.copied() else { continue };
+                let sheet = self.atlas.sheet(adapter);
+                let each = usual.unless(sheet.time(figure), &adapter.name, self.draft);
+                let byte = sheet.per_byte("cpu_per_byte");
+                let per_byte = defaults::TCP_BYTE.unless(byte, &adapter.name, self.draft);
+                self.lines[number][at].packets = Some(Packets { processors, each, per_byte });
+            }
+        }
+    }
+
+    /// Whether the first path through a hop is Ethernet.
+    pub(super) fn over_ethernet(&self, hop: HopId) -> bool {
+        self.atlas.first(hop).is_some_and(|(way, path)| self.lines[way][path].is_ethernet())
+    }
+}
+
+/// Payload bytes a second of a bus in each direction.
+fn bus(sheet: &Sheet) -> Option<f64> {
+    let rate = sheet.rate("bus")?;
+    let lanes = sheet.text("bus")?.to_ascii_lowercase().starts_with("pcie");
+    Some(if lanes { rate * PCIE_PAYLOAD } else { rate })
+}

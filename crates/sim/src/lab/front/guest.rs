@@ -1,0 +1,135 @@
+//! What stands within a host: processors of guests and of the hypervisor, virtual adapters and disks with their queues,
+//! datastores with their lock, and the queue that an adapter's driver keeps for each LUN.
+//!
+//! A guest's processors and the host's are stations of their own: virtual processors are taken to have cores to run on
+//! beside those on which the hypervisor works. Queue limits are held until the I/O is back, as drivers hold them.
+
+use super::{Bench, defaults, work};
+use crate::Ps;
+use crate::lab::sheet::Sheet;
+use crate::model::{Hop, Law, Station};
+use scenario::topology::{Hop as Stop, HopId, HopKind};
+
+impl<'a> Bench<'a> {
+    /// Builds all of it.
+    pub(super) fn guests(&mut self) {
+        for (hop, of) in self.atlas.each(&[HopKind::VmCpu]) {
+            let given = self.atlas.vm(&of.device).and_then(|vm| vm.vcpus);
+            let count = defaults::VCPUS.unless(given, &of.name, self.draft).max(1);
+            let station = self.draft.station(hop, Station::many(count));
+            self.draft.limits(hop).servers = Some(count);
+            self.processors.insert(&of.device, (hop, station));
+        }
+        for (hop, of) in self.atlas.each(&[HopKind::HostCpu]) {
+            self.host(hop, of);
+        }
+        for (hop, of) in self.atlas.each(&[HopKind::VirtualDisk]) {
+            self.virtual_disk(hop, of);
+        }
+        for (hop, of) in self.atlas.each(&[HopKind::VirtualAdapter]) {
+            self.virtual_adapter(hop, of);
+        }
+        for (hop, of) in self.atlas.each(&[HopKind::Datastore]) {
+            self.datastore(hop, of);
+        }
+        for (hop, of) in self.atlas.each(&[HopKind::LunQueue]) {
+            self.lun_queue(hop, of);
+        }
+    }
+
+    /// Processors that carry I/O, and what an I/O costs them.
+    fn host(&mut self, hop: HopId, of: &'a Stop) {
+        let host = self.atlas.host(&of.device);
+        let hypervisor = self.atlas.hypervisor(&of.device);
+        let machine = Sheet::of(self.atlas.scenario, host.and_then(|host| host.part.as_deref()));
+        let cores = hypervisor.count("io_cores").or_else(|| machine.count("cores"));
+        let cores = cores.or_else(|| machine.count("processors"));
+        let cores = defaults::CORES.unless(cores, &of.name, self.draft);
+        let usual = match host.is_some_and(|host| host.hypervisor.is_some()) {
+            true => defaults::HYPERVISOR_IO,
+            false => defaults::HOST_IO,
+        };
+        let time = usual.unless(hypervisor.time("cpu_per_io"), &of.name, self.draft);
+        let byte = hypervisor.per_byte("cpu_per_byte");
+        let byte = defaults::HOST_BYTE.unless(byte, &of.name, self.draft);
+        let station = self.draft.station(hop, Station::many(cores));
+        self.stage(hop).out.push(work(station, time, byte));
+        let limits = self.draft.limits(hop);
+        limits.servers = Some(cores);
+        limits.ops_rate = rate(cores, time);
+        limits.both_rate = rate(cores, byte);
+        self.processors.insert(&of.device, (hop, station));
+    }
+
+    /// A virtual adapter: its queue, and interrupts that come together.
+    fn virtual_adapter(&mut self, hop: HopId, of: &Stop) {
+        let (sheet, name) = (self.atlas.sheet(of), of.name.as_str());
+        let queue = defaults::ADAPTER_QUEUE.unless(sheet.count("adapter_queue"), name, self.draft);
+        self.hold(hop, queue);
+        let (count, within) = (sheet.count("coalesce_ios"), sheet.time("coalesce_time"));
+        if let Some(count) = count.filter(|count| *count > 1) {
+            let within = defaults::COALESCE.unless(within, name, self.draft);
+            let within = Ps::from_secs_f64(within);
+            let station = self.draft.station(hop, Station::Batch { count, within });
+            self.stage(hop).home.push(Hop::visit(station, Law::ZERO));
+        }
+    }
+
+    /// A virtual disk: the guest's work for an I/O, which depends on the adapter's model, and the disk's queue. What has no
+    /// virtual adapter is a worker on the machine of a run, whose queue is as deep as its load.
+    fn virtual_disk(&mut self, hop: HopId, of: &Stop) {
+        let adapter = self.atlas.beside(hop, HopKind::VirtualAdapter);
+        let sheet = adapter.map_or(Sheet::default(), |adapter| self.atlas.sheet(adapter));
+        if let Some((processors, station)) = self.processors.get(of.device.as_str()).copied() {
+            let whose = adapter.map_or(of.name.as_str(), |adapter| adapter.name.as_str());
+            let time = defaults::GUEST_IO.unless(sheet.time("cpu_per_io"), whose, self.draft);
+            self.stage(hop).out.push(work(station, time, 0.0));
+            // Over the cheapest of its adapters, where they differ.
+            let limits = self.draft.limits(processors);
+            let most = rate(limits.servers.unwrap_or(1), time);
+            limits.ops_rate = limits.ops_rate.into_iter().chain(most).reduce(f64::max);
+        }
+        let given = self.atlas.disk(hop).and_then(|disk| disk.queue);
+        let given = given.or(sheet.count("disk_queue"));
+        if given.is_some() || adapter.is_some() {
+            let queue = defaults::DISK_QUEUE.unless(given, &of.name, self.draft);
+            self.hold(hop, queue);
+        }
+    }
+
+    /// A file system that holds disks as files: a write holds its lock for a time.
+    fn datastore(&mut self, hop: HopId, of: &Stop) {
+        let host = self.atlas.beside(hop, HopKind::HostCpu).map_or("", |host| &host.device);
+        let given = self.atlas.hypervisor(host).time("lock_time");
+        let time = defaults::LOCK.unless(given, &of.name, self.draft);
+        if time > 0.0 {
+            let station = self.draft.station(hop, Station::SINGLE);
+            self.stage(hop).out_of_writes.push(work(station, time, 0.0));
+            let limits = self.draft.limits(hop);
+            (limits.servers, limits.ops_rate) = (Some(1), rate(1, time));
+        }
+    }
+
+    /// What a driver has outstanding at once for a LUN: an HBA's, or that of an initiator in software. A host's own disk says
+    /// it itself.
+    fn lun_queue(&mut self, hop: HopId, of: &Stop) {
+        let sheet = self.atlas.sheet(of);
+        let bare = self.atlas.beside(hop, HopKind::VirtualDisk).is_none();
+        let own = self.atlas.disk(hop).filter(|_| bare).and_then(|disk| disk.queue);
+        let given = own.or(sheet.count("lun_queue"));
+        let queue = match self.over_ethernet(hop) {
+            true => {
+                let host = self.atlas.beside(hop, HopKind::HostCpu).map_or("", |host| &host.device);
+                let given = given.or(self.atlas.hypervisor(host).count("software_iscsi_queue"));
+                defaults::SOFTWARE_QUEUE.unless(given, &of.name, self.draft)
+            }
+            false => defaults::LUN_QUEUE.unless(given, &of.name, self.draft),
+        };
+        self.hold(hop, queue);
+    }
+}
+
+/// So many servers that need `time` seconds each; `None` where it is nothing.
+fn rate(servers: u32, time: f64) -> Option<f64> {
+    (time > 0.0).then(|| f64::from(servers) / time)
+}

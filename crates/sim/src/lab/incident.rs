@@ -1,0 +1,141 @@
+//! What happens during a step: parts that fail and work again, and VMs that move.
+//!
+//! A part that fails takes with it every path that leads through it: the selector of each way lets the path's arm die, pulls
+//! out what is on it, and sends it over another after the driver's patience. A VM or a host that fails issues nothing more. A
+//! VM that moves stops for a moment (what hypervisors call the stun), and goes on over the paths from its new host. Moments
+//! count from the beginning of the measured time.
+
+use super::LabError;
+use super::defaults;
+use super::draft::Draft;
+use super::front::Front;
+use crate::Ps;
+use crate::model::{Change, LoadId, SelectorId};
+use scenario::topology::{HopKind, Route, Topology};
+use scenario::{Change as Event, Scenario, Step};
+use std::collections::BTreeSet;
+
+/// Enters the incidents of a step as changes of the network.
+pub fn schedule(
+    scenario: &Scenario,
+    topology: &Topology,
+    step: &Step,
+    front: &Front,
+    draft: &mut Draft,
+) -> Result<(), LabError> {
+    let mut stage = Stage { scenario, topology, front, draft };
+    stage.stand_by(step);
+    for incident in &step.incidents {
+        let at = Ps::from_secs_f64((step.warmup_max() + incident.at).as_secs_f64());
+        match &incident.change {
+            Event::Fail(name) => stage.part(at, name, false)?,
+            Event::Restore(name) => stage.part(at, name, true)?,
+            Event::Move { vm, to } => stage.go(at, vm, to)?,
+        }
+    }
+    Ok(())
+}
+
+struct Stage<'a> {
+    scenario: &'a Scenario,
+    topology: &'a Topology,
+    front: &'a Front,
+    draft: &'a mut Draft,
+}
+
+impl<'a> Stage<'a> {
+    /// Paths from hosts that a VM will move to are dead until then.
+    fn stand_by(&mut self, step: &Step) {
+        let moves = step.incidents.iter().filter_map(|incident| match &incident.change {
+            Event::Move { vm, .. } => Some(vm.as_str()),
+            _ => None,
+        });
+        let moving: BTreeSet<&str> = moves.collect();
+        for vm in moving {
+            let home = self.host_of(vm);
+            self.arms_of(vm, |host| Some(host) != home, Ps::ZERO, false);
+        }
+    }
+
+    /// A part fails, or works again.
+    fn part(&mut self, at: Ps, name: &str, works: bool) -> Result<(), LabError> {
+        let mut known = self.issuing(at, name, works);
+        if !known {
+            for (selector, arm) in self.front.through(self.topology, name) {
+                known = true;
+                self.arm(at, selector, arm, works);
+            }
+        }
+        if known { Ok(()) } else { Err(LabError::NoPart { name: name.to_owned() }) }
+    }
+
+    /// A VM or a host issues nothing more, or again; whether `name` is one.
+    fn issuing(&mut self, at: Ps, name: &str, works: bool) -> bool {
+        let lab = &self.scenario.lab;
+        let is_member = lab.vms.iter().any(|vm| vm.name == name)
+            || lab.hosts.iter().any(|host| host.name == name);
+        if is_member {
+            let on_it = |group: &str| group == name || self.host_of(group) == Some(name);
+            for load in self.loads(on_it) {
+                let change = if works { Change::LoadStart(load) } else { Change::LoadStop(load) };
+                self.draft.network().change(at, change);
+            }
+        }
+        is_member
+    }
+
+    /// A VM stops, and goes on from another host.
+    fn go(&mut self, at: Ps, vm: &str, to: &str) -> Result<(), LabError> {
+        let stun = Ps::from_secs_f64(defaults::stun().noted(self.draft, vm));
+        let (loads, then) = (self.loads(|group| group == vm), at.plus(stun));
+        loads.iter().for_each(|load| self.draft.network().change(at, Change::LoadStop(*load)));
+        self.arms_of(vm, |host| host != to, then, false);
+        if !self.arms_of(vm, |host| host == to, then, true) {
+            return Err(LabError::NoMove { vm: vm.to_owned(), to: to.to_owned() });
+        }
+        loads.iter().for_each(|load| self.draft.network().change(then, Change::LoadStart(*load)));
+        Ok(())
+    }
+
+    /// The paths of a VM from certain hosts die or live; whether there are any.
+    fn arms_of(&mut self, vm: &str, from: impl Fn(&str) -> bool, at: Ps, works: bool) -> bool {
+        let mut any = false;
+        let ways = self.topology.ways.iter().enumerate().filter(|(_, way)| way.member == vm);
+        for (way, of) in ways {
+            let Some(Some(selector)) = self.front.selectors().get(way).copied() else { continue };
+            for (arm, path) in (0..).zip(&of.paths) {
+                if self.leaves_from(path).is_some_and(&from) {
+                    any = true;
+                    self.arm(at, selector, arm, works);
+                }
+            }
+        }
+        any
+    }
+
+    fn arm(&mut self, at: Ps, selector: SelectorId, arm: u32, works: bool) {
+        let change = match works {
+            true => Change::ArmUp { selector, arm },
+            false => Change::ArmDown { selector, arm },
+        };
+        self.draft.network().change(at, change);
+    }
+
+    /// The host from which a path leaves.
+    fn leaves_from(&self, path: &Route) -> Option<&'a str> {
+        let mut hops = path.hops.iter().map(|hop| self.topology.hop(*hop));
+        hops.find(|hop| hop.kind == HopKind::Adapter || hop.kind == HopKind::InitiatorPort)
+            .map(|hop| hop.device.as_str())
+    }
+
+    /// The host of a VM.
+    fn host_of(&self, vm: &str) -> Option<&'a str> {
+        let vm = self.scenario.lab.vms.iter().find(|known| known.name == vm)?;
+        vm.host.as_deref()
+    }
+
+    fn loads(&self, on: impl Fn(&str) -> bool) -> Vec<LoadId> {
+        let issuers = self.draft.issuers().iter();
+        issuers.filter(|issuer| on(&issuer.group)).map(|issuer| issuer.load).collect()
+    }
+}

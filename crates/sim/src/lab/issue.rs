@@ -1,0 +1,177 @@
+//! Workers and copies become loads: their routes to the disks and back, when they begin, and when they end.
+
+use super::LabError;
+use super::crew::{Copier, share_of_amount};
+use super::draft::Draft;
+use super::front::{Front, sizes};
+use super::storage::Storage;
+use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Source};
+use crate::plant::Issuer;
+use clock::Ns;
+use record::Loop;
+use scenario::crew::Worker;
+use scenario::topology::Topology;
+use scenario::{Phase, Step};
+use std::collections::BTreeMap;
+use workload::{Arrivals, Dir, Key, Place, Stream};
+
+/// Adds the loads of a step to a draft.
+pub struct Issue<'a, 'd> {
+    pub topology: &'a Topology,
+    pub step: &'a Step,
+    pub front: &'d Front,
+    pub storage: Storage<'a>,
+    pub draft: &'d mut Draft,
+}
+
+/// A load as a job sees it.
+struct Part<'a> {
+    load: LoadId,
+    /// By which others wait for it.
+    name: &'a str,
+    phase: Option<&'a Phase>,
+}
+
+impl<'a> Issue<'a, '_> {
+    /// All workers and then all copies; a worker's number is its position.
+    pub fn all(&mut self, workers: &[Worker<'a>], copiers: &[Copier<'a>]) -> Result<(), LabError> {
+        let mut parts = Vec::with_capacity(workers.len() + copiers.len());
+        for (number, worker) in (0..).zip(workers) {
+            let of_load = workers.iter().filter(|other| std::ptr::eq(other.load, worker.load));
+            let load = self.worker(number, worker, of_load.count() as u64)?;
+            let (name, phase) = (&worker.load.workload.name, worker.load.phase.as_ref());
+            parts.push(Part { load, name: name_of(phase, name), phase });
+        }
+        for copier in copiers {
+            let of_copy = copiers.iter().filter(|other| std::ptr::eq(other.copy, copier.copy));
+            let load = self.copier(copier, of_copy.count() as u64);
+            let (name, phase) = (&copier.copy.workload.name, copier.copy.phase.as_ref());
+            parts.push(Part { load, name: name_of(phase, name), phase });
+        }
+        self.order(&parts)
+    }
+
+    fn worker(
+        &mut self,
+        number: u32,
+        worker: &Worker<'a>,
+        workers: u64,
+    ) -> Result<LoadId, LabError> {
+        let workload = &worker.load.workload;
+        let spec = &workload.spec;
+        let ways = worker.targets.iter().map(|way| &self.topology.ways[*way]);
+        let place = Place {
+            targets: ways.map(|way| self.storage.extent(way, Some(workload))).collect(),
+            sharer: worker.sharer,
+            sharers: worker.sharers,
+            start: Ns::ZERO,
+        };
+        let key = Key { seed: 0, step: self.step.index, worker: number, slot: 0 };
+        Stream::new(spec, &place, key)
+            .map_err(|problem| LabError::Operations { worker: worker.name.clone(), problem })?;
+        let both = [Dir::Read, Dir::Write].map(|dir| (dir, sizes(spec, dir)));
+        let mut classes = Vec::with_capacity(2 * worker.targets.len());
+        for way in &worker.targets {
+            for (dir, sizes) in &both {
+                let (dir, bytes) = (*dir, spec.largest());
+                let route = match sizes.is_empty() {
+                    // Never drawn.
+                    true => Vec::new(),
+                    false => self.route(*way, dir, sizes),
+                };
+                classes.push(Class { dir, bytes, priority: 0, route });
+            }
+        }
+        let all = [&both[0].1[..], &both[1].1[..]].concat();
+        let operations =
+            Operations { spec: spec.clone(), place, step: self.step.index, worker: number };
+        let mut load = Load::of(Source::Operations(Box::new(operations)), classes);
+        load.total = share_of_amount(worker.load.phase.as_ref(), workers, mean(&all));
+        let load = self.draft.load(load);
+        self.draft.issuer(Issuer {
+            load,
+            source: worker.name.clone(),
+            group: worker.group.to_owned(),
+            workload: workload.name.clone(),
+            arrivals: arrivals(spec.arrivals, self.step),
+            ops_per_transaction: spec.ops_per_transaction().unwrap_or(1),
+        });
+        Ok(load)
+    }
+
+    fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {
+        let of = &copier.copy.workload;
+        let block = [(of.block, 1.0)];
+        let mut route = self.route(copier.from, Dir::Read, &block);
+        route.push(Hop::As { dir: Dir::Write });
+        route.extend(self.route(copier.to, Dir::Write, &block));
+        let mut load = Load::closed(of.depth, Law::ZERO, Class::read(of.block, route));
+        load.total = share_of_amount(copier.copy.phase.as_ref(), workers, f64::from(of.block));
+        let load = self.draft.load(load);
+        self.draft.issuer(Issuer {
+            load,
+            source: copier.name.clone(),
+            group: copier.group.to_owned(),
+            workload: of.name.clone(),
+            arrivals: Loop::Closed { depth: of.depth, think: false },
+            ops_per_transaction: 1,
+        });
+        load
+    }
+
+    /// From the guest to the medium and back.
+    fn route(&mut self, way: usize, dir: Dir, sizes: &[(u32, f64)]) -> Vec<Hop> {
+        let of = &self.topology.ways[way];
+        let approach = self.front.approach(self.topology, way, dir, sizes, self.draft);
+        let behind = |path| self.storage.behind(self.draft, of, path, dir);
+        let arrays = of.paths.iter().map(behind).collect();
+        approach.route(arrays)
+    }
+
+    /// Loads that wait for others begin when all of these are done.
+    fn order(&mut self, parts: &[Part<'a>]) -> Result<(), LabError> {
+        let mut by_name: BTreeMap<&str, Vec<LoadId>> = BTreeMap::new();
+        for part in
+            parts.iter().filter(|part| part.phase.is_some_and(|phase| phase.amount.is_some()))
+        {
+            by_name.entry(part.name).or_default().push(part.load);
+        }
+        for part in parts {
+            let Some(phase) = part.phase.filter(|phase| !phase.after.is_empty()) else { continue };
+            let mut after = Vec::new();
+            for name in &phase.after {
+                let loads = by_name.get(name.as_str()).ok_or_else(|| LabError::After {
+                    load: part.name.to_owned(),
+                    after: name.clone(),
+                })?;
+                after.extend_from_slice(loads);
+            }
+            if let Some(load) = self.draft.network().loads.get_mut(part.load.0 as usize) {
+                load.begins = Begin::After(after);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By which others wait for a load.
+fn name_of<'a>(phase: Option<&'a Phase>, workload: &'a str) -> &'a str {
+    phase.and_then(|phase| phase.name.as_deref()).unwrap_or(workload)
+}
+
+/// The mean of sizes with their weights.
+fn mean(sizes: &[(u32, f64)]) -> f64 {
+    let weights: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+    let bytes: f64 = sizes.iter().map(|(size, weight)| f64::from(*size) * weight).sum();
+    if weights > 0.0 { bytes / weights } else { 1.0 }
+}
+
+/// A worker's loop, as a record has it.
+fn arrivals(arrivals: Arrivals, step: &Step) -> Loop {
+    match arrivals {
+        Arrivals::Closed { depth, think } => Loop::Closed { depth, think: think > Ns::ZERO },
+        Arrivals::Open { process, .. } => {
+            Loop::Open { rate: process.mean_rate(step.warmup.into(), step.measure.into()) }
+        }
+    }
+}

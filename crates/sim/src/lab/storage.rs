@@ -1,0 +1,183 @@
+//! All that stands behind the ports of arrays in one step: each array and each volume is built once, when the first way to it
+//! is compiled, and its disks know what the whole step asks of them.
+
+use super::array::Shared;
+use super::defaults;
+use super::draft::Draft;
+use super::usage::Usage;
+use super::volume::{Behind, Site, medium};
+use crate::model::Hop;
+use scenario::topology::{HopId, HopKind, Route, Topology, Way};
+use scenario::{Array, CacheMode, Medium, Scenario, VmDisk, Volume, Workload};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use workload::{Dir, Extent, WorkingSet};
+
+/// Bytes of a logical block, where nobody says.
+const BLOCK: u32 = 512;
+
+/// The arrays of a lab, as a step uses them.
+pub struct Storage<'a> {
+    scenario: &'a Scenario,
+    topology: &'a Topology,
+    /// Arrays, and targets as if each were one by itself.
+    arrays: BTreeMap<&'a str, Cow<'a, Array>>,
+    volumes: BTreeMap<(&'a str, &'a str), &'a Volume>,
+    /// What the step asks of each volume, by `ARRAY/NAME`.
+    usage: BTreeMap<&'a str, Usage>,
+    shared: BTreeMap<&'a str, Shared>,
+    built: BTreeMap<&'a str, Behind>,
+}
+
+impl<'a> Storage<'a> {
+    /// Of a lab of which nothing is asked yet.
+    pub fn new(scenario: &'a Scenario, topology: &'a Topology) -> Storage<'a> {
+        let lab = &scenario.lab;
+        let targets = lab.targets.iter().map(|target| {
+            let media = target.part.clone().map(Medium::Part);
+            let alone = Array { name: target.name.clone(), media, ..Array::default() };
+            (target.name.as_str(), Cow::Owned(alone))
+        });
+        let arrays = lab.arrays.iter().map(|array| (array.name.as_str(), Cow::Borrowed(array)));
+        Storage {
+            scenario,
+            topology,
+            arrays: targets.chain(arrays).collect(),
+            volumes: lab
+                .volumes
+                .iter()
+                .map(|volume| ((volume.array.as_str(), volume.name.as_str()), volume))
+                .collect(),
+            usage: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            built: BTreeMap::new(),
+        }
+    }
+
+    /// A worker issues to this way, one of `targets`. All that is asked is said before the first hops are.
+    pub fn ask(&mut self, way: &'a Way, workload: &Workload, targets: usize) {
+        let size = self.extent(way, Some(workload)).size;
+        self.usage.entry(&way.volume).or_default().add(workload, targets, size);
+    }
+
+    /// A copy reads or writes `bytes` at a time in one stream, with `depth` under way.
+    pub fn ask_stream(&mut self, way: &'a Way, dir: Dir, bytes: u32, depth: u32) {
+        let size = self.extent(way, None).size;
+        self.usage.entry(&way.volume).or_default().add_stream(dir, bytes, depth, size);
+    }
+
+    /// What a worker sees of the volume behind a way.
+    pub fn extent(&self, way: &Way, workload: Option<&Workload>) -> Extent {
+        let volume = self.volume(&way.volume);
+        let disk = self.disk(way).and_then(|disk| disk.size);
+        let target = || self.scenario.lab.targets.iter().find(|target| target.name == way.volume);
+        let of_target = || target().and_then(|target| target.size.or(target.create));
+        let whole = volume.and_then(|volume| volume.size).or_else(of_target);
+        let size = match (disk, whole) {
+            (Some(disk), Some(whole)) => disk.0.min(whole.0),
+            (Some(size), None) | (None, Some(size)) => size.0,
+            (None, None) => {
+                let working_set = workload.and_then(|workload| workload.spec.working_set);
+                let needed = match working_set {
+                    Some(WorkingSet::Bytes(bytes)) => bytes,
+                    _ => 0,
+                };
+                needed.max(defaults::VOLUME_SIZE as u64)
+            }
+        };
+        Extent { size, block: volume.and_then(|volume| volume.block).unwrap_or(BLOCK) }
+    }
+
+    fn disk(&self, way: &Way) -> Option<&'a VmDisk> {
+        let lab = &self.scenario.lab;
+        let of_vm = lab.vms.iter().find(|vm| vm.name == way.member).map(|vm| &vm.disks);
+        let of_host =
+            || lab.hosts.iter().find(|host| host.name == way.member).map(|host| &host.disks);
+        of_vm.or_else(of_host)?.get(way.disk as usize)
+    }
+
+    fn volume(&self, name: &str) -> Option<&'a Volume> {
+        self.volumes.get(&name.split_once('/')?).copied()
+    }
+
+    /// What an I/O does between the array's port and its return there, by this path.
+    pub fn behind(&mut self, draft: &mut Draft, way: &'a Way, path: &Route, dir: Dir) -> Vec<Hop> {
+        let array = array_of(&way.volume);
+        self.build(draft, way, array, path);
+        let (Some(shared), Some(behind)) =
+            (self.shared.get(array), self.built.get(way.volume.as_str()))
+        else {
+            return Vec::new();
+        };
+        let kind = |kind: HopKind| {
+            path.hops.iter().copied().find(|hop| self.topology.hop(*hop).kind == kind)
+        };
+        let mut hops = shared.before(draft, kind(HopKind::Controller), dir);
+        hops.extend_from_slice(behind.of(dir));
+        hops.extend(shared.after(draft, dir));
+        hops
+    }
+
+    /// Builds the array and the volume behind a way, once.
+    fn build(&mut self, draft: &mut Draft, way: &'a Way, name: &'a str, path: &Route) {
+        let Some(array) = self.arrays.get(name) else { return };
+        let volume = self.volume(&way.volume);
+        if !self.shared.contains_key(name) {
+            let shared = match array {
+                Cow::Owned(_) => Shared::default(),
+                Cow::Borrowed(array) => {
+                    let medium = medium(draft, self.scenario, array, volume);
+                    Shared::new(draft, self.scenario, self.topology, array, &medium)
+                }
+            };
+            self.shared.insert(name, shared);
+        }
+        let Some(shared) = self.shared.get(name) else { return };
+        if self.built.contains_key(way.volume.as_str()) {
+            return;
+        }
+        let is_store = |hop: &HopId| {
+            matches!(self.topology.hop(*hop).kind, HopKind::Disks | HopKind::TapeDrive)
+        };
+        let Some(hop) = path.hops.iter().copied().rev().find(is_store) else { return };
+        let none = Usage::default();
+        let of = self.topology.hop(hop);
+        let site = Site {
+            volume,
+            array,
+            hop,
+            name: &of.name,
+            disks: of.count,
+            is_tape: of.kind == HopKind::TapeDrive,
+            usage: self.usage.get(way.volume.as_str()).unwrap_or(&none),
+            touched: self.touched(name),
+            size: self.size(draft, way, &of.name),
+        };
+        let behind = site.build(draft, self.scenario, shared);
+        self.built.insert(&way.volume, behind);
+    }
+
+    /// Bytes that the step touches of all volumes that an array's cache serves.
+    fn touched(&self, array: &str) -> f64 {
+        let cached = |name: &&str| {
+            let mode = self.volume(name).and_then(|volume| volume.cache);
+            array_of(name) == array && mode != Some(CacheMode::None)
+        };
+        let of_array = self.usage.iter().filter(|(name, _)| cached(name));
+        of_array.map(|(_, usage)| usage.touched as f64).sum()
+    }
+
+    /// The size of a volume, noted where nobody gives it.
+    fn size(&self, draft: &mut Draft, way: &Way, subject: &str) -> f64 {
+        let given = self.volume(&way.volume).and_then(|volume| volume.size);
+        let given = given.or_else(|| self.disk(way).and_then(|disk| disk.size));
+        let touched = self.usage.get(way.volume.as_str()).map_or(0.0, |usage| usage.touched as f64);
+        let size = defaults::volume_size(touched).or(given.map(|size| size.0 as f64));
+        size.noted(draft, subject)
+    }
+}
+
+/// The array of a volume `ARRAY/NAME`; a target is one by itself.
+fn array_of(volume: &str) -> &str {
+    volume.split_once('/').map_or(volume, |(array, _)| array)
+}

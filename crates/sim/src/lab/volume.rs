@@ -1,0 +1,378 @@
+//! What lies behind a volume: memory, solid-state disks, rotating disks in RAID groups, a file, a tape drive; and what the
+//! array's cache does for it in this step.
+//!
+//! Random reads are answered by the cache as often as what is touched fits into it. Streams are read ahead: the disks work in
+//! the background, a window in front of the reader, so that one reader gets what all disks of the volume together deliver.
+//! Between two pieces of a stream the arm may have been elsewhere; how often follows from the streams and the random I/Os
+//! that share the disks. Solid-state disks do as many I/Os at once as they have channels, and carry at most their rate.
+
+use super::array::{Shared, constant};
+use super::cache::hits;
+use super::defaults;
+use super::disk::Disk;
+use super::draft::{Draft, Side};
+use super::raid::{Group, Raid, Work, mixed};
+use super::sheet::Sheet;
+use super::usage::{Mix, Usage};
+use crate::model::{Demand, Hop, Pool, Station, StationId};
+use scenario::topology::HopId;
+use scenario::{Array, CacheMode, Medium, Scenario, Volume};
+use workload::Dir;
+
+/// I/Os on their way from a cache to each disk at once.
+const DESTAGE_DEPTH: u32 = 4;
+/// Picoseconds of a second.
+const PS: f64 = 1e12;
+/// Pieces of streams that are read ahead at once for a volume, at most.
+const AHEAD_MAX: f64 = 4096.0;
+
+/// A volume of a step, before it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// What the lab says of it; nothing of one that an array provides by itself.
+    pub volume: Option<&'a Volume>,
+    /// Its array.
+    pub array: &'a Array,
+    /// The hop of its disks or its drive.
+    pub hop: HopId,
+    /// That hop's name.
+    pub name: &'a str,
+    /// Disks behind it.
+    pub disks: u32,
+    /// It is a tape drive.
+    pub is_tape: bool,
+    /// What is asked of it.
+    pub usage: &'a Usage,
+    /// Bytes that are touched of all volumes of the array that its cache serves.
+    pub touched: f64,
+    /// Its size in bytes.
+    pub size: f64,
+}
+
+/// What an I/O asks for behind an array's controllers.
+#[derive(Clone, Debug, Default)]
+pub struct Behind {
+    /// A read.
+    pub read: Vec<Hop>,
+    /// A write, until it is acknowledged.
+    pub write: Vec<Hop>,
+}
+
+impl Behind {
+    /// That of one direction.
+    pub fn of(&self, dir: Dir) -> &[Hop] {
+        match dir {
+            Dir::Read => &self.read,
+            Dir::Write => &self.write,
+        }
+    }
+}
+
+/// What a medium does for an I/O, without any cache.
+struct Store {
+    random_read: Vec<Hop>,
+    stream_read: Vec<Hop>,
+    /// Random and sequential, in their proportion.
+    write: Vec<Hop>,
+    disks: u32,
+    /// Bytes that are read of a stream before the arm may turn to another.
+    ahead: Option<f64>,
+}
+
+/// The medium of a volume: what it says, or its array, or its array's part.
+pub fn medium(
+    draft: &mut Draft,
+    scenario: &Scenario,
+    array: &Array,
+    volume: Option<&Volume>,
+) -> Medium {
+    let said = volume.and_then(|volume| volume.media.clone()).or_else(|| array.media.clone());
+    let sheet = Sheet::of(scenario, array.part.as_deref());
+    let of_part = || match sheet.word("media")? {
+        "ram" => Some(Medium::Ram),
+        "ssd" => Some(Medium::Ssd),
+        "disk" => Some(Medium::Disk),
+        "file" => Some(Medium::File),
+        _ => None,
+    };
+    // Who counts disks has disks.
+    let counted = || volume.and_then(|volume| volume.disks).map(|_| Medium::Disk);
+    defaults::medium().or(said.or_else(counted).or_else(of_part)).noted(draft, &array.name)
+}
+
+impl Site<'_> {
+    /// Puts the volume's medium into the draft and joins it to the array's cache.
+    pub fn build(&self, draft: &mut Draft, scenario: &Scenario, shared: &Shared) -> Behind {
+        let store = match self.is_tape {
+            true => self.tape(draft, scenario),
+            false => self.store(draft, scenario, shared),
+        };
+        let mode = self.volume.and_then(|volume| volume.cache);
+        let cache = shared.cache().filter(|_| mode != Some(CacheMode::None));
+        let Some(cache) = cache else {
+            let share = self.usage.reads.random();
+            return Behind {
+                read: mixed(share, store.random_read, store.stream_read),
+                write: store.write,
+            };
+        };
+        let fits = cache.size / self.touched.max(1.0);
+        let given = self.volume.and_then(|volume| volume.hit_share);
+        let given = given.map(|share| share.fraction().clamp(0.0, 1.0)).or(cache.hit_share);
+        let reads = &self.usage.reads;
+        let hit = given.unwrap_or_else(|| {
+            let blocks = self.usage.touched as f64 / reads.bytes();
+            let hit = hits(self.usage.skew(), fits, blocks);
+            let reason = "computed: what fits of all that is touched into the cache, which is taken to be warm";
+            draft.assume(self.name, "hit_share", units::percent(hit * 100.0), reason);
+            hit
+        });
+        // A stream over more than the cache holds finds nothing of its last pass.
+        let stream_hit = given.unwrap_or(if fits >= 1.0 { 1.0 } else { 0.0 });
+        let random = missing(hit, store.random_read);
+        let stream = match store.ahead {
+            Some(ahead) if stream_hit < 1.0 => {
+                let ahead = self.read_ahead(draft, ahead, store.stream_read);
+                missing(stream_hit, ahead)
+            }
+            _ => missing(stream_hit, store.stream_read),
+        };
+        let mut read = mixed(reads.random(), random, stream);
+        read.push(cache.answer.clone());
+        let back = cache.dirty.filter(|_| mode != Some(CacheMode::WriteThrough));
+        let write = match back {
+            Some(dirty) => {
+                let tokens = store.disks.saturating_mul(DESTAGE_DEPTH).max(1);
+                let depth = draft.network().pool(Pool { tokens });
+                let mut hops = dirty.store(self.usage.writes.bytes(), depth, &store.write);
+                hops.push(cache.answer.clone());
+                hops
+            }
+            None => store.write,
+        };
+        Behind { read, write }
+    }
+
+    /// Reads in sequence that disks do in the background, a window in front of the reader.
+    fn read_ahead(&self, draft: &mut Draft, ahead: f64, mut work: Vec<Hop>) -> Vec<Hop> {
+        let window = ahead * f64::from(self.usage.streams.max(1)) / self.usage.reads.bytes();
+        let tokens = window.ceil().clamp(2.0, AHEAD_MAX) as u32;
+        let pool = draft.network().pool(Pool { tokens });
+        work.push(Hop::Give { pool, tokens: 1 });
+        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: work }]
+    }
+
+    fn store(&self, draft: &mut Draft, scenario: &Scenario, shared: &Shared) -> Store {
+        match medium(draft, scenario, self.array, self.volume) {
+            Medium::Ram => Store::none(),
+            Medium::File => {
+                let time = defaults::file_time().noted(draft, self.name);
+                let visit =
+                    vec![Hop::visit(draft.station(self.hop, Station::Delay), constant(time))];
+                Store {
+                    random_read: visit.clone(),
+                    stream_read: visit.clone(),
+                    write: visit,
+                    ..Store::none()
+                }
+            }
+            Medium::Ssd => self.flash(draft, &Sheet::default(), shared),
+            Medium::Disk => self.rotating(draft, &Sheet::default(), shared),
+            Medium::Part(part) => {
+                let sheet = Sheet::of(scenario, Some(&part));
+                let is_flash = ["read_latency", "write_latency", "channels"];
+                match is_flash.iter().any(|figure| sheet.has(figure)) {
+                    true => self.flash(draft, &sheet, shared),
+                    false => self.rotating(draft, &sheet, shared),
+                }
+            }
+        }
+    }
+
+    /// Disks that turn.
+    fn rotating(&self, draft: &mut Draft, sheet: &Sheet, shared: &Shared) -> Store {
+        let disk = self.disk(draft, sheet);
+        let cached = shared.cache().is_some();
+        let ahead = defaults::read_ahead(cached).noted(draft, self.name);
+        let plan = self.plan(draft);
+        let held = self.size / (f64::from(plan.disks) * plan.usable());
+        let per_byte = disk.per_byte(held / disk.size);
+        let bytes = overall(&self.usage.reads, &self.usage.writes);
+        let random_share = bytes.1;
+        let gain = match random_share > 0.0 {
+            true => disk.gain(bytes.0 / plan.parts_of(bytes.0) * per_byte / random_share),
+            false => vec![1.0],
+        };
+        let group = self.stations(draft, plan, Station::Sorted { servers: 1, gain });
+        draft.limits(self.hop).servers = Some(group.disks);
+        let position = disk.position();
+        let work = |mix: &Mix| {
+            let moved = self.usage.interrupted() * (mix.bytes() / ahead).min(1.0);
+            Work {
+                random: Demand { time: position.clone(), per_byte: per_byte * PS },
+                sequential: Demand {
+                    time: constant(moved * disk.positioning()),
+                    per_byte: per_byte * PS,
+                },
+                random_share: mix.random(),
+                bytes: mix.bytes(),
+                gathered: cached,
+            }
+        };
+        let (reads, writes) = (work(&self.usage.reads), work(&self.usage.writes));
+        Store::new(draft, shared, &group, &reads, &writes, Some(ahead))
+    }
+
+    /// Solid-state disks.
+    fn flash(&self, draft: &mut Draft, sheet: &Sheet, shared: &Shared) -> Store {
+        let mut time =
+            |figure| defaults::ssd_time(figure).or(sheet.time(figure)).noted(draft, self.name);
+        let (read, write) = (time("read_latency"), time("write_latency"));
+        let mut rate =
+            |figure| defaults::ssd_rate(figure).or(sheet.rate(figure)).noted(draft, self.name);
+        let (read_rate, write_rate) = (rate("read_rate"), rate("write_rate"));
+        let channels = defaults::ssd_channels().or(sheet.count("channels")).noted(draft, self.name);
+        let plan = self.plan(draft);
+        let group = self.stations(draft, plan, Station::many(channels));
+        let disks = f64::from(group.disks);
+        let from = draft.wire(self.hop, Side::Read, read_rate * disks);
+        let to = draft.wire(self.hop, Side::Write, write_rate * disks);
+        draft.limits(self.hop).servers = group.disks.checked_mul(channels);
+        let work = |seconds: f64, mix: &Mix| Work {
+            random: Demand::of(constant(seconds)),
+            sequential: Demand::of(constant(seconds)),
+            random_share: mix.random(),
+            bytes: mix.bytes(),
+            gathered: shared.cache().is_some(),
+        };
+        let (reads, writes) = (work(read, &self.usage.reads), work(write, &self.usage.writes));
+        let mut store = Store::new(draft, shared, &group, &reads, &writes, None);
+        let (_, written) = group.transfers(&writes);
+        for hops in [&mut store.random_read, &mut store.stream_read] {
+            hops.extend(draft.cross(&[from], 1.0, 0));
+        }
+        store.write.extend(draft.cross(&[to], written, 0));
+        store
+    }
+
+    /// A tape drive: one after the other, at the drive's rate.
+    fn tape(&self, draft: &mut Draft, scenario: &Scenario) -> Store {
+        let sheet = Sheet::of(scenario, self.array.part.as_deref());
+        let rate = defaults::tape_rate().or(sheet.rate("drive_rate")).noted(draft, self.name);
+        let station = draft.station(self.hop, Station::SINGLE);
+        let limits = draft.limits(self.hop);
+        (limits.read_rate, limits.write_rate) = (Some(rate), Some(rate));
+        (limits.both_rate, limits.servers) = (Some(rate), Some(1));
+        let demand = Demand { time: crate::model::Law::ZERO, per_byte: PS / rate };
+        let visit = vec![Hop::Visit { station, demand }];
+        Store {
+            random_read: visit.clone(),
+            stream_read: visit.clone(),
+            write: visit,
+            ..Store::none()
+        }
+    }
+
+    /// How the disks are grouped.
+    fn plan(&self, draft: &mut Draft) -> Group {
+        let disks = self.disks.max(1);
+        let luns = self.volume.and_then(|volume| volume.luns).unwrap_or(1).clamp(1, disks);
+        let width = (disks / luns).max(1);
+        let said = self.volume.and_then(|volume| volume.raid).map(Raid::from);
+        let raid = match said {
+            Some(raid) => raid,
+            None if disks == 1 => Raid::Striped,
+            None => defaults::raid().noted(draft, self.name),
+        };
+        let unit = match disks {
+            1 => f64::INFINITY,
+            _ => defaults::stripe_unit().noted(draft, self.name),
+        };
+        Group { first: StationId(0), disks, width, raid: raid.within(width), unit }
+    }
+
+    /// A station for each disk of a group.
+    fn stations(&self, draft: &mut Draft, plan: Group, station: Station) -> Group {
+        let first = draft.station(self.hop, station.clone());
+        (1..plan.disks).for_each(|_| {
+            draft.station(self.hop, station.clone());
+        });
+        Group { first, ..plan }
+    }
+
+    /// The figures of a rotating disk.
+    fn disk(&self, draft: &mut Draft, sheet: &Sheet) -> Disk {
+        let default = defaults::DISK;
+        let mut time = |figure, value| {
+            defaults::disk_time(figure, value).or(sheet.time(figure)).noted(draft, self.name)
+        };
+        let (seek, half_turn) =
+            (time("seek_mean", default.seek), time("rotation_half", default.half_turn));
+        let mut rate = |figure, value| {
+            defaults::disk_rate(figure, value).or(sheet.rate(figure)).noted(draft, self.name)
+        };
+        Disk {
+            seek,
+            half_turn,
+            rate_outer: rate("rate_outer", default.rate_outer),
+            rate_inner: rate("rate_inner", default.rate_inner),
+            size: defaults::disk_size()
+                .or(sheet.bytes("size").map(|size| size as f64))
+                .noted(draft, self.name),
+            queue: defaults::disk_queue().or(sheet.count("queue")).noted(draft, self.name),
+            saved: defaults::disk_reorder().or(sheet.share("reorder")).noted(draft, self.name),
+        }
+    }
+}
+
+impl Store {
+    /// Nothing that takes time.
+    fn none() -> Store {
+        let (random_read, stream_read, write) = (Vec::new(), Vec::new(), Vec::new());
+        Store { random_read, stream_read, write, disks: 1, ahead: None }
+    }
+
+    fn new(
+        draft: &Draft,
+        shared: &Shared,
+        group: &Group,
+        reads: &Work,
+        writes: &Work,
+        ahead: Option<f64>,
+    ) -> Store {
+        let read = |random_share| {
+            let mut hops = group.read(&Work { random_share, ..reads.clone() });
+            hops.extend(shared.off_disks(draft, 1.0));
+            hops
+        };
+        let (again, written) = group.transfers(writes);
+        let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
+        write.extend(shared.off_disks(draft, again));
+        write.extend(group.write(writes));
+        Store { random_read: read(1.0), stream_read: read(0.0), write, disks: group.disks, ahead }
+    }
+}
+
+/// What the cache does not answer.
+fn missing(hit: f64, work: Vec<Hop>) -> Vec<Hop> {
+    if hit >= 1.0 || work.is_empty() {
+        return Vec::new();
+    }
+    if hit <= 0.0 {
+        return work;
+    }
+    let mut hops = vec![Hop::Skip { chance: hit, hops: work.len() as u32 }];
+    hops.extend(work);
+    hops
+}
+
+/// Mean bytes and the share of random I/Os of both directions together.
+fn overall(reads: &Mix, writes: &Mix) -> (f64, f64) {
+    let weight = reads.weight + writes.weight;
+    if weight <= 0.0 {
+        return (reads.bytes(), 1.0);
+    }
+    let over =
+        |of: fn(&Mix) -> f64| (reads.weight * of(reads) + writes.weight * of(writes)) / weight;
+    (over(Mix::bytes), over(Mix::random))
+}
