@@ -1,7 +1,7 @@
 //! Networks that cannot be simulated are refused with the place and the reason, and what cannot go on says so.
 
 use sim::Ps;
-use sim::engine::{Halt, SetUpError, Simulation};
+use sim::engine::{At, Halt, SetUpError, Simulation, Waits};
 use sim::model::*;
 
 /// A station, links, a pool of two, and a closed load over this route.
@@ -222,8 +222,10 @@ fn time_that_does_not_pass() {
 fn a_circle_of_waiting() {
     let network = over(vec![take(1), visit(), take(1), visit(), give(2)]);
     let halt = halts(&network);
-    assert!(matches!(halt, Halt::Deadlock(at) if at > Ps::ZERO), "{halt:?}");
-    assert!(halt.to_string().contains("all I/Os wait for each other"));
+    let Halt::Deadlock { at, waits } = &halt else { panic!("{halt:?}") };
+    assert!(*at > Ps::ZERO);
+    assert_eq!(*waits, [Waits { at: At::Pool(POOL), ios: 3 }]);
+    assert!(halt.to_string().ends_with("any more: 3 for tokens of pool 0"), "{halt}");
 }
 
 #[test]

@@ -6,6 +6,9 @@ use workload::Dir;
 /// Nobody.
 pub const NONE: u32 = u32::MAX;
 
+/// Of [`Entity::at`]: before a branch of which no arm lives.
+pub const PARKED: u32 = u32::MAX - 1;
+
 /// One I/O.
 #[derive(Clone, Copy, Debug)]
 pub struct Entity {
@@ -17,7 +20,7 @@ pub struct Entity {
     pub entered: Ps,
     /// What it asks of the station where it is.
     pub demand: Ps,
-    /// The hop that it is at, in the table of all routes.
+    /// The hop that it is at, in the table of all routes; [`NONE`] of a place that is free or whose customer thinks.
     pub hop: u32,
     /// The one behind it in the line where it stands, or the next free place.
     pub next: u32,
@@ -29,6 +32,8 @@ pub struct Entity {
     pub slot: u32,
     /// The station whose server it keeps while it waits at another's door.
     pub keeps: u32,
+    /// The station that it is at, or [`PARKED`] where it waits for an arm to live.
+    pub at: u32,
     /// Read or write.
     pub dir: Dir,
     /// 0 is first.
@@ -41,12 +46,13 @@ impl Entity {
         issued: Ps::ZERO,
         entered: Ps::ZERO,
         demand: Ps::ZERO,
-        hop: 0,
+        hop: NONE,
         next: NONE,
         bytes: 0,
         class: 0,
         slot: 0,
         keeps: NONE,
+        at: NONE,
         dir: Dir::Read,
         priority: 0,
     };
@@ -81,8 +87,16 @@ impl Entities {
     /// Gives a place back.
     #[inline]
     pub fn give(&mut self, place: u32) {
+        self.all[place as usize].hop = NONE;
         self.all[place as usize].next = self.free;
         self.free = place;
+    }
+}
+
+impl Entities {
+    /// How many places there are.
+    pub fn count(&self) -> u32 {
+        self.all.len() as u32
     }
 }
 
@@ -146,5 +160,25 @@ impl Line {
         }
         self.head = entities[first].next;
         Some(first)
+    }
+
+    /// `who` leaves from wherever it stands; whether it stood there.
+    pub fn remove(&mut self, entities: &mut Entities, who: u32) -> bool {
+        let (mut before, mut at) = (NONE, self.head);
+        while at != who {
+            if at == NONE {
+                return false;
+            }
+            (before, at) = (at, entities[at].next);
+        }
+        let behind = entities[who].next;
+        match before {
+            NONE => self.head = behind,
+            before => entities[before].next = behind,
+        }
+        if behind == NONE {
+            self.tail = before;
+        }
+        true
     }
 }

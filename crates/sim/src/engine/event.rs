@@ -45,6 +45,12 @@ impl Event {
     }
 }
 
+/// Before all events of `time`, and after all earlier ones.
+#[inline]
+pub fn start_of(time: Ps) -> Key {
+    u128::from(time.0) << 64
+}
+
 /// Before all events later than `time`, and after all others.
 #[inline]
 pub fn end_of(time: Ps) -> Key {
@@ -107,6 +113,19 @@ impl Pending {
         Some(first)
     }
 
+    /// Takes out all events that `which` says, wherever they are. Costs a look at each pending one.
+    pub fn remove(&mut self, mut which: impl FnMut(&Event) -> bool) {
+        if std::mem::take(&mut self.hole) {
+            self.heap.swap_remove(0);
+        }
+        self.heap.retain(|event| !which(event));
+        // Sinking from the last parent up makes a heap again (Floyd 1964).
+        for at in (0..self.heap.len().div_ceil(ARITY)).rev() {
+            let event = self.heap[at];
+            self.sink_from(at, event);
+        }
+    }
+
     /// Lets `event`, the last of the heap, rise to its place.
     #[inline]
     fn rise(&mut self, event: Event) {
@@ -126,9 +145,14 @@ impl Pending {
     /// Puts `event` at the root and lets it sink to its place.
     #[inline]
     fn sink(&mut self, event: Event) {
+        self.sink_from(0, event);
+    }
+
+    /// Puts `event` in the place of the one at `at` and lets it sink to its place.
+    #[inline]
+    fn sink_from(&mut self, mut at: usize, event: Event) {
         let key = event.key();
         let heap = self.heap.as_mut_slice();
-        let mut at = 0;
         loop {
             let first = at * ARITY + 1;
             let Some(children) = heap.get(first..heap.len().min(first + ARITY)) else { break };

@@ -25,14 +25,49 @@ enum Division {
     Links(Links),
 }
 
+/// What a link did: bytes on the wire. Exact, in units of 1/1024 bytes × ps/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTally {
+    carried: u128,
+    could: u128,
+}
+
+impl LinkTally {
+    /// Bytes that it carried.
+    pub fn bytes(&self) -> f64 {
+        self.carried as f64 / (FRACTION as f64 * PS_PER_S as f64)
+    }
+
+    /// Bytes that it could have carried at the rates that it had.
+    pub fn capacity(&self) -> f64 {
+        self.could as f64 / (FRACTION as f64 * PS_PER_S as f64)
+    }
+
+    /// What it carried of what it could, 0 to 1; 0 while it could carry nothing.
+    pub fn utilization(&self) -> f64 {
+        if self.could == 0 { 0.0 } else { self.carried as f64 / self.could as f64 }
+    }
+
+    /// What happened since `earlier`.
+    pub fn since(&self, earlier: &LinkTally) -> LinkTally {
+        let (carried, could) = (self.carried - earlier.carried, self.could - earlier.could);
+        LinkTally { carried, could }
+    }
+
+    /// This span and the one that followed it, as one.
+    pub fn joined(&self, later: &LinkTally) -> LinkTally {
+        let (carried, could) = (self.carried + later.carried, self.could + later.could);
+        LinkTally { carried, could }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Links {
     /// Of each, in fractions of a byte a second.
     capacity: Box<[u64]>,
     /// What flows over each now.
     used: Box<[u64]>,
-    /// What has flowed, in units of work.
-    carried: Box<[u128]>,
+    counts: Box<[LinkTally]>,
     /// Scratch: what is left to divide, and among how many.
     left: Box<[(u64, u64)]>,
 }
@@ -60,13 +95,15 @@ pub struct Fluid {
     /// Until when the clocks of the paths have run.
     at: Ps,
     arrivals: u64,
+    /// Nobody is given anything.
+    stopped: bool,
 }
 
 impl Fluid {
-    /// Processor sharing with room for `present`.
-    pub fn servers(servers: u32, present: usize) -> Fluid {
+    /// Processor sharing; its one path is number 0.
+    pub fn servers(servers: u32) -> Fluid {
         let mut fluid = Fluid::new(Division::Servers(servers));
-        fluid.path(&[], present);
+        fluid.path(&[]);
         fluid
     }
 
@@ -75,17 +112,17 @@ impl Fluid {
         Fluid::new(Division::Links(Links {
             capacity: rates.iter().map(|rate| rate * FRACTION).collect(),
             used: vec![0; rates.len()].into(),
-            carried: vec![0; rates.len()].into(),
+            counts: vec![LinkTally::default(); rates.len()].into(),
             left: vec![(0, 0); rates.len()].into(),
         }))
     }
 
     fn new(division: Division) -> Fluid {
-        Fluid { division, paths: Vec::new(), at: Ps::ZERO, arrivals: 0 }
+        Fluid { division, paths: Vec::new(), at: Ps::ZERO, arrivals: 0, stopped: false }
     }
 
-    /// The number of the path over these links, made if need be, with room for `present` more.
-    pub fn path(&mut self, links: &[u16], present: usize) -> u32 {
+    /// The number of the path over these links, made if need be.
+    pub fn path(&mut self, links: &[u16]) -> u32 {
         let mut links: Box<[u16]> = links.into();
         links.sort_unstable();
         let found = self.paths.iter().position(|path| path.links == links);
@@ -95,8 +132,37 @@ impl Fluid {
             self.paths.push(Path { links, rate: 0, settled: false, attained: 0, tags, tally });
             self.paths.len() - 1
         });
-        self.paths[number].tags.reserve(present);
         number as u32
+    }
+
+    /// Makes room for `present` I/Os on a path.
+    pub fn make_room(&mut self, path: u32, present: usize) {
+        self.paths[path as usize].tags.reserve(present);
+    }
+
+    /// A link carries `rate` bytes a second from now on.
+    pub fn set_rate(&mut self, now: Ps, link: u16, rate: u64) {
+        self.advance(now);
+        if let Division::Links(links) = &mut self.division {
+            links.capacity[usize::from(link)] = rate * FRACTION;
+        }
+        self.divide();
+    }
+
+    /// Everything stands still, or moves again.
+    pub fn stop(&mut self, now: Ps, stopped: bool) {
+        self.advance(now);
+        self.stopped = stopped;
+        self.divide();
+    }
+
+    /// `who` is here no more, served or not.
+    pub fn remove(&mut self, now: Ps, who: u32) {
+        self.advance(now);
+        for path in &mut self.paths {
+            path.tags.retain(|Reverse((.., of))| *of != who);
+        }
+        self.divide();
     }
 
     /// `who` comes, and asks for `demand` of a server.
@@ -131,9 +197,15 @@ impl Fluid {
 
     /// When the next leaves if nobody comes; `None` where nobody is.
     pub fn next(&self) -> Option<Ps> {
+        if self.stopped {
+            return None;
+        }
         let left = |path: &Path| {
             let Reverse((tag, ..)) = path.tags.peek()?;
             let work = tag.saturating_sub(path.attained);
+            if path.rate == 0 && work > 0 {
+                return None;
+            }
             let span = work.div_ceil(u128::from(path.rate.max(1)));
             Some(self.at.plus(Ps(u64::try_from(span).unwrap_or(u64::MAX))))
         };
@@ -142,6 +214,9 @@ impl Fluid {
 
     /// Servers at work; of links, whether anything crosses them.
     pub fn at_work(&self) -> u32 {
+        if self.stopped {
+            return 0;
+        }
         let present: usize = self.paths.iter().map(|path| path.tags.len()).sum();
         match &self.division {
             Division::Servers(servers) => (present as u32).min(*servers),
@@ -149,14 +224,13 @@ impl Fluid {
         }
     }
 
-    /// Bytes that have flowed over each link until `now`.
-    pub fn carried(&mut self, now: Ps) -> impl Iterator<Item = f64> + '_ {
+    /// What each link did until `now`; nothing where servers are shared.
+    pub fn links_until(&mut self, now: Ps) -> &[LinkTally] {
         self.advance(now);
-        let carried: &[u128] = match &self.division {
+        match &self.division {
             Division::Servers(_) => &[],
-            Division::Links(links) => &links.carried,
-        };
-        carried.iter().map(|work| *work as f64 / (FRACTION as f64 * 1e12))
+            Division::Links(links) => &links.counts,
+        }
     }
 
     /// What is counted of the payload on a path.
@@ -190,14 +264,23 @@ impl Fluid {
             path.attained += span * u128::from(path.rate);
         }
         if let Division::Links(links) = &mut self.division {
-            for (carried, used) in links.carried.iter_mut().zip(&links.used) {
-                *carried += span * u128::from(*used);
+            let rates = links.used.iter().zip(&links.capacity);
+            for (count, (used, capacity)) in links.counts.iter_mut().zip(rates) {
+                count.carried += span * u128::from(*used);
+                count.could += span * u128::from(*capacity);
             }
         }
     }
 
     /// Divides the capacity anew among those who are present.
     fn divide(&mut self) {
+        if self.stopped {
+            self.paths.iter_mut().for_each(|path| path.rate = 0);
+            if let Division::Links(links) = &mut self.division {
+                links.used.fill(0);
+            }
+            return;
+        }
         match &mut self.division {
             Division::Servers(servers) => {
                 let path = &mut self.paths[0];
@@ -223,11 +306,11 @@ impl Links {
             }
         }
         loop {
-            let offers = (0..).zip(&self.left).filter(|(_, (_, sharers))| *sharers > 0);
+            let offers = (0u16..).zip(&self.left).filter(|(_, (_, sharers))| *sharers > 0);
             let tightest = offers.map(|(link, (left, sharers))| (left / sharers, link)).min();
             let Some((offer, tightest)) = tightest else { break };
-            // A link that has less than one unit for each would keep them forever.
-            let rate = offer.max(1);
+            // A link that has less than one unit for each would keep them for ever; one that is down does.
+            let rate = if self.capacity[usize::from(tightest)] == 0 { 0 } else { offer.max(1) };
             for path in paths.iter_mut() {
                 if path.settled || !path.links.contains(&tightest) {
                     continue;

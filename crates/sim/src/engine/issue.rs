@@ -1,35 +1,88 @@
 //! How I/Os begin, and what their end means to their source.
 
+use super::entity::NONE;
 use super::source::Kind;
 use super::{Observer, Simulation};
 use crate::Ps;
+use crate::model::{Begin, Network};
+use clock::Ns;
 use workload::{Dir, Next};
 
 impl<O: Observer> Simulation<O> {
-    /// The first event of every source.
-    pub(super) fn begin(&mut self) {
-        for load in 0..self.origins.len() as u32 {
-            let place = self.place_of(load);
-            let origin = &mut self.origins[load as usize];
-            match &mut origin.kind {
-                Kind::Closed { think, customers } => {
-                    let (think, customers) = (think.clone(), *customers);
-                    for _ in 0..customers {
-                        let pause = think.draw(&mut self.origins[load as usize].rng);
-                        let who = self.entities.take().expect("there is a place for each customer");
-                        self.schedule(pause, place, who);
-                    }
+    /// All sources begin that begin at once.
+    pub(super) fn begin(&mut self, network: &Network) {
+        for (number, load) in (0..).zip(&network.loads) {
+            if load.begins == Begin::Now {
+                self.start(number);
+            }
+        }
+    }
+
+    /// The first event of a source.
+    pub(super) fn start(&mut self, load: u32) {
+        let place = self.place_of(load);
+        let origin = &mut self.origins[load as usize];
+        origin.origin = self.now.as_ns();
+        match &mut origin.kind {
+            Kind::Closed { customers, .. } => {
+                for _ in 0..*customers {
+                    let Some(who) = self.entities.take() else { return };
+                    let pause = self.origins[load as usize].pause();
+                    self.schedule(pause, place, who);
                 }
-                Kind::Open(open) => {
-                    open.due = open.gap.draw(&mut origin.rng);
-                    let due = open.due;
-                    self.schedule_at(due, place, 0);
+            }
+            Kind::Open(_) => self.await_arrival(load),
+            Kind::Operations(worker) => {
+                for slot in 0..worker.streams.len() as u32 {
+                    self.schedule(Ps::ZERO, place, slot);
                 }
-                Kind::Operations(worker) => {
-                    for slot in 0..worker.streams.len() as u32 {
-                        self.schedule(Ps::ZERO, place, slot);
-                    }
-                }
+            }
+        }
+    }
+
+    /// The clock of arrivals begins.
+    fn await_arrival(&mut self, load: u32) {
+        let place = self.place_of(load);
+        let now = self.now;
+        let origin = &mut self.origins[load as usize];
+        let Kind::Open(open) = &mut origin.kind else { return };
+        open.due = now.plus(open.gap.draw(&mut origin.rng));
+        let due = open.due;
+        self.schedule_at(due, place, 0);
+    }
+
+    /// A source that was stopped issues again.
+    pub(super) fn resume(&mut self, load: u32) {
+        let place = self.place_of(load);
+        let origin = &mut self.origins[load as usize];
+        origin.stopped = false;
+        let mut parked = std::mem::take(&mut origin.parked);
+        let open = matches!(origin.kind, Kind::Open(_));
+        for who in parked.drain(..) {
+            if open {
+                self.await_arrival(load);
+            } else {
+                self.schedule(Ps::ZERO, place, who);
+            }
+        }
+        self.origins[load as usize].parked = parked;
+    }
+
+    /// Whether all that a load was to issue has ended: then those begin that waited for it.
+    fn is_done(&mut self, load: u32) {
+        let first = self.origins[load as usize].first_class;
+        let its = self.classes[first as usize..].iter().take_while(|class| class.load == load);
+        let outstanding: u32 = its.map(|class| class.account.tally.level.present).sum();
+        let origin = &mut self.origins[load as usize];
+        if outstanding > 0 || std::mem::replace(&mut origin.done, true) {
+            return;
+        }
+        for number in 0..self.origins[load as usize].followers.len() {
+            let follower = self.origins[load as usize].followers[number];
+            let waits = &mut self.origins[follower as usize].waits;
+            *waits -= 1;
+            if *waits == 0 {
+                self.start(follower);
             }
         }
     }
@@ -46,6 +99,9 @@ impl<O: Observer> Simulation<O> {
         let origin = &mut self.origins[load as usize];
         match &mut origin.kind {
             Kind::Closed { .. } => {
+                if !origin.may_issue(who) {
+                    return;
+                }
                 let class = origin.choose();
                 let now = self.now;
                 self.issue(who, class, 0, now, None);
@@ -60,14 +116,21 @@ impl<O: Observer> Simulation<O> {
     fn arrival(&mut self, load: u32) {
         let place = self.place_of(load);
         let origin = &mut self.origins[load as usize];
+        if !origin.may_issue(0) {
+            if let Kind::Open(open) = &mut origin.kind {
+                open.late = false;
+            }
+            return;
+        }
         let class = origin.choose();
+        let ended = origin.left == 0;
         let Kind::Open(open) = &mut origin.kind else { return };
         let due = open.due;
         open.due = due.plus(open.gap.draw(&mut origin.rng));
         open.outstanding += 1;
         // One that is past already is seen when an I/O ends: within the limit there is none.
-        open.late = open.due <= self.now && open.outstanding >= open.limit;
-        if !open.late {
+        open.late = !ended && open.due <= self.now && open.outstanding >= open.limit;
+        if !open.late && !ended {
             let next = open.due.max(self.now);
             self.schedule_at(next, place, 0);
         }
@@ -78,9 +141,17 @@ impl<O: Observer> Simulation<O> {
     /// Asks a slot for its next operation; a slot of an open loop for all that are due.
     fn ask(&mut self, load: u32, slot: u32) {
         let place = self.place_of(load);
-        let now = self.now.as_ns();
+        let began = self.origins[load as usize].origin;
+        let now = Ns(self.now.as_ns().0 - began.0);
+        let later = |at: Ns| Ps::from(Ns(at.0.saturating_add(began.0)));
         loop {
             let origin = &mut self.origins[load as usize];
+            if origin.left == 0 || origin.stopped {
+                if origin.stopped {
+                    origin.parked.push(slot);
+                }
+                return;
+            }
             let Kind::Operations(worker) = &mut origin.kind else { return };
             if worker.outstanding >= worker.limit {
                 worker.late = worker.open;
@@ -89,15 +160,16 @@ impl<O: Observer> Simulation<O> {
             match worker.streams[slot as usize].next(now) {
                 Next::Op(op) => {
                     worker.outstanding += 1;
+                    origin.left -= 1;
                     let class = origin.first_class
                         + 2 * u32::from(op.target)
                         + u32::from(op.dir == Dir::Write);
                     let Some(who) = self.entities.take() else { return };
                     // A closed loop's operation is due when it is asked for, which is now to the picosecond.
-                    let due = if op.due == now { self.now } else { Ps::from(op.due) };
+                    let due = if op.due == now { self.now } else { later(op.due) };
                     self.issue(who, class, slot, due, Some(op.len));
                 }
-                Next::At(at) => return self.schedule_at(Ps::from(at), place, slot),
+                Next::At(at) => return self.schedule_at(later(at), place, slot),
                 Next::AwaitCompletion | Next::Done => return,
             }
         }
@@ -113,6 +185,7 @@ impl<O: Observer> Simulation<O> {
         (entity.class, entity.slot, entity.hop) = (class, slot, of.first_step);
         (entity.dir, entity.priority) = (of.dir, of.priority);
         entity.bytes = bytes.unwrap_or(of.bytes);
+        self.begins(who, NONE);
         self.ready.push(&mut self.entities, who);
     }
 
@@ -122,6 +195,7 @@ impl<O: Observer> Simulation<O> {
         let place = self.place_of(load);
         let now = self.now;
         let origin = &mut self.origins[load as usize];
+        let ended = origin.left == 0;
         match &mut origin.kind {
             Kind::Closed { think, .. } => {
                 let pause = think.draw(&mut origin.rng);
@@ -137,13 +211,16 @@ impl<O: Observer> Simulation<O> {
             }
             Kind::Operations(worker) => {
                 worker.outstanding -= 1;
-                worker.streams[slot as usize].completed(now.as_ns());
+                worker.streams[slot as usize].completed(Ns(now.as_ns().0 - origin.origin.0));
                 let again = !worker.open || std::mem::take(&mut worker.late);
                 self.entities.give(who);
                 if again {
                     self.schedule(Ps::ZERO, place, slot);
                 }
             }
+        }
+        if ended {
+            self.is_done(load);
         }
     }
 }

@@ -11,10 +11,16 @@
 
 mod alarm;
 mod build;
+mod change;
+mod choose;
 mod entity;
 mod event;
 mod fluid;
+mod halt;
 mod issue;
+mod kin;
+mod layout;
+mod progress;
 mod run;
 mod source;
 mod station;
@@ -22,15 +28,21 @@ mod view;
 mod walk;
 
 pub use event::{Event, Key, Pending, end_of};
+pub use fluid::LinkTally;
+pub use halt::{At, Halt, Waits};
+pub use progress::Progress;
 pub use view::{ClassTally, Snapshot};
 
 use crate::Ps;
-use crate::model::NetworkError;
+use crate::model::{Change, NetworkError};
 use alarm::Alarms;
-use build::Step;
+use choose::Chooser;
 use entity::{Entities, Line};
+use kin::Kin;
+use layout::{Scope, Step};
 use source::Origin;
 use station::{Account, Place, Tokens};
+use std::sync::Arc;
 use thiserror::Error;
 use workload::SpecError;
 
@@ -44,9 +56,6 @@ pub enum SetUpError {
     /// The network cannot be simulated.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// It uses something that the engine does not know.
-    #[error("the engine does not simulate {0}")]
-    Unknown(&'static str),
     /// A worker's operations do not fit its targets.
     #[error("load {load}: {problem}")]
     Operations {
@@ -55,24 +64,6 @@ pub enum SetUpError {
         /// Why.
         problem: SpecError,
     },
-}
-
-/// Why a simulation cannot go on.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum Halt {
-    /// I/Os go around without time passing.
-    #[error(
-        "at {} ns I/Os go around without end and without time passing; give one of their hops, or their think time, \
-         a duration",
-        .0.as_ns().0
-    )]
-    Livelock(Ps),
-    /// I/Os are outstanding, and all wait for each other.
-    #[error(
-        "at {} ns all I/Os wait for each other (blocked servers or tokens in a circle); nothing will happen any more",
-        .0.as_ns().0
-    )]
-    Deadlock(Ps),
 }
 
 /// What wants to hear of each I/O; what it does not ask for costs nothing.
@@ -120,8 +111,13 @@ impl From<u64> for Seeds {
 
 impl Observer for () {}
 
-/// Tokens that are held at a step: the pool and how many.
-type Held = Box<[(u32, u32)]>;
+/// Something that happens at a moment known beforehand.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    /// A load begins.
+    Begin(u32),
+    Change(Change),
+}
 
 /// A network at work.
 pub struct Simulation<O: Observer = ()> {
@@ -136,17 +132,30 @@ pub struct Simulation<O: Observer = ()> {
     pending: Pending,
     alarms: Alarms,
     entities: Entities,
+    /// Of each I/O, where anything of it is asked.
+    kin: Box<[Kin]>,
+    /// I/Os and copies that have begun, where that is counted.
+    issued: u64,
     /// I/Os that go on within the event that is being dispatched.
     ready: Line,
     /// All routes, one after the other.
     steps: Box<[Step]>,
-    /// What a lost I/O gives back, for each step.
-    held: Box<[Held]>,
+    /// What is known of whoever is at a step, for each.
+    scopes: Box<[Scope]>,
+    /// First steps of arms and copies.
+    starts: Box<[u32]>,
     places: Vec<Place>,
     pools: Vec<Tokens>,
+    choosers: Vec<Chooser>,
     origins: Vec<Origin>,
     /// For each class: its load, its first step, and what became of its I/Os.
     classes: Vec<Class>,
+    /// What happens at moments known beforehand, and how much of it has.
+    turns: Box<[(Ps, Turn)]>,
+    turned: usize,
+    /// Room to gather those who are pulled out.
+    pulled: Vec<u32>,
+    progress: Option<Arc<Progress>>,
     observer: O,
 }
 

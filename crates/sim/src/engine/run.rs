@@ -1,44 +1,80 @@
 //! The loop.
 
-use super::event::{Event, end_of};
+use super::event::{Event, Key, end_of, start_of};
 use super::station::Kind;
-use super::{Halt, Observer, Simulation};
+use super::{Halt, Observer, Progress, Simulation};
 use crate::Ps;
+use std::sync::Arc;
+
+/// Events between two looks at who wants to know how far it is: some milliseconds.
+const BETWEEN_REPORTS: u32 = 1 << 16;
 
 impl<O: Observer> Simulation<O> {
     /// Lets everything happen that happens until `until`, that moment included.
     ///
     /// # Errors
-    /// Nothing can happen any more although I/Os are outstanding, or time does not pass.
+    /// Nothing can happen any more although I/Os are outstanding, time does not pass, or [`Progress::stop`] was called.
     pub fn run_until(&mut self, until: Ps) -> Result<(), Halt> {
         let end = end_of(until);
-        loop {
-            let alarm = self.alarms.first();
-            let event = match self.pending.pop_before(end.min(alarm)) {
-                Some(event) => event,
-                None if alarm < end => match self.alarms.pop() {
-                    Some(event) => event,
-                    None => break,
-                },
-                None => break,
-            };
-            if event.time == self.now {
-                self.standing += 1;
-                if self.standing > self.standing_max {
-                    return Err(Halt::Livelock(self.now));
-                }
-            } else {
-                self.now = event.time;
-                self.standing = 0;
-            }
-            self.dispatched += 1;
-            self.dispatch(event);
+        while let Some((at, turn)) = self.turns.get(self.turned).copied()
+            && start_of(at) < end
+        {
+            self.run_before(start_of(at))?;
+            self.standing = 0;
+            self.now = self.now.max(at);
+            self.turned += 1;
+            self.turn(turn);
         }
-        if self.pending.is_empty() && self.alarms.is_empty() && self.outstanding() > 0 {
-            return Err(Halt::Deadlock(self.now));
+        self.run_before(end)?;
+        let over = self.pending.is_empty() && self.alarms.is_empty();
+        if over && self.turned == self.turns.len() && self.outstanding() > 0 {
+            return Err(self.deadlock());
         }
         self.now = self.now.max(until);
-        Ok(())
+        self.report()
+    }
+
+    /// Dispatches all events before `end`.
+    fn run_before(&mut self, end: Key) -> Result<(), Halt> {
+        loop {
+            for _ in 0..BETWEEN_REPORTS {
+                let alarm = self.alarms.first();
+                let event = match self.pending.pop_before(end.min(alarm)) {
+                    Some(event) => event,
+                    None if alarm < end => match self.alarms.pop() {
+                        Some(event) => event,
+                        None => return Ok(()),
+                    },
+                    None => return Ok(()),
+                };
+                if event.time == self.now {
+                    self.standing += 1;
+                    if self.standing > self.standing_max {
+                        return Err(Halt::Livelock(self.now));
+                    }
+                } else {
+                    self.now = event.time;
+                    self.standing = 0;
+                }
+                self.dispatched += 1;
+                self.dispatch(event);
+            }
+            self.report()?;
+        }
+    }
+
+    /// From now on says in `progress` how far it is, and halts when that says so.
+    pub fn report_to(&mut self, progress: Arc<Progress>) {
+        self.progress = Some(progress);
+    }
+
+    fn report(&self) -> Result<(), Halt> {
+        match &self.progress {
+            Some(progress) if progress.tell(self.now, self.dispatched) => {
+                Err(Halt::Stopped(self.now))
+            }
+            _ => Ok(()),
+        }
     }
 
     #[inline]
@@ -46,7 +82,7 @@ impl<O: Observer> Simulation<O> {
         let place = event.place();
         match self.places.get_mut(place as usize).map(|place| &mut place.kind) {
             Some(Kind::Queue(_)) => self.served_in_line(place, event.who),
-            Some(Kind::Delay) => {
+            Some(Kind::Delay(_)) => {
                 self.leave(place, event.who);
                 self.go_on(event.who);
             }
@@ -57,7 +93,14 @@ impl<O: Observer> Simulation<O> {
                 }
                 self.set_alarm(place);
             }
-            None => self.issue_from(place - self.places.len() as u32, event.who),
+            Some(Kind::Batch(_)) => self.gathered(place),
+            None => {
+                let load = place - self.places.len() as u32;
+                match load.checked_sub(self.origins.len() as u32) {
+                    None => self.issue_from(load, event.who),
+                    Some(selector) => self.selector_event(selector, event.who),
+                }
+            }
         }
         self.walk_ready();
     }

@@ -3,7 +3,7 @@
 use super::{Seeds, SetUpError};
 use crate::Ps;
 use crate::model::{Law, Load, Source};
-use clock::Rng;
+use clock::{Ns, Rng};
 use workload::{Key, Stream};
 
 /// A load at work.
@@ -17,6 +17,20 @@ pub struct Origin {
     pub chance: Rng,
     /// Sums of shares, each with those before it.
     shares: Box<[f64]>,
+    /// I/Os that it may still issue; it has an end if it may issue less than [`u64::MAX`].
+    pub left: u64,
+    /// It issues nothing meanwhile.
+    pub stopped: bool,
+    /// Customers or slots that came meanwhile, or an arrival.
+    pub parked: Vec<u32>,
+    /// When it began, in whole nanoseconds: the origin of its streams' time.
+    pub origin: Ns,
+    /// Loads that it begins after, and that are not done yet.
+    pub waits: u32,
+    /// Loads that begin after it.
+    pub followers: Vec<u32>,
+    /// Its followers know that it is done.
+    pub done: bool,
 }
 
 /// When it lets I/Os go.
@@ -87,7 +101,48 @@ impl Origin {
             sum += share;
             sum
         });
-        Ok(Origin { kind, first_class, rng: stream(0), chance: stream(1), shares: sums.collect() })
+        let shares = sums.collect();
+        let room = match &kind {
+            Kind::Closed { customers, .. } => *customers as usize,
+            Kind::Open(_) => 1,
+            Kind::Operations(worker) => worker.streams.len(),
+        };
+        Ok(Origin {
+            kind,
+            first_class,
+            rng: stream(0),
+            chance: stream(1),
+            shares,
+            left: load.total.unwrap_or(u64::MAX),
+            stopped: false,
+            parked: Vec::with_capacity(room),
+            origin: Ns::ZERO,
+            waits: 0,
+            followers: Vec::new(),
+            done: false,
+        })
+    }
+
+    /// How long a customer thinks; no time where there are none.
+    pub fn pause(&mut self) -> Ps {
+        match &self.kind {
+            Kind::Closed { think, .. } => think.draw(&mut self.rng),
+            Kind::Open(_) | Kind::Operations(_) => Ps::ZERO,
+        }
+    }
+
+    /// Whether `who` may issue one now, which is counted. Who comes while it is stopped is parked.
+    #[inline]
+    pub fn may_issue(&mut self, who: u32) -> bool {
+        if self.left == 0 || self.stopped {
+            if self.stopped {
+                self.parked.push(who);
+            }
+            return false;
+        }
+        // Of a load without an end there is no end in any time that can be simulated.
+        self.left -= 1;
+        true
     }
 
     /// The class of the next I/O, by the shares.

@@ -1,7 +1,7 @@
 //! What a station, a pool and a class know while I/Os go through them.
 
 use super::entity::{Entities, Entity, Line};
-use super::fluid::Fluid;
+use super::fluid::{Fluid, LinkTally};
 use crate::Ps;
 use crate::model::{Full, PRIORITIES, Pool, Station};
 use crate::statistics::{Histogram, Tally};
@@ -22,14 +22,39 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub enum Kind {
     Queue(Queue),
-    Delay,
+    Delay(Delay),
     Fluid(Fluid),
+    Batch(Batch),
+}
+
+/// Everybody is served at once, unless it is stopped.
+#[derive(Clone, Debug)]
+pub struct Delay {
+    pub stopped: bool,
+    /// Those who came while it was.
+    pub line: Line,
+}
+
+/// Those who wait to go on together.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    pub count: u32,
+    pub within: Ps,
+    pub line: Line,
+    pub here: u32,
+    /// When the first that came has waited long enough.
+    pub due: Ps,
+    pub stopped: bool,
 }
 
 /// Lines before servers.
 #[derive(Clone, Debug)]
 pub struct Queue {
+    /// Servers that may serve: none while it is stopped.
     pub servers: u32,
+    pub servers_all: u32,
+    /// What times are divided by as service begins, for one present and more; nothing where they are not.
+    gain: Box<[f64]>,
     pub capacity: u32,
     pub full: Full,
     /// One line a priority.
@@ -65,22 +90,35 @@ pub struct Account {
 }
 
 impl Place {
-    pub fn new(station: &Station, rng: Rng, visitors: usize) -> Place {
+    pub fn new(station: &Station, rng: Rng) -> Place {
         let kind = match station {
-            Station::Delay | Station::Sorted { .. } | Station::Batch { .. } => Kind::Delay,
-            Station::Sharing { servers } => Kind::Fluid(Fluid::servers(*servers, visitors)),
+            Station::Delay => Kind::Delay(Delay { stopped: false, line: Line::EMPTY }),
+            Station::Sharing { servers } => Kind::Fluid(Fluid::servers(*servers)),
             Station::Links { rates } => Kind::Fluid(Fluid::links(rates)),
-            Station::Queue { servers, capacity, full } => Kind::Queue(Queue {
-                servers: *servers,
-                capacity: capacity.unwrap_or(u32::MAX),
-                full: *full,
-                lines: vec![Line::EMPTY; usize::from(PRIORITIES)].into(),
-                standing: 0,
-                door: Line::EMPTY,
-                at_door: 0,
+            Station::Queue { servers, capacity, full } => {
+                Kind::Queue(Queue::new(*servers, *capacity, *full, &[]))
+            }
+            Station::Sorted { servers, gain } => {
+                Kind::Queue(Queue::new(*servers, None, Full::Lose, gain))
+            }
+            Station::Batch { count, within } => Kind::Batch(Batch {
+                count: *count,
+                within: *within,
+                line: Line::EMPTY,
+                here: 0,
+                due: Ps::ZERO,
+                stopped: false,
             }),
         };
         Place { kind, rng, tally: Tally::default(), latency: Histogram::two_digits() }
+    }
+
+    /// What each link did until `now`; none where there are none.
+    pub fn links_until(&mut self, now: Ps) -> Vec<LinkTally> {
+        match &mut self.kind {
+            Kind::Fluid(fluid) => fluid.links_until(now).to_vec(),
+            Kind::Queue(_) | Kind::Delay(_) | Kind::Batch(_) => Vec::new(),
+        }
     }
 
     /// Whether one who comes now would have to wait at the door.
@@ -93,6 +131,41 @@ impl Place {
 }
 
 impl Queue {
+    fn new(servers: u32, capacity: Option<u32>, full: Full, gain: &[f64]) -> Queue {
+        Queue {
+            servers,
+            servers_all: servers,
+            gain: gain.into(),
+            capacity: capacity.unwrap_or(u32::MAX),
+            full,
+            lines: vec![Line::EMPTY; usize::from(PRIORITIES)].into(),
+            standing: 0,
+            door: Line::EMPTY,
+            at_door: 0,
+        }
+    }
+
+    /// How long the service of a `demand` takes that begins with so many `present`.
+    #[inline]
+    pub fn service(&self, demand: Ps, present: u32) -> Ps {
+        if self.gain.is_empty() {
+            return demand;
+        }
+        let at = (present as usize).clamp(1, self.gain.len()) - 1;
+        Ps((demand.0 as f64 / self.gain[at] + 0.5) as u64)
+    }
+
+    /// `who` leaves the line; whether it stood in one.
+    pub fn remove(&mut self, entities: &mut Entities, who: u32) -> bool {
+        let priority = entities[who].priority;
+        let line = &mut self.lines[usize::from(priority)];
+        let stood = line.remove(entities, who);
+        if line.is_empty() {
+            self.standing &= !(1 << priority);
+        }
+        stood
+    }
+
     #[inline]
     pub fn wait(&mut self, entities: &mut Entities, who: u32) {
         let priority = entities[who].priority;

@@ -1,5 +1,6 @@
 //! What can be seen of a simulation from outside: its integer counts at a moment, and its histograms.
 
+use super::fluid::LinkTally;
 use super::station::Kind;
 use super::{Observer, Simulation};
 use crate::Ps;
@@ -15,6 +16,11 @@ pub struct Snapshot {
     pub stations: Vec<Tally>,
     /// Of the lines before the pools, in the order of their numbers; busy are tokens in use.
     pub pools: Vec<Tally>,
+    /// Of the links of each station, in the order of their numbers; none of a station that is not of links.
+    pub links: Vec<Vec<LinkTally>>,
+    /// Of those who wait before the branches of each selector: pulled out of an arm that died, or without an arm that
+    /// lives. Lost are those who gave up.
+    pub selectors: Vec<Tally>,
     /// Of the classes, numbered through all loads in order.
     pub classes: Vec<ClassTally>,
 }
@@ -30,6 +36,17 @@ pub struct ClassTally {
     pub responded: u128,
 }
 
+fn links(
+    ours: &[Vec<LinkTally>],
+    theirs: &[Vec<LinkTally>],
+    both: impl Fn(&LinkTally, &LinkTally) -> LinkTally,
+) -> Vec<Vec<LinkTally>> {
+    let station = |(ours, theirs): (&Vec<LinkTally>, &Vec<LinkTally>)| {
+        ours.iter().zip(theirs).map(|(a, b)| both(a, b)).collect()
+    };
+    ours.iter().zip(theirs).map(station).collect()
+}
+
 impl Snapshot {
     /// What happened since `earlier`, a snapshot of the same simulation.
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
@@ -41,6 +58,8 @@ impl Snapshot {
             at: Ps(self.at.0 - earlier.at.0),
             stations: tallies(&self.stations, &earlier.stations),
             pools: tallies(&self.pools, &earlier.pools),
+            links: links(&self.links, &earlier.links, LinkTally::since),
+            selectors: tallies(&self.selectors, &earlier.selectors),
             classes: classes.map(|(now, then)| now.since(then)).collect(),
         }
     }
@@ -57,6 +76,8 @@ impl Snapshot {
             at: self.at.plus(later.at),
             stations: tallies(&self.stations, &later.stations),
             pools: tallies(&self.pools, &later.pools),
+            links: links(&self.links, &later.links, LinkTally::joined),
+            selectors: tallies(&self.selectors, &later.selectors),
             classes: classes.map(|(first, then)| first.joined(then)).collect(),
         }
     }
@@ -92,6 +113,8 @@ impl<O: Observer> Simulation<O> {
             at: now,
             stations: self.places.iter_mut().map(|place| touched(&mut place.tally)).collect(),
             pools: self.pools.iter_mut().map(|pool| touched(&mut pool.tally)).collect(),
+            links: self.places.iter_mut().map(|place| place.links_until(now)).collect(),
+            selectors: self.choosers.iter_mut().map(|of| touched(&mut of.tally)).collect(),
             classes: self
                 .classes
                 .iter_mut()
@@ -137,9 +160,8 @@ impl<O: Observer> Simulation<O> {
     /// Bytes that have flowed over each link of a station of links, on the wire.
     pub fn carried(&mut self, station: StationId) -> Vec<f64> {
         let now = self.now;
-        match self.places.get_mut(station.0 as usize).map(|place| &mut place.kind) {
-            Some(Kind::Fluid(fluid)) => fluid.carried(now).collect(),
-            _ => Vec::new(),
-        }
+        let place = self.places.get_mut(station.0 as usize);
+        let links = place.map(|place| place.links_until(now)).unwrap_or_default();
+        links.iter().map(LinkTally::bytes).collect()
     }
 }

@@ -1,11 +1,13 @@
 //! How I/Os come to stations, leave them, and go on.
 
-use super::build::Step;
-use super::entity::{Entity, NONE};
+use super::entity::{Entity, Line, NONE};
+use super::event::Event;
+use super::layout::{Step, Strand};
 use super::station::Kind;
 use super::{Ended, Observer, Simulation};
 use crate::Ps;
 use crate::model::Full;
+use clock::Rng;
 
 impl<O: Observer> Simulation<O> {
     /// Lets all go on who are ready, and all who become so by that.
@@ -30,6 +32,10 @@ impl<O: Observer> Simulation<O> {
             self.leap(who);
             match self.steps[self.entities[who].hop as usize] {
                 Step::Visit { station, .. } => return self.visit(station, who),
+                Step::Spread { first, count, .. } => {
+                    let station = first + self.chance_of(who).below(u64::from(count)) as u32;
+                    return self.visit(station, who);
+                }
                 Step::Cross { station, path, scale, extra } => {
                     return self.cross(station, path, scale, extra, who);
                 }
@@ -41,10 +47,37 @@ impl<O: Observer> Simulation<O> {
                 Step::Give { pool, tokens } => self.give(pool, tokens),
                 // Leapt over above.
                 Step::Skip { .. } => {}
+                Step::As { dir } => self.entities[who].dir = dir,
+                Step::Branch { selector, starts } => {
+                    if !self.branch(selector, starts, who) {
+                        return;
+                    }
+                    continue;
+                }
+                Step::Leave { selector, arm, to } => {
+                    self.choosers[selector as usize].arms[arm as usize].inside -= 1;
+                    self.entities[who].hop = to;
+                    continue;
+                }
+                Step::Fork { next } => {
+                    self.fork(who);
+                    self.entities[who].hop = next;
+                    continue;
+                }
+                Step::Together { starts, count, .. } => return self.together(starts, count, who),
+                Step::Joined => return self.joined(who, false),
+                Step::Gone => return self.entities.give(who),
                 Step::End => return self.end(who, false),
             }
             self.entities[who].hop += 1;
         }
+    }
+
+    /// What decides for `who` where its route leaves something to chance.
+    #[inline]
+    fn chance_of(&mut self, who: u32) -> &mut Rng {
+        let load = self.classes[self.entities[who].class as usize].load;
+        &mut self.origins[load as usize].chance
     }
 
     /// Decides every skip that `who` stands before.
@@ -72,7 +105,7 @@ impl<O: Observer> Simulation<O> {
                     return self.end(who, true);
                 }
                 Full::Block if full || queue.at_door > 0 => {
-                    self.entities[who].keeps = NONE;
+                    (self.entities[who].keeps, self.entities[who].at) = (NONE, station);
                     queue.at_door += 1;
                     return queue.door.push(&mut self.entities, who);
                 }
@@ -88,8 +121,10 @@ impl<O: Observer> Simulation<O> {
         let place = &mut self.places[station as usize];
         let entity = &mut self.entities[who];
         place.tally.arrive(self.now);
-        entity.entered = self.now;
-        if let Step::Visit { demand, .. } = &self.steps[entity.hop as usize] {
+        (entity.entered, entity.at) = (self.now, station);
+        if let Step::Visit { demand, .. } | Step::Spread { demand, .. } =
+            &self.steps[entity.hop as usize]
+        {
             let mut time = demand.time.draw(&mut place.rng);
             if demand.per_byte > 0.0 {
                 time = time.plus(Ps((demand.per_byte * f64::from(entity.bytes) + 0.5) as u64));
@@ -101,16 +136,29 @@ impl<O: Observer> Simulation<O> {
                 let level = &mut place.tally.level;
                 if level.busy + level.blocked < queue.servers {
                     level.busy += 1;
-                    let demand = entity.demand;
-                    self.schedule(demand, station, who);
+                    let time = queue.service(entity.demand, level.present);
+                    self.schedule(time, station, who);
                 } else {
                     queue.wait(&mut self.entities, who);
                 }
             }
-            Kind::Delay => {
+            Kind::Delay(delay) => {
+                if delay.stopped {
+                    return delay.line.push(&mut self.entities, who);
+                }
                 place.tally.level.busy += 1;
                 let demand = entity.demand;
                 self.schedule(demand, station, who);
+            }
+            Kind::Batch(batch) => {
+                batch.line.push(&mut self.entities, who);
+                batch.here += 1;
+                if batch.here == 1 {
+                    batch.due = self.now.plus(batch.within);
+                }
+                if batch.here == 1 || batch.here >= batch.count {
+                    self.gathered(station);
+                }
             }
             Kind::Fluid(fluid) => {
                 fluid.serve(self.now, who, entity.demand);
@@ -124,7 +172,7 @@ impl<O: Observer> Simulation<O> {
         let place = &mut self.places[station as usize];
         let entity = &mut self.entities[who];
         place.tally.arrive(self.now);
-        entity.entered = self.now;
+        (entity.entered, entity.at) = (self.now, station);
         if let Kind::Fluid(fluid) = &mut place.kind {
             let bytes = (f64::from(entity.bytes) * scale + 0.5) as u64 + u64::from(extra);
             fluid.cross(self.now, path, who, bytes);
@@ -145,8 +193,8 @@ impl<O: Observer> Simulation<O> {
         place.tally.depart(self.now, stayed, entity.dir, entity.bytes);
         place.latency.record(stayed);
         match &mut place.kind {
-            Kind::Queue(_) => {}
-            Kind::Delay => place.tally.level.busy -= 1,
+            Kind::Queue(_) | Kind::Batch(_) => {}
+            Kind::Delay(_) => place.tally.level.busy -= 1,
             Kind::Fluid(fluid) => {
                 place.tally.level.busy = fluid.at_work();
                 if let Step::Cross { path, scale, .. } = self.steps[entity.hop as usize]
@@ -179,7 +227,7 @@ impl<O: Observer> Simulation<O> {
     /// `who` waits at the door of `next`, and keeps its server of `station` from serving others.
     #[cold]
     fn keep(&mut self, station: u32, next: u32, who: u32) {
-        self.entities[who].keeps = station;
+        (self.entities[who].keeps, self.entities[who].at) = (station, next);
         if let Kind::Queue(queue) = &mut self.places[next as usize].kind {
             queue.at_door += 1;
             queue.door.push(&mut self.entities, who);
@@ -190,25 +238,33 @@ impl<O: Observer> Simulation<O> {
         tally.level.blocked += 1;
     }
 
+    /// Who has gathered at a station goes on, if they are enough or have waited long enough; else their time is set.
+    pub(super) fn gathered(&mut self, station: u32) {
+        let Kind::Batch(batch) = &mut self.places[station as usize].kind else { return };
+        if batch.stopped || batch.here == 0 {
+            return self.alarms.clear(station);
+        }
+        if batch.here < batch.count && self.now < batch.due {
+            let alarm = Event::new(batch.due, station, self.sequence, 0);
+            self.sequence += 1;
+            return self.alarms.set(alarm);
+        }
+        self.alarms.clear(station);
+        let mut line = std::mem::replace(&mut batch.line, Line::EMPTY);
+        batch.here = 0;
+        while let Some(who) = line.pop(&self.entities) {
+            self.leave(station, who);
+            self.go_on(who);
+        }
+    }
+
     /// A server of `station` is free, and there is room for one more: the next is served, the door opens, and if that
     /// frees a server elsewhere, the same there.
     #[inline]
     fn release(&mut self, mut station: u32) {
         loop {
-            let place = &mut self.places[station as usize];
-            let Kind::Queue(queue) = &mut place.kind else { return };
-            if let Some(next) = queue.call(&self.entities) {
-                place.tally.level.busy += 1;
-                let demand = self.entities[next].demand;
-                self.schedule(demand, station, next);
-            }
-            let Kind::Queue(queue) = &mut self.places[station as usize].kind else { return };
-            if queue.at_door == 0 {
-                return;
-            }
-            let Some(entering) = queue.door.pop(&self.entities) else { return };
-            queue.at_door -= 1;
-            let kept = std::mem::replace(&mut self.entities[entering].keeps, NONE);
+            self.call_next(station);
+            let Some((entering, kept)) = self.let_in(station) else { return };
             if kept == NONE {
                 return self.enter(station, entering);
             }
@@ -216,6 +272,55 @@ impl<O: Observer> Simulation<O> {
             self.places[kept as usize].tally.level.blocked -= 1;
             self.enter(station, entering);
             station = kept;
+        }
+    }
+
+    /// The next in line is served, if a server may serve and somebody waits; whether it is so.
+    #[inline]
+    fn call_next(&mut self, station: u32) -> bool {
+        let place = &mut self.places[station as usize];
+        let Kind::Queue(queue) = &mut place.kind else { return false };
+        let level = &mut place.tally.level;
+        if level.busy + level.blocked >= queue.servers {
+            return false;
+        }
+        let Some(next) = queue.call(&self.entities) else { return false };
+        level.busy += 1;
+        let time = queue.service(self.entities[next].demand, level.present);
+        self.schedule(time, station, next);
+        true
+    }
+
+    /// The first at the door of `station` may come in, and the station whose server it keeps.
+    #[inline]
+    fn let_in(&mut self, station: u32) -> Option<(u32, u32)> {
+        let Kind::Queue(queue) = &mut self.places[station as usize].kind else { return None };
+        if queue.at_door == 0 {
+            return None;
+        }
+        let entering = queue.door.pop(&self.entities)?;
+        queue.at_door -= 1;
+        Some((entering, std::mem::replace(&mut self.entities[entering].keeps, NONE)))
+    }
+
+    /// Servers and room have become free at `station`, however many: whoever can be served is, and the door opens.
+    pub(super) fn refill(&mut self, station: u32) {
+        loop {
+            while self.call_next(station) {}
+            let place = &self.places[station as usize];
+            let Kind::Queue(queue) = &place.kind else { return };
+            if place.tally.level.present >= queue.capacity {
+                return;
+            }
+            let Some((entering, kept)) = self.let_in(station) else { return };
+            if kept == NONE {
+                self.enter(station, entering);
+                continue;
+            }
+            self.leave(kept, entering);
+            self.places[kept as usize].tally.level.blocked -= 1;
+            self.enter(station, entering);
+            self.release(kept);
         }
     }
 
@@ -234,11 +339,18 @@ impl<O: Observer> Simulation<O> {
 
     /// Tokens come back, and those who waited for them go on.
     fn give(&mut self, pool: u32, tokens: u32) {
+        let of = &mut self.pools[pool as usize];
+        of.tally.touch(self.now);
+        of.free += tokens;
+        of.tally.level.busy -= tokens;
+        self.grant(pool);
+    }
+
+    /// The free tokens of a pool go to those who wait for them, in the order in which they stand.
+    #[inline]
+    pub(super) fn grant(&mut self, pool: u32) {
         let number = pool;
         let pool = &mut self.pools[pool as usize];
-        pool.tally.touch(self.now);
-        pool.free += tokens;
-        pool.tally.level.busy -= tokens;
         loop {
             let first = pool.line.first();
             if first == NONE {
@@ -258,12 +370,12 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// `who` has come to the end of its route, or was turned away on it.
-    fn end(&mut self, who: u32, lost: bool) {
+    pub(super) fn end(&mut self, who: u32, lost: bool) {
         if lost {
-            let hop = self.entities[who].hop as usize;
-            for at in 0..self.held[hop].len() {
-                let (pool, tokens) = self.held[hop][at];
-                self.give(pool, tokens);
+            match self.let_go(who) {
+                Strand::Main => {}
+                Strand::Waited => return self.joined(who, true),
+                Strand::Background => return self.entities.give(who),
             }
         }
         let entity = &self.entities[who];
@@ -284,12 +396,28 @@ impl<O: Observer> Simulation<O> {
         }
         let load = class.load;
         self.observer.ended(&Ended { class: number, bytes, due, issued, now, lost });
+        self.entities[who].hop = NONE;
         self.ended_at_source(load, slot, who);
+    }
+
+    /// `who` is lost: its tokens go back, and it is on no arm any more. Yields whose step it stood at.
+    #[cold]
+    fn let_go(&mut self, who: u32) -> Strand {
+        let hop = self.entities[who].hop as usize;
+        let scope = &self.scopes[hop];
+        for within in &scope.arms[scope.inherited..] {
+            self.choosers[within.selector as usize].arms[within.arm as usize].inside -= 1;
+        }
+        for at in 0..self.scopes[hop].held.len() {
+            let (pool, tokens) = self.scopes[hop].held[at];
+            self.give(pool, tokens);
+        }
+        self.scopes[hop].strand
     }
 }
 
 /// Whether a transfer carries the I/O's bytes, rather than only speaks of them: commands, answers, acknowledgements.
 #[inline]
-fn brings_payload(scale: f64) -> bool {
+pub(super) fn brings_payload(scale: f64) -> bool {
     scale >= 0.5
 }

@@ -20,7 +20,7 @@ pub use route::{Demand, Hop};
 pub use selector::{Policy, Selector};
 pub use station::{Full, PRIORITIES, Pool, Station};
 
-pub(crate) use check::net_of;
+pub(crate) use check::{Held, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
 
 use crate::Ps;
 

@@ -17,9 +17,11 @@ pub struct Tally {
     pub writes: u64,
     /// I/Os that were turned away.
     pub lost: u64,
+    /// I/Os that were pulled out because their way had failed.
+    pub pulled: u64,
     /// Bytes that went on: read and written.
     pub bytes: [u64; 2],
-    /// Sum of the times from coming in to going on, in picoseconds.
+    /// Sum of the times from coming in to going on or being pulled out, in picoseconds.
     pub stayed: u128,
     /// The part of it that is due to those that wrote.
     pub stayed_writing: u128,
@@ -74,11 +76,20 @@ impl Tally {
         self.departures += 1;
         self.level.present -= 1;
         self.stayed += u128::from(stayed.0);
-        self.bytes[usize::from(dir == Dir::Write)] += u64::from(bytes);
-        if dir == Dir::Write {
+        let writes = dir == Dir::Write;
+        self.bytes[usize::from(writes)] += u64::from(bytes);
+        if writes {
             self.writes += 1;
             self.stayed_writing += u128::from(stayed.0);
         }
+    }
+
+    /// An I/O that was here for `stayed` is pulled out.
+    pub fn pull(&mut self, now: Ps, stayed: Ps) {
+        self.touch(now);
+        self.pulled += 1;
+        self.level.present -= 1;
+        self.stayed += u128::from(stayed.0);
     }
 
     /// An I/O that came in is turned away further on.
@@ -96,6 +107,7 @@ impl Tally {
             departures: self.departures - earlier.departures,
             writes: self.writes - earlier.writes,
             lost: self.lost - earlier.lost,
+            pulled: self.pulled - earlier.pulled,
             bytes: [self.bytes[0] - earlier.bytes[0], self.bytes[1] - earlier.bytes[1]],
             stayed: self.stayed - earlier.stayed,
             stayed_writing: self.stayed_writing - earlier.stayed_writing,
@@ -124,6 +136,7 @@ impl Tally {
             departures: self.departures + later.departures,
             writes: self.writes + later.writes,
             lost: self.lost + later.lost,
+            pulled: self.pulled + later.pulled,
             bytes: [self.bytes[0] + later.bytes[0], self.bytes[1] + later.bytes[1]],
             stayed: self.stayed + later.stayed,
             stayed_writing: self.stayed_writing + later.stayed_writing,

@@ -15,10 +15,12 @@ pub enum Kind {
     Losing,
     Blocking,
     Links,
+    Sorted,
+    Batch,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Single,
         Kind::Many,
         Kind::Delay,
@@ -26,8 +28,16 @@ impl Kind {
         Kind::Losing,
         Kind::Blocking,
         Kind::Links,
+        Kind::Sorted,
+        Kind::Batch,
     ];
 }
+
+/// How many arms each selector has, and how many selectors there are.
+const ARMS: u32 = 2;
+const SELECTORS: u32 = 2;
+/// The moments of changes: within what is simulated.
+const MOMENTS: std::ops::Range<u64> = 1..380;
 
 const LINKS: u16 = 3;
 
@@ -45,6 +55,12 @@ fn station(kind: Kind) -> BoxedStrategy<Station> {
         Kind::Blocking => finite(Full::Block).boxed(),
         Kind::Links => vec(1_000_000_000u64..4_000_000_000, usize::from(LINKS))
             .prop_map(|rates| Station::Links { rates })
+            .boxed(),
+        Kind::Sorted => (1u32..3, vec(0.5f64..4.0, 1..5))
+            .prop_map(|(servers, gain)| Station::Sorted { servers, gain })
+            .boxed(),
+        Kind::Batch => (1u32..4, 1u64..9)
+            .prop_map(|(count, within)| Station::Batch { count, within: Ps::micros(within) })
             .boxed(),
     }
 }
@@ -70,14 +86,164 @@ struct Draft {
     per_byte: f64,
     links: Vec<u16>,
     skip: Option<f64>,
+    /// Over how many stations it is spread; 0 for a plain visit.
+    spread: u32,
 }
 
 fn draft() -> impl Strategy<Value = Draft> {
     let links = proptest::sample::subsequence((0..LINKS).collect::<Vec<_>>(), 1..=3);
     let per_byte = prop_oneof![Just(0.0), 1.0..900.0];
-    (any::<u32>(), law(), per_byte, links, proptest::option::weighted(0.2, 0.0..1.0)).prop_map(
-        |(station, law, per_byte, links, skip)| Draft { station, law, per_byte, links, skip },
+    let spread = prop_oneof![4 => Just(0), 1 => 1u32..4];
+    let skip = proptest::option::weighted(0.2, 0.0..1.0);
+    (any::<u32>(), law(), per_byte, links, skip, spread).prop_map(
+        |(station, law, per_byte, links, skip, spread)| Draft {
+            station,
+            law,
+            per_byte,
+            links,
+            skip,
+            spread,
+        },
     )
+}
+
+/// A part of a route: one hop, or several within each other.
+#[derive(Clone, Debug)]
+enum Piece {
+    Plain(Draft),
+    Branch(u32, Vec<Vec<Piece>>),
+    Together(Vec<Vec<Piece>>),
+    /// A copy, and the pool that bounds it.
+    Fork(u32, Vec<Piece>),
+    /// Tokens held over some pieces.
+    Held(u32, u32, Vec<Piece>),
+    As(bool),
+}
+
+fn piece(all: bool) -> BoxedStrategy<Piece> {
+    let plain = draft().prop_map(Piece::Plain);
+    if !all {
+        return plain.boxed();
+    }
+    let leaf = prop_oneof![8 => plain, 1 => any::<bool>().prop_map(Piece::As)];
+    let nested = leaf.clone().prop_recursive(3, 12, 3, |inner| {
+        let some = vec(inner, 0..4);
+        prop_oneof![
+            4 => (0..SELECTORS, vec(some.clone(), ARMS as usize))
+                .prop_map(|(selector, arms)| Piece::Branch(selector, arms)),
+            2 => vec(some.clone(), 1..4).prop_map(Piece::Together),
+            2 => (any::<u32>(), some.clone()).prop_map(|(pool, route)| Piece::Fork(pool, route)),
+            1 => (any::<u32>(), 1u32..3, some)
+                .prop_map(|(pool, tokens, of)| Piece::Held(pool, tokens, of)),
+        ]
+    });
+    prop_oneof![1 => leaf, 1 => nested].boxed()
+}
+
+/// The hops of a piece, within arms of these selectors.
+fn hops_of(piece: &Piece, stations: &[Station], pools: &[Pool], within: &[u32]) -> Vec<Hop> {
+    let all = |pieces: &[Piece], within: &[u32]| -> Vec<Hop> {
+        pieces.iter().flat_map(|piece| hops_of(piece, stations, pools, within)).collect()
+    };
+    let take = |pool: u32, tokens: u32| {
+        let number = pool % pools.len() as u32;
+        let (pool, tokens) = (PoolId(number), tokens.min(pools[number as usize].tokens));
+        (Hop::Take { pool, tokens }, Hop::Give { pool, tokens })
+    };
+    match piece {
+        Piece::Plain(draft) => hops(draft, stations),
+        // A selector that is asked already is not asked again within.
+        Piece::Branch(selector, arms) if within.contains(selector) => all(&arms[0], within),
+        Piece::Branch(selector, arms) => {
+            let within = [within, &[*selector]].concat();
+            let arms = arms.iter().map(|arm| all(arm, &within)).collect();
+            vec![Hop::Branch { selector: SelectorId(*selector), arms }]
+        }
+        Piece::Together(routes) => {
+            vec![Hop::Together { routes: routes.iter().map(|route| all(route, within)).collect() }]
+        }
+        Piece::Fork(pool, route) => {
+            let (take, give) = take(*pool, 1);
+            vec![take, Hop::Fork { route: [all(route, &[]), vec![give]].concat() }]
+        }
+        Piece::Held(pool, tokens, of) => {
+            let (take, give) = take(*pool, *tokens);
+            [vec![take], all(of, within), vec![give]].concat()
+        }
+        Piece::As(write) => {
+            let dir = if *write { workload::Dir::Write } else { workload::Dir::Read };
+            vec![Hop::As { dir }]
+        }
+    }
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    prop_oneof![
+        Just(Policy::Fixed),
+        Just(Policy::ActivePassive),
+        (1u32..4).prop_map(|ios| Policy::RoundRobin { ios }),
+        (1u64..30_000).prop_map(|bytes| Policy::RoundRobinBytes { bytes }),
+        Just(Policy::LeastQueue),
+    ]
+}
+
+fn selectors() -> impl Strategy<Value = Vec<Selector>> {
+    let patience = prop_oneof![Just(0), 0u64..20].prop_map(Ps::micros);
+    let give_up = prop_oneof![Just(Ps::MAX), (0u64..60).prop_map(Ps::micros)];
+    let selector = (policy(), patience, give_up).prop_map(|(policy, patience, give_up)| Selector {
+        policy,
+        patience,
+        give_up,
+    });
+    vec(selector, SELECTORS as usize)
+}
+
+/// A change before it is known which stations, branches and loads there are: when, for how long if it is undone, of
+/// which kind, of what, and how.
+type Changed = (u64, Option<u64>, u8, u32, u32);
+
+/// The change and what undoes it, or none where there is nothing to be changed.
+fn change(draft: Changed, network: &Network, asked: &[u32]) -> Vec<(Ps, Change)> {
+    let (at, lasts, kind, which, how) = draft;
+    let station = StationId(which % network.stations().len() as u32);
+    let load = LoadId(which % network.loads().len() as u32);
+    let (change, undone) = match kind {
+        0..6 if !asked.is_empty() => {
+            let selector = SelectorId(asked[which as usize % asked.len()]);
+            let arm = how % ARMS;
+            (Change::ArmDown { selector, arm }, Change::ArmUp { selector, arm })
+        }
+        6..8 => {
+            let Station::Links { rates } = &network.stations()[station.0 as usize] else {
+                return Vec::new();
+            };
+            let link = how as u16 % LINKS;
+            let rate = [0, 1_500_000_000, 5_000_000_000][how as usize % 3];
+            let before = rates[usize::from(link)];
+            let rate_of = |rate| Change::LinkRate { station, link, rate };
+            (rate_of(rate), rate_of(before))
+        }
+        8 => (Change::Stop(station), Change::Go(station)),
+        9 => (Change::LoadStop(load), Change::LoadStart(load)),
+        _ => return Vec::new(),
+    };
+    let undone = lasts.map(|lasts| (Ps::micros(at + lasts), undone));
+    std::iter::once((Ps::micros(at), change)).chain(undone).collect()
+}
+
+/// Which selectors are asked.
+fn asked(hops: &[Hop], asks: &mut [bool]) {
+    for hop in hops {
+        match hop {
+            Hop::Branch { selector, arms } => {
+                asks[selector.0 as usize] = true;
+                arms.iter().for_each(|arm| asked(arm, asks));
+            }
+            Hop::Together { routes } => routes.iter().for_each(|route| asked(route, asks)),
+            Hop::Fork { route } => asked(route, asks),
+            _ => {}
+        }
+    }
 }
 
 fn hops(draft: &Draft, stations: &[Station]) -> Vec<Hop> {
@@ -87,10 +253,17 @@ fn hops(draft: &Draft, stations: &[Station]) -> Vec<Hop> {
         Station::Links { .. } => {
             Hop::Cross { station, links: draft.links.clone(), scale: 1.25, extra: 38 }
         }
-        _ => Hop::Visit {
-            station,
-            demand: Demand { time: draft.law.clone(), per_byte: draft.per_byte },
-        },
+        Station::Batch { .. } => Hop::visit(station, Law::ZERO),
+        _ => {
+            let demand = Demand { time: draft.law.clone(), per_byte: draft.per_byte };
+            let plain =
+                |of: &&Station| !matches!(of, Station::Links { .. } | Station::Batch { .. });
+            let row = stations[number as usize..].iter().take_while(plain).count() as u32;
+            match draft.spread.min(row) {
+                0 => Hop::Visit { station, demand },
+                count => Hop::Spread { first: station, count, demand },
+            }
+        }
     };
     let skip = draft.skip.map(|chance| Hop::Skip { chance, hops: 1 });
     skip.into_iter().chain([hop]).collect()
@@ -98,24 +271,24 @@ fn hops(draft: &Draft, stations: &[Station]) -> Vec<Hop> {
 
 #[derive(Clone, Debug)]
 struct Route {
-    drafts: Vec<Draft>,
-    /// Pool, tokens, and between which of the drafts they are held.
+    pieces: Vec<Piece>,
+    /// Pool, tokens, and between which of the pieces they are held.
     tokens: Vec<(u32, u32, usize, usize)>,
     write: bool,
     bytes: u32,
     priority: u8,
 }
 
-fn route() -> impl Strategy<Value = Route> {
+fn route(all: bool) -> impl Strategy<Value = Route> {
     let tokens = vec((any::<u32>(), 1u32..3, 0usize..4, 1usize..4), 0..3);
-    (vec(draft(), 1..5), tokens, any::<bool>(), 0u32..20_000, 0..PRIORITIES).prop_map(
-        |(drafts, tokens, write, bytes, priority)| Route { drafts, tokens, write, bytes, priority },
+    (vec(piece(all), 1..5), tokens, any::<bool>(), 0u32..20_000, 0..PRIORITIES).prop_map(
+        |(pieces, tokens, write, bytes, priority)| Route { pieces, tokens, write, bytes, priority },
     )
 }
 
 fn class(route: &Route, stations: &[Station], pools: &[Pool]) -> Class {
     let mut hops_of: Vec<Vec<Hop>> =
-        route.drafts.iter().map(|draft| hops(draft, stations)).collect();
+        route.pieces.iter().map(|piece| hops_of(piece, stations, pools, &[])).collect();
     for (pool, tokens, from, length) in &route.tokens {
         let number = pool % pools.len() as u32;
         let tokens = (*tokens).min(pools[number as usize].tokens);
@@ -137,19 +310,43 @@ struct LoadDraft {
     law: Law,
     routes: Vec<Route>,
     shares: Vec<f64>,
+    total: Option<u64>,
+    /// When it begins; not at all at a time where it begins after those before it.
+    begins: Option<u64>,
+    after: bool,
 }
 
-fn load() -> impl Strategy<Value = LoadDraft> {
-    (any::<bool>(), 1u32..7, law(), vec(route(), 1..3), vec(0.1..3.0, 2)).prop_map(
-        |(open, count, law, routes, shares)| LoadDraft { open, count, law, routes, shares },
-    )
+fn load(all: bool) -> impl Strategy<Value = LoadDraft> {
+    // A probability of nothing is not to be had; one in a million is none here.
+    let likely = if all { 0.4 } else { 1e-6 };
+    let total = proptest::option::weighted(likely, 1u64..80);
+    let begins = proptest::option::weighted(likely / 2.0, 0u64..200);
+    let after = proptest::bool::weighted(likely);
+    let plain = (any::<bool>(), 1u32..7, law(), vec(route(all), 1..3), vec(0.1..3.0, 2));
+    (plain, total, begins, after).prop_map(|(plain, total, begins, after)| {
+        let (open, count, law, routes, shares) = plain;
+        LoadDraft { open, count, law, routes, shares, total, begins, after }
+    })
 }
 
-/// A network of stations of these kinds.
+/// A network of stations of these kinds, of plain routes.
 pub fn network(kinds: &[Kind]) -> impl Strategy<Value = Network> + use<> {
+    drawn(kinds, false)
+}
+
+/// A network of all there is: branches, copies, loads that begin later and end, changes.
+pub fn of_everything() -> impl Strategy<Value = Network> {
+    drawn(&Kind::ALL, true)
+}
+
+fn drawn(kinds: &[Kind], all: bool) -> impl Strategy<Value = Network> + use<> {
     let station = proptest::sample::select(kinds.to_vec()).prop_flat_map(station);
-    (vec(station, 1..5), vec(1u32..5, 1..3), vec(load(), 1..4)).prop_map(
-        |(stations, tokens, loads)| {
+    let lasts = proptest::option::weighted(0.8, 0u64..100);
+    let changed = (MOMENTS, lasts, 0u8..10, any::<u32>(), any::<u32>());
+    let changes = vec(changed, if all { 0..8 } else { 0..1 });
+    let places = (vec(station, 1..5), vec(1u32..5, 1..3), selectors());
+    (places, vec(load(all), 1..4), changes).prop_map(
+        |((stations, tokens, selectors), loads, changes)| {
             let mut network = Network::new();
             let pools: Vec<Pool> = tokens.iter().map(|tokens| Pool { tokens: *tokens }).collect();
             for pool in &pools {
@@ -158,18 +355,41 @@ pub fn network(kinds: &[Kind]) -> impl Strategy<Value = Network> + use<> {
             for station in &stations {
                 network.station(station.clone());
             }
+            for selector in selectors {
+                network.selector(selector);
+            }
+            let mut asks = [false; SELECTORS as usize];
             for load in &loads {
                 let classes: Vec<Class> =
                     load.routes.iter().map(|route| class(route, &stations, &pools)).collect();
-                let shares = load.shares[..classes.len()].to_vec();
-                let source = if load.open {
-                    Source::Open { gap: load.law.clone(), limit: load.count, shares }
-                } else {
-                    Source::Closed { customers: load.count, think: load.law.clone(), shares }
-                };
-                network.load(Load::of(source, classes));
+                classes.iter().for_each(|class| asked(&class.route, &mut asks));
+                add(&mut network, load, classes);
+            }
+            let asked: Vec<u32> =
+                (0..SELECTORS).filter(|selector| asks[*selector as usize]).collect();
+            for draft in changes {
+                for (at, change) in change(draft, &network, &asked) {
+                    network.change(at, change);
+                }
             }
             network
         },
     )
+}
+
+fn add(network: &mut Network, load: &LoadDraft, classes: Vec<Class>) {
+    let shares = load.shares[..classes.len()].to_vec();
+    let source = if load.open {
+        Source::Open { gap: load.law.clone(), limit: load.count, shares }
+    } else {
+        Source::Closed { customers: load.count, think: load.law.clone(), shares }
+    };
+    let ending = (0..).zip(network.loads()).filter(|(_, before)| before.total.is_some());
+    let before: Vec<LoadId> = ending.map(|(number, _)| LoadId(number)).collect();
+    let begins = match load.begins {
+        _ if load.after && !before.is_empty() => Begin::After(before),
+        Some(at) => Begin::At(Ps::micros(at)),
+        None => Begin::Now,
+    };
+    network.load(Load { total: load.total, ..Load::of(source, classes).beginning(begins) });
 }

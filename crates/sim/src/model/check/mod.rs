@@ -7,8 +7,7 @@ mod route;
 use super::{Change, Law, Load, Network, PRIORITIES, Policy, Source, Station};
 use thiserror::Error;
 
-pub(crate) use route::net_of;
-use route::{arms_of, ios_at_once};
+pub(crate) use route::{Held, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
 
 /// The bound of stations, loads and selectors together: their numbers share a word with the sequence of events.
 const PLACES_MAX: usize = 1 << 20;

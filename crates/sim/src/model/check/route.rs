@@ -1,7 +1,7 @@
 //! Whether a route can be gone: every number is known, tokens come back, copies are bounded.
 
 use super::law;
-use crate::model::{Class, Demand, Hop, Law, Network, PoolId, Station, StationId};
+use crate::model::{Class, Demand, Hop, Law, Load, Network, PoolId, Station, StationId};
 
 /// The bound of hops of one route, those of arms and copies included.
 const HOPS_MAX: usize = 4096;
@@ -11,7 +11,7 @@ const DEPTH_MAX: usize = 8;
 const SCALE_MAX: f64 = 1000.0;
 
 /// Tokens held of each pool; pools of which none is held are left out.
-type Held = Vec<(PoolId, i64)>;
+pub(crate) type Held = Vec<(PoolId, i64)>;
 
 /// The route of a class, hop by hop; what is wrong comes with the number of the outermost hop.
 pub fn check(network: &Network, class: &Class) -> Result<(), (usize, String)> {
@@ -65,7 +65,7 @@ impl Walk<'_> {
         for (number, hop) in hops.iter().enumerate() {
             before.push(held.clone());
             self.hop(hop).map_err(|problem| (number, problem))?;
-            change(&mut held, hop);
+            hold(&mut held, hop);
             if let Some((pool, _)) = held.iter().find(|(_, tokens)| *tokens < 0) {
                 return Err((number, format!("gives pool {} more than was taken", pool.0)));
             }
@@ -213,7 +213,7 @@ impl Walk<'_> {
 }
 
 /// What a hop does to the tokens that are held.
-fn change(held: &mut Held, hop: &Hop) {
+pub(crate) fn hold(held: &mut Held, hop: &Hop) {
     let mut add = |pool: PoolId, tokens: i64| match held.iter_mut().find(|(of, _)| *of == pool) {
         Some((_, sum)) => *sum += tokens,
         None => held.push((pool, tokens)),
@@ -232,7 +232,7 @@ fn change(held: &mut Held, hop: &Hop) {
 /// The tokens that a route takes more than it gives back, by pool: for a copy's, less than nothing.
 pub(crate) fn net_of(hops: &[Hop]) -> Held {
     let mut held = Held::new();
-    hops.iter().for_each(|hop| change(&mut held, hop));
+    hops.iter().for_each(|hop| hold(&mut held, hop));
     held
 }
 
@@ -257,7 +257,7 @@ fn bound(network: &Network, route: &[Hop]) -> Option<Bound> {
                 least = least.min(now);
             }
             let mut after = vec![(pool, now)];
-            change(&mut after, hop);
+            hold(&mut after, hop);
             now = after.iter().find(|(of, _)| *of == pool).map_or(0, |(_, tokens)| *tokens);
         }
         u64::try_from(least).ok().filter(|least| *least > 0)
@@ -279,8 +279,7 @@ fn width(hops: &[Hop]) -> u64 {
     1 + copies.max().unwrap_or(0)
 }
 
-/// Adds up, for each pool, how many copies in the background it lets go on at once. Copies that one pool bounds share its
-/// tokens, but each kind may have them all.
+/// For each pool, how many copies in the background it lets go on at once, if those that need the fewest tokens have all.
 fn forked(network: &Network, hops: &[Hop], sum: &mut [u64]) {
     for hop in hops {
         if let Hop::Fork { route } = hop
@@ -293,18 +292,24 @@ fn forked(network: &Network, hops: &[Hop], sum: &mut [u64]) {
     }
 }
 
-/// I/Os that there can be at once in a network whose routes are sound, copies included.
-pub(crate) fn ios_at_once(network: &Network) -> u64 {
-    let of_load = |load: &crate::model::Load| {
-        let widest = load.classes.iter().map(|class| width(&class.route)).max();
-        u64::from(load.limit()).saturating_mul(widest.unwrap_or(1))
-    };
+/// I/Os that there can be at once of one load whose routes are sound, with the copies that they wait for.
+pub(crate) fn ios_of(load: &Load) -> u64 {
+    let widest = load.classes.iter().map(|class| width(&class.route)).max();
+    u64::from(load.limit()).saturating_mul(widest.unwrap_or(1))
+}
+
+/// Copies in the background that there can be at once in a network whose routes are sound.
+pub(crate) fn copies_at_once(network: &Network) -> u64 {
     let mut copies = vec![0; network.pools.len()];
     for class in network.loads.iter().flat_map(|load| &load.classes) {
         forked(network, &class.route, &mut copies);
     }
-    let loads = network.loads.iter().map(of_load);
-    loads.chain(copies).fold(0, u64::saturating_add)
+    copies.into_iter().fold(0, u64::saturating_add)
+}
+
+/// All I/Os that there can be at once in a network whose routes are sound.
+pub(crate) fn ios_at_once(network: &Network) -> u64 {
+    network.loads.iter().map(ios_of).fold(copies_at_once(network), u64::saturating_add)
 }
 
 /// The branches of all routes, in order: whose each is, and its number of arms.

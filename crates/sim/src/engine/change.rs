@@ -1,0 +1,227 @@
+//! What changes at moments known beforehand: arms that die and live again, rates, what is stopped and goes on.
+//!
+//! When an arm dies, this happens in this order: all I/Os within it are taken from where they are, with their tokens; then
+//! the stations they were at serve whoever is next, in the order of their numbers; then tokens are granted anew, pool by
+//! pool; then the I/Os begin to wait until they choose again, in the order in which they were issued. Copies in the
+//! background have left the arm and go on.
+
+use super::entity::{Line, NONE};
+use super::layout::Step;
+use super::station::Kind;
+use super::walk::brings_payload;
+use super::{Observer, Simulation, Turn};
+use crate::model::Change;
+
+impl<O: Observer> Simulation<O> {
+    /// What was foreseen for this moment happens.
+    #[cold]
+    pub(super) fn turn(&mut self, turn: Turn) {
+        match turn {
+            Turn::Begin(load) => self.start(load),
+            Turn::Change(Change::ArmDown { selector, arm }) => self.arm_down(selector.0, arm),
+            Turn::Change(Change::ArmUp { selector, arm }) => self.arm_up(selector.0, arm),
+            Turn::Change(Change::LinkRate { station, link, rate }) => {
+                let place = &mut self.places[station.0 as usize];
+                if let Kind::Fluid(fluid) = &mut place.kind {
+                    fluid.set_rate(self.now, link, rate);
+                }
+                self.set_alarm(station.0);
+            }
+            Turn::Change(Change::Stop(station)) => self.stop(station.0, true),
+            Turn::Change(Change::Go(station)) => self.stop(station.0, false),
+            Turn::Change(Change::LoadStop(load)) => self.origins[load.0 as usize].stopped = true,
+            Turn::Change(Change::LoadStart(load)) => self.resume(load.0),
+        }
+        self.walk_ready();
+    }
+
+    /// A station serves nobody new, or serves again.
+    fn stop(&mut self, station: u32, stopped: bool) {
+        let now = self.now;
+        let place = &mut self.places[station as usize];
+        place.tally.touch(now);
+        match &mut place.kind {
+            Kind::Queue(queue) => {
+                queue.servers = if stopped { 0 } else { queue.servers_all };
+                self.refill(station);
+            }
+            Kind::Delay(delay) => {
+                delay.stopped = stopped;
+                if !stopped {
+                    let mut line = std::mem::replace(&mut delay.line, Line::EMPTY);
+                    while let Some(who) = line.pop(&self.entities) {
+                        self.places[station as usize].tally.level.busy += 1;
+                        let demand = self.entities[who].demand;
+                        self.schedule(demand, station, who);
+                    }
+                }
+            }
+            Kind::Fluid(fluid) => {
+                fluid.stop(now, stopped);
+                place.tally.level.busy = fluid.at_work();
+                self.set_alarm(station);
+            }
+            Kind::Batch(batch) => {
+                batch.stopped = stopped;
+                self.gathered(station);
+            }
+        }
+    }
+
+    /// An arm dies.
+    fn arm_down(&mut self, selector: u32, arm: u32) {
+        if !std::mem::take(&mut self.choosers[selector as usize].arms[arm as usize].alive) {
+            return;
+        }
+        let mut pulled = std::mem::take(&mut self.pulled);
+        pulled.extend(
+            (0..self.entities.count()).filter(|who| self.on(*who, selector, arm).is_some()),
+        );
+        self.unschedule(selector, arm);
+        for who in &pulled {
+            self.pull(*who);
+            self.give_back(*who, selector, arm);
+        }
+        (0..self.places.len() as u32).for_each(|station| self.refill(station));
+        (0..self.pools.len() as u32).for_each(|pool| self.grant(pool));
+        pulled.retain(|who| self.belongs(*who, selector, arm));
+        pulled.sort_unstable_by_key(|who| self.kin[*who as usize].number);
+        let patience = self.choosers[selector as usize].patience;
+        let place = self.place_of_selector(selector);
+        for who in pulled.drain(..) {
+            self.send_back(selector, arm, who);
+            self.schedule(patience, place, who);
+        }
+        self.pulled = pulled;
+    }
+
+    /// If `who` is on its way and within this arm: which of the arms that its step is within this one is.
+    fn on(&self, who: u32, selector: u32, arm: u32) -> Option<usize> {
+        self.scopes.get(self.entities[who].hop as usize)?.level(selector, arm)
+    }
+
+    /// Takes back the events of all who are within an arm: ends of service, of patience, and of waiting for an arm.
+    fn unschedule(&mut self, selector: u32, arm: u32) {
+        let (entities, scopes) = (&self.entities, &self.scopes);
+        let stations = self.places.len() as u32;
+        let sources = stations..stations + self.origins.len() as u32;
+        self.pending.remove(|event| {
+            let of_source = sources.contains(&event.place());
+            let scope = || scopes.get(entities[event.who].hop as usize);
+            !of_source && scope().is_some_and(|of| of.level(selector, arm).is_some())
+        });
+    }
+
+    /// `who` is on the arm no more, nor on arms within it, and what it took on them goes back; granted to nobody yet.
+    fn give_back(&mut self, who: u32, selector: u32, arm: u32) {
+        let scope = &self.scopes[self.entities[who].hop as usize];
+        let Some(level) = scope.level(selector, arm) else { return };
+        let own = level.max(scope.inherited);
+        for within in &scope.arms[own..] {
+            self.choosers[within.selector as usize].arms[within.arm as usize].inside -= 1;
+        }
+        // A copy of one who is within the arm held nothing when it began.
+        let copy = level < scope.inherited;
+        let before: &[(u32, u32)] =
+            if copy { &[] } else { &self.scopes[scope.arms[level].branch as usize].held };
+        for (number, held) in &scope.held {
+            let kept = before.iter().find(|(of, _)| of == number).map_or(0, |(_, kept)| *kept);
+            let pool = &mut self.pools[*number as usize];
+            pool.tally.touch(self.now);
+            pool.free += held - kept;
+            pool.tally.level.busy -= held - kept;
+        }
+    }
+
+    /// Whether `who` is within the arm itself; a copy whose I/O is within it is gone.
+    fn belongs(&mut self, who: u32, selector: u32, arm: u32) -> bool {
+        let scope = &self.scopes[self.entities[who].hop as usize];
+        let belongs = scope.level(selector, arm).is_some_and(|level| level >= scope.inherited);
+        if !belongs {
+            self.entities.give(who);
+        }
+        belongs
+    }
+
+    /// `who` stands before the branch again.
+    fn send_back(&mut self, selector: u32, arm: u32, who: u32) {
+        let scope = &self.scopes[self.entities[who].hop as usize];
+        let Some(level) = scope.level(selector, arm) else { return };
+        let entity = &mut self.entities[who];
+        entity.hop = scope.arms[level].branch;
+        (entity.at, entity.entered) = (NONE, self.now);
+        self.choosers[selector as usize].tally.arrive(self.now);
+    }
+
+    /// Takes `who` from where it is. Its events are gone already.
+    fn pull(&mut self, who: u32) {
+        let entity = &self.entities[who];
+        let stayed = self.now.since(entity.entered);
+        match self.steps[entity.hop as usize] {
+            Step::Visit { .. } | Step::Spread { .. } | Step::Cross { .. } => {
+                self.pull_from_station(entity.at, who);
+            }
+            Step::Take { pool, .. } => {
+                let pool = &mut self.pools[pool as usize];
+                pool.line.remove(&mut self.entities, who);
+                pool.tally.pull(self.now, stayed);
+            }
+            // It waits at a branch within the arm, for patience's end or for an arm to live.
+            Step::Branch { selector, .. } => {
+                let chooser = &mut self.choosers[selector as usize];
+                chooser.line.remove(&mut self.entities, who);
+                chooser.tally.pull(self.now, stayed);
+            }
+            // Who waits for copies is nowhere else.
+            _ => {}
+        }
+    }
+
+    /// Takes `who` from a station: out of a line, from before the door, or out of service.
+    fn pull_from_station(&mut self, station: u32, who: u32) {
+        let now = self.now;
+        let Some(place) = self.places.get_mut(station as usize) else { return };
+        let stayed = now.since(self.entities[who].entered);
+        match &mut place.kind {
+            Kind::Queue(queue) => {
+                if queue.door.remove(&mut self.entities, who) {
+                    queue.at_door -= 1;
+                    let kept = std::mem::replace(&mut self.entities[who].keeps, NONE);
+                    if let Some(before) = self.places.get_mut(kept as usize) {
+                        before.tally.pull(now, stayed);
+                        before.tally.level.blocked -= 1;
+                    }
+                    return;
+                }
+                let waited = queue.remove(&mut self.entities, who);
+                place.tally.pull(now, stayed);
+                place.tally.level.busy -= u32::from(!waited);
+            }
+            Kind::Delay(delay) => {
+                let waited = delay.line.remove(&mut self.entities, who);
+                place.tally.pull(now, stayed);
+                place.tally.level.busy -= u32::from(!waited);
+            }
+            Kind::Fluid(fluid) => {
+                place.tally.pull(now, stayed);
+                let hop = self.entities[who].hop as usize;
+                if let Step::Cross { path, scale, .. } = self.steps[hop]
+                    && brings_payload(scale)
+                {
+                    fluid.tally(path).pull(now, stayed);
+                }
+                fluid.remove(now, who);
+                place.tally.level.busy = fluid.at_work();
+                self.set_alarm(station);
+            }
+            Kind::Batch(batch) => {
+                place.tally.pull(now, stayed);
+                batch.line.remove(&mut self.entities, who);
+                batch.here -= 1;
+                if batch.here == 0 {
+                    self.alarms.clear(station);
+                }
+            }
+        }
+    }
+}
