@@ -23,6 +23,8 @@ fuzz_target!(|input: &str| {
                 assert!(step.nets.iter().all(|net| net.workload.network.problems().is_empty()));
                 assert!(step.nets.iter().all(|net| !net.hops(&scenario.lab).is_empty()));
             }
+            let asked = [scenario.live(), scenario.topology().map(|_| ())];
+            asked.iter().filter_map(|answer| answer.as_ref().err()).for_each(inspect);
         }
         Err(diagnostics) => inspect(&diagnostics),
     }

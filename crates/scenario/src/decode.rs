@@ -101,6 +101,11 @@ fn of_other_kind(name: &str, here: &TableDef) -> Option<String> {
     Some(format!("`{name}` belongs to {}, those of `kind = \"{}\"`", other.plural, other.word))
 }
 
+/// A table's title without its kind: where a key belongs does not depend on it.
+fn table_of(def: &TableDef) -> &'static str {
+    def.title.split(" of kind").next().unwrap_or(def.title)
+}
+
 /// A key that another part of the scenario knows.
 fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
     let tables = ROOT.fields.iter().flat_map(|f| match &f.ty {
@@ -109,7 +114,8 @@ fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
         _ => Vec::new(),
     });
     let found = tables.filter(|def| def.id != here.id && def.field(name).is_some());
-    let titles: Vec<String> = found.map(|def| def.title.to_owned()).collect();
+    let mut titles: Vec<String> = found.map(|def| table_of(def).to_owned()).collect();
+    titles.dedup();
     match titles.as_slice() {
         [] => None,
         [one, two] => Some(format!("`{name}` belongs in {one} or {two}")),

@@ -148,9 +148,14 @@ impl Directory {
     }
 
     /// Where everything stands, names among it.
-    pub fn into_spots(self) -> BTreeMap<Spot, Span> {
-        let names = self.index.into_iter().map(|(name, (_, at))| (Spot::Name(name), at));
-        self.spots.into_iter().chain(names).collect()
+    pub fn spots(&self) -> BTreeMap<Spot, Span> {
+        let names = self.index.iter().map(|(name, (_, at))| (Spot::Name(name.clone()), *at));
+        names.chain(self.spots.iter().map(|(spot, at)| (spot.clone(), *at))).collect()
+    }
+
+    /// Whether a full name is one of any kind.
+    pub fn knows(&self, name: &str) -> bool {
+        self.index.contains_key(name)
     }
 
     /// Whether the bound on names is reached.

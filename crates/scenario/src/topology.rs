@@ -17,6 +17,7 @@ mod ways;
 use crate::Policy;
 use crate::diagnostics::{Diagnostics, Sink};
 use crate::model::Scenario;
+use std::collections::BTreeSet;
 
 pub(crate) use fabric::check;
 
@@ -136,6 +137,12 @@ impl Topology {
         let position = self.hops.iter().position(|hop| hop.name == name)?;
         u32::try_from(position).ok().map(HopId)
     }
+}
+
+/// The names of the hops of a lab, as far as it can be made a graph.
+pub(crate) fn names(scenario: &Scenario) -> BTreeSet<String> {
+    let topology = ways::topology(scenario, &mut Sink::default());
+    topology.hops.into_iter().map(|hop| hop.name).collect()
 }
 
 impl Scenario {

@@ -46,14 +46,18 @@ pub(crate) fn scenario(root: &Record, source: &Source, sink: &mut Sink) -> Scena
     let plans = plan::plans(root, &lab, &known, &mut directory, sink);
     content::check(root, &lab, &plans, sink);
     verify::check(root, &lab, &workloads, &plans, sink);
-    let reach = net_plan::reach(&lab);
-    let hops = net_verdict::hops(&plans, &networks.all, &reach);
-    let (goals, claims) = verdict::verdicts(root, &plans, &hops, &mut directory, sink);
     let projects = project::projects(root, sink);
-    let spots = Spots::new(source, directory.into_spots());
+    let spots = Spots::new(source, directory.spots());
     topology::check(&lab, &spots, sink);
-    let networks = networks.all;
-    Scenario { head, lab, workloads, networks, copies, plans, goals, claims, projects, spots }
+    let (goals, claims, networks) = (Vec::new(), Vec::new(), networks.all);
+    let scenario =
+        Scenario { head, lab, workloads, networks, copies, plans, goals, claims, projects, spots };
+    let reach = net_plan::reach(&scenario.lab);
+    let hops = net_verdict::hops(&scenario.plans, &scenario.networks, &reach);
+    let of_lab = verdict::hops_of_lab(root, &scenario, &directory);
+    let judged = verdict::Judged { plans: &scenario.plans, hops: &hops, of_lab };
+    let (goals, claims) = verdict::verdicts(root, judged, &mut directory, sink);
+    Scenario { goals, claims, ..scenario }
 }
 
 fn head(record: &Record) -> Head {

@@ -55,7 +55,17 @@ impl<'a> Planner<'a> {
         };
         let mut texts = record.texts("on");
         texts.retain(|text| !self.of_other_side(text, workload, side, other));
-        let on = self.directory.find_all(&texts, kinds, self.sink);
+        let mut on = self.directory.find_all(&texts, kinds, self.sink);
+        // A pattern means those hosts that have disks of their own; most only carry VMs.
+        let named: BTreeSet<String> = texts
+            .iter()
+            .filter(|text| !text.value.contains('*'))
+            .flat_map(|text| names::expand(&text.value).unwrap_or_default())
+            .collect();
+        on.retain(|name| {
+            let bare = self.directory.without_disks.contains(name);
+            !bare || named.contains(name) || !self.directory.is(name, Kind::Host)
+        });
         let (without, what) = match side {
             Side::Disk | Side::Copy => (&self.directory.without_disks, "disks"),
             Side::Net => (&self.directory.without_nics, "nics"),

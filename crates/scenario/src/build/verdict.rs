@@ -12,7 +12,7 @@ use crate::settle::concerns;
 use crate::tree::clip;
 use std::collections::BTreeSet;
 
-const MEMBERS: &[Kind] = &[Kind::Vm, Kind::Target];
+const MEMBERS: &[Kind] = &[Kind::Vm, Kind::Host, Kind::Target];
 const HOPS: &[Kind] = &[
     Kind::Adapter,
     Kind::Switch,
@@ -33,15 +33,39 @@ const CLAIM_METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "c
 /// Every goal and every claim of the file, in their order.
 pub(super) fn verdicts(
     root: &Record,
-    plans: &[Plan],
-    hops: &Hops<'_>,
+    judged: Judged<'_>,
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> (Vec<Goal>, Vec<Claim>) {
-    let mut judge = Judge { plans, running: running(plans), hops, directory, sink };
+    let Judged { plans, hops, of_lab } = judged;
+    let mut judge = Judge { plans, running: running(plans), hops, of_lab, directory, sink };
     let goals = root.records("goal").into_iter().filter_map(|record| judge.goal(record)).collect();
     let claims = root.records("claim").into_iter();
     (goals, claims.filter_map(|record| judge.claim(record)).collect())
+}
+
+/// What goals and claims may speak of.
+pub(super) struct Judged<'a> {
+    pub plans: &'a [Plan],
+    /// Hops that some plan runs a network load on.
+    pub hops: &'a Hops<'a>,
+    /// Hops of the lab as a graph, which have no definition of their own (`esx.cpu`, `ssd1.controller0`).
+    pub of_lab: BTreeSet<String>,
+}
+
+/// The hops of the lab as a graph, where some goal or claim speaks of something that is defined nowhere.
+pub(super) fn hops_of_lab(
+    root: &Record,
+    scenario: &Scenario,
+    directory: &Directory,
+) -> BTreeSet<String> {
+    let verdicts = root.records("goal").into_iter().chain(root.records("claim"));
+    let mut hops = verdicts.filter_map(|record| record.text("hop"));
+    let made = |hop: &str| hop.contains(['.', '/', '-', ':']) && !directory.knows(hop);
+    match hops.any(|hop| made(&hop.value)) {
+        true => crate::topology::names(scenario),
+        false => BTreeSet::new(),
+    }
 }
 
 /// What a claim says, and where its figures stand.
@@ -74,13 +98,16 @@ pub(super) struct Judge<'a> {
     pub running: BTreeSet<&'a str>,
     /// Hops that some plan runs a network load on.
     pub hops: &'a Hops<'a>,
+    /// Hops of the lab as a graph.
+    of_lab: BTreeSet<String>,
     pub directory: &'a mut Directory,
     pub sink: &'a mut Sink,
 }
 
 /// VMs and targets that some plan runs a disk workload on.
 fn running(plans: &[Plan]) -> BTreeSet<&str> {
-    let members = plans.iter().flat_map(|plan| &plan.loads).flat_map(|load| &load.on);
+    let loads = plans.iter().flat_map(|plan| plan.loads.iter().chain(&plan.copies));
+    let members = loads.flat_map(|load| &load.on);
     members.map(String::as_str).collect()
 }
 
@@ -246,6 +273,9 @@ impl Judge<'_> {
         let text = record.text("hop")?;
         if let Some(part) = self.part_of_hop(&text) {
             return part.map(Scope::Hop);
+        }
+        if self.of_lab.contains(&text.value) {
+            return Some(Scope::Hop(text.value));
         }
         let found = self.directory.find_ports(&text, HOPS, self.sink)?;
         if let [(device, port)] = &found[..] {

@@ -8,7 +8,7 @@ use super::{BLOCK, PLAIN, TableDef, Type, default, required};
 const DISKS: Type = Type::Refs("`ARRAY/VOLUME` or a target");
 
 pub(crate) static COPY: TableDef = TableDef {
-    title: "[workload.NAME]",
+    title: "[workload.NAME] of kind copy",
     id: "copy",
     doc: "What is read from one disk is written to another, both at once: a backup, or a clone. Every VM and host that runs \
           it has a disk on each of them. Only the simulator carries it out.",

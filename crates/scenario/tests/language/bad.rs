@@ -1,5 +1,6 @@
 //! Bad scenarios and exactly what is said about them. The cases are data: `tests/bad/*.txt` hold a heading, a scenario
-//! (after an implied first line that gives the title), optional `--set` lines, and the plain rendering.
+//! (after an implied first line that gives the title), optional `--set` lines, and the plain rendering. With a line `--simulate` it is asked for its
+//! topology, with `--live` whether a live run can carry it out.
 //!
 //! `UPDATE_EXPECTED=1 cargo test -p scenario bad` rewrites the renderings; the difference is then for review.
 
@@ -28,10 +29,13 @@ impl Case {
             Some((key.to_owned(), value.to_owned()))
         };
         let overrides = self.input.lines().filter_map(set).collect();
-        let body: Vec<&str> = self.input.lines().filter(|l| !l.starts_with("--set ")).collect();
+        let asked = |word: &str| self.input.lines().any(|line| line == word);
+        let body: Vec<&str> = self.input.lines().filter(|l| !l.starts_with("--")).collect();
         let title = if self.input.contains("[scenario]") { "" } else { "scenario.title = \"t\"" };
         let text = format!("{title}\n{}\n", body.join("\n"));
         match load(&Source { name: "lab.toml".into(), text, overrides }) {
+            Ok(lab) if asked("--simulate") => told(lab.topology().map(|_| ())),
+            Ok(lab) if asked("--live") => told(lab.live()),
             Ok(_) => "nothing".into(),
             Err(diagnostics) => diagnostics.to_string().trim().into(),
         }
@@ -39,6 +43,13 @@ impl Case {
 
     fn print(&self, actual: &str) -> String {
         format!("## {}\n{}>>>\n{actual}\n", self.heading, self.input)
+    }
+}
+
+fn told(result: Result<(), scenario::Diagnostics>) -> String {
+    match result {
+        Ok(()) => "nothing".into(),
+        Err(diagnostics) => diagnostics.to_string().trim().into(),
     }
 }
 

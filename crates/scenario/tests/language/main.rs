@@ -3,6 +3,7 @@
 mod bad;
 mod documents;
 mod good;
+mod labs;
 mod net;
 mod overrides;
 mod robust;

@@ -3,19 +3,21 @@
 use crate::support::{bad, source};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
+use scenario::topology::{HopKind, Topology};
 use scenario::{Diagnostics, load};
 use std::time::Duration;
 
-const GOOD: [&str; 5] = [
+const GOOD: [&str; 6] = [
     include_str!("../good/eight-vms.toml"),
     include_str!("../good/files.toml"),
     include_str!("../good/everything.toml"),
     include_str!("../good/san.toml"),
     include_str!("../good/net.toml"),
+    include_str!("../good/lab.toml"),
 ];
 
 /// Loads and, if refused, looks at every place and renders.
-fn survive(text: &str, overrides: &[(&str, &str)]) {
+pub fn survive(text: &str, overrides: &[(&str, &str)]) {
     match load(&source(text, overrides)) {
         Ok(scenario) => {
             let steps = scenario.steps();
@@ -23,8 +25,31 @@ fn survive(text: &str, overrides: &[(&str, &str)]) {
             assert!(loads.into_iter().all(|load| load.workload.spec.problems().is_empty()));
             let mut nets = steps.iter().flat_map(|step| &step.nets);
             assert!(nets.all(|net| net.workload.network.problems().is_empty()));
+            let _ = scenario.live().map_err(|diagnostics| inspect(&diagnostics));
+            match scenario.topology() {
+                Ok(topology) => sound(&topology),
+                Err(diagnostics) => inspect(&diagnostics),
+            }
         }
         Err(diagnostics) => inspect(&diagnostics),
+    }
+}
+
+/// Names are unique, and every path leads somewhere.
+fn sound(topology: &Topology) {
+    let names: std::collections::BTreeSet<&str> =
+        topology.hops.iter().map(|hop| hop.name.as_str()).collect();
+    assert_eq!(names.len(), topology.hops.len());
+    let moved = topology.moves.iter().flat_map(|moved| &moved.ways);
+    for way in topology.ways.iter().chain(moved) {
+        assert!(!way.paths.is_empty() && way.paths.len() <= 256, "{way:?}");
+        for path in &way.paths {
+            let last = path.hops.last().expect("a hop");
+            let kind = topology.hop(*last).kind;
+            assert!(matches!(kind, HopKind::Disks | HopKind::TapeDrive), "{kind:?}");
+            let once: std::collections::BTreeSet<_> = path.hops.iter().collect();
+            assert_eq!(once.len(), path.hops.len(), "no hop twice");
+        }
     }
 }
 
@@ -81,6 +106,12 @@ const PIECES: &[&str] = &[
     "disks = [{ lun = \"store/data\", ports = [\"p1\", \"p*\"], policy = \"fixed\" }]\n",
     "faults = [{ at = \"0s\", kill = \"store.*\" }, { at = \"0s\", slow = \"*\", to = \"1 KB/s\" }]\n",
     "sweep = { port = [\"8gfc\", \"1 KB/s\"] }\n",
+    "[[part]]\nname = \"p\"\nlike = \"p\"\n",
+    "[[team]]\nname = \"t\"\nhost = \"esx\"\nmembers = \"*\"\n",
+    "raid = \"raid-5\"\ndisks = 5\nluns = 2\n",
+    "faults = [{ at = \"0s\", fail = \"*\" }, { at = \"1s\", move = \"vm*\", to = \"esx*\" }]\n",
+    "[workload.c]\nkind = \"copy\"\nfrom = \"*\"\nto = \"*/auto\"\n",
+    "after = \"x\"\namount = \"1GB\"\n",
     "[[receiver]]\nname = \"far{1..2}\"\n",
     "address = \"[::1]:1\"\nadjust = \"eth{1..2}\"\n",
     "embedded = true\nrate = \"10gbe\"\nsource_port = 65535\n",

@@ -206,7 +206,8 @@ impl<'a> Builder<'a, '_> {
         let Some(drives) = drives else { return Some(()) };
         self.sink.push(|| {
             let message = format!(
-                "the library `{array}` has {drives} drives, and `{}` needs another",
+                "the library `{array}` has {drives} drive{}, and `{}` needs another",
+                if drives == 1 { "" } else { "s" },
                 lun.name
             );
             Mistake::new(at, message).help("each of its volumes is a drive; define fewer")

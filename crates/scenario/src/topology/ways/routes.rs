@@ -174,6 +174,8 @@ impl<'a> Builder<'a, '_> {
     ) -> BTreeSet<Pair> {
         let mut pairs = BTreeSet::new();
         let mut masked: Option<(NodeId, bool)> = None;
+        let array = self.fabric.nodes[trip.array].name.as_str();
+        let theirs: Vec<String> = targets.iter().map(|port| format!("{array}:{port}")).collect();
         for (adapter, port) in ports {
             let ours = self.names(trip, *adapter, *port);
             let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
@@ -182,15 +184,13 @@ impl<'a> Builder<'a, '_> {
                 _ => self.visible(trip, *adapter),
             };
             masked = Some((*adapter, visible));
-            for target in targets {
+            for (target, name) in targets.iter().zip(&theirs) {
                 let pair = Pair { adapter: *adapter, port: *port, target: *target };
                 if !self.joined(pair, trip.array) {
                     continue;
                 }
                 tally.joined = true;
-                let node = &self.fabric.nodes[trip.array];
-                let theirs = format!("{}:{target}", node.name);
-                if !self.access.zoned(&ours, &[&node.name, &theirs]) {
+                if !self.access.zoned(&ours, &[array, name]) {
                     continue;
                 }
                 tally.zoned = true;
