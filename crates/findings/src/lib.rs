@@ -218,6 +218,8 @@ fn judge(
     let contents = content::contents(record.facts());
     Verification::told(&mut verification, record.events());
     let (scaled, port_gains) = fabric.finish(&steps);
+    // A lab that is described in part is no graph; then the map shows what counted.
+    let topology = scenario.ok().and_then(|s| s.topology().ok());
     let goals: Vec<GoalOutcome> = judges.into_iter().map(goals::Judge::finish).collect();
     Ok(Analysis {
         version: VERSION,
@@ -233,7 +235,7 @@ fn judge(
         goals,
         projections: asked.map(|project| projector.project(project)).collect(),
         claims: compares.into_iter().map(claims::Compare::finish).collect(),
-        map: map::lab_map(scenario.ok(), None, record.sources(), &steps),
+        map: map::lab_map(scenario.ok(), topology.as_ref(), record.sources(), &steps),
         run,
         steps,
     })

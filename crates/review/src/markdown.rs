@@ -9,7 +9,7 @@ use crate::network::{self, Row, whither};
 use crate::number::{TimeUnit, digits, moment, percent};
 use crate::said::{Sentence, Tone};
 use crate::text::clean;
-use crate::{cautions, headline, highlights};
+use crate::{cautions, headline, highlights, hops};
 use findings::{Analysis, ClaimOutcome, GoalOutcome, Loops, ReadingOutcome, Status, StepFigures};
 use std::fmt::Write;
 
@@ -33,6 +33,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     section(&mut out, "Findings", &bullets(&highlights::sentences(analysis), usize::MAX));
     section(&mut out, "Goals", &goals(&analysis.goals));
     section(&mut out, "Steps", &steps(&analysis.steps));
+    section(&mut out, "Hops", &hops(&analysis.steps));
     section(&mut out, "Network", &network(&analysis.steps));
     section(&mut out, "Published figures", &claims(&analysis.claims));
     section(&mut out, "Warnings", &bullets(&cautions::sentences(&analysis.warnings), WARNINGS_MAX));
@@ -129,6 +130,28 @@ fn steps(all: &[StepFigures]) -> String {
         let _infallible = writeln!(text, "\n{loops}");
     }
     text
+}
+
+/// What limits each step, and its fullest hops.
+fn hops(steps: &[StepFigures]) -> String {
+    let row = |r: &hops::Row<'_>| {
+        let mut cells = vec![
+            escape(&clean(&r.step.label())),
+            escape(&clean(&r.judged.limit.to_string())),
+            percent(r.judged.probability),
+        ];
+        let hop = |(load, full): &(&findings::HopLoad, f64)| {
+            let name = escape(&clean(&load.hop));
+            match hops::limits(&r.judged.limit, &load.hop) {
+                true => format!("**{name}** {}%", percent(*full)),
+                false => format!("{name} {}%", percent(*full)),
+            }
+        };
+        cells.push(r.fullest.iter().map(hop).collect::<Vec<_>>().join(", "));
+        cells
+    };
+    let rows: Vec<_> = hops::rows(steps).iter().map(row).collect();
+    table(&["step", "limited by", "sure %", "fullest hops"], "llrl", &rows, "steps")
 }
 
 /// What was carried over networks, each way.

@@ -7,6 +7,7 @@
 
 use super::bins::{Amount, Bins, middle};
 use super::{LeftOut, Part};
+use crate::figures::StepFigures;
 use clock::Ns;
 use record::{Counter, Source, SourceId, SourceKind};
 use serde::Serialize;
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 const BINS: usize = 600;
 /// Series shown at most.
 const SERIES_MAX: usize = 48;
+/// Hops whose series are gathered, where the others are too many to be told apart; the fullest.
+const HOPS_MAX: usize = 12;
 /// Series gathered at most; a record that names more is not one of ours.
 const GATHERED_MAX: usize = 1024;
 
@@ -91,7 +94,13 @@ fn kind(name: &str, unit: &str) -> Option<(Kind, HopUnit)> {
         ("%", _) => (Kind::Level, HopUnit::Percent),
         ("ns", "busy" | "cpu") => (Kind::Amount(Factor::Percent), HopUnit::Percent),
         ("ns", "queue-time") => (Kind::Amount(Factor::Number), HopUnit::InFlight),
-        ("1", "queue") => (Kind::Level, HopUnit::InFlight),
+        ("1", "queue" | "waiting" | "slots-used" | "slots-waiting") => {
+            (Kind::Level, HopUnit::InFlight)
+        }
+        // What a hop can carry, told once: no course over time.
+        ("1", "servers" | "slots") | ("B/s", "read-rate" | "write-rate" | "both-rate") => {
+            return None;
+        }
         // How many connections there are says who came, and nothing of the load.
         ("1", "connections") => return None,
         ("1", merges) if merges.ends_with("-merges") => return None,
@@ -129,18 +138,44 @@ pub(super) struct Gather<'a> {
     known: Vec<(SourceId, String, Kind, HopUnit)>,
     bins: Bins<Counted>,
     refused: bool,
+    /// Hops that are not gathered.
+    left_out: usize,
+}
+
+/// How full each hop was in the step in which it was fullest.
+fn fullness(steps: &[StepFigures]) -> BTreeMap<&str, f64> {
+    let mut full = BTreeMap::new();
+    for load in steps.iter().flat_map(|s| &s.attribution).flat_map(|a| &a.hops) {
+        if let Some(share) = load.utilization.filter(|share| share.is_finite()) {
+            let known: &mut f64 = full.entry(load.hop.as_str()).or_insert(share);
+            *known = known.max(share);
+        }
+    }
+    full
 }
 
 impl<'a> Gather<'a> {
-    /// Begins with the sources of a record, but for those that `elsewhere` names.
+    /// Begins with the sources of a record, but for those that `elsewhere` names; of many hops with those that some step of
+    /// these finds fullest.
     pub fn new(
         start: Ns,
         sources: &'a [Source],
+        steps: &[StepFigures],
         elsewhere: impl Fn(&Source) -> bool,
     ) -> Gather<'a> {
         let hops = sources.iter().filter(|s| s.kind == SourceKind::Hop && !elsewhere(s));
+        let mut hops: Vec<&Source> = hops.collect();
+        let all = hops.len();
+        let full = fullness(steps);
+        // Where nobody says how full they are, the first come first, as they stand.
+        if all > HOPS_MAX && !full.is_empty() {
+            let of = |source: &Source| full.get(source.name.as_str()).copied().unwrap_or(-1.0);
+            hops.sort_by(|a, b| of(b).total_cmp(&of(a)));
+            hops.truncate(HOPS_MAX);
+        }
         Gather {
-            hops: hops.map(|s| (s.id, s.name.as_str())).collect(),
+            left_out: all - hops.len(),
+            hops: hops.into_iter().map(|s| (s.id, s.name.as_str())).collect(),
             places: BTreeMap::new(),
             known: Vec::new(),
             bins: Bins::new(start, BINS),
@@ -199,6 +234,16 @@ impl<'a> Gather<'a> {
                 series.len()
             )));
         }
+        if self.left_out > 0 {
+            left_out.push(LeftOut::of(
+                Part::Timeline,
+                format!(
+                    "The time line shows the {} fullest of {} hops; the map has all.",
+                    self.hops.len(),
+                    self.hops.len() + self.left_out
+                ),
+            ));
+        }
         series.truncate(SERIES_MAX);
         HopSeries { from_s: self.bins.begin_s(), bin_s: self.bins.bin_s(), series }
     }
@@ -224,7 +269,7 @@ mod tests {
         let (name, group, agent) = ("local:vda".into(), "vda".into(), "local".into());
         let hop = Source { id: SourceId(7), kind: SourceKind::Hop, name, group, agent };
         let sources = [hop];
-        let mut gather = Gather::new(Ns::ZERO, &sources, |_| false);
+        let mut gather = Gather::new(Ns::ZERO, &sources, &[], |_| false);
         for (counter, unit, value, second) in counters {
             gather.add(&Counter {
                 source: SourceId(7),
@@ -255,6 +300,9 @@ mod tests {
         check(("queue-time", "ns", 3e9), Some((HopUnit::InFlight, 3.0)));
         check(("utilization", "%", 80.0), Some((HopUnit::Percent, 80.0)));
         check(("queue", "1", 5.0), Some((HopUnit::InFlight, 5.0)));
+        check(("slots-waiting", "1", 0.5), Some((HopUnit::InFlight, 0.5)));
+        check(("slots", "1", 32.0), None);
+        check(("read-rate", "B/s", 8e8), None);
         check(("read-ops", "1", 100.0), Some((HopUnit::PerS, 100.0)));
         check(("read-time", "ns", 1e9), None);
         check(("cpu", "ns", 1.5e9), Some((HopUnit::Percent, 150.0)));

@@ -110,7 +110,8 @@ pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, Findin
     let start = record.steps().iter().map(|s| s.times.start).min().unwrap_or_default();
     let mut timeline = timeline::Gather::new(start, &groups);
     let mut network = network::Gather::new(start, record);
-    let mut hops = hops::Gather::new(start, record.sources(), |s| network.has(s.id));
+    let mut hops =
+        hops::Gather::new(start, record.sources(), &analysis.steps, |s| network.has(s.id));
     let mut whole = Heat::run(start);
     let mut steps = Vec::new();
     for head in record.steps() {

@@ -39,6 +39,8 @@ fn guest(builder: &mut Builder, vm: &Vm) -> Option<u32> {
 /// The way of a disk that is at hand: to its target, or through the ports of an embedded array to its volume.
 fn backed(builder: &mut Builder, guest: Option<u32>, disk: &VmDisk, lab: &Lab) {
     match &disk.backing {
+        // A topology that has the target has the way to it as well.
+        Backing::Target(target) if builder.find(&format!("{target}.disks")).is_some() => {}
         Backing::Target(target) => {
             let device = builder.device(target, DeviceKind::Target);
             let hop = builder.hop(target, Role::Disks, Some(device));

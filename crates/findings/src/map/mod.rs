@@ -15,7 +15,7 @@ pub use loads::loads;
 
 use crate::figures::StepFigures;
 use build::Builder;
-use record::Source;
+use record::{Source, SourceKind};
 use scenario::Scenario;
 use scenario::topology::Topology;
 use schemars::JsonSchema;
@@ -164,7 +164,9 @@ pub fn lab_map(
     let mut builder = Builder::default();
     if let Some(scenario) = scenario {
         if let Some(topology) = topology {
-            wired::graph(&mut builder, topology, &scenario.lab);
+            let hops = sources.iter().filter(|source| source.kind == SourceKind::Hop);
+            let counted = hops.map(|source| source.name.as_str()).collect();
+            wired::graph(&mut builder, topology, &scenario.lab, &counted);
         }
         local::lab(&mut builder, scenario);
     }

@@ -4,14 +4,25 @@ use super::build::Builder;
 use super::{DeviceKind, Role};
 use scenario::Lab;
 use scenario::topology::{Hop, HopKind, Topology};
+use std::collections::BTreeSet;
 
 /// Adds a topology; nothing where no disk has a way, since then what the record counted is all there is.
-pub(super) fn graph(builder: &mut Builder, topology: &Topology, lab: &Lab) {
+///
+/// What stands for a lab on one machine has no hops inside: there neither VMs without a host nor embedded arrays have
+/// processors, queues or caches of their own, unless somebody `counted` at them.
+pub(super) fn graph(
+    builder: &mut Builder,
+    topology: &Topology,
+    lab: &Lab,
+    counted: &BTreeSet<&str>,
+) {
     if topology.ways.is_empty() {
         return;
     }
     builder.wired();
-    let hops: Vec<Option<u32>> = topology.hops.iter().map(|h| hop(builder, h, lab)).collect();
+    let is_real = |hop: &&Hop| counted.contains(hop.name.as_str()) || !stands_in(hop, lab);
+    let place = |known: &Hop| Some(known).filter(is_real).and_then(|h| hop(builder, h, lab));
+    let hops: Vec<Option<u32>> = topology.hops.iter().map(place).collect();
     for way in &topology.ways {
         let guest = member(builder, &way.member, lab);
         for path in &way.paths {
@@ -26,15 +37,23 @@ pub(super) fn graph(builder: &mut Builder, topology: &Topology, lab: &Lab) {
     }
 }
 
-/// What a way begins at: all that a VM, or a host without VMs, issues.
-fn member(builder: &mut Builder, name: &str, lab: &Lab) -> Option<u32> {
-    let vm = lab.vms.iter().find(|vm| vm.name == name);
-    let kind = if vm.is_some() { DeviceKind::Guest } else { DeviceKind::Host };
-    let device = builder.device(name, kind);
-    if let Some(host) = vm.and_then(|vm| vm.host.as_deref()) {
-        let host = builder.device(host, DeviceKind::Host);
-        builder.runs_on(device, host);
+/// Whether a hop lies within something that stands for a part of the lab.
+fn stands_in(hop: &Hop, lab: &Lab) -> bool {
+    use HopKind::{Backend, Cache, Controller, VirtualAdapter, VirtualDisk, VmCpu};
+    match hop.kind {
+        VmCpu | VirtualAdapter | VirtualDisk => {
+            lab.vms.iter().any(|vm| vm.name == hop.device && vm.host.is_none())
+        }
+        Controller | Cache | Backend => {
+            lab.arrays.iter().any(|array| array.name == hop.device && array.embedded.is_some())
+        }
+        _ => false,
     }
+}
+
+/// What a way begins at: all that a VM, a host without VMs, or a target by itself is asked for.
+fn member(builder: &mut Builder, name: &str, lab: &Lab) -> Option<u32> {
+    let device = device(builder, name, lab);
     builder.hop(name, Role::Guest, Some(device))
 }
 
@@ -66,6 +85,7 @@ fn device(builder: &mut Builder, name: &str, lab: &Lab) -> u32 {
         (_, Some(switch), ..) => (DeviceKind::Switch, switch.part.as_deref()),
         (.., Some(array), _) => (DeviceKind::Array, array.part.as_deref()),
         (.., Some(_)) => (DeviceKind::Guest, None),
+        _ if lab.targets.iter().any(|target| target.name == name) => (DeviceKind::Target, None),
         _ => (DeviceKind::Other, None),
     };
     let device = builder.device(name, kind);

@@ -6,7 +6,7 @@ use super::scenario::tested;
 use crate::headline;
 use crate::said::{Sentence, Tone};
 use crate::text::clean;
-use crate::{cautions, highlights};
+use crate::{cautions, highlights, provenance};
 use findings::{Analysis, GoalOutcome, Status, Verdict};
 use maud::{Markup, PreEscaped, html};
 use scenario::Scenario;
@@ -25,7 +25,10 @@ pub(super) fn section(
 ) -> Markup {
     html! {
         header.question {
-            h1 { (clean(&analysis.run.title)) }
+            h1 {
+                (clean(&analysis.run.title)) " "
+                span.tag { (provenance::word(&analysis.run, scenario)) }
+            }
             p.tested { (tested(analysis, scenario)) }
             @if let Some(source) = &analysis.run.source {
                 p.source { "After " (clean(source)) }

@@ -43,10 +43,12 @@ fn controls(analysis: &Analysis, map: &Map<'_>) -> Markup {
                     input type="range" id="map-step" min="0" max=(last) value="0" step="1" aria-label="Step";
                     button type="button" data-map="on" aria-label="Next step" { "▶" }
                     button type="button" data-map="play" { "Play" }
-                    label for="map-axis" { "over" }
-                    select id="map-axis" {
-                        option value="" { "all steps" }
-                        @for axis in axes(map) { option value=(axis) { (clean(&axis)) } }
+                    span.over {
+                        label for="map-axis" { "over" } " "
+                        select id="map-axis" {
+                            option value="" { "all steps" }
+                            @for axis in axes(map) { option value=(axis) { (clean(&axis)) } }
+                        }
                     }
                 }
             }

@@ -152,6 +152,7 @@ fn row(map: &LabMap, role: Role, short: &str, hops: Vec<usize>, in_box: Option<u
         (Role::Guest, _) => "I/O".to_owned(),
         (Role::GuestCpu, "cpu") => "vCPU".to_owned(),
         (Role::HostCpu, "cpu") => "CPU".to_owned(),
+        (Role::VirtualDisk, "") if many => format!("{} disks", hops.len()),
         (_, "") if many => format!("{} {}", hops.len(), plural(role)),
         (_, "") => word(role).to_owned(),
         (Role::Disks, short) => clean(short.strip_suffix(".disks").unwrap_or(short)),

@@ -13,7 +13,9 @@ use std::fmt::Write;
 /// Columns of text that fit into a link.
 const LINK_LABEL: usize = 20;
 /// Width of a sign of text in the picture, on the safe side.
-const SIGN: f64 = 7.0;
+const SIGN: f64 = 7.3;
+/// Width below which a picture is not drawn smaller.
+const LEGIBLE: f64 = 900.0;
 /// Half the distance between the two directions of a line.
 const APART: f64 = 2.5;
 
@@ -28,10 +30,12 @@ pub(crate) fn svg(map: &Map<'_>, label: &str) -> Markup {
         let signs = |step: &StepValues| step.rows[firsts[row]].text.chars().count();
         map.values.iter().map(signs).max().unwrap_or(0)
     };
+    // As large as it is at most, and never too small to be read: a wide one scrolls in its box.
+    let style = format!("max-width:{}px;min-width:{}px", layout.width, layout.width.min(LEGIBLE));
     let lines = layout.lines.iter().map(|line| (line, line.link.map(value)));
     html! {
         svg #lab-map .lab viewBox={ "0 0 " (layout.width) " " (layout.height) }
-            width=(layout.width) height=(layout.height) role="img" aria-label=(label) {
+            width=(layout.width) height=(layout.height) style=(style) role="img" aria-label=(label) {
             (hatching())
             @for (place, it) in scene.boxes.iter().enumerate() {
                 (boxed(it, &layout.boxes[place]))

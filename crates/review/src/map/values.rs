@@ -138,19 +138,14 @@ fn total(step: &StepFigures) -> String {
     parts.join(", ")
 }
 
-/// What limits a step, and how sure that is.
-fn limit_words(judged: &Attribution) -> String {
-    let what = match &judged.limit {
-        Limiter::Hop { hop, .. } | Limiter::PathImbalance { hop, .. } => hop.clone(),
-        Limiter::Two { first, second } => format!("{first} and {second} at once"),
-        Limiter::Latency { hop } => format!("the latency of {hop}"),
-        Limiter::SlowDrain { hop, .. } => format!("what {hop} waits for"),
-        Limiter::Depth => "the load (worker depth)".to_owned(),
-        Limiter::Generator => "the generator".to_owned(),
-        Limiter::Rate | Limiter::None => "nothing that was seen".to_owned(),
-        Limiter::Unknown { .. } => return "What limits is not known.".to_owned(),
-    };
-    clean(&format!("Limited by {what} (probability {:.2}).", judged.probability))
+/// What limits a step, as a sentence.
+pub(crate) fn limit_words(judged: &Attribution) -> String {
+    let text = clean(&judged.line());
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map(|c| c.to_uppercase().chain(letters).chain(['.']).collect())
+        .unwrap_or_default()
 }
 
 /// The rows that an answer names. Where the load is the limit, it is what the guests issue.
