@@ -1,6 +1,8 @@
 //! From the guest to the array's port, simulated: small labs whose figures are known by hand.
 
+mod paths;
 mod rig;
+mod whole;
 
 use rig::{Rig, Seen, Ways};
 use workload::Dir::{Read, Write};
