@@ -88,7 +88,8 @@ pub(crate) fn figures(record: &Record) -> Vec<Figure> {
     record.records("figures").into_iter().map(figure).collect()
 }
 
-fn part_kind(word: &str) -> PartKind {
+/// The kind of parts that a word names.
+pub(crate) fn part_kind(word: &str) -> PartKind {
     match word {
         "hypervisor" => PartKind::Hypervisor,
         "virtual-scsi" => PartKind::VirtualScsi,

@@ -1,6 +1,8 @@
 //! The reference of the language in Markdown, made from the descriptions in `fields`, for `docs/scenario.md`.
 
-use crate::fields::{Field, Need, ROOT, TableDef, Type, Word};
+use crate::catalog::part_kind;
+use crate::fields::{Field, Need, PART_KINDS, ROOT, TableDef, Type, Word};
+use crate::figures::figures_of;
 use crate::scalar::expected;
 use std::fmt::Write;
 
@@ -12,7 +14,25 @@ pub fn reference() -> String {
     for def in tables {
         section(def, &mut out);
     }
+    figures(&mut out);
     out
+}
+
+/// What figures the parts of each kind may have.
+fn figures(out: &mut String) {
+    out.push_str("### Figures of parts\n\n");
+    out.push_str("What a figure says where a part lacks it is assumed by the simulator, and listed as assumed.\n\n");
+    for kind in PART_KINDS {
+        let _infallible = write!(
+            out,
+            "Of `{}`, {}:\n\n| figure | value | meaning |\n|---|---|---|\n",
+            kind.word, kind.doc
+        );
+        for def in figures_of(part_kind(kind.word)) {
+            let _infallible = writeln!(out, "| `{}` | {} | {} |", def.name, def.dimension, def.doc);
+        }
+        out.push('\n');
+    }
 }
 
 /// Tables in the order in which a reader meets them.

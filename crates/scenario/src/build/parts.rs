@@ -43,8 +43,7 @@ fn likened(records: &[&Record], parts: &mut [Part], sink: &mut Sink) {
     for start in 0..parts.len() {
         // The chain of parts that must be known before this one, the last of which depends on nothing that is unknown.
         let mut chain = vec![start];
-        loop {
-            let Some(&last) = chain.last() else { break };
+        while let Some(&last) = chain.last() {
             if state[last] == State::Done {
                 chain.pop();
                 continue;

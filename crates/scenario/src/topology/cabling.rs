@@ -30,12 +30,12 @@ impl Fabric<'_> {
                 self.straight(wants);
                 BTreeSet::new()
             }
-            [switch] => self.to_switch(wants, switch),
+            [switch] => self.through_switch(wants, switch),
             _ => BTreeSet::new(),
         }
     }
 
-    fn to_switch(&mut self, wants: &Wants, switch: NodeId) -> BTreeSet<NodeId> {
+    fn through_switch(&mut self, wants: &Wants, switch: NodeId) -> BTreeSet<NodeId> {
         let arrays: BTreeSet<NodeId> = wants.values().flatten().copied().collect();
         let devices: Vec<NodeId> = wants.keys().copied().chain(arrays).collect();
         let (mut next, mut without) = (0, BTreeSet::new());
