@@ -2,6 +2,7 @@
 
 use crate::attribution::Attribution;
 use crate::balance::{Balance, balance};
+use crate::confidence::Confidence;
 use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
@@ -73,6 +74,8 @@ pub struct StepFigures {
     pub done: Option<Done>,
     /// What limits it; `None` where nothing was issued to disks.
     pub attribution: Option<Attribution>,
+    /// Between which values its figures lie, where the record says so: of a simulation.
+    pub confidence: Vec<Confidence>,
 }
 
 /// What some workers did in the measured time.
@@ -166,6 +169,7 @@ impl StepFigures {
             network: step.pairs.clone(),
             done: done::done(step),
             attribution: None,
+            confidence: Vec::new(),
         }
     }
 
@@ -190,6 +194,12 @@ impl StepFigures {
     /// Whether it is of network loads alone.
     pub fn network_only(&self) -> bool {
         self.has_network() && !self.has_storage()
+    }
+
+    /// Half the interval of confidence of its operations a second, as a share of them; `None` where there is none.
+    pub fn uncertainty(&self) -> Option<f64> {
+        let iops = self.confidence.iter().find(|one| one.figure == "iops")?;
+        (self.total.both.iops > 0.0).then(|| iops.half() / self.total.both.iops)
     }
 
     /// `block 8KiB, depth 32`, with the repetition from the second on; the plan's name when nothing was settled, or `the

@@ -11,6 +11,7 @@ pub mod attribution;
 mod balance;
 mod claims;
 pub mod comparison;
+mod confidence;
 mod content;
 mod counters;
 mod done;
@@ -51,6 +52,7 @@ pub use attribution::{Attribution, HopLoad, Limiter};
 pub use balance::{Balance, Share, balance};
 pub use claims::{ClaimOutcome, ReadingOutcome, Score};
 pub use comparison::{CompareError, Comparison, compare};
+pub use confidence::Confidence;
 pub use content::{Content, POOR_SHARE, Proportion};
 pub use done::{Done, Finish};
 pub use evidence::{Evidence, evidence};
@@ -192,6 +194,7 @@ fn judge(
         equip(&mut step, known, record);
         let null = step.is_on_nothing_but(&nulls);
         let mut figures = StepFigures::of(&step, null, &rule, record.events());
+        figures.confidence = Confidence::of(record, head.index);
         figures.served = served::served(&step, &places);
         attributed.see(&step, &figures, record.sources(), record.facts());
         if let Some(known) = known {

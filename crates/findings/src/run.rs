@@ -19,6 +19,10 @@ pub struct Run {
     pub source: Option<String>,
     /// What made the record: `wirespeed run`, `wirespeed simulate`, …
     pub producer: String,
+    /// Whether it was simulated or estimated on a model of the lab, and nothing was measured.
+    pub simulated: bool,
+    /// Figures that nobody gave and the model had to assume.
+    pub assumed: u32,
     /// The scenario's file name.
     pub scenario: String,
     /// Why the scenario inside the record could not be read.
@@ -102,6 +106,9 @@ impl Run {
             title: head.title.clone(),
             source: scenario.ok().and_then(|s| s.head.source.clone()),
             producer: head.producer.clone(),
+            simulated: record.facts().iter().any(is_simulated),
+            assumed: u32::try_from(record.facts().iter().filter(|f| is_assumed(f)).count())
+                .unwrap_or(u32::MAX),
             scenario: head.scenario.name.clone(),
             scenario_error: scenario.err().map(str::to_owned),
             end: record.status(),
@@ -166,6 +173,16 @@ impl Verdict {
             Verdict::Incomplete { .. } => 3,
         }
     }
+}
+
+/// The fact with which a simulator says what a record is.
+fn is_simulated(fact: &Fact) -> bool {
+    (fact.subject.as_str(), fact.key.as_str(), fact.value.as_str()) == ("run", "simulated", "yes")
+}
+
+/// A figure of the lab that was assumed.
+fn is_assumed(fact: &Fact) -> bool {
+    fact.key.starts_with("assumed/")
 }
 
 /// VMs and targets behind which there is nothing but `null:`.

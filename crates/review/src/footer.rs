@@ -34,7 +34,7 @@ pub(crate) fn write(page: &mut Page, run: &Run) {
     );
     page.hanging("", Ink::Dim, &clean(&line), Ink::Dim);
     let mut subjects: Vec<&str> = Vec::new();
-    for fact in run.facts.iter().filter(|f| !NOT_SHOWN.contains(&f.key.as_str())) {
+    for fact in run.facts.iter().filter(|f| is_shown(f)) {
         if !subjects.contains(&fact.subject.as_str()) {
             subjects.push(&fact.subject);
         }
@@ -49,6 +49,11 @@ pub(crate) fn write(page: &mut Page, run: &Run) {
             format!("and {} more hosts and targets in the record", subjects.len() - SUBJECTS_MAX);
         page.hanging("", Ink::Dim, &text, Ink::Dim);
     }
+}
+
+/// What is assumed of a lab is counted in the first lines; the list is for those who open the record.
+fn is_shown(fact: &Fact) -> bool {
+    !NOT_SHOWN.contains(&fact.key.as_str()) && !fact.key.starts_with("assumed/")
 }
 
 /// The machines that issued the load, each by what matters of it.
@@ -71,7 +76,7 @@ fn describe(facts: &[&Fact]) -> String {
         };
         HOST.iter().filter_map(told).collect()
     } else {
-        let shown = facts.iter().filter(|f| !NOT_SHOWN.contains(&f.key.as_str()));
+        let shown = facts.iter().filter(|f| is_shown(f));
         shown.map(|f| format!("{} {}", f.key, fit(&f.value, VALUE_MAX))).collect()
     };
     parts.join(" · ")

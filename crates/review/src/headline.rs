@@ -6,7 +6,7 @@ use crate::paint::{Ink, Page};
 use crate::said::{Place, Sentence, Tone};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
-use findings::{Analysis, Content, POOR_SHARE, StepFigures, Verdict, Verification};
+use findings::{Analysis, Content, POOR_SHARE, Run, StepFigures, Verdict, Verification};
 use units::{count, percent};
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
@@ -31,12 +31,31 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 /// What is to be known before any figure is believed.
 pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
     let mut all = Vec::new();
+    all.extend(simulated(&analysis.run));
     all.extend(fabric::scaled(&analysis.scaled));
     all.extend(limited(&analysis.steps));
     all.extend(devices::caution(&analysis.steps));
     all.extend(verification(analysis.verification.as_ref()));
     all.extend(contents(&analysis.contents));
     all
+}
+
+/// That nothing was measured, what did it, and on how many assumptions it rests.
+fn simulated(run: &Run) -> Option<Sentence> {
+    if !run.simulated {
+        return None;
+    }
+    let assumed = match run.assumed {
+        0 => "every figure of its lab is given".to_owned(),
+        1 => "1 figure of its lab is assumed".to_owned(),
+        n => format!("{} figures of its lab are assumed", count(f64::from(n))),
+    };
+    let text = format!(
+        "Simulated, not measured: by {} with seed {}; {assumed}.",
+        clean(&run.producer),
+        run.seed
+    );
+    Some(Sentence::new(Tone::Plain, text, Place::Provenance))
 }
 
 /// Steps whose figures are the generator's.
@@ -125,7 +144,10 @@ pub(crate) fn verdict(analysis: &Analysis) -> Sentence {
         Verdict::Undecided { met, undecided } => {
             (Tone::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))
         }
-        Verdict::NoGoals => (Tone::Plain, "Measured; the scenario sets no goals.".to_owned()),
+        Verdict::NoGoals => {
+            let done = if analysis.run.simulated { "Simulated" } else { "Measured" };
+            (Tone::Plain, format!("{done}; the scenario sets no goals."))
+        }
         Verdict::Incomplete { met, failed, undecided } => {
             let how = analysis.run.incomplete().unwrap_or("is incomplete");
             (Tone::Bad, format!("Incomplete: the run {how}; {}.", goals(met, failed, undecided)))

@@ -94,6 +94,10 @@ fn work(steps: &[StepFigures]) -> Vec<Column> {
         numbers("IOPS", "1/s", &|s| s.total.both.iops),
         numbers("total", "MB/s", &|s| s.total.both.bytes_per_s / 1e6),
     ]);
+    if steps.iter().any(|s| s.uncertainty().is_some()) {
+        let share = |s: &StepFigures| s.uncertainty().map_or("-".to_owned(), percent);
+        columns.push(Column::numbers("±", "%").fill(steps.iter().map(share)).rank(6));
+    }
     // Where one direction is idle in every step, the total says it all.
     let some = |of: &dyn Fn(&StepFigures) -> u64| steps.iter().any(|s| of(s) > 0);
     if some(&|s| s.total.read.bytes) && some(&|s| s.total.write.bytes) {

@@ -755,3 +755,30 @@ Findings
 fn head(analysis: &Analysis) -> String {
     rendered(analysis).split("\nSteps\n").next().unwrap_or_default().to_owned()
 }
+
+/// Nobody testifies, nothing was measured, and every figure scatters.
+#[test]
+fn a_simulated_record_says_so_first() {
+    let scenario = one_file(ONE, "");
+    let analysis = Sketch::of(&scenario)
+        .fact("run", "simulated", "yes")
+        .fact("esx.hba", "assumed/latency", "1 us (not published)")
+        .fact("ssd1.cache", "assumed/hit_share", "0% (nothing is known of it)")
+        .confidence("iops", 980.0, 1020.0)
+        .analyse(|_, _| Work { testifies: false, ..Work::default() });
+    let text = rendered(&analysis);
+    let first: Vec<&str> = text.lines().take(4).collect();
+    assert_eq!(
+        first,
+        [
+            "Random reads from one file",
+            "• Simulated; the scenario sets no goals.",
+            "• Simulated, not measured: by wirespeed simulate with seed 1; 2 figures of its lab are assumed.",
+            "",
+        ]
+    );
+    assert!(text.contains(" ±") && text.contains(" 2.0 "), "{text}");
+    for absent in ["generator", "not published", "hit_share", "unknown", "cache or the device"] {
+        assert!(!text.contains(absent), "{absent} in {text}");
+    }
+}

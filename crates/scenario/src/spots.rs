@@ -1,8 +1,8 @@
 //! Where the things of a scenario stand in its text, so that what is found wrong after loading (by whoever asks for the
 //! topology, or for what a live run can do) is reported as `load` reports its mistakes.
 
-use crate::Source;
-use crate::diagnostics::{Diagnostics, Origin, Sink, Span};
+use crate::diagnostics::{Diagnostics, Mistake, Origin, Sink, Span};
+use crate::{Scenario, Source};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -54,6 +54,22 @@ impl Spots {
     /// The mistakes of a sink, in the text.
     pub(crate) fn finish(&self, sink: Sink) -> Diagnostics {
         sink.finish(&self.inner.source)
+    }
+}
+
+impl Scenario {
+    /// Mistakes that whoever solves its lab has found, each about a name of the scenario, at the place where that is
+    /// defined; about the whole of it where there is no name.
+    pub fn mistaken<'n>(
+        &self,
+        told: impl IntoIterator<Item = (Option<&'n str>, String)>,
+    ) -> Diagnostics {
+        let mut sink = Sink::default();
+        for (name, message) in told {
+            let at = name.map_or(Span::new(Origin::File, 0..0), |name| self.spots.name(name));
+            sink.push(|| Mistake::new(at, message));
+        }
+        self.spots.finish(sink)
     }
 }
 

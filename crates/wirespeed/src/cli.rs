@@ -35,6 +35,8 @@ pub enum Command {
     Plan(Plan),
     /// Run a scenario for real, record it and review it
     Run(Run),
+    /// Simulate a scenario on the lab that it describes, record it and review it
+    Simulate(Simulate),
     /// Show the review of a record
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided
@@ -181,6 +183,29 @@ pub struct Run {
     pub against: AgainstArgs,
     #[command(flatten)]
     pub recording: Recording,
+    #[command(flatten)]
+    pub output: Results,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The lab need not exist: hosts, adapters, links, switches and arrays are those of the scenario,
+with the figures of their parts. What no part gives is assumed, and the record says so.")]
+pub struct Simulate {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Where the record is written [default: NAME-1.wsr, NAME-2.wsr, … here]
+    #[arg(long, value_name = "RUN", help_heading = "Simulation")]
+    pub out: Option<PathBuf>,
+    /// Steps that are simulated at once; changes no figure [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Simulation")]
+    pub threads: Option<u32>,
+    /// Simulate every step so many times, each with randomness of its own; like `repeat` of a plan
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Simulation")]
+    pub runs: Option<u32>,
+    /// Lengthen each warm-up until its load has settled (MSER-5, and a test of correlation)
+    #[arg(long, help_heading = "Simulation")]
+    pub settle: bool,
     #[command(flatten)]
     pub output: Results,
 }

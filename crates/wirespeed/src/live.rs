@@ -116,7 +116,8 @@ pub fn head(source: &Source, scenario: &Scenario) -> RunHead {
     }
 }
 
-fn run_facts() -> Vec<Fact> {
+/// What any record knows of the program that made it.
+pub fn run_facts() -> Vec<Fact> {
     let fact =
         |key: &str, value: String| Fact { subject: "run".to_owned(), key: key.to_owned(), value };
     let command: Vec<String> =
@@ -147,11 +148,19 @@ pub fn control() -> Result<Arc<Control>, Failure> {
 /// The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the second ends the process.
 pub fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
     let control = Arc::clone(control);
+    on_signal(move || {
+        let again = control.stopped();
+        control.stop();
+        again
+    })
+}
+
+/// Calls `stop` at the first Ctrl-C (or SIGTERM), which answers whether it was called before; then the process ends.
+pub fn on_signal(mut stop: impl FnMut() -> bool + Send + 'static) -> Result<(), Failure> {
     let handler = move || {
-        if control.stopped() {
+        if stop() {
             std::process::exit(130);
         }
-        control.stop();
     };
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))

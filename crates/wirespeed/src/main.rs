@@ -11,6 +11,7 @@ mod commands;
 mod exit;
 mod files;
 mod hops;
+mod labs;
 mod live;
 mod mistakes;
 mod out;

@@ -113,6 +113,13 @@ impl Display {
         }
     }
 
+    /// So much of the whole plan's load is done, in whatever steps: for steps that are carried out side by side.
+    pub fn advanced(&self, all: Ns) {
+        if let Mode::Bar(bar) = &self.mode {
+            bar.set_position(all.0 / 1_000_000);
+        }
+    }
+
     /// Clears the bar: results follow.
     pub fn finish(self) {
         if let Mode::Bar(bar) = &self.mode {

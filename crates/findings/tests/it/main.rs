@@ -6,6 +6,7 @@ mod support;
 mod balance;
 mod claims;
 mod compare;
+mod confidence;
 mod content;
 mod done;
 mod evidence;

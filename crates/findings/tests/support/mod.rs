@@ -87,6 +87,7 @@ pub struct Sketch<'a> {
     stored: Option<&'a str>,
     renamed: Option<(&'a str, &'a str)>,
     tried: Vec<(f64, u32)>,
+    confidences: Vec<(&'a str, f64, f64)>,
 }
 
 impl<'a> Sketch<'a> {
@@ -104,6 +105,7 @@ impl<'a> Sketch<'a> {
             stored: None,
             renamed: None,
             tried: Vec::new(),
+            confidences: Vec::new(),
         }
     }
 
@@ -188,6 +190,12 @@ impl<'a> Sketch<'a> {
         self
     }
 
+    /// A figure of every step with its interval of confidence.
+    pub fn confidence(mut self, figure: &'a str, low: f64, high: f64) -> Sketch<'a> {
+        self.confidences.push((figure, low, high));
+        self
+    }
+
     /// Writes the record, opens it and analyses it. `work` says what a worker of a VM or target does in a step.
     #[track_caller]
     pub fn analyse(self, work: impl Fn(&Step, &str) -> Work) -> Analysis {
@@ -258,6 +266,18 @@ impl<'a> Sketch<'a> {
             }
             for (id, (_, counters)) in hops.iter().zip(&self.hops) {
                 count(&mut writer, &head, *id, counters);
+            }
+            for (figure, low, high) in &self.confidences {
+                let confidence = record::Confidence {
+                    step: step.index,
+                    figure: (*figure).to_owned(),
+                    low: *low,
+                    high: *high,
+                    unit: "1/s".to_owned(),
+                    level: 0.95,
+                    batches: 32,
+                };
+                writer.confidence(&confidence).expect("an interval of confidence");
             }
             if self.status == Status::Complete {
                 writer.step_done(step.index).expect("the step is done");

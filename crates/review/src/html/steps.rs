@@ -109,6 +109,10 @@ fn work(steps: &[StepFigures]) -> Vec<Steps<'_>> {
     }
     columns.push(number("IOPS", "1/s", |s| s.total.both.iops));
     columns.push(number("total", "MB/s", |s| s.total.both.bytes_per_s / 1e6));
+    if steps.iter().any(|s| s.uncertainty().is_some()) {
+        let share = |s: &&StepFigures| s.uncertainty().map_or("–".to_owned(), percent);
+        columns.push(Column::numbers("±", "%", share).under("work"));
+    }
     if some(|s| s.total.read.bytes as f64) && some(|s| s.total.write.bytes as f64) {
         columns.push(number("read", "MB/s", |s| s.total.read.bytes_per_s / 1e6));
         columns.push(number("write", "MB/s", |s| s.total.write.bytes_per_s / 1e6));

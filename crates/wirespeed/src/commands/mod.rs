@@ -11,6 +11,7 @@ mod plan;
 mod profiles;
 mod review;
 mod run;
+mod simulate;
 pub mod target;
 
 use crate::cli::{Cli, Command};
@@ -23,6 +24,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Plan(args) => plan::plan(&args),
         Command::Run(args) => run::run(&args),
+        Command::Simulate(args) => simulate::simulate(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Profiles(args) => profiles::profiles(&args),

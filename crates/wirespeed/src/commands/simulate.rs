@@ -1,0 +1,112 @@
+//! `wirespeed simulate FILE`: a scenario on its lab, which need not exist, into a record like that of a run.
+
+use crate::cli::Simulate;
+use crate::exit::{Exit, Failure};
+use crate::labs::Lab;
+use crate::present::{self, Choice};
+use crate::progress::Display;
+use crate::{files, live};
+use clock::Ns;
+use fleet::Progress as Shown;
+use record::{Record, RunHead, Writer};
+use scenario::{Scenario, Source, Stage};
+use sim::simulate::{Order, Outcome, Progress};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
+    let source = files::scenario_source(&args.scenario)?;
+    let (source, scenario) = match args.runs {
+        Some(runs) => repeated(source, runs)?,
+        None => load(source)?,
+    };
+    let stages = scenario.stages();
+    let lab = Lab::new(&scenario, &stages)?;
+    let out = files::record_path(args.out.as_deref(), &files::stem(&source.name))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stop);
+    live::on_signal(move || asked.swap(true, Ordering::Relaxed))?;
+    let order = Order {
+        stages: &stages,
+        seed: scenario.head.seed,
+        threads: args.threads.map_or_else(processors, |n| n as usize),
+        settle: args.settle,
+        compile: &|step| lab.plant(step).map_err(|error| error.to_string()),
+        stop: &stop,
+    };
+    let outcome = carry_out(&order, &head(&source, &scenario), &out, args.output.quiet)?;
+    let record = Record::open(&out)?;
+    let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
+    present::print(&record, &analysis, Choice::of(args.output.format))?;
+    if !args.output.quiet {
+        eprintln!("record: {}", out.display());
+    }
+    match outcome.failure {
+        Some((step, why)) => Err(Failure::incomplete(format!("step {}: {why}", step + 1))),
+        None => Ok(live::exit_of(&analysis)),
+    }
+}
+
+fn load(source: Source) -> Result<(Source, Scenario), Failure> {
+    let scenario = scenario::load(&source)?;
+    Ok((source, scenario))
+}
+
+/// The scenario with `repeat` set in each of its plans, which the record then knows.
+fn repeated(mut source: Source, runs: u32) -> Result<(Source, Scenario), Failure> {
+    let scenario = scenario::load(&source)?;
+    for plan in &scenario.plans {
+        let key = match plan.name.as_str() {
+            "plan" => "plan.repeat".to_owned(),
+            name => format!("plan.\"{name}\".repeat"),
+        };
+        source.overrides.push((key, runs.to_string()));
+    }
+    load(source)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The record's first lines. Its zero is that of simulated time.
+fn head(source: &Source, scenario: &Scenario) -> RunHead {
+    let producer = format!("wirespeed {} simulate", env!("CARGO_PKG_VERSION"));
+    RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
+}
+
+/// Simulates into a new record, and shows how far it is.
+fn carry_out(order: &Order, head: &RunHead, out: &Path, quiet: bool) -> Result<Outcome, Failure> {
+    let mut writer = Writer::create(out, head)?;
+    writer.facts(&live::run_facts())?;
+    let total: Duration = order.stages.iter().map(Stage::duration_max).sum();
+    let mut display = Display::new(quiet, total);
+    let begun = clock::now();
+    let mut simulated = Ns::ZERO;
+    let outcome = sim::simulate::simulate(order, writer, &mut |progress| match progress {
+        Progress::Advanced(all) => {
+            simulated = all;
+            display.advanced(all);
+        }
+        Progress::StepStarting { index, of, at_most, name, aim } => {
+            let duration = Ns::ZERO;
+            display.show(&Shown::StepStarting { index, of, at_most, name, duration, aim });
+        }
+        Progress::Searched { text, unused } => display.show(&Shown::Searched { text, unused }),
+        Progress::Event(event) => display.show(&Shown::Event(event.clone())),
+    });
+    display.finish();
+    let outcome = outcome
+        .map_err(|error| Failure::incomplete(format!("{error} (record: {})", out.display())))?;
+    if !quiet {
+        let took = clock::now().since(begun).as_secs_f64();
+        eprintln!(
+            "simulated: {:.1} s of load in {took:.1} s, {} I/Os a second",
+            simulated.as_secs_f64(),
+            units::count((outcome.ios as f64 / took.max(1e-9)).round()),
+        );
+    }
+    Ok(outcome)
+}

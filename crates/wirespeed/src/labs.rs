@@ -1,0 +1,38 @@
+//! The lab of a scenario for its solvers: compiled before anything is written, with all mistakes at their places.
+
+use crate::exit::Failure;
+use scenario::topology::Topology;
+use scenario::{Scenario, Stage, Step};
+use sim::lab::{self, LabError};
+use sim::plant::Plant;
+
+/// A scenario's lab, of which every step is known to compile.
+pub struct Lab<'a> {
+    scenario: &'a Scenario,
+    topology: Topology,
+}
+
+impl<'a> Lab<'a> {
+    /// The lab of `scenario`, tried with all its steps; of a search with the first and the largest load.
+    pub fn new(scenario: &'a Scenario, stages: &[Stage]) -> Result<Lab<'a>, Failure> {
+        let lab = Lab { scenario, topology: scenario.topology()? };
+        let mut mistakes: Vec<LabError> = Vec::new();
+        for step in stages.iter().flat_map(Stage::examples) {
+            if let Err(mistake) = lab.plant(&step)
+                && !mistakes.contains(&mistake)
+            {
+                mistakes.push(mistake);
+            }
+        }
+        if mistakes.is_empty() {
+            return Ok(lab);
+        }
+        let told = mistakes.iter().map(|mistake| (mistake.subject(), mistake.to_string()));
+        Err(scenario.mistaken(told).into())
+    }
+
+    /// A step on it.
+    pub fn plant(&self, step: &Step) -> Result<Plant, LabError> {
+        lab::compile(self.scenario, &self.topology, step)
+    }
+}
