@@ -53,7 +53,9 @@ pub(crate) fn write(page: &mut Page, run: &Run) {
 
 /// What is assumed of a lab is counted in the first lines; the list is for those who open the record.
 fn is_shown(fact: &Fact) -> bool {
-    !NOT_SHOWN.contains(&fact.key.as_str()) && !fact.key.starts_with("assumed/")
+    !NOT_SHOWN.contains(&fact.key.as_str())
+        && !fact.key.starts_with("assumed/")
+        && fact.key != "wire-rate"
 }
 
 /// The machines that issued the load, each by what matters of it.

@@ -58,6 +58,7 @@ impl Book {
             .iter()
             .map(|name| self.number(name, group(name), SourceKind::Worker))
             .collect::<Result<Vec<_>, _>>()?;
+        let wires: Vec<Fact> = begun.hops.iter().filter_map(wire_rate).collect();
         let hops = begun
             .hops
             .into_iter()
@@ -65,7 +66,7 @@ impl Book {
                 Ok((self.number(&name, device, SourceKind::Hop)?, limits))
             })
             .collect::<Result<Vec<_>, RecordError>>()?;
-        self.facts(begun.assumptions.iter().map(fact).collect())?;
+        self.facts(begun.assumptions.iter().map(fact).chain(wires).collect())?;
         let start = self.end;
         let loads = loads(&begun.issuers, &begun.workers, &workers);
         let times = begun.times;
@@ -200,6 +201,17 @@ fn fact(assumption: &Assumption) -> Fact {
         key: format!("assumed/{}", assumption.figure),
         value: format!("{} ({})", assumption.value, assumption.reason),
     }
+}
+
+/// What a hop's wire carries in one direction, by which goals in percent of it are judged.
+fn wire_rate(hop: &HopHead) -> Option<Fact> {
+    let Limits { read_rate, write_rate, .. } = hop.limits;
+    let rate = match (read_rate, write_rate) {
+        (Some(read), Some(write)) => read.min(write),
+        (one, other) => one.or(other)?,
+    };
+    let (subject, key) = (hop.name.clone(), "wire-rate".to_owned());
+    Some(Fact { subject, key, value: format!("{:.6} MB/s", rate / 1e6) })
 }
 
 fn counter(source: SourceId, step: u32, span: (Ns, Ns), reading: &Reading) -> Counter {

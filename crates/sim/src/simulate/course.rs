@@ -15,7 +15,7 @@ use crate::plant::Plant;
 use crate::study::CELLS;
 use clock::Ns;
 use record::{Level, Phase, StepTimes};
-use scenario::Step;
+use scenario::{Change, Step};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A warm-up so many times as long as the measured time is not asked whether it was long enough: the rule looks no
@@ -127,6 +127,7 @@ impl Course<'_> {
         self.times = moved(&self.times, self.cut);
         self.simulation.observer_mut().take_cell();
         self.advance(Phase::Measure, self.times.cooldown, cell)?;
+        self.tell_incidents()?;
         let measured = self.cells.get(warm..).unwrap_or_default();
         let measured = &measured[..measured.len().min(CELLS)];
         let intervals = trust::intervals(self.step.index, measured, cell.as_secs_f64());
@@ -139,6 +140,12 @@ impl Course<'_> {
     /// Load that is not measured; how many of the cells are its own.
     fn warm_up(&mut self, cell: Ps) -> Result<usize, Early> {
         let planned: Ns = self.step.warmup.into();
+        if !self.step.incidents.is_empty() {
+            // Their moments are in the network already, and count from a measurement that begins as announced.
+            self.advance(Phase::Warmup, self.times.measure, cell)?;
+            self.cells.clear();
+            return Ok(0);
+        }
         if let Some(rule) = self.step.steady {
             self.warming = Some(Warming::new(rule, self.workers));
             self.until_steady(planned, cell)?;
@@ -212,9 +219,24 @@ impl Course<'_> {
         Ok(())
     }
 
+    /// What failed, was restored or moved in the measured time.
+    fn tell_incidents(&mut self) -> Result<(), Early> {
+        for incident in &self.step.incidents {
+            let (code, text) = match &incident.change {
+                Change::Fail(name) => ("incident-fail", format!("{name} failed")),
+                Change::Restore(name) => ("incident-restore", format!("{name} works again")),
+                Change::Move { vm, to } => ("incident-move", format!("{vm} moved to {to}")),
+            };
+            let at = self.times.measure.plus(incident.at.into());
+            self.say(Piece::Note(Note { at, level: Level::Info, code, text }))?;
+        }
+        Ok(())
+    }
+
     /// Says so where the warm-up was too short.
     fn ask_of_warmup(&mut self, warm: usize, cell: Ps) -> Result<(), Early> {
-        if self.step.steady.is_some() || self.terms.settle {
+        let chosen = self.step.steady.is_some() || self.terms.settle;
+        if chosen || !self.step.incidents.is_empty() {
             return Ok(());
         }
         let Some(longer) = trust::longer_warmup(&self.cells, warm) else { return Ok(()) };

@@ -99,6 +99,8 @@ fn sources_and_facts_say_what_it_is() {
         fact.map(|fact| fact.value.as_str())
     };
     assert_eq!(fact("run", "simulated"), Some("yes"));
+    assert_eq!(fact("wire", "wire-rate"), Some("200.000000 MB/s"));
+    assert_eq!(fact("t1.queue", "wire-rate"), None);
     assert_eq!(fact("disk", "assumed/latency"), Some("400 us (made up)"));
     assert_eq!(record.steps()[0].workers.len(), 2);
 }

@@ -30,7 +30,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
         "wirespeed",
         &[
             "clock", "disk", "engine", "export", "findings", "fleet", "iscsi", "net", "probe",
-            "record", "review", "san", "scenario", "units", "workload",
+            "record", "review", "san", "scenario", "sim", "units", "workload",
         ],
     ),
 ];

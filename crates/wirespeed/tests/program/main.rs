@@ -19,6 +19,7 @@ mod net;
 mod net_runs;
 mod profiles;
 mod search;
+mod simulate;
 mod steady;
 mod support;
 mod target;
