@@ -175,6 +175,59 @@ fn the_theme_can_be_chosen() {
     sound(&mut page, "after a change of the theme");
 }
 
+/// The map shows the first step without the script, and every other with it: by the slider, the buttons and the keys.
+#[test]
+fn the_map_steps_through_the_plan() {
+    let Some(mut page) = one("sweep") else { return };
+    #[track_caller]
+    fn check(page: &mut Page, action: &str, expected: &str) {
+        page.value(&format!("(() => {{ {action} }})()"));
+        let label = page.value("document.getElementById('map-label').textContent");
+        let at = label.as_str().unwrap_or_default().ends_with(expected);
+        assert!(at, "{action}: {label}, not {expected}");
+    }
+    let drawn = "document.getElementById('lab-map').outerHTML";
+    let (first, table) = (page.value(drawn), "document.getElementById('map-table').innerText");
+    let figures = page.value(table);
+    check(&mut page, "", "depth 1");
+    check(&mut page, "document.querySelector('[data-map=back]').click()", "depth 1");
+    check(&mut page, "document.querySelector('[data-map=on]').click()", "depth 2");
+    assert_ne!(page.value(drawn), first, "the picture is another step's");
+    let slide = "const s = document.getElementById('map-step'); s.value = 6; s.dispatchEvent(new Event('input'));";
+    check(&mut page, slide, "depth 64");
+    check(&mut page, "document.querySelector('[data-map=on]').click()", "depth 64");
+    let key = |key: &str| {
+        format!(
+            "document.querySelector('.picture').dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}' }}))"
+        )
+    };
+    check(&mut page, &key("ArrowLeft"), "depth 32");
+    check(&mut page, &key("ArrowRight"), "depth 64");
+    check(&mut page, "document.getElementById('map-axis').value = 'depth'", "depth 64");
+    // From the end it begins again.
+    check(&mut page, "document.querySelector('[data-map=play]').click()", "depth 1");
+    let button = "document.querySelector('[data-map=play]').textContent";
+    assert_eq!(page.value(button), json!("Stop"));
+    page.value("document.querySelector('[data-map=play]').click()");
+    assert_eq!(page.value(button), json!("Play"));
+    check(&mut page, &slide.replace("= 6", "= 0"), "depth 1");
+    page.value("document.getElementById('map-hops').open = false");
+    assert_eq!(page.value(table), figures, "the same figures again");
+    page.value("document.querySelector('.lab [data-row]').dispatchEvent(new Event('click'))");
+    let open =
+        "document.getElementById('map-hops').open && document.querySelector('tr:target') !== null";
+    assert_eq!(page.value(open), json!(true), "a hop leads to its figures");
+    let members =
+        "[...document.querySelectorAll('.hops .member')].map((row) => row.checkVisibility())";
+    page.value("document.querySelectorAll('[data-open]').forEach((b) => b.click())");
+    page.value(
+        "document.querySelectorAll('[data-open][aria-expanded=false]').forEach((b) => b.click())",
+    );
+    let seen = page.value(members);
+    assert!(seen.as_array().is_some_and(|all| all.iter().all(|one| *one == json!(true))), "{seen}");
+    sound(&mut page, "after stepping through the map");
+}
+
 #[test]
 fn evidence_is_found_and_unfolded() {
     let Some(mut page) = one("sweep") else { return };

@@ -56,7 +56,8 @@ const FAULTS: &str = r#"(() => {
         level = own;
     }
     if (document.querySelectorAll('th:not([scope])').length > 0) faults.push('a heading without scope');
-    if (document.querySelectorAll('script').length !== 3) faults.push('a script too many');
+    const scripts = document.getElementById('map-data') === null ? 3 : 4;
+    if (document.querySelectorAll('script').length !== scripts) faults.push('a script too many');
     if (window.hit !== undefined) faults.push('a word of the record was run');
     return faults;
 })()"#;
