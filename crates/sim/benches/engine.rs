@@ -28,6 +28,7 @@ const LOAD: f64 = 0.75;
 
 fn main() {
     hold_model();
+    fused_hops();
     let ours: fn() -> Round = mm1;
     println!(
         "\nM/M/1 at load {LOAD}, timed events a second of processor time; {ROUNDS} rounds in turn"
@@ -48,6 +49,45 @@ fn main() {
     println!("  ours   {:>8.2} M/s, mean time in the system {stay:.3}", median(&all) / 1e6);
     compare("Cimba", 1.5, rounds.iter().map(|(ours, cimba, _)| (*ours, *cimba)));
     compare("SimPy", 50.0, rounds.iter().map(|(ours, _, simpy)| (*ours, *simpy)));
+}
+
+/// Hops of a simulated I/O in the comparison of fused with plain.
+const HOPS: u64 = 10;
+
+/// A path of constant delays to one queue: what fusing saves.
+fn fused_hops() {
+    let mut network = Network::new();
+    let delay = |number: u64| Law::Constant(Ps::nanos(300 + 70 * number));
+    let delays = (1..HOPS).map(|number| Hop::visit(network.station(Station::Delay), delay(number)));
+    let mut route: Vec<Hop> = delays.collect();
+    route.push(Hop::visit(network.station(Station::SINGLE), Law::Exponential(Ps::micros(1))));
+    network.load(Load::closed(64, Law::Exponential(Ps::micros(80)), Class::read(4096, route)));
+    let round = |fused: bool| {
+        let made = if fused {
+            Simulation::observed(&network, 1, ())
+        } else {
+            Simulation::unfused(&network, 1, ())
+        };
+        let mut simulation = made.expect("a path can be simulated");
+        let began = clock::thread_cpu();
+        simulation.run_until(Ps::millis(300)).expect("a path does not halt");
+        let seconds = seconds_since(began);
+        let ios = simulation.snapshot().classes[0].tally.departures as f64;
+        (ios / seconds, simulation.dispatched() as f64 / ios)
+    };
+    println!("\nfused hops: {HOPS} hops a simulated I/O, medians of {ROUNDS} rounds in turn");
+    let rounds: Vec<_> = (0..ROUNDS).map(|_| (round(true), round(false))).collect();
+    for (name, fused) in [("fused", true), ("plain", false)] {
+        let of = |pair: &((f64, f64), (f64, f64))| if fused { pair.0 } else { pair.1 };
+        let rates: Vec<f64> = rounds.iter().map(|pair| of(pair).0).collect();
+        let rate = median(&rates);
+        println!(
+            "  {name}  {:>6.2} M I/Os/s, {:>7.2} M hops/s, {:.2} events an I/O",
+            rate / 1e6,
+            rate * HOPS as f64 / 1e6,
+            of(&rounds[0]).1
+        );
+    }
 }
 
 /// What one round of M/M/1 showed.

@@ -4,6 +4,7 @@ use super::alarm::Alarms;
 use super::choose::Chooser;
 use super::entity::{Entities, Line};
 use super::event::Pending;
+use super::fuse::fuse;
 use super::kin::Kin;
 use super::layout::Layout;
 use super::source::{self, Origin};
@@ -36,7 +37,28 @@ impl<O: Observer> Simulation<O> {
         seeds: impl Into<Seeds>,
         observer: O,
     ) -> Result<Simulation<O>, SetUpError> {
-        let seeds = seeds.into();
+        // Who is on a run can be neither pulled out nor stopped.
+        Simulation::built(network, seeds.into(), observer, network.changes.is_empty())
+    }
+
+    /// As [`Simulation::observed`], with an event for each visit: what fusing saves is seen by it.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn unfused(
+        network: &Network,
+        seeds: impl Into<Seeds>,
+        observer: O,
+    ) -> Result<Simulation<O>, SetUpError> {
+        Simulation::built(network, seeds.into(), observer, false)
+    }
+
+    fn built(
+        network: &Network,
+        seeds: Seeds,
+        observer: O,
+        fused: bool,
+    ) -> Result<Simulation<O>, SetUpError> {
         network.check()?;
         // What passes the check fits.
         let ios = u32::try_from(ios_at_once(network)).unwrap_or(u32::MAX);
@@ -58,6 +80,7 @@ impl<O: Observer> Simulation<O> {
             steps: Box::default(),
             scopes: Box::default(),
             starts: Box::default(),
+            runs: Box::default(),
             places: Vec::with_capacity(network.stations.len()),
             pools: network.pools.iter().map(Tokens::new).collect(),
             choosers: Vec::new(),
@@ -77,6 +100,10 @@ impl<O: Observer> Simulation<O> {
         simulation.choosers =
             network.selectors.iter().zip(arms).map(|(of, arms)| Chooser::new(of, arms)).collect();
         simulation.lay_out(network, seeds)?;
+        if fused {
+            let steps = &mut simulation.steps;
+            simulation.runs = fuse(steps, &simulation.starts, &simulation.places).into();
+        }
         simulation.begin(network);
         Ok(simulation)
     }

@@ -81,6 +81,11 @@ impl Pending {
         self.len() == 0
     }
 
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.heap[usize::from(self.hole)..].iter()
+    }
+
     /// Adds one.
     #[inline]
     pub fn push(&mut self, event: Event) {

@@ -3,6 +3,7 @@
 
 use super::fluid::Fluid;
 use super::station::{Kind, Place};
+use crate::Ps;
 use crate::model::{Demand, Held, Hop, hold, net_of};
 use std::collections::BTreeMap;
 use workload::Dir;
@@ -59,6 +60,13 @@ pub enum Step {
     Together {
         starts: u32,
         count: u32,
+        next: u32,
+    },
+    /// Several visits that are one event, at the last of their stations.
+    Run {
+        run: u32,
+        last: u32,
+        total: Ps,
         next: u32,
     },
     /// The end of a copy that is waited for.

@@ -16,6 +16,7 @@ mod choose;
 mod entity;
 mod event;
 mod fluid;
+mod fuse;
 mod halt;
 mod issue;
 mod kin;
@@ -38,6 +39,7 @@ use crate::model::{Change, NetworkError};
 use alarm::Alarms;
 use choose::Chooser;
 use entity::{Entities, Line};
+use fuse::Run;
 use kin::Kin;
 use layout::{Scope, Step};
 use source::Origin;
@@ -144,6 +146,8 @@ pub struct Simulation<O: Observer = ()> {
     scopes: Box<[Scope]>,
     /// First steps of arms and copies.
     starts: Box<[u32]>,
+    /// Visits that are fused.
+    runs: Box<[Run]>,
     places: Vec<Place>,
     pools: Vec<Tokens>,
     choosers: Vec<Chooser>,

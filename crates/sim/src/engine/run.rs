@@ -1,6 +1,7 @@
 //! The loop.
 
 use super::event::{Event, Key, end_of, start_of};
+use super::layout::Step;
 use super::station::Kind;
 use super::{Halt, Observer, Progress, Simulation};
 use crate::Ps;
@@ -83,6 +84,11 @@ impl<O: Observer> Simulation<O> {
         match self.places.get_mut(place as usize).map(|place| &mut place.kind) {
             Some(Kind::Queue(_)) => self.served_in_line(place, event.who),
             Some(Kind::Delay(_)) => {
+                let hop = self.entities[event.who].hop as usize;
+                if let Step::Run { run, next, .. } = self.steps[hop] {
+                    self.run_ends(run, next, event.who);
+                    return self.walk_ready();
+                }
                 self.leave(place, event.who);
                 self.go_on(event.who);
             }

@@ -109,9 +109,12 @@ impl<O: Observer> Simulation<O> {
             tally.touch(now);
             *tally
         };
+        let mut stations: Vec<Tally> =
+            self.places.iter_mut().map(|place| touched(&mut place.tally)).collect();
+        self.add_runs(&mut stations);
         Snapshot {
             at: now,
-            stations: self.places.iter_mut().map(|place| touched(&mut place.tally)).collect(),
+            stations,
             pools: self.pools.iter_mut().map(|pool| touched(&mut pool.tally)).collect(),
             links: self.places.iter_mut().map(|place| place.links_until(now)).collect(),
             selectors: self.choosers.iter_mut().map(|of| touched(&mut of.tally)).collect(),

@@ -64,6 +64,10 @@ impl<O: Observer> Simulation<O> {
                     self.entities[who].hop = next;
                     continue;
                 }
+                Step::Run { last, total, .. } => {
+                    self.entities[who].entered = self.now;
+                    return self.schedule(total, last, who);
+                }
                 Step::Together { starts, count, .. } => return self.together(starts, count, who),
                 Step::Joined => return self.joined(who, false),
                 Step::Gone => return self.entities.give(who),

@@ -84,6 +84,32 @@ impl Tally {
         }
     }
 
+    /// An I/O came in, was served for `time`, and went on, all of it before now.
+    #[inline]
+    pub fn pass(&mut self, time: Ps, dir: Dir, bytes: u32) {
+        let span = u128::from(time.0);
+        let writes = dir == Dir::Write;
+        self.arrivals += 1;
+        self.departures += 1;
+        self.bytes[usize::from(writes)] += u64::from(bytes);
+        self.stayed += span;
+        self.present += span;
+        self.busy += span;
+        if writes {
+            self.writes += 1;
+            self.stayed_writing += span;
+        }
+    }
+
+    /// An I/O came in `span` ago, and is served still.
+    pub fn stay(&mut self, span: Ps) {
+        self.arrivals += 1;
+        self.present += u128::from(span.0);
+        self.busy += u128::from(span.0);
+        self.level.present += 1;
+        self.level.busy += 1;
+    }
+
     /// An I/O that was here for `stayed` is pulled out.
     pub fn pull(&mut self, now: Ps, stayed: Ps) {
         self.touch(now);

@@ -5,7 +5,7 @@ mod naive;
 mod networks;
 
 use naive::{Story, tell};
-use networks::{Kind, network, of_everything};
+use networks::{Kind, network, of_everything, of_runs};
 use proptest::prelude::*;
 use sim::Ps;
 use sim::engine::{Ended, Halt, Observer, Simulation, Snapshot};
@@ -29,11 +29,8 @@ const UNTIL: Ps = Ps::micros(400);
 /// Runs both, compares them, and yields what the engine counted.
 #[track_caller]
 fn agree(network: &Network, seed: u64) -> Snapshot {
-    let mut simulation = Simulation::observed(network, seed, Teller::default()).unwrap();
-    match simulation.run_until(UNTIL) {
-        Ok(()) | Err(Halt::Deadlock { .. }) => {}
-        Err(halt) => panic!("{halt}"),
-    }
+    let mut simulation = Simulation::unfused(network, seed, Teller::default()).unwrap();
+    run_until(&mut simulation, UNTIL);
     let expected = tell(network, seed, UNTIL);
     let story = &simulation.observer().0;
     let same = story.served.iter().zip(&expected.served).take_while(|(a, b)| a == b).count();
@@ -44,6 +41,39 @@ fn agree(network: &Network, seed: u64) -> Snapshot {
     );
     assert_eq!(story.ended, expected.ended);
     simulation.snapshot()
+}
+
+fn run_until(simulation: &mut Simulation<Teller>, until: Ps) {
+    match simulation.run_until(until) {
+        Ok(()) | Err(Halt::Deadlock { .. }) => {}
+        Err(halt) => panic!("{halt}"),
+    }
+}
+
+/// Fused and not, all I/Os leave all stations at the same moments, whenever one looks; with fewer events.
+#[track_caller]
+fn fused_agrees(network: &Network, seed: u64) {
+    let mut fused = Simulation::observed(network, seed, Teller::default()).unwrap();
+    let mut plain = Simulation::unfused(network, seed, Teller::default()).unwrap();
+    for until in [UNTIL.0 / 7, UNTIL.0 / 3, UNTIL.0] {
+        run_until(&mut fused, Ps(until));
+        run_until(&mut plain, Ps(until));
+        assert_eq!(fused.snapshot(), plain.snapshot());
+        assert_eq!(fused.observer().0.ended, plain.observer().0.ended);
+    }
+    // Who is on a run is told of at its end.
+    let told = |simulation: &Simulation<Teller>, until: Ps| {
+        let served = simulation.observer().0.served.iter();
+        let mut all: Vec<_> =
+            served.filter(|(.., at)| *at < until.0).map(|(a, b, at)| (*at, *a, *b)).collect();
+        all.sort_unstable();
+        all
+    };
+    let before = Ps(fused.now().0.saturating_sub(Ps::micros(20).0));
+    assert_eq!(told(&fused, before), told(&plain, before));
+    if plain.observer().0.ended.len() > 10 {
+        assert!(fused.dispatched() < plain.dispatched(), "nothing was fused");
+    }
 }
 
 /// What holds whatever the network is. Areas and sums of stays are compared exactly: those who are still there are the
@@ -143,5 +173,11 @@ proptest! {
     #[test]
     fn of_everything_there_is(network in of_everything(), seed in 0u64..1000) {
         invariants(&network, &agree(&network, seed));
+    }
+
+    #[test]
+    fn with_fused_hops(network in of_runs(), seed in 0u64..1000) {
+        invariants(&network, &agree(&network, seed));
+        fused_agrees(&network, seed);
     }
 }

@@ -331,22 +331,27 @@ fn load(all: bool) -> impl Strategy<Value = LoadDraft> {
 
 /// A network of stations of these kinds, of plain routes.
 pub fn network(kinds: &[Kind]) -> impl Strategy<Value = Network> + use<> {
-    drawn(kinds, false)
+    drawn(kinds, false, false)
+}
+
+/// A network of plain routes, each of which begins with delays that can be fused.
+pub fn of_runs() -> impl Strategy<Value = Network> {
+    drawn(&[Kind::Single, Kind::Delay, Kind::Blocking, Kind::Sharing], false, true)
 }
 
 /// A network of all there is: branches, copies, loads that begin later and end, changes.
 pub fn of_everything() -> impl Strategy<Value = Network> {
-    drawn(&Kind::ALL, true)
+    drawn(&Kind::ALL, true, false)
 }
 
-fn drawn(kinds: &[Kind], all: bool) -> impl Strategy<Value = Network> + use<> {
+fn drawn(kinds: &[Kind], all: bool, runs: bool) -> impl Strategy<Value = Network> + use<> {
     let station = proptest::sample::select(kinds.to_vec()).prop_flat_map(station);
     let lasts = proptest::option::weighted(0.8, 0u64..100);
     let changed = (MOMENTS, lasts, 0u8..10, any::<u32>(), any::<u32>());
     let changes = vec(changed, if all { 0..8 } else { 0..1 });
     let places = (vec(station, 1..5), vec(1u32..5, 1..3), selectors());
     (places, vec(load(all), 1..4), changes).prop_map(
-        |((stations, tokens, selectors), loads, changes)| {
+        move |((stations, tokens, selectors), loads, changes)| {
             let mut network = Network::new();
             let pools: Vec<Pool> = tokens.iter().map(|tokens| Pool { tokens: *tokens }).collect();
             for pool in &pools {
@@ -360,8 +365,14 @@ fn drawn(kinds: &[Kind], all: bool) -> impl Strategy<Value = Network> + use<> {
             }
             let mut asks = [false; SELECTORS as usize];
             for load in &loads {
-                let classes: Vec<Class> =
+                let mut classes: Vec<Class> =
                     load.routes.iter().map(|route| class(route, &stations, &pools)).collect();
+                if runs {
+                    let run = run(&mut network, load.count);
+                    for class in &mut classes {
+                        class.route = [run.clone(), std::mem::take(&mut class.route)].concat();
+                    }
+                }
                 classes.iter().for_each(|class| asked(&class.route, &mut asks));
                 add(&mut network, load, classes);
             }
@@ -375,6 +386,18 @@ fn drawn(kinds: &[Kind], all: bool) -> impl Strategy<Value = Network> + use<> {
             network
         },
     )
+}
+
+/// Delays that only this load comes to, and the first of them others too.
+fn run(network: &mut Network, salt: u32) -> Vec<Hop> {
+    let shared = (0..).zip(network.stations()).find(|(_, of)| **of == Station::Delay);
+    let shared = shared.map(|(number, _)| StationId(number));
+    let own = (0..2).map(|_| network.station(Station::Delay)).collect::<Vec<_>>();
+    let times = (0..).map(|number| Law::Constant(Ps::micros(u64::from(salt + number) % 4 + 1)));
+    let stations = shared.into_iter().chain(own);
+    let visits = stations.zip(times).map(|(station, law)| Hop::visit(station, law));
+    // What follows is no part of it.
+    visits.chain([Hop::As { dir: workload::Dir::Read }]).collect()
 }
 
 fn add(network: &mut Network, load: &LoadDraft, classes: Vec<Class>) {
