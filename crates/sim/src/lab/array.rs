@@ -12,6 +12,7 @@ use super::draft::{Draft, Side, Wire};
 use super::sheet::Sheet;
 use crate::Ps;
 use crate::model::{Hop, Law, PoolId, Station};
+use crate::plant::{Limits, PlantHop};
 use scenario::topology::{HopId, HopKind, Topology};
 use scenario::{Array, Medium, Scenario};
 use std::collections::BTreeMap;
@@ -63,19 +64,25 @@ pub struct Dirty {
     unit: f64,
 }
 
-/// The hop that stands for an array as a whole: what joins its controllers to its disks, or else its cache, or a controller.
-fn whole(topology: &Topology, array: &str) -> Option<HopId> {
-    let of = |kind| {
-        let found = |hop: &scenario::topology::Hop| hop.device == array && hop.kind == kind;
-        topology.hops.iter().position(found).map(|at| HopId(at as u32))
-    };
-    [HopKind::Backend, HopKind::Cache, HopKind::Controller, HopKind::Disks, HopKind::TargetPort]
-        .into_iter()
-        .find_map(of)
+/// The hop that stands for an array as a whole: what joins its controllers to its disks. Where the topology knows nothing of
+/// that, it is added behind all others.
+fn whole(draft: &mut Draft, topology: &Topology, array: &Array) -> HopId {
+    let name = format!("{}.backend", array.name);
+    topology.find(&name).unwrap_or_else(|| {
+        let (device, part) = (array.name.clone(), array.part.clone());
+        draft.add(PlantHop {
+            name,
+            kind: HopKind::Backend,
+            device,
+            part,
+            places: Vec::new(),
+            limits: Limits::default(),
+        })
+    })
 }
 
 impl Shared {
-    /// The stations and ways of `array`; nothing where the topology has nothing of it.
+    /// The stations and ways of `array`, of which volumes lie on `medium`.
     pub fn new(
         draft: &mut Draft,
         scenario: &Scenario,
@@ -84,7 +91,7 @@ impl Shared {
         medium: &Medium,
     ) -> Shared {
         let sheet = Sheet::of(scenario, array.part.as_deref());
-        let Some(at) = whole(topology, &array.name) else { return Shared::default() };
+        let at = whole(draft, topology, array);
         let hops =
             || (0..).map(HopId).zip(&topology.hops).filter(|(_, hop)| hop.device == array.name);
         let ops = sheet.iops("iops_max").map(|iops| {

@@ -92,6 +92,12 @@ impl Draft {
         &mut self.network
     }
 
+    /// Adds a hop that the topology does not have, behind all others.
+    pub fn add(&mut self, hop: PlantHop) -> HopId {
+        self.hops.push(hop);
+        HopId(self.hops.len() as u32 - 1)
+    }
+
     /// A hop as it stands.
     pub fn hop(&self, hop: HopId) -> &PlantHop {
         &self.hops[hop.0 as usize]

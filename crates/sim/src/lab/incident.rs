@@ -11,9 +11,29 @@ use super::draft::Draft;
 use super::front::Front;
 use crate::Ps;
 use crate::model::{Change, LoadId, SelectorId};
-use scenario::topology::{HopKind, Route, Topology};
+use scenario::topology::{HopKind, Route, Topology, Way};
 use scenario::{Change as Event, Scenario, Step};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+/// The topology of a step: a VM that moves has the paths from its new host beside those that it has.
+pub fn with_moves<'a>(topology: &'a Topology, step: &Step) -> Cow<'a, Topology> {
+    let mut all = Cow::Borrowed(topology);
+    let moved = |vm: &str, to: &str| {
+        step.incidents.iter().any(
+            |incident| matches!(&incident.change, Event::Move { vm: of, to: host } if of == vm && host == to),
+        )
+    };
+    for new in topology.moves.iter().filter(|new| moved(&new.vm, &new.to)) {
+        for way in &new.ways {
+            let same = |old: &&mut Way| old.member == way.member && old.disk == way.disk;
+            if let Some(old) = all.to_mut().ways.iter_mut().find(same) {
+                old.paths.extend(way.paths.iter().cloned());
+            }
+        }
+    }
+    all
+}
 
 /// Enters the incidents of a step as changes of the network.
 pub fn schedule(

@@ -5,7 +5,7 @@ use super::crew::{Copier, share_of_amount};
 use super::draft::Draft;
 use super::front::{Front, sizes};
 use super::storage::Storage;
-use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Source};
+use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Pool, Source};
 use crate::plant::Issuer;
 use clock::Ns;
 use record::Loop;
@@ -101,10 +101,9 @@ impl<'a> Issue<'a, '_> {
 
     fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {
         let of = &copier.copy.workload;
-        let block = [(of.block, 1.0)];
-        let mut route = self.route(copier.from, Dir::Read, &block);
+        let mut route = self.half(copier.from, Dir::Read, of.block, of.depth);
         route.push(Hop::As { dir: Dir::Write });
-        route.extend(self.route(copier.to, Dir::Write, &block));
+        route.extend(self.half(copier.to, Dir::Write, of.block, of.depth));
         let mut load = Load::closed(of.depth, Law::ZERO, Class::read(of.block, route));
         load.total = share_of_amount(copier.copy.phase.as_ref(), workers, f64::from(of.block));
         let load = self.draft.load(load);
@@ -117,6 +116,18 @@ impl<'a> Issue<'a, '_> {
             ops_per_transaction: 1,
         });
         load
+    }
+
+    /// One half of a copy's way, with half of its blocks there at once: were all of them read at the same time, all would be
+    /// written at the same time, and the two directions would take turns.
+    fn half(&mut self, way: usize, dir: Dir, block: u32, depth: u32) -> Vec<Hop> {
+        let mut route = self.route(way, dir, &[(block, 1.0)]);
+        if depth > 1 {
+            let pool = self.draft.network().pool(Pool { tokens: depth.div_ceil(2) });
+            route.insert(0, Hop::Take { pool, tokens: 1 });
+            route.push(Hop::Give { pool, tokens: 1 });
+        }
+        route
     }
 
     /// From the guest to the medium and back.

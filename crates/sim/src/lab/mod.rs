@@ -148,6 +148,8 @@ pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<
         (false, _) => return Err(LabError::Networks { step: index }),
         _ => {}
     }
+    let moved = incident::with_moves(topology, step);
+    let topology = &*moved;
     let disks = Disks::new(topology);
     let (workers, copiers) = (disks.workers(step)?, disks.copiers(step)?);
     let mut storage = Storage::new(scenario, topology);

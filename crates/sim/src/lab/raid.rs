@@ -241,7 +241,7 @@ fn together(mut routes: Vec<Vec<Hop>>) -> Vec<Hop> {
     }
 }
 
-/// The one way by chance, or else the other.
+/// The one way with the probability `share`, or else the other; either may have no hops.
 pub fn mixed(share: f64, first: Vec<Hop>, other: Vec<Hop>) -> Vec<Hop> {
     if share >= 1.0 {
         return first;
@@ -249,9 +249,20 @@ pub fn mixed(share: f64, first: Vec<Hop>, other: Vec<Hop>) -> Vec<Hop> {
     if share <= 0.0 {
         return other;
     }
-    let mut hops = vec![Hop::Skip { chance: 1.0 - share, hops: first.len() as u32 + 1 }];
-    hops.extend(first);
-    hops.push(Hop::Skip { chance: 1.0, hops: other.len() as u32 });
+    // Over the first way and, where there is another, over the hop that leads around that.
+    let around = u32::from(!other.is_empty());
+    let mut hops = Vec::with_capacity(first.len() + other.len() + 2);
+    match first.is_empty() {
+        true if other.is_empty() => return hops,
+        true => hops.push(Hop::Skip { chance: share, hops: other.len() as u32 }),
+        false => {
+            hops.push(Hop::Skip { chance: 1.0 - share, hops: first.len() as u32 + around });
+            hops.extend(first);
+            if !other.is_empty() {
+                hops.push(Hop::Skip { chance: 1.0, hops: other.len() as u32 });
+            }
+        }
+    }
     hops.extend(other);
     hops
 }
@@ -395,6 +406,16 @@ mod tests {
             (4.033 + 0.0102) / 2.0,
             (2.016 + 0.0102) / 2.0,
         );
+    }
+
+    /// What a cache answers has no hops: the other way is gone as often as it weighs, and no hop is left over nothing.
+    #[test]
+    fn a_way_of_no_hops_mixes_too() {
+        let visit = || vec![Hop::visit(StationId(1), Law::Constant(RANDOM))];
+        check(&mixed(0.3, visit(), Vec::new()), 0.0, 0.3, 0.3, 0.3);
+        check(&mixed(0.3, Vec::new(), visit()), 0.0, 0.7, 0.7, 0.7);
+        check(&mixed(0.3, visit(), [visit(), visit()].concat()), 0.0, 1.7, 1.7, 1.7);
+        assert_eq!(mixed(0.3, Vec::new(), Vec::new()), []);
     }
 
     /// Copies of a mirror are on different disks, and parts of an I/O are where they can be.
