@@ -3,8 +3,9 @@
 //! A [`model::Network`] says what stands there (stations, pools of tokens) and which I/O goes through it (loads, classes,
 //! routes). [`engine::Simulation`] lets I/Os walk through it, one event after the other; [`study`] repeats that over
 //! seeds and threads and says how far its figures can be trusted. [`analytic`] answers at once, for the networks whose
-//! answer is known. A [`plant::Plant`] is such a network with the names of a scenario's lab; [`lab`] makes it. No device, no engine that moves
-//! data and no clock of the system is known here: time is simulated, and everything random comes from a seed.
+//! answer is known. A [`plant::Plant`] is such a network with the names of a scenario's lab; [`lab`] makes it. No device,
+//! no engine that moves data and no clock of the system is known here: time is simulated, and everything random comes from
+//! a seed.
 
 #![forbid(unsafe_code)]
 
