@@ -157,6 +157,15 @@ fn issuer(load: &Load, number: usize, solved: &Solved) -> IssuerEstimate {
     out
 }
 
+/// What all issuers do together, read and written.
+pub fn of_all(issuers: &[IssuerEstimate]) -> [Flow; 2] {
+    let mut all = [Flow::default(); 2];
+    for (sum, flow) in issuers.iter().flat_map(|issuer| (0..2).zip(issuer.flows)) {
+        all[sum].add(flow.ops, flow.bytes, flow.time);
+    }
+    all
+}
+
 /// Bounds of all loads together.
 pub fn bounds(lumped: &Lumped) -> crate::analytic::Bounds {
     let each = super::bounds::asymptotic(lumped);

@@ -17,10 +17,13 @@ mod limits;
 mod lumped;
 mod mean;
 mod mix;
+mod session;
 mod sites;
 mod state;
 mod symmetry;
 mod walk;
+
+pub use session::{ESTIMATED, Order, Told, record};
 
 use crate::analytic::Bounds;
 use crate::plant::Plant;
@@ -161,6 +164,20 @@ pub fn estimate(plant: &Plant) -> Estimate {
             visits: lumped.loads.iter().map(|load| load.items.len()).sum(),
             rounds,
         },
+    }
+}
+
+impl Estimate {
+    /// What all issuers do together, read and written.
+    pub fn flows(&self) -> [Flow; 2] {
+        figures::of_all(&self.issuers)
+    }
+
+    /// Seconds from submission to completion, averaged over all I/Os; nothing where none ends.
+    pub fn latency(&self) -> Option<f64> {
+        let [read, write] = self.flows();
+        let ops = read.ops + write.ops;
+        (ops > 0.0).then(|| (read.time + write.time) / ops)
     }
 }
 

@@ -15,7 +15,7 @@ use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Writes the record.
-pub(super) struct Book {
+pub(crate) struct Book {
     writer: Writer,
     numbers: BTreeMap<String, SourceId>,
     facts: BTreeSet<(String, String)>,

@@ -6,11 +6,11 @@
 //! of threads. (Independent replications side by side as in A. M. Law, *Simulation Modeling and Analysis*, 5th ed., 2015,
 //! ch. 9; batches within a run as in [`crate::study`].)
 
-mod book;
+pub(crate) mod book;
 mod course;
 mod hops;
 mod meter;
-mod piece;
+pub(crate) mod piece;
 mod seen;
 mod session;
 mod sight;

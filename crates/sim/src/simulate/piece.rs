@@ -10,7 +10,7 @@ use clock::Ns;
 use record::{Confidence, Level, Phase, StepTimes};
 
 /// A part of a step's story.
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// It begins.
     Begun(Box<Begun>),
     /// Its measurement begins sooner than announced, or later.
@@ -26,7 +26,7 @@ pub(super) enum Piece {
 }
 
 /// Who takes part in a step.
-pub(super) struct Begun {
+pub(crate) struct Begun {
     pub issuers: Vec<Issuer>,
     /// Names of the workers: those of the issuers, each once.
     pub workers: Vec<String>,
@@ -36,14 +36,14 @@ pub(super) struct Begun {
 }
 
 /// A hop as the record names it.
-pub(super) struct HopHead {
+pub(crate) struct HopHead {
     pub name: String,
     pub device: String,
     pub limits: Limits,
 }
 
 /// What everybody did between two cuts.
-pub(super) struct Cut {
+pub(crate) struct Cut {
     pub phase: Phase,
     pub from: Ns,
     pub to: Ns,
@@ -54,10 +54,10 @@ pub(super) struct Cut {
 }
 
 /// A counter: its name, its value and its unit.
-pub(super) type Reading = (&'static str, f64, &'static str);
+pub(crate) type Reading = (&'static str, f64, &'static str);
 
 /// An event of a step.
-pub(super) struct Note {
+pub(crate) struct Note {
     pub at: Ns,
     pub level: Level,
     pub code: &'static str,
