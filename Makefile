@@ -55,7 +55,7 @@ lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s a 
 
 docs: ## Writes the generated documents anew; a test fails when they are stale
 	@scripts/need $@
-	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario -p findings documents
+	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario -p findings -p wirespeed documents
 
 clean: ## Removes everything that was built or found by fuzzing
 	cargo clean

@@ -37,6 +37,8 @@ pub enum Command {
     Run(Run),
     /// Simulate a scenario on the lab that it describes, record it and review it
     Simulate(Simulate),
+    /// Say at once what a scenario's lab will carry and what limits it, without simulating
+    Estimate(Estimate),
     /// Show the review of a record
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided
@@ -208,6 +210,23 @@ pub struct Simulate {
     pub settle: bool,
     #[command(flatten)]
     pub output: Results,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Means, by formulas: throughput, queues, what limits, and what would limit next. Percentiles, failures
+at a moment and phases are for `wirespeed simulate`. See docs/estimate.md.")]
+pub struct Estimate {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// This step alone, by its number in `wirespeed plan` (repeatable); searches are left out
+    #[arg(long, value_name = "N", help_heading = "Estimate")]
+    pub step: Vec<u32>,
+    /// Keep the record of it here
+    #[arg(long, value_name = "RUN", help_heading = "Estimate")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// A second side that the scenario is compared with.

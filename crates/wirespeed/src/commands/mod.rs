@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod disk;
 mod doctor;
+mod estimate;
 mod luns;
 mod net;
 mod plan;
@@ -25,6 +26,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Plan(args) => plan::plan(&args),
         Command::Run(args) => run::run(&args),
         Command::Simulate(args) => simulate::simulate(&args),
+        Command::Estimate(args) => estimate::estimate(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Profiles(args) => profiles::profiles(&args),

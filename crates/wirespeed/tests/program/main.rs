@@ -9,6 +9,7 @@ mod demo;
 mod devices;
 mod dry_run;
 mod dry_run_net;
+mod estimate;
 mod exports;
 mod frames;
 mod killed;

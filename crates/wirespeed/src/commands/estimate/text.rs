@@ -1,0 +1,157 @@
+//! An estimate for people: a line a step, what limits it and what would be next, and what was assumed.
+
+use super::document::{Document, Estimated, Limited};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Names of hops alike that are written out.
+const NAMES_MAX: usize = 2;
+/// Assumptions that are listed; the rest is counted.
+const ASSUMED_MAX: usize = 40;
+/// From this elasticity on a hop matters.
+const MATTERS: f64 = 0.05;
+
+pub fn render(document: &Document) -> String {
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        out.push_str(text.trim_end());
+        out.push('\n');
+    };
+    line(&document.title);
+    line("Estimated, not measured: means of a model of the lab; no percentiles are known.");
+    line(&format!("Goals: {}.", document.verdict.replace("no-goals", "the scenario sets none")));
+    let mut plan: Option<&str> = None;
+    let width = document.steps.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
+    let width = width.clamp(4, 44);
+    let mut last_chain = String::new();
+    for (number, step) in (1..).zip(&document.steps) {
+        if plan != Some(&step.plan) {
+            plan = Some(&step.plan);
+            last_chain.clear();
+            line("");
+            line(&format!(
+                "{:>4}  {:<width$} {:>11} {:>10} {:>10} {:>9} {:>11}",
+                "step", "", "IOPS", "read MB/s", "write MB/s", "mean", "at most"
+            ));
+        }
+        line(&row(number, width, step));
+        let chain = chain(&step.limits);
+        if chain != last_chain {
+            chain.lines().for_each(|text| line(&format!("        {text}")));
+            last_chain = chain;
+        }
+        for text in &step.left_out {
+            line(&format!("        left out: {text}"));
+        }
+    }
+    matters(document).iter().chain(&assumptions(document)).for_each(|text| line(text));
+    out
+}
+
+fn row(number: u32, width: usize, step: &Estimated) -> String {
+    let mega = |rate: f64| units::count((rate / 1e5).round() / 10.0);
+    let latency = step.latency.map_or_else(|| "-".to_owned(), time);
+    format!(
+        "{number:>4}  {:<width$} {:>11} {:>10} {:>10} {:>9} {:>11}",
+        step.name,
+        units::count(step.iops.round()),
+        mega(step.read_rate),
+        mega(step.write_rate),
+        latency,
+        units::count(step.most_iops.round()),
+    )
+}
+
+fn time(seconds: f64) -> String {
+    units::duration(Duration::from_secs_f64(seconds.clamp(0.0, 1e9)))
+}
+
+/// What limits, a line each.
+fn chain(limits: &[Limited]) -> String {
+    let mut out = String::new();
+    for (place, limited) in limits.iter().enumerate() {
+        let before = place.checked_sub(1).and_then(|place| limits.get(place));
+        let gain = before.map(|before| limited.iops / before.iops.max(1e-9) - 1.0);
+        let text = match (before, gain) {
+            (None, _) | (_, None) => format!("limit: {}", describe(limited)),
+            (Some(before), Some(gain)) => {
+                let doubled =
+                    if before.limit == "hop" { named(&before.hops) } else { "the load".to_owned() };
+                format!("twice {doubled}: {:+.0}% IOPS, then {}", gain * 100.0, describe(limited))
+            }
+        };
+        writeln!(out, "{text}").expect("a String takes every line");
+    }
+    out
+}
+
+fn describe(limited: &Limited) -> String {
+    let used = units::percent(limited.utilization * 100.0);
+    let hops = named(&limited.hops);
+    let room = limited
+        .headroom
+        .map_or_else(String::new, |more| format!(", full with {:.0}% more", more * 100.0));
+    match limited.limit {
+        "hop" => format!("{hops} ({used}% in use)"),
+        "rate" => {
+            format!("nothing, all that falls due is carried; fullest {hops} ({used}% in use{room})")
+        }
+        _ if limited.hops.is_empty() => "the load, so many I/Os are outstanding".to_owned(),
+        _ => {
+            format!("the load, so many I/Os are outstanding; fullest {hops} ({used}% in use{room})")
+        }
+    }
+}
+
+fn named(hops: &[String]) -> String {
+    let shown = hops.iter().take(NAMES_MAX).cloned().collect::<Vec<_>>().join(", ");
+    match hops.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Which hops' speeds matter in the first step.
+fn matters(document: &Document) -> Vec<String> {
+    let Some(first) = document.steps.first() else { return Vec::new() };
+    let mut all: Vec<_> =
+        first.sensitivities.iter().filter(|one| one.elasticity >= MATTERS).collect();
+    all.sort_by(|a, b| b.elasticity.total_cmp(&a.elasticity));
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        String::new(),
+        "What matters in step 1: of a hop that is a tenth as fast again comes through".to_owned(),
+    ];
+    lines.extend(all.iter().map(|one| {
+        format!("  {:>5}%  {}", format!("{:.0}", one.elasticity * 100.0), named(&one.hops))
+    }));
+    lines
+}
+
+fn assumptions(document: &Document) -> Vec<String> {
+    // The same figure of several subjects is said once.
+    let mut all: Vec<(&super::document::Assumed, Vec<String>)> = Vec::new();
+    for one in document.steps.iter().flat_map(|step| &step.assumptions) {
+        let same = all.iter_mut().find(|(known, _)| {
+            (&known.figure, &known.value, &known.reason) == (&one.figure, &one.value, &one.reason)
+        });
+        match same {
+            Some((_, subjects)) if subjects.contains(&one.subject) => {}
+            Some((_, subjects)) => subjects.push(one.subject.clone()),
+            None => all.push((one, vec![one.subject.clone()])),
+        }
+    }
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), "Assumed, because nobody gave it:".to_owned()];
+    lines.extend(all.iter().take(ASSUMED_MAX).map(|(one, subjects)| {
+        format!("  {} {}: {} ({})", named(subjects), one.figure, one.value, one.reason)
+    }));
+    if let Some(more) = all.len().checked_sub(ASSUMED_MAX).filter(|more| *more > 0) {
+        lines.push(format!("  and {more} more; --format json has all of them"));
+    }
+    lines
+}
