@@ -32,7 +32,11 @@ pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
     let (steps, failure) = carry_out(&order, &head(&source, &scenario), &kept.path)?;
     let record = Record::open(&kept.path)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
-    let document = Document::of(&scenario, &steps, &analysis);
+    let mut document = Document::of(&scenario, &steps, &analysis);
+    if !only.is_empty() {
+        // Goals speak of the whole plan.
+        document.verdict = "not-judged".to_owned();
+    }
     out::result(&match args.output.format {
         Format::Text => text::render(&document),
         Format::Json => document.json(),
@@ -42,6 +46,7 @@ pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
     }
     match failure {
         Some((step, why)) => Err(Failure::incomplete(format!("step {}: {why}", step + 1))),
+        None if !only.is_empty() => Ok(Exit::Met),
         None => Ok(live::exit_of(&analysis)),
     }
 }
