@@ -1,5 +1,6 @@
 //! The first lines: what was asked, how it came out, and whether the figures can be trusted at all.
 
+use crate::attributed;
 use crate::devices;
 use crate::fabric;
 use crate::paint::{Ink, Page};
@@ -23,7 +24,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         _ => verdict.tone.mark(),
     };
     page.hanging(&format!("{mark} "), ink, &verdict.text, ink);
-    for sentence in trust(analysis) {
+    for sentence in attributed::headline(analysis).into_iter().chain(trust(analysis)) {
         page.sentence("", &sentence, Ink::of(sentence.tone));
     }
 }

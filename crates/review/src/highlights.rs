@@ -1,5 +1,6 @@
 //! What was found, in sentences with numbers: the most work, the knees, the balance, the generator.
 
+use crate::attributed;
 use crate::devices;
 use crate::fabric;
 use crate::headline::{blocks, plural};
@@ -40,6 +41,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let mut all = Vec::new();
     all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
     all.extend(most_work(steps));
+    all.extend(attributed::sentences(analysis));
     all.extend(network::sentences(analysis));
     all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attributed;
 mod cautions;
 mod charts;
 mod comparison;

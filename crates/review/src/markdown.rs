@@ -9,7 +9,7 @@ use crate::network::{self, Row, whither};
 use crate::number::{TimeUnit, digits, moment, percent};
 use crate::said::{Sentence, Tone};
 use crate::text::clean;
-use crate::{cautions, headline, highlights, hops};
+use crate::{attributed, cautions, headline, highlights, hops};
 use findings::{Analysis, ClaimOutcome, GoalOutcome, Loops, ReadingOutcome, Status, StepFigures};
 use std::fmt::Write;
 
@@ -26,7 +26,8 @@ pub fn markdown(analysis: &Analysis) -> String {
     let verdict = headline::verdict(analysis);
     line(&mut out, &format!("# {}", escape(&clean(&analysis.run.title))));
     line(&mut out, &format!("**{} {}**", mark(verdict.tone), prose(&verdict.text)));
-    let trust: Vec<String> = headline::trust(analysis).iter().map(bullet).collect();
+    let first = attributed::headline(analysis).into_iter().chain(headline::trust(analysis));
+    let trust: Vec<String> = first.map(|sentence| bullet(&sentence)).collect();
     if !trust.is_empty() {
         line(&mut out, &trust.join("\n"));
     }

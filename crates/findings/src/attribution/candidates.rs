@@ -43,7 +43,7 @@ pub const SIGNS: [(&str, [&str; SIGN_COUNT]); KINDS] = [
         "latency",
         ["base", "full", "share", "waits", "filled", "unexplained", "steady", "pauses", "held"],
     ),
-    ("generator", ["base", "own", "empty", "cpu", "full", "null", "late", "", ""]),
+    ("generator", ["base", "own", "empty", "cpu", "full", "verdict", "late", "", ""]),
     ("rate", ["base", "short", "full", "waits", "", "", "", "", ""]),
     ("none", ["base", "full", "filled", "waits", "", "", "", "", ""]),
     ("unknown", ["base", "unexplained", "full", "silent", "blind", "open", "held", "", ""]),
@@ -410,7 +410,9 @@ impl<'a> View<'a> {
             let alike = hops.iter().filter(|other| other.pattern == hop.pattern);
             alike.filter_map(stays).sum()
         };
-        let shares = hops.iter().filter_map(|hop| {
+        // Of a hop whose limit is not known nobody can say that it is a delay.
+        let told = hops.iter().filter(|hop| hop.served.is_some());
+        let shares = told.filter_map(|hop| {
             let mine = stays(hop)?;
             let share = if hop.role == Role::Path { mine } else { of_sort(hop).min(1.0) };
             Some((hop.order, share, mine))
@@ -467,14 +469,18 @@ impl<'a> View<'a> {
         }
         if step.testified() {
             let generator = &step.generator;
-            let null = f64::from(u8::from(generator.limit == Limit::OwnCost));
+            let verdict = match generator.limit {
+                Limit::OwnCost => 1.0,
+                Limit::Limited => 0.5 * (1.0 - self.full.max(self.held)),
+                _ => 0.0,
+            };
             let signs = [
                 1.0,
                 ramp(generator.own_share, 0.1, 0.6),
                 ramp(1.0 - self.fill, 0.1, 0.5),
                 ramp(generator.cpu_user_share, 0.4, 0.9),
                 self.full.max(self.held),
-                null,
+                verdict,
                 ramp(generator.late_share, 0.0, 0.05),
                 0.0,
                 0.0,
@@ -529,7 +535,10 @@ fn missing(step: &Observed) -> Vec<String> {
     };
     let dark = |hop: &&Seen| hop.served.is_none() && hop.slots.is_none();
     let mut out: Vec<String> = step.hops.iter().filter(dark).take(WEIGHED).map(of).collect();
-    if out.is_empty() && step.unexplained().is_some_and(|share| share > 0.1) {
+    if out.is_empty()
+        && !step.hops.is_empty()
+        && step.unexplained().is_some_and(|share| share > 0.1)
+    {
         out.push("a hop that is not in the record".to_owned());
     }
     if step.hops.is_empty() {

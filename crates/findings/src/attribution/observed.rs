@@ -141,12 +141,15 @@ impl Observed {
         self.in_flight.map(|n| (n - outside).max(n * 0.01))
     }
 
-    /// The share of an operation's time that passed at no hop that was looked at; `None` where no hop says how long I/Os
-    /// stay.
+    /// The share of an operation's time that passed at no hop that says how full it is; `None` where no hop says how long
+    /// I/Os stay.
     pub fn unexplained(&self) -> Option<f64> {
-        let mut queues = self.hops.iter().filter_map(|hop| hop.present).peekable();
-        queues.peek()?;
-        let there: f64 = queues.sum();
+        let told = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
+        // Hops that tell how full they are, and not how long I/Os stay, explain nothing and hide nothing.
+        if told().next().is_some() && told().all(|hop| hop.load.queue.is_none()) {
+            return None;
+        }
+        let there: f64 = told().filter_map(|hop| hop.present).sum();
         self.in_flight.map(|n| (1.0 - there / n).clamp(0.0, 1.0))
     }
 }

@@ -1,6 +1,6 @@
 //! Labs with a bottleneck that was planted: figures of every part, drawn at random, with one of them too small.
 //!
-//! Whatever is not planted has room: at least a quarter more than what is. Nothing here knows how attribution reasons; that
+//! Whatever is not planted has room: at least a fifth more than what is. Nothing here knows how attribution reasons; that
 //! the planted part does limit is confirmed by trying ([`super::trial`]).
 
 use clock::Rng;
@@ -205,7 +205,7 @@ impl Blueprint {
             dice.one(&[1, 1, 2])
         };
         let mut capacity = [0.0; 13];
-        capacity.iter_mut().for_each(|c| *c = measure * dice.between(1.3, 4.0));
+        capacity.iter_mut().for_each(|c| *c = measure * dice.between(1.2, 4.0));
         let mut servers = [1; 13];
         for (part, of) in [
             (Part::VmCpu, &[1, 2, 4][..]),
@@ -250,7 +250,7 @@ impl Blueprint {
 
     /// What all parts carry, in I/Os a second, but for those that are planted.
     fn measure(&self) -> f64 {
-        self.capacity.iter().copied().fold(f64::INFINITY, f64::min) / 1.3
+        self.capacity.iter().copied().fold(f64::INFINITY, f64::min) / 1.2
     }
 
     fn plant(&mut self, dice: &mut Dice) {

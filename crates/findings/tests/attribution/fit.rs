@@ -11,11 +11,15 @@ use findings::attribution::{
 };
 
 /// Labs that are fitted on.
-const LABS: usize = 1_900;
+const LABS: usize = 1_520;
 /// Ascents, their first length, and the penalty of a squared weight a lab.
-const ROUNDS: usize = 6_000;
+const ROUNDS: usize = 2_000;
 const RATE: f64 = 0.5;
 const PENALTY: f64 = 2e-4;
+
+/// Signs that no planted lab shows (a null target, an open loop that falls short), by their places in [`SIGNS`]: their weights
+/// stay what they are.
+const UNSEEN: [(usize, usize); 2] = [(7, 5), (8, 1)];
 
 /// The answers to a lab, and which is right.
 struct Case {
@@ -50,6 +54,7 @@ fn slope(cases: &[Case], weights: &Weights) -> Weights {
     for (row, of) in slope.iter_mut().flatten().zip(weights.iter().flatten()) {
         *row -= PENALTY * of;
     }
+    UNSEEN.iter().for_each(|(kind, sign)| slope[*kind][*sign] = 0.0);
     slope
 }
 

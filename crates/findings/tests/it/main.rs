@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attribution;
 mod balance;
 mod claims;
 mod compare;

@@ -1,0 +1,118 @@
+//! What limits steps of measured records, whose hops count less than simulated ones.
+
+use crate::support::{Sketch, Work};
+use findings::attribution::{Attribution, Limiter, SURE, Why};
+
+const LAB: &str = r#"
+[scenario]
+title = "An array in small"
+[[array]]
+name = "store"
+embedded = { ports = [{ name = "p1" }, { name = "p2" }] }
+[[volume]]
+name = "data"
+array = "store"
+size = "64MiB"
+[[vm]]
+name = "vm1"
+disks = [{ lun = "store/data" }]
+[workload.load]
+block = "8KiB"
+depth = 2
+[plan]
+workload = "load"
+on = "vm1"
+measure = "10s"
+"#;
+
+/// What the worker moves in a second.
+const MOVED: f64 = 8192.0 * 1000.0;
+
+/// Hops with their counters.
+type Hops<'a> = &'a [(&'a str, &'a [(&'static str, f64)])];
+
+/// A run of which these hops counted so much a second, the last step of it.
+fn last(scenario: &str, hops: Hops<'_>, work: impl Fn(u32) -> Work) -> Attribution {
+    let sketch = hops.iter().fold(Sketch::of(scenario), |sketch, (hop, counters)| {
+        // One counter spans the ten seconds, so that levels are given a tenth.
+        let level = |name: &str| if matches!(name, "rate" | "queue") { 0.1 } else { 1.0 };
+        let told = counters.iter().map(|(name, value)| (*name, value * level(name)));
+        sketch.hop(hop, &told.collect::<Vec<_>>())
+    });
+    let mut analysis = sketch.analyse(|step, _| work(step.index));
+    let found = analysis.steps.pop().and_then(|step| step.attribution);
+    found.expect("a storage step has an answer")
+}
+
+#[track_caller]
+fn check(hops: Hops<'_>, service_ns: f64, expected: &Limiter) {
+    let found = last(LAB, hops, |_| Work { service_ns, ..Work::default() });
+    assert_eq!(found.limit, *expected, "{}", found.line());
+    assert!((0.0..=SURE).contains(&found.probability), "{}", found.line());
+}
+
+fn hop(hop: &str, why: Why, also: &[&str]) -> Limiter {
+    let also = also.iter().map(|name| (*name).to_owned()).collect();
+    Limiter::Hop { hop: hop.into(), why, also }
+}
+
+#[test]
+fn a_port_at_its_speed_limits() {
+    let port = |rate: f64| [("read-bytes", MOVED), ("rate", rate), ("queue", 1.9)];
+    check(&[("store.p1", &port(MOVED * 1.01))], 2e6, &hop("store.p1", Why::Rate, &[]));
+    let half = |rate: f64| [("read-bytes", MOVED / 2.0), ("rate", rate), ("queue", 0.95)];
+    let full = half(MOVED / 2.0 * 1.01);
+    check(
+        &[("store.p1", &full), ("store.p2", &full)],
+        2e6,
+        &hop("store.p2", Why::Rate, &["store.p1"]),
+    );
+}
+
+#[test]
+fn a_full_port_beside_an_idle_one_is_an_imbalance() {
+    let port = |part: f64, queue: f64| {
+        [("read-bytes", MOVED * part), ("rate", MOVED * 0.91), ("queue", queue)]
+    };
+    let (hop, idle) = ("store.p1".to_owned(), vec!["store.p2".to_owned()]);
+    let expected = Limiter::PathImbalance { hop, idle };
+    check(&[("store.p1", &port(0.9, 1.8)), ("store.p2", &port(0.1, 0.1))], 2e6, &expected);
+}
+
+#[test]
+fn what_is_not_counted_is_named_and_not_guessed() {
+    let missing = vec!["vda: its rate or utilization".to_owned()];
+    let busy = [("read-bytes", MOVED), ("read-ops", 1000.0), ("busy", 1e9), ("queue-time", 1.9e9)];
+    check(&[("vda", &busy)], 2e6, &Limiter::Unknown { missing });
+    check(&[], 2e6, &Limiter::Unknown { missing: vec!["the counters of any hop".to_owned()] });
+}
+
+#[test]
+fn a_generator_without_time_limits() {
+    let port = [("read-bytes", MOVED), ("rate", MOVED * 20.0), ("queue", 0.3)];
+    let found = last(LAB, &[("store.p1", &port)], |_| Work {
+        service_ns: 3e5,
+        own: 0.8,
+        cpu_user: 0.8,
+        ..Work::default()
+    });
+    assert_eq!(found.limit, Limiter::Generator, "{}", found.line());
+}
+
+#[test]
+fn damaged_counters_are_no_reason_to_stop() {
+    for value in [f64::NAN, f64::INFINITY, -1e300, 0.0, f64::MIN_POSITIVE] {
+        let port = [("read-bytes", value), ("rate", value), ("queue", value), ("slots", value)];
+        let found = last(LAB, &[("store.p1", &port), ("vda", &port)], |_| Work::default());
+        assert!((0.0..=SURE).contains(&found.probability), "{value}: {}", found.line());
+    }
+}
+
+#[test]
+fn every_line_says_how_sure_it_is() {
+    let port = [("read-bytes", MOVED), ("rate", MOVED * 1.01), ("queue", 1.9)];
+    let found = last(LAB, &[("store.p1", &port)], |_| Work { service_ns: 2e6, ..Work::default() });
+    let line = found.line();
+    let start = "limited by store.p1 (receive 99% of 8.27 MB/s; probability 0.";
+    assert!(line.starts_with(start), "{line}");
+}
