@@ -73,8 +73,8 @@ fn threads_change_nothing_and_runs_repeat() {
     };
     let one = steps("1", "one.wsr");
     assert_eq!(one.as_array().map(Vec::len), Some(4));
-    assert_eq!(one[1]["repetition"], 1);
-    assert_ne!(one[0]["total"], one[1]["total"], "each run draws its own times");
+    assert_eq!(one[2]["repetition"], 1, "the sweep is run again");
+    assert_ne!(one[0]["total"], one[2]["total"], "each run draws its own times");
     assert_eq!(one, steps("3", "three.wsr"));
     let compared = bench.run(&["compare", "one.wsr", "three.wsr"]);
     assert!([0, 1].contains(&compared.code), "{}{}", compared.stdout, compared.stderr);
