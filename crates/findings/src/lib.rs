@@ -174,10 +174,7 @@ fn judge(
     let course = scenario.map(Course::of).unwrap_or_default();
     let mut seekers = Seekers::new(&course);
     let nulls = scenario.map(run::null_groups).unwrap_or_default();
-    let (goals, claims) = scenario.map(|s| (&s.goals[..], &s.claims[..])).unwrap_or_default();
-    let mut judges: Vec<_> = goals.iter().map(|g| goals::Judge::new(g, record.facts())).collect();
-    let mut compares: Vec<_> =
-        claims.iter().map(|c| claims::Compare::new(c, record.facts())).collect();
+    let mut court = Court::of(scenario.ok(), record.facts());
     let places = Places::new(scenario.ok(), record.facts(), record.sources());
     let asked = scenario.map(|s| &s.projects[..]).unwrap_or_default().iter().chain(projects);
     let mut projector = Projector::default();
@@ -203,16 +200,12 @@ fn judge(
         projector.see(&step, &figures, random);
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
-        judges.iter_mut().for_each(|j| j.see(&step));
-        compares.iter_mut().for_each(|c| c.see(&step));
+        court.see(&step);
         seekers.see(&step);
     }
     attributed.finish(&mut steps);
     let planned = scenario.map(Scenario::steps).unwrap_or_default();
-    for missed in missed(&planned, &steps) {
-        judges.iter_mut().for_each(|j| j.missed(missed));
-        compares.iter_mut().for_each(|c| c.missed(missed));
-    }
+    missed(&planned, &steps).into_iter().for_each(|step| court.missed(step));
     let searches = seekers.finish(record.status(), &steps);
     let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
     let mut sweeps = sweep::sweeps(&steps);
@@ -223,7 +216,7 @@ fn judge(
     let (scaled, port_gains) = fabric.finish(&steps);
     // A lab that is described in part is no graph; then the map shows what counted.
     let topology = scenario.ok().and_then(|s| s.topology().ok());
-    let goals: Vec<GoalOutcome> = judges.into_iter().map(goals::Judge::finish).collect();
+    let (goals, claims) = court.finish();
     Ok(Analysis {
         version: VERSION,
         verdict: Verdict::of(&run, &goals, verification.as_ref()),
@@ -237,11 +230,43 @@ fn judge(
         verification,
         goals,
         projections: asked.map(|project| projector.project(project)).collect(),
-        claims: compares.into_iter().map(claims::Compare::finish).collect(),
+        claims,
         map: map::lab_map(scenario.ok(), topology.as_ref(), record.sources(), &steps),
         run,
         steps,
     })
+}
+
+/// All goals and claims of a scenario, before which its steps come one by one.
+struct Court<'a> {
+    goals: Vec<goals::Judge<'a>>,
+    claims: Vec<claims::Compare<'a>>,
+}
+
+impl<'a> Court<'a> {
+    fn of(scenario: Option<&'a Scenario>, facts: &'a [record::Fact]) -> Court<'a> {
+        let goals = scenario.map(|s| &s.goals[..]).unwrap_or_default();
+        let claims = scenario.map(|s| &s.claims[..]).unwrap_or_default();
+        Court {
+            goals: goals.iter().map(|goal| goals::Judge::new(goal, facts)).collect(),
+            claims: claims.iter().map(|claim| claims::Compare::new(claim, facts)).collect(),
+        }
+    }
+
+    fn see(&mut self, step: &StepData) {
+        self.goals.iter_mut().for_each(|goal| goal.see(step));
+        self.claims.iter_mut().for_each(|claim| claim.see(step));
+    }
+
+    fn missed(&mut self, step: &Step) {
+        self.goals.iter_mut().for_each(|goal| goal.missed(step));
+        self.claims.iter_mut().for_each(|claim| claim.missed(step));
+    }
+
+    fn finish(self) -> (Vec<GoalOutcome>, Vec<ClaimOutcome>) {
+        let claims = self.claims.into_iter().map(claims::Compare::finish);
+        (self.goals.into_iter().map(goals::Judge::finish).collect(), claims.collect())
+    }
 }
 
 /// Gives a step what the scenario says of it: its ports, and the wires and loads of its networks.

@@ -267,18 +267,7 @@ impl<'a> Sketch<'a> {
             for (id, (_, counters)) in hops.iter().zip(&self.hops) {
                 count(&mut writer, &head, *id, counters);
             }
-            for (figure, low, high) in &self.confidences {
-                let confidence = record::Confidence {
-                    step: step.index,
-                    figure: (*figure).to_owned(),
-                    low: *low,
-                    high: *high,
-                    unit: "1/s".to_owned(),
-                    level: 0.95,
-                    batches: 32,
-                };
-                writer.confidence(&confidence).expect("an interval of confidence");
-            }
+            self.confide(&mut writer, step.index);
             if self.status == Status::Complete {
                 writer.step_done(step.index).expect("the step is done");
             }
@@ -288,6 +277,24 @@ impl<'a> Sketch<'a> {
             writer.event(event).expect("the event is written");
         }
         writer.finish(self.status).expect("the record is finished");
+    }
+}
+
+impl Sketch<'_> {
+    /// The intervals of confidence of a step.
+    fn confide(&self, writer: &mut Writer, step: u32) {
+        for (figure, low, high) in &self.confidences {
+            let confidence = record::Confidence {
+                step,
+                figure: (*figure).to_owned(),
+                low: *low,
+                high: *high,
+                unit: "1/s".to_owned(),
+                level: 0.95,
+                batches: 32,
+            };
+            writer.confidence(&confidence).expect("an interval of confidence");
+        }
     }
 }
 
