@@ -80,7 +80,7 @@ impl<'a> Solver<'a> {
     /// One round; by which share of its cycle an item of a load moved at most.
     fn round(&mut self, state: &mut State, round: usize) -> f64 {
         let sums = Sums::of(self.lumped, state);
-        if round % RENEWED == 0 {
+        if round.is_multiple_of(RENEWED) {
             self.renew(state, &sums);
         }
         let shares = self.shares(&sums);

@@ -322,6 +322,6 @@ fn a_member_without_a_way_is_refused_by_name() {
     let scenario = Rig { lab: &lab, work: &work, ..Rig::default() }.scenario();
     let topology = scenario::topology::Topology::default();
     let refused = sim::lab::compile(&scenario, &topology, &rig::step(&scenario));
-    let problem = refused.err().expect("nothing can be issued");
+    let problem = refused.expect_err("nothing can be issued");
     assert_eq!(problem.subject(), Some("vm1"), "{problem}");
 }

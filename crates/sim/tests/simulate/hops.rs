@@ -40,7 +40,7 @@ fn hops_count_what_workers_did() {
     let record = &kept.record;
     let intervals = record.intervals(0).expect("intervals");
     let ops = |of: fn(&record::Interval) -> &Option<record::Tally>| {
-        intervals.iter().flat_map(|i| of(i)).map(|tally| tally.ops).sum::<u64>() as f64
+        intervals.iter().flat_map(&of).map(|tally| tally.ops).sum::<u64>() as f64
     };
     let (reads, writes) = (ops(|i| &i.read), ops(|i| &i.write));
     assert!(reads > writes && writes > 100.0, "{reads} reads, {writes} writes");
