@@ -10,7 +10,7 @@ use record::{
 };
 use sim::engine::Snapshot;
 use sim::model::Station;
-use sim::plant::{Place, PlantHop};
+use sim::plant::{Limits, Place, PlantHop};
 use std::path::Path;
 
 /// A step of the record: a lab under one load.
@@ -256,7 +256,13 @@ fn counters(
     let [read, write] = bytes;
     out.extend([("read-bytes", read), ("write-bytes", write)]);
     out.extend([("read-ops", read / block), ("write-ops", write / block)]);
-    let limits = &hop.limits;
+    out.extend(known(&hop.limits));
+    out
+}
+
+/// What a hop is known to carry.
+fn known(limits: &Limits) -> Vec<(&'static str, f64)> {
+    let mut out = Vec::new();
     out.extend(limits.servers.map(|servers| ("servers", f64::from(servers))));
     out.extend(limits.slots.map(|slots| ("slots", f64::from(slots))));
     out.extend(limits.read_rate.map(|rate| ("read-rate", rate)));
