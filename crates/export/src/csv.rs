@@ -108,16 +108,18 @@ fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
 fn flow_cells(row: &mut Vec<String>, flow: &Flow) {
     row.extend([flow.ops, flow.errors].map(|n| n.to_string()));
     row.extend([flow.iops, flow.bytes_per_s / 1e6].map(number));
-    latency_cells(row, flow.service.as_ref());
-    latency_cells(row, flow.response.as_ref());
+    latency_cells(row, flow.mean_ns, flow.service.as_ref());
+    let mean = flow.response.map(|response| response.mean_ns);
+    latency_cells(row, mean, flow.response.as_ref());
 }
 
-fn latency_cells(row: &mut Vec<String>, latency: Option<&Latency>) {
+/// An estimate knows a mean, and no distribution.
+fn latency_cells(row: &mut Vec<String>, mean_ns: Option<f64>, latency: Option<&Latency>) {
+    row.push(mean_ns.map_or(String::new(), |ns| number(ns / 1e3)));
     let Some(l) = latency else {
-        row.extend(vec![String::new(); RESPONSE.len()]);
+        row.extend(vec![String::new(); RESPONSE.len() - 1]);
         return;
     };
-    row.push(number(l.mean_ns / 1e3));
     row.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.p999_ns, l.max_ns].map(micro));
 }
 
@@ -272,7 +274,8 @@ fn tally_cells(row: &mut Vec<String>, tally: Option<&Tally>, length: f64) {
     };
     row.extend([t.ops, t.errors].map(|n| n.to_string()));
     row.extend([t.ops as f64, t.bytes as f64 / 1e6].map(|amount| number(ratio(amount, length))));
-    let exact = (t.ops > 0).then(|| t.service_sum.0 as f64 / t.ops as f64);
+    let known = t.ops > 0 && (t.service.count() > 0 || t.service_sum.0 > 0);
+    let exact = known.then(|| t.service_sum.0 as f64 / t.ops as f64);
     histogram_cells(row, Some(&t.service), exact);
     histogram_cells(row, t.response.as_ref(), None);
 }
@@ -283,7 +286,8 @@ fn histogram_cells(
     exact_mean: Option<f64>,
 ) {
     let Some(h) = histogram.filter(|h| h.count() > 0) else {
-        row.extend(vec![String::new(); RESPONSE.len()]);
+        row.push(exact_mean.map_or(String::new(), |mean| number(mean / 1e3)));
+        row.extend(vec![String::new(); RESPONSE.len() - 1]);
         return;
     };
     let ns = |at: Option<clock::Ns>| at.map_or(0, |ns| ns.0);

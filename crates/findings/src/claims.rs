@@ -119,6 +119,7 @@ impl<'a> Compare<'a> {
         let name = label(&head.plan, &head.settings, 0);
         let wire = scope::wire(step, &self.claim.scope, &self.claim.metric, self.facts);
         for reading in scope::read(step, &self.claim.scope, &self.claim.metric) {
+            let nothing = reading.value.is_none().then(|| reading.lack());
             let cell = match self
                 .cells
                 .iter_mut()
@@ -142,7 +143,6 @@ impl<'a> Compare<'a> {
                 (Some(mine), Some(theirs)) => mine.merge(&theirs),
                 (mine, theirs) => *mine = theirs,
             }
-            let nothing = reading.value.is_none().then(|| "no operation completed".to_owned());
             self.missing = self.missing.take().or(reading.missing).or(nothing);
         }
     }

@@ -217,7 +217,7 @@ impl<'a> Judge<'a> {
 fn judge(reading: &Reading, metric: &Metric, bound: Bound, required: f64) -> (Status, f64, String) {
     let undecided = |why: &str| (Status::Undecided, 0.0, why.to_owned());
     let Some(observed) = reading.value else {
-        return undecided(reading.missing.as_deref().unwrap_or("no operation completed"));
+        return undecided(&reading.lack());
     };
     let distance = match bound {
         Bound::AtLeast => observed - required,

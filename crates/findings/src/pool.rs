@@ -36,7 +36,9 @@ pub struct Flow {
     pub iops: f64,
     /// Bytes a second.
     pub bytes_per_s: f64,
-    /// Service time, from submission; `None` when nothing completed.
+    /// Mean service time in nanoseconds, from the sum of all of them. An estimate knows it, and no distribution.
+    pub mean_ns: Option<f64>,
+    /// Service time, from submission; `None` when nothing completed, and where the record keeps no distribution.
     pub service: Option<Latency>,
     /// Response time, from the moment an operation was due; `None` in closed loops, where it equals service time.
     pub response: Option<Latency>,
@@ -61,6 +63,23 @@ pub struct Latency {
     pub p999_ns: u64,
     /// The largest.
     pub max_ns: u64,
+}
+
+impl Flow {
+    /// The latency that is told first: response time where operations fall due, else service time.
+    pub fn told(&self) -> Option<Latency> {
+        self.response.or(self.service)
+    }
+
+    /// Whether the mean of its latency is known and no distribution: of an estimate.
+    pub fn means_only(&self) -> bool {
+        self.told().is_none() && self.mean_ns.is_some()
+    }
+
+    /// Its mean in nanoseconds; that of service time where no distribution is known.
+    pub fn told_mean_ns(&self) -> Option<f64> {
+        self.told().map(|latency| latency.mean_ns).or(self.mean_ns)
+    }
 }
 
 impl Pool {
@@ -106,14 +125,15 @@ impl Pool {
 
     /// The figures of a tally of this pool.
     pub fn flow(&self, tally: &Tally) -> Flow {
-        let mean = tally.service_sum.0 as f64 / tally.ops.max(1) as f64;
+        let mean = mean_service(tally);
         Flow {
             ops: tally.ops,
             bytes: tally.bytes,
             errors: tally.errors,
             iops: per_second(tally.ops as f64, self.span),
             bytes_per_s: per_second(tally.bytes as f64, self.span),
-            service: latency(&tally.service, Some(mean)),
+            mean_ns: mean,
+            service: latency(&tally.service, mean),
             response: self.open_loop.then(|| latency(tally.response(), None)).flatten(),
         }
     }
@@ -135,13 +155,17 @@ impl Pool {
     }
 }
 
+/// Mean service time in nanoseconds; `None` where nothing completed, or neither a sum nor a sample is known.
+fn mean_service(tally: &Tally) -> Option<f64> {
+    let known = tally.service_sum > Ns::ZERO || tally.service.count() > 0;
+    (known && tally.ops > 0).then(|| tally.service_sum.0 as f64 / tally.ops as f64)
+}
+
 /// A point of a tally's service or response time, in nanoseconds.
 pub(crate) fn latency_point(tally: &Tally, point: LatencyPoint, response: bool) -> Option<f64> {
     let histogram = if response { tally.response() } else { &tally.service };
     match point {
-        LatencyPoint::Mean if !response && tally.ops > 0 => {
-            Some(tally.service_sum.0 as f64 / tally.ops as f64)
-        }
+        LatencyPoint::Mean if !response => mean_service(tally),
         LatencyPoint::Mean => histogram.mean().map(|ns| ns.0 as f64),
         LatencyPoint::Percentile(p) => histogram.percentile(p).map(|ns| ns.0 as f64),
         LatencyPoint::Max => histogram.max().map(|ns| ns.0 as f64),

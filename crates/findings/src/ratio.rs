@@ -163,9 +163,11 @@ fn judge(cell: &mut Cell, ratio: f64, asked: &Asked<'_>) {
 
 /// A reading as far as it is the whole truth.
 fn outcome(reading: Reading) -> Result<(Option<String>, f64), (Option<String>, String)> {
-    match (reading.missing, reading.value) {
-        (Some(why), _) => Err((reading.member, why)),
-        (None, None) => Err((reading.member, "no operation completed".to_owned())),
-        (None, Some(value)) => Ok((reading.member, value)),
+    match reading.value {
+        Some(value) if reading.missing.is_none() => Ok((reading.member, value)),
+        _ => {
+            let why = reading.lack();
+            Err((reading.member, why))
+        }
     }
 }

@@ -21,6 +21,8 @@ pub struct Run {
     pub producer: String,
     /// Whether it was simulated or estimated on a model of the lab, and nothing was measured.
     pub simulated: bool,
+    /// Whether it was estimated: means that follow from the model, without a simulation. Then it is `simulated`, too.
+    pub estimated: bool,
     /// Figures that nobody gave and the model had to assume.
     pub assumed: u32,
     /// The scenario's file name.
@@ -106,7 +108,8 @@ impl Run {
             title: head.title.clone(),
             source: scenario.ok().and_then(|s| s.head.source.clone()),
             producer: head.producer.clone(),
-            simulated: record.facts().iter().any(is_simulated),
+            simulated: record.facts().iter().any(|fact| is_run(fact, "simulated")),
+            estimated: record.facts().iter().any(|fact| is_run(fact, "estimated")),
             assumed: u32::try_from(record.facts().iter().filter(|f| is_assumed(f)).count())
                 .unwrap_or(u32::MAX),
             scenario: head.scenario.name.clone(),
@@ -175,9 +178,9 @@ impl Verdict {
     }
 }
 
-/// The fact with which a simulator says what a record is.
-fn is_simulated(fact: &Fact) -> bool {
-    (fact.subject.as_str(), fact.key.as_str(), fact.value.as_str()) == ("run", "simulated", "yes")
+/// The fact with which a simulator or an estimator says what a record is.
+fn is_run(fact: &Fact, what: &str) -> bool {
+    (fact.subject.as_str(), fact.key.as_str(), fact.value.as_str()) == ("run", what, "yes")
 }
 
 /// A figure of the lab that was assumed.

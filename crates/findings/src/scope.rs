@@ -13,6 +13,10 @@ use scenario::{Metric, Scope, Value};
 /// The fact of a hop that says what its wire carries (`("hba", "wire-rate", "826.5 MB/s")`).
 const WIRE_RATE: &str = "wire-rate";
 
+/// Why a percentile of an estimate is not known.
+const NO_DISTRIBUTION: &str =
+    "the record knows a mean of latency and no distribution; simulate it or run it for percentiles";
+
 /// What one step says of one metric, for one member of a scope.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
@@ -26,6 +30,18 @@ pub(crate) struct Reading {
     pub attempts: Option<u64>,
     /// Both directions merged, where the metric is a latency, for merging with other repetitions.
     pub tally: Option<Tally>,
+}
+
+impl Reading {
+    /// Why it has no value, or why that is not the whole truth.
+    pub fn lack(&self) -> String {
+        let worked = self.tally.as_ref().is_some_and(|tally| tally.ops > 0);
+        match &self.missing {
+            Some(why) => why.clone(),
+            None if worked => NO_DISTRIBUTION.to_owned(),
+            None => "no operation completed".to_owned(),
+        }
+    }
 }
 
 /// Reads a metric off a step; one reading for each member where the scope asks for each.

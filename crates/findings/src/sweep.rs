@@ -117,8 +117,9 @@ fn point(repetitions: &[(f64, &StepFigures)], shown: &str, unit: Unit) -> Option
     let (mut latency_sum, mut ops) = (0.0, 0.0);
     for step in &usable {
         let both = &step.total.both;
-        let latency = both.response.filter(|_| step.loops == Loops::Open).or(both.service)?;
-        latency_sum += latency.mean_ns * both.ops as f64;
+        let response = both.response.filter(|_| step.loops == Loops::Open);
+        let latency = response.or(both.service).map(|l| l.mean_ns).or(both.mean_ns)?;
+        latency_sum += latency * both.ops as f64;
         ops += both.ops as f64;
     }
     let work = |s: &&StepFigures| match unit {

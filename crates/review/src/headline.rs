@@ -51,11 +51,13 @@ fn simulated(run: &Run) -> Option<Sentence> {
         1 => "1 figure of its lab is assumed".to_owned(),
         n => format!("{} figures of its lab are assumed", count(f64::from(n))),
     };
-    let text = format!(
-        "Simulated, not measured: by {} with seed {}; {assumed}.",
-        clean(&run.producer),
-        run.seed
-    );
+    let by = clean(&run.producer);
+    let text = match run.estimated {
+        true => format!("Estimated, not measured nor simulated: by {by}; {assumed}."),
+        false => {
+            format!("Simulated, not measured: by {by} with seed {}; {assumed}.", run.seed)
+        }
+    };
     Some(Sentence::new(Tone::Plain, text, Place::Provenance))
 }
 
@@ -146,7 +148,11 @@ pub(crate) fn verdict(analysis: &Analysis) -> Sentence {
             (Tone::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))
         }
         Verdict::NoGoals => {
-            let done = if analysis.run.simulated { "Simulated" } else { "Measured" };
+            let done = match &analysis.run {
+                run if run.estimated => "Estimated",
+                run if run.simulated => "Simulated",
+                _ => "Measured",
+            };
             (Tone::Plain, format!("{done}; the scenario sets no goals."))
         }
         Verdict::Incomplete { met, failed, undecided } => {

@@ -124,13 +124,16 @@ fn most_work(steps: &[StepFigures]) -> Option<Sentence> {
         Some(t) => format!(", {} transactions/s", count(t.round())),
         None => String::new(),
     };
-    let p99 = both.response.or(both.service).map_or(0, |l| l.p99_ns);
+    let time = match (both.told(), both.told_mean_ns()) {
+        (Some(l), _) => format!(", p99 {}", latency(l.p99_ns as f64)),
+        (None, Some(mean)) => format!(", mean service time {}", latency(mean)),
+        (None, None) => String::new(),
+    };
     let lead = if steps.len() > 1 { "Most work: " } else { "" };
     let text = format!(
-        "{lead}{}, {} IOPS{transactions}{at}, p99 {} ({}).",
+        "{lead}{}, {} IOPS{transactions}{at}{time} ({}).",
         rate(both.bytes_per_s),
         count(both.iops.round()),
-        latency(p99 as f64),
         loops(best.loops)
     );
     Some(found(text, Place::Step(best.index)))

@@ -6,8 +6,9 @@
 
 use crate::judgements::{place, score, why};
 use crate::network::{self, Row, whither};
-use crate::number::{TimeUnit, digits, moment, percent};
+use crate::number::{digits, moment, percent};
 use crate::said::{Sentence, Tone};
+use crate::steps::time_unit;
 use crate::text::clean;
 use crate::{attributed, cautions, headline, highlights, hops};
 use findings::{Analysis, ClaimOutcome, GoalOutcome, Loops, ReadingOutcome, Status, StepFigures};
@@ -103,8 +104,9 @@ fn goals(goals: &[GoalOutcome]) -> String {
 
 fn steps(all: &[StepFigures]) -> String {
     let steps: Vec<&StepFigures> = all.iter().filter(|s| !s.network_only()).collect();
-    let of = |s: &StepFigures| s.total.both.response.or(s.total.both.service);
-    let unit = TimeUnit::of(steps.iter().filter_map(|s| of(s)).map(|l| l.p50_ns).collect());
+    let of = |s: &StepFigures| s.total.both.told();
+    let unit = time_unit(steps.iter().map(|s| &s.total.both));
+    let means = steps.iter().any(|s| s.total.both.means_only());
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     let errors = steps.iter().any(|s| s.total.both.errors > 0);
     let row = |s: &&StepFigures| {
@@ -116,6 +118,10 @@ fn steps(all: &[StepFigures]) -> String {
         let latency = |point: fn(&findings::Latency) -> u64| {
             of(s).map_or("-".to_owned(), |l| unit.show(point(&l)))
         };
+        if means {
+            let mean = both.told_mean_ns().map(|ns| unit.show(ns.round() as u64));
+            cells.push(mean.unwrap_or_else(|| "-".to_owned()));
+        }
         cells.extend([latency(|l| l.p50_ns), latency(|l| l.p99_ns), latency(|l| l.max_ns)]);
         if errors {
             cells.push(digits(both.errors as f64));
@@ -123,10 +129,13 @@ fn steps(all: &[StepFigures]) -> String {
         cells
     };
     let rows: Vec<_> = steps.iter().map(row).collect();
-    let [p50, p99, max] = ["p50", "p99", "max"].map(|p| format!("{p} {}", unit.sign()));
-    let mut head = vec!["step", "IOPS", "MB/s", &p50, &p99, &max];
+    let [mean, p50, p99, max] =
+        ["mean", "p50", "p99", "max"].map(|p| format!("{p} {}", unit.sign()));
+    let mut head = vec!["step", "IOPS", "MB/s"];
+    head.extend(means.then_some(mean.as_str()));
+    head.extend([&p50, &p99, &max].map(String::as_str));
     head.extend(errors.then_some("errors"));
-    let mut text = table(&head, "lrrrrrr", &rows, "steps");
+    let mut text = table(&head, "lrrrrrrr", &rows, "steps");
     if let Some(loops) = loops(&steps) {
         let _infallible = writeln!(text, "\n{loops}");
     }
@@ -194,6 +203,9 @@ fn loops(steps: &[&StepFigures]) -> Option<&'static str> {
     let all = |loops: Loops| steps.iter().all(|s| s.loops == loops);
     match () {
         () if steps.is_empty() => None,
+        () if steps.iter().all(|s| s.total.both.means_only()) => {
+            Some("Means only: latency is service time.")
+        }
         () if all(Loops::Closed) => Some("Closed loop: latency is service time."),
         () if all(Loops::Open) => Some("Open loop: latency is response time."),
         () => Some("Latency is response time in open loops, and service time in closed ones."),

@@ -5,18 +5,13 @@ use scenario::Scenario;
 
 /// The word for the head of a page.
 pub(crate) fn word(run: &Run, scenario: Option<&Scenario>) -> &'static str {
-    let simulated = run.facts.iter().any(|fact| {
-        (fact.subject.as_str(), fact.key.as_str(), fact.value.as_str())
-            == ("run", "simulated", "yes")
-    });
-    let estimated = run.producer.contains("estimate");
     let embedded = scenario.is_some_and(|s| {
         s.lab.arrays.iter().any(|array| array.embedded.is_some())
             || s.lab.receivers.iter().any(|r| r.place == scenario::ReceiverPlace::Embedded)
     });
     match () {
-        () if estimated => "estimated",
-        () if simulated => "simulated",
+        () if run.estimated => "estimated",
+        () if run.simulated => "simulated",
         () if embedded => "measured, emulated",
         () => "measured",
     }

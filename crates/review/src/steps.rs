@@ -5,7 +5,7 @@ use crate::paint::{Ink, Page};
 use crate::table::{self, Column};
 use crate::text::clean;
 use findings::knee::Answer;
-use findings::{Analysis, Latency, Loops, StepFigures, Sweep, Unit};
+use findings::{Analysis, Flow, Latency, Loops, StepFigures, Sweep, Unit};
 use scenario::Plan;
 
 /// Columns of the longest bar.
@@ -43,6 +43,9 @@ fn plan(page: &mut Page, steps: &[StepFigures], sweeps: &[&Sweep]) {
 pub(crate) fn loops_told(steps: &[StepFigures]) -> &'static str {
     let all = |loops: Loops| steps.iter().all(|s| s.loops == loops);
     match (all(Loops::Closed), all(Loops::Open)) {
+        _ if steps.iter().all(|s| s.total.both.means_only()) => {
+            "means only: latency is service time, from submission to completion"
+        }
         (true, _) => "closed loop: latency is service time, from submission to completion",
         (_, true) => "open loop: latency is response time, from the moment an operation was due",
         _ => {
@@ -127,19 +130,33 @@ pub(crate) fn fullest(step: &StepFigures) -> Option<f64> {
     step.ports.iter().filter_map(findings::PortLoad::fullest).max_by(f64::total_cmp)
 }
 
+/// The unit of the latencies that `of` chooses: that of their medians, or of their means where no median is known.
+pub(crate) fn time_unit<'a>(flows: impl Iterator<Item = &'a Flow>) -> TimeUnit {
+    let middle =
+        |f: &Flow| f.told().map(|l| l.p50_ns).or(f.mean_ns.map(|mean| mean.round() as u64));
+    TimeUnit::of(flows.filter_map(middle).collect())
+}
+
 fn latencies(steps: &[StepFigures]) -> Vec<Column> {
-    let of = |s: &StepFigures| s.total.both.response.or(s.total.both.service);
-    let unit = TimeUnit::of(steps.iter().filter_map(of).map(|l| l.p50_ns).collect());
+    let of = |s: &StepFigures| s.total.both.told();
+    let unit = time_unit(steps.iter().map(|s| &s.total.both));
     let column = |name: &str, point: fn(&Latency) -> u64| {
         let cell = |s: &StepFigures| of(s).map_or("-".to_owned(), |l| unit.show(point(&l)));
         Column::numbers(name, unit.name).fill(steps.iter().map(cell))
     };
-    vec![
+    let mean = |s: &StepFigures| {
+        s.total.both.told_mean_ns().map_or("-".to_owned(), |ns| unit.show(ns.round() as u64))
+    };
+    let means = steps.iter().any(|s| s.total.both.means_only());
+    let mut columns = Vec::new();
+    columns.extend(means.then(|| Column::numbers("mean", unit.name).fill(steps.iter().map(mean))));
+    columns.extend([
         column("p50", |l| l.p50_ns),
         column("p99", |l| l.p99_ns),
         column("p99.9", |l| l.p999_ns).rank(4),
         column("max", |l| l.max_ns),
-    ]
+    ]);
+    columns
 }
 
 /// Mean operations in flight, and the generator's own time.

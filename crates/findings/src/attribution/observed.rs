@@ -80,7 +80,7 @@ impl Observed {
         let pausing: f64 = closed.filter(|(_, think)| *think).map(|(depth, _)| depth).sum();
         let depth = f64::from(figures.depth);
         let both = &figures.total.both;
-        let mean_ns = both.service.map(|service| service.mean_ns);
+        let mean_ns = both.mean_ns;
         let little = mean_ns.map(|mean| both.iops * mean / 1e9);
         let in_flight = figures.total.in_flight.or(little).filter(|n| n.is_finite() && *n > 0.0);
         let mut seen: Vec<Seen> = hops(step, sources)

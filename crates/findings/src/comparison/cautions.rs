@@ -59,6 +59,16 @@ pub(super) fn cautions(
     all
 }
 
+/// How the figures of a record came to be.
+fn made((record, analysis): (&Record, &Analysis)) -> &'static str {
+    let run = &analysis.run;
+    match () {
+        () if run.estimated => "estimated",
+        () if run.simulated || record.head().producer.contains(SIMULATED) => "simulated",
+        () => "measured",
+    }
+}
+
 /// The runs as wholes.
 fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Caution>) {
     let heads = [a.0.head(), b.0.head()];
@@ -81,12 +91,10 @@ fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Caution>
             all.push(error("wrong-data", text, "speed means nothing before data is right"));
         }
     }
-    let [sa, sb] = heads.map(|h| h.producer.contains(SIMULATED));
-    if sa != sb {
+    let [wa, wb] = [a, b].map(made);
+    if wa != wb {
         let text = format!(
-            "{} was simulated, {} measured: the difference shows the model's error as well",
-            if sa { "the baseline" } else { "the other run" },
-            if sa { "the other run" } else { "the baseline" },
+            "the baseline was {wa}, the other run {wb}: the difference shows the model's error as well"
         );
         all.push(warning("simulated", text, "compare like with like to compare systems"));
     }

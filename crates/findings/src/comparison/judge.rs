@@ -316,6 +316,9 @@ fn figure(metric: Metric, side: &Side, sum: &Second) -> Result<Figure, String> {
     };
     figure.ok_or_else(|| match percentile {
         _ if !sum.worked() => "no operation completed".to_owned(),
+        Some(_) if side.merged.count() == 0 => {
+            "the record has a mean of latency and no distribution".to_owned()
+        }
         Some((_, p)) => {
             let least = crate::statistics::BEYOND_MIN / (1.0 - p / 100.0);
             format!(

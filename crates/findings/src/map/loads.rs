@@ -53,7 +53,6 @@ fn joined(load: HopLoad, other: Option<HopLoad>) -> HopLoad {
 
 fn guest(group: &GroupFigures) -> HopLoad {
     let figures = &group.figures;
-    let latency = figures.both.response.or(figures.both.service);
     HopLoad {
         hop: group.group.clone(),
         device: group.group.clone(),
@@ -61,7 +60,7 @@ fn guest(group: &GroupFigures) -> HopLoad {
         write_bytes_per_s: Some(figures.write.bytes_per_s),
         iops: Some(figures.both.iops),
         queue: figures.in_flight,
-        mean_ns: latency.map(|latency| latency.mean_ns),
+        mean_ns: figures.both.told_mean_ns(),
         ..HopLoad::default()
     }
 }

@@ -68,7 +68,10 @@ pub(crate) fn warnings(
     list.record_itself();
     list.generator();
     list.operations();
-    list.duration();
+    if !run.estimated {
+        // An estimate has no time that could be too short.
+        list.duration();
+    }
     network::warnings(&mut list);
     list.loops();
     list.unknown_devices();

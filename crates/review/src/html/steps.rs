@@ -4,7 +4,7 @@ use super::conduct;
 use super::grid::{Column, table};
 use super::ports;
 use crate::number::{TimeUnit, digits, percent};
-use crate::steps::{fullest, is_knee, loops_told};
+use crate::steps::{fullest, is_knee, loops_told, time_unit};
 use crate::text::clean;
 use findings::{Analysis, Flow, Latency, StepFigures, Sweep};
 use maud::{Markup, html};
@@ -133,10 +133,16 @@ fn work(steps: &[StepFigures]) -> Vec<Steps<'_>> {
 /// Percentiles of service time, and of response time where there is one. `of` chooses the operations.
 fn latencies<'a>(steps: &'a [StepFigures], of: Part, which: &str) -> Vec<Steps<'a>> {
     let response = steps.iter().any(|s| of(s).response.is_some());
-    let middle = |s: &StepFigures| of(s).response.or(of(s).service).map(|l| l.p50_ns);
-    let unit = TimeUnit::of(steps.iter().filter_map(middle).collect());
+    let unit = time_unit(steps.iter().map(of));
     let closed = format!("{which}service time");
-    let mut columns = points(&closed, unit, move |s| of(s).service);
+    let mut columns = Vec::new();
+    if steps.iter().any(|s| of(s).means_only()) {
+        let mean = move |s: &&StepFigures| {
+            of(s).mean_ns.map_or("–".to_owned(), |ns| unit.show(ns.round() as u64))
+        };
+        columns.push(Column::numbers("mean", unit.sign(), mean).under(&closed));
+    }
+    columns.extend(points(&closed, unit, move |s| of(s).service));
     if response {
         columns.extend(points(&format!("{which}response time"), unit, move |s| of(s).response));
     }

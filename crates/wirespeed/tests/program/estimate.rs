@@ -70,8 +70,65 @@ fn a_record_is_left_where_it_is_asked_for_and_can_be_reviewed() {
     let estimated = |key: &str| record.facts().iter().any(|f| f.key == key && f.value == "yes");
     assert!(estimated("estimated") && estimated("simulated"));
     let review = bench.expect(0, &["review", "e.wsr"]);
-    let first: Vec<&str> = review.stdout.lines().take(4).collect();
-    assert!(first.join(" ").contains("estimate"), "{first:?}");
+    let first = words(review.stdout.split("\n\n").next().unwrap_or_default());
+    assert!(first.contains("Estimated, not measured nor simulated: by wirespeed"), "{first}");
+}
+
+/// Words of a text or a page, whatever its lines and tags.
+fn words(text: &str) -> String {
+    let bare = text.split('<').map(|part| part.split_once('>').map_or(part, |(_, rest)| rest));
+    bare.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_review_says_that_it_was_estimated_and_tells_means_alone() {
+    let scenario = include_str!("../../../../scenarios/fabric.toml");
+    let bench = Bench::new(scenario);
+    bench.expect(0, &["estimate", "s.toml", "--out", "e.wsr"]);
+    let review = |format: &str| bench.expect(0, &["review", "e.wsr", "--format", format]).stdout;
+
+    let says = ["Estimated, not measured nor simulated: by wirespeed", "estimate;", "are assumed."];
+    for format in ["text", "markdown", "html"] {
+        let found = words(&review(format));
+        for said in says.iter().chain(&["mean service time", "Means only: latency is service time"])
+        {
+            let (found, said) = (found.to_lowercase(), said.to_lowercase());
+            assert!(found.contains(&said), "{said} in {format}: {found:.4000}");
+        }
+        for wrong in ["Simulated", "p99 0", "completed an operation", "Measured for"] {
+            assert!(!found.contains(wrong), "{wrong} in {format}");
+        }
+    }
+    assert!(review("html").contains("estimated</span>"));
+
+    let json: Value = serde_json::from_str(&review("json")).expect("JSON");
+    assert_eq!(json["run"]["estimated"], true);
+    for step in json["steps"].as_array().expect("steps") {
+        let both = &step["total"]["both"];
+        assert!(both["mean_ns"].as_f64() > Some(1e3), "{both:#}");
+        assert!(both["service"].is_null() && both["response"].is_null(), "{both:#}");
+    }
+    let sweep = &json["sweeps"][0];
+    assert_eq!(sweep["points"].as_array().map(Vec::len), Some(5), "{sweep:#}");
+
+    let csv = review("csv");
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().expect("a header");
+    let at = |name: &str| head.iter().position(|column| *column == name).expect("a column");
+    for row in rows {
+        assert!(row[at("service_mean_us")].parse::<f64>().expect("a mean") > 1.0, "{row:?}");
+        assert_eq!(row[at("service_p99_us")], "", "{row:?}");
+    }
+}
+
+#[test]
+fn a_goal_on_a_percentile_is_undecided_and_one_on_a_mean_is_judged() {
+    let goal = |point: &str| {
+        format!("{LAB}[[goal]]\nlatency = {{ point = \"{point}\", at_most = \"1s\" }}\n")
+    };
+    let ended = Bench::new(&goal("p99")).expect(1, &["estimate", "s.toml", "--out", "e.wsr"]);
+    assert!(ended.stdout.contains("undecided"), "{}", ended.stdout);
+    Bench::new(&goal("mean")).expect(0, &["estimate", "s.toml"]);
 }
 
 #[test]

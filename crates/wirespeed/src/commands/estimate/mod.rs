@@ -29,7 +29,7 @@ pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
         Some(path) => Kept::asked(files::record_path(Some(path), &files::stem(&source.name))?),
         None => Kept::passing(),
     };
-    let (steps, failure) = carry_out(&order, &head(&source, &scenario), &kept.path)?;
+    let Carried { steps, failure } = carry_out(&order, &head(&source, &scenario), &kept.path)?;
     let record = Record::open(&kept.path)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     let mut document = Document::of(&scenario, &steps, &analysis);
@@ -93,12 +93,15 @@ fn head(source: &Source, scenario: &Scenario) -> RunHead {
     RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
 }
 
-/// Estimates into a new record: every step, and the one that could not be estimated.
-fn carry_out(
-    order: &Order,
-    head: &RunHead,
-    path: &Path,
-) -> Result<(Vec<Estimated>, Option<(u32, String)>), Failure> {
+/// What came of all steps.
+struct Carried {
+    steps: Vec<Estimated>,
+    /// The step that could not be estimated, from 0, and why.
+    failure: Option<(u32, String)>,
+}
+
+/// Estimates every step into a new record.
+fn carry_out(order: &Order, head: &RunHead, path: &Path) -> Result<Carried, Failure> {
     let mut writer = Writer::create(path, head)?;
     writer.facts(&live::run_facts())?;
     let mut steps = Vec::new();
@@ -108,5 +111,5 @@ fn carry_out(
         steps.push(Estimated::of(&told, &matters));
     };
     let failure = sim::estimate::record(order, writer, &mut tell)?;
-    Ok((steps, failure))
+    Ok(Carried { steps, failure })
 }

@@ -92,13 +92,13 @@ fn describe(limited: &Limited) -> String {
         .headroom
         .map_or_else(String::new, |more| format!(", full with {:.0}% more", more * 100.0));
     match limited.limit {
-        "hop" => format!("{hops} ({used}% in use)"),
+        "hop" => format!("{hops} ({used} in use)"),
         "rate" => {
-            format!("nothing, all that falls due is carried; fullest {hops} ({used}% in use{room})")
+            format!("nothing, all that falls due is carried; fullest {hops} ({used} in use{room})")
         }
         _ if limited.hops.is_empty() => "the load, so many I/Os are outstanding".to_owned(),
         _ => {
-            format!("the load, so many I/Os are outstanding; fullest {hops} ({used}% in use{room})")
+            format!("the load, so many I/Os are outstanding; fullest {hops} ({used} in use{room})")
         }
     }
 }
