@@ -183,7 +183,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Carriers without a wire of their own are counted on the nearest one of a path, the slower one where two are equally
-    /// near.
+    /// near. A cable goes as fast as that.
     fn borrow(&mut self) {
         for (hop, _) in self.atlas.each(&CARRIERS) {
             let Some(lender) = (!self.has_wires(hop)).then(|| self.lender(hop)).flatten() else {
@@ -194,6 +194,11 @@ impl<'a> Bench<'a> {
             let last = last.map(|(side, wire)| (side, wire.copied()));
             for (side, wire) in last {
                 wire.into_iter().for_each(|wire| self.draft.carried_by(hop, side, wire));
+            }
+            if self.atlas.topology.hop(hop).kind == HopKind::Link {
+                let of = self.draft.hop(lender).limits;
+                let limits = self.draft.limits(hop);
+                (limits.read_rate, limits.write_rate) = (of.read_rate, of.write_rate);
             }
         }
     }
