@@ -3,7 +3,7 @@
 //! A sign is a number, mostly 0 to 1, that grows with what it stands for; what is not known is 0. The names of the signs of
 //! each sort of answer are in [`SIGNS`], their weights in [`super::model`].
 
-use super::answer::{Gauge, Limiter, Why};
+use super::answer::{Gauge, HopLoad, Limiter, Why};
 use super::neighbours::Response;
 use super::observed::{Full, Observed, Seen};
 use super::role::Role;
@@ -574,7 +574,15 @@ fn groups(step: &Observed) -> Vec<Group> {
                 if top.pattern == hop.pattern {
                     traffic[at] += mine;
                 }
-                groups[at].others.push(place);
+                // One wire has many names: the one nearest to the guests stands for it, whichever counted a little more.
+                let nearer = place < groups[at].top && one_wire(step, &groups[at], place, full);
+                let group = &mut groups[at];
+                if nearer {
+                    group.others.push(std::mem::replace(&mut group.top, place));
+                    group.full = full;
+                } else {
+                    group.others.push(place);
+                }
             }
             None if groups.len() < 4 * WEIGHED => {
                 groups.push(Group { top: place, full, others: Vec::new() });
@@ -592,12 +600,21 @@ fn one_wire(step: &Observed, group: &Group, place: usize, full: Full) -> bool {
     let near = |a: Option<f64>, b: Option<f64>| {
         a.zip(b).is_some_and(|(a, b)| (a / b - 1.0).abs() <= SAME_WIRE)
     };
-    top.role == Role::Path
-        && hop.role == Role::Path
-        && full.gauge == group.full.gauge
-        && near(full.capacity, group.full.capacity)
-        && near(Some(full.share), Some(group.full.share))
-        && why_rate(top.why(full.gauge))
+    let paths = top.role == Role::Path && hop.role == Role::Path;
+    let equal =
+        paths && full.gauge == group.full.gauge && near(Some(full.share), Some(group.full.share));
+    let of = |load: &HopLoad| {
+        // A direction that nothing takes is equal to another.
+        let carried =
+            [load.read_bytes_per_s, load.write_bytes_per_s].map(|of| of.map(|of| of + 1.0));
+        [[load.read_rate_bytes_per_s, load.write_rate_bytes_per_s], carried].concat()
+    };
+    // Time says nothing of a rate: there both directions are looked at.
+    let same_time = || of(&top.load).into_iter().zip(of(&hop.load)).all(|(a, b)| near(a, b));
+    match full.gauge {
+        Gauge::Busy => equal && same_time(),
+        gauge => equal && near(full.capacity, group.full.capacity) && why_rate(top.why(gauge)),
+    }
 }
 
 fn why_rate(why: Why) -> bool {
