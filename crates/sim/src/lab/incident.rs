@@ -2,8 +2,9 @@
 //!
 //! A part that fails takes with it every path that leads through it: the selector of each way lets the path's arm die, pulls
 //! out what is on it, and sends it over another after the driver's patience. A VM or a host that fails issues nothing more. A
-//! VM that moves stops for a moment (what hypervisors call the stun), and goes on over the paths from its new host. Moments
-//! count from the beginning of the measured time.
+//! VM that moves stops for a moment (what hypervisors call the stun), and goes on over the paths from its new host, whatever
+//! becomes of the old one: that is also how a VM is started again elsewhere after its host has failed. Moments count from the
+//! beginning of the measured time.
 
 use super::LabError;
 use super::defaults;
@@ -14,7 +15,7 @@ use crate::model::{Change, LoadId, SelectorId};
 use scenario::topology::{HopKind, Route, Topology, Way};
 use scenario::{Change as Event, Scenario, Step};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The topology of a step: a VM that moves has the paths from its new host beside those that it has.
 pub fn with_moves<'a>(topology: &'a Topology, step: &Step) -> Cow<'a, Topology> {
@@ -36,14 +37,15 @@ pub fn with_moves<'a>(topology: &'a Topology, step: &Step) -> Cow<'a, Topology> 
 }
 
 /// Enters the incidents of a step as changes of the network.
-pub fn schedule(
-    scenario: &Scenario,
-    topology: &Topology,
-    step: &Step,
-    front: &Front,
-    draft: &mut Draft,
+pub fn schedule<'a>(
+    scenario: &'a Scenario,
+    topology: &'a Topology,
+    step: &'a Step,
+    front: &'a Front,
+    draft: &'a mut Draft,
 ) -> Result<(), LabError> {
-    let mut stage = Stage { scenario, topology, front, draft };
+    let (moved, failed) = Default::default();
+    let mut stage = Stage { scenario, topology, front, draft, moved, failed };
     stage.stand_by(step);
     for incident in &step.incidents {
         let at = Ps::from_secs_f64((step.warmup_max() + incident.at).as_secs_f64());
@@ -61,6 +63,10 @@ struct Stage<'a> {
     topology: &'a Topology,
     front: &'a Front,
     draft: &'a mut Draft,
+    /// Where VMs have gone.
+    moved: BTreeMap<&'a str, &'a str>,
+    /// VMs and hosts that do not work.
+    failed: BTreeSet<&'a str>,
 }
 
 impl<'a> Stage<'a> {
@@ -78,7 +84,7 @@ impl<'a> Stage<'a> {
     }
 
     /// A part fails, or works again.
-    fn part(&mut self, at: Ps, name: &str, works: bool) -> Result<(), LabError> {
+    fn part(&mut self, at: Ps, name: &'a str, works: bool) -> Result<(), LabError> {
         let mut known = self.issuing(at, name, works);
         if !known {
             for (selector, arm) in self.front.through(self.topology, name) {
@@ -90,12 +96,18 @@ impl<'a> Stage<'a> {
     }
 
     /// A VM or a host issues nothing more, or again; whether `name` is one.
-    fn issuing(&mut self, at: Ps, name: &str, works: bool) -> bool {
+    fn issuing(&mut self, at: Ps, name: &'a str, works: bool) -> bool {
         let lab = &self.scenario.lab;
         let is_member = lab.vms.iter().any(|vm| vm.name == name)
             || lab.hosts.iter().any(|host| host.name == name);
         if is_member {
-            let on_it = |group: &str| group == name || self.host_of(group) == Some(name);
+            match works {
+                true => self.failed.remove(name),
+                false => self.failed.insert(name),
+            };
+            let stays = |group: &str| works && self.failed.contains(group);
+            let on_it =
+                |group: &str| (group == name || self.host_of(group) == Some(name)) && !stays(group);
             for load in self.loads(on_it) {
                 let change = if works { Change::LoadStart(load) } else { Change::LoadStop(load) };
                 self.draft.network().change(at, change);
@@ -105,7 +117,7 @@ impl<'a> Stage<'a> {
     }
 
     /// A VM stops, and goes on from another host.
-    fn go(&mut self, at: Ps, vm: &str, to: &str) -> Result<(), LabError> {
+    fn go(&mut self, at: Ps, vm: &'a str, to: &'a str) -> Result<(), LabError> {
         let stun = Ps::from_secs_f64(defaults::stun().noted(self.draft, vm));
         let (loads, then) = (self.loads(|group| group == vm), at.plus(stun));
         loads.iter().for_each(|load| self.draft.network().change(at, Change::LoadStop(*load)));
@@ -113,7 +125,12 @@ impl<'a> Stage<'a> {
         if !self.arms_of(vm, |host| host == to, then, true) {
             return Err(LabError::NoMove { vm: vm.to_owned(), to: to.to_owned() });
         }
-        loads.iter().for_each(|load| self.draft.network().change(then, Change::LoadStart(*load)));
+        self.moved.insert(vm, to);
+        if !self.failed.contains(vm) && !self.failed.contains(to) {
+            loads
+                .iter()
+                .for_each(|load| self.draft.network().change(then, Change::LoadStart(*load)));
+        }
         Ok(())
     }
 
@@ -148,8 +165,11 @@ impl<'a> Stage<'a> {
             .map(|hop| hop.device.as_str())
     }
 
-    /// The host of a VM.
+    /// The host that a VM is on by now.
     fn host_of(&self, vm: &str) -> Option<&'a str> {
+        if let Some(to) = self.moved.get(vm) {
+            return Some(to);
+        }
         let vm = self.scenario.lab.vms.iter().find(|known| known.name == vm)?;
         vm.host.as_deref()
     }
