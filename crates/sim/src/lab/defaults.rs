@@ -57,8 +57,13 @@ fn share(share: &f64) -> String {
     units::percent(share * 100.0)
 }
 
+/// Capacities of disks and LUNs are decimal.
 fn bytes(bytes: &f64) -> String {
-    units::Bytes(*bytes as u64).to_string()
+    let decimal = bytes / 1e9;
+    match decimal >= 1.0 && decimal.fract() == 0.0 {
+        true => format!("{decimal} GB"),
+        false => units::Bytes(*bytes as u64).to_string(),
+    }
 }
 
 fn flag(flag: &bool) -> String {
