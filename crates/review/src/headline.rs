@@ -41,6 +41,15 @@ pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
     all
 }
 
+/// What was done, where there is nothing to judge.
+pub(crate) fn done(run: &Run) -> &'static str {
+    match run {
+        run if run.estimated => "Estimated",
+        run if run.simulated => "Simulated",
+        _ => "Measured",
+    }
+}
+
 /// That nothing was measured, what did it, and on how many assumptions it rests.
 fn simulated(run: &Run) -> Option<Sentence> {
     if !run.simulated {
@@ -148,11 +157,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Sentence {
             (Tone::Caution, format!("Undecided: {}.", goals(met, 0, undecided)))
         }
         Verdict::NoGoals => {
-            let done = match &analysis.run {
-                run if run.estimated => "Estimated",
-                run if run.simulated => "Simulated",
-                _ => "Measured",
-            };
+            let done = done(&analysis.run);
             (Tone::Plain, format!("{done}; the scenario sets no goals."))
         }
         Verdict::Incomplete { met, failed, undecided } => {

@@ -25,7 +25,8 @@ impl fmt::Display for Limiter {
                 write!(f, "the load (worker depth) against the latency of {hop}")
             }
             Limiter::PathImbalance { hop, idle } => {
-                write!(f, "path imbalance: {hop} is full while {} has room", list(idle))
+                let have = if idle.len() == 1 { "has" } else { "have" };
+                write!(f, "path imbalance: {hop} is full while {} {have} room", list(idle))
             }
             Limiter::SlowDrain { hop, drain: Some(drain) } => {
                 write!(f, "slow drain: {hop} waits for {drain}")

@@ -51,7 +51,7 @@ fn verdict(analysis: &Analysis, links: &Links<'_>) -> Markup {
         section id="verdict" class={ "verdict " (class(sentence.tone)) } aria-labelledby="verdict-word" {
             div.big {
                 (icon(sentence.tone))
-                h2 id="verdict-word" { (word(analysis.verdict)) }
+                h2 id="verdict-word" { (word(analysis)) }
             }
             div {
                 p.sentence { (sentence.text) }
@@ -153,14 +153,14 @@ fn coded(text: &str) -> Markup {
 }
 
 /// The verdict in a word or two.
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
+fn word(analysis: &Analysis) -> &'static str {
+    match analysis.verdict {
         Verdict::Met { met: 1 } => "Goal met",
         Verdict::Met { .. } => "Goals met",
         Verdict::Failed { .. } => "Not met",
         Verdict::Wrong { .. } => "Data wrong",
         Verdict::Undecided { .. } => "Undecided",
-        Verdict::NoGoals => "Measured",
+        Verdict::NoGoals => headline::done(&analysis.run),
         Verdict::Incomplete { .. } => "Incomplete",
     }
 }
