@@ -114,7 +114,12 @@ impl std::str::FromStr for Portal {
         if host.is_empty() || !host.bytes().all(plain) || port == 0 {
             return Err(wrong());
         }
-        Ok(Portal { host: host.to_owned(), port, group })
+        let portal = Portal { host: host.to_owned(), port, group };
+        // With the port that it may have left out it must still be a value.
+        match portal.to_string().len() {
+            0..=text::MAX_PLAIN_VALUE => Ok(portal),
+            _ => Err(wrong()),
+        }
     }
 }
 

@@ -41,6 +41,11 @@ fn addresses() {
             None => assert_eq!(read, Err(DiscoveryError::Address(written.to_owned()))),
         }
     }
+    // A value has at most 255 bytes, with the port that it may have left out.
+    for (host, fits) in [(250, true), (251, false)] {
+        let read: Result<Portal, _> = "h".repeat(host).parse();
+        assert_eq!(read.is_ok(), fits, "{host}");
+    }
     let v6: SocketAddr = "[::1]:3261".parse().expect("an address");
     assert_eq!(Portal::from(v6).to_string(), "[::1]:3261");
     assert_eq!(portal("10.0.0.1", 860, Some(7)).to_string(), "10.0.0.1:860,7");
