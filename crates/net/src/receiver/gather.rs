@@ -122,8 +122,11 @@ impl Gathering {
                 Some(_) => return Err(link.garbled("a message out of turn")),
             }
             if clock::now() >= limit || shared.stopped() {
-                // Says which one is missing.
-                return self.lines(spec);
+                if joined {
+                    // Says which one is missing.
+                    return self.lines(spec);
+                }
+                return Err(NetError::Spec("the streams did not all arrive in time".to_owned()));
             }
         }
     }
