@@ -214,8 +214,9 @@ pub struct Simulate {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Means, by formulas: throughput, queues, what limits, and what would limit next. Percentiles, failures
-at a moment and phases are for `wirespeed simulate`. See docs/estimate.md.")]
+Means, by formulas: throughput, queues, what limits, and what would limit next.
+Percentiles, failures at a moment and phases are for `wirespeed simulate`. See
+docs/estimate.md.")]
 pub struct Estimate {
     #[command(flatten)]
     pub scenario: ScenarioArgs,

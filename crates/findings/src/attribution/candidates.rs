@@ -591,6 +591,8 @@ fn groups(step: &Observed) -> Vec<Group> {
             None => {}
         }
     }
+    // In the order of the path, so that steps with one answer are told together.
+    groups.iter_mut().for_each(|group| group.others.sort_unstable());
     groups
 }
 
