@@ -23,7 +23,7 @@ test: ## Format, lints, tests, the rules of the house, and 20 s of fuzzing a par
 bench: ## Ten interleaved pairs against fio a comparison, on one core; the simulator against others
 	@scripts/need $@
 	cargo bench --locked --bench peers
-	cargo bench --locked --package sim --bench engine --bench estimate
+	cargo bench --locked --package sim --bench engine --bench estimate --bench labs
 
 coverage: ## Whether the simulator's intervals of confidence hold as often as they say: 2,000 seeds a load, an hour or more
 	@scripts/need $@

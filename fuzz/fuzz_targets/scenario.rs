@@ -16,7 +16,7 @@ fuzz_target!(|input: &str| {
         true => input.to_owned(),
         false => input.lines().filter(|l| override_of(l).is_none()).collect::<Vec<_>>().join("\n"),
     };
-    match load(&Source { name: "lab.toml".to_owned(), text, overrides }) {
+    match load(&Source { name: "lab.toml".to_owned(), text, overrides, ..Source::default() }) {
         Ok(scenario) => {
             for step in scenario.steps() {
                 assert!(step.loads.iter().all(|load| load.workload.spec.problems().is_empty()));

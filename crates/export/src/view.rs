@@ -45,7 +45,13 @@ impl<'a> View<'a> {
     pub fn of(record: &'a Record) -> View<'a> {
         let text = record.head().scenario.clone();
         let (name, text, overrides) = (text.name, text.text, text.overrides);
-        let scenario = scenario::load(&scenario::Source { name, text, overrides }).ok();
+        let scenario = scenario::load(&scenario::Source {
+            name,
+            text,
+            overrides,
+            ..scenario::Source::default()
+        })
+        .ok();
         let course = scenario.as_ref().map(Course::of).unwrap_or_default();
         View { record, scenario, course }
     }

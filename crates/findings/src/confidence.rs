@@ -25,14 +25,9 @@ pub struct Confidence {
 }
 
 impl Confidence {
-    /// Those of a step; what is no interval is left out.
+    /// Those of a step over all workers; what is no interval is left out.
     pub(crate) fn of(record: &Record, step: u32) -> Vec<Confidence> {
-        let sound = |c: &&record::Confidence| {
-            c.low.is_finite()
-                && c.high.is_finite()
-                && c.low <= c.high
-                && (0.0..1.0).contains(&c.level)
-        };
+        let of_all = |c: &&record::Confidence| c.source.is_none();
         let taken = |c: &record::Confidence| Confidence {
             figure: c.figure.clone(),
             low: c.low,
@@ -41,11 +36,18 @@ impl Confidence {
             level: c.level,
             batches: c.batches,
         };
-        record.confidences(step).filter(sound).map(taken).collect()
+        sound(record, step).filter(of_all).map(taken).collect()
     }
 
     /// Half its width, in its unit.
     pub fn half(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
+}
+
+/// What a record has of a step and its parts; what is no interval is left out.
+pub(crate) fn sound(record: &Record, step: u32) -> impl Iterator<Item = &record::Confidence> {
+    let is_finite = |c: &record::Confidence| c.low.is_finite() && c.high.is_finite();
+    let all = record.confidences(step);
+    all.filter(move |c| is_finite(c) && c.low <= c.high && (0.0..1.0).contains(&c.level))
 }

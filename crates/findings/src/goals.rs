@@ -127,7 +127,7 @@ impl<'a> Judge<'a> {
     fn ratio(&self) -> Option<Asked<'a>> {
         match &self.goal.test {
             GoalTest::Ratio { metric, to, is, within } => {
-                Some(Asked { metric, to, is: *is, within: *within })
+                Some(Asked { metric, to, elsewhere: None, is: *is, within: *within })
             }
             _ => None,
         }

@@ -50,7 +50,9 @@ mod wires;
 
 pub use attribution::{Attribution, HopLoad, Limiter};
 pub use balance::{Balance, Share, balance};
-pub use claims::{ClaimOutcome, ReadingOutcome, Score};
+pub use claims::{
+    ClaimOutcome, ClaimSummary, Frames, Kind, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
+};
 pub use comparison::{CompareError, Comparison, compare};
 pub use confidence::Confidence;
 pub use content::{Content, POOR_SHARE, Proportion};
@@ -72,6 +74,7 @@ pub use run::{Run, Verdict};
 pub use scaled::{Scaled, ScaledRate};
 pub use schema::schema;
 pub use searches::{SearchEnd, SearchOutcome, SearchPoint};
+pub use select::{same_key, selects};
 pub use served::{By, CACHED_BELOW, MORE_ABOVE, Served, Traffic};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use story::{Story, Tale};
@@ -125,6 +128,8 @@ pub struct Analysis {
     pub goals: Vec<GoalOutcome>,
     /// What was published, in the scenario's order.
     pub claims: Vec<ClaimOutcome>,
+    /// How many of that came out how.
+    pub claims_summary: ClaimSummary,
     /// How much of an application the steps carry: what the scenario asks for, then what the caller does.
     pub projections: Vec<Projection>,
     /// What to be careful about, the gravest first.
@@ -159,6 +164,7 @@ pub fn analyse_for(record: &Record, projects: &[Project]) -> Result<Analysis, Fi
         name: text.name.clone(),
         text: text.text.clone(),
         overrides: text.overrides.clone(),
+        ..scenario::Source::default()
     };
     match scenario::load(&source) {
         Ok(scenario) => judge(record, Ok(&scenario), projects),
@@ -180,8 +186,7 @@ fn judge(
     let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
-    let mut fabric = Fabric::default();
-    let mut attributed = attribution::Gather::default();
+    let (mut fabric, mut attributed) = (Fabric::default(), attribution::Gather::default());
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
@@ -230,6 +235,7 @@ fn judge(
         verification,
         goals,
         projections: asked.map(|project| projector.project(project)).collect(),
+        claims_summary: ClaimSummary::of(&claims),
         claims,
         map: map::lab_map(scenario.ok(), topology.as_ref(), record.sources(), &steps),
         run,

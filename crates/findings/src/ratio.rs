@@ -1,13 +1,15 @@
-//! Ratios that a goal asks for, or that somebody published: what a step does over what the step does that differs from it in some settings alone.
+//! Ratios that a goal asks for, or that somebody published: what a step does over what the step does that differs from it
+//! in some settings alone, in the plan, or in the hop that is looked at.
 //!
 //! Both are gathered while the steps go by and held against each other at the end, repetition by repetition. What has
 //! nothing to be held against is undecided.
 
+use crate::claims::span::Span;
 use crate::figures::label;
 use crate::goals::{Cell, Status};
 use crate::quantity::{Quantity, Unit};
 use crate::scope::{self, Reading};
-use crate::select::{same_key, selects};
+use crate::select::{same_key, same_value, selects};
 use crate::step::StepData;
 use scenario::{Metric, Scope, Step};
 
@@ -18,8 +20,10 @@ type Of<'a> = (&'a Scope, &'a [(String, String)]);
 /// What a goal asks for.
 pub(crate) struct Asked<'a> {
     pub metric: &'a Metric,
-    /// What differs in the other step.
+    /// What differs in the other step; nothing where it is the same one.
     pub to: &'a [(String, String)],
+    /// What is looked at in the other step, where that is something else.
+    pub elsewhere: Option<&'a Scope>,
     /// How many times as much.
     pub is: f64,
     /// How far from that, in percent of it.
@@ -35,21 +39,40 @@ pub(crate) struct Sides {
 
 /// One step, for one member of the scope.
 struct Side {
-    /// What both sides have in common: the plan, the other settings and the repetition.
-    key: (String, Settings, u32),
+    /// What both sides have in common: the plan, unless it differs, the other settings and the repetition.
+    plan: Option<String>,
+    settings: Settings,
+    repetition: u32,
     label: String,
     /// The same without the repetition.
     name: String,
     index: u32,
+    member: Option<String>,
     /// Why there is no value, where there is none.
-    reading: Result<(Option<String>, f64), (Option<String>, String)>,
+    figure: Result<Figure, String>,
+}
+
+/// A value with its interval of confidence.
+pub(crate) type Figure = (f64, Option<Span>);
+
+/// One reading of a step, of the member that it is of.
+type Read = (Option<String>, Result<Figure, String>);
+
+/// A step with its ratio, or why there is none.
+pub(crate) struct Ratio {
+    /// The step's name without the repetition.
+    pub step: String,
+    pub member: Option<String>,
+    pub figure: Result<Figure, String>,
 }
 
 impl Side {
-    fn member(&self) -> Option<&String> {
-        match &self.reading {
-            Ok((member, _)) | Err((member, _)) => member.as_ref(),
-        }
+    /// Whether this is what another step is held against: what it has of the other's settings is the same.
+    fn is_beside(&self, over: &Side) -> bool {
+        let same = |(key, value): &(String, String)| {
+            over.settings.iter().find(|(k, _)| k == key).is_none_or(|(_, v)| same_value(v, value))
+        };
+        self.plan == over.plan && self.member == over.member && self.settings.iter().all(same)
     }
 }
 
@@ -57,76 +80,91 @@ impl Sides {
     /// Takes in a step, on the sides that it is of.
     pub fn see(&mut self, of: Of<'_>, asked: &Asked<'_>, step: &StepData) {
         let head = &step.head;
-        let readings = || scope::read(step, of.0, asked.metric).into_iter().map(outcome);
+        let read = |scope: &Scope| -> Vec<Read> {
+            scope::read(step, scope, asked.metric).into_iter().map(outcome).collect()
+        };
         let place = (head.plan.as_str(), head.settings.as_slice(), head.repetition, head.index);
-        self.add(of.1, asked, place, readings);
+        self.add(of, asked, place, read);
     }
 
     /// Notes a step that was not run.
     pub fn missed(&mut self, of: Of<'_>, asked: &Asked<'_>, step: &Step) {
-        let reading = || [Err((None, "the step was not run".to_owned()))].into_iter();
+        let read =
+            |_: &Scope| -> Vec<Read> { vec![(None, Err("the step was not run".to_owned()))] };
         let place = (step.plan.as_str(), step.settings.as_slice(), step.repetition, step.index);
-        self.add(of.1, asked, place, reading);
+        self.add(of, asked, place, read);
     }
 
-    fn add<I>(
+    fn add(
         &mut self,
-        wanted: &[(String, String)],
+        (scope, wanted): Of<'_>,
         asked: &Asked<'_>,
         (plan, settings, repetition, index): (&str, &[(String, String)], u32, u32),
-        readings: impl Fn() -> I,
-    ) where
-        I: Iterator<Item = Result<(Option<String>, f64), (Option<String>, String)>>,
-    {
+        read: impl Fn(&Scope) -> Vec<Read>,
+    ) {
         let differs =
             |key: &str| asked.to.iter().any(|(k, _)| same_key(key, k) || same_key(k, key));
         let rest: Settings = settings.iter().filter(|(key, _)| !differs(key)).cloned().collect();
-        let side = |reading| Side {
-            key: (plan.to_owned(), rest.clone(), repetition),
+        let side = |(member, figure)| Side {
+            plan: (!differs("plan")).then(|| plan.to_owned()),
+            settings: rest.clone(),
+            repetition,
             label: label(plan, settings, repetition),
             name: label(plan, settings, 0),
             index,
-            reading,
+            member,
+            figure,
         };
-        // The other step is asked for all that this one is, but for what differs.
-        let kept = wanted.iter().filter(|(key, _)| !differs(key));
+        // The other step is asked for all that this one is, but for what differs; of another plan, for what that settles.
+        let settles = |key: &str| settings.iter().any(|(k, _)| same_key(k, key));
+        let is_asked = |key: &str| !differs(key) && (!differs("plan") || settles(key));
+        let kept = wanted.iter().filter(|(key, _)| is_asked(key));
         let other: Settings = kept.chain(asked.to).cloned().collect();
         if selects(wanted, plan, settings) {
-            self.over.extend(readings().map(side));
+            self.over.extend(read(scope).into_iter().map(side));
         }
         if selects(&other, plan, settings) {
-            self.under.extend(readings().map(side));
+            self.under.extend(read(asked.elsewhere.unwrap_or(scope)).into_iter().map(side));
         }
     }
 
     /// A cell for each step that the goal selects. A step that it is held against is no cell of its own.
     pub fn cells(&self, asked: &Asked<'_>) -> Vec<Cell> {
-        let over = self.over.iter().filter(|over| !self.is_other(over));
+        let over = self.over.iter().filter(|over| !self.is_other(over, asked));
         over.map(|over| self.cell(over, asked)).collect()
     }
 
-    /// Each step with its ratio, or why there is none: its name without the repetition, and the member.
-    pub fn ratios(&self) -> Vec<(String, Option<String>, Result<f64, String>)> {
-        let over = self.over.iter().filter(|over| !self.is_other(over));
-        over.map(|over| (over.name.clone(), over.member().cloned(), self.ratio(over))).collect()
+    /// Each step with its ratio.
+    pub fn ratios(&self, asked: &Asked<'_>) -> Vec<Ratio> {
+        let over = self.over.iter().filter(|over| !self.is_other(over, asked));
+        let ratio = |over: &Side| {
+            let (step, member) = (over.name.clone(), over.member.clone());
+            Ratio { step, member, figure: self.ratio(over) }
+        };
+        over.map(ratio).collect()
     }
 
-    fn ratio(&self, over: &Side) -> Result<f64, String> {
-        let same = |under: &&Side| under.key == over.key && under.member() == over.member();
-        let under = self.under.iter().find(same).map(|under| &under.reading);
-        match (&over.reading, under) {
-            (Err((_, why)), _) | (_, Some(Err((_, why)))) => Err(why.clone()),
-            (_, None) => Err("the step that it is held against was not run".to_owned()),
-            (_, Some(Ok((_, less)))) if *less <= 0.0 => {
-                Err("the step that it is held against did nothing".to_owned())
-            }
-            (Ok((_, more)), Some(Ok((_, less)))) => Ok(more / less),
+    fn ratio(&self, over: &Side) -> Result<Figure, String> {
+        let beside: Vec<&Side> = self.under.iter().filter(|under| under.is_beside(over)).collect();
+        // What was run once only is held against every repetition.
+        let again = beside.iter().any(|under| under.repetition == over.repetition);
+        let repetition = if again { over.repetition } else { 0 };
+        let mut under = beside.iter().filter(|under| under.repetition == repetition);
+        match (&over.figure, under.next(), under.next()) {
+            (Err(why), ..) => Err(why.clone()),
+            (_, None, _) => Err("the step that it is held against was not run".to_owned()),
+            (_, Some(one), Some(other)) => Err(format!(
+                "it could be held against {} or {}; say in `to` which",
+                one.name, other.name
+            )),
+            (_, Some(Side { figure: Err(why), .. }), None) => Err(why.clone()),
+            (Ok(more), Some(Side { figure: Ok(less), .. }), None) => over_of(*more, *less),
         }
     }
 
     /// Whether a step is there to be held against: where a goal selects all steps, both sides are among them.
-    fn is_other(&self, over: &Side) -> bool {
-        self.under.iter().any(|under| under.index == over.index)
+    fn is_other(&self, over: &Side, asked: &Asked<'_>) -> bool {
+        !asked.to.is_empty() && self.under.iter().any(|under| under.index == over.index)
     }
 
     fn cell(&self, over: &Side, asked: &Asked<'_>) -> Cell {
@@ -134,14 +172,14 @@ impl Sides {
             status: Status::Undecided,
             step: over.label.clone(),
             index: over.index,
-            member: over.member().cloned(),
+            member: over.member.clone(),
             required: Some(Quantity { value: asked.is, unit: Unit::Times }),
             observed: None,
             margin: 0.0,
             reason: String::new(),
         };
         match self.ratio(over) {
-            Ok(ratio) => judge(&mut cell, ratio, asked),
+            Ok((ratio, _)) => judge(&mut cell, ratio, asked),
             Err(why) => cell.reason = why,
         }
         cell
@@ -161,13 +199,20 @@ fn judge(cell: &mut Cell, ratio: f64, asked: &Asked<'_>) {
     }
 }
 
-/// A reading as far as it is the whole truth.
-fn outcome(reading: Reading) -> Result<(Option<String>, f64), (Option<String>, String)> {
-    match reading.value {
-        Some(value) if reading.missing.is_none() => Ok((reading.member, value)),
-        _ => {
-            let why = reading.lack();
-            Err((reading.member, why))
-        }
+/// A ratio with its interval.
+fn over_of(more: Figure, less: Figure) -> Result<Figure, String> {
+    if less.0 <= 0.0 {
+        return Err("the step that it is held against did nothing".to_owned());
     }
+    let span = if more.0 > 0.0 { Span::of_ratio(more, less) } else { None };
+    Ok((more.0 / less.0, span))
+}
+
+/// A reading as far as it is the whole truth.
+fn outcome(reading: Reading) -> Read {
+    let figure = match reading.value {
+        Some(value) if reading.missing.is_none() => Ok((value, reading.interval)),
+        _ => Err(reading.lack()),
+    };
+    (reading.member, figure)
 }

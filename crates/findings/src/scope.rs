@@ -2,6 +2,7 @@
 //! whether something that it depends on is missing, so that nothing missing can pass.
 
 use crate::balance::balance;
+use crate::claims::span::{self, Span};
 use crate::counters::counted;
 use crate::network;
 use crate::pool::{Pool, per_second};
@@ -30,6 +31,8 @@ pub(crate) struct Reading {
     pub attempts: Option<u64>,
     /// Both directions merged, where the metric is a latency, for merging with other repetitions.
     pub tally: Option<Tally>,
+    /// The interval of confidence of the value, where the record has one.
+    pub interval: Option<Span>,
 }
 
 impl Reading {
@@ -46,10 +49,45 @@ impl Reading {
 
 /// Reads a metric off a step; one reading for each member where the scope asks for each.
 pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
+    let mut readings = values(step, scope, metric);
+    for reading in &mut readings {
+        let known = |source: Option<&str>| span::known(&step.confidences, source, metric);
+        reading.interval = match source(step, scope, reading.member.as_deref()) {
+            Ok(None) => known(None),
+            Ok(Some(name)) => known(Some(&name)),
+            Err(()) => None,
+        };
+    }
+    readings
+}
+
+/// By what name the record knows the interval of what a scope speaks of: `None` is that of all workers; `Err` where there is
+/// none such.
+fn source(step: &StepData, scope: &Scope, member: Option<&str>) -> Result<Option<String>, ()> {
+    let names = match (scope, member) {
+        (_, Some(member)) => vec![member.to_owned()],
+        (Scope::Total, None) => return Ok(None),
+        (Scope::Hop(hop), None) => return Ok(Some(hop.clone())),
+        (Scope::Over(names), None) => names.clone(),
+        (Scope::Each(_) | Scope::Streams(_), None) => return Err(()),
+    };
+    // Where they are all that there are, they are the step.
+    let all = step.workers.iter().all(|worker| names.contains(&worker.source.group));
+    Ok((!all).then(|| names.join("+")))
+}
+
+fn values(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
     if *metric == Metric::Imbalance {
         let (found, missing) = imbalance(step, scope);
         let value = found.map(|(_, percent)| percent);
-        return vec![Reading { member: None, value, missing, attempts: None, tally: None }];
+        return vec![Reading {
+            member: None,
+            value,
+            missing,
+            attempts: None,
+            tally: None,
+            interval: None,
+        }];
     }
     match scope {
         Scope::Total => vec![pooled(step, None, metric, |_| true)],
@@ -187,6 +225,7 @@ fn pooled(
             missing,
             attempts: Some(0),
             tally: None,
+            interval: None,
         };
     };
     let tallies = [&pool.read, &pool.write];
@@ -198,6 +237,7 @@ fn pooled(
             tallies.iter().fold(0, |n, t| n.saturating_add(t.ops).saturating_add(t.errors)),
         ),
         tally: matches!(metric, Metric::Latency { .. }).then(|| pool.both()),
+        interval: None,
     }
 }
 
@@ -223,10 +263,36 @@ fn shortfall(step: &StepData, worker: &WorkerData) -> Option<String> {
 
 /// A reading that there is not, and why.
 fn unread(why: String) -> Reading {
-    Reading { member: None, value: None, missing: Some(why), attempts: None, tally: None }
+    Reading {
+        member: None,
+        value: None,
+        missing: Some(why),
+        attempts: None,
+        tally: None,
+        interval: None,
+    }
+}
+
+/// How busy the processors of a hop were, in percent of all of them: of a machine of the lab (`esx.cpu`).
+fn busy_reading(step: &StepData, hop: &str) -> Reading {
+    let span = step.head.times.measured().as_secs_f64() * 1e9;
+    match counted(step, hop, "busy") {
+        Some((busy, share)) if share >= COMPLETE_SHARE && span > 0.0 => Reading {
+            member: None,
+            value: Some(busy / span * 100.0),
+            missing: None,
+            attempts: None,
+            tally: None,
+            interval: None,
+        },
+        _ => unread(format!("hop {hop} did not count how busy its processors were")),
+    }
 }
 
 fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
+    if *metric == Metric::Cpu && hop.ends_with(".cpu") {
+        return busy_reading(step, hop);
+    }
     let names: &[&str] = match metric {
         Metric::ReadRate => &["read-bytes"],
         Metric::WriteRate => &["write-bytes"],
@@ -254,5 +320,12 @@ fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
     }
     let value =
         if *metric == Metric::Errors { sum } else { per_second(sum, step.head.times.measured()) };
-    Reading { member: None, value: Some(value), missing: None, attempts: None, tally: None }
+    Reading {
+        member: None,
+        value: Some(value),
+        missing: None,
+        attempts: None,
+        tally: None,
+        interval: None,
+    }
 }

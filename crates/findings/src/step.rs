@@ -3,13 +3,14 @@
 //! Only this module and [`crate::analyse`] read the record. Histograms live here and no longer than one step, so a
 //! long run is analysed in the memory of its largest step.
 
+use crate::confidence;
 use crate::network::{Pair, StreamData};
 use crate::steady::round;
 use crate::wires::Wire;
 use clock::Ns;
 use record::{
-    Counter, Interval, Phase, Record, Rounds, Source, SourceId, SourceKind, StepHead, Tally,
-    Testimony, WorkerLoad,
+    Confidence, Counter, Interval, Phase, Record, Rounds, Source, SourceId, SourceKind, StepHead,
+    Tally, Testimony, WorkerLoad,
 };
 use scenario::Steady;
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub(crate) struct StepData {
     /// Sources that are no ends of streams and counted operations: the probes beside them, by name.
     probes: Vec<(String, Tally)>,
     pub counters: Vec<(String, Counter)>,
+    /// Intervals of confidence of it and its parts.
+    pub confidences: Vec<Confidence>,
     /// From the beginning of the measured time to the last moment of it that any worker or stream reported.
     pub span: Ns,
     /// The measured time in rounds.
@@ -106,8 +109,18 @@ impl StepData {
             Some(end) => end.min(head.times.cooldown).since(head.times.measure),
             None => Ns::ZERO,
         };
-        let (wires, pairs) = (Vec::new(), Vec::new());
-        Ok(StepData { head, workers, streams, pairs, probes, counters, span, rounds, wires })
+        Ok(StepData {
+            workers,
+            streams,
+            pairs: Vec::new(),
+            probes,
+            counters,
+            confidences: confidence::sound(record, head.index).cloned().collect(),
+            span,
+            rounds,
+            wires: Vec::new(),
+            head,
+        })
     }
 
     /// Whether it has workers, and all of them work for these VMs or targets.

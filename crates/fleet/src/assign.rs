@@ -66,6 +66,15 @@ pub enum AssignError {
         /// The array.
         array: String,
     },
+    /// A receiver that is a host of a lab and nowhere else.
+    #[error(
+        "`{receiver}` is a host of the lab and has no address: `wirespeed simulate` runs this scenario on a model; to \
+         measure, give the receiver an `address`, or let it stand on this machine (`embedded = true`)"
+    )]
+    Modelled {
+        /// The receiver.
+        receiver: String,
+    },
     /// A disk smaller than what backs it.
     #[error(
         "a disk of `{vm}` is smaller than its target, which a live run cannot enforce: leave out the disk's `size`, or \

@@ -193,23 +193,27 @@ impl NetNumbers {
         };
         let network = Network { probe: draft.probe, ..draft.network().clone() };
         let name = draft.pair.clone();
-        Ok((NetSpec { name, receiver: receiver(draft.receiver), network, frames, sources }, loads))
+        let receiver = receiver(draft.receiver)?;
+        Ok((NetSpec { name, receiver, network, frames, sources }, loads))
     }
 }
 
 /// A receiver as an engine is told of it.
-fn receiver(receiver: &Receiver) -> ReceiverSpec {
+fn receiver(receiver: &Receiver) -> Result<ReceiverSpec, AssignError> {
     let place = match &receiver.place {
         scenario::ReceiverPlace::At { host, port } => {
             ReceiverPlace::At { host: host.clone(), port: *port }
         }
         scenario::ReceiverPlace::Embedded => ReceiverPlace::Embedded,
+        scenario::ReceiverPlace::Modelled => {
+            return Err(AssignError::Modelled { receiver: receiver.name.clone() });
+        }
     };
     let token = receiver.token.as_ref().map(|token| match token {
         scenario::TokenFrom::File(path) => TokenFrom::File(path.clone()),
         scenario::TokenFrom::Env(name) => TokenFrom::Env(name.clone()),
     });
-    ReceiverSpec {
+    Ok(ReceiverSpec {
         name: receiver.name.clone(),
         place,
         ipv6: receiver.family.map(|family| family == Family::Ipv6),
@@ -217,5 +221,5 @@ fn receiver(receiver: &Receiver) -> ReceiverSpec {
         source_port: receiver.source_port,
         token,
         adjust: receiver.adjust.clone(),
-    }
+    })
 }

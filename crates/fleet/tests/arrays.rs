@@ -149,7 +149,7 @@ const PLAN: &str = "[plan]\nworkload = \"w\"\non = \"vm*\"\nwarmup = \"0s\"\nmea
 
 fn load(text: &str) -> Scenario {
     let (name, text) = ("s.toml".to_owned(), text.to_owned());
-    match scenario::load(&Source { name, text, overrides: Vec::new() }) {
+    match scenario::load(&Source { name, text, ..Source::default() }) {
         Ok(scenario) => scenario,
         Err(mistakes) => panic!("{mistakes:?}"),
     }

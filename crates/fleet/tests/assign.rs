@@ -241,3 +241,20 @@ fn a_step_of_no_length_has_a_rate() {
     let load = assignment.step(&steps[0]).unwrap().loads.remove(0);
     assert_eq!(load.arrivals, Loop::Open { rate: 0.0 });
 }
+
+/// A sweep over members of a real scenario: each step has the workers of the smaller ones, with the same names and numbers.
+#[test]
+fn a_step_of_fewer_members_has_the_first_workers() {
+    let text = "scenario.title = \"t\"\n[workload.w]\nblock = \"8KiB\"\n[[target]]\nname = \"t{0..2}\"\nurl = \"null:\"\n\
+                size = \"1GiB\"\n[plan]\nworkload = \"w\"\non = \"t*\"\nmeasure = \"1s\"\nsweep = { members = [1, 3] }\n";
+    let source = scenario::Source {
+        name: "t.toml".into(),
+        text: text.into(),
+        ..scenario::Source::default()
+    };
+    let scenario = scenario::load(&source).unwrap_or_else(|d| panic!("{d}"));
+    assert_eq!(
+        assigned(&scenario, &scenario.steps(), 1).unwrap(),
+        ["0a: t0:t0 0/1", "1a: t0:t0 0/1, t1:t1 0/1, t2:t2 0/1"]
+    );
+}

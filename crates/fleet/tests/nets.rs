@@ -29,10 +29,11 @@ fn lab() -> Scenario {
         token: None,
         adjust: (name == "near").then(|| "eth1".to_owned()),
         rate: None,
+        site: None,
     };
     scenario.lab.receivers = ["far", "near"].map(receiver).into();
     scenario.lab.vms[0].nics =
-        ["far", "near"].map(|name| VmNic { receiver: name.to_owned() }).into();
+        ["far", "near"].map(|name| VmNic { receiver: name.to_owned(), adapter: None }).into();
     scenario
 }
 

@@ -15,7 +15,7 @@ fn trial(search: &str) -> Trial {
          size = \"1GiB\"\n[[plan]]\nname = \"find\"\nworkload = \"w\"\non = \"t0\"\nwarmup = \"0s\"\nmeasure = \"2s\"\n\
          search = {search}\n[[plan]]\nname = \"after\"\nworkload = \"w\"\non = \"t0\"\nwarmup = \"0s\"\nmeasure = \"1s\"\n"
     );
-    let source = Source { name: "t.toml".into(), text, overrides: Vec::new() };
+    let source = Source { name: "t.toml".into(), text, ..Source::default() };
     let mut scenario: Scenario = scenario::load(&source).unwrap_or_else(|d| panic!("{d}"));
     let stages = scenario.stages();
     scenario.lab.targets[0].url = "fake:0".into();

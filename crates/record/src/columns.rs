@@ -35,6 +35,11 @@ pub(crate) fn text(text: &str) -> Value {
     Value::Text(text.to_string())
 }
 
+/// Text that there may not be.
+pub(crate) fn opt_text(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, self::text)
+}
+
 /// Read, write, testimony.
 pub(crate) type OwnFigures = (Option<Tally>, Option<Tally>, Option<Testimony>);
 
@@ -174,6 +179,17 @@ impl<'a> Cells<'a> {
             ValueRef::Real(r) => Ok(r),
             ValueRef::Integer(i) => Ok(i as f64),
             _ => self.bad("is not a number"),
+        }
+    }
+
+    pub(crate) fn opt_text(&mut self) -> Result<Option<String>, RowError> {
+        match self.value()? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+                Ok(s) => Ok(Some(s.to_string())),
+                Err(_) => self.bad("is not UTF-8"),
+            },
+            _ => self.bad("is not text"),
         }
     }
 

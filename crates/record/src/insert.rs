@@ -1,6 +1,6 @@
 //! One function a table: which row a record's types become. `select` is its counterpart.
 
-use crate::columns::{Figures, int, text};
+use crate::columns::{Figures, int, opt_text, text};
 use crate::histogram::Encoder;
 use crate::schema::{FIGURES, Word};
 use crate::total::StepTotal;
@@ -172,6 +172,7 @@ pub(crate) fn counter(db: &Connection, counter: &Counter) -> rusqlite::Result<()
 pub(crate) fn confidence(db: &Connection, confidence: &Confidence) -> rusqlite::Result<()> {
     let row = vec![
         int(confidence.step.into()),
+        opt_text(confidence.source.as_deref()),
         text(&confidence.figure),
         Value::Real(confidence.low),
         Value::Real(confidence.high),
@@ -179,7 +180,7 @@ pub(crate) fn confidence(db: &Connection, confidence: &Confidence) -> rusqlite::
         Value::Real(confidence.level),
         int(confidence.batches.into()),
     ];
-    insert(db, "confidence", "step, figure, low, high, unit, level, batches", row)
+    insert(db, "confidence", "step, source, figure, low, high, unit, level, batches", row)
 }
 
 pub(crate) fn event(db: &Connection, event: &Event) -> rusqlite::Result<()> {

@@ -140,6 +140,9 @@ pub struct Counter {
 pub struct Confidence {
     /// The step.
     pub step: u32,
+    /// Whose figure it is; all workers together where `None`. Else the name of a source (a worker, a stream, a hop) or of a
+    /// group (a VM, a target), or the names of several groups with `+` between them: their sum.
+    pub source: Option<String>,
     /// The figure (`iops`, `total-rate`, `read-rate`, `write-rate`, `service-mean`, `response-mean`).
     pub figure: String,
     /// The lower end, in `unit`.

@@ -87,7 +87,8 @@ impl Record {
         &self.events
     }
 
-    /// The intervals of confidence of a step's figures, by figure; none where its producer knew none.
+    /// The intervals of confidence of a step's figures, by source and figure, those over all workers first; none where its
+    /// producer knew none.
     pub fn confidences(&self, step: u32) -> impl Iterator<Item = &Confidence> {
         self.confidences.iter().filter(move |confidence| confidence.step == step)
     }

@@ -8,10 +8,10 @@ pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
 /// `PRAGMA user_version`: the version of this format. It grows with any change that a reader of the last version could
 /// misread.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// The oldest version that this program reads: version 2 differs in knowing no network streams, version 3 no intervals of
-/// confidence.
+/// confidence, version 4 only those over all workers.
 pub(crate) const OLDEST: u32 = 2;
 
 /// Tables that a record must have, with the version that brought them.
@@ -36,6 +36,9 @@ pub(crate) const STREAMS_SINCE: u32 = 3;
 
 /// The version that brought intervals of confidence.
 pub(crate) const CONFIDENCE_SINCE: u32 = 4;
+
+/// The version that brought intervals of parts of a step.
+pub(crate) const CONFIDENCE_OF_SINCE: u32 = 5;
 
 /// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms are
 /// last, so that SQLite reaches the figures without walking over them.
@@ -206,14 +209,15 @@ CREATE TABLE event (
 
 CREATE TABLE confidence (
     step INTEGER NOT NULL REFERENCES step (step),
+    source TEXT,
     figure TEXT NOT NULL,
     low REAL,
     high REAL,
     unit TEXT NOT NULL,
     level REAL,
-    batches INTEGER NOT NULL,
-    PRIMARY KEY (step, figure)
-) STRICT, WITHOUT ROWID;
+    batches INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX confidence_by_figure ON confidence (step, ifnull(source, ''), figure);
 
 CREATE VIEW v_interval AS
 SELECT

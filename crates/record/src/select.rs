@@ -1,7 +1,7 @@
 //! One function a table: what is read from which rows. `insert` is its counterpart.
 
 use crate::columns::{Cells, RowError};
-use crate::schema::{CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, TABLES};
+use crate::schema::{CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, TABLES};
 use crate::{
     Confidence, Counter, Event, Fact, Histogram, Interval, Loop, RunHead, ScenarioText, Source,
     SourceId, Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
@@ -159,13 +159,17 @@ pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter
     rows(db, sql, [step], counter)
 }
 
-/// The intervals of confidence of all steps, by step and figure, in a version that has some.
+/// The intervals of confidence of all steps, by step, source and figure, in a version that has some.
 pub(crate) fn confidences(db: &Connection, version: u32) -> Result<Vec<Confidence>, RowError> {
     if version < CONFIDENCE_SINCE {
         return Ok(Vec::new());
     }
-    let sql = "SELECT step, figure, low, high, unit, level, batches FROM confidence ORDER BY step, figure";
-    rows(db, sql, [], confidence)
+    let source = if version < CONFIDENCE_OF_SINCE { "NULL" } else { "source" };
+    let sql = format!(
+        "SELECT step, {source} AS source, figure, low, high, unit, level, batches FROM confidence \
+         ORDER BY step, 2, figure"
+    );
+    rows(db, &sql, [], confidence)
 }
 
 /// The events in the order of time.
@@ -244,6 +248,7 @@ fn event(cells: &mut Cells) -> Result<Event, RowError> {
 fn confidence(cells: &mut Cells) -> Result<Confidence, RowError> {
     Ok(Confidence {
         step: cells.u32()?,
+        source: cells.opt_text()?,
         figure: cells.text()?,
         low: cells.real()?,
         high: cells.real()?,

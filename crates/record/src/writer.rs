@@ -227,7 +227,7 @@ impl Writer {
     /// Adds the interval of confidence of a figure.
     ///
     /// # Errors
-    /// Where its step was not announced or the figure has one already, or the write fails.
+    /// Where its step was not announced or the figure of that source has one already, or the write fails.
     pub fn confidence(&mut self, confidence: &Confidence) -> Result<(), RecordError> {
         if !self.steps.contains_key(&confidence.step) {
             return Err(RecordError::UnknownStep { step: confidence.step });

@@ -25,6 +25,7 @@ mod number;
 mod paint;
 mod projections;
 mod provenance;
+mod published;
 mod said;
 mod steps;
 mod table;
@@ -49,7 +50,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     hops::write(&mut page, analysis);
     network::write(&mut page, analysis);
     judgements::goals(&mut page, &analysis.goals);
-    judgements::claims(&mut page, &analysis.claims);
+    published::write(&mut page, &analysis.claims, &analysis.claims_summary);
     cautions::write(&mut page, &analysis.warnings);
     footer::write(&mut page, &analysis.run);
     page.finish()

@@ -4,14 +4,15 @@
 //! It is written for GitHub's dialect and is plain in any other. Words of a record are foreign: whatever means something
 //! in Markdown or HTML is escaped, so that they can neither format the page nor leave their cell.
 
-use crate::judgements::{place, score, why};
-use crate::network::{self, Row, whither};
+use crate::judgements::{place, why};
+use crate::network::{self, Row as Stream, whither};
 use crate::number::{digits, moment, percent};
+use crate::published::{self, Row, between, ours, remarks, score};
 use crate::said::{Sentence, Tone};
 use crate::steps::time_unit;
 use crate::text::clean;
 use crate::{attributed, cautions, headline, highlights, hops};
-use findings::{Analysis, ClaimOutcome, GoalOutcome, Loops, ReadingOutcome, Status, StepFigures};
+use findings::{Analysis, ClaimOutcome, ClaimSummary, GoalOutcome, Loops, Status, StepFigures};
 use std::fmt::Write;
 
 /// Rows of a table; the others are counted.
@@ -37,7 +38,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     section(&mut out, "Steps", &steps(&analysis.steps));
     section(&mut out, "Hops", &hops(&analysis.steps));
     section(&mut out, "Network", &network(&analysis.steps));
-    section(&mut out, "Published figures", &claims(&analysis.claims));
+    section(&mut out, "What was published", &claims(&analysis.claims, &analysis.claims_summary));
     section(&mut out, "Warnings", &bullets(&cautions::sentences(&analysis.warnings), WARNINGS_MAX));
     let _infallible = writeln!(out, "<sub>{}</sub>", provenance(analysis));
     out
@@ -167,7 +168,7 @@ fn hops(steps: &[StepFigures]) -> String {
 /// What was carried over networks, each way.
 fn network(steps: &[StepFigures]) -> String {
     let dash = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
-    let row = |r: &Row<'_>| {
+    let row = |r: &Stream<'_>| {
         let (sending, receiving) = r.ends();
         vec![
             escape(&clean(&r.step.label())),
@@ -212,30 +213,42 @@ fn loops(steps: &[&StepFigures]) -> Option<&'static str> {
     }
 }
 
-fn claims(claims: &[ClaimOutcome]) -> String {
-    let row = |c: &ClaimOutcome, r: Option<&ReadingOutcome>| {
-        let published = match (r, c.relation) {
-            (Some(r), "equal") => r.published.to_string(),
-            (Some(r), relation) => format!("{relation} {}", r.published),
-            (None, _) => "-".to_owned(),
-        };
-        let error = r.and_then(|r| r.error_percent);
-        vec![
-            score(c.score).1.to_owned(),
-            escape(&clean(&c.name)),
-            published,
-            c.ours.map_or("-".to_owned(), |q| q.to_string()),
-            error.map_or("-".to_owned(), |e| format!("{e:+.1}%")),
-        ]
+/// The summary, a row for each reading, and what there is to say of claims.
+fn claims(claims: &[ClaimOutcome], all: &ClaimSummary) -> String {
+    if claims.is_empty() {
+        return String::new();
+    }
+    let intervals = claims.iter().any(|claim| claim.interval.is_some());
+    let row = |row: &Row<'_>| {
+        let mut cells = vec![
+            row.once(|claim| score(claim.score).1.to_owned()),
+            row.once(|claim| escape(&clean(&claim.name))),
+            row.published(),
+            row.once(ours),
+        ];
+        if intervals {
+            cells.push(row.once(|claim| between(claim.interval)));
+        }
+        cells.push(row.error().map_or("-".to_owned(), |e| format!("{e:+.1}%")));
+        cells
     };
-    let rows: Vec<_> = claims
-        .iter()
-        .flat_map(|c| {
-            let none = c.readings.is_empty().then(|| row(c, None));
-            c.readings.iter().map(|r| row(c, Some(r))).chain(none).collect::<Vec<_>>()
-        })
+    let rows: Vec<Vec<String>> = published::rows(claims).iter().map(row).collect();
+    let (head, aligned): (&[&str], _) = match intervals {
+        true => (&["", "claim", "published", "ours", "interval", "error"], "llrrrr"),
+        false => (&["", "claim", "published", "ours", "error"], "llrrr"),
+    };
+    let table = table(head, aligned, &rows, "readings of claims");
+    let said =
+        claims.iter().map(|claim| (claim, remarks(claim))).filter(|(_, said)| !said.is_empty());
+    let said: Vec<String> = said
+        .map(|(claim, said)| format!("- {}", escape(&format!("{}: {said}.", clean(&claim.name)))))
         .collect();
-    table(&["", "claim", "published", "ours", "error"], "llrrr", &rows, "readings of claims")
+    let more = said.len().saturating_sub(ROWS_MAX);
+    let more = (more > 0).then(|| format!("- … and remarks on {more} more claims."));
+    let said: Vec<String> = said.into_iter().take(ROWS_MAX).chain(more).collect();
+    let parts = [escape(&published::summary(all)), table.trim_end().to_owned(), said.join("\n")];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n") + "\n"
 }
 
 /// Who made the record, when, of what.

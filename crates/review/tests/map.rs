@@ -89,7 +89,8 @@ fn on_lab(luns: usize) -> (tempfile::TempDir, Record, Analysis) {
     let (dir, record) = Sketch::of(LAB).record(|_, _| Work { read: 67, ..Work::default() });
     let mut analysis = findings::analyse(&record).expect("the record is analysed");
     let topology = topology(luns);
-    let source = scenario::Source { name: "lab".into(), text: LAB.into(), overrides: vec![] };
+    let source =
+        scenario::Source { name: "lab".into(), text: LAB.into(), ..scenario::Source::default() };
     let mut scenario = scenario::load(&source).expect("a right scenario");
     scenario.lab.vms[0].disks.clear();
     analysis.map = lab_map(Some(&scenario), Some(&topology), &[], &[]);

@@ -122,11 +122,12 @@ Goals
   ✔ met  p99 service time at most 5 ms, depth=16   4.26 ms  depth 16
   ✔ met  IOPS at least 700 IOPS                   900 IOPS  depth 1
 
-Published figures
-  for comparison; they never change the verdict
-                claim                                   published        ours  error
-                                                                                   %
-  ✔ reproduced  IOPS about 4,600 IOPS, depth=64  about 4,600 IOPS  4,620 IOPS   +0.4
+What was published
+  Held out: 1 met, 0 missed, 0 undecided.
+  for comparison; it never changes the verdict
+         claim                                   published        ours  error
+                                                                            %
+  ✔ met  IOPS about 4,600 IOPS, depth=64  about 4,600 IOPS  4,620 IOPS   +0.4
 
 Warnings
   · Closed loops in all 7 steps: latency is service time, and a stall of the target also stops the
@@ -305,8 +306,9 @@ Goals
   - read of fabric at least 90% of wire: the wire rate of hop fabric is not known; it is no port
     with a speed, and the record has no fact `wire-rate` of it.
 
-Published figures
-  for comparison; they never change the verdict
+What was published
+  Held out: 0 met, 0 missed, 1 undecided. Calibration: 1.
+  for comparison; it never changes the verdict
                claim                              published        ours  error
                                                                              %
   ? undecided  IOPS 1,000 IOPS or 1,020 IOPS     1,000 IOPS  1,000 IOPS   +0.0
@@ -666,6 +668,7 @@ fn json_is_the_analysis_with_its_version() {
         keys,
         [
             "claims",
+            "claims_summary",
             "contents",
             "goals",
             "map",

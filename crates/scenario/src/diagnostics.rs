@@ -17,6 +17,8 @@ pub enum Origin {
     File,
     /// The n-th `--set` (from 0), as `KEY=VALUE`.
     Set(usize),
+    /// The n-th catalog of the user (from 0).
+    Catalog(usize),
 }
 
 /// A stretch of one of the texts.
@@ -53,10 +55,12 @@ pub struct Diagnostics {
     list: Vec<Diagnostic>,
     omitted: usize,
     texts: Vec<(String, String)>,
+    /// How many of the texts are overrides; catalogs follow them.
+    sets: usize,
 }
 
 impl Diagnostics {
-    /// The mistakes, sorted by place: the file first, then each `--set`.
+    /// The mistakes, sorted by place: the file first, then each `--set`, then each catalog.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
@@ -87,10 +91,16 @@ impl Diagnostics {
     }
 
     fn text_entry(&self, origin: Origin) -> Option<&(String, String)> {
-        match origin {
-            Origin::File => self.texts.first(),
-            Origin::Set(n) => self.texts.get(n + 1),
-        }
+        self.texts.get(number(origin, self.sets))
+    }
+}
+
+/// The number of the text that an origin means, where so many are overrides.
+fn number(origin: Origin, sets: usize) -> usize {
+    match origin {
+        Origin::File => 0,
+        Origin::Set(n) => 1 + n,
+        Origin::Catalog(n) => 1 + sets + n,
     }
 }
 
@@ -224,13 +234,12 @@ impl Sink {
                 .chain(
                     source.overrides.iter().map(|(k, v)| ("--set".to_owned(), format!("{k}={v}"))),
                 )
+                .chain(source.catalogs.iter().map(|file| (file.name.clone(), file.text.clone())))
                 .collect();
+        let sets = source.overrides.len();
         let indexes: Vec<LineIndex> = texts.iter().map(|(_, text)| LineIndex::new(text)).collect();
         let place = |at: Span| {
-            let number = match at.origin {
-                Origin::File => 0,
-                Origin::Set(n) => n + 1,
-            };
+            let number = number(at.origin, sets);
             indexes[number].place(at, &texts[number].1)
         };
         let broken: Vec<(Origin, usize)> = self
@@ -258,7 +267,7 @@ impl Sink {
             .collect();
         list.sort_by_key(|d| (d.place.origin, d.place.span.start, d.place.span.end));
         list.dedup();
-        Diagnostics { list, omitted: self.omitted, texts }
+        Diagnostics { list, omitted: self.omitted, texts, sets }
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     NetHop,
     Host,
     Adapter,
+    /// Of a host that uses it itself: `HOST.disk0`.
+    Disk,
     Vm,
     Switch,
     Array,
@@ -49,6 +51,7 @@ impl Kind {
             Kind::NetHop => "a network hop",
             Kind::Host => "a host",
             Kind::Adapter => "an adapter",
+            Kind::Disk => "a disk of a host",
             Kind::Vm => "a VM",
             Kind::Switch => "a switch",
             Kind::Array => "an array",

@@ -11,8 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+mod assumed;
 mod build;
 mod catalog;
+mod claim;
 pub mod crew;
 mod datum;
 mod decode;
@@ -23,6 +25,7 @@ mod fields;
 mod figures;
 pub mod knee;
 mod live;
+mod members;
 mod mixture;
 mod model;
 mod names;
@@ -46,13 +49,15 @@ pub mod steady;
 pub mod topology;
 mod tree;
 
-pub use catalog::catalog;
+pub use assumed::{Assumed, AssumedSetting, settings};
+pub use catalog::{Shelf, Shelved, Used, catalog};
+pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use figures::{Dimension, FigureDef, figures_of};
 pub use model::*;
 pub use network::{
-    Family, NetHop, NetWorkload, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, StepNet,
+    Family, NetHop, NetWorkload, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, StepNet,
     TokenFrom, VmNic,
 };
 pub use profile::{Profile, Project, profiles};
@@ -60,28 +65,32 @@ pub use reference::reference;
 pub use schema::schema;
 pub use search::Search;
 pub use simulated::*;
-pub use source::Source;
+pub use source::{Catalog, Source};
 pub use spots::Spots;
 pub use stage::{Course, Hunt, Stage};
 pub use steady::Steady;
 pub use units::{LinkRate, LinkStandard};
 
+use catalog::Users;
 use diagnostics::{Sink, Span};
 
-/// Reads a scenario: its text with every `--set` on top.
+/// Reads a scenario: its text with every `--set` on top, and the catalogs of the user beside it.
 ///
 /// # Errors
-/// Every mistake of the file and of the overrides at once, sorted by place.
+/// Every mistake of the file, of the overrides and of the catalogs at once, sorted by place.
 pub fn load(source: &Source) -> Result<Scenario, Diagnostics> {
     let mut sink = Sink::default();
     let mut tree = tree::parse(&source.text, &mut sink);
-    overrides::apply(&source.overrides, &mut tree, &mut sink);
+    let users = Users::read(source, &mut sink);
+    overrides::apply(&source.overrides, &users.parts, &mut tree, &mut sink);
     let start = Span::new(Origin::File, 0..0);
     let root = decode::record(&tree, start, &fields::ROOT, fields::ROOT.title, &mut sink);
     if sink.has_syntax_errors() {
         // What could not be read may hold any name: references are not judged.
         return Err(sink.finish(source));
     }
-    let scenario = build::scenario(&root, source, &mut sink);
+    let mut scenario = build::scenario(&root, source, &users.parts, &mut sink);
+    scenario.assumed = assumed::assumed(&root, &tree, &mut sink);
+    users.settle(source, &tree, &mut scenario, &mut sink);
     if sink.is_empty() { Ok(scenario) } else { Err(sink.finish(source)) }
 }

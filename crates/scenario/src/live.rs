@@ -2,9 +2,11 @@
 //! its place.
 
 use crate::diagnostics::{Diagnostics, Mistake, Sink, Span};
-use crate::model::{Backing, Load, Plan, Scenario};
+use crate::model::{Axis, Backing, Load, Plan, Scenario};
+use crate::network::ReceiverPlace;
 use crate::spots::Spot;
 use std::collections::BTreeMap;
+use workload::Frames;
 
 /// What leads on.
 const SIMULATE: &str = "`wirespeed simulate` carries it out on a model";
@@ -14,7 +16,7 @@ impl Scenario {
     ///
     /// # Errors
     /// What only the simulator can do, at its place: copies, phases of jobs, loads on hosts, disks on arrays that are not at
-    /// hand, and what fails or moves in such a lab.
+    /// hand, what fails or moves in such a lab, and network loads between hosts that are not there.
     pub fn live(&self) -> Result<(), Diagnostics> {
         let mut sink = Sink::default();
         for (number, plan) in (0..).zip(&self.plans) {
@@ -30,6 +32,7 @@ impl Scenario {
             }
         }
         self.check_disks(&mut sink);
+        self.check_nets(&mut sink);
         if sink.is_empty() { Ok(()) } else { Err(self.spots.finish(sink.once_a_place())) }
     }
 
@@ -50,12 +53,18 @@ impl Scenario {
                 );
                 refuse(at, what, sink);
             }
-            let host = load.on.iter().find(|name| self.lab.hosts.iter().any(|h| h.name == **name));
-            if let Some(host) = host {
+            if let Some(host) = load.on.iter().find_map(|name| self.host_of(name)) {
                 let what = format!("a live run cannot load the disks of the host `{host}`");
                 refuse(at, what, sink);
             }
         }
+    }
+
+    /// The host that is meant, or whose disk is (`HOST.disk0`).
+    fn host_of(&self, member: &str) -> Option<&str> {
+        let owner = member.rsplit_once(".disk").map(|(host, _)| host);
+        let hosts = self.lab.hosts.iter().map(|host| host.name.as_str());
+        hosts.into_iter().find(|host| *host == member || Some(*host) == owner)
     }
 
     /// Disks of the lab's VMs that some plan loads and that are not at hand.
@@ -79,6 +88,38 @@ impl Scenario {
                         "{SIMULATE}; to measure, let the array stand on this machine (`embedded = {{ ports = [{{ name = \"p1\" }}] }}`), or give the disk a `target`"
                     ))
                 });
+            }
+        }
+    }
+}
+
+impl Scenario {
+    /// Network loads that go to hosts of the lab alone, or whose steps would change an interface that nobody named.
+    fn check_nets(&self, sink: &mut Sink) {
+        for (number, plan) in (0..).zip(&self.plans) {
+            let axis = |axis: &Axis| matches!(axis.key.as_str(), "mtu" | "offload");
+            let adjusts = plan.frames != Frames::default() || plan.sweep.iter().any(axis);
+            for (n, load) in (0..).zip(&plan.nets) {
+                let at = self.spots.at(&Spot::Load(number, 1, n));
+                let hops: Vec<_> = load.on.iter().flat_map(|on| self.lab.net_hops(on)).collect();
+                let modelled =
+                    hops.iter().find(|hop| hop.receiver.place == ReceiverPlace::Modelled);
+                if let Some(hop) = modelled {
+                    let name = &hop.receiver.name;
+                    sink.push(|| {
+                        let message = format!("a live run cannot reach `{name}`, which is a host of the lab and has no address");
+                        Mistake::new(at, message).help(format!(
+                            "{SIMULATE}; to measure, give the receiver an `address`, or let it stand on this machine (`embedded = true`)"
+                        ))
+                    });
+                } else if adjusts && !hops.iter().any(|hop| hop.receiver.adjust.is_some()) {
+                    sink.push(|| {
+                        let message = format!("a live run of `{}` would set an MTU or offloads, and no receiver names an interface that may be changed", load.workload);
+                        Mistake::new(at, message).help(format!(
+                            "{SIMULATE}; to measure, add `adjust = \"eth1\"` to the [[receiver]]: naming this machine's interface is the permission"
+                        ))
+                    });
+                }
             }
         }
     }

@@ -1,10 +1,11 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
+use crate::catalog::Used;
 use crate::{
-    CacheMode, CopyWorkload, Embedded, Fault, Incident, Medium, NetWorkload, Patience, Phase,
-    Policy, Project, Raid, Receiver, Search, Spots, Steady, StepCopy, StepNet, SwitchAfter, Team,
-    VmNic,
+    Assumed, CacheMode, Claim, CopyWorkload, Embedded, Fault, Incident, Medium, NetWorkload,
+    Patience, Phase, Policy, Project, Raid, Receiver, Search, Spots, Steady, StepCopy, StepNet,
+    SwitchAfter, Team, VmNic,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -32,6 +33,10 @@ pub struct Scenario {
     pub claims: Vec<Claim>,
     /// Applications to be projected on what was measured.
     pub projects: Vec<Project>,
+    /// Where settings come from that the experiment's source does not publish.
+    pub assumed: Vec<Assumed>,
+    /// What it uses of the catalogs of the user.
+    pub catalogs: Vec<Used>,
     /// Where all of this stands in the text, for mistakes that are found later.
     pub spots: Spots,
 }
@@ -74,7 +79,7 @@ pub struct Lab {
     pub zones: Vec<Zone>,
     /// Explicit paths from a host or VM to a volume.
     pub paths: Vec<Path>,
-    /// Parts defined in this file, beside the catalog's.
+    /// Parts that this scenario has besides the embedded catalog's: of this file, and of users' catalogs.
     pub parts: Vec<Part>,
 }
 
@@ -297,6 +302,8 @@ pub struct Volume {
     pub hit_share: Option<Percent>,
     /// Who may see it: initiators by name (LUN masking); empty = everybody.
     pub mask: Vec<String>,
+    /// The one port of its array that it is mapped to; `None` = all of them.
+    pub port: Option<u32>,
 }
 
 /// `[[link]]`: a cable between two ports.
@@ -403,21 +410,25 @@ pub struct Figure {
     pub source: String,
     /// How far it can be trusted.
     pub kind: FigureKind,
+    /// The claim that it was fitted on, where it is calibrated: `lab2-esx-8gb: one VM reads`.
+    pub claim: Option<String>,
+    /// What the value lies between, as written: `9.1 us to 10.3 us`.
+    pub interval: Option<String>,
 }
 
 /// How a figure came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
-    /// From a data sheet.
+    /// From a data sheet, or from a published description of the product.
     DataSheet,
-    /// Measured, or recommended, by somebody who is not its maker.
+    /// From a named document, such as a vendor's guide that gives a default.
     Published,
     /// Derived from a standard.
     Standard,
-    /// Assumed, with a reason in the source.
+    /// Assumed, with the reason in the source.
     Assumed,
-    /// Calibrated on a named claim.
+    /// Fitted, on a named claim or on a run that the source names.
     Calibrated,
 }
 
@@ -432,6 +443,8 @@ pub struct Workload {
     pub workers: u32,
     /// What it writes can be checked, and what it reads is.
     pub verify: bool,
+    /// Each disk of a VM has so many workers of its own, instead of each worker issuing to all of its disks.
+    pub each_disk: bool,
 }
 
 /// `[plan]` or `[[plan]]`.
@@ -484,7 +497,8 @@ pub struct Load {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, of network loads `message`, `batch`, `streams`,
-    /// `direction`, or `WORKLOAD.setting` where loads differ; or `port`, `mtu` or `offload`, which belong to no workload.
+    /// `direction`, of any load `members`, or `WORKLOAD.setting` where loads differ; or `port`, `mtu` or `offload`, which
+    /// belong to no workload.
     pub key: String,
     /// Its values, in order; no two are equal.
     pub values: Vec<Setting>,
@@ -500,6 +514,8 @@ pub enum Setting {
     Depth(u32),
     /// Workers for each VM or target.
     Workers(u32),
+    /// How many of those that a load is on run it: the first so many.
+    Members(u32),
     /// Reads among the operations.
     Read(Percent),
     /// Random addresses among the operations.
@@ -704,52 +720,4 @@ pub enum Value {
     Percent(f64),
     /// So many times what the step does that it is held against.
     Times(f64),
-}
-
-/// `[[claim]]`: a figure that somebody published.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
-    /// As it is shown.
-    pub name: String,
-    /// Which steps.
-    pub step: Vec<(String, String)>,
-    /// Where.
-    pub scope: Scope,
-    /// What.
-    pub metric: Metric,
-    /// Where the figure is a ratio ([`Value::Times`]): what differs in the step that it is held against; whatever else was
-    /// settled is the same. Empty where the figure is the metric itself.
-    pub to: Vec<(String, String)>,
-    /// How the source qualified the figure.
-    pub relation: Relation,
-    /// The figure under every reading that the source allows (at least one).
-    pub readings: Vec<Value>,
-    /// What it proves.
-    pub kind: ClaimKind,
-    /// Where it was published, when not the scenario's source.
-    pub source: Option<String>,
-}
-
-/// How a source qualified a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
-    /// Exactly, within its rounding.
-    Equal,
-    /// "About": within 5% at one significant figure.
-    About,
-    /// "Over".
-    Over,
-    /// "Up to".
-    UpTo,
-}
-
-/// What a claim proves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimKind {
-    /// Used to set a parameter: proves nothing when it comes back.
-    Calibration,
-    /// Not given to the model: the test.
-    HeldOut,
-    /// Said, but not testable.
-    Context,
 }

@@ -33,6 +33,21 @@ pub struct Receiver {
     pub adjust: Option<String>,
     /// The wire between the two, where the interface does not tell.
     pub rate: Option<LinkRate>,
+    /// Where it stands in a lab that is simulated; a live run leaves it alone.
+    pub site: Option<Site>,
+}
+
+/// A receiver as a part of a lab: the hosts at both ends of what goes to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The host that it stands on.
+    pub host: String,
+    /// The adapter or team by which it is reached there, `HOST.NAME`; the host's only one for networks without it.
+    pub adapter: Option<String>,
+    /// The host that sends, where a load runs on the receiver itself.
+    pub from: Option<String>,
+    /// The adapter or team by which that host sends.
+    pub from_adapter: Option<String>,
 }
 
 /// Where a receiver is.
@@ -47,6 +62,8 @@ pub enum ReceiverPlace {
     },
     /// It stands on this machine's loopback for the time of the run.
     Embedded,
+    /// It is a host of the lab alone ([`Receiver::site`]), which no live run reaches.
+    Modelled,
 }
 
 /// A family of addresses.
@@ -72,6 +89,8 @@ pub enum TokenFrom {
 pub struct VmNic {
     /// The receiver that it reaches. No two nics of a VM reach the same.
     pub receiver: String,
+    /// The adapter or team of the VM's host by which it goes in a lab that is simulated, `HOST.NAME`.
+    pub adapter: Option<String>,
 }
 
 /// `[workload.NAME]` of kind `net`.
@@ -114,11 +133,11 @@ impl Receiver {
 }
 
 impl ReceiverPlace {
-    /// Whether it is on this machine's loopback, where no token is needed: embedded, a loopback address, or `localhost`. Another
+    /// Whether no token is needed: on this machine's loopback (embedded, a loopback address, or `localhost`), or nowhere. Another
     /// name is not resolved, and counts as being off loopback.
     pub fn is_loopback(&self) -> bool {
         match self {
-            ReceiverPlace::Embedded => true,
+            ReceiverPlace::Embedded | ReceiverPlace::Modelled => true,
             ReceiverPlace::At { host, .. } => match host.parse::<IpAddr>() {
                 Ok(address) => address.to_canonical().is_loopback(),
                 Err(_) => host.eq_ignore_ascii_case("localhost"),
@@ -128,10 +147,11 @@ impl ReceiverPlace {
 }
 
 impl fmt::Display for ReceiverPlace {
-    /// `192.0.2.2:5301`, `[2001:db8::2]:5301`, or `embedded`.
+    /// `192.0.2.2:5301`, `[2001:db8::2]:5301`, `embedded`, or `a host of the lab`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReceiverPlace::Embedded => f.write_str("embedded"),
+            ReceiverPlace::Modelled => f.write_str("a host of the lab"),
             ReceiverPlace::At { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
             ReceiverPlace::At { host, port } => write!(f, "{host}:{port}"),
         }

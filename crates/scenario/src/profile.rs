@@ -133,7 +133,8 @@ impl Profile {
     pub(crate) fn with(mut self, changes: Vec<(&'static str, String)>) -> Profile {
         for (name, value) in changes {
             let (source, kind) = (ADJUSTED.to_owned(), FigureKind::Assumed);
-            let figure = Figure { name: name.to_owned(), value, source, kind };
+            let (claim, interval) = (None, None);
+            let figure = Figure { name: name.to_owned(), value, source, kind, claim, interval };
             match self.figures.iter_mut().find(|f| f.name == name) {
                 Some(known) => *known = figure,
                 None => self.figures.push(figure),

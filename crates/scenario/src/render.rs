@@ -42,7 +42,7 @@ impl Diagnostics {
     fn position(&self, place: &Place) -> String {
         let name = self.name(place.origin);
         match place.origin {
-            Origin::File => format!("{name}:{}:{}", place.line, place.column),
+            Origin::File | Origin::Catalog(_) => format!("{name}:{}:{}", place.line, place.column),
             Origin::Set(_) => format!("{name}:{}", place.column),
         }
     }
@@ -65,7 +65,7 @@ impl Diagnostics {
         let cut = if from > 0 { "…" } else { "" };
         let rest = if line.chars().count() > from + WINDOW { "…" } else { "" };
         let number = match place.origin {
-            Origin::File => place.line.to_string(),
+            Origin::File | Origin::Catalog(_) => place.line.to_string(),
             Origin::Set(_) => "--set".to_owned(),
         };
         let margin = " ".repeat(number.len());

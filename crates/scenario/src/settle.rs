@@ -3,6 +3,7 @@
 //! A plan's steps are the product of its axes, the first varying slowest; with `repeat`, the whole sweep is run again,
 //! so that slow drift of a device does not fall on single settings.
 
+use crate::members;
 use crate::model::{Load, Plan, Scenario, Setting, Step, StepLoad, Workload};
 use crate::network::{NetWorkload, StepNet};
 use crate::settle_net::{frames, settle_net};
@@ -21,8 +22,8 @@ pub(crate) fn apply(workload: &mut Workload, setting: &Setting) -> Result<(), St
     match *setting {
         Setting::Workers(workers) => workload.workers = workers,
         Setting::WorkingSet(set) => spec.working_set = Some(set),
-        // Those of arrays and of interfaces, whatever the workload is.
-        Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => {}
+        // Those of arrays, of interfaces and of loads, whatever the workload is.
+        Setting::Members(_) | Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => {}
         Setting::StreamRate(rate) => {
             return Err(format!(
                 "a disk workload has a rate of operations, such as `5000 IOPS`, not {rate}"
@@ -131,7 +132,7 @@ pub(crate) fn settle_copy(copy: &mut CopyWorkload, key: &str, setting: &Setting)
 }
 
 impl Side {
-    /// The kind of workloads that have such a setting; none where no workload has it.
+    /// The kind of workloads that have such a setting; none where no workload has it, or a load of any kind.
     pub fn of(setting: &Setting) -> Option<Side> {
         match setting {
             Setting::Block(_)
@@ -146,7 +147,7 @@ impl Side {
             | Setting::Streams(_)
             | Setting::Direction(_)
             | Setting::StreamRate(_) => Some(Side::Net),
-            Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => None,
+            Setting::Members(_) | Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => None,
         }
     }
 }
@@ -242,17 +243,17 @@ fn step(
     let load = |load: &Load| {
         let mut workload = (*known.disk.get(load.workload.as_str())?).clone();
         settings.iter().for_each(|(key, setting)| settle(&mut workload, key, setting));
-        Some(StepLoad { workload, on: load.on.clone(), phase: load.phase.clone() })
+        Some(StepLoad { workload, on: members::of(load, settings), phase: load.phase.clone() })
     };
     let net = |load: &Load| {
         let mut workload = (*known.net.get(load.workload.as_str())?).clone();
         settings.iter().for_each(|(key, setting)| settle_net(&mut workload, key, setting));
-        Some(StepNet { workload, on: load.on.clone() })
+        Some(StepNet { workload, on: members::of(load, settings) })
     };
     let copy = |load: &Load| {
         let mut workload = (*known.copy.get(load.workload.as_str())?).clone();
         settings.iter().for_each(|(key, setting)| settle_copy(&mut workload, key, setting));
-        Some(StepCopy { workload, on: load.on.clone(), phase: load.phase.clone() })
+        Some(StepCopy { workload, on: members::of(load, settings), phase: load.phase.clone() })
     };
     Step {
         index,

@@ -10,7 +10,7 @@ pub(crate) fn apply(workload: &mut NetWorkload, setting: &Setting) -> Result<(),
     let network = &mut workload.network;
     match *setting {
         // Those of arrays and of interfaces, whatever the workload is.
-        Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => {}
+        Setting::Members(_) | Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => {}
         Setting::Message(size) => {
             network.message = u32::try_from(size.0)
                 .map_err(|_| format!("{size} is more than one message can carry"))?;

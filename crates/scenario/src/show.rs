@@ -1,5 +1,6 @@
 //! How values of a scenario are written: exactly where texts are compared, for people elsewhere.
 
+use crate::claim::Form;
 use crate::model::{Endpoint, LatencyPoint, Metric, Setting, Value};
 use crate::network::heading_word;
 use std::fmt;
@@ -10,9 +11,11 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Setting::Block(size) | Setting::Message(size) => write!(f, "{size}"),
-            Setting::Depth(n) | Setting::Workers(n) | Setting::Batch(n) | Setting::Mtu(n) => {
-                write!(f, "{n}")
-            }
+            Setting::Depth(n)
+            | Setting::Workers(n)
+            | Setting::Members(n)
+            | Setting::Batch(n)
+            | Setting::Mtu(n) => write!(f, "{n}"),
             Setting::Streams(n) => write!(f, "{n}"),
             Setting::Direction(heading) => f.write_str(heading_word(*heading)),
             Setting::StreamRate(rate) => write!(f, "{}", units::LinkRate::Rate(*rate)),
@@ -62,6 +65,17 @@ impl fmt::Display for LatencyPoint {
             LatencyPoint::Max => f.write_str("max"),
             LatencyPoint::Percentile(p) => write!(f, "p{p}"),
         }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Form::Linear => "linear",
+            Form::Constant => "constant",
+            Form::Rising => "rising",
+            Form::Falling => "falling",
+        })
     }
 }
 

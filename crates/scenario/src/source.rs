@@ -1,4 +1,5 @@
-//! Text that a scenario is read from: the file and the `--set` overrides, kept together so that a record can repeat it.
+//! Text that a scenario is read from: the file, the `--set` overrides, and the catalogs of the user; kept together so that
+//! a record can repeat it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,4 +12,18 @@ pub struct Source {
     pub text: String,
     /// `--set KEY=VALUE`, in order.
     pub overrides: Vec<(String, String)>,
+    /// Catalogs of the user. A record keeps what the scenario uses of them with its text ([`Scenario::text_kept`]).
+    ///
+    /// [`Scenario::text_kept`]: crate::Scenario::text_kept
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub catalogs: Vec<Catalog>,
+}
+
+/// A file of parts beside a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Catalog {
+    /// The file's name, for messages.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }

@@ -1,5 +1,6 @@
 //! What a run consists of: steps that are known beforehand, and searches, whose steps are decided on the way.
 
+use crate::members;
 use crate::model::{Scenario, Step};
 use crate::search::Search;
 use crate::settle::settle;
@@ -128,6 +129,7 @@ impl Hunt {
         for load in &mut step.loads {
             settle(&mut load.workload, &self.search.key, &setting);
         }
+        members::settle(&mut step, &self.search.key, &setting);
         step
     }
 

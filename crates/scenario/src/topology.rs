@@ -12,6 +12,7 @@ mod backend;
 mod cabling;
 mod draft;
 mod fabric;
+mod nets;
 mod ways;
 
 use crate::Policy;
@@ -35,6 +36,32 @@ pub struct Topology {
     pub ways: Vec<Way>,
     /// The ways of VMs on the hosts that some plan moves them to, each pair of a VM and a host once.
     pub moves: Vec<Move>,
+    /// The ways of network loads between hosts of the lab, each pair of a member and its receiver once.
+    pub nets: Vec<NetWay>,
+}
+
+/// How a network load gets from the host that sends to the one that receives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetWay {
+    /// The pair, as [`crate::NetHop::name`] has it.
+    pub pair: String,
+    /// The VM that the load runs on; the host itself where there is none.
+    pub vm: Option<String>,
+    /// The host that sends.
+    pub from: String,
+    /// The host that receives.
+    pub to: String,
+    /// From the sender's processors to the receiver's, in order.
+    pub legs: Vec<NetLeg>,
+}
+
+/// A hop of such a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetLeg {
+    /// The hop.
+    pub hop: HopId,
+    /// What goes to the receiver is read there: it comes to the host that the hop belongs to.
+    pub turned: bool,
 }
 
 /// A VM on a host that it moves to.

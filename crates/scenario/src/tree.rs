@@ -50,6 +50,23 @@ impl Table {
 }
 
 impl Value {
+    /// The items of a list; none where it is none.
+    pub fn items(&self) -> &[Node] {
+        match self {
+            Value::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The text under the key `name` of a table.
+    pub fn name(&self) -> Option<&str> {
+        let Value::Table(table) = self else { return None };
+        match table.get("name") {
+            Some(At { value: Value::Text(name), .. }) => Some(name),
+            _ => None,
+        }
+    }
+
     /// What stands there, in words, for "expected …, found …".
     pub fn describe(&self) -> String {
         match self {
@@ -75,9 +92,19 @@ pub(crate) fn clip(text: &str) -> String {
 
 /// Parses a scenario file. Syntax errors go to `sink`; what could be read is returned.
 pub(crate) fn parse(text: &str, sink: &mut Sink) -> Table {
-    let start = Span::new(Origin::File, 0..0);
+    parse_file(text, Origin::File, sink)
+}
+
+/// The same of a file that is perhaps a catalog.
+pub(crate) fn parse_file(text: &str, origin: Origin, sink: &mut Sink) -> Table {
+    let start = Span::new(origin, 0..0);
     if text.len() > TEXT_MAX {
-        let message = "the file is larger than 4 MiB: this is not a scenario";
+        let message = match origin {
+            Origin::Catalog(_) => "the file is larger than 4 MiB: this is not a catalog",
+            Origin::File | Origin::Set(_) => {
+                "the file is larger than 4 MiB: this is not a scenario"
+            }
+        };
         sink.push(|| Mistake::new(start, message).class(Class::Syntax));
         return Table::default();
     }
@@ -88,10 +115,10 @@ pub(crate) fn parse(text: &str, sink: &mut Sink) -> Table {
         let range = error.span().unwrap_or(0..0);
         // One mistake of the user makes the recovering parser stumble several times on the same line.
         if lines_reported.insert(lines.line(range.start)) {
-            sink.push(|| syntax_error(Span::new(Origin::File, range), error.message(), text));
+            sink.push(|| syntax_error(Span::new(origin, range), error.message(), text));
         }
     }
-    table(root.into_inner(), Origin::File, 0)
+    table(root.into_inner(), origin, 0)
 }
 
 /// The parser's message; in words of our own for the mistakes that people make most.

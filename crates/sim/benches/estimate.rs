@@ -12,7 +12,7 @@ const ROUNDS: usize = 21;
 
 fn main() {
     let source =
-        Source { name: "estimate.toml".to_owned(), text: LAB.to_owned(), overrides: Vec::new() };
+        Source { name: "estimate.toml".to_owned(), text: LAB.to_owned(), ..Source::default() };
     let mut parts = [const { Vec::new() }; 4];
     let mut last = None;
     for _ in 0..ROUNDS {

@@ -5,7 +5,7 @@
 //! figure comes from nowhere.
 
 use crate::model::{LoadId, Network, PoolId, StationId};
-use record::Loop;
+use record::{Flow, Loop};
 use scenario::topology::HopKind;
 
 /// A network of stations, with the names of the lab.
@@ -19,6 +19,113 @@ pub struct Plant {
     pub issuers: Vec<Issuer>,
     /// Figures that were not given.
     pub assumptions: Vec<Assumption>,
+    /// Who talks to whom over networks, with their streams.
+    pub pairs: Vec<Pair>,
+    /// What is to be known of the step besides.
+    pub notes: Vec<String>,
+}
+
+impl Plant {
+    /// The streams of all pairs, each pair's probe behind its others.
+    pub fn streams(&self) -> impl Iterator<Item = &Stream> {
+        self.pairs.iter().flat_map(Pair::all)
+    }
+}
+
+/// A member of a network load and its receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Its name in the record (`far`, `vm1.far`).
+    pub name: String,
+    /// The machine that asks for the load, and the one that serves it.
+    pub machines: [Machine; 2],
+    /// Bytes of a packet at most.
+    pub mtu: u32,
+    /// The streams of all loads on it.
+    pub streams: Vec<Stream>,
+    /// Small requests beside the streams.
+    pub probe: Option<Stream>,
+}
+
+impl Pair {
+    /// Its streams, the probe behind the others.
+    pub fn all(&self) -> impl Iterator<Item = &Stream> {
+        self.streams.iter().chain(&self.probe)
+    }
+}
+
+/// A machine at one end of a pair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Its host, or the VM.
+    pub host: String,
+    /// The hop of its processors, by its place in [`Plant::hops`].
+    pub processors: usize,
+    /// How many they are.
+    pub cores: u32,
+    /// The adapter that it leaves by.
+    pub interface: String,
+    /// Bytes a second of that adapter's port, with everything that is on the wire.
+    pub speed: Option<f64>,
+}
+
+/// A stream of a network load. Its I/Os are jobs: as many messages, or as much of one, as are handled at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Its load in the network.
+    pub load: LoadId,
+    /// Its name in the record, without its end (`far/up1`).
+    pub name: String,
+    /// The workload.
+    pub workload: String,
+    /// Which way it goes.
+    pub flow: Flow,
+    /// Its number among those of its workload that go the same way.
+    pub number: u16,
+    /// The thread that carries it at each end, by number.
+    pub thread: u16,
+    /// What a job is.
+    pub job: Job,
+}
+
+impl Stream {
+    /// Its payload goes to the receiver, and does not come from it.
+    pub fn is_up(&self) -> bool {
+        self.flow == Flow::Up
+    }
+}
+
+/// What a stream moves at once, and what that costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Payload, or bytes of the request.
+    pub bytes: u32,
+    /// Bytes of the response.
+    pub back: u32,
+    /// Bytes of a message.
+    pub message: u32,
+    /// Each is a request whose answer is waited for, so that it has a time.
+    pub timed: bool,
+    /// Its messages are datagrams.
+    pub datagrams: bool,
+    /// System calls of the writing end.
+    pub calls: f64,
+    /// Packets of the payload.
+    pub packets: f64,
+    /// Payload of a full packet.
+    pub segment: u32,
+    /// Seconds of the thread at the writing end, and at the reading end.
+    pub thread: [f64; 2],
+    /// Of them, seconds for packets.
+    pub packet_time: [f64; 2],
+    /// Seconds from the first to the last, with nobody else there.
+    pub floor: f64,
+    /// Bytes that may be on their way at once.
+    pub window: u64,
+    /// The send buffer is what allows no more, and not the receive buffer.
+    pub by_sender: bool,
+    /// Bytes a second, where that is set.
+    pub rate: Option<u64>,
 }
 
 /// A hop with the places of the network that it consists of.

@@ -1,7 +1,9 @@
 //! The command line: every flag is defined here once, and `--help` is made from these comments.
 
+mod catalog;
 mod net;
 
+pub use catalog::{Catalog, CatalogAction};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, Preset};
 
 use crate::commands::target::portal;
@@ -45,6 +47,8 @@ pub enum Command {
     Compare(Compare),
     /// The profiles of applications that a review can project
     Profiles(Profiles),
+    /// What hardware scenarios can name, with the source of every figure
+    Catalog(Catalog),
     /// Load targets ad hoc, without a scenario file
     Disk(Disk),
     /// Load a network: TCP or UDP streams, requests or connections between two hosts
@@ -164,6 +168,9 @@ pub struct ScenarioArgs {
     /// Override a value, as in `--set plan.measure=2s` (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
     pub set: Vec<(String, String)>,
+    /// A catalog of parts beside Wirespeed's own and those of ~/.config/wirespeed/catalog (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub catalog: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! Files that the user names or that are named for him: scenarios to read, records to write.
 
+use crate::catalogs;
 use crate::cli::ScenarioArgs;
 use crate::exit::{Exit, Failure};
 use scenario::Source;
@@ -7,34 +8,37 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// The largest scenario that is read; a mistaken path should not fill the memory.
+/// The largest scenario or catalog that is read; a mistaken path should not fill the memory.
 const SCENARIO_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads a scenario's text (`-` = stdin) and keeps its overrides beside it.
+/// Reads a scenario's text (`-` = stdin) and keeps its overrides and the user's catalogs beside it.
 pub fn scenario_source(args: &ScenarioArgs) -> Result<Source, Failure> {
     let (name, text) = if args.file == Path::new("-") {
-        ("<stdin>".to_owned(), read_limited(std::io::stdin().lock(), "<stdin>")?)
+        let text = read_limited(std::io::stdin().lock(), "scenario", "<stdin>")?;
+        ("<stdin>".to_owned(), text)
     } else {
         let name = args.file.display().to_string();
         let file = std::fs::File::open(&args.file)
             .map_err(|e| Failure::usage(format!("cannot read the scenario {name}: {e}")))?;
-        let text = read_limited(file, &name)?;
+        let text = read_limited(file, "scenario", &name)?;
         (name, text)
     };
-    Ok(Source { name, text, overrides: args.set.clone() })
+    let catalogs = catalogs::catalogs(&args.catalog)?;
+    Ok(Source { name, text, overrides: args.set.clone(), catalogs })
 }
 
-fn read_limited(from: impl Read, name: &str) -> Result<String, Failure> {
+/// Reads a text that is to be a scenario or a catalog, in bounded memory.
+pub fn read_limited(from: impl Read, what: &str, name: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     from.take(SCENARIO_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| Failure::usage(format!("cannot read the scenario {name}: {e}")))?;
+        .map_err(|e| Failure::usage(format!("cannot read the {what} {name}: {e}")))?;
     if bytes.len() as u64 > SCENARIO_BYTES_MAX {
-        return Err(Failure::usage(format!("{name} is larger than 16 MiB: not a scenario")));
+        return Err(Failure::usage(format!("{name} is larger than 16 MiB: not a {what}")));
     }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        Failure::usage(format!("{name} is not UTF-8 text (byte {at}): not a scenario"))
+        Failure::usage(format!("{name} is not UTF-8 text (byte {at}): not a {what}"))
     })
 }
 
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_scenario_is_refused() {
-        assert!(read_limited(&[0xff, 0xfe][..], "x").is_err());
-        assert_eq!(read_limited(&b"[scenario]"[..], "x").unwrap(), "[scenario]");
+        assert!(read_limited(&[0xff, 0xfe][..], "scenario", "x").is_err());
+        assert_eq!(read_limited(&b"[scenario]"[..], "scenario", "x").unwrap(), "[scenario]");
     }
 }

@@ -107,7 +107,7 @@ pub fn head(source: &Source, scenario: &Scenario) -> RunHead {
         producer: format!("wirespeed {} run", env!("CARGO_PKG_VERSION")),
         scenario: ScenarioText {
             name: source.name.clone(),
-            text: source.text.clone(),
+            text: scenario.text_kept(source),
             overrides: source.overrides.clone(),
         },
         epoch: clock::now(),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arrays;
+mod catalogs;
 mod cli;
 mod commands;
 mod exit;

@@ -65,6 +65,7 @@ mod tests {
             name: "bad.toml".to_owned(),
             text: "[scenario]\ntitel = \"x\"\n[plan]\nmeasure = 5\n".to_owned(),
             overrides: vec![("plan.mesure".to_owned(), "2s".to_owned())],
+            ..scenario::Source::default()
         };
         let diagnostics = scenario::load(&source).unwrap_err();
         let drawn = drawn(&diagnostics, false);

@@ -10,23 +10,26 @@ use crate::sequential::Run;
 use crate::skew::Sampler;
 use crate::{Access, Key, Place, Row, Skew, Spec, SpecError};
 use clock::{Ns, Rng};
+use std::sync::Arc;
 
-/// Draws the operations of one slot.
+/// Draws the operations of one slot. What slots only read they share, so that thousands of them fit a cache.
 pub(crate) struct Accesses {
-    rows: Box<[RowState]>,
+    rows: Arc<[RowState]>,
+    /// Of each row: operations before its next pause.
+    before_pause: Box<[u32]>,
     /// Cumulated shares of the rows in 2⁵³ths; the last is 2⁵³.
-    upper: Box<[u64]>,
+    upper: Arc<[u64]>,
     ladder: Option<Climb>,
     /// One a row and rung: those of the first rung come first.
-    shapes: Box<[Shape]>,
+    shapes: Arc<[Shape]>,
     addresses: Addresses,
     rngs: Rngs,
 }
 
 enum Addresses {
-    Random(Random),
+    Random(Arc<Random>),
     Sequential(Run),
-    Mixed { random: Random, run: Run },
+    Mixed { random: Arc<Random>, run: Run },
 }
 
 struct RowState {
@@ -34,8 +37,6 @@ struct RowState {
     random: Share,
     delay: Ns,
     burst: u32,
-    /// Operations before the row's next pause.
-    before_pause: u32,
 }
 
 /// Where a slot stands on the block ladder.
@@ -70,7 +71,7 @@ impl Accesses {
         key: Key,
     ) -> Result<Accesses, SpecError> {
         let sizes = access.ladder.map(|ladder| ladder.sizes().collect::<Vec<u32>>());
-        let shapes: Box<[Shape]> = match &sizes {
+        let shapes: Arc<[Shape]> = match &sizes {
             None => access.rows.iter().map(|r| Shape { size: r.size, align: r.align }).collect(),
             Some(sizes) => sizes
                 .iter()
@@ -79,7 +80,7 @@ impl Accesses {
         };
         let regions = regions(spec, place, &shapes)?;
         let popular = Rngs::popular(key);
-        let random = || Random::new(access.skew, &regions, &shapes, &popular);
+        let random = || Random::new(access.skew, &regions, &shapes, &popular).map(Arc::new);
         let run = || Run::new(spec, place, &regions, &shapes, access.stride, key.slot);
         let addresses = if access.rows.iter().all(|row| row.random >= 100.0) {
             Addresses::Random(random()?)
@@ -96,10 +97,26 @@ impl Accesses {
         });
         Ok(Accesses {
             rows: access.rows.iter().map(RowState::new).collect(),
-            upper: cumulate(&access.rows),
+            before_pause: access.rows.iter().map(|row| row.burst).collect(),
+            upper: cumulate(&access.rows).into(),
             ladder,
             shapes,
             addresses,
+            rngs: Rngs::new(key),
+        })
+    }
+
+    /// Those of the slot `key.slot` of the same worker, which share with these what both only read. `None` where slots
+    /// differ in more than their randomness.
+    pub fn beside(&self, key: Key) -> Option<Accesses> {
+        let Addresses::Random(random) = &self.addresses else { return None };
+        self.ladder.is_none().then(|| Accesses {
+            rows: self.rows.clone(),
+            before_pause: self.rows.iter().map(|row| row.burst).collect(),
+            upper: self.upper.clone(),
+            ladder: None,
+            shapes: self.shapes.clone(),
+            addresses: Addresses::Random(random.clone()),
             rngs: Rngs::new(key),
         })
     }
@@ -108,11 +125,11 @@ impl Accesses {
     #[inline]
     pub fn draw(&mut self) -> Draw {
         let index = self.pick_row();
-        let row = &mut self.rows[index];
+        let row = &self.rows[index];
         let word = self.rngs.mix.next_u64();
         let dir = row.read.dir(word as u32);
         let wants_random = row.random.has((word >> 32) as u32);
-        let pause = row.pause();
+        let pause = row.pause(&mut self.before_pause[index]);
         let shape = match &mut self.ladder {
             None => index,
             Some(climb) => climb.step() * self.rows.len() + index,
@@ -144,17 +161,21 @@ impl RowState {
             random: Share::percent(row.random),
             delay: row.delay,
             burst: row.burst,
-            before_pause: row.burst,
         }
     }
 
-    /// The pause after the operation that is being drawn: none within a burst.
-    fn pause(&mut self) -> Ns {
-        self.before_pause -= 1;
-        if self.before_pause > 0 {
+    /// The pause after the operation that is being drawn: none within a burst, of which `left` operations are left.
+    #[inline]
+    fn pause(&self, left: &mut u32) -> Ns {
+        // Where none is made, nobody needs to count.
+        if self.delay == Ns::ZERO {
             return Ns::ZERO;
         }
-        self.before_pause = self.burst;
+        *left -= 1;
+        if *left > 0 {
+            return Ns::ZERO;
+        }
+        *left = self.burst;
         self.delay
     }
 }

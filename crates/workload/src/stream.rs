@@ -123,6 +123,36 @@ impl Stream {
         Ok(Stream { pacing, operations })
     }
 
+    /// The streams of all slots of a worker, in their order; `key.slot` says nothing. Each does what one made by itself
+    /// does; they share what they only read, which takes less memory.
+    ///
+    /// # Errors
+    /// As [`Stream::new`].
+    pub fn slots(spec: &Spec, place: &Place, key: Key) -> Result<Vec<Stream>, SpecError> {
+        let mut streams: Vec<Stream> = Vec::with_capacity(spec.streams() as usize);
+        for slot in 0..spec.streams() {
+            let key = Key { slot, ..key };
+            let beside = streams.first().and_then(|first| first.beside(place, key));
+            streams.push(match beside {
+                Some(stream) => stream,
+                None => Stream::new(spec, place, key)?,
+            });
+        }
+        Ok(streams)
+    }
+
+    /// Another slot of the same worker's, that has not begun.
+    fn beside(&self, place: &Place, key: Key) -> Option<Stream> {
+        let (Pacing::Closed { think, .. }, Operations::Access(accesses)) =
+            (&self.pacing, &self.operations)
+        else {
+            return None;
+        };
+        let (think, ready) = (*think, place.start);
+        let pacing = Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready };
+        Some(Stream { pacing, operations: Operations::Access(accesses.beside(key)?) })
+    }
+
     /// What to do at `now`. Nothing changes until an operation is returned.
     #[inline]
     pub fn next(&mut self, now: Ns) -> Next {

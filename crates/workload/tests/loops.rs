@@ -70,3 +70,38 @@ fn an_open_loop_keeps_due_times_when_it_is_asked_late() {
     assert_eq!(due, (0..=10).map(|k| k * 1000).collect::<Vec<u64>>());
     assert_eq!(stream.next(late), Next::At(Ns(11_000)));
 }
+
+/// Made together or one by one, slots do the same.
+#[test]
+fn slots_share_nothing_that_shows() {
+    let half = |size, random| Row { share: 50.0, ..row(size, 70.0, random) };
+    let rows = |random| vec![half(4 * KIB, random), half(64 * KIB, random)];
+    let paused: Vec<Row> =
+        rows(100.0).into_iter().map(|row| Row { delay: Ns(500), burst: 3, ..row }).collect();
+    let zipf = Access { skew: Skew::Zipf(0.9), ..access(rows(100.0)) };
+    let ladder = Ladder { from: 4096, to: 65_536, factor: 2, every: 5 };
+    let specs = [
+        closed(access(rows(100.0)), 5),
+        closed(access(rows(0.0)), 5),
+        closed(access(rows(50.0)), 5),
+        closed(access(paused), 5),
+        closed(zipf, 5),
+        closed(Access { ladder: Some(ladder), ..access(rows(100.0)) }, 5),
+        open(access(rows(100.0)), Process::Fixed { rate: 1000.0 }),
+    ];
+    let place = Place { start: Ns(10), ..place(&[MIB, 4 * MIB]) };
+    for spec in &specs {
+        let together = Stream::slots(spec, &place, key(0)).expect("sound");
+        assert_eq!(together.len(), spec.streams() as usize);
+        for (mut ours, mut single) in together.into_iter().zip(slots(spec, &place)) {
+            for moment in (0..400).map(|number| Ns(number * 97)) {
+                let next = ours.next(moment);
+                assert_eq!(next, single.next(moment), "{spec:?}");
+                if matches!(next, Next::Op(_)) {
+                    ours.completed(moment);
+                    single.completed(moment);
+                }
+            }
+        }
+    }
+}

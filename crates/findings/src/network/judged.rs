@@ -26,7 +26,14 @@ pub(crate) fn reading(step: &StepData, hop: &str, metric: &Metric) -> Option<Rea
 }
 
 fn unread(why: String) -> Reading {
-    Reading { member: None, value: None, missing: Some(why), attempts: None, tally: None }
+    Reading {
+        member: None,
+        value: None,
+        missing: Some(why),
+        attempts: None,
+        tally: None,
+        interval: None,
+    }
 }
 
 fn of_pair(step: &StepData, pair: &Pair, metric: &Metric) -> Reading {
@@ -99,11 +106,11 @@ fn of_tally(tally: Tally, metric: &Metric, missing: Option<String>) -> Reading {
     match metric {
         Metric::Latency { point, response } => {
             let value = latency_point(&tally, *point, *response);
-            Reading { member: None, value, missing, attempts, tally: Some(tally) }
+            Reading { member: None, value, missing, attempts, tally: Some(tally), interval: None }
         }
         Metric::Errors => {
             let value = Some(tally.errors as f64);
-            Reading { member: None, value, missing, attempts, tally: None }
+            Reading { member: None, value, missing, attempts, tally: None, interval: None }
         }
         _ => unread("a probe has latency, operations and errors alone".to_owned()),
     }

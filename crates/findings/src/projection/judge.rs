@@ -19,7 +19,7 @@ use scenario::profile::{Each, LatencyLimit};
 use scenario::{FigureKind, Profile, Project};
 
 /// Settings that are load: steps that differ in nothing else are one series.
-const LOAD: [&str; 3] = ["depth", "workers", "rate"];
+const LOAD: [&str; 4] = ["depth", "workers", "members", "rate"];
 /// How far apart two distances may lie and be one: shares of reads are drawn, and scatter.
 const DISTANCE_SLACK: f64 = 0.1;
 

@@ -6,6 +6,8 @@ mod support;
 mod attribution;
 mod balance;
 mod claims;
+mod claims_intervals;
+mod claims_shapes;
 mod compare;
 mod confidence;
 mod content;

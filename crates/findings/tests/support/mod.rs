@@ -87,8 +87,11 @@ pub struct Sketch<'a> {
     stored: Option<&'a str>,
     renamed: Option<(&'a str, &'a str)>,
     tried: Vec<(f64, u32)>,
-    confidences: Vec<(&'a str, f64, f64)>,
+    confidences: Vec<Confided<'a>>,
 }
+
+/// Of one step or of all, whose figure, which, and both ends of its interval.
+type Confided<'a> = (Option<u32>, Option<&'a str>, &'a str, f64, f64);
 
 impl<'a> Sketch<'a> {
     pub fn of(scenario: &'a str) -> Sketch<'a> {
@@ -192,7 +195,19 @@ impl<'a> Sketch<'a> {
 
     /// A figure of every step with its interval of confidence.
     pub fn confidence(mut self, figure: &'a str, low: f64, high: f64) -> Sketch<'a> {
-        self.confidences.push((figure, low, high));
+        self.confidences.push((None, None, figure, low, high));
+        self
+    }
+
+    /// A figure of a step, or of a group or a hop in it, with its interval of confidence.
+    pub fn confidence_of(
+        mut self,
+        step: u32,
+        source: Option<&'a str>,
+        figure: &'a str,
+        (low, high): (f64, f64),
+    ) -> Sketch<'a> {
+        self.confidences.push((Some(step), source, figure, low, high));
         self
     }
 
@@ -219,7 +234,7 @@ impl<'a> Sketch<'a> {
         let source = scenario::Source {
             name: "test.toml".into(),
             text: self.scenario.into(),
-            overrides: vec![],
+            ..scenario::Source::default()
         };
         let scenario = scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let text = ScenarioText {
@@ -283,9 +298,11 @@ impl<'a> Sketch<'a> {
 impl Sketch<'_> {
     /// The intervals of confidence of a step.
     fn confide(&self, writer: &mut Writer, step: u32) {
-        for (figure, low, high) in &self.confidences {
+        let here = |of: &Option<u32>| of.is_none_or(|of| of == step);
+        for (_, source, figure, low, high) in self.confidences.iter().filter(|c| here(&c.0)) {
             let confidence = record::Confidence {
                 step,
+                source: source.map(str::to_owned),
                 figure: (*figure).to_owned(),
                 low: *low,
                 high: *high,

@@ -62,6 +62,8 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         goals: Vec::new(),
         claims: Vec::new(),
         projects: Vec::new(),
+        assumed: Vec::new(),
+        catalogs: Vec::new(),
         spots: Spots::default(),
     }
 }
@@ -93,7 +95,13 @@ pub fn spec(depth: u32) -> Spec {
 
 pub fn load(workload: &str, workers: u32, on: &[&str]) -> StepLoad {
     StepLoad {
-        workload: Workload { name: workload.to_owned(), spec: spec(4), workers, verify: false },
+        workload: Workload {
+            name: workload.to_owned(),
+            spec: spec(4),
+            workers,
+            verify: false,
+            each_disk: false,
+        },
         on: on.iter().map(|&n| n.to_owned()).collect(),
         phase: None,
     }

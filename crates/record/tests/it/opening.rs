@@ -73,14 +73,14 @@ fn changed(sql: &str) -> Result<Record, RecordError> {
 fn a_newer_format_is_refused_with_both_versions() {
     says(
         changed("PRAGMA user_version = 7"),
-        &["format version 7", "reads versions 2 to 4", "newer"],
+        &["format version 7", "reads versions 2 to 5", "newer"],
     );
 }
 
 #[test]
 fn an_older_format_is_refused_with_both_versions() {
     for found in [0, 1] {
-        let said = [&format!("format version {found},")[..], "reads versions 2 to 4", "producer"];
+        let said = [&format!("format version {found},")[..], "reads versions 2 to 5", "producer"];
         says(changed(&format!("PRAGMA user_version = {found}")), &said);
     }
 }
@@ -98,6 +98,24 @@ fn a_record_from_before_intervals_of_confidence_is_read() {
     let record = changed("DROP TABLE confidence; PRAGMA user_version = 3").expect("a record");
     assert_eq!(record.confidences(0).count(), 0);
     says(changed("DROP TABLE confidence"), &["the table confidence is missing"]);
+}
+
+#[test]
+fn a_record_from_before_intervals_of_parts_of_a_step_is_read() {
+    let old = "DROP TABLE confidence;
+        CREATE TABLE confidence (step INTEGER NOT NULL, figure TEXT NOT NULL, low REAL, high REAL, unit TEXT NOT NULL, \
+        level REAL, batches INTEGER NOT NULL, PRIMARY KEY (step, figure)) STRICT, WITHOUT ROWID;
+        INSERT INTO confidence VALUES (0, 'iops', 1, 2, '1/s', 0.95, 32);
+        PRAGMA user_version = ";
+    let record = changed(&format!("{old} 4")).expect("a record");
+    let all: Vec<_> = record.confidences(0).map(|c| (c.source.clone(), c.low)).collect();
+    assert_eq!(all, [(None, 1.0)]);
+    says(changed(&format!("{old} 5")), &["source"]);
+}
+
+/// A row of intervals of confidence that the writer would not write.
+fn confidence(source: &str, batches: &str) -> String {
+    format!("INSERT INTO confidence VALUES (0, {source}, 'iops', 1, 2, '1/s', 0.95, {batches})")
 }
 
 /// A row of streams that the writer would not write.
@@ -123,7 +141,8 @@ fn a_record_that_contradicts_its_format_is_damaged() {
         (&stream("'across'", "'sent'", "0"), "flow holds the unknown word \"across\""),
         (&stream("'up'", "'middle'", "0"), "side holds the unknown word \"middle\""),
         ("UPDATE source SET kind = 'ghost' WHERE source = 0", "unknown word \"ghost\""),
-        ("INSERT INTO confidence VALUES (0, 'iops', 1, 2, '1/s', 0.95, -1)", "batches is negative"),
+        (&confidence("NULL", "-1"), "batches is negative"),
+        (&confidence("CAST(x'ff' AS TEXT)", "32"), "source is not UTF-8"),
         ("UPDATE event SET level = ''", "level holds the unknown word"),
         ("UPDATE interval SET phase = 'rest'", "phase holds the unknown word"),
         ("UPDATE interval SET read_bytes = NULL", "read_bytes is missing"),

@@ -214,6 +214,41 @@ fn counters_keep_any_number_and_belong_to_a_step_or_to_none() {
 }
 
 #[test]
+fn intervals_of_confidence_come_back_by_source_and_figure() {
+    let one = |source: Option<&str>, figure: &str, low| Confidence {
+        step: 0,
+        source: source.map(str::to_owned),
+        figure: figure.into(),
+        low,
+        high: low + 1.0,
+        unit: "1/s".into(),
+        level: 0.95,
+        batches: 32,
+    };
+    let (_dir, path) = place();
+    let mut writer = begun(&path);
+    let written = [
+        one(Some("vm1+vm2"), "iops", 4.0),
+        one(Some("vm1"), "read-rate", 3.0),
+        one(None, "iops", 1.0),
+        one(Some("vm1"), "iops", 2.0),
+    ];
+    for confidence in &written {
+        writer.confidence(confidence).expect("an interval of confidence");
+    }
+    for twice in [&written[1], &written[2]] {
+        let refused = writer.confidence(twice).expect_err("it has one already").to_string();
+        assert!(refused.contains(&twice.figure), "{refused}");
+    }
+    let nowhere = Confidence { step: 9, ..written[0].clone() };
+    assert!(writer.confidence(&nowhere).is_err(), "no such step");
+    writer.finish(Status::Complete).expect("one plain file");
+    let back: Vec<f64> =
+        Record::open(&path).expect("a record").confidences(0).map(|c| c.low).collect();
+    assert_eq!(back, [1.0, 2.0, 3.0, 4.0], "those over all workers first");
+}
+
+#[test]
 fn loops_come_back_in_their_order() {
     let loops = [
         Loop::Open { rate: 12_345.678 },

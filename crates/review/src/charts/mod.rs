@@ -11,6 +11,7 @@ mod heat;
 mod network;
 mod palette;
 mod ports;
+mod shape;
 mod steps;
 mod sweep;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod timeline;
 mod workers;
 
 pub(crate) use comparison::comparison;
+pub(crate) use shape::id as shape_id;
 
 use crate::text::clean;
 use findings::evidence::{Part, StepEvidence};
@@ -55,6 +57,7 @@ pub(crate) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
     charts.extend(workers::chart(evidence));
     charts.extend(network::charts(analysis));
     charts.extend(timeline::chart(evidence));
+    charts.extend(shape::charts(analysis));
     charts
 }
 

@@ -322,7 +322,7 @@ fn thinned(ticks: Vec<(f64, String)>, log: bool) -> Vec<(f64, String)> {
 fn axis_title(axis: &str) -> String {
     match axis.rsplit('.').next().unwrap_or(axis) {
         "depth" => format!("{axis} (operations in flight)"),
-        "workers" => format!("{axis} (number)"),
+        "workers" | "members" => format!("{axis} (number)"),
         "rate" => format!("{axis} (operations a second)"),
         "block" => format!("{axis} (bytes of an operation)"),
         _ => format!("{axis} (as set)"),

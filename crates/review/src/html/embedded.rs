@@ -62,7 +62,7 @@ mod tests {
 
     fn san() -> Scenario {
         let text = include_str!("../../../scenario/tests/good/san.toml").to_owned();
-        let source = Source { name: "san.toml".to_owned(), text, overrides: Vec::new() };
+        let source = Source { name: "san.toml".to_owned(), text, ..Source::default() };
         load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
     }
 

@@ -6,6 +6,7 @@
 //! reader. Figures come from [`findings`] and from nowhere else.
 
 mod balance;
+mod claims;
 mod comparison;
 mod conduct;
 mod embed;
@@ -40,6 +41,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
         name: text.name.clone(),
         text: text.text.clone(),
         overrides: text.overrides.clone(),
+        ..::scenario::Source::default()
     };
     let scenario = ::scenario::load(&source).ok();
     let charts = charts::charts(analysis, evidence);
@@ -59,7 +61,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
                     (network::section(analysis))
                     (balance::section(analysis))
                     (judged::goals(analysis, &links))
-                    (judged::claims(analysis))
+                    (claims::section(analysis))
                     (told::verification(analysis.verification.as_ref()))
                     (told::contents(&analysis.contents))
                     (self::scenario::section(analysis, scenario.as_ref()))

@@ -9,7 +9,14 @@ use workload::{Carriage, Heading, Network};
 pub(super) fn receiver(receiver: &Receiver) -> String {
     let place = match &receiver.place {
         scenario::ReceiverPlace::Embedded => "on this machine's loopback, for the run".to_owned(),
+        scenario::ReceiverPlace::Modelled => String::new(),
         place => format!("at {place}"),
+    };
+    let site = receiver.site.as_ref().map(|site| format!("on the host {}", site.host));
+    let place = match (place.is_empty(), site) {
+        (true, site) => site.unwrap_or_default(),
+        (false, Some(site)) => format!("{place}; simulated {site}"),
+        (false, None) => place,
     };
     let parts = [
         Some(format!("receiver {place}")),

@@ -11,7 +11,7 @@ use crate::text::clean;
 use findings::{Analysis, Loops, StepFigures};
 use maud::{Markup, html};
 use scenario::search::{Aim, Search};
-use scenario::{Lab, Plan, Scenario, Vm, catalog};
+use scenario::{Lab, Plan, Scenario, Vm};
 use std::time::Duration;
 
 /// One line under the title: how much was tested, on what, when.
@@ -114,24 +114,30 @@ fn examined(analysis: &Analysis, lab: &Lab) -> Vec<(String, String)> {
     }
     for host in &lab.hosts {
         let adapters: Vec<String> =
-            host.adapters.iter().map(|a| model(a.part.as_deref(), &a.name)).collect();
+            host.adapters.iter().map(|a| model(lab, a.part.as_deref(), &a.name)).collect();
         let parts = [
-            Some(model(host.part.as_deref(), "a host")),
-            host.hypervisor.as_deref().map(|h| model(Some(h), "")),
+            Some(model(lab, host.part.as_deref(), "a host")),
+            host.hypervisor.as_deref().map(|h| model(lab, Some(h), "")),
             (!adapters.is_empty()).then(|| listed(&adapters)),
         ];
         lines.push(line(&host.name, parts.into_iter().flatten().collect::<Vec<_>>().join(", ")));
     }
-    lines.extend(lab.switches.iter().map(|s| line(&s.name, model(s.part.as_deref(), "a switch"))));
+    lines.extend(
+        lab.switches.iter().map(|s| line(&s.name, model(lab, s.part.as_deref(), "a switch"))),
+    );
     for array in &lab.arrays {
         let volumes = lab.volumes.iter().filter(|v| v.array == array.name).count();
         let volumes =
             if volumes > 0 { format!(", {}", plural(volumes, "volume")) } else { String::new() };
         let stood = match (&array.embedded, &array.part) {
-            (None, part) => model(part.as_deref(), "an array"),
+            (None, part) => model(lab, part.as_deref(), "an array"),
             (Some(embedded), None) => embedded::array(embedded),
             (Some(embedded), Some(part)) => {
-                format!("{}, for which stood {}", model(Some(part), ""), embedded::array(embedded))
+                format!(
+                    "{}, for which stood {}",
+                    model(lab, Some(part), ""),
+                    embedded::array(embedded)
+                )
             }
         };
         lines.push(line(&array.name, stood + &volumes));
@@ -154,10 +160,10 @@ fn vm(vm: &Vm) -> String {
     format!("VM, {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// The full name of a part of the catalog, or what there is.
-fn model(part: Option<&str>, otherwise: &str) -> String {
+/// The full name of a part of the lab or of the catalog, or what there is.
+fn model(lab: &Lab, part: Option<&str>, otherwise: &str) -> String {
     let Some(part) = part else { return otherwise.to_owned() };
-    let known = catalog().iter().find(|p| p.name == part).and_then(|p| p.model.clone());
+    let known = lab.part(part).and_then(|p| p.model.clone());
     known.unwrap_or_else(|| part.to_owned())
 }
 

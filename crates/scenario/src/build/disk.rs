@@ -2,7 +2,7 @@
 
 use super::embedded::patience;
 use super::lab::Builder;
-use super::{complain, count_u32};
+use super::{complain, count_u32, place};
 use crate::datum::Record;
 use crate::diagnostics::{At, Mistake};
 use crate::directory::{Kind, deal};
@@ -34,6 +34,15 @@ impl Builder<'_> {
         }
         for disk in record.records("disks") {
             self.disk(disk, owners, &mut all);
+        }
+        if owners.bare {
+            let at = place(record, "disks");
+            for (owner, disks) in owners.names.iter().zip(&all) {
+                for n in 0..disks.len() {
+                    let name = format!("{owner}.disk{n}");
+                    self.directory.declare(name, Kind::Disk, at, self.sink);
+                }
+            }
         }
         all
     }

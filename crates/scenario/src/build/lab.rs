@@ -13,8 +13,13 @@ use crate::simulated::Medium;
 use crate::tree::clip;
 
 /// Declares every name of the lab, then builds it.
-pub(super) fn lab(root: &Record, directory: &mut Directory, sink: &mut Sink) -> Lab {
-    let parts = parts::parts(root, sink);
+pub(super) fn lab(
+    root: &Record,
+    users: &[Part],
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> Lab {
+    let parts = parts::parts(root, users, sink);
     let mut b = Builder { directory, parts: &parts, sink };
     let targets = b.named(root, "target", Kind::Target);
     let receivers = b.named(root, "receiver", Kind::Receiver);

@@ -3,6 +3,7 @@
 //! Building goes on after a mistake with whatever value keeps the rest meaningful; the result is only handed out when
 //! there was none.
 
+mod claim;
 mod content;
 mod copy;
 mod disk;
@@ -12,6 +13,7 @@ mod faults;
 mod incidents;
 mod job;
 mod lab;
+mod members;
 mod net_plan;
 mod net_verdict;
 mod net_work;
@@ -20,6 +22,7 @@ mod plan;
 mod project;
 mod receiver;
 mod search;
+mod site;
 mod steady;
 mod verdict;
 mod verify;
@@ -29,16 +32,21 @@ mod work;
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::Directory;
-use crate::model::{Head, Scenario};
+use crate::model::{Head, Part, Scenario};
 use crate::source::Source;
 use crate::spots::Spots;
 use crate::topology;
 
-/// Builds the scenario from its root table.
-pub(crate) fn scenario(root: &Record, source: &Source, sink: &mut Sink) -> Scenario {
+/// Builds the scenario from its root table and the parts of users' catalogs, which come last in its lab.
+pub(crate) fn scenario(
+    root: &Record,
+    source: &Source,
+    users: &[Part],
+    sink: &mut Sink,
+) -> Scenario {
     let head = root.record("scenario").map_or_else(|| head(root), head);
     let mut directory = Directory::default();
-    let lab = lab::lab(root, &mut directory, sink);
+    let lab = lab::lab(root, users, &mut directory, sink);
     let workloads = work::workloads(root, sink);
     let networks = net_work::networks(root, sink);
     let copies = copy::copies(root, &mut directory, sink);
@@ -49,9 +57,22 @@ pub(crate) fn scenario(root: &Record, source: &Source, sink: &mut Sink) -> Scena
     let projects = project::projects(root, sink);
     let spots = Spots::new(source, directory.spots());
     topology::check(&lab, &spots, sink);
-    let (goals, claims, networks) = (Vec::new(), Vec::new(), networks.all);
-    let scenario =
-        Scenario { head, lab, workloads, networks, copies, plans, goals, claims, projects, spots };
+    let networks = networks.all;
+    let (goals, claims, assumed) = (Vec::new(), Vec::new(), Vec::new());
+    let scenario = Scenario {
+        head,
+        lab,
+        workloads,
+        networks,
+        copies,
+        plans,
+        goals,
+        claims,
+        projects,
+        assumed,
+        catalogs: Vec::new(),
+        spots,
+    };
     let reach = net_plan::reach(&scenario.lab);
     let hops = net_verdict::hops(&scenario.plans, &scenario.networks, &reach);
     let of_lab = verdict::hops_of_lab(root, &scenario, &directory);
@@ -81,7 +102,7 @@ fn size_u32(record: &Record, key: &str) -> Option<u32> {
 }
 
 /// Where a key stands, or else its table.
-fn place(record: &Record, key: &str) -> Span {
+pub(crate) fn place(record: &Record, key: &str) -> Span {
     record.slot(key).map_or(record.at, |slot| slot.value.as_ref().map_or(slot.key.at, |v| v.at))
 }
 

@@ -49,6 +49,10 @@ impl<'a> Planner<'a> {
     /// The members of a load: VMs with targets, or VMs with receivers. Members of the other kind are reported as such.
     pub(super) fn members(&mut self, record: &Record, workload: &str, side: Side) -> Vec<String> {
         let (kinds, other) = match side {
+            // Patterns mean disks only where they say so: `esx*` is a host.
+            Side::Disk if record.texts("on").iter().any(|text| text.value.contains(".disk")) => {
+                (&[Kind::Vm, Kind::Host, Kind::Disk, Kind::Target][..], Kind::Receiver)
+            }
             Side::Disk => (&[Kind::Vm, Kind::Host, Kind::Target][..], Kind::Receiver),
             Side::Net => (&[Kind::Vm, Kind::Receiver][..], Kind::Target),
             Side::Copy => (&[Kind::Vm, Kind::Host][..], Kind::Receiver),
@@ -219,7 +223,7 @@ impl<'a> Planner<'a> {
                 self.sink.push(|| Mistake::new(at, message));
             }
             let Some(at) = given.or(swept) else { continue };
-            if !self.adjusts(plan) {
+            if !self.adjusts(plan) && !self.is_modelled(plan) {
                 self.sink.push(|| no_interface(key, plan, at));
             }
         }
@@ -251,8 +255,16 @@ impl<'a> Planner<'a> {
         self.receivers(plan).find(|receiver| receiver.adjust.is_some() && is_ipv6(receiver))
     }
 
+    /// Whether frames are those of a lab that is not at hand, whose disks are reached over them.
+    fn is_modelled(&self, plan: &Plan) -> bool {
+        let has_adapters = self.lab.hosts.iter().any(|host| !host.adapters.is_empty());
+        let at_hand = self.lab.arrays.iter().any(|array| array.embedded.is_some());
+        plan.nets.is_empty() && has_adapters && !at_hand
+    }
+
     fn adjusts(&self, plan: &Plan) -> bool {
-        self.receivers(plan).any(|receiver| receiver.adjust.is_some())
+        // At a host of the lab they are part of the model.
+        self.receivers(plan).any(|receiver| receiver.adjust.is_some() || receiver.site.is_some())
     }
 
     /// The far ends of a plan's network loads, as often as they are reached.
@@ -379,7 +391,7 @@ fn most_streams(net: &NetWorkload, plan: &Plan) -> u32 {
 fn is_ipv6(receiver: &Receiver) -> bool {
     let literal = match &receiver.place {
         ReceiverPlace::At { host, .. } => host.parse::<IpAddr>().ok(),
-        ReceiverPlace::Embedded => None,
+        ReceiverPlace::Embedded | ReceiverPlace::Modelled => None,
     };
     literal.map_or(receiver.family == Some(Family::Ipv6), |address| address.is_ipv6())
 }
@@ -400,5 +412,5 @@ fn no_interface(key: &str, plan: &Plan, at: Span) -> Mistake {
     );
     Mistake::new(at, message)
         .class(Class::Absence)
-        .help("add `adjust = \"eth1\"` to the [[receiver]]: naming this machine's interface is the permission")
+        .help("add `adjust = \"eth1\"` to the [[receiver]]: naming this machine's interface is the permission; in a lab that is simulated its `host` is enough")
 }

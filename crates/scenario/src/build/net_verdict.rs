@@ -127,6 +127,8 @@ impl Judge<'_> {
         let pair = match part {
             Some(Part::Pair) => hop.as_str(),
             Some(_) => hop.rsplit_once('/').map_or(hop.as_str(), |(pair, _)| pair),
+            // The processors of a host or a VM of a simulated lab are a hop of their own.
+            None if metric == Metric::Cpu && hop.ends_with(".cpu") => return,
             None if metric == Metric::Cpu => return self.no_machine(record, key),
             None => return,
         };

@@ -5,6 +5,7 @@ use super::embedded::too_slow;
 use super::faults::faults;
 use super::incidents::incidents;
 use super::job::phases;
+use super::members;
 use super::net_plan::{Reach, reach};
 use super::net_work::Networks;
 use super::search::search;
@@ -93,7 +94,7 @@ fn check_names(records: &[&Record], sink: &mut Sink) {
 }
 
 pub(super) struct Planner<'a> {
-    lab: &'a Lab,
+    pub lab: &'a Lab,
     workloads: BTreeMap<&'a str, &'a Workload>,
     pub networks: BTreeMap<&'a str, &'a NetWorkload>,
     copies: BTreeMap<&'a str, &'a CopyWorkload>,
@@ -140,6 +141,7 @@ impl Planner<'_> {
         let searchable = !plan.loads.is_empty() || (plan.nets.is_empty() && plan.copies.is_empty());
         let found = searchable.then(|| search(record, &plan, &self.workloads, self.sink));
         let plan = Plan { search: found.flatten(), ..plan };
+        members::check(&plan, record, self.sink);
         if self.within_bounds(&plan, record) {
             if let Some(sweep) = sweep {
                 self.check_steps(&plan, sweep);

@@ -36,17 +36,22 @@ impl Builder<'_> {
         }
         let source_port = record.count("source_port").and_then(|at| u16::try_from(at.value).ok());
         let rate = self.link_rate(record);
-        let each = names.iter().zip(places).zip(sources).zip(adjust);
-        each.map(|(((name, place), source), adjust)| Receiver {
+        self.nowhere(record);
+        let sites = self.sites(record, n);
+        let modelled = record.has("host") && !record.has("address") && !record.has("embedded");
+        // What is wrong has been reported.
+        let usual = if modelled { ReceiverPlace::Modelled } else { ReceiverPlace::Embedded };
+        let each = names.iter().zip(places).zip(sources).zip(adjust).zip(sites);
+        each.map(|((((name, place), source), adjust), site)| Receiver {
             name: name.clone(),
-            // What is wrong has been reported.
-            place: place.unwrap_or(ReceiverPlace::Embedded),
+            place: place.unwrap_or_else(|| usual.clone()),
             family,
             source,
             source_port,
             token: token.clone(),
             adjust,
             rate,
+            site,
         })
         .collect()
     }
@@ -181,8 +186,13 @@ impl Builder<'_> {
                 return;
             }
             let receivers = self.dealt(nic, "receiver", &[Kind::Receiver], vms.len());
+            let hosts: Vec<Option<String>> = vms.iter().map(|vm| vm.host.clone()).collect();
+            if nic.has("adapter") && hosts.iter().any(Option::is_none) {
+                complain(nic, "adapter", "the VM has no `host`, so there is no adapter", self.sink);
+            }
+            let adapters = self.adapters_of(nic, "adapter", &hosts);
             let mut twice = None;
-            for (vm, receiver) in vms.iter_mut().zip(receivers) {
+            for ((vm, receiver), adapter) in vms.iter_mut().zip(receivers).zip(adapters) {
                 let Some(receiver) = receiver else { continue };
                 if vm.nics.iter().any(|nic| nic.receiver == receiver) {
                     twice.get_or_insert((vm.name.clone(), receiver));
@@ -190,7 +200,7 @@ impl Builder<'_> {
                 }
                 let hop = format!("{}.{receiver}", vm.name);
                 self.directory.declare(hop, Kind::NetHop, place(nic, "receiver"), self.sink);
-                vm.nics.push(VmNic { receiver });
+                vm.nics.push(VmNic { receiver, adapter });
             }
             if let Some((vm, receiver)) = twice {
                 let problem = format!("`{vm}` has another nic to `{receiver}`");
@@ -212,7 +222,7 @@ fn family_of(address: IpAddr) -> Family {
 fn far_family(place: Option<&ReceiverPlace>, family: Option<Family>) -> Option<Family> {
     let literal = match place? {
         ReceiverPlace::At { host, .. } => host.parse().ok().map(family_of),
-        ReceiverPlace::Embedded => None,
+        ReceiverPlace::Embedded | ReceiverPlace::Modelled => None,
     };
     literal.or(family)
 }

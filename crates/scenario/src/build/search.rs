@@ -1,5 +1,6 @@
 //! The key `search` of a plan: a word, or a table; what is searched, between which loads, and what must hold.
 
+use super::members::{most_members, too_many};
 use super::{complain, count_u32, text_of};
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Class, Mistake, Sink};
@@ -36,7 +37,7 @@ pub(super) fn search(
         None => usual(given, plan, workloads, sink)?,
     };
     let range = match table {
-        Some(table) => range(table, over, sink)?,
+        Some(table) => range(table, usual_range(&key, over, plan), sink)?,
         None => Range::usual(over),
     };
     let aim = aim?;
@@ -87,7 +88,7 @@ fn aim(table: &Record, sink: &mut Sink) -> Option<Aim> {
 
 /// The load that the plan names.
 fn named(text: &At<String>, plan: &Plan, sink: &mut Sink) -> Option<(String, Over)> {
-    const ALL: [Over; 4] = [Over::Depth, Over::Workers, Over::Rate, Over::Block];
+    const ALL: [Over; 5] = [Over::Depth, Over::Workers, Over::Members, Over::Rate, Over::Block];
     let (workload, setting) = match text.value.rsplit_once('.') {
         Some((workload, setting)) => (Some(workload), setting),
         None => (None, text.value.as_str()),
@@ -146,8 +147,17 @@ fn usual(
     }
 }
 
-fn range(table: &Record, over: Over, sink: &mut Sink) -> Option<Range> {
+/// Between which loads, unless the plan says otherwise. Members end with those that there are.
+fn usual_range(key: &str, over: Over, plan: &Plan) -> Range {
     let usual = Range::usual(over);
+    match most_members(key, plan) {
+        Some((most, _)) if over == Over::Members => Range { to: most as f64, ..usual },
+        _ => usual,
+    }
+}
+
+fn range(table: &Record, usual: Range, sink: &mut Sink) -> Option<Range> {
+    let over = usual.over;
     let from = bound(table, "from", over, usual.from, sink)?;
     let to = bound(table, "to", over, usual.to, sink)?;
     let range = Range { over, from, to };
@@ -176,7 +186,9 @@ fn bound(table: &Record, key: &str, over: Over, usual: f64, sink: &mut Sink) -> 
         return Some(usual);
     }
     let wanted = match (over, &table.get(key)?.value) {
-        (Over::Depth | Over::Workers, Datum::Count(n)) if (1..=COUNT_MAX).contains(n) => {
+        (Over::Depth | Over::Workers | Over::Members, Datum::Count(n))
+            if (1..=COUNT_MAX).contains(n) =>
+        {
             return Some(*n as f64);
         }
         (Over::Rate, Datum::Count(n)) if *n > 0 => return Some(*n as f64),
@@ -186,7 +198,9 @@ fn bound(table: &Record, key: &str, over: Over, usual: f64, sink: &mut Sink) -> 
         (Over::Block, Datum::Size(size)) if (1..=BLOCK_MAX).contains(&size.0) => {
             return Some(size.0 as f64);
         }
-        (Over::Depth | Over::Workers, _) => format!("a whole number from 1 to {COUNT_MAX}"),
+        (Over::Depth | Over::Workers | Over::Members, _) => {
+            format!("a whole number from 1 to {COUNT_MAX}")
+        }
         (Over::Rate, _) => "a rate such as `5000 IOPS`".to_owned(),
         (Over::Block, _) => "a size such as `8KiB`, at most 64MiB".to_owned(),
     };
@@ -207,6 +221,12 @@ fn check(
     if let Some(axis) = swept {
         let message = format!("search: the sweep sets `{}` already", axis.key);
         sink.push(|| Mistake::new(given.at, message));
+        return false;
+    }
+    if search.range.over == Over::Members
+        && let Some(problem) = too_many(&search.key, search.range.to, plan)
+    {
+        sink.push(|| Mistake::new(given.at, format!("search over {}: {problem}", search.key)));
         return false;
     }
     let names = plan.loads.iter().map(|load| load.workload.as_str());

@@ -3,6 +3,7 @@
 use super::net_verdict::{Hops, metric_of};
 use super::work::setting_of;
 use super::{complain, text_of};
+use crate::claim::Claim;
 use crate::datum::{Datum, Record, Slot};
 use crate::diagnostics::{Class, Mistake, Sink};
 use crate::directory::{Directory, Kind};
@@ -26,9 +27,8 @@ const HOPS: &[Kind] = &[
     Kind::Receiver,
     Kind::NetHop,
 ];
-/// Keys of goals and of claims that state a metric against a bound or a figure.
+/// Keys of goals that state a metric against a bound.
 const GOAL_METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "errors", "cpu"];
-const CLAIM_METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu"];
 
 /// Every goal and every claim of the file, in their order.
 pub(super) fn verdicts(
@@ -40,8 +40,7 @@ pub(super) fn verdicts(
     let Judged { plans, hops, of_lab } = judged;
     let mut judge = Judge { plans, running: running(plans), hops, of_lab, directory, sink };
     let goals = root.records("goal").into_iter().filter_map(|record| judge.goal(record)).collect();
-    let claims = root.records("claim").into_iter();
-    (goals, claims.filter_map(|record| judge.claim(record)).collect())
+    (goals, judge.claims(&root.records("claim")))
 }
 
 /// What goals and claims may speak of.
@@ -60,21 +59,12 @@ pub(super) fn hops_of_lab(
     directory: &Directory,
 ) -> BTreeSet<String> {
     let verdicts = root.records("goal").into_iter().chain(root.records("claim"));
-    let mut hops = verdicts.filter_map(|record| record.text("hop"));
+    let mut hops = verdicts.flat_map(super::claim::hops_of);
     let made = |hop: &str| hop.contains(['.', '/', '-', ':']) && !directory.knows(hop);
     match hops.any(|hop| made(&hop.value)) {
         true => crate::topology::names(scenario),
         false => BTreeSet::new(),
     }
-}
-
-/// What a claim says, and where its figures stand.
-struct Claimed<'r> {
-    key: &'static str,
-    metric: Metric,
-    to: Vec<(String, String)>,
-    holder: &'r Record,
-    figures: &'static str,
 }
 
 /// What a pair of `step` asks for.
@@ -93,7 +83,7 @@ impl std::fmt::Display for Wanted {
 }
 
 pub(super) struct Judge<'a> {
-    plans: &'a [Plan],
+    pub plans: &'a [Plan],
     /// VMs and targets that some plan runs a disk workload on.
     pub running: BTreeSet<&'a str>,
     /// Hops that some plan runs a network load on.
@@ -151,15 +141,9 @@ impl Judge<'_> {
     }
 
     /// What a ratio is of, and what differs in the step that it is held against.
-    fn against(&mut self, ratio: &Record) -> (Metric, Vec<(String, String)>) {
+    pub(super) fn against(&mut self, ratio: &Record) -> (Metric, Vec<(String, String)>) {
         let to = self.selection(ratio, "to");
-        let metric = match ratio.word("of").map_or("total", |at| at.value) {
-            "read" => Metric::ReadRate,
-            "write" => Metric::WriteRate,
-            "iops" => Metric::Iops,
-            "cpu" => Metric::Cpu,
-            _ => Metric::TotalRate,
-        };
+        let metric = of_word(ratio);
         if ratio.record("to").is_some_and(|to| to.fields.is_empty()) {
             let problem = "it says nothing that differs, as `to = { port = \"4gfc\" }` does";
             complain(ratio, "to", problem, self.sink);
@@ -168,7 +152,7 @@ impl Judge<'_> {
     }
 
     /// The members that a balance speaks of.
-    fn balanced(&mut self, balance: &Record) -> Option<Scope> {
+    pub(super) fn balanced(&mut self, balance: &Record) -> Option<Scope> {
         if balance.has("streams") {
             return self.streams(balance);
         }
@@ -181,67 +165,14 @@ impl Judge<'_> {
         self.scope(balance)
     }
 
-    /// The metric of a claim, with the key that states it; what differs in the step that it is held against, where it is a
-    /// ratio; and where its figures stand.
-    fn claimed<'r>(&mut self, record: &'r Record) -> Option<Claimed<'r>> {
-        if let Some(ratio) = record.record("ratio") {
-            let (metric, to) = self.against(ratio);
-            let claimed = Claimed { key: "ratio", metric, to, holder: ratio, figures: "is" };
-            return (!claimed.to.is_empty()).then_some(claimed);
-        }
-        let to = Vec::new();
-        if let Some(holder) = record.record("balance") {
-            let metric = Metric::Imbalance;
-            return Some(Claimed { key: "balance", metric, to, holder, figures: "within" });
-        }
-        let (key, metric) = metric(record, CLAIM_METRICS)?;
-        Some(match record.record(key) {
-            Some(holder) => Claimed { key, metric, to, holder, figures: "value" },
-            None => Claimed { key, metric, to, holder: record, figures: key },
-        })
-    }
-
-    fn claim(&mut self, record: &Record) -> Option<Claim> {
-        let step = self.selection(record, "step");
-        let scope = match record.record("balance") {
-            Some(balance) => self.balanced(balance)?,
-            None => self.scope(record)?,
-        };
-        let Claimed { key, metric, to, holder, figures } = self.claimed(record)?;
-        if metric != Metric::Imbalance {
-            self.check_metric(record, key, &scope, metric);
-        }
-        let items = holder.items(figures);
-        for item in &items {
-            self.check_wire(record, holder, figures, &item.value);
-        }
-        let readings: Vec<Value> = items.iter().filter_map(|item| value(&item.value)).collect();
-        // "Within 0.3%" is a bound and not a figure.
-        let usual = if metric == Metric::Imbalance { Relation::UpTo } else { Relation::Equal };
-        let relation = record.word("relation").map_or(usual, |at| relation(at.value));
-        let kind = record.word("kind").map(|at| claim_kind(at.value))?;
-        let source = record.text("source").map(|at| at.value);
-        let name = record.text("name").map(|at| at.value);
-        let whose = record.record("balance").map_or_else(|| whose(record), whose);
-        let name = name.unwrap_or_else(|| {
-            let what = format!("{metric}{whose} {}", qualified(relation, &readings));
-            format!("{what}{}{}", held_against(&to), selected(&step))
-        });
-        (!readings.is_empty()).then_some(Claim {
-            name,
-            step,
-            scope,
-            metric,
-            to,
-            relation,
-            readings,
-            kind,
-            source,
-        })
-    }
-
     /// A share of the wire needs a hop that has one.
-    fn check_wire(&mut self, record: &Record, holder: &Record, key: &str, datum: &Datum) {
+    pub(super) fn check_wire(
+        &mut self,
+        record: &Record,
+        holder: &Record,
+        key: &str,
+        datum: &Datum,
+    ) {
         if matches!(datum, Datum::Wire(_)) && !record.has("hop") {
             let problem = "`of wire` speaks of a hop; add `hop = \"…\"`, or give a rate";
             complain(holder, key, problem, self.sink);
@@ -249,7 +180,7 @@ impl Judge<'_> {
     }
 
     /// What a goal, a claim or a balance speaks of; `None` when a reference in it is wrong.
-    fn scope(&mut self, record: &Record) -> Option<Scope> {
+    pub(super) fn scope(&mut self, record: &Record) -> Option<Scope> {
         for (key, scope) in
             [("over", Scope::Over as fn(Vec<String>) -> Scope), ("each", Scope::Each)]
         {
@@ -270,25 +201,30 @@ impl Judge<'_> {
         if !record.has("hop") {
             return Some(Scope::Total);
         }
-        let text = record.text("hop")?;
+        self.hop(record, "hop").map(Scope::Hop)
+    }
+
+    /// The hop that a key names; `None` when there is none such, which is reported.
+    pub(super) fn hop(&mut self, record: &Record, key: &str) -> Option<String> {
+        let text = record.text(key)?;
         if let Some(part) = self.part_of_hop(&text) {
-            return part.map(Scope::Hop);
+            return part;
         }
         if self.of_lab.contains(&text.value) {
-            return Some(Scope::Hop(text.value));
+            return Some(text.value);
         }
         let found = self.directory.find_ports(&text, HOPS, self.sink)?;
         if let [(device, port)] = &found[..] {
             let hop = Endpoint { device: device.clone(), port: *port };
-            return Some(Scope::Hop(hop.to_string()));
+            return Some(hop.to_string());
         }
         let problem = format!("it means {} hops; name one", found.len());
-        complain(record, "hop", problem, self.sink);
+        complain(record, key, problem, self.sink);
         None
     }
 
     /// The settings that `step`, or another key, asks for, by the keys of the axes; each must select something.
-    fn selection(&mut self, record: &Record, key: &str) -> Vec<(String, String)> {
+    pub(super) fn selection(&mut self, record: &Record, key: &str) -> Vec<(String, String)> {
         let Some(table) = record.record(key) else { return Vec::new() };
         let pairs: Vec<Option<(String, Wanted)>> =
             table.fields.iter().map(|slot| self.pair(slot)).collect();
@@ -361,7 +297,7 @@ impl Judge<'_> {
 }
 
 /// Whether a key of `step` speaks of an axis: `block` of `stream.block` too, and `stream.block` of a common `block`.
-fn means(key: &str, axis: &str) -> bool {
+pub(super) fn means(key: &str, axis: &str) -> bool {
     let bare = |key: &str| key.rsplit_once('.').map_or(key.to_owned(), |(_, s)| s.to_owned());
     let same_workload = match key.rsplit_once('.') {
         Some((workload, _)) => concerns(axis, workload),
@@ -371,7 +307,7 @@ fn means(key: &str, axis: &str) -> bool {
 }
 
 /// The metric that a goal or claim names, with its key.
-fn metric(record: &Record, keys: &[&'static str]) -> Option<(&'static str, Metric)> {
+pub(super) fn metric(record: &Record, keys: &[&'static str]) -> Option<(&'static str, Metric)> {
     let key = keys.iter().copied().find(|key| record.has(key))?;
     let metric = match key {
         "read" => Metric::ReadRate,
@@ -390,7 +326,7 @@ fn metric(record: &Record, keys: &[&'static str]) -> Option<(&'static str, Metri
     Some((key, metric))
 }
 
-fn value(datum: &Datum) -> Option<Value> {
+pub(super) fn value(datum: &Datum) -> Option<Value> {
     match datum {
         Datum::Rate(rate) => Some(Value::Rate(*rate)),
         Datum::Wire(share) => Some(Value::PercentOfWire(share.0)),
@@ -403,20 +339,15 @@ fn value(datum: &Datum) -> Option<Value> {
     }
 }
 
-fn relation(word: &str) -> Relation {
-    match word {
-        "about" => Relation::About,
-        "over" => Relation::Over,
-        "up to" => Relation::UpTo,
-        _ => Relation::Equal,
-    }
-}
-
-fn claim_kind(word: &str) -> ClaimKind {
-    match word {
-        "calibration" => ClaimKind::Calibration,
-        "held-out" => ClaimKind::HeldOut,
-        _ => ClaimKind::Context,
+/// What a ratio or a shape is of.
+pub(super) fn of_word(table: &Record) -> Metric {
+    match table.word("of").map_or("total", |at| at.value) {
+        "read" => Metric::ReadRate,
+        "write" => Metric::WriteRate,
+        "iops" => Metric::Iops,
+        "cpu" => Metric::Cpu,
+        "latency" => Metric::Latency { point: LatencyPoint::Mean, response: false },
+        _ => Metric::TotalRate,
     }
 }
 
@@ -442,20 +373,8 @@ fn goal_name(record: &Record, test: &GoalTest, step: &[(String, String)]) -> Str
     format!("{words}{}", selected(step))
 }
 
-/// `about 1.9 ×`, `800 MB/s or 839 MB/s`.
-fn qualified(relation: Relation, readings: &[Value]) -> String {
-    let qualifier = match relation {
-        Relation::Equal => "",
-        Relation::About => "about ",
-        Relation::Over => "over ",
-        Relation::UpTo => "up to ",
-    };
-    let readings: Vec<String> = readings.iter().map(Value::to_string).collect();
-    format!("{qualifier}{}", join(&readings, "or"))
-}
-
 /// ` that at mtu=1500`, of a ratio.
-fn held_against(to: &[(String, String)]) -> String {
+pub(super) fn held_against(to: &[(String, String)]) -> String {
     if to.is_empty() {
         return String::new();
     }
@@ -464,7 +383,7 @@ fn held_against(to: &[(String, String)]) -> String {
 }
 
 /// ` of hba`, ` over vm*`, ` of each of vm*`: the scope in the user's own words.
-fn whose(record: &Record) -> String {
+pub(super) fn whose(record: &Record) -> String {
     let words = [
         ("over", " over "),
         ("each", " of each of "),
@@ -481,6 +400,6 @@ fn whose(record: &Record) -> String {
     String::new()
 }
 
-fn selected(step: &[(String, String)]) -> String {
+pub(super) fn selected(step: &[(String, String)]) -> String {
     step.iter().map(|(key, value)| format!(", {key}={value}")).collect()
 }

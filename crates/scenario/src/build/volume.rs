@@ -3,8 +3,8 @@
 use super::lab::{Builder, expanded};
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::Record;
-use crate::directory::Kind;
-use crate::model::Volume;
+use crate::directory::{Kind, deal};
+use crate::model::{Endpoint, Volume};
 use crate::names::NAMES_MAX;
 use crate::simulated::{CacheMode, Raid};
 
@@ -53,12 +53,14 @@ impl Builder<'_> {
             let arrays = self.dealt(record, "array", &[Kind::Array], names.len());
             let mask = self.directory.find_all(&record.texts("mask"), INITIATORS, self.sink);
             let media = self.medium(record);
+            let ports = self.mapped(record, names.len());
             let (raid, disks, luns) = self.groups(record);
             if !self.directory.afford(names.len() * mask.len(), record.at, self.sink) {
                 break;
             }
-            for (name, array) in names.into_iter().zip(arrays) {
+            for ((name, array), port) in names.into_iter().zip(arrays).zip(ports) {
                 let Some(array) = array else { continue };
+                let port = port.and_then(|end| self.of_array(record, end, &array));
                 let at = place(record, "name");
                 self.directory.declare(format!("{array}/{name}"), Kind::Volume, at, self.sink);
                 self.volume_fits(record, &array);
@@ -75,10 +77,39 @@ impl Builder<'_> {
                     cache: record.word("cache").map(|at| cache_mode(at.value)),
                     hit_share: record.percent("hit_share").map(|at| at.value),
                     mask: mask.clone(),
+                    port,
                 });
             }
         }
         all
+    }
+
+    /// The port that each of `n` volumes is mapped to.
+    fn mapped(&mut self, record: &Record, n: usize) -> Vec<Option<Endpoint>> {
+        let Some(text) = record.text("port") else { return vec![None; n] };
+        let found = self.directory.find_ports(&text, &[Kind::Array], self.sink);
+        let ends: Vec<Endpoint> =
+            found.into_iter().flatten().map(|(device, port)| Endpoint { device, port }).collect();
+        match deal(&ends, false, n) {
+            Ok(ends) => ends.into_iter().map(Some).collect(),
+            Err(problem) if !ends.is_empty() => {
+                complain(record, "port", problem, self.sink);
+                vec![None; n]
+            }
+            Err(_) => vec![None; n],
+        }
+    }
+
+    /// The number of a port, which must be one of the volume's own array.
+    fn of_array(&mut self, record: &Record, end: Endpoint, array: &str) -> Option<u32> {
+        if end.device != array || end.port.is_none() {
+            let problem = format!(
+                "`{end}` is no port of `{array}`; say `{array}:0`, or another of its ports"
+            );
+            complain(record, "port", problem, self.sink);
+            return None;
+        }
+        end.port
     }
 }
 

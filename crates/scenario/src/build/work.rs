@@ -44,7 +44,8 @@ fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
     let verify = record.flag("verify").is_some_and(|at| at.value);
-    let mut workload = Workload { name: name.value.clone(), spec, workers, verify };
+    let each_disk = record.word("disks").is_some_and(|at| at.value == "each");
+    let mut workload = Workload { name: name.value.clone(), spec, workers, verify, each_disk };
     // Beside rows or a transaction these have been reported already.
     let own = !record.has("rows") && !record.has("transaction");
     for key in ["block", "read", "random"].into_iter().filter(|_| own) {
@@ -325,6 +326,7 @@ pub(super) fn setting_of(key: &str, datum: &Datum) -> Option<Setting> {
         ("block", Datum::Size(size)) => Some(Setting::Block(*size)),
         ("depth", Datum::Count(n)) => u32::try_from(*n).ok().map(Setting::Depth),
         ("workers", Datum::Count(n)) => u32::try_from(*n).ok().map(Setting::Workers),
+        ("members", Datum::Count(n)) => u32::try_from(*n).ok().map(Setting::Members),
         ("read", Datum::Percent(share)) => Some(Setting::Read(*share)),
         ("random", Datum::Percent(share)) => Some(Setting::Random(*share)),
         ("rate", Datum::Iops(rate)) => Some(Setting::Rate(*rate)),

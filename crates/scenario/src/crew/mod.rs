@@ -42,14 +42,20 @@ pub fn workers<'a, E>(
         let first = workers.len();
         for group in &load.on {
             let targets = targets_of(group, &load.workload.name)?;
-            workers.extend((0..load.workload.workers).map(|_| Worker {
-                load,
-                group,
-                name: String::new(),
-                targets: targets.clone(),
-                sharer: 0,
-                sharers: 1,
-            }));
+            let given: Vec<Vec<usize>> = match load.workload.each_disk {
+                true => targets.into_iter().map(|target| vec![target]).collect(),
+                false => vec![targets],
+            };
+            for targets in given {
+                workers.extend((0..load.workload.workers).map(|_| Worker {
+                    load,
+                    group,
+                    name: String::new(),
+                    targets: targets.clone(),
+                    sharer: 0,
+                    sharers: 1,
+                }));
+            }
         }
         share(&medium, &mut workers[first..]);
     }

@@ -370,6 +370,11 @@ pub(super) static VOLUME: TableDef = TableDef {
             Type::Refs("an adapter, a VM or a host"),
             "Initiators that may see it; everybody when not given.",
         ),
+        optional(
+            "port",
+            Type::Ref("a port of its array, as `ARRAY:PORT`"),
+            "The one front-end port that it is mapped to; all of the array's when not given.",
+        ),
     ],
     ..PLAIN
 };

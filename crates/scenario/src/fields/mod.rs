@@ -4,6 +4,7 @@
 //! the reference in `docs/scenario.md`, and the hints at a key that stands in the wrong table. Rules that compare
 //! names or settle workloads are not here but in `build`.
 
+mod assume;
 mod copy;
 mod embedded;
 mod fabric;
@@ -14,6 +15,7 @@ mod project;
 mod verdict;
 mod work;
 
+use assume::ASSUME;
 pub(crate) use copy::COPY;
 use embedded::*;
 use fabric::*;
@@ -21,8 +23,8 @@ pub(crate) use lab::WAYS;
 use lab::*;
 pub(crate) use network::NET;
 use network::*;
-use part::PART;
-pub(crate) use part::{CATALOG, PART_KINDS};
+use part::KEPT;
+pub(crate) use part::{CATALOG, PART, PART_KINDS};
 pub(crate) use project::PROFILES;
 use project::PROJECT;
 use verdict::*;
@@ -241,6 +243,11 @@ pub(crate) static ROOT: TableDef = TableDef {
         optional("zone", Type::Tables(&ZONE), "Who may talk to whom."),
         optional("path", Type::Tables(&PATH), "Explicit paths to volumes."),
         optional("part", Type::Tables(&PART), "Models of hardware beside those of the catalog."),
+        optional(
+            "catalog",
+            Type::Tables(&KEPT),
+            "Parts of catalogs that were read beside the file.",
+        ),
         optional("workload", Type::Map(WORKLOADS), "What is issued or carried, by name."),
         optional("plan", Type::TableOrTables(&PLAN), "In which order, how long."),
         optional("goal", Type::Tables(&GOAL), "What must hold."),
@@ -249,6 +256,11 @@ pub(crate) static ROOT: TableDef = TableDef {
             "project",
             Type::Tables(&PROJECT),
             "Applications to be projected on what was measured.",
+        ),
+        optional(
+            "assume",
+            Type::Tables(&ASSUME),
+            "Where settings come from that were not published.",
         ),
     ],
     ..PLAIN

@@ -50,7 +50,8 @@ const SOCKET_BUFFER: Type =
 pub(super) static RECEIVER: TableDef = TableDef {
     title: "[[receiver]]",
     id: "receiver",
-    doc: "The far end of network loads: a machine where `wirespeed net receive` waits, or this one.",
+    doc: "The far end of network loads: a machine where `wirespeed net receive` waits, this one, or a host of a lab that is \
+          simulated. One scenario may say both: a live run takes `address`, a simulation `host`.",
     fields: &[
         required("name", Type::Name, "Its name."),
         optional(
@@ -63,6 +64,27 @@ pub(super) static RECEIVER: TableDef = TableDef {
             "embedded",
             Type::Flag,
             "Instead of an address: it stands on this machine's loopback for the time of the run.",
+        ),
+        optional(
+            "host",
+            Type::Ref("a host"),
+            "The host of the lab that it stands on, for `simulate` and `estimate`. A range in it is paired with the range in \
+             `name`.",
+        ),
+        optional(
+            "adapter",
+            Type::Ref("an adapter or a team"),
+            "The adapter, or the team, of `host` by which it is reached; needed where that host has several for networks.",
+        ),
+        optional(
+            "from",
+            Type::Ref("a host"),
+            "The host of the lab that sends, where a load runs on the receiver itself (`on = \"far\"`).",
+        ),
+        optional(
+            "from_adapter",
+            Type::Ref("an adapter or a team"),
+            "The adapter, or the team, of `from`; needed where that host has several for networks.",
         ),
         optional("family", Type::Word(FAMILIES), "Only addresses of this family."),
         optional(
@@ -100,7 +122,7 @@ pub(super) static RECEIVER: TableDef = TableDef {
         ),
     ],
     choices: &[
-        Choice { keys: &["address", "embedded"], required: true },
+        Choice { keys: &["address", "embedded"], required: false },
         Choice { keys: &["token_file", "token_env"], required: false },
     ],
     conflicts: &[
@@ -122,7 +144,15 @@ pub(super) static NIC: TableDef = TableDef {
     title: "a nic",
     id: "nic",
     doc: "A nic of a VM. A network load on the VM goes by each of its nics; the hop is named `VM.RECEIVER`.",
-    fields: &[required("receiver", Type::Ref("a receiver"), "The receiver that it reaches.")],
+    fields: &[
+        required("receiver", Type::Ref("a receiver"), "The receiver that it reaches."),
+        optional(
+            "adapter",
+            Type::Ref("an adapter or a team"),
+            "The adapter, or the team, of the VM's host by which it goes, for `simulate` and `estimate`; needed where the host \
+             has several for networks.",
+        ),
+    ],
     ..PLAIN
 };
 

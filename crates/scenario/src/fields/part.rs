@@ -1,6 +1,6 @@
 //! Models of hardware, in the catalog or in a scenario.
 
-use super::{Field, Need, PLAIN, TableDef, Type, Word, optional, required, word};
+use super::{PLAIN, TableDef, Type, Word, optional, required, word};
 
 /// Kinds of parts, as written.
 pub(crate) const PART_KINDS: &[Word] = &[
@@ -15,12 +15,12 @@ pub(crate) const PART_KINDS: &[Word] = &[
     word("tape", "a tape drive or library"),
 ];
 
-const FIGURE_KINDS: &[Word] = &[
+pub(super) const FIGURE_KINDS: &[Word] = &[
     word("data-sheet", "from a data sheet or a published description"),
-    word("published", "measured, or recommended, by somebody who is not its maker"),
-    word("standard", "derived from a standard"),
-    word("assumed", "assumed; `source` says why"),
-    word("calibrated", "calibrated on a claim; `source` names it"),
+    word("published", "from a named document, such as a vendor's guide that gives a default"),
+    word("standard", "derived from a standard; `source` has the sum"),
+    word("assumed", "assumed; `source` begins with the reason"),
+    word("calibrated", "fitted: `claim` names what it was fitted on, or `source` the run"),
 ];
 
 pub(crate) static PART: TableDef = TableDef {
@@ -54,6 +54,16 @@ pub(super) static FIGURE: TableDef = TableDef {
         required("value", Type::Text, "The value, with its unit."),
         required("source", Type::Text, "Where it comes from."),
         required("kind", Type::Word(FIGURE_KINDS), "How far it can be trusted."),
+        optional(
+            "claim",
+            Type::Text,
+            "The claim that a calibrated figure was fitted on: `SCENARIO: NAME OF THE CLAIM`.",
+        ),
+        optional(
+            "interval",
+            Type::Text,
+            "What the value lies between, with units: `9.1 us to 10.3 us`.",
+        ),
     ],
     ..PLAIN
 };
@@ -63,6 +73,18 @@ pub(crate) static CATALOG: TableDef = TableDef {
     title: "the catalog",
     id: "catalog",
     doc: "A file of the catalog.",
-    fields: &[Field { key: "part", ty: Type::Tables(&PART), need: Need::Required, doc: "Models." }],
+    fields: &[optional("part", Type::Tables(&PART), "Models.")],
+    ..PLAIN
+};
+
+/// What a record keeps of catalogs that were read beside its scenario.
+pub(super) static KEPT: TableDef = TableDef {
+    title: "[[catalog]]",
+    id: "kept",
+    doc: "Parts of a catalog that was read beside the scenario, as records keep them. A `[[part]]` may take the place of one, or be like it.",
+    fields: &[
+        optional("file", Type::Text, "The catalog's file."),
+        required("part", Type::Tables(&PART), "Its parts."),
+    ],
     ..PLAIN
 };

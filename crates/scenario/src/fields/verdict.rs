@@ -29,6 +29,17 @@ const RATIO_OF: &[Word] = &[
     word("write", "data written a second"),
     word("iops", "operations a second"),
     word("cpu", "share of a machine's processors"),
+    word("latency", "mean service time of an operation"),
+];
+
+const SHAPES: &[Word] = &[
+    word(
+        "linear",
+        "in proportion: the figure over the place is what it is at the first point, within `within`",
+    ),
+    word("constant", "what it is at the first point, within `within`"),
+    word("rising", "more from point to point, but for `within`"),
+    word("falling", "less from point to point, but for `within`"),
 ];
 
 const SCOPES: Choice = Choice { keys: &["over", "each", "hop"], required: false };
@@ -36,7 +47,8 @@ const HOP: Type = Type::Ref(
     "an adapter, a switch, a link, an array, a port or a volume of one, a target, a host or a VM, with an optional `:PORT`, or \
      of a network load: `far`, `vm1.far`, `far/sender`, `far/receiver` or `far/probe`",
 );
-const METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu", "balance", "ratio"];
+const METRICS: &[&str] =
+    &["read", "write", "total", "iops", "latency", "cpu", "balance", "ratio", "shape"];
 
 pub(super) static GOAL: TableDef = TableDef {
     title: "[[goal]]",
@@ -80,6 +92,17 @@ pub(super) static GOAL: TableDef = TableDef {
     ],
     conflicts: &[BALANCE_HAS_ITS_OWN],
     ..PLAIN
+};
+
+/// A shape is no figure that somebody qualified.
+const SHAPE_HAS_ITS_OWN: Conflict =
+    Conflict { key: "shape", others: &["relation"], why: "`is` and `within` say it" };
+
+/// Only data goes by frames.
+const FRAMES_ARE_OF_WIRES: Conflict = Conflict {
+    key: "frames",
+    others: &["iops", "latency", "cpu", "balance", "ratio", "shape"],
+    why: "frames limit the data that a wire carries: `read`, `write` or `total`",
 };
 
 /// What a balance speaks of is said within it.
@@ -212,16 +235,64 @@ static RATIO: TableDef = TableDef {
 static RATIO_CLAIM: TableDef = TableDef {
     title: "a published ratio",
     id: "ratio-claim",
-    doc: "What a step did was so many times what the step did that differs from it in the settings of `to` alone: `is = 1.9` \
-          for a gain of 90%.",
+    doc: "What a step did was so many times what the step did that differs from it in what `to` says alone, settings or the \
+          plan: `is = 1.9` for a gain of 90%. With `relation = \"over\"` or `\"up to\"` and `is = 1` it states an order.",
     fields: &[
-        required("to", Type::Table(&STEP), "What differs in the step that it is held against."),
+        optional(
+            "to",
+            Type::Table(&STEP),
+            "What differs in the step that it is held against. A plan that lacks an axis is the same at each of its values.",
+        ),
+        optional(
+            "to_hop",
+            HOP,
+            "The hop of the other step, where that is not the claim's own; without `to`, another hop of the same step.",
+        ),
         default("of", Type::Word(RATIO_OF), "total", "What is held against what."),
         required(
             "is",
             Type::OneOrMany(&Type::Number { min: 0.0, max: 1e6 }),
             "How many times as much, or a list of its readings.",
         ),
+    ],
+    ..PLAIN
+};
+
+static SHAPE: TableDef = TableDef {
+    title: "a published shape",
+    id: "shape-claim",
+    doc: "What a curve looked like whose figures were not all published: over the values of an axis of a sweep, or over steps \
+          that are named one by one. Where the sweep has other axes besides, each of their combinations is a curve of its own, \
+          and all must have the shape.",
+    fields: &[
+        default("of", Type::Word(RATIO_OF), "total", "What is looked at."),
+        optional(
+            "along",
+            Type::Text,
+            "An axis of the sweep whose values are sizes, speeds or numbers; at least two of them.",
+        ),
+        optional("points", Type::Tables(&SHAPE_POINT), "Steps, two at least, each with its place."),
+        required("is", Type::Word(SHAPES), "The shape."),
+        optional(
+            "within",
+            Type::Percent,
+            "How far a point may be from it, in percent: `5%` unless given of `linear` and `constant`, and nothing of `rising` \
+             and `falling`.",
+        ),
+    ],
+    choices: &[Choice { keys: &["along", "points"], required: true }],
+    ..PLAIN
+};
+
+static SHAPE_POINT: TableDef = TableDef {
+    title: "a point of a shape",
+    id: "shape-point",
+    doc: "A step and its place on the axis.",
+    fields: &[
+        required("at", Type::Number { min: 0.0, max: 1e15 }, "Its place: ports, controllers, VMs."),
+        optional("plan", Type::Text, "The plan of the step."),
+        optional("step", Type::Table(&STEP), "What else was settled there."),
+        optional("hop", HOP, "Its hop, where that is not the claim's own."),
     ],
     ..PLAIN
 };
@@ -235,7 +306,7 @@ pub(super) static CLAIM: TableDef = TableDef {
         optional(
             "name",
             Type::Text,
-            "As it is shown; made from the claim's own words when not given.",
+            "As it is shown, unique among claims; made from the claim's own words when not given.",
         ),
         optional("step", Type::Table(&STEP), "Which steps; all of them when not given."),
         optional("over", Type::Refs("a VM or a target"), "The sum over these."),
@@ -253,16 +324,33 @@ pub(super) static CLAIM: TableDef = TableDef {
         ),
         optional("balance", Type::Table(&BALANCE_CLAIM), "How near each other members were."),
         optional("ratio", Type::Table(&RATIO_CLAIM), "So many times as much as in another step."),
+        optional("shape", Type::Table(&SHAPE), "What a curve looked like."),
+        optional(
+            "frames",
+            Type::RateOrWire,
+            "Of a limit of a wire, the one of its readings that the physics of frames supports: what frames, their overhead \
+             and their gaps leave. It is to come out within 2%.",
+        ),
         optional(
             "relation",
             Type::Word(RELATIONS),
             "How the source qualified the figure: `equal` unless given, `up to` of a balance.",
         ),
         required("kind", Type::Word(CLAIM_KINDS), "What it proves."),
+        optional(
+            "twin_of",
+            Type::Text,
+            "The name of the claim that says the same in other words: one follows from the other by arithmetic.",
+        ),
+        optional(
+            "note",
+            Type::Text,
+            "What the source leaves open, or why honest parameters may miss it: shown beside the verdict.",
+        ),
         optional("source", Type::Text, "Where it was published, when not the scenario's source."),
     ],
     choices: &[SCOPES, Choice { keys: METRICS, required: true }],
-    conflicts: &[BALANCE_HAS_ITS_OWN],
+    conflicts: &[BALANCE_HAS_ITS_OWN, SHAPE_HAS_ITS_OWN, FRAMES_ARE_OF_WIRES],
     ..PLAIN
 };
 

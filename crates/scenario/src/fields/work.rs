@@ -8,6 +8,7 @@ use super::{
 
 pub(super) const WORKERS: Type = count(1, 4096);
 pub(super) const DEPTH: Type = count(1, 4096);
+const MEMBERS: Type = count(1, 10_000);
 
 const ARRIVALS: &[Word] = &[
     word("fixed", "equal gaps"),
@@ -17,6 +18,14 @@ const ARRIVALS: &[Word] = &[
 const REGIONS: &[Word] = &[
     word("own", "each worker has an equal part of the target"),
     word("shared", "every worker ranges over the whole target"),
+];
+
+const SHARES: &[Word] = &[
+    word("all", "each worker issues to all of them"),
+    word(
+        "each",
+        "each disk has `workers` of its own, so that `depth` is what is outstanding at a disk",
+    ),
 ];
 
 const SKEWS: &[Word] = &[word("uniform", "every block equally often")];
@@ -57,6 +66,12 @@ pub(super) static WORKLOAD: TableDef = TableDef {
         optional("ramp", Type::Table(&RAMP), "A rate that climbs or falls (open loop)."),
         default("limit", DEPTH, "256", "Operations outstanding per worker at most (open loop)."),
         default("workers", WORKERS, "1", "Workers for each VM or target it runs on."),
+        default(
+            "disks",
+            Type::Word(SHARES),
+            "all",
+            "How the workers of a VM or a host share its disks.",
+        ),
         optional(
             "working_set",
             Type::SizeOrPercent,
@@ -254,7 +269,8 @@ pub(super) static PLAN: TableDef = TableDef {
         optional(
             "on",
             Type::Refs("a VM, a host, a target or a receiver"),
-            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload.",
+            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload. A host runs it over \
+             all of its own disks, `HOST.disk0` over that one.",
         ),
         optional("load", Type::Tables(&LOAD), "Several loads at the same time."),
         default(
@@ -287,7 +303,7 @@ pub(super) static PLAN: TableDef = TableDef {
         optional(
             "mtu",
             MTU,
-            "MTU of the interfaces that receivers name under `adjust`, set for each step, at both ends; as it is found unless \
+            "MTU of the interfaces that receivers name under `adjust`, set for each step, at both ends, or of a simulated lab; as it is found unless \
              given.",
         ),
         optional(
@@ -353,19 +369,20 @@ static SEARCH: TableDef = TableDef {
         optional(
             "over",
             Type::Text,
-            "The load that is searched: `depth`, `workers`, `rate` or `block`, or `WORKLOAD.depth` where loads differ. \
-             Unless given, `depth` in closed loops and `rate` in open ones.",
+            "The load that is searched: `depth`, `workers`, `members`, `rate` or `block`, or `WORKLOAD.depth` where loads \
+             differ. `members`: how many of the VMs and targets that it is on run it, the first so many. Unless given, `depth` in closed loops and `rate` in open ones.",
         ),
         optional(
             "from",
             Type::Amount,
-            "The least load, where the search begins: 1 for `depth` and `workers`, 100 IOPS for `rate`, 4KiB for `block` \
+            "The least load, where the search begins: 1 for `depth`, `workers` and `members`, 100 IOPS for `rate`, 4KiB for `block` \
              unless given.",
         ),
         optional(
             "to",
             Type::Amount,
-            "The largest load: 256 for `depth`, 64 for `workers`, 1,000,000 IOPS for `rate`, 1MiB for `block` unless given.",
+            "The largest load: 256 for `depth`, 64 for `workers`, all of them for `members`, 1,000,000 IOPS for `rate`, 1MiB \
+             for `block` unless given.",
         ),
         default(
             "repeats",
@@ -443,7 +460,8 @@ static LOAD: TableDef = TableDef {
         required(
             "on",
             Type::Refs("a VM, a host, a target or a receiver"),
-            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload.",
+            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload. A host runs it over \
+             all of its own disks, `HOST.disk0` over that one.",
         ),
         optional(
             "after",
@@ -469,6 +487,11 @@ static SWEEP: TableDef = TableDef {
         optional("block", Type::Axis(&BLOCK), "Block sizes."),
         optional("depth", Type::Axis(&DEPTH), "Depths."),
         optional("workers", Type::Axis(&WORKERS), "Workers for each VM or target."),
+        optional(
+            "members",
+            Type::Axis(&MEMBERS),
+            "How many of the VMs, hosts, targets or receivers that a load is `on` run it: the first so many.",
+        ),
         optional("read", Type::Axis(&Type::Percent), "Shares of reads."),
         optional("random", Type::Axis(&Type::Percent), "Shares of random addresses."),
         optional(
@@ -507,6 +530,7 @@ pub(super) static STEP: TableDef = TableDef {
         optional("block", BLOCK, "Steps with this block size."),
         optional("depth", DEPTH, "Steps with this depth."),
         optional("workers", WORKERS, "Steps with so many workers."),
+        optional("members", MEMBERS, "Steps in which so many run the load."),
         optional("read", Type::Percent, "Steps with this share of reads."),
         optional("random", Type::Percent, "Steps with this share of random addresses."),
         optional("rate", Type::IopsOrRate, "Steps with this rate."),

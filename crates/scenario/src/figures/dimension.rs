@@ -53,6 +53,23 @@ pub(super) enum Quantity {
     Word(&'static str),
 }
 
+impl Quantity {
+    /// In its base unit; words and flags are no numbers.
+    pub(super) fn number(self) -> Option<f64> {
+        match self {
+            Quantity::Count(n) => Some(n as f64),
+            Quantity::Size(size) => Some(size.0 as f64),
+            Quantity::Time(time) => Some(time.as_secs_f64()),
+            Quantity::PerByte(number) | Quantity::Hertz(number) => Some(number),
+            Quantity::Rate(rate) => Some(rate.0),
+            Quantity::Link(rate) => Some(rate.payload().0),
+            Quantity::Iops(rate) => Some(rate.0),
+            Quantity::Share(share) => Some(share.0 / 100.0),
+            Quantity::Flag(_) | Quantity::Word(_) => None,
+        }
+    }
+}
+
 /// The longest time that a figure may state: nothing in a lab takes an hour for one I/O.
 const TIME_MAX: Duration = Duration::from_secs(3600);
 /// The most seconds that a byte may take: a millisecond, which is 1 KB/s.
@@ -126,6 +143,29 @@ impl Dimension {
                 }
             },
         }
+    }
+
+    /// A value in the base unit of its dimension; `None` where it cannot be read, or is no number.
+    pub fn number(self, text: &str) -> Option<f64> {
+        self.read(text).ok()?.number()
+    }
+
+    /// A number in the base unit as a figure of this dimension is written; a time to the nanosecond, counts and sizes to
+    /// the whole. `None` for words and flags, which are no numbers.
+    pub fn text(self, number: f64) -> Option<String> {
+        Some(match self {
+            Dimension::Count(..) => format!("{number:.0}"),
+            Dimension::Size => format!("{number:.0} B"),
+            Dimension::Time => format!("{:.0} ns", number * 1e9),
+            Dimension::PerByte => format!("{:.6} ps/B", number * 1e12),
+            Dimension::Rate | Dimension::Link | Dimension::Bus => {
+                format!("{:.6} MB/s", number / 1e6)
+            }
+            Dimension::Iops => format!("{number:.3} IOPS"),
+            Dimension::Share => format!("{:.6}%", number * 100.0),
+            Dimension::Frequency => format!("{:.6} MHz", number / 1e6),
+            Dimension::Flag | Dimension::Word(_) => return None,
+        })
     }
 
     fn rate(self, text: &str) -> Result<ByteRate, Wrong> {

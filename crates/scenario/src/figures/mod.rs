@@ -53,6 +53,35 @@ pub(crate) fn check(kind: PartKind, name: &str, value: &str) -> Result<(), Refus
     }
 }
 
+/// Whether an interval is one of the figure's dimension that holds its value; or else what is wrong with it.
+pub(crate) fn interval(kind: PartKind, name: &str, value: &str, text: &str) -> Result<(), String> {
+    let def = figures_of(kind).iter().find(|def| def.name == name);
+    let Some(Dimension::Flag | Dimension::Word(_)) = def.map(|def| def.dimension) else {
+        let number = def.and_then(|def| def.dimension.number(value));
+        let ends = def.map(|def| ends(def.dimension, text)).transpose()?;
+        return match (number, ends) {
+            (Some(value), Some((from, to))) if value < from || value > to => {
+                Err(format!("the value does not lie in `{}`", clip(text)))
+            }
+            _ => Ok(()),
+        };
+    };
+    Err(format!("`{name}` is no number, so that it lies between none"))
+}
+
+/// The ends of `9.1 us to 10.3 us`.
+fn ends(dimension: Dimension, text: &str) -> Result<(f64, f64), String> {
+    let read = |text: &str| dimension.read(text).map_err(|(problem, _)| problem);
+    let (from, to) = text.split_once(" to ").ok_or_else(|| {
+        format!("expected two values with ` to ` between them, found `{}`", clip(text))
+    })?;
+    let (from, to) = (read(from)?.number(), read(to)?.number());
+    match (from, to) {
+        (Some(from), Some(to)) if from <= to => Ok((from, to)),
+        _ => Err(format!("`{}` begins after its end", clip(text))),
+    }
+}
+
 /// Reads a figure in one of the dimensions.
 macro_rules! getter {
     ($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty) => {
@@ -117,6 +146,18 @@ impl Part {
         /// Whether something is so.
         flag, Flag, bool
     );
+
+    /// The value as a number in the base unit of its dimension (seconds, bytes, bytes a second, hertz, shares from 0 to 1,
+    /// counts, operations); `None` where the part lacks it, and for words and flags.
+    pub fn number(&self, figure: &str) -> Option<f64> {
+        self.read(figure)?.number()
+    }
+
+    /// What a figure lies between, in the unit of [`Part::number`]; `None` where that is not given.
+    pub fn interval(&self, figure: &str) -> Option<(f64, f64)> {
+        let def = figures_of(self.kind).iter().find(|def| def.name == figure)?;
+        ends(def.dimension, self.figure(figure)?.interval.as_deref()?).ok()
+    }
 
     /// Payload bytes a second, in each direction where there are two: of a data rate, a port's standard or a bus.
     pub fn byte_rate(&self, figure: &str) -> Option<ByteRate> {

@@ -38,6 +38,22 @@ const HOST: &[FigureDef] = &[
     figure("clock", Frequency, "Their clock."),
     figure("memory", Size, "Memory."),
     figure("bus", Bus, "The bus that all of its adapters share, in each direction."),
+    figure(
+        "cpu_per_message",
+        Time,
+        "Processor time of a system call that sends or receives a message.",
+    ),
+    figure(
+        "cpu_per_packet",
+        Time,
+        "Processor time that a packet of a stream takes without offload.",
+    ),
+    figure(
+        "cpu_per_packet_offload",
+        Time,
+        "Processor time that a packet of a stream takes with offload.",
+    ),
+    figure("cpu_per_byte", PerByte, "Processor time that a byte of a stream takes: its copies."),
 ];
 
 const HYPERVISOR: &[FigureDef] = &[
@@ -57,6 +73,12 @@ const VIRTUAL_SCSI: &[FigureDef] = &[
     figure("adapter_queue", QUEUE, "I/Os outstanding at the adapter."),
     figure("disk_queue", QUEUE, "I/Os outstanding at one of its disks."),
     figure("cpu_per_io", Time, "Processor time that an I/O takes in the guest."),
+    figure(
+        "host_cpu_per_io",
+        Time,
+        "Processor time that an I/O takes on the host for this adapter, beside the hypervisor's own.",
+    ),
+    figure("iops_max", Iops, "I/Os a second of one adapter: of its rings and its interrupt."),
     figure("coalesce_ios", MANY, "Completions that one interrupt tells, at most."),
     figure("coalesce_time", Time, "How long a completion waits for others, at most."),
 ];
@@ -82,6 +104,17 @@ const NIC: &[FigureDef] = &[
     figure("cpu_per_packet", Time, "Processor time that a packet takes without offload."),
     figure("cpu_per_packet_offload", Time, "Processor time that a packet takes with offload."),
     figure("cpu_per_byte", PerByte, "Processor time that a byte takes."),
+    figure(
+        "cpu_per_message",
+        Time,
+        "Processor time of a system call that sends or receives a message.",
+    ),
+    figure("coalesce_packets", MANY, "Packets that one interrupt tells, at most."),
+    figure(
+        "coalesce_time",
+        Time,
+        "How long a packet waits for others before an interrupt, at most.",
+    ),
     figure("iops_max", Iops, "I/Os a second of one port's chip."),
     figure("lun_queue", QUEUE, "I/Os outstanding at one LUN."),
     figure("duplex_rate", Rate, "What a port sends and receives together at most."),
@@ -124,6 +157,13 @@ const ARRAY: &[FigureDef] = &[
     figure("backend_ports", PORTS, "Ports towards the disks."),
     figure("backend_port_rate", Link, "The speed of one of these."),
     figure("engines", PORTS, "Engines, each with controllers of its own."),
+    figure(
+        "session_time_per_io",
+        Time,
+        "Time of the one thread that serves an iSCSI session that an I/O takes.",
+    ),
+    figure("session_time_per_packet", Time, "What a packet of its data takes of it besides."),
+    figure("session_time_per_byte", PerByte, "What a byte takes of it besides."),
 ];
 
 const DISK: &[FigureDef] = &[

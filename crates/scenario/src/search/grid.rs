@@ -13,6 +13,8 @@ pub enum Over {
     Depth,
     /// Workers for each VM or target: whole numbers.
     Workers,
+    /// Those of a load's VMs and targets that run it, the first so many: whole numbers.
+    Members,
     /// Operations a second per worker: numbers of three digits.
     Rate,
     /// Size of every operation: doublings of the first.
@@ -35,7 +37,7 @@ impl Range {
     pub fn usual(over: Over) -> Range {
         let (from, to) = match over {
             Over::Depth => (1.0, 256.0),
-            Over::Workers => (1.0, 64.0),
+            Over::Workers | Over::Members => (1.0, 64.0),
             Over::Rate => (100.0, 1e6),
             Over::Block => (4096.0, (1 << 20) as f64),
         };
@@ -53,8 +55,8 @@ impl Range {
     pub(super) fn between(&self, low: f64, high: f64, within: f64) -> Option<f64> {
         let middle = match self.over {
             _ if high <= low * (1.0 + within) => return None,
-            Over::Depth | Over::Workers if high - low < 2.0 => return None,
-            Over::Depth | Over::Workers => {
+            Over::Depth | Over::Workers | Over::Members if high - low < 2.0 => return None,
+            Over::Depth | Over::Workers | Over::Members => {
                 (low * high).sqrt().round().max(low + 1.0).min(high - 1.0)
             }
             Over::Rate => rounded((low * high).sqrt()),
@@ -66,7 +68,7 @@ impl Range {
     /// A load as it is shown.
     pub fn show(&self, load: f64) -> String {
         match self.over {
-            Over::Depth | Over::Workers => format!("{load}"),
+            Over::Depth | Over::Workers | Over::Members => format!("{load}"),
             Over::Rate => Iops(load).to_string(),
             Over::Block => Bytes(load as u64).to_string(),
         }
@@ -85,6 +87,7 @@ impl fmt::Display for Over {
         f.write_str(match self {
             Over::Depth => "depth",
             Over::Workers => "workers",
+            Over::Members => "members",
             Over::Rate => "rate",
             Over::Block => "block",
         })

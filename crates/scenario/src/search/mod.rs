@@ -73,6 +73,7 @@ impl Search {
         match self.range.over {
             Over::Depth => Setting::Depth(load as u32),
             Over::Workers => Setting::Workers(load as u32),
+            Over::Members => Setting::Members(load as u32),
             Over::Rate => Setting::Rate(Iops(load)),
             Over::Block => Setting::Block(Bytes(load as u64)),
         }
@@ -81,9 +82,9 @@ impl Search {
     /// Whether a setting is a load within the range.
     pub fn can_try(&self, setting: &Setting) -> bool {
         let load = match (self.range.over, setting) {
-            (Over::Depth, Setting::Depth(n)) | (Over::Workers, Setting::Workers(n)) => {
-                f64::from(*n)
-            }
+            (Over::Depth, Setting::Depth(n))
+            | (Over::Workers, Setting::Workers(n))
+            | (Over::Members, Setting::Members(n)) => f64::from(*n),
             (Over::Rate, Setting::Rate(rate)) => rate.0,
             (Over::Block, Setting::Block(size)) => size.0 as f64,
             _ => return false,

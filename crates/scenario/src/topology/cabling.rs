@@ -1,7 +1,7 @@
 //! The cables that nobody names: a device that no link names is connected to the only switch, or, with no switch, hosts
 //! straight to arrays, port for port.
 
-use super::fabric::{Fabric, NodeId, Role};
+use super::fabric::{Cable, Fabric, NodeId, Role};
 use crate::model::PartKind;
 use std::collections::{BTreeMap, BTreeSet};
 use units::LinkRate;
@@ -81,6 +81,28 @@ impl Fabric<'_> {
                     [(*adapter, port), (array, other)].map(|(n, p)| self.nodes[n].port_name(p));
                 self.connect(format!("{from}-{to}"), [(*adapter, port), (array, other)]);
             }
+        }
+    }
+
+    /// Without a switch, lays a cable between the adapters at both ends of network loads, first free port to first free port.
+    pub fn join(&mut self, pairs: &[[Vec<NodeId>; 2]]) {
+        if self.nodes.iter().any(|node| node.role == Role::Switch) {
+            return;
+        }
+        for [from, to] in pairs {
+            let (&[a], &[b]) = (&from[..], &to[..]) else { continue };
+            let known = |cable: &Cable| cable.ends.map(|(node, _)| node) == [a, b];
+            if a == b || self.cables.len() >= CABLES_MAX || self.cables.iter().any(known) {
+                continue;
+            }
+            let free = |node: NodeId| {
+                let of = &self.nodes[node];
+                let port = (0..of.ports.unwrap_or(1)).find(|port| !of.cabled.contains_key(port))?;
+                (!of.linked).then_some((node, port))
+            };
+            let (Some(from), Some(to)) = (free(a), free(b)) else { continue };
+            let [near, far] = [from, to].map(|(node, port)| self.nodes[node].port_name(port));
+            self.connect(format!("{near}-{far}"), [from, to]);
         }
     }
 

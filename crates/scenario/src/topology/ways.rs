@@ -26,6 +26,7 @@ pub(super) fn topology(scenario: &Scenario, sink: &mut Sink) -> Topology {
     }
     builder.bare_targets();
     builder.moves();
+    builder.nets();
     if builder.unused().is_none() {
         let at = scenario.lab.arrays.first().map_or("", |array| &array.name);
         builder.draft.afford(usize::MAX, scenario.spots.name(at), builder.sink);
@@ -43,16 +44,16 @@ struct Owner<'a> {
     moved: Option<Span>,
 }
 
-struct Builder<'a, 's> {
-    scenario: &'a Scenario,
-    lab: &'a Lab,
-    sink: &'s mut Sink,
-    draft: Draft,
-    fabric: Fabric<'a>,
+pub(super) struct Builder<'a, 's> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) lab: &'a Lab,
+    pub(super) sink: &'s mut Sink,
+    pub(super) draft: Draft,
+    pub(super) fabric: Fabric<'a>,
     access: Access<'a>,
-    hosts: BTreeMap<&'a str, (usize, &'a Host)>,
+    pub(super) hosts: BTreeMap<&'a str, (usize, &'a Host)>,
     arrays: BTreeMap<&'a str, Behind<'a>>,
-    teams: BTreeMap<String, &'a Team>,
+    pub(super) teams: BTreeMap<String, &'a Team>,
     targets: BTreeMap<&'a str, &'a Target>,
     /// The paths of the scenario by where they begin.
     paths: BTreeMap<&'a str, Vec<&'a Path>>,
@@ -92,8 +93,14 @@ impl<'a, 's> Builder<'a, 's> {
             sink,
         };
         builder.number_volumes();
-        let wants = builder.wants();
+        let mut wants = builder.wants();
+        // What only networks use needs cables as well.
+        let nets = builder.net_adapters();
+        for adapter in nets.iter().flatten().flatten() {
+            wants.entry(*adapter).or_default();
+        }
         builder.portless = builder.fabric.lay(&wants);
+        builder.fabric.join(&nets);
         builder
     }
 
@@ -116,7 +123,7 @@ impl<'a, 's> Builder<'a, 's> {
         vms.chain(hosts).collect()
     }
 
-    fn host(&self, name: &str) -> Option<&'a Host> {
+    pub(super) fn host(&self, name: &str) -> Option<&'a Host> {
         self.hosts.get(name).map(|(_, host)| *host)
     }
 
@@ -178,7 +185,11 @@ impl<'a, 's> Builder<'a, 's> {
 
     /// The adapters, each with a port where one is named, that a disk of a host leaves by: the one that it names, the members
     /// of the team that it names, or all of the host's.
-    fn initiators(&self, host: &Host, named: Option<&str>) -> Vec<(NodeId, Option<u32>)> {
+    pub(super) fn initiators(
+        &self,
+        host: &Host,
+        named: Option<&str>,
+    ) -> Vec<(NodeId, Option<u32>)> {
         let node = |name: &str| self.fabric.by_name.get(name).copied();
         match named {
             None => {
@@ -284,12 +295,12 @@ impl<'a, 's> Builder<'a, 's> {
         Some(hops)
     }
 
-    fn vm_cpu(&mut self, vm: &Vm) -> Option<HopId> {
+    pub(super) fn vm_cpu(&mut self, vm: &Vm) -> Option<HopId> {
         let (name, count) = (format!("{}.cpu", vm.name), vm.vcpus.unwrap_or(1));
         self.draft.hop(name, HopKind::VmCpu, &vm.name, None, count)
     }
 
-    fn host_cpu(&mut self, host: &Host) -> Option<HopId> {
+    pub(super) fn host_cpu(&mut self, host: &Host) -> Option<HopId> {
         let part = host.part.as_deref().and_then(|name| self.lab.part(name));
         let figure = |name| part.and_then(|part| part.count(name));
         let cores = figure("cores").or_else(|| figure("processors")).unwrap_or(1);

@@ -1,10 +1,11 @@
 //! Bad scenarios and exactly what is said about them. The cases are data: `tests/bad/*.txt` hold a heading, a scenario
-//! (after an implied first line that gives the title), optional `--set` lines, and the plain rendering. With a line `--simulate` it is asked for its
+//! (after an implied first line that gives the title), optional `--set` lines, lines of catalogs (`--catalog NAME| TEXT`), and
+//! the plain rendering. With a line `--simulate` it is asked for its
 //! topology, with `--live` whether a live run can carry it out.
 //!
 //! `UPDATE_EXPECTED=1 cargo test -p scenario bad` rewrites the renderings; the difference is then for review.
 
-use scenario::{Source, load};
+use scenario::{Catalog, Source, load};
 use std::path::{Path, PathBuf};
 
 /// Cases that the table must hold at least, so that it cannot be emptied unnoticed.
@@ -30,10 +31,11 @@ impl Case {
         };
         let overrides = self.input.lines().filter_map(set).collect();
         let asked = |word: &str| self.input.lines().any(|line| line == word);
+        let catalogs = catalogs(&self.input);
         let body: Vec<&str> = self.input.lines().filter(|l| !l.starts_with("--")).collect();
         let title = if self.input.contains("[scenario]") { "" } else { "scenario.title = \"t\"" };
         let text = format!("{title}\n{}\n", body.join("\n"));
-        match load(&Source { name: "lab.toml".into(), text, overrides }) {
+        match load(&Source { name: "lab.toml".into(), text, overrides, catalogs }) {
             Ok(lab) if asked("--simulate") => told(lab.topology().map(|_| ())),
             Ok(lab) if asked("--live") => told(lab.live()),
             Ok(_) => "nothing".into(),
@@ -44,6 +46,22 @@ impl Case {
     fn print(&self, actual: &str) -> String {
         format!("## {}\n{}>>>\n{actual}\n", self.heading, self.input)
     }
+}
+
+/// The catalogs of lines `--catalog NAME| TEXT`.
+fn catalogs(input: &str) -> Vec<Catalog> {
+    let mut catalogs: Vec<Catalog> = Vec::new();
+    for line in input.lines() {
+        let line = line.strip_prefix("--catalog ").and_then(|line| line.split_once('|'));
+        let Some((name, text)) = line else { continue };
+        if catalogs.last().is_none_or(|last| last.name != name) {
+            catalogs.push(Catalog { name: name.into(), text: String::new() });
+        }
+        if let Some(last) = catalogs.last_mut() {
+            last.text.push_str(&format!("{}\n", text.strip_prefix(' ').unwrap_or(text)));
+        }
+    }
+    catalogs
 }
 
 fn told(result: Result<(), scenario::Diagnostics>) -> String {

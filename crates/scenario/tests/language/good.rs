@@ -2,8 +2,8 @@
 
 use crate::support::{bad, good};
 use scenario::{
-    Backing, Endpoint, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope, Steady,
-    Value, steady,
+    Backing, Endpoint, FigureKind, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope,
+    Steady, Value, steady,
 };
 use std::time::Duration;
 use units::Percent;
@@ -32,6 +32,70 @@ fn eight_vms_through_one_adapter() {
     assert_eq!(s.goals[1].name, "balance over vm* within 5%");
     assert_eq!(s.claims[0].name, "read of hba 800 MB/s, block=32KiB");
     assert_eq!(s.claims[0].step, [("block".into(), "32KiB".into())]);
+}
+
+/// A lab of one target, with plans of one and of both halves, and a claim.
+fn claimed(claim: &str) -> scenario::Claim {
+    let plan = |name: &str| {
+        format!(
+            "[[plan]]\nname = \"{name}\"\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n\
+             sweep = {{ block = [\"16KiB\", \"4KiB\"], depth = [1, 8] }}\n"
+        )
+    };
+    let claim = format!("[[claim]]\nkind = \"held-out\"\n{claim}");
+    let mut lab = good(&small(&format!("{}{}{claim}", plan("one"), plan("both"))));
+    lab.claims.remove(0)
+}
+
+#[test]
+fn claims_of_shapes() {
+    let places = |claim: &scenario::Claim| -> Vec<(f64, String)> {
+        let shape = claim.shape.as_ref().expect("a shape");
+        shape
+            .points
+            .iter()
+            .map(|p| (p.at, format!("{} {:?} {:?}", p.label, p.step, p.hop)))
+            .collect()
+    };
+    let along = claimed("shape = { of = \"latency\", along = \"block\", is = \"rising\" }");
+    let four = (4096.0, "4KiB [(\"block\", \"4KiB\")] None".to_owned());
+    let sixteen = (16384.0, "16KiB [(\"block\", \"16KiB\")] None".to_owned());
+    assert_eq!(places(&along), [four, sixteen], "in the order of their places");
+    assert_eq!(along.name, "mean service time rising along block");
+    assert_eq!(along.metric, Metric::Latency { point: LatencyPoint::Mean, response: false });
+    let named = claimed(
+        "shape = { of = \"iops\", points = [{ at = 2, plan = \"both\" }, { at = 1, plan = \"one\", hop = \"n\", step = { depth = 1 } }], is = \"linear\" }",
+    );
+    let one = "1 [(\"plan\", \"one\"), (\"depth\", \"1\")] Some(\"n\")".to_owned();
+    assert_eq!(places(&named), [(1.0, one), (2.0, "2 [(\"plan\", \"both\")] None".to_owned())]);
+    assert_eq!(named.name, "IOPS linear from 1 to 2");
+    assert_eq!(named.hops().collect::<Vec<_>>(), ["n"]);
+    let within = |claim: &scenario::Claim| claim.shape.as_ref().map(|shape| shape.within);
+    assert_eq!((within(&along), within(&named)), (Some(0.0), Some(5.0)), "unless given");
+}
+
+#[test]
+fn claims_of_ratios() {
+    let plan =
+        claimed("ratio = { to = { plan = \"one\" }, is = [2, 1.9] }\nstep = { plan = \"both\" }");
+    assert_eq!(plan.to, [("plan".to_owned(), "one".to_owned())]);
+    assert_eq!(plan.name, "total 2 × or 1.9 × that at plan=one, plan=both");
+    let hop = claimed(
+        "hop = \"n\"\nratio = { of = \"read\", to_hop = \"n\", is = 1 }\nrelation = \"over\"",
+    );
+    assert_eq!((hop.to.len(), hop.to_hop.as_deref(), hop.is_ratio()), (0, Some("n"), true));
+    assert_eq!(hop.name, "read of n over 1 × that of n");
+    let both = claimed("ratio = { of = \"latency\", to = { depth = 1 }, to_hop = \"n\", is = 1 }");
+    assert_eq!(both.name, "mean service time 1 × that of n at depth=1");
+}
+
+#[test]
+fn what_a_claim_says_besides() {
+    let [published, ..] = &everything().claims[..] else { panic!("a claim") };
+    assert_eq!(published.frames, Some(published.readings[1]));
+    assert_eq!(published.note.as_deref(), Some("the unit is not said"));
+    let twin = everything().claims.into_iter().find_map(|claim| claim.twin_of);
+    assert_eq!(twin.as_deref(), Some("as published"));
 }
 
 #[test]
@@ -293,6 +357,42 @@ fn a_step_has_the_settings_of_its_sweep() {
 }
 
 #[test]
+fn a_step_is_run_by_the_first_of_its_members() {
+    #[track_caller]
+    fn check(loads: &str, sweep: &str, expected: &[&str]) {
+        let text = format!(
+            "[scenario]\ntitle = \"t\"\n[[target]]\nname = \"n{{1..4}}\"\nurl = \"null:\"\nsize = \"1GiB\"\n\
+             [workload.r]\nblock = \"8KiB\"\n[workload.w]\nblock = \"8KiB\"\n[[target]]\nname = \"m{{1..3}}\"\nurl = \"null:\"\n\
+             size = \"1GiB\"\n[plan]\nmeasure = \"1s\"\n{loads}\n{sweep}\n"
+        );
+        let told = |step: &scenario::Step| {
+            let on: Vec<String> = step.loads.iter().map(|load| load.on.join(" ")).collect();
+            format!("{}: {}", step.name(), on.join(" + "))
+        };
+        let steps: Vec<String> = good(&text).steps().iter().map(told).collect();
+        assert_eq!(steps, expected, "{sweep}");
+    }
+    let one = "workload = \"r\"\non = [\"n2\", \"n1\", \"n3\"]";
+    check(
+        one,
+        "sweep = { members = [1, 3, 2] }",
+        &["members=1: n2", "members=3: n2 n1 n3", "members=2: n2 n1"],
+    );
+    let two = "load = [{ workload = \"r\", on = \"n*\" }, { workload = \"w\", on = \"m*\" }]";
+    check(
+        two,
+        "sweep = { members = \"1..2\" }",
+        &["members=1: n1 + m1", "members=2: n1 n2 + m1 m2"],
+    );
+    check(two, "sweep = { r.members = [4] }", &["r.members=4: n1 n2 n3 n4 + m1 m2 m3"]);
+    check(
+        two,
+        "sweep = { r.members = [1], w.members = [2] }",
+        &["r.members=1 w.members=2: n1 + m1 m2"],
+    );
+}
+
+#[test]
 fn carriage_returns_and_other_alphabets_are_fine() {
     let s =
         good("# größer\r\n[scenario]\r\ntitle = \"日本 – ü\"\r\n[[host]]\r\nname = \"größe\"\r\n");
@@ -330,4 +430,18 @@ fn wrong_projects_point_and_suggest() {
         let mistakes = scenario::load(&source).expect_err(project).to_string();
         assert!(mistakes.contains(expected), "{project}:\n{mistakes}");
     }
+}
+
+#[test]
+fn settings_say_where_they_come_from() {
+    let s = everything();
+    let paths = |n: usize| -> Vec<(&str, &str)> {
+        let settings = s.assumed[n].settings.iter();
+        settings.map(|setting| (setting.path.as_str(), setting.value.as_str())).collect()
+    };
+    assert_eq!(s.assumed[0].name, "workload.checked.block, vm.*.disks.0.lun");
+    assert_eq!(s.assumed[0].kind, FigureKind::Assumed);
+    assert!(paths(0).contains(&("workload.checked.block", "8KiB")), "{:?}", paths(0));
+    assert_eq!(paths(1), [("plan.verified.measure", "1s")]);
+    assert_eq!(s.assumed[1].claim.as_deref(), Some("as published"));
 }

@@ -48,6 +48,7 @@ fn receivers_stand_where_they_are_said_to() {
         token: Some(TokenFrom::File("token".into())),
         adjust: Some("eth2".into()),
         rate: LinkRate::parse("10gbe").ok(),
+        site: None,
     };
     assert_eq!(*far, expected);
     let near = receiver(&s, "near");

@@ -379,13 +379,36 @@ fn a_plan_with_a_search_is_one_stage_for_each_combination_of_its_sweep() {
     assert_eq!(examples, [1, 8]);
 }
 
+#[test]
+fn a_search_over_members_ends_with_those_that_there_are() {
+    #[track_caller]
+    fn check(search: &str, expected: (f64, f64)) {
+        let text = format!(
+            "[scenario]\ntitle = \"t\"\n[[target]]\nname = \"n{{1..6}}\"\nurl = \"null:\"\nsize = \"1GiB\"\n\
+             [workload.w]\nblock = \"8KiB\"\n[plan]\nworkload = \"w\"\non = \"n*\"\nmeasure = \"1s\"\nsearch = {search}\n"
+        );
+        let stages = good(&text).stages();
+        let [Stage::Search(hunt)] = stages.as_slice() else { panic!("{stages:?}") };
+        let range = hunt.search.range;
+        assert_eq!((range.from, range.to), expected, "{search}");
+        let step = hunt.step(0, 2.0, 0, true);
+        assert_eq!(step.loads[0].on, ["n1", "n2"]);
+        assert_eq!(hunt.load_of(&step.plan, &step.settings), Some(2.0));
+        let all: Vec<usize> = stages[0].examples().iter().map(|s| s.loads[0].on.len()).collect();
+        assert_eq!(all, [range.from as usize, range.to as usize]);
+    }
+    check("{ most = \"iops\", while = \"p99 <= 5 ms\", over = \"members\" }", (1.0, 6.0));
+    check("{ over = \"members\", from = 2, to = 4 }", (2.0, 4.0));
+    check("{ over = \"w.members\", to = 5 }", (1.0, 5.0));
+}
+
 proptest! {
     /// Whatever the steps show, the rule ends, and says something.
     #[test]
     fn it_always_ends(
         seed in prop::collection::vec((any::<bool>(), 0.0..1e6, 1.0..1e9), 40),
         knee in any::<bool>(),
-        over in prop::sample::select(vec![Over::Depth, Over::Workers, Over::Rate, Over::Block]),
+        over in prop::sample::select(vec![Over::Depth, Over::Workers, Over::Members, Over::Rate, Over::Block]),
         repeats in 1_u32..6,
         within in 0.0..100.0,
     ) {

@@ -5,7 +5,7 @@ use scenario::{Diagnostics, Scenario, Source, load};
 pub fn source(text: &str, overrides: &[(&str, &str)]) -> Source {
     let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let overrides = overrides.iter().map(owned).collect();
-    Source { name: "lab.toml".into(), text: text.into(), overrides }
+    Source { name: "lab.toml".into(), text: text.into(), overrides, ..Source::default() }
 }
 
 #[track_caller]

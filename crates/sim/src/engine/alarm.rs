@@ -30,11 +30,10 @@ impl Alarms {
         self.heap.is_empty()
     }
 
-    /// Takes out the first alarm.
-    pub fn pop(&mut self) -> Option<Event> {
-        let first = *self.heap.first()?;
-        self.clear(first.place());
-        Some(first)
+    /// The first alarm, which stays until it is set anew or cleared.
+    #[inline]
+    pub fn ringing(&self) -> Option<Event> {
+        self.heap.first().copied()
     }
 
     /// Sets the alarm of `event`'s place, in the place of the one that was set.

@@ -37,11 +37,11 @@ impl<O: Observer> Simulation<O> {
         seeds: impl Into<Seeds>,
         observer: O,
     ) -> Result<Simulation<O>, SetUpError> {
-        // Who is on a run can be neither pulled out nor stopped.
-        Simulation::built(network, seeds.into(), observer, network.changes.is_empty())
+        Simulation::built(network, seeds.into(), observer, true)
     }
 
-    /// As [`Simulation::observed`], with an event for each visit: what fusing saves is seen by it.
+    /// As [`Simulation::observed`], with an event for each visit and all links in one division: what the shortcuts save is
+    /// seen by it, and that they change nothing.
     ///
     /// # Errors
     /// The same.
@@ -57,7 +57,7 @@ impl<O: Observer> Simulation<O> {
         network: &Network,
         seeds: Seeds,
         observer: O,
-        fused: bool,
+        fast: bool,
     ) -> Result<Simulation<O>, SetUpError> {
         network.check()?;
         // What passes the check fits.
@@ -82,7 +82,7 @@ impl<O: Observer> Simulation<O> {
             starts: Box::default(),
             runs: Box::default(),
             places: Vec::with_capacity(network.stations.len()),
-            pools: network.pools.iter().map(Tokens::new).collect(),
+            pools: network.pools.iter().map(|pool| Tokens::new(pool, O::TIMES)).collect(),
             choosers: Vec::new(),
             origins: Vec::new(),
             classes: Vec::new(),
@@ -94,13 +94,14 @@ impl<O: Observer> Simulation<O> {
         };
         for (number, station) in network.stations.iter().enumerate() {
             let rng = Rng::keyed(seeds.draws, &[super::STATION, number as u64]);
-            simulation.places.push(Place::new(station, rng));
+            simulation.places.push(Place::new(station, rng, O::TIMES));
         }
         let arms = arms_of(network).into_iter();
         simulation.choosers =
             network.selectors.iter().zip(arms).map(|(of, arms)| Chooser::new(of, arms)).collect();
-        simulation.lay_out(network, seeds)?;
-        if fused {
+        simulation.lay_out(network, seeds, fast)?;
+        // Who is on a run can be neither pulled out nor stopped.
+        if fast && network.changes.is_empty() {
             let steps = &mut simulation.steps;
             simulation.runs = fuse(steps, &simulation.starts, &simulation.places).into();
         }
@@ -109,7 +110,7 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Routes and sources.
-    fn lay_out(&mut self, network: &Network, seeds: Seeds) -> Result<(), SetUpError> {
+    fn lay_out(&mut self, network: &Network, seeds: Seeds, fast: bool) -> Result<(), SetUpError> {
         let copies = copies_at_once(network);
         let mut layout = Layout::new(&mut self.places);
         for (number, load) in network.loads.iter().enumerate() {
@@ -128,11 +129,11 @@ impl<O: Observer> Simulation<O> {
                     bytes: class.bytes,
                     priority: class.priority,
                     dir: class.dir,
-                    account: Account::new(may_be_late),
+                    account: Account::new(may_be_late, O::TIMES),
                 });
             }
         }
-        let (steps, scopes, starts) = layout.make_room();
+        let (steps, scopes, starts) = layout.make_room(fast.then_some(network));
         (self.steps, self.scopes, self.starts) = (steps.into(), scopes.into(), starts.into());
         for (number, load) in network.loads.iter().enumerate() {
             if let Begin::After(before) = &load.begins {

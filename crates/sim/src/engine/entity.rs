@@ -9,8 +9,9 @@ pub const NONE: u32 = u32::MAX;
 /// Of [`Entity::at`]: before a branch of which no arm lives.
 pub const PARKED: u32 = u32::MAX - 1;
 
-/// One I/O.
+/// One I/O: one line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Entity {
     /// When it was due: its response time counts from here.
     pub due: Ps,

@@ -111,7 +111,9 @@ impl<O: Observer> Simulation<O> {
             moment = moment.plus(*time);
             let place = &mut self.places[*station as usize];
             place.tally.pass(*time, entity.dir, entity.bytes);
-            place.latency.record(*time);
+            if O::TIMES {
+                place.latency.record(*time);
+            }
             self.observer.served(*station, entity.class, who, moment);
         }
         self.entities[who].hop = next;

@@ -4,7 +4,7 @@
 use super::fluid::Fluid;
 use super::station::{Kind, Place};
 use crate::Ps;
-use crate::model::{Demand, Held, Hop, hold, net_of};
+use crate::model::{Demand, Held, Hop, Network, StationId, hold, net_of};
 use std::collections::BTreeMap;
 use workload::Dir;
 
@@ -164,8 +164,16 @@ impl<'a> Layout<'a> {
         first
     }
 
-    /// Makes room at all stations that serve all at once.
-    pub fn make_room(self) -> (Vec<Step>, Vec<Scope>, Vec<u32>) {
+    /// Divides all stations that serve all at once, leaving out links that never limit where `network` is given, and makes
+    /// room at them.
+    pub fn make_room(self, network: Option<&Network>) -> (Vec<Step>, Vec<Scope>, Vec<u32>) {
+        for (number, place) in (0..).zip(self.places.iter_mut()) {
+            if let Kind::Fluid(fluid) = &mut place.kind {
+                fluid.divide(
+                    network.map(|network| network.link_rates(StationId(number))).as_deref(),
+                );
+            }
+        }
         for ((station, path), (ios, _)) in self.rooms {
             if let Kind::Fluid(fluid) = &mut self.places[station as usize].kind {
                 fluid.make_room(path, ios as usize);

@@ -70,6 +70,9 @@ pub enum SetUpError {
 
 /// What wants to hear of each I/O; what it does not ask for costs nothing.
 pub trait Observer {
+    /// Whether the histograms of stations, pools and classes are kept.
+    const TIMES: bool = true;
+
     /// I/O number `io` of `class` has been served at `station`, at `now`.
     #[inline]
     fn served(&mut self, _station: u32, _class: u32, _io: u32, _now: Ps) {}

@@ -42,7 +42,8 @@ impl<O: Observer> Simulation<O> {
                 let alarm = self.alarms.first();
                 let event = match self.pending.pop_before(end.min(alarm)) {
                     Some(event) => event,
-                    None if alarm < end => match self.alarms.pop() {
+                    // Whoever answers it sets it anew, or clears it.
+                    None if alarm < end => match self.alarms.ringing() {
                         Some(event) => event,
                         None => return Ok(()),
                     },

@@ -85,10 +85,8 @@ impl Origin {
             }
             Source::Operations(of) => {
                 let seed = seeds.operations;
-                let key = |slot| Key { seed, step: of.step, worker: of.worker, slot };
-                let streams = (0..of.spec.streams())
-                    .map(|slot| Stream::new(&of.spec, &of.place, key(slot)))
-                    .collect::<Result<Vec<Stream>, _>>()
+                let key = Key { seed, step: of.step, worker: of.worker, slot: 0 };
+                let streams = Stream::slots(&of.spec, &of.place, key)
                     .map_err(|problem| SetUpError::Operations { load: number, problem })?;
                 let limit = of.spec.outstanding_max();
                 let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });

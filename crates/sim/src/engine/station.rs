@@ -90,7 +90,8 @@ pub struct Account {
 }
 
 impl Place {
-    pub fn new(station: &Station, rng: Rng) -> Place {
+    /// A station that nobody has come to; `times` says whether their histogram is kept.
+    pub fn new(station: &Station, rng: Rng, times: bool) -> Place {
         let kind = match station {
             Station::Delay => Kind::Delay(Delay { stopped: false, line: Line::EMPTY }),
             Station::Sharing { servers } => Kind::Fluid(Fluid::servers(*servers)),
@@ -110,13 +111,13 @@ impl Place {
                 stopped: false,
             }),
         };
-        Place { kind, rng, tally: Tally::default(), latency: Histogram::two_digits() }
+        Place { kind, rng, tally: Tally::default(), latency: histogram(times) }
     }
 
     /// What each link did until `now`; none where there are none.
     pub fn links_until(&mut self, now: Ps) -> Vec<LinkTally> {
         match &mut self.kind {
-            Kind::Fluid(fluid) => fluid.links_until(now).to_vec(),
+            Kind::Fluid(fluid) => fluid.links_until(now),
             Kind::Queue(_) | Kind::Delay(_) | Kind::Batch(_) => Vec::new(),
         }
     }
@@ -190,32 +191,42 @@ impl Queue {
 }
 
 impl Tokens {
-    pub fn new(pool: &Pool) -> Tokens {
+    /// All of them free; `times` says whether waits are kept.
+    pub fn new(pool: &Pool, times: bool) -> Tokens {
         Tokens {
             free: pool.tokens,
             line: Line::EMPTY,
             tally: Tally::default(),
-            waits: Histogram::two_digits(),
+            waits: histogram(times),
         }
     }
 
     /// The I/O that asked for them gets its tokens.
-    pub fn grant(&mut self, tokens: u32, now: Ps, entity: &Entity) {
+    pub fn grant(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) {
         let waited = now.since(entity.entered);
         self.tally.depart(now, waited, entity.dir, entity.bytes);
         self.tally.level.busy += tokens;
-        self.waits.record(waited);
+        if times {
+            self.waits.record(waited);
+        }
         self.free -= tokens;
     }
 }
 
 impl Account {
-    pub fn new(may_be_late: bool) -> Account {
+    /// No I/O yet; `times` says whether theirs are kept.
+    pub fn new(may_be_late: bool, times: bool) -> Account {
+        let histogram = || if times { Histogram::three_digits() } else { Histogram::none() };
         Account {
             tally: Tally::default(),
             responded: 0,
-            service: Histogram::three_digits(),
-            response: may_be_late.then(Histogram::three_digits),
+            service: histogram(),
+            response: may_be_late.then(histogram),
         }
     }
+}
+
+/// Of two digits, or none.
+fn histogram(times: bool) -> Histogram {
+    if times { Histogram::two_digits() } else { Histogram::none() }
 }

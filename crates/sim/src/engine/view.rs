@@ -130,24 +130,25 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Times from coming to a station to going on.
+    /// Times from coming to a station to going on; here and below `None` where the observer keeps no times.
     pub fn latency(&self, station: StationId) -> Option<&Histogram> {
-        self.places.get(station.0 as usize).map(|place| &place.latency)
+        self.places.get(station.0 as usize).filter(|_| O::TIMES).map(|place| &place.latency)
     }
 
     /// Times in the line before a pool, zeros included.
     pub fn waits(&self, pool: PoolId) -> Option<&Histogram> {
-        self.pools.get(pool.0 as usize).map(|pool| &pool.waits)
+        self.pools.get(pool.0 as usize).filter(|_| O::TIMES).map(|pool| &pool.waits)
     }
 
     /// Times from issue to end of a class, numbered through all loads.
     pub fn service(&self, class: u32) -> Option<&Histogram> {
-        self.classes.get(class as usize).map(|class| &class.account.service)
+        let class = self.classes.get(class as usize).filter(|_| O::TIMES)?;
+        Some(&class.account.service)
     }
 
     /// Times from when I/Os of a class were due to their end; of a closed load they are those from issue to end.
     pub fn response(&self, class: u32) -> Option<&Histogram> {
-        let account = &self.classes.get(class as usize)?.account;
+        let account = &self.classes.get(class as usize).filter(|_| O::TIMES)?.account;
         account.response.as_ref().or(Some(&account.service))
     }
 

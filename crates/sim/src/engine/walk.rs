@@ -195,7 +195,9 @@ impl<O: Observer> Simulation<O> {
         let entity = &self.entities[who];
         let stayed = self.now.since(entity.entered);
         place.tally.depart(self.now, stayed, entity.dir, entity.bytes);
-        place.latency.record(stayed);
+        if O::TIMES {
+            place.latency.record(stayed);
+        }
         match &mut place.kind {
             Kind::Queue(_) | Kind::Batch(_) => {}
             Kind::Delay(_) => place.tally.level.busy -= 1,
@@ -337,7 +339,7 @@ impl<O: Observer> Simulation<O> {
             pool.line.push(&mut self.entities, who);
             return false;
         }
-        pool.grant(tokens, self.now, &self.entities[who]);
+        pool.grant(tokens, self.now, &self.entities[who], O::TIMES);
         true
     }
 
@@ -366,7 +368,7 @@ impl<O: Observer> Simulation<O> {
             if pool.free < tokens {
                 return;
             }
-            pool.grant(tokens, self.now, entity);
+            pool.grant(tokens, self.now, entity, O::TIMES);
             entity.hop += 1;
             pool.line.pop(&self.entities);
             self.ready.push(&mut self.entities, first);
@@ -392,10 +394,10 @@ impl<O: Observer> Simulation<O> {
         } else {
             let (served, responded) = (now.since(issued), now.since(due));
             account.tally.depart(now, served, entity.dir, entity.bytes);
-            account.service.record(served);
             account.responded += u128::from(responded.0);
-            if let Some(response) = &mut account.response {
-                response.record(responded);
+            if O::TIMES {
+                account.service.record(served);
+                account.response.iter_mut().for_each(|response| response.record(responded));
             }
         }
         let load = class.load;

@@ -126,7 +126,7 @@ impl Cycle {
 
 /// Slows loads down where a place would be more than full.
 fn fit(lumped: &Lumped, state: &mut State) {
-    let sums = Sums::of(lumped, state);
+    let sums = Sums::in_use(lumped, state);
     let over: Vec<f64> =
         (0..lumped.spots.len()).map(|spot| sums.utilization(lumped, spot)).collect();
     for (number, load) in lumped.loads.iter().enumerate() {

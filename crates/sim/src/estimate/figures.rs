@@ -125,6 +125,15 @@ pub fn issuers(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<IssuerEst
     plant.issuers.iter().map(|issuer| of(&issuer.load)).collect()
 }
 
+/// Figures of every stream of a network load, in the order of the plant.
+pub fn streams(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<IssuerEstimate> {
+    let of = |load: &crate::model::LoadId| {
+        let number = lumped.load_of[load.0 as usize];
+        issuer(&lumped.loads[number], number, solved)
+    };
+    plant.streams().map(|stream| of(&stream.load)).collect()
+}
+
 fn issuer(load: &Load, number: usize, solved: &Solved) -> IssuerEstimate {
     let rate = solved.state.rates[number];
     let mut out = IssuerEstimate { asked: load.mix.rate, ..IssuerEstimate::default() };

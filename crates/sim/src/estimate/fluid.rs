@@ -64,7 +64,7 @@ impl Fluid {
             }
         }
         self.state.settle(lumped, Copies::Steady);
-        let sums = Sums::of(lumped, &self.state);
+        let sums = Sums::in_use(lumped, &self.state);
         let spots = 0..lumped.spots.len();
         self.utilization = spots.map(|spot| sums.utilization(lumped, spot)).collect();
     }

@@ -28,7 +28,7 @@ pub fn solve(lumped: &Lumped, from: Option<&State>) -> Solved {
     let (random, rounds) = mean::mean(lumped, from.cloned());
     let steady = fluid::fluid(lumped, &random);
     let state = blend::blend(lumped, &steady.state, &random);
-    let sums = Sums::of(lumped, &state);
+    let sums = Sums::in_use(lumped, &state);
     let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
     Solved {
         utilization: utilization.collect(),

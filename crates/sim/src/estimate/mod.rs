@@ -38,7 +38,9 @@ pub struct Estimate {
     pub hops: Vec<HopEstimate>,
     /// In the order of the plant's issuers.
     pub issuers: Vec<IssuerEstimate>,
-    /// I/Os a second of all issuers.
+    /// In the order of the plant's streams: jobs.
+    pub streams: Vec<IssuerEstimate>,
+    /// I/Os a second of all issuers, and jobs of all streams.
     pub iops: f64,
     /// What they cannot exceed and cannot miss, whatever the distributions, I/Os a second.
     pub bounds: Bounds,
@@ -144,6 +146,28 @@ pub struct Sensitivity {
     pub elasticity: f64,
 }
 
+/// What hops, issuers and streams do, and nothing else of an estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Means {
+    /// In the order of the plant's hops.
+    pub hops: Vec<HopEstimate>,
+    /// In the order of the plant's issuers.
+    pub issuers: Vec<IssuerEstimate>,
+    /// In the order of the plant's streams: jobs.
+    pub streams: Vec<IssuerEstimate>,
+}
+
+/// The means of [`estimate`] alone, for who asks often: what limits, and what would next, costs several times as much.
+pub fn means(plant: &Plant) -> Means {
+    let lumped = lumped::lump(&plant.network);
+    let solved = limits::solve(&lumped, None);
+    Means {
+        hops: figures::hops(plant, &lumped, &solved),
+        issuers: figures::issuers(plant, &lumped, &solved),
+        streams: figures::streams(plant, &lumped, &solved),
+    }
+}
+
 /// Estimates what the plant will carry.
 pub fn estimate(plant: &Plant) -> Estimate {
     let lumped = lumped::lump(&plant.network);
@@ -153,6 +177,7 @@ pub fn estimate(plant: &Plant) -> Estimate {
     Estimate {
         hops: figures::hops(plant, &lumped, &solved),
         issuers: figures::issuers(plant, &lumped, &solved),
+        streams: figures::streams(plant, &lumped, &solved),
         iops: limits::total(&lumped, &solved.state),
         bounds: figures::bounds(&lumped),
         balanced: bounds::balanced(&lumped),

@@ -7,8 +7,9 @@
 
 use super::figures::of_all;
 use super::{Estimate, Flow, HopEstimate, IssuerEstimate, estimate};
-use crate::plant::{Issuer, Plant};
+use crate::plant::{Issuer, Machine, Plant, Stream};
 use crate::simulate::book::Book;
+use crate::simulate::meter::Carried;
 use crate::simulate::piece::{Begun, Cut, HopHead, Note, Reading};
 use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use clock::Ns;
@@ -130,6 +131,8 @@ impl Session<'_, '_> {
             workers: names.clone(),
             hops: heads.collect(),
             assumptions: plant.assumptions.clone(),
+            pairs: plant.pairs.clone(),
+            notes: plant.notes.clone(),
             times,
         };
         self.book.begin(step, begun)?;
@@ -138,6 +141,8 @@ impl Session<'_, '_> {
             let (level, code) = (Level::Warning, "left-out");
             self.book.note(Note { at: Ns::ZERO, level, code, text })?;
         }
+        let streams = plant.streams().zip(&of.streams).map(carried).collect();
+        let machines = machines(plant, of);
         let hops = plant.hops.iter().zip(&of.hops).filter(|(hop, _)| !hop.places.is_empty());
         let tallies = names.iter().filter_map(|name| workers.remove(name.as_str()));
         self.book.cut(Cut {
@@ -146,6 +151,8 @@ impl Session<'_, '_> {
             to: STEP,
             workers: tallies.collect(),
             hops: hops.map(|(_, hop)| readings(hop)).collect(),
+            streams,
+            machines,
         })?;
         self.book.done(&[])
     }
@@ -253,6 +260,26 @@ fn add(side: &mut Option<Tally>, flow: &Flow, open: bool) {
     tally.ops += flow.ops.round() as u64;
     tally.bytes += flow.bytes.round() as u64;
     tally.service_sum = tally.service_sum.plus(Ns((flow.time * 1e9).round() as u64));
+}
+
+/// What a stream does in a second.
+fn carried((stream, of): (&Stream, &IssuerEstimate)) -> Carried {
+    let jobs = of.flows.iter().map(|flow| flow.ops).sum::<f64>();
+    let times = Tally {
+        ops: jobs.round() as u64,
+        service_sum: Ns((of.service * jobs * 1e9).round() as u64),
+        ..Tally::empty(false)
+    };
+    Carried { jobs: jobs.round() as u64, lost: 0, times: stream.job.timed.then_some(times) }
+}
+
+/// Seconds of a second for which the processors of each pair's machines are busy, all of them together.
+fn machines(plant: &Plant, of: &Estimate) -> Vec<[f64; 2]> {
+    let busy = |machine: &Machine| {
+        let share = of.hops.get(machine.processors).map_or(0.0, |hop| hop.utilization);
+        share * f64::from(machine.cores)
+    };
+    plant.pairs.iter().map(|pair| [busy(&pair.machines[0]), busy(&pair.machines[1])]).collect()
 }
 
 /// A hop's counters over the second.

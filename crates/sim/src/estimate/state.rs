@@ -134,21 +134,42 @@ pub struct Sums {
     pub own: Vec<Vec<f64>>,
 }
 
+/// Room for the sums that speak of those who are present.
+#[derive(Default)]
+struct Present {
+    present: Vec<f64>,
+    work: Vec<f64>,
+    pairs: Vec<f64>,
+    own: Vec<Vec<f64>>,
+}
+
 impl Sums {
     /// The sums of a state.
     pub fn of(lumped: &Lumped, state: &State) -> Sums {
-        let none = vec![0.0; lumped.spots.len()];
-        let mut sums = Sums {
-            rates: none.clone(),
-            busy: none.clone(),
-            present: none.clone(),
-            work: none.clone(),
-            tokens: none,
-            pairs: vec![0.0; lumped.pairs.len()],
-            own: lumped.loads.iter().map(|load| vec![0.0; load.locals.len()]).collect(),
-        };
+        let none = || vec![0.0; lumped.spots.len()];
+        let own = lumped.loads.iter().map(|load| vec![0.0; load.locals.len()]).collect();
+        let pairs = vec![0.0; lumped.pairs.len()];
+        let present = Present { present: none(), work: none(), pairs, own };
+        Sums::with(lumped, state, present, Sums::add::<true>)
+    }
+
+    /// What each spot has of its servers in use, and nothing of who is there: [`Sums::utilization`] asks for no more, and
+    /// to find prices it is asked hundreds of times.
+    pub fn in_use(lumped: &Lumped, state: &State) -> Sums {
+        Sums::with(lumped, state, Present::default(), Sums::add::<false>)
+    }
+
+    fn with(
+        lumped: &Lumped,
+        state: &State,
+        Present { present, work, pairs, own }: Present,
+        add: fn(&mut Sums, &Lumped, &State, usize, &Load),
+    ) -> Sums {
+        let none = || vec![0.0; lumped.spots.len()];
+        let (rates, busy, tokens) = (none(), none(), none());
+        let mut sums = Sums { rates, busy, tokens, present, work, pairs, own };
         for (number, load) in lumped.loads.iter().enumerate() {
-            sums.add(lumped, state, number, load);
+            add(&mut sums, lumped, state, number, load);
         }
         for (spot, tokens) in sums.tokens.iter_mut().enumerate() {
             *tokens = if sums.rates[spot] > 0.0 { *tokens / sums.rates[spot] } else { 1.0 };
@@ -156,7 +177,7 @@ impl Sums {
         sums
     }
 
-    fn add(&mut self, lumped: &Lumped, state: &State, number: usize, load: &Load) {
+    fn add<const ALL: bool>(&mut self, lumped: &Lumped, state: &State, number: usize, load: &Load) {
         let holds = state.holds(number, load);
         let rate = state.rates[number];
         for (at, item) in load.items.iter().enumerate() {
@@ -177,9 +198,12 @@ impl Sums {
                 };
                 self.rates[spot] += each;
                 self.busy[spot] += each * time;
+                self.tokens[spot] += each * tokens;
+                if !ALL {
+                    continue;
+                }
                 self.present[spot] += each * stay;
                 self.work[spot] += each * stay * time;
-                self.tokens[spot] += each * tokens;
                 self.own[number][touch.local] += one * stay / touch.spread;
                 for pair in &touch.pairs {
                     self.pairs[*pair] += one * load.count * stay / lumped.pairs[*pair];

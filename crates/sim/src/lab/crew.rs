@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 /// Targets that a worker can number, as a stream has it.
 const TARGETS_MAX: usize = 1 << 16;
 
-/// The disks of a lab, by who has them.
+/// The disks of a lab, by who has them, and each by itself.
 pub struct Disks<'a> {
     topology: &'a Topology,
-    of: BTreeMap<&'a str, Vec<usize>>,
+    of: BTreeMap<String, Vec<usize>>,
     /// For each way the first one to the same volume.
     first: Vec<usize>,
 }
@@ -40,11 +40,13 @@ pub struct Copier<'a> {
 impl<'a> Disks<'a> {
     /// Those of a topology.
     pub fn new(topology: &'a Topology) -> Disks<'a> {
-        let mut of: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut of: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut volumes: BTreeMap<&str, usize> = BTreeMap::new();
         let mut first = Vec::with_capacity(topology.ways.len());
         for (number, way) in topology.ways.iter().enumerate() {
-            of.entry(&way.member).or_default().push(number);
+            of.entry(way.member.clone()).or_default().push(number);
+            // A disk by itself, as a scenario may load it.
+            of.entry(format!("{}.disk{}", way.member, way.disk)).or_default().push(number);
             first.push(*volumes.entry(&way.volume).or_insert(number));
         }
         of.values_mut().for_each(|ways| ways.sort_by_key(|way| topology.ways[*way].disk));

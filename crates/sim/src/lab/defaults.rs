@@ -36,6 +36,11 @@ impl<T> Given<T> {
         }
     }
 
+    /// The figure, its value with its unit, and the reason.
+    pub fn told(self) -> (&'static str, String, &'static str) {
+        (self.figure, (self.shown)(&self.value), self.reason)
+    }
+
     /// The value, noted as an assumption about `subject` where it is one.
     pub fn noted(self, draft: &mut Draft, subject: &str) -> T {
         if self.assumed {

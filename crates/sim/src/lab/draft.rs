@@ -10,7 +10,7 @@ use crate::Ps;
 use crate::model::{
     Change, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
 };
-use crate::plant::{Assumption, Issuer, Limits, Place, Plant, PlantHop};
+use crate::plant::{Assumption, Issuer, Limits, Pair, Place, Plant, PlantHop};
 use scenario::topology::{HopId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -61,6 +61,8 @@ pub struct Draft {
     hops: Vec<PlantHop>,
     issuers: Vec<Issuer>,
     assumptions: BTreeSet<Assumption>,
+    pairs: Vec<Pair>,
+    notes: BTreeSet<String>,
     /// Bytes a second of each wire.
     wires: Vec<u64>,
     too_many: bool,
@@ -82,6 +84,8 @@ impl Draft {
             hops: hops.collect(),
             issuers: Vec::new(),
             assumptions: BTreeSet::new(),
+            pairs: Vec::new(),
+            notes: BTreeSet::new(),
             wires: Vec::new(),
             too_many: false,
         }
@@ -189,6 +193,16 @@ impl Draft {
         self.issuers.push(issuer);
     }
 
+    /// Adds a pair of a network load.
+    pub fn pair(&mut self, pair: Pair) {
+        self.pairs.push(pair);
+    }
+
+    /// Something to be known of the step; the same is kept once.
+    pub fn note(&mut self, text: String) {
+        self.notes.insert(text);
+    }
+
     /// Who issues, so far.
     pub fn issuers(&self) -> &[Issuer] {
         &self.issuers
@@ -212,7 +226,7 @@ impl Draft {
         if self.too_many {
             return Err(DraftError::TooManyWires(usize::from(u16::MAX) - 1));
         }
-        let Draft { mut network, mut hops, issuers, assumptions, wires, .. } = self;
+        let Draft { mut network, mut hops, issuers, assumptions, pairs, notes, wires, .. } = self;
         let division = Division::of(&mut network, &wires);
         for load in &mut network.loads {
             for class in &mut load.classes {
@@ -245,7 +259,8 @@ impl Draft {
             }
         }
         network.check()?;
-        Ok(Plant { network, hops, issuers, assumptions: assumptions.into_iter().collect() })
+        let (assumptions, notes) = (assumptions.into_iter().collect(), notes.into_iter().collect());
+        Ok(Plant { network, hops, issuers, assumptions, pairs, notes })
     }
 }
 

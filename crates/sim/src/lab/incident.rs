@@ -11,7 +11,7 @@ use super::defaults;
 use super::draft::Draft;
 use super::front::Front;
 use crate::Ps;
-use crate::model::{Change, LoadId, SelectorId};
+use crate::model::{Change, Hop, LoadId, SelectorId};
 use scenario::topology::{HopKind, Route, Topology, Way};
 use scenario::{Change as Event, Scenario, Step};
 use std::borrow::Cow;
@@ -45,7 +45,8 @@ pub fn schedule<'a>(
     draft: &'a mut Draft,
 ) -> Result<(), LabError> {
     let (moved, failed) = Default::default();
-    let mut stage = Stage { scenario, topology, front, draft, moved, failed };
+    let asked = asked(draft);
+    let mut stage = Stage { scenario, topology, front, draft, asked, moved, failed };
     stage.stand_by(step);
     for incident in &step.incidents {
         let at = Ps::from_secs_f64((step.warmup_max() + incident.at).as_secs_f64());
@@ -58,11 +59,24 @@ pub fn schedule<'a>(
     Ok(())
 }
 
+/// The selectors that routes of the step's loads lead to. The front of a lab puts them at the top of a route.
+fn asked(draft: &mut Draft) -> BTreeSet<SelectorId> {
+    let classes = draft.network().loads.iter().flat_map(|load| &load.classes);
+    let hops = classes.flat_map(|class| &class.route);
+    let selectors = hops.filter_map(|hop| match hop {
+        Hop::Branch { selector, .. } => Some(*selector),
+        _ => None,
+    });
+    selectors.collect()
+}
+
 struct Stage<'a> {
     scenario: &'a Scenario,
     topology: &'a Topology,
     front: &'a Front,
     draft: &'a mut Draft,
+    /// Selectors that loads of the step come to; the paths of other disks are nobody's.
+    asked: BTreeSet<SelectorId>,
     /// Where VMs have gone.
     moved: BTreeMap<&'a str, &'a str>,
     /// VMs and hosts that do not work.
@@ -151,6 +165,9 @@ impl<'a> Stage<'a> {
     }
 
     fn arm(&mut self, at: Ps, selector: SelectorId, arm: u32, works: bool) {
+        if !self.asked.contains(&selector) {
+            return;
+        }
         let change = match works {
             true => Change::ArmUp { selector, arm },
             false => Change::ArmDown { selector, arm },

@@ -15,9 +15,11 @@ pub mod draft;
 pub mod front;
 mod incident;
 mod issue;
+mod network;
 mod raid;
 mod sheet;
 mod storage;
+pub mod taken;
 mod usage;
 mod volume;
 
@@ -35,22 +37,34 @@ use workload::SpecError;
 /// Why a step cannot be solved on its lab. What it speaks of is a name of the scenario ([`LabError::subject`]).
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LabError {
-    /// Nothing is issued to disks.
-    #[error(
-        "step {step} issues nothing to disks, and loads of networks are measured, not simulated; give its plan a \
-         workload of disks or a copy"
-    )]
+    /// Nothing is issued.
+    #[error("step {step} issues nothing; give its plan a workload")]
     NothingToDo {
         /// Its number.
         step: u32,
     },
-    /// Loads of networks beside others.
+    /// A receiver that is no part of the lab.
     #[error(
-        "step {step} has loads of networks, which are measured, not simulated; put them into a plan of their own"
+        "`{receiver}` stands nowhere in the lab; give the receiver a `host`, and `from` for the host that sends"
     )]
-    Networks {
-        /// Its number.
-        step: u32,
+    NoPlace {
+        /// The receiver.
+        receiver: String,
+    },
+    /// Nobody is said to send to a receiver.
+    #[error(
+        "which host sends to `{receiver}` is not said; give the receiver `from`, or let the load run on a VM with \
+         `nics = [{{ receiver = \"{receiver}\" }}]`"
+    )]
+    NoSender {
+        /// The receiver.
+        receiver: String,
+    },
+    /// A VM with nics that no host carries.
+    #[error("`{vm}` has no `host` whose adapter its network load could leave by; give it one")]
+    NoHost {
+        /// The VM.
+        vm: String,
     },
     /// A member that has no disk on the lab.
     #[error(
@@ -125,7 +139,10 @@ impl LabError {
     /// The name of the scenario that it speaks of, where there is one.
     pub fn subject(&self) -> Option<&str> {
         match self {
-            LabError::NothingToDo { .. } | LabError::Networks { .. } | LabError::Draft(_) => None,
+            LabError::NothingToDo { .. } | LabError::Draft(_) => None,
+            LabError::NoPlace { receiver: name }
+            | LabError::NoSender { receiver: name }
+            | LabError::NoHost { vm: name } => Some(name),
             LabError::NoDisks { member, .. }
             | LabError::NoDisk { member, .. }
             | LabError::TooManyDisks { member } => Some(member),
@@ -142,14 +159,11 @@ impl LabError {
 /// # Errors
 /// The step asks for what the lab cannot do.
 pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<Plant, LabError> {
-    let index = step.index;
-    match (step.nets.is_empty(), step.loads.is_empty() && step.copies.is_empty()) {
-        (_, true) => return Err(LabError::NothingToDo { step: index }),
-        (false, _) => return Err(LabError::Networks { step: index }),
-        _ => {}
+    if step.nets.is_empty() && step.loads.is_empty() && step.copies.is_empty() {
+        return Err(LabError::NothingToDo { step: step.index });
     }
-    let moved = incident::with_moves(topology, step);
-    let topology = &*moved;
+    let whole = front::with_nets(incident::with_moves(topology, step));
+    let topology = &*whole;
     let disks = Disks::new(topology);
     let (workers, copiers) = (disks.workers(step)?, disks.copiers(step)?);
     let mut storage = Storage::new(scenario, topology);
@@ -169,6 +183,7 @@ pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<
     let front = Front::new(scenario, topology, step, may_fail, &mut draft);
     let mut issue = Issue { topology, step, front: &front, storage, draft: &mut draft };
     issue.all(&workers, &copiers)?;
+    network::add(scenario, topology, step, &front, &mut draft)?;
     incident::schedule(scenario, topology, step, &front, &mut draft)?;
     Ok(draft.finish()?)
 }

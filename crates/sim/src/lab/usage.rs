@@ -145,7 +145,7 @@ mod tests {
 
     fn workload(name: &str) -> Workload {
         let spec = preset(name).expect("a preset").spec();
-        Workload { name: name.to_owned(), spec, workers: 1, verify: false }
+        Workload { name: name.to_owned(), spec, workers: 1, verify: false, each_disk: false }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::Ps;
 use workload::{Dir, Place, Spec};
 
 /// A source of I/Os and the classes that it issues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Load {
     /// When I/Os are issued, and of which class.
     pub source: Source,
@@ -31,7 +31,7 @@ pub enum Begin {
 }
 
 /// I/Os that go the same way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Class {
     /// Read or write: under which bytes are counted.
     pub dir: Dir,
@@ -44,7 +44,7 @@ pub struct Class {
 }
 
 /// When I/Os are issued.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// Customers who issue an I/O, wait for its end, think, and come again. All begin by thinking.
     Closed {
@@ -69,7 +69,7 @@ pub enum Source {
 }
 
 /// A worker of a workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operations {
     /// What it does.
     pub spec: Spec,

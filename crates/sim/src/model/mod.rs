@@ -41,7 +41,7 @@ pub struct LoadId(pub u32);
 pub struct SelectorId(pub u32);
 
 /// Stations, pools of tokens, loads, who chooses between ways, and what changes when.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
     pub(crate) stations: Vec<Station>,
     pub(crate) pools: Vec<Pool>,
@@ -109,6 +109,23 @@ impl Network {
     /// What changes when, in the order in which it was added.
     pub fn changes(&self) -> &[(Ps, Change)] {
         &self.changes
+    }
+
+    /// The least and the greatest rate that each link of a station will ever have; nothing where it has no links.
+    pub(crate) fn link_rates(&self, station: StationId) -> Vec<(u64, u64)> {
+        let Some(Station::Links { rates }) = self.stations.get(station.0 as usize) else {
+            return Vec::new();
+        };
+        let mut ranges: Vec<(u64, u64)> = rates.iter().map(|rate| (*rate, *rate)).collect();
+        for (_, change) in &self.changes {
+            if let Change::LinkRate { station: of, link, rate } = change
+                && *of == station
+                && let Some((least, greatest)) = ranges.get_mut(usize::from(*link))
+            {
+                (*least, *greatest) = ((*least).min(*rate), (*greatest).max(*rate));
+            }
+        }
+        ranges
     }
 
     /// Whether all of it can be simulated.

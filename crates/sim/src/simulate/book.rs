@@ -4,19 +4,20 @@
 //! simulated it. Each cut is a transaction: a killed process loses at most the last second.
 
 use super::SIMULATOR;
+use super::pairs::OpenPair;
 use super::piece::{Begun, Cut, HopHead, Note, Reading};
 use crate::plant::{Assumption, Issuer, Limits};
 use clock::Ns;
 use record::{
-    Confidence, Counter, Event, Fact, Interval, Loop, RecordError, Source, SourceId, SourceKind,
-    Status, StepHead, StepTimes, WorkerLoad, Writer,
+    Confidence, Counter, Event, Fact, Interval, Level, Loop, RecordError, Source, SourceId,
+    SourceKind, Status, StepHead, StepTimes, WorkerLoad, Writer,
 };
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Writes the record.
 pub(crate) struct Book {
-    writer: Writer,
+    pub(super) writer: Writer,
     numbers: BTreeMap<String, SourceId>,
     facts: BTreeSet<(String, String)>,
     /// Where the steps so far end: a whole second.
@@ -32,6 +33,7 @@ struct Open {
     times: StepTimes,
     workers: Vec<SourceId>,
     hops: Vec<(SourceId, Limits)>,
+    pairs: Vec<OpenPair>,
 }
 
 impl Book {
@@ -67,6 +69,7 @@ impl Book {
             })
             .collect::<Result<Vec<_>, RecordError>>()?;
         self.facts(begun.assumptions.iter().map(fact).chain(wires).collect())?;
+        let (pairs, streams) = self.open_pairs(begun.pairs)?;
         let start = self.end;
         let loads = loads(&begun.issuers, &begun.workers, &workers);
         let times = begun.times;
@@ -77,9 +80,13 @@ impl Book {
             repetition: step.repetition,
             times: shifted(&times, start),
             workers: loads.clone(),
-            streams: Vec::new(),
+            streams,
         })?;
-        self.step = Some(Open { index: step.index, start, times, workers, hops });
+        self.step = Some(Open { index: step.index, start, times, workers, hops, pairs });
+        for text in begun.notes {
+            let (level, code) = (Level::Warning, "model");
+            self.note(Note { at: Ns::ZERO, level, code, text })?;
+        }
         self.writer.commit()?;
         Ok(loads)
     }
@@ -93,7 +100,7 @@ impl Book {
 
     /// Writes what happened between two cuts; the workers' intervals as they were written.
     pub fn cut(&mut self, cut: Cut) -> Result<Vec<Interval>, RecordError> {
-        let Some(step) = &self.step else { return Ok(Vec::new()) };
+        let Some(step) = &mut self.step else { return Ok(Vec::new()) };
         let (from, to) = (step.start.plus(cut.from), step.start.plus(cut.to));
         let mut intervals = Vec::with_capacity(cut.workers.len());
         for (source, [read, write]) in step.workers.iter().zip(cut.workers) {
@@ -107,6 +114,11 @@ impl Book {
                 let counter = counter(*source, step.index, (from, to), reading);
                 self.writer.counter(&counter)?;
             }
+        }
+        let mut streams = cut.streams.into_iter();
+        for (pair, busy) in step.pairs.iter_mut().zip(cut.machines) {
+            let place = (step.index, cut.phase, (from, to));
+            pair.cut(place, &mut streams, busy, &mut self.writer)?;
         }
         self.writer.commit()?;
         Ok(intervals)
@@ -137,6 +149,9 @@ impl Book {
                 self.writer.counter(&counter)?;
             }
         }
+        for pair in &step.pairs {
+            pair.done(step.index, measured, &mut self.writer)?;
+        }
         for confidence in confidences {
             self.writer.confidence(confidence)?;
         }
@@ -151,7 +166,7 @@ impl Book {
     }
 
     /// The number of a source, which is announced when it is first met.
-    fn number(
+    pub(super) fn number(
         &mut self,
         name: &str,
         group: String,
@@ -214,7 +229,7 @@ fn wire_rate(hop: &HopHead) -> Option<Fact> {
     Some(Fact { subject, key, value: format!("{:.6} MB/s", rate / 1e6) })
 }
 
-fn counter(source: SourceId, step: u32, span: (Ns, Ns), reading: &Reading) -> Counter {
+pub(super) fn counter(source: SourceId, step: u32, span: (Ns, Ns), reading: &Reading) -> Counter {
     let (name, value, unit) = *reading;
     let (from, to) = span;
     let (name, unit) = (name.to_owned(), unit.to_owned());

@@ -6,12 +6,14 @@
 
 use super::hops::Ledger;
 use super::meter::{Cell, Meter};
-use super::piece::{Begun, Cut, HopHead, Note, Piece};
+use super::named::Named;
+use super::piece::{Begun, Cut, HopHead, Note, Piece, machines};
+use super::scatter::Scatter;
 use super::steady::Warming;
 use super::trust;
 use crate::Ps;
 use crate::engine::{Seeds, Simulation};
-use crate::plant::Plant;
+use crate::plant::{Pair, Plant};
 use crate::study::CELLS;
 use clock::Ns;
 use record::{Level, Phase, StepTimes};
@@ -26,6 +28,7 @@ const DOUBLINGS_MOST: u32 = 6;
 
 /// What a step is simulated with besides its plant.
 pub(super) struct Terms<'a> {
+    pub named: &'a Named,
     pub seeds: Seeds,
     /// The warm-up goes on until it has settled.
     pub settle: bool,
@@ -56,6 +59,8 @@ pub(super) fn simulate(
             let course = Course {
                 step,
                 ledger: Ledger::new(&plant),
+                scatter: Scatter::new(&plant, terms.named),
+                pairs: plant.pairs.clone(),
                 simulation,
                 terms,
                 workers: workers.len(),
@@ -96,6 +101,8 @@ struct Course<'a> {
     step: &'a Step,
     simulation: Simulation<Meter>,
     ledger: Ledger,
+    scatter: Scatter,
+    pairs: Vec<Pair>,
     terms: &'a Terms<'a>,
     workers: usize,
     times: StepTimes,
@@ -119,6 +126,8 @@ impl Course<'_> {
             workers,
             hops: plant.hops.into_iter().map(head).collect(),
             assumptions: plant.assumptions,
+            pairs: plant.pairs,
+            notes: plant.notes,
             times: self.times,
         };
         self.say(Piece::Begun(Box::new(begun)))?;
@@ -126,11 +135,18 @@ impl Course<'_> {
         let warm = self.warm_up(cell)?;
         self.times = moved(&self.times, self.cut);
         self.simulation.observer_mut().take_cell();
+        self.scatter.begin(&mut self.simulation);
         self.advance(Phase::Measure, self.times.cooldown, cell)?;
         self.tell_incidents()?;
         let measured = self.cells.get(warm..).unwrap_or_default();
         let measured = &measured[..measured.len().min(CELLS)];
-        let intervals = trust::intervals(self.step.index, measured, cell.as_secs_f64());
+        let (index, seconds) = (self.step.index, cell.as_secs_f64());
+        // Streams have intervals by the names of their pairs.
+        let mut intervals = match self.workers {
+            0 => Vec::new(),
+            _ => trust::intervals(index, None, measured, seconds),
+        };
+        intervals.extend(self.scatter.intervals(index, seconds));
         self.ask_of_warmup(warm, cell)?;
         self.cells.clear();
         self.advance(Phase::Cooldown, self.times.end, cell)?;
@@ -267,6 +283,9 @@ impl Course<'_> {
             }
             if next == next_cell {
                 self.cells.push(self.simulation.observer_mut().take_cell());
+                if phase == Phase::Measure {
+                    self.scatter.look(&mut self.simulation);
+                }
                 next_cell = next_cell.plus(cell);
             }
             let stopped = self.terms.stop.load(Ordering::Relaxed);
@@ -288,7 +307,9 @@ impl Course<'_> {
         self.cut = to;
         let workers = self.simulation.observer_mut().take();
         let hops = self.ledger.readings(&mut self.simulation);
-        let cut = Cut { phase, from, to, workers, hops };
+        let streams = self.simulation.observer_mut().take_streams();
+        let machines = machines(&self.pairs, &hops);
+        let cut = Cut { phase, from, to, workers, hops, streams, machines };
         self.warming.iter_mut().for_each(|warming| warming.add(&cut));
         self.say(Piece::Cut(Box::new(cut)))
     }

@@ -20,9 +20,14 @@ pub(super) struct Ledger {
 impl Ledger {
     /// The hops of a plant, which has not moved yet.
     pub fn new(plant: &Plant) -> Ledger {
+        Ledger::of(plant, |_| true)
+    }
+
+    /// Some hops of a plant.
+    pub fn of(plant: &Plant, wanted: impl Fn(&PlantHop) -> bool) -> Ledger {
         let places = |hop: &PlantHop| (hop.kind, hop.places.clone());
         Ledger {
-            hops: plant.hops.iter().map(places).collect(),
+            hops: plant.hops.iter().filter(|hop| wanted(hop)).map(places).collect(),
             sights: Sights::new(&plant.network),
         }
     }

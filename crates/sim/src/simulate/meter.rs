@@ -17,7 +17,7 @@ const NOBODY: u32 = u32::MAX;
 /// Reads and writes of a worker; `None` where it never does that.
 pub(super) type Tallies = [Option<Tally>; 2];
 
-/// Sums over all workers in a part of the measured time; bytes and operations read, then written.
+/// Sums over workers in a part of the measured time; bytes and operations read, then written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cell {
     pub ops: [u64; 2],
@@ -46,12 +46,41 @@ impl Cell {
 
 /// Hears of every I/O's end.
 pub(super) struct Meter {
-    /// For each class the worker that issues it, and whether it writes.
-    classes: Vec<(u32, Dir)>,
+    /// For each class the worker that issues it, that worker's group, and whether it writes.
+    classes: Vec<(u32, u32, Dir)>,
     /// Whether each worker reads, writes, and keeps response times.
     kinds: Vec<Kind>,
     tallies: Vec<Tallies>,
-    cell: Cell,
+    /// Of each group since the last cell was taken, and in the cells taken since its own sums were.
+    cells: Vec<Cell>,
+    groups: Vec<Cell>,
+    /// Of each stream of a network load: since it was last asked for, and its jobs ever since.
+    streams: Vec<Carried>,
+    ever: Vec<u64>,
+    /// Of all streams since the last cell was taken.
+    net: Cell,
+}
+
+/// What a stream of a network load did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Carried {
+    /// Jobs that came to their end, and those that were given up.
+    pub jobs: u64,
+    pub lost: u64,
+    /// Their times, of requests and responses.
+    pub times: Option<Tally>,
+}
+
+/// The groups of a plant, each once, in the order of the issuers.
+pub(super) fn groups(plant: &Plant) -> Vec<String> {
+    let mut groups: Vec<String> = Vec::new();
+    let mut known = std::collections::BTreeSet::new();
+    for issuer in &plant.issuers {
+        if known.insert(issuer.group.as_str()) {
+            groups.push(issuer.group.clone());
+        }
+    }
+    groups
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,25 +94,71 @@ impl Meter {
     /// A meter for the workers of a plant, which go by the order of `names`.
     pub fn new(plant: &Plant, names: &[String]) -> Meter {
         let mut kinds = vec![Kind::default(); names.len()];
-        let mut worker_of = vec![NOBODY; plant.network.loads().len()];
+        let groups = groups(plant);
+        let mut worker_of = vec![(NOBODY, NOBODY); plant.network.loads().len()];
         for issuer in &plant.issuers {
             let Some(worker) = names.iter().position(|name| *name == issuer.source) else {
                 continue;
             };
             let Some(load) = plant.network.loads().get(issuer.load.0 as usize) else { continue };
-            worker_of[issuer.load.0 as usize] = worker as u32;
+            let group = groups.iter().position(|group| *group == issuer.group);
+            let group = group.map_or(NOBODY, |group| group as u32);
+            worker_of[issuer.load.0 as usize] = (worker as u32, group);
             let (reads, writes) = directions(load);
             let kind = &mut kinds[worker];
             kind.reads |= reads;
             kind.writes |= writes;
             kind.open |= matches!(issuer.arrivals, Loop::Open { .. });
         }
+        // Streams are numbered behind the workers.
+        for (number, stream) in (names.len()..).zip(plant.streams()) {
+            if let Some(of) = worker_of.get_mut(stream.load.0 as usize) {
+                *of = (number as u32, NOBODY);
+            }
+        }
+        let streams: Vec<Carried> =
+            plant.streams().map(|stream| Carried::none(stream.job.timed)).collect();
         let loads = plant.network.loads().iter().zip(&worker_of);
         let classes = loads
-            .flat_map(|(load, worker)| load.classes.iter().map(|class| (*worker, class.dir)))
+            .flat_map(|(load, (worker, group))| {
+                load.classes.iter().map(|class| (*worker, *group, class.dir))
+            })
             .collect();
         let tallies = kinds.iter().map(Kind::empty).collect();
-        Meter { classes, kinds, tallies, cell: Cell::default() }
+        let none = vec![Cell::default(); groups.len()];
+        let (ever, net) = (vec![0; streams.len()], Cell::default());
+        Meter { classes, kinds, tallies, cells: none.clone(), groups: none, streams, ever, net }
+    }
+
+    /// What all streams did since they were last asked.
+    pub fn take_streams(&mut self) -> Vec<Carried> {
+        let fresh = self.streams.iter().map(|of| Carried::none(of.times.is_some())).collect();
+        std::mem::replace(&mut self.streams, fresh)
+    }
+
+    /// Jobs of each stream since the beginning.
+    pub fn jobs(&self) -> &[u64] {
+        &self.ever
+    }
+
+    /// A job of a stream ended.
+    fn carried(&mut self, stream: usize, dir: Dir, io: &Ended) {
+        let Some(of) = self.streams.get_mut(stream) else { return };
+        if io.lost {
+            of.lost += 1;
+            return;
+        }
+        let served = io.now.since(io.issued);
+        of.jobs += 1;
+        if let Some(times) = &mut of.times {
+            times.success(io.bytes.into(), nanos(served), nanos(served));
+        }
+        self.ever[stream] += 1;
+        let way = usize::from(dir == Dir::Write);
+        self.net.ops[way] += 1;
+        self.net.bytes[way] += u64::from(io.bytes);
+        self.net.served += u128::from(served.0);
+        self.net.responded += u128::from(served.0);
     }
 
     /// What all workers did since they were last asked.
@@ -92,9 +167,31 @@ impl Meter {
         std::mem::replace(&mut self.tallies, fresh)
     }
 
-    /// The sums since they were last asked for.
+    /// The sums over all workers since they were last asked for; where there are none, over all streams.
     pub fn take_cell(&mut self) -> Cell {
-        std::mem::take(&mut self.cell)
+        let net = std::mem::take(&mut self.net);
+        if self.tallies.is_empty() {
+            return net;
+        }
+        let mut all = Cell::default();
+        for (cell, group) in self.cells.iter_mut().zip(&mut self.groups) {
+            let taken = std::mem::take(cell);
+            *group = group.joined(&taken);
+            all = all.joined(&taken);
+        }
+        all
+    }
+
+    /// The sums of each group in the cells that were taken since this was last asked for.
+    pub fn take_groups(&mut self) -> Vec<Cell> {
+        let fresh = vec![Cell::default(); self.groups.len()];
+        std::mem::replace(&mut self.groups, fresh)
+    }
+}
+
+impl Carried {
+    fn none(timed: bool) -> Carried {
+        Carried { jobs: 0, lost: 0, times: timed.then(|| Tally::empty(false)) }
     }
 }
 
@@ -127,9 +224,17 @@ fn nanos(span: Ps) -> Ns {
 }
 
 impl Observer for Meter {
+    // It counts them itself, of workers and of intervals.
+    const TIMES: bool = false;
+
     #[inline]
     fn ended(&mut self, io: &Ended) {
-        let (worker, dir) = self.classes[io.class as usize];
+        let (worker, group, dir) = self.classes[io.class as usize];
+        if let Some(stream) = (worker as usize).checked_sub(self.tallies.len())
+            && worker != NOBODY
+        {
+            return self.carried(stream, dir, io);
+        }
         let way = usize::from(dir == Dir::Write);
         let Some(Some(tally)) = self.tallies.get_mut(worker as usize).map(|both| &mut both[way])
         else {
@@ -141,9 +246,10 @@ impl Observer for Meter {
         }
         let (served, responded) = (io.now.since(io.issued), io.now.since(io.due));
         tally.success(io.bytes.into(), nanos(served), nanos(responded));
-        self.cell.ops[way] += 1;
-        self.cell.bytes[way] += u64::from(io.bytes);
-        self.cell.served += u128::from(served.0);
-        self.cell.responded += u128::from(responded.0);
+        let Some(cell) = self.cells.get_mut(group as usize) else { return };
+        cell.ops[way] += 1;
+        cell.bytes[way] += u64::from(io.bytes);
+        cell.served += u128::from(served.0);
+        cell.responded += u128::from(responded.0);
     }
 }

@@ -9,14 +9,18 @@
 pub(crate) mod book;
 mod course;
 mod hops;
-mod meter;
+pub(crate) mod meter;
+mod named;
+mod pairs;
 pub(crate) mod piece;
+mod scatter;
 mod seen;
 mod session;
 mod sight;
 mod steady;
 mod trust;
 
+pub use named::Named;
 pub use trust::CONFIDENCE;
 
 use crate::plant::Plant;
@@ -39,6 +43,8 @@ pub type Compile<'a> = dyn Fn(&Step) -> Result<Plant, String> + Sync + 'a;
 pub struct Order<'a> {
     /// In this order.
     pub stages: &'a [Stage],
+    /// What has intervals of confidence besides the steps and their groups.
+    pub named: &'a Named,
     /// Names all randomness.
     pub seed: u64,
     /// Steps that are simulated at once, at least 1. Changes no figure.

@@ -4,8 +4,8 @@
 //! Times are those of the step, from its beginning. Nothing of it depends on when, or beside which others, it is simulated:
 //! so the number of threads changes nothing.
 
-use super::meter::Tallies;
-use crate::plant::{Assumption, Issuer, Limits};
+use super::meter::{Carried, Tallies};
+use crate::plant::{Assumption, Issuer, Limits, Pair};
 use clock::Ns;
 use record::{Confidence, Level, Phase, StepTimes};
 
@@ -32,6 +32,9 @@ pub(crate) struct Begun {
     pub workers: Vec<String>,
     pub hops: Vec<HopHead>,
     pub assumptions: Vec<Assumption>,
+    pub pairs: Vec<Pair>,
+    /// What is to be known of it besides.
+    pub notes: Vec<String>,
     pub times: StepTimes,
 }
 
@@ -51,6 +54,20 @@ pub(crate) struct Cut {
     pub workers: Vec<Tallies>,
     /// Of each hop: counters by name and unit.
     pub hops: Vec<Vec<Reading>>,
+    /// Of each stream, in the order of the pairs.
+    pub streams: Vec<Carried>,
+    /// Seconds for which the processors of each pair's two machines were busy, all of them together.
+    pub machines: Vec<[f64; 2]>,
+}
+
+/// Seconds for which all processors of each pair's machines were busy, by what the hops of a plant counted.
+pub(crate) fn machines(pairs: &[Pair], hops: &[Vec<Reading>]) -> Vec<[f64; 2]> {
+    let busy = |machine: &crate::plant::Machine| {
+        let readings = hops.get(machine.processors);
+        let reading = readings.and_then(|all| all.iter().find(|(name, ..)| *name == "busy"));
+        reading.map_or(0.0, |(_, value, _)| value * 1e-9 * f64::from(machine.cores))
+    };
+    pairs.iter().map(|pair| [busy(&pair.machines[0]), busy(&pair.machines[1])]).collect()
 }
 
 /// A counter: its name, its value and its unit.

@@ -269,6 +269,7 @@ fn simulate_step(order: &Order, step: &Step, advanced: &AtomicU64, tell: &SyncSe
     };
     let draws = Rng::keyed(order.seed, &[STEP, step.index.into()]).next_u64();
     let terms = Terms {
+        named: order.named,
         seeds: Seeds { operations: order.seed, draws },
         settle: order.settle,
         stop: order.stop,

@@ -37,9 +37,14 @@ const FIGURES: [Figure; 6] = [
     ("response-mean", "ns", |cell, _| (cell.responded as f64 / 1e3, cell.all_ops() as f64)),
 ];
 
-/// The intervals of a step's figures, from the cells of its measured time, each `seconds` long. What was not done at all
-/// has none.
-pub(super) fn intervals(step: u32, cells: &[Cell], seconds: f64) -> Vec<Confidence> {
+/// The intervals of the figures of a step, or of a part of it that has a name, from the cells of its measured time, each
+/// `seconds` long. What was not done at all has none.
+pub(super) fn intervals(
+    step: u32,
+    source: Option<&str>,
+    cells: &[Cell],
+    seconds: f64,
+) -> Vec<Confidence> {
     let size = (cells.len() / BATCHES).max(1);
     FIGURES
         .iter()
@@ -49,19 +54,30 @@ pub(super) fn intervals(step: u32, cells: &[Cell], seconds: f64) -> Vec<Confiden
                 sums.fold((0.0, 0.0), |sum, (over, under)| (sum.0 + over, sum.1 + under))
             };
             let batches: Vec<(f64, f64)> = cells.chunks_exact(size).map(batch).collect();
-            let correlation = von_neumann(&batches).map_or(0.0, |(correlation, _)| correlation);
-            let estimate = ratio(&batches, CONFIDENCE, correlation)?;
-            (estimate.value > 0.0).then(|| Confidence {
-                step,
-                figure: (*figure).to_owned(),
-                low: estimate.low.max(0.0),
-                high: estimate.high,
-                unit: (*unit).to_owned(),
-                level: CONFIDENCE,
-                batches: batches.len() as u32,
-            })
+            interval(step, source, (figure, unit), &batches)
         })
         .collect()
+}
+
+/// The interval of a figure with its unit, from batches of two sums; none where it is nothing.
+pub(super) fn interval(
+    step: u32,
+    source: Option<&str>,
+    (figure, unit): (&str, &str),
+    batches: &[(f64, f64)],
+) -> Option<Confidence> {
+    let correlation = von_neumann(batches).map_or(0.0, |(correlation, _)| correlation);
+    let estimate = ratio(batches, CONFIDENCE, correlation)?;
+    (estimate.value > 0.0).then(|| Confidence {
+        step,
+        source: source.map(str::to_owned),
+        figure: figure.to_owned(),
+        low: estimate.low.max(0.0),
+        high: estimate.high,
+        unit: unit.to_owned(),
+        level: CONFIDENCE,
+        batches: batches.len() as u32,
+    })
 }
 
 /// How much of the series from the load's start to the end of the measured time is warm-up, where that is more than the

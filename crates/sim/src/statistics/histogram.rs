@@ -27,6 +27,11 @@ impl Histogram {
         Histogram::new(10)
     }
 
+    /// One that takes no room, and in which nothing may be counted.
+    pub(crate) fn none() -> Histogram {
+        Histogram { bits: 0, counts: Box::default() }
+    }
+
     fn new(bits: u32) -> Histogram {
         let bins = (HIGHEST_BITS - bits + 1) as usize * (1 << bits) + 1;
         Histogram { bits, counts: vec![0; bins].into() }

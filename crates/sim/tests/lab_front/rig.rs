@@ -137,7 +137,7 @@ pub fn scenario(lab: &str) -> Scenario {
     let text = format!(
         "[scenario]\ntitle = \"a rig\"\n{lab}\n[workload.w]\nblock = \"8KiB\"\n[plan]\nworkload = \"w\"\non = \"vm1\"\nmeasure = \"1s\"\n"
     );
-    let source = Source { name: "rig.toml".to_owned(), text, overrides: Vec::new() };
+    let source = Source { name: "rig.toml".to_owned(), text, ..Source::default() };
     scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 

@@ -50,9 +50,10 @@ fn run_until(simulation: &mut Simulation<Teller>, until: Ps) {
     }
 }
 
-/// Fused and not, all I/Os leave all stations at the same moments, whenever one looks; with fewer events.
+/// With shortcuts and without, all I/Os leave all stations at the same moments, and all counts are the same whenever one
+/// looks. Yields how many events either took.
 #[track_caller]
-fn fused_agrees(network: &Network, seed: u64) {
+fn shortcuts_agree(network: &Network, seed: u64) -> (u64, u64) {
     let mut fused = Simulation::observed(network, seed, Teller::default()).unwrap();
     let mut plain = Simulation::unfused(network, seed, Teller::default()).unwrap();
     for until in [UNTIL.0 / 7, UNTIL.0 / 3, UNTIL.0] {
@@ -71,9 +72,7 @@ fn fused_agrees(network: &Network, seed: u64) {
     };
     let before = Ps(fused.now().0.saturating_sub(Ps::micros(20).0));
     assert_eq!(told(&fused, before), told(&plain, before));
-    if plain.observer().0.ended.len() > 10 {
-        assert!(fused.dispatched() < plain.dispatched(), "nothing was fused");
-    }
+    (fused.dispatched(), plain.dispatched())
 }
 
 /// What holds whatever the network is. Areas and sums of stays are compared exactly: those who are still there are the
@@ -163,21 +162,27 @@ proptest! {
     #[test]
     fn over_links(network in network(&[Kind::Links, Kind::Links, Kind::Many]), seed in 0u64..1000) {
         invariants(&network, &agree(&network, seed));
+        shortcuts_agree(&network, seed);
     }
 
     #[test]
     fn of_all_kinds(network in network(&Kind::ALL), seed in 0u64..1000) {
         invariants(&network, &agree(&network, seed));
+        shortcuts_agree(&network, seed);
     }
 
     #[test]
     fn of_everything_there_is(network in of_everything(), seed in 0u64..1000) {
         invariants(&network, &agree(&network, seed));
+        shortcuts_agree(&network, seed);
     }
 
     #[test]
     fn with_fused_hops(network in of_runs(), seed in 0u64..1000) {
         invariants(&network, &agree(&network, seed));
-        fused_agrees(&network, seed);
+        let (fused, plain) = shortcuts_agree(&network, seed);
+        if plain > 200 {
+            assert!(fused < plain, "nothing was fused");
+        }
     }
 }

@@ -39,7 +39,7 @@ const SELECTORS: u32 = 2;
 /// The moments of changes: within what is simulated.
 const MOMENTS: std::ops::Range<u64> = 1..380;
 
-const LINKS: u16 = 3;
+const LINKS: u16 = 4;
 
 fn station(kind: Kind) -> BoxedStrategy<Station> {
     let finite = |full| {
@@ -53,9 +53,12 @@ fn station(kind: Kind) -> BoxedStrategy<Station> {
         Kind::Sharing => (1u32..4).prop_map(|servers| Station::Sharing { servers }).boxed(),
         Kind::Losing => finite(Full::Lose).boxed(),
         Kind::Blocking => finite(Full::Block).boxed(),
-        Kind::Links => vec(1_000_000_000u64..4_000_000_000, usize::from(LINKS))
-            .prop_map(|rates| Station::Links { rates })
-            .boxed(),
+        Kind::Links => {
+            // Whole ones too, so that links are as wide as others, or as several of them together.
+            let any = 1_000_000_000u64..4_000_000_000;
+            let rate = prop_oneof![any, (1u64..5).prop_map(|whole| whole * 1_000_000_000)];
+            vec(rate, usize::from(LINKS)).prop_map(|rates| Station::Links { rates }).boxed()
+        }
         Kind::Sorted => (1u32..3, vec(0.5f64..4.0, 1..5))
             .prop_map(|(servers, gain)| Station::Sorted { servers, gain })
             .boxed(),
@@ -91,7 +94,8 @@ struct Draft {
 }
 
 fn draft() -> impl Strategy<Value = Draft> {
-    let links = proptest::sample::subsequence((0..LINKS).collect::<Vec<_>>(), 1..=3);
+    let links =
+        proptest::sample::subsequence((0..LINKS).collect::<Vec<_>>(), 1..=usize::from(LINKS));
     let per_byte = prop_oneof![Just(0.0), 1.0..900.0];
     let spread = prop_oneof![4 => Just(0), 1 => 1u32..4];
     let skip = proptest::option::weighted(0.2, 0.0..1.0);

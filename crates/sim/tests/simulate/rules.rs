@@ -1,6 +1,6 @@
 //! Warm-ups, searches, failures and early ends go by the rules of the plan.
 
-use super::support::{Asked, PLAIN, plant, plant_with, run, run_until, text};
+use super::support::{Asked, PLAIN, counters, plant, plant_with, run, run_until, text};
 use clock::Ns;
 use record::{Level, Status};
 use sim::Ps;
@@ -23,12 +23,52 @@ fn figures_have_intervals_of_confidence_that_hold_them() {
         .flat_map(|total| total.read.iter().chain(&total.write))
         .map(|tally| tally.ops)
         .sum();
-    let all: Vec<_> = kept.record.confidences(0).collect();
+    let all: Vec<_> = kept.record.confidences(0).filter(|one| one.source.is_none()).collect();
     assert_eq!(all.len(), 6, "{all:?}");
     let iops = all.iter().find(|one| one.figure == "iops").expect("of IOPS");
     assert!(iops.low < ops as f64 && (ops as f64) < iops.high, "{ops} in {iops:?}");
     assert!(iops.high - iops.low < 0.2 * ops as f64, "{iops:?}");
     assert_eq!((iops.level, iops.batches, iops.unit.as_str()), (0.95, 32, "1/s"));
+}
+
+#[test]
+fn parts_of_a_step_have_intervals_of_their_own() {
+    let kept = run(&text(SHORT), &PLAIN, plant);
+    let interval = |source: Option<&str>, figure: &str| {
+        let found = kept
+            .record
+            .confidences(0)
+            .find(|one| one.source.as_deref() == source && one.figure == figure);
+        let found = found.unwrap_or_else(|| panic!("no {figure} of {source:?}"));
+        (found.low, found.high, found.batches)
+    };
+    let holds = |source: Option<&str>, figure: &str, value: f64| {
+        let (low, high, batches) = interval(source, figure);
+        assert!(
+            low <= value && value <= high,
+            "{value} in {low} to {high}: {figure} of {source:?}"
+        );
+        assert!(high - low < 0.4 * value, "{low} to {high}: {figure} of {source:?}");
+        assert_eq!(batches, 32);
+    };
+    let totals = kept.record.totals(0).expect("totals");
+    let bytes = |of: &record::StepTotal| of.read.as_ref().map_or(0.0, |tally| tally.bytes as f64);
+    for (source, total) in ["t1", "t2"].into_iter().zip(&totals) {
+        holds(Some(source), "read-rate", bytes(total));
+    }
+    let read: f64 = totals.iter().map(bytes).sum();
+    holds(Some("t1+t2"), "read-rate", read);
+    let (all, sum) = (interval(None, "read-rate"), interval(Some("t1+t2"), "read-rate"));
+    assert!((all.0 - sum.0).abs() < 1e-6 * all.0, "the sum of all is all: {all:?} {sum:?}");
+    let wire: f64 = counters(&kept.record, 0, "wire", "read-bytes")
+        .iter()
+        .skip(1)
+        .map(|(value, _)| value)
+        .sum();
+    holds(Some("wire"), "read-rate", wire);
+    let of_hop = kept.record.confidences(0).filter(|one| one.source.as_deref() == Some("wire"));
+    let figures: Vec<&str> = of_hop.map(|one| one.figure.as_str()).collect();
+    assert_eq!(figures, ["iops", "read-rate", "total-rate", "write-rate"], "a hop has rates alone");
 }
 
 #[test]

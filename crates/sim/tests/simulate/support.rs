@@ -7,7 +7,7 @@ use scenario::{Scenario, Source, Step};
 use sim::Ps;
 use sim::model::*;
 use sim::plant::{Assumption, Issuer, Limits, Place, Plant, PlantHop};
-use sim::simulate::{Order, Outcome, simulate};
+use sim::simulate::{Named, Order, Outcome, simulate};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use workload::Arrivals;
@@ -46,7 +46,8 @@ on = "t*"
 }
 
 pub fn scenario(text: &str) -> Scenario {
-    let source = Source { name: "hand.toml".to_owned(), text: text.to_owned(), overrides: vec![] };
+    let source =
+        Source { name: "hand.toml".to_owned(), text: text.to_owned(), ..Source::default() };
     scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes:?}"))
 }
 
@@ -121,6 +122,12 @@ pub struct Asked {
 
 pub const PLAIN: Asked = Asked { threads: 2, settle: false };
 
+/// What is asked for besides: a hop, and both targets together.
+fn named() -> Named {
+    let sum = vec!["t1".to_owned(), "t2".to_owned()];
+    Named { hops: ["wire".to_owned()].into(), sums: [sum].into() }
+}
+
 /// Simulates a scenario.
 #[track_caller]
 pub fn run(text: &str, asked: &Asked, compile: fn(&Step) -> Plant) -> Kept {
@@ -139,6 +146,7 @@ pub fn run_until(
     let path = dir.path().join("run.wsr");
     let order = Order {
         stages: &scenario.stages(),
+        named: &named(),
         seed: scenario.head.seed,
         threads: asked.threads,
         settle: asked.settle,

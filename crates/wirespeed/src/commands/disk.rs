@@ -16,7 +16,7 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
     let source = Source {
         name: "<command line>".to_owned(),
         text: scenario_text(args, &tokens),
-        overrides: Vec::new(),
+        ..Source::default()
     };
     if args.verification.verify_state.is_some() && args.targets.len() > 1 {
         return Err(Failure::usage(
@@ -182,7 +182,7 @@ mod tests {
         let Command::Disk(disk) = Cli::try_parse_from(all).unwrap().command else { panic!() };
         let tokens = vec![None; disk.targets.len()];
         let text = scenario_text(&disk, &tokens);
-        let source = Source { name: "x".into(), text: text.clone(), overrides: vec![] };
+        let source = Source { name: "x".into(), text: text.clone(), ..Source::default() };
         scenario::load(&source).unwrap_or_else(|e| panic!("{e}\n{text}"))
     }
 

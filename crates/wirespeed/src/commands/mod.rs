@@ -1,6 +1,7 @@
 //! One file a command; each turns its arguments into calls of the other crates and prints what comes back.
 
 mod agent;
+mod catalog;
 mod compare;
 mod demo;
 mod disk;
@@ -13,6 +14,7 @@ mod profiles;
 mod review;
 mod run;
 mod simulate;
+mod table;
 pub mod target;
 
 use crate::cli::{Cli, Command};
@@ -29,6 +31,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Estimate(args) => estimate::estimate(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Catalog(args) => catalog::catalog(&args),
         Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),
         Command::Net(args) => net::net(&args),

@@ -1,15 +1,13 @@
 //! `wirespeed profiles`: what applications ask of their storage, by the catalog, with the source of every figure.
 
+use super::table;
 use crate::cli::{Format, Profiles, ProfilesAction};
 use crate::exit::{Exit, Failure};
 use crate::out;
+use scenario::Profile;
 use scenario::profile::Each;
-use scenario::{FigureKind, Profile};
 use serde_json::{Value, json};
 use std::fmt::Write;
-
-/// Columns of the page that a source is broken into.
-const WIDTH: usize = 96;
 
 pub fn profiles(args: &Profiles) -> Result<Exit, Failure> {
     let (output, shown) = match &args.action {
@@ -63,19 +61,11 @@ fn asks(profile: &Profile) -> String {
 /// Every figure with its source.
 fn page(profile: &Profile) -> String {
     let mut text = format!("{} · {}\n{}\n\n", profile.name, profile.title, asks(profile));
-    let widest =
-        |of: fn(&scenario::Figure) -> usize| profile.figures.iter().map(of).max().unwrap_or(0);
-    let (names, values) = (widest(|f| f.name.len()), widest(|f| f.value.len()));
-    for figure in &profile.figures {
-        let head =
-            format!("{:names$}  {:>values$}  {:9}  ", figure.name, figure.value, kind(figure.kind));
-        for (i, line) in
-            wrapped(&figure.source, WIDTH.saturating_sub(head.len())).iter().enumerate()
-        {
-            let lead = if i == 0 { head.clone() } else { " ".repeat(head.len()) };
-            let _infallible = writeln!(text, "{lead}{line}");
-        }
-    }
+    let row = |f: &scenario::Figure| {
+        vec![f.name.clone(), f.value.clone(), f.kind.word().to_owned(), f.source.clone()]
+    };
+    let rows: Vec<Vec<String>> = profile.figures.iter().map(row).collect();
+    text.push_str(&table::rows(&rows, &[1], table::WIDTH));
     let _infallible = write!(
         text,
         "\nIn a scenario:\n\n[[project]]\nprofile = \"{}\"\n{}",
@@ -88,39 +78,11 @@ fn page(profile: &Profile) -> String {
     text
 }
 
-/// A text in lines of at most so many columns; the catalog's texts are plain ASCII.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last().map_or(0, String::len);
-        if line > 0 && line + 1 + word.len() > width {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
-fn kind(kind: FigureKind) -> &'static str {
-    match kind {
-        FigureKind::DataSheet => "data-sheet",
-        FigureKind::Published => "published",
-        FigureKind::Standard => "standard",
-        FigureKind::Assumed => "assumed",
-        FigureKind::Calibrated => "calibrated",
-    }
-}
-
 fn document(profile: &Profile) -> Value {
     let figures: Vec<Value> = profile
         .figures
         .iter()
-        .map(|f| json!({ "name": f.name, "value": f.value, "source": f.source, "kind": kind(f.kind) }))
+        .map(|f| json!({ "name": f.name, "value": f.value, "source": f.source, "kind": f.kind.word() }))
         .collect();
     json!({
         "name": profile.name,

@@ -10,7 +10,7 @@ use clock::Ns;
 use fleet::Progress as Shown;
 use record::{Record, RunHead, Writer};
 use scenario::{Scenario, Source, Stage};
-use sim::simulate::{Order, Outcome, Progress};
+use sim::simulate::{Named, Order, Outcome, Progress};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,13 +30,16 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
     live::on_signal(move || asked.swap(true, Ordering::Relaxed))?;
     let order = Order {
         stages: &stages,
+        named: &Named::of(&scenario),
         seed: scenario.head.seed,
         threads: args.threads.map_or_else(processors, |n| n as usize),
         settle: args.settle,
         compile: &|step| lab.plant(step).map_err(|error| error.to_string()),
         stop: &stop,
     };
-    let outcome = carry_out(&order, &head(&source, &scenario), &out, args.output.quiet)?;
+    let mut writer = Writer::create(&out, &head(&source, &scenario))?;
+    writer.facts(&live::run_facts())?;
+    let outcome = carry_out(&order, writer, &out, args.output.quiet)?;
     let record = Record::open(&out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     present::print(&record, &analysis, Choice::of(args.output.format))?;
@@ -72,15 +75,18 @@ fn processors() -> usize {
 }
 
 /// The record's first lines. Its zero is that of simulated time.
-fn head(source: &Source, scenario: &Scenario) -> RunHead {
+pub(super) fn head(source: &Source, scenario: &Scenario) -> RunHead {
     let producer = format!("wirespeed {} simulate", env!("CARGO_PKG_VERSION"));
     RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
 }
 
-/// Simulates into a new record, and shows how far it is.
-fn carry_out(order: &Order, head: &RunHead, out: &Path, quiet: bool) -> Result<Outcome, Failure> {
-    let mut writer = Writer::create(out, head)?;
-    writer.facts(&live::run_facts())?;
+/// Simulates into a new record at `out`, and shows how far it is.
+pub(super) fn carry_out(
+    order: &Order,
+    writer: Writer,
+    out: &Path,
+    quiet: bool,
+) -> Result<Outcome, Failure> {
     let total: Duration = order.stages.iter().map(Stage::duration_max).sum();
     let mut display = Display::new(quiet, total);
     let begun = clock::now();

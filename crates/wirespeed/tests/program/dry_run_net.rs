@@ -121,7 +121,7 @@ fn other_programs_are_told_of_networks() {
     assert_eq!(last["nets"][0]["hops"], json!(["vm1.near", "vm2.near"]));
     assert_eq!(last["frames"], json!({ "mtu": null, "offload": null, "interfaces": [] }));
     let near = json!({
-        "name": "near", "address": null, "embedded": true, "rate": "10gbe", "adjust": null, "would_change": false,
+        "name": "near", "address": null, "host": null, "embedded": true, "rate": "10gbe", "adjust": null, "would_change": false,
     });
     assert_eq!(json["receivers"][1], near);
     assert_eq!(json["receivers"][0]["address"], json!("192.0.2.2:5301"));

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod carriers;
+mod catalog;
 mod commands;
 mod compare;
 mod data;

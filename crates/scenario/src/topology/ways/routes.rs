@@ -82,7 +82,10 @@ impl<'a> Builder<'a, '_> {
         let team = named.as_deref().and_then(|name| self.teams.get(name)).copied();
         let initiators = self.initiators(host, named.as_deref());
         let ports = self.cabled(&initiators);
-        let targets = self.targets_of(disk, node);
+        let mut targets = self.targets_of(disk, node);
+        if let Some(port) = lun.volume.and_then(|volume| volume.port) {
+            targets.retain(|target| *target == port);
+        }
         if !self.draft.afford(ports.len().saturating_mul(targets.len().max(1)), at, self.sink) {
             return None;
         }
@@ -144,7 +147,10 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// The ports of initiators that have a cable, in order.
-    fn cabled(&self, initiators: &[(NodeId, Option<u32>)]) -> Vec<(NodeId, u32)> {
+    pub(in super::super) fn cabled(
+        &self,
+        initiators: &[(NodeId, Option<u32>)],
+    ) -> Vec<(NodeId, u32)> {
         let mut all = Vec::new();
         for (node, port) in initiators {
             let cabled = self.fabric.nodes[*node].cabled.keys().copied();
@@ -459,7 +465,7 @@ impl<'a> Builder<'a, '_> {
 
     /// A port as a hop: none for the only port of an adapter in use, which is the adapter itself, and none for a port that
     /// joins switches, which is the link.
-    pub(super) fn port_hop(&mut self, node: NodeId, port: u32) -> Option<HopId> {
+    pub(in super::super) fn port_hop(&mut self, node: NodeId, port: u32) -> Option<HopId> {
         let known = &self.fabric.nodes[node];
         let kind = match known.role {
             Role::Adapter if known.cabled.len() < 2 => return None,
@@ -475,7 +481,7 @@ impl<'a> Builder<'a, '_> {
         self.draft.hop(known.port_name(port), kind, known.device, part, 1)
     }
 
-    fn cable_hop(&mut self, cable: usize) -> Option<HopId> {
+    pub(in super::super) fn cable_hop(&mut self, cable: usize) -> Option<HopId> {
         let cable = &self.fabric.cables[cable];
         let kind = if self.fabric.is_trunk(cable) { HopKind::Trunk } else { HopKind::Link };
         self.draft.hop(cable.name.clone(), kind, &cable.name, None, 1)

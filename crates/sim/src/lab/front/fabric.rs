@@ -6,13 +6,14 @@
 //! time, and on Fibre Channel rate besides, where there are too few buffer credits.
 
 use super::frames::{Medium, SECONDS_A_METRE, share_by_credits};
-use super::line::{self, Packets, Speed};
-use super::{Bench, defaults, visit};
+use super::line::{self, Packets, Session, Speed};
+use super::{Bench, defaults, network, visit};
 use crate::lab::draft::{Side, Wire};
 use crate::lab::sheet::Sheet;
-use crate::model::Station;
+use crate::model::{Station, StationId};
 use crate::plant::Place;
 use scenario::topology::{Hop as Stop, HopId, HopKind};
+use std::collections::BTreeMap;
 
 /// What PCI Express leaves of its lanes: a packet of 128 bytes of payload, the smallest limit that a chipset may set and the
 /// usual one of servers, comes in 24 of framing, header and check (PCI Express Base Specification).
@@ -38,7 +39,7 @@ impl<'a> Bench<'a> {
         let medium = |hop: HopId| widest[hop.0 as usize].unwrap_or(Medium::Plain);
         for (hop, of) in self.atlas.each(&CARRIERS) {
             match of.kind {
-                HopKind::Adapter => self.adapter(hop, of),
+                HopKind::Adapter => self.adapter(hop, of, medium(hop)),
                 HopKind::InitiatorPort => self.port(hop, of),
                 HopKind::SwitchPort => self.switch_port(hop, of),
                 _ => {}
@@ -56,6 +57,7 @@ impl<'a> Bench<'a> {
         }
         self.borrow();
         self.packets();
+        self.sessions();
     }
 
     /// A wire in each direction.
@@ -67,18 +69,23 @@ impl<'a> Bench<'a> {
     }
 
     /// An adapter beside its ports.
-    fn adapter(&mut self, hop: HopId, of: &Stop) {
+    fn adapter(&mut self, hop: HopId, of: &Stop, medium: Medium) {
         let sheet = self.atlas.sheet(of);
         if !self.atlas.has_ports(of) {
             self.port(hop, of);
         }
         if let Some(seconds) = sheet.time("latency") {
             let station = self.draft.station(hop, Station::Delay);
-            self.stage(hop).out.push(visit(station, seconds, 0.0));
+            let stage = self.stage(hop);
+            stage.out.push(visit(station, seconds, 0.0));
+            stage.delay = Some((station, seconds));
         }
         match bus(&sheet) {
             Some(rate) => self.duplex(hop, rate),
-            None => defaults::unlimited("bus", &of.name, self.draft),
+            None => {
+                defaults::unlimited("bus", &of.name, self.draft);
+                self.sum_of_ports(hop, of, medium);
+            }
         }
         if let Some(rate) = sheet.rate("read_rate") {
             let wire = self.draft.wire(hop, Side::Read, rate);
@@ -87,6 +94,18 @@ impl<'a> Bench<'a> {
         if let Some(rate) = sheet.rate("write_rate") {
             let wire = self.draft.wire(hop, Side::Write, rate);
             self.stage(hop).write.push(wire);
+        }
+    }
+
+    /// An adapter of several ports and no known bus is a wire as fast as all of its ports together. It limits nothing, and
+    /// what goes through the adapter is counted on it: any one port's wire would count that port alone.
+    fn sum_of_ports(&mut self, hop: HopId, of: &Stop, medium: Medium) {
+        let ports = self.atlas.each(&[HopKind::InitiatorPort]).into_iter();
+        let own =
+            ports.filter(|(_, port)| port.name.rsplit_once(':').is_some_and(|p| p.0 == of.name));
+        let speeds = own.map(|(port, _)| Some(self.atlas.speed(port)?.payload(medium)));
+        if let Some(rate) = speeds.sum::<Option<f64>>().filter(|rate| *rate > 0.0) {
+            self.duplex(hop, rate);
         }
     }
 
@@ -233,7 +252,9 @@ impl<'a> Bench<'a> {
             false => ("cpu_per_packet", defaults::PACKET),
         };
         let topology = self.atlas.topology;
-        for (number, way) in topology.ways.iter().enumerate() {
+        // Those of network loads have costs of their own.
+        let ways = topology.ways.iter().enumerate().filter(|(_, way)| !network::is_net(way));
+        for (number, way) in ways {
             for (at, path) in way.paths.iter().enumerate() {
                 if !self.lines[number][at].is_ethernet() {
                     continue;
@@ -248,6 +269,41 @@ impl<'a> Bench<'a> {
                 let byte = sheet.per_byte("cpu_per_byte");
                 let per_byte = defaults::TCP_BYTE.unless(byte, &adapter.name, self.draft);
                 self.lines[number][at].packets = Some(Packets { processors, each, per_byte });
+            }
+        }
+    }
+
+    /// What serves an iSCSI session, that of a host with one port of an array: one thread, whose work for it is done one
+    /// I/O after the other.
+    fn sessions(&mut self) {
+        let topology = self.atlas.topology;
+        let mut threads: BTreeMap<(&str, HopId), StationId> = BTreeMap::new();
+        for (number, way) in topology.ways.iter().enumerate() {
+            for (at, path) in way.paths.iter().enumerate() {
+                let port = path.hops.iter().copied();
+                let port = port.rev().find(|hop| topology.hop(*hop).kind == HopKind::TargetPort);
+                let host = self.atlas.on(path, HopKind::HostCpu);
+                let (Some(port), Some(host)) = (port, host) else { continue };
+                if !self.lines[number][at].is_ethernet() {
+                    continue;
+                }
+                let sheet = self.atlas.sheet(topology.hop(port));
+                let each = sheet.time("session_time_per_io").unwrap_or(0.0);
+                let per_packet = sheet.time("session_time_per_packet").unwrap_or(0.0);
+                let per_byte = sheet.per_byte("session_time_per_byte").unwrap_or(0.0);
+                if each + per_packet + per_byte <= 0.0 {
+                    defaults::unlimited(
+                        "session_time_per_io",
+                        &topology.hop(port).device,
+                        self.draft,
+                    );
+                    continue;
+                }
+                let thread = *threads
+                    .entry((&host.device, port))
+                    .or_insert_with(|| self.draft.station(port, Station::SINGLE));
+                let session = Session { thread, each, per_packet, per_byte };
+                self.lines[number][at].session = Some(session);
             }
         }
     }

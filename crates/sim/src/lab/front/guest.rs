@@ -61,11 +61,20 @@ impl<'a> Bench<'a> {
         self.processors.insert(&of.device, (hop, station));
     }
 
-    /// A virtual adapter: its queue, and interrupts that come together.
+    /// A virtual adapter: its queue, what its rings and its one interrupt carry, and interrupts that come together.
     fn virtual_adapter(&mut self, hop: HopId, of: &Stop) {
         let (sheet, name) = (self.atlas.sheet(of), of.name.as_str());
         let queue = defaults::ADAPTER_QUEUE.unless(sheet.count("adapter_queue"), name, self.draft);
         self.hold(hop, queue);
+        match sheet.iops("iops_max") {
+            Some(most) => {
+                let station = self.draft.station(hop, Station::SINGLE);
+                self.stage(hop).out.push(work(station, 1.0 / most, 0.0));
+                let limits = self.draft.limits(hop);
+                (limits.servers, limits.ops_rate) = (Some(1), Some(most));
+            }
+            None => defaults::unlimited("iops_max", name, self.draft),
+        }
         let (count, within) = (sheet.count("coalesce_ios"), sheet.time("coalesce_time"));
         if let Some(count) = count.filter(|count| *count > 1) {
             let within = defaults::COALESCE.unless(within, name, self.draft);
@@ -88,6 +97,11 @@ impl<'a> Bench<'a> {
             let limits = self.draft.limits(processors);
             let most = rate(limits.servers.unwrap_or(1), time);
             limits.ops_rate = limits.ops_rate.into_iter().chain(most).reduce(f64::max);
+        }
+        let host = self.atlas.beside(hop, HopKind::HostCpu).map(|host| host.device.as_str());
+        let processors = host.and_then(|host| self.processors.get(host).copied());
+        if let (Some((_, station)), Some(time)) = (processors, sheet.time("host_cpu_per_io")) {
+            self.stage(hop).out.push(work(station, time, 0.0));
         }
         let given = self.atlas.disk(hop).and_then(|disk| disk.queue);
         let given = given.or(sheet.count("disk_queue"));

@@ -22,6 +22,8 @@ pub struct Line {
     pub scale: f64,
     /// What packets cost the host; `None` where an adapter does all of it.
     pub packets: Option<Packets>,
+    /// What an iSCSI session costs the one thread that serves it; `None` where nothing is known of that.
+    pub session: Option<Session>,
 }
 
 impl Line {
@@ -38,6 +40,19 @@ pub struct Packets {
     pub processors: StationId,
     /// Seconds a packet.
     pub each: f64,
+    /// Seconds a byte.
+    pub per_byte: f64,
+}
+
+/// What the server of an iSCSI session takes for it, one I/O after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// Who serves it.
+    pub thread: StationId,
+    /// Seconds an I/O.
+    pub each: f64,
+    /// Seconds a packet of data.
+    pub per_packet: f64,
     /// Seconds a byte.
     pub per_byte: f64,
 }
@@ -120,7 +135,12 @@ fn embedded(atlas: &Atlas, hop: &Hop) -> Option<Option<Speed>> {
 /// The lines of all paths, by way and then by path; packets come later.
 pub fn lines(atlas: &Atlas) -> Vec<Vec<Line>> {
     let topology = atlas.topology;
-    let of = |path: &Route| Line { medium: medium(atlas, path), scale: 1.0, packets: None };
+    let of = |path: &Route| Line {
+        medium: medium(atlas, path),
+        scale: 1.0,
+        packets: None,
+        session: None,
+    };
     let mut lines: Vec<Vec<Line>> =
         topology.ways.iter().map(|way| way.paths.iter().map(of).collect()).collect();
     let widest = widest(topology, &lines);

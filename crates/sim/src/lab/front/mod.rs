@@ -14,11 +14,12 @@
 //! fairly by the transfers that are on it (`docs/model.md` says why).
 
 mod atlas;
-mod defaults;
+pub(in crate::lab) mod defaults;
 mod fabric;
-mod frames;
+pub(in crate::lab) mod frames;
 mod guest;
 mod line;
+mod network;
 mod paths;
 mod sizes;
 
@@ -32,6 +33,7 @@ use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
 use workload::Dir;
 
+pub use network::{Course, End, with_nets};
 pub use sizes::sizes;
 
 /// Every hop between guests and ports of arrays, built.
@@ -43,6 +45,13 @@ pub struct Front {
     lines: Vec<Vec<Line>>,
     /// By way: who chooses its path.
     selectors: Vec<Option<SelectorId>>,
+    /// By hop: the processors there, and how many.
+    processors: BTreeMap<HopId, (StationId, u32)>,
+    /// By hop: the speed of the port with everything on the wire, and what it carries of payload, in bytes a second.
+    speeds: Vec<Option<f64>>,
+    payloads: Vec<Option<f64>>,
+    /// Adapters cut and join segments.
+    offload: bool,
 }
 
 /// What an I/O meets at one hop.
@@ -60,6 +69,8 @@ struct Stage {
     both: Vec<Wire>,
     /// A delay of so many seconds in each direction, once for each wait for the other end.
     trip: Option<(StationId, f64)>,
+    /// What an adapter adds to all that goes through it, in seconds.
+    delay: Option<(StationId, f64)>,
 }
 
 /// An I/O's way to the ports of an array and back, for one direction and sizes.
@@ -116,7 +127,16 @@ impl Front {
         let mut bench = Bench { atlas, draft, stages, lines, processors };
         bench.guests();
         bench.fabric();
-        Front { stages: bench.stages, lines: bench.lines, selectors }
+        let servers = |hop| bench.draft.hop(hop).limits.servers.unwrap_or(1);
+        let processors = bench.processors.values();
+        let processors = processors.map(|(hop, station)| (*hop, (*station, servers(*hop))));
+        let processors = processors.collect();
+        let hops = || (0..).map(HopId).take(topology.hops.len());
+        let speeds = hops().map(|hop| bench.atlas.speed(hop).map(line::Speed::line)).collect();
+        let payloads = hops().map(|hop| bench.draft.hop(hop).limits.write_rate).collect();
+        let offload = step.frames.offload != Some(false);
+        let Bench { stages, lines, .. } = bench;
+        Front { stages, lines, selectors, processors, speeds, payloads, offload }
     }
 
     /// How an I/O of direction `dir` and these sizes goes over way number `way` of `topology`.
@@ -195,6 +215,10 @@ impl Front {
             let time = packets.each * burden.frames;
             out.insert(0, work(packets.processors, time, packets.per_byte));
         }
+        if let Some(session) = &line.session {
+            let time = session.each + session.per_packet * burden.frames;
+            out.push(work(session.thread, time, session.per_byte));
+        }
         // Bytes are those of full frames at the widest MTU of the wires; those of this path may be smaller.
         let units = |bytes: f64| (bytes * line.scale).round() as u32;
         let (along, against) = match dir {
@@ -243,14 +267,14 @@ impl Bench<'_> {
 }
 
 /// A visit of so many seconds, and seconds a byte.
-fn visit(station: StationId, seconds: f64, per_byte: f64) -> Hop {
+pub(in crate::lab) fn visit(station: StationId, seconds: f64, per_byte: f64) -> Hop {
     let time = Law::Constant(Ps::from_secs_f64(seconds));
     Hop::Visit { station, demand: Demand { time, per_byte: per_byte * 1e12 } }
 }
 
 /// Work of software: from half to one and a half times its mean. That it varies at all is what keeps I/Os that began
 /// together from staying together for ever, which nothing real does.
-fn work(station: StationId, seconds: f64, per_byte: f64) -> Hop {
+pub(in crate::lab) fn work(station: StationId, seconds: f64, per_byte: f64) -> Hop {
     let (low, high) = (Ps::from_secs_f64(0.5 * seconds), Ps::from_secs_f64(1.5 * seconds));
     let time = Law::Uniform(low, high);
     Hop::Visit { station, demand: Demand { time, per_byte: per_byte * 1e12 } }

@@ -40,7 +40,7 @@ impl Drop for Passing {
 pub fn measure(dir: &Path, output: &Results, control: &Arc<Control>) -> Result<Capacity, Failure> {
     let passing = Passing(dir.join(format!(".capacity-{}.wsr", std::process::id())));
     let source =
-        Source { name: "capacity.toml".into(), text: SCENARIO.into(), overrides: Vec::new() };
+        Source { name: "capacity.toml".into(), text: SCENARIO.into(), ..Source::default() };
     let outcome = live::run(&Job {
         scenario: scenario::load(&source)?,
         source,

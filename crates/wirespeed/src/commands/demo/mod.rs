@@ -26,8 +26,12 @@ const ARRAY: &str = "store";
 pub fn demo(args: &Demo) -> Result<Exit, Failure> {
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::usage(format!("cannot make {}: {e}", args.dir.display())))?;
-    let source =
-        |overrides| Source { name: "demo.toml".to_owned(), text: SCENARIO.to_owned(), overrides };
+    let source = |overrides| Source {
+        name: "demo.toml".to_owned(),
+        text: SCENARIO.to_owned(),
+        overrides,
+        ..Source::default()
+    };
     let scenario = scenario::load(&source(args.set.clone()))?;
     let record = files::record_path(None, &args.dir.join("demo").display().to_string())?;
     let control = live::control()?;

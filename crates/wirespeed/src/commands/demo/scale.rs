@@ -113,7 +113,7 @@ mod tests {
         let source = scenario::Source {
             name: "demo.toml".into(),
             text: super::super::SCENARIO.into(),
-            overrides: vec![],
+            ..scenario::Source::default()
         };
         let scenario = scenario::load(&source).unwrap_or_else(|e| panic!("{e}"));
         let capacity = Capacity { bytes_per_s: carries * 1e6, how: "measured so".into() };
@@ -148,7 +148,7 @@ mod tests {
         let source = scenario::Source {
             name: "demo.toml".into(),
             text: super::super::SCENARIO.into(),
-            overrides: vec![],
+            ..scenario::Source::default()
         };
         let scenario = scenario::load(&source).unwrap_or_else(|e| panic!("{e}"));
         let capacity = Capacity { bytes_per_s: 1e9, how: "8 workers".into() };

@@ -88,7 +88,7 @@ impl Drop for Kept {
     }
 }
 
-fn head(source: &Source, scenario: &Scenario) -> RunHead {
+pub(super) fn head(source: &Source, scenario: &Scenario) -> RunHead {
     let producer = format!("wirespeed {} estimate", env!("CARGO_PKG_VERSION"));
     RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
 }

@@ -27,7 +27,7 @@ const STREAM_BROKE: &str = "stream-broke";
 /// Sends.
 pub fn send(args: &NetSend) -> Result<Exit, Failure> {
     let text = scenario_text(args, receiver_lines(args)?);
-    let source = Source { name: "<command line>".to_owned(), text, overrides: Vec::new() };
+    let source = Source { name: "<command line>".to_owned(), text, ..Source::default() };
     let scenario = scenario::load(&source)?;
     if args.plan {
         return plan::show(&scenario, present::of_plan(args.output.format)?);
@@ -321,7 +321,7 @@ mod tests {
         let Command::Net(net) = cli.command else { panic!("another command") };
         let NetAction::Send(args) = net.action else { panic!("another action") };
         let text = scenario_text(&args, receiver_lines(&args).expect("a receiver"));
-        let source = Source { name: "x".into(), text: text.clone(), overrides: vec![] };
+        let source = Source { name: "x".into(), text: text.clone(), ..Source::default() };
         scenario::load(&source).unwrap_or_else(|e| panic!("{e}\n{text}"))
     }
 

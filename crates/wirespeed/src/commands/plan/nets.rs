@@ -140,6 +140,10 @@ fn place(receiver: &Receiver) -> String {
         ReceiverPlace::Embedded => {
             "would stand on this machine's loopback for the time of the run".to_owned()
         }
+        ReceiverPlace::Modelled => match &receiver.site {
+            Some(site) => format!("is the host {} of the lab, which is simulated", site.host),
+            None => "is nowhere".to_owned(),
+        },
         at => format!("would be reached at {at}"),
     };
     let family = receiver.family.map(|family| format!("over {} only", family.word()));
@@ -200,10 +204,11 @@ pub(super) fn as_json(scenario: &Scenario, stages: &[Stage]) -> Vec<Value> {
         json!({
             "name": receiver.name,
             "address": match &receiver.place {
-                ReceiverPlace::Embedded => Value::Null,
+                ReceiverPlace::Embedded | ReceiverPlace::Modelled => Value::Null,
                 at => Value::from(at.to_string()),
             },
             "embedded": receiver.place == ReceiverPlace::Embedded,
+            "host": receiver.site.as_ref().map(|site| &site.host),
             "rate": receiver.rate.map(|rate| rate.to_string()),
             "adjust": receiver.adjust,
             "would_change": !frames.is_empty(),

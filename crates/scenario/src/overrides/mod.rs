@@ -1,21 +1,34 @@
 //! `--set KEY=VALUE`: values put on top of the file before it is checked.
 //!
 //! A key is a path: `plan.measure`, `workload.stream.block`; an element of a list of tables is found by its name:
-//! `target.data.file`, `plan.warm.repeat`. Values keep their place in the `--set` text, so that a mistake in one is
+//! `target.data.file`, `plan.warm.repeat`; a figure of a part by its own: `part.qle2560.iops_max`. Values keep their place in the `--set` text, so that a mistake in one is
 //! reported there.
+
+mod part;
 
 use crate::diagnostics::{At, Class, Mistake, Origin, Sink, Span};
 use crate::fields::{ROOT, TableDef, Type};
+use crate::model::Part;
 use crate::nearest::suggestion;
 use crate::tree::{self, Entry, Node, Table, Value, clip};
 
-/// Puts every override on top of the tree, in order.
-pub(crate) fn apply(overrides: &[(String, String)], root: &mut Table, sink: &mut Sink) {
+/// Puts every override on top of the tree, in order; `users` are the parts of users' catalogs.
+pub(crate) fn apply(
+    overrides: &[(String, String)],
+    users: &[Part],
+    root: &mut Table,
+    sink: &mut Sink,
+) {
     for (n, (key, value)) in overrides.iter().enumerate() {
         let origin = Origin::Set(n);
         let Some(path) = segments(key, origin, sink) else { continue };
         if let Some(node) = tree::parse_value(value, origin, key.len() + 1, sink) {
-            section(root, &path, node, sink);
+            match &path[..] {
+                [first, path @ ..] if first.value == "part" && !path.is_empty() => {
+                    part::set(root, users, (first, path), (node, value), sink);
+                }
+                _ => section(root, &path, node, sink),
+            }
         }
     }
 }
@@ -23,7 +36,7 @@ pub(crate) fn apply(overrides: &[(String, String)], root: &mut Table, sink: &mut
 type Path<'a> = &'a [At<String>];
 
 /// Splits a dotted path; a segment in double quotes may hold dots.
-fn segments(key: &str, origin: Origin, sink: &mut Sink) -> Option<Vec<At<String>>> {
+pub(crate) fn segments(key: &str, origin: Origin, sink: &mut Sink) -> Option<Vec<At<String>>> {
     let mut segments = Vec::new();
     let mut start = 0;
     let mut quoted = false;
@@ -105,11 +118,12 @@ fn element(
         Some(Value::List(items)) => items.as_mut_slice(),
         _ => &mut [],
     };
-    let names: Vec<String> = items.iter().filter_map(name_of).collect();
+    let names: Vec<String> =
+        items.iter().filter_map(|item| item.value.name()).map(str::to_owned).collect();
     let alone = items.len() == 1 && def.field(&name.value).is_some();
     let found = names.contains(&name.value);
     let chosen = items.iter_mut().find(|item| match found {
-        true => name_of(item).as_deref() == Some(&name.value),
+        true => item.value.name() == Some(name.value.as_str()),
         false => alone,
     });
     let rest = if found { rest } else { path };
@@ -127,14 +141,6 @@ fn element(
             };
             Mistake::new(name.at, message).class(Class::Absence).maybe_help(help)
         }),
-    }
-}
-
-fn name_of(item: &Node) -> Option<String> {
-    let Value::Table(table) = &item.value else { return None };
-    match table.get("name") {
-        Some(At { value: Value::Text(name), .. }) => Some(name.clone()),
-        _ => None,
     }
 }
 
@@ -165,12 +171,19 @@ fn insert(table: &mut Table, path: Path<'_>, node: Node, sink: &mut Sink) {
     }
 }
 
-/// An element of an inner list of tables (`host.esx.adapters.hba.part`).
+/// An element of an inner list of tables: by its name (`host.esx.adapters.hba.part`), or where it has none by its number
+/// from 0 (`vm.web.disks.0.queue`).
 fn list_element(items: &mut [Node], key: &At<String>, path: Path<'_>, node: Node, sink: &mut Sink) {
     let [name, rest @ ..] = path else { return };
-    let names: Vec<String> = items.iter().filter_map(name_of).collect();
-    let chosen = items.iter_mut().find(|item| name_of(item).as_deref() == Some(&name.value));
-    match chosen.map(|item| &mut item.value) {
+    let names: Vec<String> =
+        items.iter().filter_map(|item| item.value.name()).map(str::to_owned).collect();
+    let by_name = items.iter().position(|item| item.value.name() == Some(name.value.as_str()));
+    let by_number = || {
+        let number = name.value.parse::<usize>().ok()?;
+        items.get(number).filter(|item| item.value.name().is_none()).map(|_| number)
+    };
+    let chosen = by_name.or_else(by_number);
+    match chosen.map(|n| &mut items[n].value) {
         Some(Value::Table(table)) if !rest.is_empty() => insert(table, rest, node, sink),
         _ => sink.push(|| {
             let message = format!("no element of `{}` is named `{}`", key.value, clip(&name.value));

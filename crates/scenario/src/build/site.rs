@@ -1,0 +1,80 @@
+//! Where receivers stand in a lab that is simulated: their hosts, the hosts that send to them, and the adapters between.
+
+use super::lab::Builder;
+use super::{complain, place};
+use crate::datum::Record;
+use crate::diagnostics::{At, Class, Mistake};
+use crate::directory::Kind;
+use crate::network::Site;
+
+impl Builder<'_> {
+    /// The places of `n` receivers of one definition; none of those that are no part of the lab.
+    pub(super) fn sites(&mut self, record: &Record, n: usize) -> Vec<Option<Site>> {
+        for key in ["adapter", "from", "from_adapter"] {
+            let needs = if key == "from_adapter" { "from" } else { "host" };
+            if record.has(key) && !record.has(needs) {
+                let problem = format!("it is of the host that `{needs}` names; add that");
+                complain(record, key, problem, self.sink);
+            }
+        }
+        let hosts = self.dealt(record, "host", &[Kind::Host], n);
+        let from = self.dealt(record, "from", &[Kind::Host], n);
+        let adapters = self.adapters_of(record, "adapter", &hosts);
+        let from_adapters = self.adapters_of(record, "from_adapter", &from);
+        let ends = hosts.into_iter().zip(adapters).zip(from.into_iter().zip(from_adapters));
+        let sites: Vec<Option<Site>> = ends
+            .map(|((host, adapter), (from, from_adapter))| {
+                Some(Site { host: host?, adapter, from, from_adapter })
+            })
+            .collect();
+        let alone = |site: &&Site| site.from.as_deref() == Some(site.host.as_str());
+        if let Some(site) = sites.iter().flatten().find(alone) {
+            let problem =
+                format!("the receiver stands on `{}` itself; name another host", site.host);
+            complain(record, "from", problem, self.sink);
+        }
+        sites
+    }
+
+    /// The adapter or team at `key` of each of these hosts, by its short name or its full one.
+    pub(super) fn adapters_of(
+        &mut self,
+        record: &Record,
+        key: &str,
+        hosts: &[Option<String>],
+    ) -> Vec<Option<String>> {
+        let Some(text) = record.text(key) else { return vec![None; hosts.len()] };
+        let mut found = Vec::with_capacity(hosts.len());
+        for host in hosts {
+            let Some(host) = host else {
+                found.push(None);
+                continue;
+            };
+            let prefix = format!("{host}.");
+            let full = match text.value.starts_with(&prefix) {
+                true => text.value.clone(),
+                false => format!("{prefix}{}", text.value),
+            };
+            let kinds: &[Kind] = match self.directory.is(&full, Kind::Team) {
+                true => &[Kind::Team],
+                false => &[Kind::Adapter],
+            };
+            let names = self.directory.find(&At::new(text.at, full), kinds, self.sink);
+            found.push(names.and_then(|found| found.names.into_iter().next()));
+        }
+        found
+    }
+
+    /// Reports a receiver that is nowhere.
+    pub(super) fn nowhere(&mut self, record: &Record) {
+        let given = ["address", "embedded", "host"].iter().any(|key| record.slot(key).is_some());
+        if !given {
+            self.sink.push(|| {
+                let message = "[[receiver]] needs one of `address`, `embedded` or `host`";
+                Mistake::new(place(record, "name"), message)
+                    .class(Class::Absence)
+                    .help("a live run goes to an `address`, or to this machine (`embedded = true`); a simulation to a `host` of the lab")
+            });
+        }
+    }
+}

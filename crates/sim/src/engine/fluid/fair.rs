@@ -1,0 +1,213 @@
+//! Several links that paths cross in different ways: max-min, divided anew at each change.
+
+use super::{NEVER, Tag, done_at};
+use crate::Ps;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A link that may limit.
+#[derive(Clone, Debug)]
+struct Link {
+    /// Its number at the station.
+    number: u16,
+    /// Fractions of a byte a second.
+    rate: u64,
+    /// Scratch: what is left to divide, and among how many.
+    left: u64,
+    sharers: u64,
+}
+
+/// Who takes one path.
+#[derive(Clone, Debug)]
+struct Flow {
+    path: u32,
+    /// Its links among those that may limit.
+    links: Box<[u16]>,
+    /// What each is given a picosecond.
+    rate: u64,
+    /// Scratch: the rate is found.
+    settled: bool,
+    /// What each that was here from the beginning would have been given.
+    clock: u128,
+    tags: BinaryHeap<Reverse<Tag>>,
+}
+
+impl Flow {
+    #[inline]
+    fn is_ready(&self) -> bool {
+        self.tags.peek().is_some_and(|Reverse(tag)| tag.clock <= self.clock)
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub struct Fair {
+    links: Box<[Link]>,
+    flows: Box<[Flow]>,
+    /// Until when the clocks have run.
+    at: Ps,
+    /// When the next has been given all that it asked for.
+    next: Ps,
+    stopped: bool,
+}
+
+impl Fair {
+    /// Links with their rates, and paths with the links that they cross, of which others than these are left out.
+    pub fn new<'a>(links: &[(u16, u64)], paths: impl Iterator<Item = (u32, &'a [u16])>) -> Fair {
+        let local = |link: &u16| {
+            links.iter().position(|(number, _)| number == link).map(|local| local as u16)
+        };
+        let flow = |(path, crossed): (u32, &[u16])| Flow {
+            path,
+            links: crossed.iter().filter_map(local).collect(),
+            rate: 0,
+            settled: false,
+            clock: 0,
+            tags: BinaryHeap::new(),
+        };
+        let link = |(number, rate): &(u16, u64)| Link {
+            number: *number,
+            rate: *rate,
+            left: 0,
+            sharers: 0,
+        };
+        Fair {
+            flows: paths.map(flow).collect(),
+            links: links.iter().map(link).collect(),
+            at: Ps::ZERO,
+            next: NEVER,
+            stopped: false,
+        }
+    }
+
+    /// Room for so many of a flow.
+    pub fn make_room(&mut self, flow: u32, present: usize) {
+        self.flows[flow as usize].tags.reserve(present);
+    }
+
+    /// When the next leaves if nobody comes.
+    #[inline]
+    pub fn next(&self) -> Ps {
+        self.next
+    }
+
+    /// Where the clock of a flow stands at `now`.
+    pub fn clock(&mut self, now: Ps, flow: u32) -> u128 {
+        self.advance(now);
+        self.flows[flow as usize].clock
+    }
+
+    /// Who comes asks for as much as the tag says; where the clock of its flow stands.
+    pub fn enter(&mut self, now: Ps, flow: u32, mut tag: Tag) -> u128 {
+        self.advance(now);
+        let flow = &mut self.flows[flow as usize];
+        let clock = flow.clock;
+        tag.clock += clock;
+        flow.tags.push(Reverse(tag));
+        self.divide();
+        clock
+    }
+
+    /// The lowest path on which somebody has been given all.
+    #[inline]
+    pub fn ready(&mut self, now: Ps) -> Option<u32> {
+        if self.next > now {
+            return None;
+        }
+        self.advance(now);
+        self.flows.iter().find(|flow| flow.is_ready()).map(|flow| flow.path)
+    }
+
+    /// That one leaves; where the clock of its flow stands.
+    pub fn leave(&mut self, flow: u32) -> Option<(u32, u128)> {
+        let flow = &mut self.flows[flow as usize];
+        let Reverse(tag) = flow.tags.pop()?;
+        let clock = flow.clock;
+        self.divide();
+        Some((tag.who, clock))
+    }
+
+    /// A link, if it is one of these, carries so much from now on.
+    pub fn set_rate(&mut self, now: Ps, of: u16, to: u64) {
+        self.advance(now);
+        let Some(link) = self.links.iter_mut().find(|link| link.number == of) else { return };
+        link.rate = to;
+        self.divide();
+    }
+
+    /// The clocks stand still, or go on.
+    pub fn stop(&mut self, now: Ps, stopped: bool) {
+        self.advance(now);
+        self.stopped = stopped;
+        self.divide();
+    }
+
+    /// `who` is here no more; the path, and where its clock stands.
+    pub fn remove(&mut self, now: Ps, who: u32) -> Option<(u32, u128)> {
+        self.advance(now);
+        let on = |flow: &&mut Flow| flow.tags.iter().any(|Reverse(tag)| tag.who == who);
+        let flow = self.flows.iter_mut().find(on)?;
+        flow.tags.retain(|Reverse(tag)| tag.who != who);
+        let removed = (flow.path, flow.clock);
+        self.divide();
+        Some(removed)
+    }
+
+    /// Lets the clocks run to `now`.
+    fn advance(&mut self, now: Ps) {
+        let span = u128::from(now.since(self.at).0);
+        self.at = now;
+        if span == 0 {
+            return;
+        }
+        for flow in self.flows.iter_mut().filter(|flow| !flow.tags.is_empty()) {
+            flow.clock += span * u128::from(flow.rate);
+        }
+    }
+
+    /// Divides the capacity anew among those who are present, and finds when the next leaves by it.
+    fn divide(&mut self) {
+        self.next = NEVER;
+        if self.stopped {
+            return self.flows.iter_mut().for_each(|flow| flow.rate = 0);
+        }
+        self.fill();
+        for flow in &self.flows {
+            if let Some(Reverse(first)) = flow.tags.peek() {
+                let left = first.clock.saturating_sub(flow.clock);
+                self.next = self.next.min(done_at(self.at, left, flow.rate));
+            }
+        }
+    }
+
+    /// Progressive filling: the link that offers the least to each I/O that is still without a rate settles theirs.
+    fn fill(&mut self) {
+        let (links, flows) = (&mut self.links, &mut self.flows);
+        links.iter_mut().for_each(|link| (link.left, link.sharers) = (link.rate, 0));
+        for flow in flows.iter_mut() {
+            flow.settled = flow.tags.is_empty();
+            for link in &flow.links {
+                links[usize::from(*link)].sharers += flow.tags.len() as u64;
+            }
+        }
+        loop {
+            let offers = (0u16..).zip(links.iter()).filter(|(_, link)| link.sharers > 0);
+            let tightest = offers.map(|(number, link)| (link.left / link.sharers, number)).min();
+            let Some((offer, tightest)) = tightest else { break };
+            // A link that has less than one unit for each would keep them for ever; one that is down does.
+            let rate = if links[usize::from(tightest)].rate == 0 { 0 } else { offer.max(1) };
+            for flow in flows.iter_mut() {
+                if flow.settled || !flow.links.contains(&tightest) {
+                    continue;
+                }
+                (flow.settled, flow.rate) = (true, rate);
+                let present = flow.tags.len() as u64;
+                for link in &flow.links {
+                    let link = &mut links[usize::from(*link)];
+                    link.left = link.left.saturating_sub(rate * present);
+                    link.sharers -= present;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The ways of network loads: the same adapters, ports, cables and switches as those of disks, from host to host.
+//!
+//! Each is entered as a way of nobody with one path, so that its hops are built with all others: one wire for what disks and
+//! streams share. What a stream meets there is a [`Course`]: wires of both directions, delays, and both ends' machines.
+
+use super::frames::Medium;
+use super::{Front, atlas};
+use crate::lab::draft::Wire;
+use crate::model::{SelectorId, StationId};
+use scenario::Policy;
+use scenario::topology::{HopId, HopKind, NetWay, Route, Topology, Way};
+use std::borrow::Cow;
+
+/// The way of a network load through the fabric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// Wires to the receiver.
+    pub up: Vec<Wire>,
+    /// Wires back.
+    pub down: Vec<Wire>,
+    /// Wires that both directions cross.
+    pub both: Vec<Wire>,
+    /// Delays in seconds, each direction the same.
+    pub delays: Vec<(StationId, f64)>,
+    /// What it is made of.
+    pub medium: Medium,
+    /// Bytes of full frames at the widest MTU of its wires, for one of full frames at its own.
+    pub scale: f64,
+    /// The host that sends, and the one that receives.
+    pub ends: [End; 2],
+    /// Bytes a second of their ports, with everything on the wire.
+    pub speeds: [Option<f64>; 2],
+    /// Payload bytes a second of the slowest wire to the receiver, in full frames.
+    pub payload: Option<f64>,
+    /// Adapters cut and join segments.
+    pub offload: bool,
+    /// The processors of the VM that sends, where there is one.
+    pub guest: Option<(HopId, StationId, u32)>,
+    /// Lets it die when something on it fails.
+    pub selector: Option<SelectorId>,
+}
+
+/// One end's host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct End {
+    /// Its processors: their hop, their station and how many.
+    pub processors: (HopId, StationId, u32),
+    /// The adapter.
+    pub adapter: HopId,
+}
+
+/// The topology with the ways of network loads among those of disks: in their order, behind the others.
+pub fn with_nets(topology: Cow<'_, Topology>) -> Cow<'_, Topology> {
+    if topology.nets.is_empty() {
+        return topology;
+    }
+    let way = |net: &NetWay| Way {
+        member: String::new(),
+        disk: 0,
+        volume: net.pair.clone(),
+        policy: Policy::Fixed,
+        paths: vec![Route { name: None, hops: net.legs.iter().map(|leg| leg.hop).collect() }],
+    };
+    let nets: Vec<Way> = topology.nets.iter().map(way).collect();
+    let mut all = topology.into_owned();
+    all.ways.extend(nets);
+    Cow::Owned(all)
+}
+
+/// Whether a way is that of a network load.
+pub fn is_net(way: &Way) -> bool {
+    way.member.is_empty()
+}
+
+impl Front {
+    /// The way of a network load, by its number among those of `topology`, which has them ([`with_nets`]). `None` where an
+    /// end has no processors or no adapter, which no way of a topology lacks.
+    pub fn course(&self, topology: &Topology, number: usize) -> Option<Course> {
+        let net = topology.nets.get(number)?;
+        let way = topology.ways.len().checked_sub(topology.nets.len())? + number;
+        let line = self.lines.get(way)?.first()?;
+        let (mut up, mut down, mut both, mut delays) = (vec![], vec![], vec![], vec![]);
+        let hops: Vec<HopId> = net.legs.iter().map(|leg| leg.hop).collect();
+        for (at, leg) in net.legs.iter().enumerate() {
+            let stage = self.stage(leg.hop);
+            let (ours, theirs) =
+                if leg.turned { (&stage.read, &stage.write) } else { (&stage.write, &stage.read) };
+            up.extend_from_slice(ours);
+            down.extend_from_slice(theirs);
+            both.extend_from_slice(&stage.both);
+            delays.extend(stage.trip.filter(|_| atlas::enters(topology, &hops, at)));
+            delays.extend(stage.delay);
+        }
+        let kind = |kind: HopKind| {
+            move |leg: &&scenario::topology::NetLeg| topology.hop(leg.hop).kind == kind
+        };
+        let machine = |hop: HopId| {
+            let (station, count) = *self.processors.get(&hop)?;
+            Some((hop, station, count))
+        };
+        let end = |turned: bool| {
+            let mut legs = net.legs.iter().filter(|leg| leg.turned == turned);
+            let processors = legs.clone().find(kind(HopKind::HostCpu))?.hop;
+            let adapter = legs.find(kind(HopKind::Adapter))?.hop;
+            Some(End { processors: machine(processors)?, adapter })
+        };
+        let guest = net.legs.iter().find(kind(HopKind::VmCpu)).map(|leg| leg.hop);
+        // The last carrier of each end's adapter is the port that is in use.
+        let speed = |turned: bool| {
+            let adapters = [HopKind::InitiatorPort, HopKind::Adapter];
+            let legs = net.legs.iter().filter(|leg| leg.turned == turned);
+            let of = |leg: &scenario::topology::NetLeg| self.speeds[leg.hop.0 as usize];
+            legs.filter(|leg| adapters.contains(&topology.hop(leg.hop).kind)).find_map(of)
+        };
+        let rates = net.legs.iter().filter_map(|leg| self.payloads[leg.hop.0 as usize]);
+        Some(Course {
+            up,
+            down,
+            both,
+            delays,
+            medium: line.medium,
+            scale: line.scale,
+            ends: [end(false)?, end(true)?],
+            speeds: [speed(false), speed(true)],
+            payload: rates.min_by(f64::total_cmp).map(|rate| rate / line.scale),
+            offload: self.offload,
+            guest: guest.and_then(machine),
+            selector: self.selectors.get(way).copied().flatten(),
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! The route of a job: through the thread and the processors of the end that writes, over all wires at once, through those of
+//! the end that reads, and back as an acknowledgment or a response.
+
+use super::job::{self, Prices};
+use crate::Ps;
+use crate::lab::draft::{Draft, Wire};
+use crate::lab::front::{Course, visit, work};
+use crate::model::{Hop, Law, PoolId, Station, StationId};
+use crate::plant::Job;
+
+/// The threads of a stream.
+#[derive(Clone, Copy)]
+pub struct Threads {
+    pub writing: PoolId,
+    pub reading: PoolId,
+}
+
+/// The way of a stream.
+pub struct Trail<'a> {
+    pub course: &'a Course,
+    /// It goes from the receiver.
+    pub turned: bool,
+    pub threads: Threads,
+    /// What an interrupt of the reading end's adapter tells, and how long it waits.
+    pub reading: Option<(u32, f64)>,
+    /// Of the host that sends, and of the one that receives.
+    pub prices: [Prices; 2],
+}
+
+impl Trail<'_> {
+    /// The route of a job, and how long it takes where nobody else is.
+    pub fn route(&self, job: &Job, connects: bool, draft: &mut Draft) -> (Vec<Hop>, f64) {
+        let burden = job::burden(job, self.course.medium);
+        let scale = self.course.scale;
+        let units = |bytes: f64| (bytes * scale).round() as u32;
+        let (there, back) = match self.turned {
+            true => (&self.course.down, &self.course.up),
+            false => (&self.course.up, &self.course.down),
+        };
+        let along: Vec<Wire> = there.iter().chain(&self.course.both).copied().collect();
+        // A response is data as well, and crosses what both directions have in common.
+        let against: Vec<Wire> = match job.timed {
+            true => back.iter().chain(&self.course.both).copied().collect(),
+            false => back.clone(),
+        };
+        let mut over = self.delays();
+        over.extend(draft.cross(&along, scale, units(burden.along)));
+        over.extend(self.interrupt(job, draft));
+        let mut home = self.delays();
+        home.extend(draft.cross(&against, 0.0, units(burden.against)));
+        let over = self.living(over);
+        let home = self.living(home);
+        let (thread, bytes) = (job.thread, f64::from(job.bytes));
+        let halves = if job.timed { 0.5 } else { 1.0 };
+        let mut route = Vec::new();
+        if connects {
+            route.extend(self.delays());
+            route.extend(self.delays());
+        }
+        self.serve(0, thread[0] * halves, &mut route);
+        self.by_host(0, job, &mut route);
+        route.extend(over);
+        self.by_host(1, job, &mut route);
+        self.serve(1, thread[1], &mut route);
+        route.extend(home);
+        if job.timed {
+            self.serve(0, thread[0] * halves, &mut route);
+        }
+        let trips = if connects { 4.0 } else { 2.0 };
+        let one_way: f64 = self.course.delays.iter().map(|(_, seconds)| seconds).sum();
+        let wire = |amount: f64| self.course.payload.map_or(0.0, |rate| amount / rate);
+        let floor = thread[0]
+            + thread[1]
+            + trips * one_way
+            + wire(bytes + burden.along)
+            + wire(burden.against);
+        (route, floor)
+    }
+
+    /// A thread's work, on one core: at the end that writes (0) or at the other.
+    fn serve(&self, end: usize, seconds: f64, route: &mut Vec<Hop>) {
+        let pool = if end == 0 { self.threads.writing } else { self.threads.reading };
+        let station = self.processors(end);
+        route.push(Hop::Take { pool, tokens: 1 });
+        route.push(work(station, seconds, 0.0));
+        route.push(Hop::Give { pool, tokens: 1 });
+    }
+
+    /// The processors of the thread at an end: the VM's, where one sends.
+    fn processors(&self, end: usize) -> StationId {
+        let machine = usize::from((end == 1) != self.turned);
+        match (machine, self.course.guest) {
+            (0, Some((_, station, _))) => station,
+            _ => self.course.ends[machine].processors.1,
+        }
+    }
+
+    /// What the host of a VM does for it: each packet once more, and one copy.
+    fn by_host(&self, end: usize, job: &Job, route: &mut Vec<Hop>) {
+        let machine = usize::from((end == 1) != self.turned);
+        if machine == 0 && self.course.guest.is_some() {
+            let Prices { packet, byte, .. } = self.prices[0];
+            let seconds = job.packets * packet + f64::from(job.bytes) * byte;
+            route.push(work(self.course.ends[0].processors.1, seconds, 0.0));
+        }
+    }
+
+    fn delays(&self) -> Vec<Hop> {
+        let delays = self.course.delays.iter().filter(|(_, seconds)| *seconds > 0.0);
+        delays.map(|(station, seconds)| visit(*station, *seconds, 0.0)).collect()
+    }
+
+    /// Jobs that one interrupt tells of go on together.
+    fn interrupt(&self, job: &Job, draft: &mut Draft) -> Option<Hop> {
+        let (packets, within) = self.reading?;
+        let count = (f64::from(packets) / job.packets.max(1e-9)).ceil() as u32;
+        if count < 2 {
+            return None;
+        }
+        let within = Ps::from_secs_f64(within);
+        let station = draft.network().station(Station::Batch { count, within });
+        Some(Hop::visit(station, Law::ZERO))
+    }
+
+    /// Where something may fail, what is on the way dies with it.
+    fn living(&self, hops: Vec<Hop>) -> Vec<Hop> {
+        match self.course.selector {
+            Some(selector) => vec![Hop::Branch { selector, arms: vec![hops] }],
+            None => hops,
+        }
+    }
+}

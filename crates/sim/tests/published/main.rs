@@ -1,0 +1,59 @@
+//! Published labs that are simulated: every step of a scenario's file compiles and can be estimated, and orders that physics
+//! demands hold. Whether published figures come back is not for a test to say.
+
+mod lab4;
+mod lab5;
+
+use scenario::Source;
+use sim::estimate::Estimate;
+
+/// A scenario, all of whose steps have been estimated.
+struct Lab {
+    found: Vec<Found>,
+}
+
+/// What a step was found to do.
+struct Found {
+    plan: String,
+    /// I/Os a second of all workers.
+    iops: f64,
+    /// Bytes of an I/O of the first load.
+    block: f64,
+    estimate: Estimate,
+}
+
+impl Lab {
+    fn new(text: &str) -> Lab {
+        let source =
+            Source { name: "lab.toml".to_owned(), text: text.to_owned(), ..Source::default() };
+        let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{}", wrong));
+        let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{}", wrong));
+        let one = |step: &scenario::Step| {
+            let plant = sim::lab::compile(&scenario, &topology, step).expect("a plant");
+            let estimate = sim::estimate::estimate(&plant);
+            let block = f64::from(step.loads[0].workload.spec.largest());
+            Found { plan: step.plan.clone(), iops: estimate.iops, block, estimate }
+        };
+        Lab { found: scenario.steps().iter().map(one).collect() }
+    }
+
+    fn plan<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Found> {
+        self.found.iter().filter(move |found| found.plan == name)
+    }
+
+    /// Everybody does something, and something limits.
+    #[track_caller]
+    fn check(&self) {
+        assert!(!self.found.is_empty());
+        for found in &self.found {
+            assert!(found.iops.is_finite() && found.iops > 0.0, "{}: {}", found.plan, found.iops);
+            assert!(!found.estimate.limits.is_empty(), "{}: nothing limits", found.plan);
+        }
+    }
+}
+
+/// Within a share of what is expected.
+#[track_caller]
+fn near(found: f64, expected: f64, within: f64) {
+    assert!((found / expected - 1.0).abs() <= within, "{found}, not {expected}");
+}
