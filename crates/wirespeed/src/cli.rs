@@ -2,9 +2,11 @@
 
 mod catalog;
 mod net;
+mod score;
 
 pub use catalog::{Catalog, CatalogAction};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, Preset};
+pub use score::Score;
 
 use crate::commands::target::portal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -41,6 +43,8 @@ pub enum Command {
     Simulate(Simulate),
     /// Say at once what a scenario's lab will carry and what limits it, without simulating
     Estimate(Estimate),
+    /// Hold published claims against both solvers, and say which of them rest on assumptions
+    Score(Score),
     /// Show the review of a record
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided

@@ -13,6 +13,7 @@ mod plan;
 mod profiles;
 mod review;
 mod run;
+mod score;
 mod simulate;
 mod table;
 pub mod target;
@@ -29,6 +30,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Run(args) => run::run(&args),
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Estimate(args) => estimate::estimate(&args),
+        Command::Score(args) => score::score(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Catalog(args) => catalog::catalog(&args),

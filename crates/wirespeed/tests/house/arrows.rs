@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
@@ -24,6 +24,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("sim", &["clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
+    ("score", &["findings", "scenario", "sim", "units"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
     ("review", &["findings", "record", "scenario", "units", "workload"]),
     (
@@ -42,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "review",
             "san",
             "scenario",
+            "score",
             "sim",
             "units",
             "workload",

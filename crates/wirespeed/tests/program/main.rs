@@ -20,6 +20,7 @@ mod mistakes;
 mod net;
 mod net_runs;
 mod profiles;
+mod score;
 mod search;
 mod simulate;
 mod steady;

@@ -1,0 +1,268 @@
+//! The parameters of a scenario: every figure that decides what its lab carries and that no data sheet, standard or published
+//! document gives.
+//!
+//! They come from three places. Parts say of each figure where it comes from. What no part gives, the solver assumes, and its
+//! plant says so; such a figure is bent by giving it to the part. And settings of the scenario: an experiment publishes what
+//! was varied and measured, but hardly ever how many I/Os were outstanding, so those settings ([`UNPUBLISHED`]) are
+//! parameters unless the scenario says where they come from (`[[assume]]`).
+
+use crate::bend::bent;
+use crate::built::Built;
+use crate::stand_in;
+use scenario::{FigureKind, Lab, Scenario, Source, figures_of};
+use serde::Serialize;
+use sim::plant::{Assumption, Plant};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Settings that sources do not publish, by their paths.
+pub const UNPUBLISHED: &[&str] = &[
+    "workload.*.depth",
+    "workload.*.workers",
+    "array.*.hit_share",
+    "volume.*.hit_share",
+    "vm.*.disks.*.queue",
+    "host.*.disks.*.queue",
+    "link.*.credits",
+];
+
+/// A figure that nobody published.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    /// Its path as `--set` takes it, or what it is about where it has none.
+    pub name: String,
+    /// Its value as written.
+    pub value: String,
+    /// How it came to be.
+    pub kind: Origin,
+    /// Where it comes from, or why it has this value.
+    pub source: String,
+    /// The claim that it was fitted on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// What is set to bend it: paths with their values. Empty where it cannot be bent.
+    #[serde(skip)]
+    pub settings: Vec<(String, String)>,
+}
+
+/// How a parameter came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A part or the scenario assumes it, and says why.
+    Assumed,
+    /// The solver assumes it, since nothing gives it.
+    Default,
+    /// The scenario has it and does not say why.
+    Unexplained,
+    /// Fitted.
+    Calibrated,
+}
+
+impl Parameter {
+    /// Whether it is a number that can be bent.
+    pub fn is_bendable(&self) -> bool {
+        self.settings.iter().all(|(_, value)| bent(value, 1.1).is_some())
+            && !self.settings.is_empty()
+    }
+}
+
+impl Origin {
+    /// As it is shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Origin::Assumed => "assumed",
+            Origin::Default => "default",
+            Origin::Unexplained => "unexplained",
+            Origin::Calibrated => "calibrated",
+        }
+    }
+}
+
+/// All parameters of a scenario whose steps have these plants, each once: parts, then what is assumed, then settings.
+pub fn parameters(source: &Source, built: &Built, plants: &[Plant]) -> Vec<Parameter> {
+    let mut all = of_parts(&built.scenario, plants);
+    all.extend(defaults(source, &built.scenario, plants));
+    all.extend(settings(source, &built.scenario));
+    let mut seen = BTreeSet::new();
+    all.retain(|parameter| seen.insert(parameter.name.clone()));
+    all
+}
+
+/// Figures of the parts that the lab names, assumed or fitted.
+fn of_parts(scenario: &Scenario, plants: &[Plant]) -> Vec<Parameter> {
+    let mut names: BTreeSet<&str> = named(&scenario.lab).into_iter().collect();
+    let hops = plants.iter().flat_map(|plant| &plant.hops);
+    names.extend(hops.filter_map(|hop| hop.part.as_deref()));
+    let parts = names.into_iter().filter_map(|name| scenario.lab.part(name));
+    let figures = parts.flat_map(|part| part.figures.iter().map(move |figure| (part, figure)));
+    let of = |(part, figure): (&scenario::Part, &scenario::Figure)| {
+        let name = format!("part.{}.{}", part.name, figure.name);
+        Some(Parameter {
+            settings: vec![(name.clone(), figure.value.clone())],
+            name,
+            value: figure.value.clone(),
+            kind: origin(figure.kind)?,
+            source: figure.source.clone(),
+            claim: figure.claim.clone(),
+        })
+    };
+    figures.filter_map(of).collect()
+}
+
+/// What a kind of provenance makes of a figure; nothing where it has a source.
+fn origin(kind: FigureKind) -> Option<Origin> {
+    match kind {
+        FigureKind::Assumed => Some(Origin::Assumed),
+        FigureKind::Calibrated => Some(Origin::Calibrated),
+        FigureKind::DataSheet | FigureKind::Published | FigureKind::Standard => None,
+    }
+}
+
+/// The parts that a lab names.
+fn named(lab: &Lab) -> Vec<&str> {
+    let hosts = lab.hosts.iter().flat_map(|host| {
+        let adapters = host.adapters.iter().map(|adapter| &adapter.part);
+        [&host.part, &host.hypervisor].into_iter().chain(adapters)
+    });
+    let arrays = lab.arrays.iter().map(|array| &array.part);
+    let switches = lab.switches.iter().map(|switch| &switch.part);
+    let targets = lab.targets.iter().map(|target| &target.part);
+    let optional = hosts.chain(arrays).chain(switches).chain(targets).flatten();
+    let scsi = lab.vms.iter().flat_map(|vm| &vm.scsi);
+    optional.chain(scsi).map(String::as_str).collect()
+}
+
+/// What the solver assumes: under the part that could give it, or else for all hops and devices that it is assumed of.
+fn defaults(source: &Source, scenario: &Scenario, plants: &[Plant]) -> Vec<Parameter> {
+    let mut of_parts: BTreeMap<String, Parameter> = BTreeMap::new();
+    let mut others: BTreeMap<Assumed, BTreeSet<&str>> = BTreeMap::new();
+    for plant in plants {
+        for assumption in &plant.assumptions {
+            let Assumption { subject, figure, value, reason } = assumption;
+            let part = part_of(scenario, plant, assumption);
+            let stands = part == Some(stand_in::NAME);
+            let Some(part) = part.filter(|_| !stands) else {
+                let assumed = Assumed { figure, value, reason, stands };
+                others.entry(assumed).or_default().insert(subject);
+                continue;
+            };
+            let name = format!("part.{part}.{figure}");
+            let settings = vec![(name.clone(), value.clone())];
+            let parameter = of_parts.entry(name.clone());
+            parameter.or_insert_with(|| default(name, value, reason, settings));
+        }
+    }
+    let others = others.into_iter().map(|(of, subjects)| {
+        let Assumed { figure, value, reason, stands } = of;
+        let settings = match stands {
+            true => vec![(format!("part.{}.{figure}", stand_in::NAME), value.to_owned())],
+            false => of_vms(source, figure, value),
+        };
+        default(together(figure, &subjects), value, reason, settings)
+    });
+    let others: Vec<Parameter> = others.collect();
+    of_parts.into_values().chain(others).collect()
+}
+
+/// What is assumed, of whatever.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Assumed<'a> {
+    figure: &'a str,
+    value: &'a str,
+    reason: &'a str,
+    /// A part that is not given could have it, and something stands for that part.
+    stands: bool,
+}
+
+fn default(name: String, value: &str, reason: &str, settings: Vec<(String, String)>) -> Parameter {
+    let (value, source) = (value.to_owned(), reason.to_owned());
+    Parameter { name, value, kind: Origin::Default, source, claim: None, settings }
+}
+
+/// The name of what is assumed of several hops or devices.
+fn together(figure: &str, subjects: &BTreeSet<&str>) -> String {
+    let first = subjects.first().copied().unwrap_or_default();
+    match subjects.len() {
+        0 | 1 => format!("{figure} of {first}"),
+        n => format!("{figure} of {first} and {} more", n - 1),
+    }
+}
+
+/// The settings by which VMs are given what is assumed of all that do not have it; none where VMs have no such key.
+fn of_vms(source: &Source, figure: &str, value: &str) -> Vec<(String, String)> {
+    if figure != "vcpus" {
+        return Vec::new();
+    }
+    let vms = |key: &str| {
+        let found = scenario::settings(source, &format!("vm.*.{key}")).into_iter();
+        let path = |of: scenario::AssumedSetting| of.path.strip_suffix(key).map(str::to_owned);
+        found.filter_map(path).collect::<BTreeSet<String>>()
+    };
+    let (all, given) = (vms("name"), vms(figure));
+    all.difference(&given).map(|vm| (format!("{vm}{figure}"), value.to_owned())).collect()
+}
+
+/// The part to which the figure of an assumption would belong.
+fn part_of<'a>(scenario: &'a Scenario, plant: &'a Plant, of: &Assumption) -> Option<&'a str> {
+    let lab = &scenario.lab;
+    let hop = plant.hops.iter().find(|hop| hop.name == of.subject);
+    let device = hop.map_or(of.subject.as_str(), |hop| hop.device.as_str());
+    let array = device.split('/').next().unwrap_or(device);
+    let of_hop = hop.and_then(|hop| hop.part.as_deref());
+    let of_host = lab.hosts.iter().find(|host| host.name == device);
+    let of_host = of_host.map(|host| [&host.part, &host.hypervisor]).into_iter().flatten();
+    let of_vm = lab.vms.iter().find(|vm| vm.name == device);
+    let of_array = lab.arrays.iter().find(|found| found.name == array).map(|array| &array.part);
+    let of_switch = lab.switches.iter().find(|switch| switch.name == device);
+    let named = of_host.chain(of_array).chain(of_switch.map(|switch| &switch.part)).flatten();
+    let scsi = of_vm.iter().flat_map(|vm| &vm.scsi);
+    let known = of_hop.into_iter().chain(named.chain(scsi).map(String::as_str));
+    let takes = |name: &&str| {
+        let kind = lab.part(name).map(|part| part.kind);
+        kind.is_some_and(|kind| figures_of(kind).iter().any(|def| def.name == of.figure))
+    };
+    known.into_iter().find(takes)
+}
+
+/// Settings that the source of the experiment does not publish.
+fn settings(source: &Source, scenario: &Scenario) -> Vec<Parameter> {
+    let mut all: Vec<Parameter> = Vec::new();
+    let explained = scenario.assumed.iter().flat_map(|assumed| &assumed.settings);
+    let mut taken: BTreeSet<&str> = explained.map(|setting| setting.path.as_str()).collect();
+    for assumed in &scenario.assumed {
+        let Some(kind) = origin(assumed.kind) else { continue };
+        let mut values: Vec<&str> = Vec::new();
+        for setting in &assumed.settings {
+            if !values.contains(&setting.value.as_str()) {
+                values.push(&setting.value);
+            }
+        }
+        all.push(Parameter {
+            name: assumed.name.clone(),
+            value: values.join(", "),
+            kind,
+            source: assumed.source.clone(),
+            claim: assumed.claim.clone(),
+            settings: pairs(&assumed.settings),
+        });
+    }
+    let found: Vec<_> =
+        UNPUBLISHED.iter().flat_map(|path| scenario::settings(source, path)).collect();
+    for setting in &found {
+        if taken.insert(&setting.path) {
+            all.push(Parameter {
+                name: setting.path.clone(),
+                value: setting.value.clone(),
+                kind: Origin::Unexplained,
+                source: "the scenario does not say".to_owned(),
+                claim: None,
+                settings: vec![(setting.path.clone(), setting.value.clone())],
+            });
+        }
+    }
+    all
+}
+
+fn pairs(settings: &[scenario::AssumedSetting]) -> Vec<(String, String)> {
+    settings.iter().map(|setting| (setting.path.clone(), setting.value.clone())).collect()
+}

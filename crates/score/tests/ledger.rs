@@ -1,0 +1,288 @@
+//! What a ledger finds: parameters without a source, how much claims follow them, and which claims prove nothing.
+
+use scenario::Source;
+use score::{Ledger, Origin, rule};
+
+/// Hosts with eight VMs that read 4 KiB through a port that carries far more than their host's one core.
+const LAB: &str = r#"
+scenario = { title = "t" }
+array = [{ name = "ssd", part = "ram" }]
+switch = [{ name = "fabric", part = "sanbox-5802v" }]
+host = [{ name = "esx", part = "box", hypervisor = "visor", adapters = [{ name = "hba", part = "card" }] }]
+vm = [{ name = "vm{1..8}", host = "esx", vcpus = 2, scsi = ["virtual"], disks = [{ lun = "ssd/auto", adapter = "hba" }] }]
+workload.small = { block = "4KiB", depth = 8 }
+workload.large = { block = "1MiB", depth = 8 }
+plan = [
+  { name = "small", workload = "small", on = "vm*", measure = "1s" },
+  { name = "large", workload = "large", on = "vm*", measure = "1s" },
+  { name = "one", workload = "small", on = "vm1", measure = "1s" },
+]
+part = [
+  { name = "box", kind = "host", figures = [{ name = "cores", value = "1", source = "s", kind = "data-sheet" }] },
+  { name = "visor", kind = "hypervisor", figures = [
+    { name = "cpu_per_io", value = "40 us", source = "s", kind = "KIND" },
+  ] },
+  { name = "virtual", kind = "virtual-scsi", figures = [
+    { name = "adapter_queue", value = "128", source = "s", kind = "published" },
+    { name = "disk_queue", value = "32", source = "s", kind = "published" },
+    { name = "cpu_per_io", value = "5 us", source = "s", kind = "published" },
+  ] },
+  { name = "card", kind = "hba", figures = [
+    { name = "port_rate", value = "8gfc", source = "s", kind = "data-sheet" },
+    { name = "ports", value = "1", source = "s", kind = "data-sheet" },
+  ] },
+  { name = "ram", kind = "array", figures = [
+    { name = "ports", value = "8", source = "s", kind = "data-sheet" },
+    { name = "port_rate", value = "4gfc", source = "s", kind = "data-sheet" },
+  ] },
+]
+"#;
+
+const CLAIMS: &str = r#"
+[[claim]]
+name = "small I/O"
+step = { plan = "small" }
+iops = 25000
+kind = "held-out"
+[[claim]]
+name = "its data"
+step = { plan = "small" }
+read = "102 MB/s"
+kind = "held-out"
+twin_of = "small I/O"
+[[claim]]
+name = "large I/O"
+step = { plan = "large" }
+hop = "esx.hba"
+read = "820 MB/s"
+kind = "held-out"
+[[claim]]
+name = "how it scales"
+step = { plan = "small" }
+ratio = { of = "iops", to = { plan = "one" }, is = 1 }
+kind = "held-out"
+"#;
+
+fn source(text: &str) -> Source {
+    Source { name: "lab.toml".into(), text: text.into(), ..Source::default() }
+}
+
+fn ledger(text: &str) -> Ledger {
+    let quiet = |_, _| {};
+    Ledger::new("lab", &source(text), 2, &quiet).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The lab with its claims, the host's cost an I/O of this kind, and more.
+fn of_kind(kind: &str, more: &str) -> Ledger {
+    ledger(&format!("{}{CLAIMS}{more}", LAB.replace("KIND\"", kind)))
+}
+
+fn elasticity(ledger: &Ledger, claim: &str, parameter: &str) -> f64 {
+    let resting = ledger.claim(claim).expect("the claim");
+    let found = resting.elasticities.iter().find(|of| of.parameter == parameter);
+    found.map_or(0.0, |of| of.value)
+}
+
+const COST: &str = "part.visor.cpu_per_io";
+
+#[test]
+fn a_claim_follows_what_limits_it_and_nothing_else() {
+    let ledger = of_kind("assumed\"", "");
+    let of = |claim: &str| elasticity(&ledger, claim, COST);
+    assert!((of("small I/O") + 1.0).abs() < 0.15, "the host's core limits: {}", of("small I/O"));
+    assert_eq!(of("small I/O"), of("its data"), "twins");
+    assert!(of("large I/O").abs() < 0.1, "the wire limits: {}", of("large I/O"));
+    assert!(of("how it scales").abs() < 0.5, "it limits both sides: {}", of("how it scales"));
+    let depth = elasticity(&ledger, "small I/O", "workload.small.depth");
+    assert!(depth.abs() < 0.3, "a full core does no more for more of it: {depth}");
+}
+
+#[test]
+fn figures_without_a_source_are_parameters() {
+    let ledger = of_kind("assumed\"", "");
+    let kind = |name: &str| ledger.parameters.iter().find(|p| p.name == name).map(|p| p.kind);
+    assert_eq!(kind(COST), Some(Origin::Assumed));
+    assert_eq!(kind("workload.small.depth"), Some(Origin::Unexplained));
+    assert_eq!(kind("part.card.lun_queue"), Some(Origin::Default));
+    assert_eq!(kind("part.ram.latency"), Some(Origin::Default));
+    for sourced in ["part.card.port_rate", "part.virtual.disk_queue", "part.box.cores"] {
+        assert_eq!(kind(sourced), None, "{sourced}");
+    }
+    let explained = |kind: &str| {
+        format!(
+            "[[assume]]\nset = \"workload.*.depth\"\nsource = \"it says so\"\nkind = \"{kind}\"\n"
+        )
+    };
+    let depths = |ledger: &Ledger| {
+        let names = ledger.parameters.iter().map(|parameter| parameter.name.clone());
+        names.filter(|name| name.ends_with("depth")).collect::<Vec<_>>()
+    };
+    assert_eq!(depths(&of_kind("assumed\"", &explained("assumed"))), ["workload.*.depth"]);
+    assert_eq!(depths(&of_kind("assumed\"", &explained("published"))), [""; 0]);
+}
+
+/// Which claims are calibration, by their names.
+#[track_caller]
+fn check(kind: &str, expected: &[&str], why: &str) {
+    let ledger = of_kind(kind, "");
+    let found = ledger.claims.iter().filter(|claim| claim.calibration.is_some());
+    let names: Vec<&str> = found.clone().map(|claim| claim.claim.as_str()).collect();
+    assert_eq!(names, expected, "{kind}");
+    for claim in found {
+        let said = claim.calibration.as_deref().unwrap_or_default();
+        assert!(said.contains(COST) && said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn what_follows_an_assumption_is_calibration() {
+    check("assumed\"", &["small I/O", "its data"], "assumed");
+    check("published\"", &[], "");
+}
+
+#[test]
+fn what_follows_what_was_fitted_on_it_or_its_twin_is_calibration() {
+    let both = ["small I/O", "its data"];
+    check("calibrated\", claim = \"small I/O\"", &both, "fitted on");
+    check("calibrated\", claim = \"lab: its data\"", &both, "fitted on");
+    check("calibrated\", claim = \"large I/O\"", &[], "");
+    check("calibrated\", claim = \"other: small I/O\"", &[], "");
+}
+
+#[test]
+fn claims_that_the_scenario_gives_away_need_no_reason() {
+    let text = format!("{}{CLAIMS}", LAB.replace("KIND", "assumed"));
+    let ledger = ledger(&text.replace("kind = \"held-out\"", "kind = \"context\""));
+    assert!(ledger.claims.iter().all(|claim| claim.calibration.is_none()));
+    assert!(ledger.claims.iter().any(|claim| !claim.elasticities.is_empty()), "still shown");
+}
+
+#[test]
+fn what_is_assumed_of_adapters_that_vms_do_not_name_is_bent() {
+    let bare = LAB.replace("scsi = [\"virtual\"], ", "").replace("KIND", "published");
+    // A guest takes longer for an I/O than its host does.
+    let bare = bare.replace("\"40 us\"", "\"100 ns\"").replace("vcpus = 2", "vcpus = 1");
+    let bare = bare.replace("block = \"4KiB\", depth = 8", "block = \"512B\", depth = 32");
+    let alone =
+        "[[claim]]\nname = \"alone\"\nstep = { plan = \"one\" }\niops = 1\nkind = \"held-out\"\n";
+    let ledger = ledger(&format!("{bare}{alone}"));
+    let found = |figure: &str| {
+        let is = |p: &&score::Parameter| p.name.starts_with(figure) && p.name.contains("of vm1.");
+        ledger.parameters.iter().find(is).unwrap_or_else(|| panic!("no {figure}"))
+    };
+    for (figure, value) in [("cpu_per_io", "5 us"), ("adapter_queue", "128"), ("disk_queue", "32")]
+    {
+        let parameter = found(figure);
+        assert_eq!((parameter.kind, parameter.value.as_str()), (Origin::Default, value));
+        assert!(parameter.is_bendable(), "{figure}");
+    }
+    assert!(!found("iops_max").is_bendable(), "no limit is no number");
+    let cost = elasticity(&ledger, "alone", &found("cpu_per_io").name);
+    assert!((cost + 1.0).abs() < 0.3, "the guest's processor limits: {cost}");
+    assert!(
+        !score::ledger_page(&[ledger]).contains("scsi-not-given"),
+        "what stands there is not shown"
+    );
+}
+
+/// Two servers with a network load between them.
+const NETWORK: &str = r#"
+scenario = { title = "t" }
+switch = [{ name = "net", part = "sw" }]
+host = [{ name = "server{1..2}", part = "box", adapters = [{ name = "nic", part = "card" }] }]
+receiver = [{ name = "far", host = "server2", from = "server1" }]
+workload.send = { kind = "net", preset = "ntttcp", streams = 2 }
+workload.one = { kind = "net", preset = "ntttcp" }
+plan = [
+  { name = "two", workload = "send", on = "far", measure = "1s", sweep = { message = ["64KiB"] } },
+  { name = "one", workload = "one", on = "far", measure = "1s", sweep = { message = ["64KiB"] } },
+]
+part = [
+  { name = "box", kind = "host", figures = [
+    { name = "cores", value = "4", source = "s", kind = "data-sheet" },
+    { name = "cpu_per_byte", value = "0.3 ns/B", source = "s", kind = "assumed" },
+  ] },
+  { name = "sw", kind = "switch", figures = [{ name = "port_rate", value = "10gbe", source = "s", kind = "data-sheet" }] },
+  { name = "card", kind = "nic", figures = [
+    { name = "port_rate", value = "10gbe", source = "s", kind = "data-sheet" },
+    { name = "ports", value = "1", source = "s", kind = "data-sheet" },
+  ] },
+]
+claim = [
+  { name = "rate", step = { plan = "two" }, hop = "far", write = "1.2 GB/s", kind = "held-out" },
+  { name = "messages", step = { plan = "two" }, hop = "far", iops = 18000, kind = "held-out" },
+  { name = "sender", step = { plan = "two" }, hop = "far/sender", cpu = "10%", kind = "held-out" },
+  { name = "receiver", step = { plan = "two" }, hop = "far/receiver", cpu = "10%", kind = "held-out" },
+  { name = "balance", step = { plan = "two" }, balance = { streams = "far", within = "1%" }, kind = "held-out" },
+  { name = "nothing back", step = { plan = "two" }, hop = "far", read = "1 MB/s", kind = "held-out" },
+]
+"#;
+
+#[test]
+fn claims_of_networks_follow_what_costs_their_machines() {
+    let ledger = ledger(NETWORK);
+    let byte = "part.box.cpu_per_byte";
+    for claim in ["sender", "receiver"] {
+        let of = elasticity(&ledger, claim, byte);
+        assert!((0.5..=1.0).contains(&of), "bytes are most of its work: {of}");
+        let why = ledger.claim(claim).and_then(|of| of.calibration.as_deref());
+        assert!(why.is_some_and(|why| why.contains(byte)), "{claim}: {why:?}");
+    }
+    for claim in ["rate", "messages"] {
+        let of = elasticity(&ledger, claim, byte);
+        assert!(of.abs() < 0.05, "the wire limits: {of}");
+        assert_eq!(ledger.claim(claim).and_then(|of| of.unknown.clone()), None, "{claim}");
+    }
+}
+
+#[test]
+fn what_has_no_elasticity_is_said() {
+    let net = ledger(NETWORK);
+    let text = format!("{}{CLAIMS}", LAB.replace("KIND", "published"));
+    let all = ledger(&format!(
+        "{text}[[claim]]\nname = \"even\"\nstep = {{ plan = \"small\" }}\nkind = \"held-out\"\n\
+         balance = {{ over = \"vm*\", within = \"5%\" }}\n"
+    ));
+    for (ledger, claim, why) in [
+        (&net, "balance", "members are alike"),
+        (&net, "nothing back", "nothing by the estimator"),
+        (&all, "even", "members are alike"),
+    ] {
+        let resting = ledger.claim(claim).expect("the claim");
+        let said = resting.unknown.as_deref().unwrap_or_default();
+        assert!(said.contains(why), "{claim}: {said}");
+        assert!(resting.elasticities.is_empty() && resting.calibration.is_none(), "{claim}");
+        let page = score::ledger_page(std::slice::from_ref(ledger));
+        assert!(page.contains(&format!("- {claim} (held-out): **no elasticity**")), "{page}");
+    }
+    assert_eq!(all.claim("small I/O").and_then(|of| of.unknown.clone()), None);
+}
+
+#[test]
+fn the_published_figure_changes_nothing() {
+    let text = format!("{}{CLAIMS}", LAB.replace("KIND", "assumed"));
+    let other = text.replace("iops = 25000", "iops = 1").replace("820 MB/s", "1 GB/s");
+    let page = |text: &str| score::ledger_page(&[ledger(text)]);
+    assert_eq!(page(&text), page(&other));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let text = format!("{}{CLAIMS}", LAB.replace("KIND", "assumed"));
+    let quiet = |_: usize, _: usize| {};
+    let of = |threads| Ledger::new("lab", &source(&text), threads, &quiet).expect("a ledger");
+    assert_eq!(of(1), of(5));
+}
+
+#[test]
+fn a_bad_scenario_is_told() {
+    let quiet = |_: usize, _: usize| {};
+    let error = Ledger::new("lab", &source("scenario = 1"), 1, &quiet).expect_err("no scenario");
+    assert!(error.to_string().contains("lab.toml:1"), "{error}");
+}
+
+#[test]
+fn the_limit_is_that_of_the_rule() {
+    let page = score::ledger_page(&[]);
+    assert!(page.contains(&format!("more than {}", rule::LIMIT)));
+}

@@ -1,0 +1,67 @@
+//! The ledger of parameters: made, told on stderr while it is made, and printed.
+
+use super::{Lab, threads};
+use crate::cli::{Format, Score};
+use crate::exit::{Exit, Failure};
+use crate::out;
+use score::{BuildError, Ledger};
+use serde::Serialize;
+use std::io::{IsTerminal, Write};
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    labs: &'a [Ledger],
+}
+
+/// Only the ledger: to the page that was asked for, or to stdout.
+pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
+    let ledgers = labs.iter().map(|lab| ledger(args, lab)).collect::<Result<Vec<_>, _>>()?;
+    let page = score::ledger_page(&ledgers);
+    if let Some(path) = &args.page {
+        let failed = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
+        std::fs::write(path, &page).map_err(failed)?;
+        if !args.output.quiet {
+            eprintln!("ledger written to {}", path.display());
+        }
+    }
+    match (args.output.format, &args.page) {
+        (Format::Json, _) => {
+            let json = serde_json::to_value(Document { labs: &ledgers });
+            out::result(&format!("{:#}\n", json.map_err(Failure::incomplete)?))?;
+        }
+        (Format::Text, None) => out::result(&page)?,
+        (Format::Text, Some(_)) => {}
+    }
+    Ok(Exit::Met)
+}
+
+/// The ledger of one scenario.
+pub fn ledger(args: &Score, lab: &Lab) -> Result<Ledger, Failure> {
+    let shown = !args.output.quiet && std::io::stderr().is_terminal();
+    let tell = |done: usize, of: usize| {
+        if shown {
+            let mut stderr = std::io::stderr().lock();
+            // What cannot be shown is no reason to stop.
+            let _ = write!(stderr, "\r{}: parameter {done} of {of} ", lab.name);
+            let _ = stderr.flush();
+        }
+    };
+    let ledger = Ledger::new(&lab.name, &lab.source, threads(args), &tell);
+    if shown {
+        eprintln!();
+    }
+    let ledger = ledger.map_err(|error| failure(lab, error))?;
+    if !args.output.quiet {
+        let (parameters, claims) = (ledger.parameters.len(), ledger.claims.len());
+        eprintln!("{}: {parameters} parameters, {claims} claims", lab.name);
+    }
+    Ok(ledger)
+}
+
+fn failure(lab: &Lab, error: BuildError) -> Failure {
+    match error {
+        BuildError::Scenario(mistakes) => Failure::Scenario(mistakes),
+        step @ BuildError::Step { .. } => Failure::usage(format!("{}: {step}", lab.source.name)),
+    }
+}
