@@ -1,7 +1,7 @@
 # Every target asks scripts/need for what it uses: installed when root, named otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz soak soak-san lab5-network labs docs clean
+.PHONY: help build demo test bench coverage attribution fuzz soak soak-san lab5-network labs predict docs clean
 
 help: ## Lists these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -52,6 +52,12 @@ lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s a 
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/lab5-network
+
+predict: ## Predicts runs on an embedded SAN, then measures them: about four minutes, on a machine that does nothing else
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	cargo build --release --locked --package calibrate --example prediction
+	@scripts/predict
 
 labs: ## The published labs by both solvers: docs/ledger.md, docs/labs.md, and a review each in ./labs
 	@scripts/need $@

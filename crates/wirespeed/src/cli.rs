@@ -1,9 +1,11 @@
 //! The command line: every flag is defined here once, and `--help` is made from these comments.
 
+mod calibrate;
 mod catalog;
 mod net;
 mod score;
 
+pub use calibrate::Calibrate;
 pub use catalog::{Catalog, CatalogAction};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, Preset};
 pub use score::Score;
@@ -49,6 +51,8 @@ pub enum Command {
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided
     Compare(Compare),
+    /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
+    Calibrate(Calibrate),
     /// The profiles of applications that a review can project
     Profiles(Profiles),
     /// What hardware scenarios can name, with the source of every figure

@@ -1,6 +1,7 @@
 //! One file a command; each turns its arguments into calls of the other crates and prints what comes back.
 
 mod agent;
+mod calibrate;
 mod catalog;
 mod compare;
 mod demo;
@@ -33,6 +34,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Score(args) => score::score(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Catalog(args) => catalog::catalog(&args),
         Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),

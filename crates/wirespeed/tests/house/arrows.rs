@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
@@ -24,12 +24,14 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("sim", &["clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
+    ("calibrate", &["findings", "record", "scenario", "sim", "units"]),
     ("score", &["findings", "scenario", "sim", "units"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
     ("review", &["findings", "record", "scenario", "units", "workload"]),
     (
         "wirespeed",
         &[
+            "calibrate",
             "clock",
             "disk",
             "engine",

@@ -1,6 +1,7 @@
 //! The whole program, from the command line to the record: what its users and other programs rely on.
 
 mod arrays;
+mod calibrate;
 mod carriers;
 mod catalog;
 mod commands;

@@ -1,0 +1,192 @@
+//! What runs showed: throughput and mean latency of each step and VM, with how far they scatter.
+//!
+//! Which steps can be used is decided here, and of each that cannot the reason is kept. Scatter comes from the intervals of
+//! confidence that a simulated record brings, or else from the seconds of the measured time.
+
+use crate::Skipped;
+use findings::statistics::{Element, Figure, Scale, autocorrelated, independent, quantile};
+use findings::{Analysis, StepFigures};
+use record::{Loop, Phase, Record, RecordError, SourceId};
+use scenario::{Course, Scenario, Step};
+use std::collections::BTreeMap;
+
+/// Seconds that a scatter needs to be known.
+const SECONDS_MIN: usize = 4;
+
+/// A step with what its VMs did.
+pub(crate) struct Seen {
+    /// The step of the scenario.
+    pub step: Step,
+    /// As results call it.
+    pub label: String,
+    pub groups: Vec<Group>,
+}
+
+/// A VM or target in a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub name: String,
+    pub workloads: Vec<String>,
+    /// Operations a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub rate: f64,
+    /// Mean time of an operation from submission, in seconds.
+    pub latency: f64,
+    /// Whether one follows from the other: in closed loops that never think, by Little's law.
+    pub closed: bool,
+    /// Relative standard errors of operations a second and of the mean latency, where they are known.
+    pub error: Option<[f64; 2]>,
+}
+
+/// The steps of a run that can be used; the others go to `skipped`.
+pub(crate) fn steps(
+    run: &str,
+    record: &Record,
+    scenario: &Scenario,
+    analysis: &Analysis,
+    skipped: &mut Vec<Skipped>,
+) -> Result<Vec<Seen>, RecordError> {
+    let course = Course::of(scenario);
+    let mut seen = Vec::new();
+    for (head, figures) in record.steps().iter().zip(&analysis.steps) {
+        let label = label(run, figures);
+        let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
+        let why = match &planned {
+            None => Some("the scenario in the record does not have it".to_owned()),
+            Some(step) => unusable(step, figures),
+        };
+        match (planned, why) {
+            (Some(step), None) => {
+                let groups = groups(record, head.index, figures)?;
+                seen.push(Seen { step, label, groups });
+            }
+            (_, why) => skipped.push(Skipped { step: label, why: why.unwrap_or_default() }),
+        }
+    }
+    Ok(seen)
+}
+
+fn label(run: &str, figures: &StepFigures) -> String {
+    let of = figures.label();
+    let plan = &figures.plan;
+    let named = plan != scenario::Plan::UNNAMED && !of.starts_with(plan.as_str());
+    match named {
+        true => format!("{run}: {plan}, {of}"),
+        false => format!("{run}: {of}"),
+    }
+}
+
+/// Why a step says nothing that a model of costs could be fitted to.
+fn unusable(step: &Step, figures: &StepFigures) -> Option<String> {
+    if step.loads.is_empty() {
+        return Some("it loads no disks: networks and copies are not fitted".to_owned());
+    }
+    if !step.nets.is_empty() || !step.copies.is_empty() {
+        return Some("loads of networks or copies run beside those of disks".to_owned());
+    }
+    if !step.faults.is_empty() || !step.incidents.is_empty() {
+        return Some("something fails, moves or slows down during it".to_owned());
+    }
+    if step.loads.iter().any(|load| load.phase.is_some()) {
+        return Some("its loads are phases of a job, which begin and end within it".to_owned());
+    }
+    if !figures.complete() {
+        return Some("not every worker reported the whole measured time".to_owned());
+    }
+    let both = &figures.total.both;
+    if both.ops == 0 {
+        return Some("nothing was done in its measured time".to_owned());
+    }
+    (both.errors > 0).then(|| format!("{} of its operations failed", both.errors))
+}
+
+/// The VMs of a step that did anything.
+fn groups(record: &Record, step: u32, figures: &StepFigures) -> Result<Vec<Group>, RecordError> {
+    let series = Series::of(record, step)?;
+    let head = record.steps().iter().find(|head| head.index == step);
+    let loads = head.map(|head| &head.workers[..]).unwrap_or_default();
+    let of = |name: &str| -> Vec<SourceId> {
+        let sources = record.sources().iter();
+        sources.filter(|source| source.group == name).map(|source| source.id).collect()
+    };
+    let whole = figures.total.both.ops as f64;
+    let told = told(figures);
+    let mut groups = Vec::new();
+    for group in &figures.groups {
+        let both = &group.figures.both;
+        let Some(latency) = both.mean_ns.filter(|ns| *ns > 0.0 && both.ops > 0) else { continue };
+        let members = of(&group.group);
+        let closed =
+            |load: &&record::WorkerLoad| matches!(load.arrivals, Loop::Closed { think: false, .. });
+        let mine = || loads.iter().filter(|load| members.contains(&load.source));
+        // What all VMs together scatter by, a part of them scatters by more.
+        let narrower = (whole / both.ops as f64).sqrt();
+        let error = told.map(|errors| errors.map(|error| error * narrower));
+        groups.push(Group {
+            name: group.group.clone(),
+            workloads: group.workloads.clone(),
+            iops: both.iops,
+            rate: both.bytes_per_s,
+            latency: latency / 1e9,
+            closed: mine().all(|load| closed(&load)),
+            error: error.or_else(|| series.error(&members)),
+        });
+    }
+    Ok(groups)
+}
+
+/// Relative standard errors that the record itself states, over all workers.
+fn told(figures: &StepFigures) -> Option<[f64; 2]> {
+    let of = |name: &str| {
+        let found = figures.confidence.iter().find(|one| one.figure == name)?;
+        let middle = (found.low + found.high) / 2.0;
+        let t = quantile(0.5 + found.level / 2.0, f64::from(found.batches.max(2)) - 1.0);
+        (middle > 0.0 && t > 0.0).then(|| found.half() / t / middle)
+    };
+    Some([of("iops")?, of("service-mean")?])
+}
+
+/// What each worker did in each second of a step's measured time.
+struct Series {
+    /// By source and beginning: seconds, operations, nanoseconds of service.
+    all: BTreeMap<(SourceId, u64), [f64; 3]>,
+}
+
+impl Series {
+    fn of(record: &Record, step: u32) -> Result<Series, RecordError> {
+        let mut all: BTreeMap<(SourceId, u64), [f64; 3]> = BTreeMap::new();
+        record.for_each_interval(step, &mut |interval| {
+            if interval.phase != Phase::Measure {
+                return;
+            }
+            let sums = all.entry((interval.source, interval.from.0)).or_default();
+            sums[0] += interval.to.since(interval.from).as_secs_f64();
+            for tally in [&interval.read, &interval.write].into_iter().flatten() {
+                sums[1] += tally.ops as f64;
+                sums[2] += tally.service_sum.0 as f64;
+            }
+        })?;
+        Ok(Series { all })
+    }
+
+    /// Relative standard errors of the operations a second and of the mean latency of some workers together.
+    fn error(&self, members: &[SourceId]) -> Option<[f64; 2]> {
+        let mut seconds: BTreeMap<u64, [f64; 3]> = BTreeMap::new();
+        for ((_, from), sums) in self.all.iter().filter(|((id, _), _)| members.contains(id)) {
+            let at = seconds.entry(*from).or_default();
+            (at[0], at[1], at[2]) = (at[0].max(sums[0]), at[1] + sums[1], at[2] + sums[2]);
+        }
+        if seconds.len() < SECONDS_MIN {
+            return None;
+        }
+        let error = |part: usize, whole: usize| {
+            let elements: Vec<Element> =
+                seconds.values().map(|s| Element { part: s[part], whole: s[whole] }).collect();
+            let figure = Figure::ratio(&elements, Scale::Ratio)?;
+            let spread = autocorrelated(&figure.residuals).or(independent(&figure.residuals))?;
+            Some(spread.error)
+        };
+        Some([error(1, 0)?, error(2, 1)?])
+    }
+}

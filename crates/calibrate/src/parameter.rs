@@ -1,0 +1,146 @@
+//! A figure of a part as a number that can be bent: which figures those are, where the search for one begins, within which
+//! bounds it lies, and how a number becomes the text that a part states.
+//!
+//! The search goes over logarithms, so that no figure becomes negative and a step means the same at 1 us and at 1 ms.
+
+use scenario::{Dimension, Figure, FigureKind, Part, PartKind, figures_of};
+
+/// Figures that are fitted where nobody says which: costs, limits of queues and delays, by kind of part. Speeds of ports and
+/// shares are known beforehand as a rule, and are fitted where they are asked for.
+pub(crate) fn usual(kind: PartKind) -> &'static [&'static str] {
+    match kind {
+        PartKind::Host => &["cores"],
+        PartKind::Hypervisor => &["cpu_per_io", "cpu_per_byte", "software_iscsi_queue"],
+        PartKind::VirtualScsi => &["cpu_per_io", "adapter_queue", "disk_queue"],
+        PartKind::Hba => &["latency", "iops_max", "lun_queue", "throttle"],
+        PartKind::Nic => {
+            &["latency", "cpu_per_packet_offload", "cpu_per_packet", "cpu_per_byte", "lun_queue"]
+        }
+        PartKind::Switch => &["latency"],
+        PartKind::Array => &["latency", "controller_time_per_io", "cache_hit_time"],
+        PartKind::Disk => &["read_latency", "write_latency", "seek_mean", "rotation_half", "queue"],
+        PartKind::Tape => &["drive_rate"],
+    }
+}
+
+/// A figure that is fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Parameter {
+    pub part: String,
+    pub kind: PartKind,
+    pub figure: &'static str,
+    pub dimension: Dimension,
+    /// What the part states, where it does.
+    pub given: Option<Figure>,
+    /// Where the search begins, in the base unit.
+    pub start: f64,
+}
+
+impl Parameter {
+    /// The figure `name` of `part`; `None` where it has no such figure, or none that is a number of this kind. `assumed` is
+    /// what a model takes where the part gives nothing.
+    pub fn new(part: &Part, name: &str, assumed: Option<&str>) -> Option<Parameter> {
+        let def = figures_of(part.kind).iter().find(|def| def.name == name)?;
+        let given = part.figure(name).cloned();
+        let of_text = |text: &str| def.dimension.number(text);
+        let start = given.as_ref().and_then(|figure| of_text(&figure.value));
+        let start = start.or_else(|| assumed.and_then(of_text)).or(blind(def.dimension))?;
+        let mut parameter = Parameter {
+            part: part.name.clone(),
+            kind: part.kind,
+            figure: def.name,
+            dimension: def.dimension,
+            given,
+            start,
+        };
+        let (low, high) = parameter.bounds();
+        parameter.start = parameter.start.clamp(low, high);
+        Some(parameter)
+    }
+
+    /// Between which values it is looked for.
+    pub fn bounds(&self) -> (f64, f64) {
+        match self.dimension {
+            Dimension::Count(least, most) => (least.max(1) as f64, most as f64),
+            Dimension::Time => (2e-9, 10.0),
+            Dimension::PerByte => (1e-14, 1e-4),
+            Dimension::Iops => (1.0, 1e9),
+            Dimension::Share => (1e-3, 1.0),
+            Dimension::Size => (4096.0, 1e15),
+            _ => (1e4, 1e12),
+        }
+    }
+
+    /// Whether only whole numbers make sense.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.dimension, Dimension::Count(..))
+    }
+
+    /// Its full name, as overrides and results have it.
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.part, self.figure)
+    }
+
+    /// A value as a model reads it, to every digit that it can tell apart.
+    pub fn exact(&self, value: f64) -> String {
+        self.dimension.text(value).unwrap_or_default()
+    }
+
+    /// A value for people and for part files: four digits.
+    pub fn shown(&self, value: f64) -> String {
+        match self.dimension {
+            Dimension::Count(..) => format!("{:.0}", value.round()),
+            Dimension::Size => format!("{:.0}B", value.round()),
+            Dimension::Time => match value {
+                v if v < 1e-6 => format!("{:.0}ns", (v * 1e9).max(1.0)),
+                v if v < 1e-3 => format!("{}us", digits(v * 1e6)),
+                v if v < 1.0 => format!("{}ms", digits(v * 1e3)),
+                v => format!("{}s", digits(v)),
+            },
+            Dimension::PerByte => match value * 1e9 {
+                ns if ns < 0.1 => format!("{} ps/B", digits(ns * 1e3)),
+                ns => format!("{} ns/B", digits(ns)),
+            },
+            Dimension::Iops => format!("{} IOPS", digits(value)),
+            Dimension::Share => format!("{}%", digits(value * 100.0)),
+            _ => format!("{} MB/s", digits(value / 1e6)),
+        }
+    }
+}
+
+/// Four digits that count, and never an exponent.
+fn digits(value: f64) -> String {
+    let whole = value.abs().max(1e-12).log10().floor() as i32 + 1;
+    let places = usize::try_from(4 - whole).unwrap_or(0).min(9);
+    let text = format!("{value:.places$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// Where a search begins that nothing guides; `None` for what is no number.
+fn blind(dimension: Dimension) -> Option<f64> {
+    match dimension {
+        Dimension::Count(..) => Some(32.0),
+        Dimension::Size => Some(1e9),
+        Dimension::Time => Some(10e-6),
+        Dimension::PerByte => Some(0.2e-9),
+        Dimension::Rate | Dimension::Link | Dimension::Bus => Some(1e9),
+        Dimension::Iops => Some(100e3),
+        Dimension::Share => Some(0.5),
+        Dimension::Frequency | Dimension::Flag | Dimension::Word(_) => None,
+    }
+}
+
+/// A figure to be filled in.
+pub(crate) fn blank() -> Figure {
+    Figure {
+        name: String::new(),
+        value: String::new(),
+        source: String::new(),
+        kind: FigureKind::Calibrated,
+        claim: None,
+        interval: None,
+    }
+}

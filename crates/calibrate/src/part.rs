@@ -1,0 +1,141 @@
+//! A calibrated part as a file of the catalog, which `--catalog` takes, or which is copied into a scenario.
+
+use crate::outcome::{Calibration, Fitted};
+use scenario::{Figure, FigureKind, Part, PartKind};
+use std::fmt::Write;
+
+/// The text of `parts`, with the figures that were found in the place of those that they had.
+pub(crate) fn text(calibration: &Calibration, parts: &[(Part, String)]) -> String {
+    let mut text = String::from("# Fitted by `wirespeed calibrate`; docs/calibrate.md says how.\n");
+    for run in &calibration.runs {
+        let _ = writeln!(text, "# {}: {}", comment(&run.name), comment(&run.title));
+    }
+    for (part, name) in parts {
+        let _ =
+            write!(text, "\n[[part]]\nname = {}\nkind = \"{}\"\n", quoted(name), word(part.kind));
+        if let Some(model) = &part.model {
+            let _ = writeln!(text, "model = {}", quoted(model));
+        }
+        text.push_str("figures = [\n");
+        let fitted = |figure: &str| {
+            calibration.figures.iter().find(|of| of.part == part.name && of.figure == figure)
+        };
+        let source = source(calibration);
+        for figure in part.figures.iter().filter(|figure| fitted(&figure.name).is_none()) {
+            text.push_str(&kept(figure));
+        }
+        for of in calibration.figures.iter().filter(|of| of.part == part.name) {
+            text.push_str(&found(of, &source));
+        }
+        text.push_str("]\n");
+    }
+    text
+}
+
+/// Where a fitted figure comes from.
+fn source(calibration: &Calibration) -> String {
+    let runs: Vec<String> = calibration
+        .runs
+        .iter()
+        .map(|run| {
+            let machine = run.machine.as_ref().map_or(String::new(), |m| format!(" on {m}"));
+            let how = if run.simulated { "simulated" } else { "measured" };
+            format!(
+                "{} ({how} {}{machine}; {} steps)",
+                run.name,
+                crate::day(run.wall_ns),
+                run.steps
+            )
+        })
+        .collect();
+    let fit = &calibration.fit;
+    format!(
+        "fitted to {}; residuals of {:.1}% in throughput and {:.1}% in latency",
+        runs.join(" and "),
+        100.0 * fit.iops_error,
+        100.0 * fit.latency_error
+    )
+}
+
+fn found(of: &Fitted, source: &str) -> String {
+    format!(
+        "  {{ name = \"{}\", value = {}, kind = \"calibrated\", interval = {}, source = {} }},\n",
+        of.figure,
+        quoted(&of.value),
+        quoted(&of.interval),
+        quoted(source)
+    )
+}
+
+fn kept(figure: &Figure) -> String {
+    let kind = match figure.kind {
+        FigureKind::DataSheet => "data-sheet",
+        FigureKind::Published => "published",
+        FigureKind::Standard => "standard",
+        FigureKind::Assumed => "assumed",
+        FigureKind::Calibrated => "calibrated",
+    };
+    let mut text = format!(
+        "  {{ name = \"{}\", value = {}, kind = \"{kind}\"",
+        figure.name,
+        quoted(&figure.value)
+    );
+    for (key, value) in [("claim", &figure.claim), ("interval", &figure.interval)] {
+        if let Some(value) = value {
+            let _ = write!(text, ", {key} = {}", quoted(value));
+        }
+    }
+    let _ = writeln!(text, ", source = {} }},", quoted(&figure.source));
+    text
+}
+
+fn word(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::Host => "host",
+        PartKind::Hypervisor => "hypervisor",
+        PartKind::VirtualScsi => "virtual-scsi",
+        PartKind::Hba => "hba",
+        PartKind::Nic => "nic",
+        PartKind::Switch => "switch",
+        PartKind::Array => "array",
+        PartKind::Disk => "disk",
+        PartKind::Tape => "tape",
+    }
+}
+
+/// A basic string of TOML: names of records and scenarios may hold anything.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// On one line of a comment.
+fn comment(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_is_a_string_of_toml() {
+        for (text, expected) in
+            [("a", "\"a\""), ("a\"b\\", "\"a\\\"b\\\\\""), ("a\nb\u{7f}", "\"a\\u000Ab\\u007F\"")]
+        {
+            assert_eq!(quoted(text), expected);
+        }
+        assert_eq!(comment("a\nb"), "a b");
+    }
+}

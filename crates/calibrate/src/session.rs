@@ -1,0 +1,530 @@
+//! From records to a calibration: what can be used is read, fitted, asked whether it tells, and written down.
+
+use crate::bench::{Bench, Run};
+use crate::fit::{Fit, Fitter, MATTERS};
+use crate::observed::{self, Seen};
+use crate::outcome::{
+    Calibration, Caution, Closeness, Fitted, LeftOut, Residual, RunUsed, Skipped, VERSION,
+};
+use crate::parameter::{Parameter, usual};
+use crate::tell::{self, Why};
+use crate::{CalibrateError, Calibrated, Order, structure};
+use findings::generator::Limit;
+use findings::statistics::quantile;
+use findings::{Analysis, Steadiness};
+use record::{Record, Status};
+use scenario::{Medium, Part, Scenario, Source};
+use sim::plant::Assumption;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The probability with which an interval holds the true figure.
+const CONFIDENCE: f64 = 0.95;
+/// Steps that a warning names.
+const NAMED: usize = 3;
+/// Residuals beyond this say that the model is wrong somewhere, as a share.
+const FAR: f64 = 0.1;
+
+pub(crate) fn calibrate(
+    records: &[(String, Record)],
+    order: &Order,
+) -> Result<Calibrated, CalibrateError> {
+    let mut cautions = Vec::new();
+    let mut skipped = Vec::new();
+    let (mut runs, mut used) = (Vec::new(), Vec::new());
+    for (name, record) in records {
+        let run = read(name, record, order, &mut skipped, &mut cautions)?;
+        used.push(run_used(&run, record));
+        runs.push(run);
+    }
+    if runs.iter().all(|run| run.seen.is_empty()) {
+        return Err(no_steps(&runs, &skipped));
+    }
+    let parts = parts(&mut runs, order)?;
+    let parameters = parameters(&runs, &parts, order)?;
+    let mut fitter = Fitter::new(Bench::new(runs, parameters, order.seed)?);
+    let found = search(&mut fitter)?;
+    let outcome = outcome(&mut fitter, &found, used, skipped, cautions)?;
+    Ok(Calibrated { calibration: outcome, parts })
+}
+
+/// A record with its lab and the steps that can be used.
+fn read(
+    name: &str,
+    record: &Record,
+    order: &Order,
+    skipped: &mut Vec<Skipped>,
+    cautions: &mut Vec<Caution>,
+) -> Result<Run, CalibrateError> {
+    let how = match record.status() {
+        Status::Complete => None,
+        Status::Running => Some("it is running, or was killed"),
+        Status::Stopped => Some("it was stopped"),
+        Status::Failed => Some("it failed"),
+    };
+    if let Some(how) = how {
+        return Err(CalibrateError::Incomplete { run: name.to_owned(), how });
+    }
+    let of = &record.head().scenario;
+    let source = Source {
+        name: of.name.clone(),
+        text: of.text.clone(),
+        overrides: of.overrides.clone(),
+        ..Source::default()
+    };
+    let lab = |why: String| CalibrateError::Lab { run: name.to_owned(), why };
+    let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let scenario = scenario::load(&source).map_err(|why| lab(first(why.to_string())))?;
+    check_used(name, &scenario, &order.parts)?;
+    let topology = scenario.topology().map_err(|why| lab(first(why.to_string())))?;
+    let analysis = findings::analyse(record).map_err(|why| match why {
+        findings::FindingsError::Record(error) => CalibrateError::Record(error),
+    })?;
+    let mut seen = observed::steps(name, record, &scenario, &analysis, skipped)?;
+    seen.retain(|seen| match sim::lab::compile(&scenario, &topology, &seen.step) {
+        Ok(_) => true,
+        Err(why) => {
+            skipped.push(Skipped { step: seen.label.clone(), why: why.to_string() });
+            false
+        }
+    });
+    beware(&analysis, &seen, cautions);
+    Ok(Run { name: name.to_owned(), scenario, topology, seen })
+}
+
+/// Each run's lab has at least one of the parts.
+fn check_used(run: &str, scenario: &Scenario, parts: &[String]) -> Result<(), CalibrateError> {
+    let used = parts_used(scenario);
+    if parts.iter().any(|part| used.contains(part.as_str())) {
+        return Ok(());
+    }
+    let names: Vec<String> = used.iter().map(|name| format!("`{name}`")).collect();
+    let has = match names.is_empty() {
+        true => "it uses none at all: say of its hosts, adapters or arrays which `part` they are"
+            .to_owned(),
+        false => format!("it uses {}", names.join(", ")),
+    };
+    let part = parts.first().cloned().unwrap_or_default();
+    Err(CalibrateError::Unused { run: run.to_owned(), part, has })
+}
+
+/// The models that a lab refers to.
+fn parts_used(scenario: &Scenario) -> BTreeSet<&str> {
+    let lab = &scenario.lab;
+    let mut used: Vec<&str> = Vec::new();
+    for host in &lab.hosts {
+        used.extend(host.part.as_deref());
+        used.extend(host.hypervisor.as_deref());
+        used.extend(host.adapters.iter().filter_map(|adapter| adapter.part.as_deref()));
+    }
+    used.extend(lab.vms.iter().flat_map(|vm| vm.scsi.iter().map(String::as_str)));
+    used.extend(lab.switches.iter().filter_map(|switch| switch.part.as_deref()));
+    used.extend(lab.arrays.iter().filter_map(|array| array.part.as_deref()));
+    used.extend(lab.targets.iter().filter_map(|target| target.part.as_deref()));
+    let media = lab.arrays.iter().map(|array| &array.media);
+    for medium in media.chain(lab.volumes.iter().map(|volume| &volume.media)).flatten() {
+        if let Medium::Part(name) = medium {
+            used.push(name);
+        }
+    }
+    used.into_iter().collect()
+}
+
+fn no_steps(runs: &[Run], skipped: &[Skipped]) -> CalibrateError {
+    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+    let mut why: Vec<String> =
+        skipped.iter().take(NAMED).map(|of| format!("{}: {}", of.step, of.why)).collect();
+    if why.is_empty() {
+        why.push("there is none".to_owned());
+    }
+    CalibrateError::NoSteps { runs: names.join(", "), why: why.join("; ") }
+}
+
+/// The parts as the first run has them; every run gets a copy of its own that can be bent.
+fn parts(runs: &mut [Run], order: &Order) -> Result<Vec<Part>, CalibrateError> {
+    let mut all: Vec<Part> = Vec::new();
+    for name in &order.parts {
+        let mut first: Option<Part> = None;
+        for run in runs.iter_mut() {
+            if !parts_used(&run.scenario).contains(name.as_str()) {
+                continue;
+            }
+            let lab = &mut run.scenario.lab;
+            let Some(part) = lab.part(name).cloned() else { continue };
+            if lab.parts.iter().all(|own| own.name != *name) {
+                lab.parts.push(part.clone());
+            }
+            match &first {
+                Some(known) if known.kind != part.kind => {
+                    let (run, part) = (run.name.clone(), name.clone());
+                    return Err(CalibrateError::Kinds { run, part });
+                }
+                Some(_) => {}
+                None => first = Some(part),
+            }
+        }
+        match first {
+            Some(part) => all.push(part),
+            None => {
+                let run = runs.first().map(|run| run.name.clone()).unwrap_or_default();
+                let has = "no run of these does".to_owned();
+                return Err(CalibrateError::Unused { run, part: name.clone(), has });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The figures that are asked for, or the usual ones.
+fn parameters(
+    runs: &[Run],
+    parts: &[Part],
+    order: &Order,
+) -> Result<Vec<Parameter>, CalibrateError> {
+    let assumed = assumptions(runs);
+    let of =
+        |part: &Part, name: &str| Parameter::new(part, name, assumed.get(name).map(String::as_str));
+    let mut all: Vec<Parameter> = Vec::new();
+    for asked in &order.figures {
+        let found = parts.iter().filter_map(|part| {
+            let own =
+                asked.strip_prefix(part.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
+            of(part, own.unwrap_or(asked))
+        });
+        let before = all.len();
+        for parameter in found {
+            if all.iter().all(|known| known.name() != parameter.name()) {
+                all.push(parameter);
+            }
+        }
+        if all.len() == before
+            && all.iter().all(|known| known.figure != asked && known.name() != *asked)
+        {
+            return Err(unknown(parts, asked));
+        }
+    }
+    if order.figures.is_empty() {
+        let usual = |part: &Part| -> Vec<Parameter> {
+            usual(part.kind).iter().filter_map(|name| of(part, name)).collect()
+        };
+        all = parts.iter().flat_map(usual).collect();
+    }
+    Ok(all)
+}
+
+fn unknown(parts: &[Part], asked: &str) -> CalibrateError {
+    let known: Vec<&str> = parts
+        .iter()
+        .flat_map(|part| {
+            let all = scenario::figures_of(part.kind).iter();
+            all.filter(|def| Parameter::new(part, def.name, None).is_some()).map(|def| def.name)
+        })
+        .collect();
+    CalibrateError::Figure { figure: asked.to_owned(), known: known.join(", ") }
+}
+
+/// What the model takes for figures that nobody gives, by figure.
+fn assumptions(runs: &[Run]) -> BTreeMap<String, String> {
+    let first = runs.iter().filter_map(|run| Some((run, run.seen.first()?)));
+    let plants = first
+        .filter_map(|(run, seen)| sim::lab::compile(&run.scenario, &run.topology, &seen.step).ok());
+    let all = plants.flat_map(|plant| plant.assumptions);
+    all.map(|Assumption { figure, value, .. }| (figure, value)).collect()
+}
+
+/// What a search came to.
+struct Found {
+    fit: Fit,
+    /// Figures that are not told, with the reason.
+    untold: Vec<(usize, Why)>,
+    /// Figures that only show on one side of a value: logarithms of the ends of their intervals.
+    one_sided: BTreeMap<usize, (f64, f64)>,
+}
+
+/// Fits all figures, and again without the one that is told least until all that are left are told.
+fn search(fitter: &mut Fitter) -> Result<Found, CalibrateError> {
+    let mut found =
+        Found { fit: fitter.fit(&[], None)?, untold: Vec::new(), one_sided: BTreeMap::new() };
+    let mut free: Vec<usize> = (0..fitter.bench.parameters.len()).collect();
+    for aligned in [false, true] {
+        loop {
+            // Once aligned, the search goes on from where it came to before.
+            found.fit = match aligned {
+                false => fitter.fit(&free, None)?,
+                true => {
+                    let near = fitter.fit(&free, Some(&found.fit.at))?;
+                    fitter.fit_aligned(near)?
+                }
+            };
+            let Some((j, why)) = tell::untold(&found.fit) else { break };
+            let why = match why {
+                Why::Nothing(_) => tell::reconsider(fitter, &found.fit, j)?,
+                other => other,
+            };
+            match one_sided(fitter, &found.fit, j, &why)? {
+                Some(ends) => {
+                    // It stays where the fit drives it, out of the way of the others.
+                    fitter.rest[j] = found.fit.at[j];
+                    found.one_sided.insert(j, ends);
+                }
+                None => found.untold.push((j, why)),
+            }
+            free.retain(|k| *k != j);
+        }
+    }
+    Ok(found)
+}
+
+/// The ends of the interval of a figure that shows nothing where the fit drives it, but would where it began: a cost that is
+/// nothing, a limit that is not reached. `None` where it would not show there either.
+fn one_sided(
+    fitter: &mut Fitter,
+    fit: &Fit,
+    j: usize,
+    why: &Why,
+) -> Result<Option<(f64, f64)>, CalibrateError> {
+    if !matches!(why, Why::Nothing(_)) {
+        return Ok(None);
+    }
+    let variance = fit.variance().unwrap_or(1.0).max(1e-6);
+    let t = quantile(CONFIDENCE, fit.freedom().max(1.0));
+    let most = fit.cost + t * t * variance;
+    let (start, end) = (fitter.rest[j], fit.at[j]);
+    if (start - end).abs() < 0.05 || fitter.cost_with(fit, j, start)? <= most {
+        return Ok(None);
+    }
+    let (mut outside, mut inside) = (start, end);
+    for _ in 0..30 {
+        let middle = (outside + inside) / 2.0;
+        match fitter.cost_with(fit, j, middle)? > most {
+            true => outside = middle,
+            false => inside = middle,
+        }
+    }
+    let (low, high) = fitter.bounds(j);
+    Ok(Some(if start > end { (low, inside) } else { (inside, high) }))
+}
+
+fn outcome(
+    fitter: &mut Fitter,
+    found: &Found,
+    runs: Vec<RunUsed>,
+    skipped: Vec<Skipped>,
+    mut warnings: Vec<Caution>,
+) -> Result<Calibration, CalibrateError> {
+    let residuals = residuals(fitter, &found.fit);
+    let fit = closeness(&found.fit, &residuals);
+    let figures = figures(fitter, found);
+    warnings.extend(structure::trends(&residuals));
+    warnings.extend(about(&fit, &figures, &runs));
+    let left_out = found.untold.iter().map(|(j, why)| left_out(fitter, *j, why)).collect();
+    Ok(Calibration { version: VERSION, runs, figures, left_out, residuals, skipped, fit, warnings })
+}
+
+fn figures(fitter: &Fitter, found: &Found) -> Vec<Fitted> {
+    let fit = &found.fit;
+    let covariance = fit.covariance();
+    let freedom = fit.freedom();
+    let t = match freedom >= 1.0 {
+        true => quantile(0.5 + CONFIDENCE / 2.0, freedom),
+        false => quantile(0.5 + CONFIDENCE / 2.0, 1e6),
+    };
+    let mut all = Vec::new();
+    for (j, parameter) in fitter.bench.parameters.iter().enumerate() {
+        let (ends, matters, one_sided) = match fit.free.iter().position(|k| *k == j) {
+            Some(n) => {
+                let error = covariance.as_ref().map_or(f64::INFINITY, |c| c[n][n].max(0.0).sqrt());
+                let reach = t * error;
+                ((fit.at[j] - reach, fit.at[j] + reach), fit.matters(n), false)
+            }
+            None => match found.one_sided.get(&j) {
+                Some(ends) => (*ends, 0.0, true),
+                None => continue,
+            },
+        };
+        all.push(fitted(
+            parameter,
+            fit.at[j].exp(),
+            (ends.0.exp(), ends.1.exp()),
+            matters,
+            one_sided,
+        ));
+    }
+    all
+}
+
+fn fitted(
+    parameter: &Parameter,
+    value: f64,
+    (low, high): (f64, f64),
+    matters: f64,
+    one_sided: bool,
+) -> Fitted {
+    let (least, most) = parameter.bounds();
+    let whole = parameter.is_whole();
+    let base = if whole { value.round() } else { value };
+    let (low, high) = match whole {
+        true => (low.floor().min(base), high.ceil().max(base)),
+        false => (low, high),
+    };
+    let (low, high) = (low.clamp(least, most), high.clamp(least, most));
+    Fitted {
+        part: parameter.part.clone(),
+        figure: parameter.figure.to_owned(),
+        value: parameter.shown(base),
+        base,
+        low,
+        high,
+        interval: format!("{} to {}", parameter.shown(low), parameter.shown(high)),
+        before: parameter.given.as_ref().map(|given| given.value.clone()),
+        matters,
+        one_sided,
+    }
+}
+
+fn left_out(fitter: &Fitter, j: usize, why: &Why) -> LeftOut {
+    let parameter = &fitter.bench.parameters[j];
+    LeftOut {
+        part: parameter.part.clone(),
+        figure: parameter.figure.to_owned(),
+        why: tell::reason(why, parameter, &fitter.bench.parameters),
+        taken: parameter.shown(parameter.start),
+        given: parameter.given.is_some(),
+        next: tell::advice(parameter).to_owned(),
+    }
+}
+
+fn residuals(fitter: &Fitter, fit: &Fit) -> Vec<Residual> {
+    let rows = fit.elasticity.chunks(2);
+    let sets = fitter.bench.sets.iter().zip(&fitter.seen).zip(&fit.fitted).zip(rows);
+    sets.map(|(((set, seen), fitted), rows)| {
+        let step = &fitter.bench.runs[set.run].seen[set.step];
+        let groups = || step.groups.iter().filter(|group| set.groups.contains(&group.name));
+        let rate: f64 = groups().map(|group| group.rate).sum();
+        let [iops, latency] = seen.seen.map(f64::exp);
+        let [iops_fitted, latency_fitted] = fitted.map(f64::exp);
+        Residual {
+            step: step.label.clone(),
+            vms: set.groups.clone(),
+            block: rate / iops,
+            in_flight: iops * latency,
+            iops,
+            iops_fitted,
+            iops_error: iops_fitted / iops - 1.0,
+            latency,
+            latency_fitted,
+            latency_error: latency_fitted / latency - 1.0,
+            scatter: seen.error,
+            informs: rows.iter().flatten().any(|e| e.abs() >= MATTERS),
+        }
+    })
+    .collect()
+}
+
+fn closeness(fit: &Fit, residuals: &[Residual]) -> Closeness {
+    let root = |of: fn(&Residual) -> f64| {
+        let all: Vec<f64> = residuals.iter().filter(|r| r.informs).map(of).collect();
+        (all.iter().map(|e| e * e).sum::<f64>() / (all.len().max(1)) as f64).sqrt()
+    };
+    Closeness {
+        observations: fit.informed.1,
+        degrees_of_freedom: fit.freedom(),
+        iops_error: root(|r| r.iops_error),
+        latency_error: root(|r| r.latency_error),
+        excess: fit.variance().map(f64::sqrt),
+        condition: tell::condition(fit).0,
+    }
+}
+
+/// Warnings about the fit as a whole.
+fn about(fit: &Closeness, figures: &[Fitted], runs: &[RunUsed]) -> Vec<Caution> {
+    let mut all = Vec::new();
+    let mut add = |code: &'static str, text: String| all.push(Caution { code, text });
+    if fit.degrees_of_freedom < 1.0 && figures.iter().any(|of| !of.one_sided) {
+        add(
+            "no-freedom",
+            "there are as many figures as observations, so nothing shows whether the model fits: measure more steps".to_owned(),
+        );
+    }
+    if fit.iops_error.max(fit.latency_error) > FAR {
+        add(
+            "far-off",
+            format!(
+                "the fit is {:.0}% off on average: the model lacks something that these runs show, and intervals say nothing of that",
+                100.0 * fit.iops_error.max(fit.latency_error)
+            ),
+        );
+    }
+    let simulated: Vec<&str> =
+        runs.iter().filter(|run| run.simulated).map(|run| run.name.as_str()).collect();
+    if !simulated.is_empty() {
+        add(
+            "simulated",
+            format!(
+                "{} was simulated: what is found are the figures of a model",
+                simulated.join(", ")
+            ),
+        );
+    }
+    all
+}
+
+/// Warnings about what was measured: where the generator limited, and where a step was not steady.
+fn beware(analysis: &Analysis, seen: &[Seen], cautions: &mut Vec<Caution>) {
+    let used = |index: u32| seen.iter().find(|seen| seen.step.index == index);
+    let mut limited = Vec::new();
+    let mut unsteady = Vec::new();
+    for step in &analysis.steps {
+        let Some(seen) = used(step.index) else { continue };
+        if matches!(step.generator.limit, Limit::Limited | Limit::Suspect) {
+            limited.push(format!("{} ({})", seen.label, step.generator.reasons.join("; ")));
+        }
+        if let Some(Steadiness::NotSteady(moved)) = &step.steady {
+            unsteady.push(format!("{} ({})", seen.label, moved.text));
+        }
+    }
+    let mut add = |code: &'static str, of: Vec<String>, text: &str| {
+        if of.is_empty() {
+            return;
+        }
+        let more = match of.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let named = of.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        cautions.push(Caution { code, text: format!("{text}: {named}{more}") });
+    };
+    add(
+        "generator-limited",
+        limited,
+        "the generator may have limited what was measured, which is then a figure of the generator",
+    );
+    add("not-steady", unsteady, "what was measured was not steady");
+}
+
+fn run_used(run: &Run, record: &Record) -> RunUsed {
+    let fact = |key: &str| {
+        let known = record.facts().iter().find(|fact| fact.key == key);
+        known.map(|fact| fact.value.clone())
+    };
+    let simulated = record
+        .facts()
+        .iter()
+        .any(|f| f.subject == "run" && (f.key == "simulated" || f.key == "estimated"));
+    let machine = fact("host").map(|host| {
+        let what = [fact("cpu-model"), fact("kernel").map(|k| format!("Linux {k}"))];
+        let what: Vec<String> = what.into_iter().flatten().collect();
+        match what.is_empty() {
+            true => host,
+            false => what.join(", "),
+        }
+    });
+    RunUsed {
+        name: run.name.clone(),
+        title: record.head().title.clone(),
+        producer: record.head().producer.clone(),
+        wall_ns: record.head().wall_ns,
+        machine: machine.filter(|_| !simulated),
+        simulated,
+        steps: run.seen.len(),
+    }
+}
