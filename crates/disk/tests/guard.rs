@@ -157,27 +157,6 @@ fn what_is_no_plain_file_of_ours_is_never_written() {
 }
 
 #[test]
-fn a_device_is_never_written() {
-    let Some(device) = block_device() else {
-        assert!(std::env::var_os("CI").is_none(), "no block device to try");
-        return println!("skipped: no block device to try");
-    };
-    check_refused(&file(&device, None), true, "the block device");
-    check_refused(&file(&device, Some(MIB)), false, "a block device");
-    let report = inspect(&file(&device, None), false);
-    assert_eq!(report.what, "a block device");
-    assert!(report.size.is_some_and(|size| size > 0));
-}
-
-/// Any block device node of this machine with a size.
-fn block_device() -> Option<std::path::PathBuf> {
-    let names = fs::read_dir("/sys/class/block").ok()?.flatten();
-    let sized =
-        names.filter(|e| fs::read_to_string(e.path().join("size")).is_ok_and(|s| s.trim() != "0"));
-    sized.map(|e| Path::new("/dev").join(e.file_name())).find(|path| path.exists())
-}
-
-#[test]
 fn an_own_file_that_was_changed_is_no_longer_ours() {
     let folder = folder();
     let path = folder.path().join("data");

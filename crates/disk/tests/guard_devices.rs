@@ -160,6 +160,17 @@ fn check_granted(spec: &TargetSpec) {
 }
 
 #[test]
+fn a_device_is_not_written_unasked_and_not_made() {
+    let Some(device) = Loop::new() else { return };
+    check_refused(&device.spec(), &device.backing(), "the block device");
+    let sized = file(&device.device, Some(MIB));
+    check_refused(&sized, &device.backing(), "a block device");
+    let report = inspect(&device.spec(), false);
+    assert_eq!(report.what, "a block device");
+    assert_eq!(report.size, Some(SIZE));
+}
+
+#[test]
 fn an_empty_device_is_written_with_its_token_and_with_nothing_else() {
     let Some(device) = Loop::new() else { return };
     let spec = device.spec();
