@@ -98,6 +98,6 @@ fn residence(center: &Center, class: usize, others: Others) -> f64 {
         _ if demand <= 0.0 => 0.0,
         Service::Delay => demand,
         Service::Single => demand * (1.0 + others.mean),
-        service => demand * met(service, service.fastest().max(1.0), others).stretch,
+        service => demand * met(service, service.fastest().max(1.0), others, &mut None).stretch,
     }
 }

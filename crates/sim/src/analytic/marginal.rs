@@ -11,6 +11,9 @@ const STATES_MORE: f64 = 1024.0;
 /// Steps of Newton's method at most.
 const STEPS_MAX: usize = 40;
 
+/// Share of all states, counting those present squared, below which the rest are not summed.
+const NOTHING: f64 = 1e-12;
+
 /// What an arriving customer meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Met {
@@ -31,8 +34,14 @@ pub(crate) struct Others {
     pub queued: f64,
 }
 
-/// What a customer meets that comes to a centre of at most `servers` at once.
-pub(crate) fn met(service: &Service, servers: f64, others: Others) -> Met {
+/// What a customer meets that comes to a centre of at most `servers` at once. Who asks again and again leaves in `births`
+/// what was found, the logarithm of their rate, so that the next search begins there.
+pub(crate) fn met(
+    service: &Service,
+    servers: f64,
+    others: Others,
+    births: &mut Option<f64>,
+) -> Met {
     let saturated = STATES_A_SERVER / 2.0 * servers + STATES_MORE / 4.0;
     let most = others.most.max(0.0).ceil();
     let mean = others.mean.clamp(0.0, most);
@@ -47,7 +56,7 @@ pub(crate) fn met(service: &Service, servers: f64, others: Others) -> Met {
     // Newton's method in the logarithm of the rate of births: the derivative of the mean is the variance. The mean grows with
     // the rate, so that what is too low and what is too high hold it.
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-    let mut rate: f64 = (mean / most.max(1.0)).ln();
+    let mut rate: f64 = births.unwrap_or_else(|| (mean / most.max(1.0)).ln());
     let mut sums = Sums::default();
     for _ in 0..STEPS_MAX {
         sums = Sums::of(service, servers, rate.exp(), states, Others { most, ..others });
@@ -63,6 +72,7 @@ pub(crate) fn met(service: &Service, servers: f64, others: Others) -> Met {
         let next = rate + (off / sums.variance().max(1e-9)).clamp(-1.5, 1.5);
         rate = if next > low && next < high { next } else { (low + high) / 2.0 };
     }
+    *births = rate.is_finite().then_some(rate);
     Met { stretch: sums.stretch / sums.all, beside: sums.beside / sums.all }
 }
 
@@ -90,7 +100,12 @@ impl Sums {
             sums.beside += weight * n.min(servers - 1.0);
             let elsewhere = others.most - n;
             let births = elsewhere / (1.0 + (elsewhere - 1.0).max(0.0) * others.queued);
-            weight *= rate * births / speed;
+            let grows = rate * births / speed;
+            weight *= grows;
+            // Beyond the servers there are ever fewer births and no more speed, so that what follows is a geometric tail.
+            if n > servers && grows < 0.9 && weight * (n + 1.0) * (n + 1.0) < NOTHING * sums.all {
+                break;
+            }
             if weight > 1e100 {
                 sums.scale(1.0 / weight);
                 weight = 1.0;

@@ -3,8 +3,12 @@
 //! closed loads this is the limit of many customers, where throughput is that of asymptotic analysis; shares of a queue go
 //! by who comes there, and shares of links are fair by max-min, because a transfer waits at the dearest of its links and at no
 //! other (Bertsekas and Gallager 1992).
+//!
+//! The price of tokens is not a time but how many times as long one waits for them as they are held. With a time, what is
+//! dearer behind the tokens would call for less of a price before them, and that again for more behind: where many wait for
+//! few tokens the two would drive each other ever further. So many times the hold is right whatever is dear behind.
 
-use super::lumped::{Item, ItemKind, Kind, Lumped};
+use super::lumped::{Item, ItemKind, Kind, Lumped, Spot};
 use super::state::{Copies, State, Sums};
 
 /// Prices that are set at most.
@@ -13,13 +17,17 @@ pub const SET_MAX: usize = 400;
 const OFF: f64 = 2e-5;
 /// Tries to set one price.
 const TRIES: usize = 60;
+/// Passes over waits for tokens within tokens, and the share by which two may still differ.
+const PASSES: usize = 40;
+const SAME: f64 = 1e-9;
 
 /// The solution.
 #[derive(Clone, Debug)]
 pub struct Fluid {
     /// Rates and stays.
     pub state: State,
-    /// Of each spot: seconds of waiting a visit, or the part of a service by which it takes longer.
+    /// Of each spot: seconds of waiting a visit, or the part of a service by which it takes longer; of tokens, the wait for
+    /// them as a multiple of how long they are held.
     pub prices: Vec<f64>,
     /// Of each spot, as it comes out.
     pub utilization: Vec<f64>,
@@ -53,6 +61,11 @@ pub fn fluid(lumped: &Lumped, steady: &State) -> Fluid {
     fluid
 }
 
+/// Whether anybody waits for company.
+pub fn has_company(lumped: &Lumped) -> bool {
+    lumped.spots.iter().any(|spot| matches!(spot.kind, Kind::Batch(..)))
+}
+
 impl Fluid {
     /// Stays, rates and utilizations that follow from the prices.
     fn update(&mut self, lumped: &Lumped) {
@@ -64,9 +77,54 @@ impl Fluid {
             }
         }
         self.state.settle(lumped, Copies::Steady);
+        self.wait(lumped);
         let sums = Sums::in_use(lumped, &self.state);
         let spots = 0..lumped.spots.len();
         self.utilization = spots.map(|spot| sums.utilization(lumped, spot)).collect();
+    }
+
+    /// The waits for tokens that follow from their prices and from how long all who take them hold them. Who waits for tokens
+    /// holds those that it already has, so that it takes as many passes as tokens are within others.
+    fn wait(&mut self, lumped: &Lumped) {
+        let dear = |spot: &Spot, price: &f64| matches!(spot.kind, Kind::Pool(_)) && *price > 0.0;
+        if !lumped.spots.iter().zip(&self.prices).any(|(spot, price)| dear(spot, price)) {
+            return;
+        }
+        for _ in 0..PASSES {
+            let held = self.held(lumped);
+            let mut moved = false;
+            for (load, stays) in lumped.loads.iter().zip(&mut self.state.stays) {
+                for (item, stay) in load.items.iter().zip(stays) {
+                    if let ItemKind::Tokens(_) = item.kind {
+                        let pool = item.touches[0].spot;
+                        let now = self.prices[pool] * held[pool];
+                        moved |= (now - *stay).abs() > SAME * now;
+                        *stay = now;
+                    }
+                }
+            }
+            if !moved {
+                return;
+            }
+            self.state.settle(lumped, Copies::Steady);
+        }
+    }
+
+    /// Of each pool: seconds that its tokens are held, averaged over all who take them.
+    fn held(&self, lumped: &Lumped) -> Vec<f64> {
+        let mut held = vec![0.0; lumped.spots.len()];
+        let mut taken = vec![0.0; lumped.spots.len()];
+        for (number, load) in lumped.loads.iter().enumerate() {
+            let rate = self.state.rates[number] * load.count;
+            for (section, hold) in load.sections.iter().zip(self.state.holds(number, load)) {
+                taken[section.spot] += rate * section.visits;
+                held[section.spot] += rate * section.visits * hold;
+            }
+        }
+        for (held, taken) in held.iter_mut().zip(taken) {
+            *held /= f64::max(taken, f64::MIN_POSITIVE);
+        }
+        held
     }
 
     /// The spot whose price is furthest from right.
@@ -95,12 +153,13 @@ impl Fluid {
     /// Sets the price of one spot so that it is just full, or to nothing where it is not.
     fn clear(&mut self, lumped: &Lumped, spot: usize) {
         let before = self.prices[spot];
+        let first = if matches!(lumped.spots[spot].kind, Kind::Pool(_)) { 1.0 } else { 1e-6 };
         let mut low = 0.0;
         let mut over_low = self.at(lumped, spot, 0.0);
         if over_low <= 0.0 {
             return;
         }
-        let mut high = if before > 0.0 { before } else { 1e-6 };
+        let mut high = if before > 0.0 { before } else { first };
         let mut over_high = self.at(lumped, spot, high);
         let mut tries = 0;
         while over_high > 0.0 && tries < TRIES {
@@ -137,14 +196,22 @@ impl Fluid {
     }
 }
 
-/// Of each spot but pools, the pools that bound who is there in the background.
+/// Of each spot, the pools that bound who is there in the background: those for whose tokens an I/O itself waits before it
+/// hands them to a copy. What the copy waits for, tokens too, makes nobody slower before these are gone.
 fn copies(lumped: &Lumped) -> Vec<Vec<usize>> {
     let mut copies = vec![Vec::new(); lumped.spots.len()];
     for load in &lumped.loads {
+        let mut waited = vec![false; load.sections.len()];
+        for item in load.items.iter().filter(|item| !item.background) {
+            if let ItemKind::Tokens(section) = item.kind {
+                waited[section] = true;
+            }
+        }
         for item in load.items.iter().filter(|item| item.background) {
-            let touches = item.touches.iter().map(|touch| touch.spot);
-            for spot in touches.filter(|spot| !matches!(lumped.spots[*spot].kind, Kind::Pool(_))) {
-                copies[spot].extend(item.within.iter().map(|section| load.sections[*section].spot));
+            let pools = item.within.iter().filter(|section| waited[**section]);
+            let pools: Vec<usize> = pools.map(|section| load.sections[*section].spot).collect();
+            for touch in &item.touches {
+                copies[touch.spot].extend(pools.iter().filter(|pool| **pool != touch.spot));
             }
         }
     }
@@ -155,7 +222,8 @@ fn copies(lumped: &Lumped) -> Vec<Vec<usize>> {
     copies
 }
 
-/// Seconds that a visit takes at these prices; nothing where no price changes it.
+/// Seconds that a visit takes at these prices; nothing where no price changes it, and of tokens, whose wait follows from
+/// how long they are held.
 fn stay_of(lumped: &Lumped, item: &Item, prices: &[f64]) -> Option<f64> {
     match item.kind {
         ItemKind::Transfer(_) => {
@@ -165,7 +233,7 @@ fn stay_of(lumped: &Lumped, item: &Item, prices: &[f64]) -> Option<f64> {
             });
             Some(links.fold(0.0, f64::max))
         }
-        ItemKind::Tokens(_) => Some(prices[item.touches[0].spot]),
+        ItemKind::Tokens(_) => (prices[item.touches[0].spot] <= 0.0).then_some(0.0),
         ItemKind::Service => {
             let spot = item.touches[0].spot;
             match &lumped.spots[spot].kind {

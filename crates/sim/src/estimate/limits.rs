@@ -2,7 +2,7 @@
 
 use super::lumped::{ItemKind, Kind, Lumped};
 use super::sites::Sites;
-use super::state::{State, Sums};
+use super::state::{Copies, State, Sums};
 use super::{blend, fluid, mean};
 use crate::plant::{Place, Plant, PlantHop};
 use std::collections::BTreeMap;
@@ -25,8 +25,15 @@ pub struct Solved {
 
 /// Solves a network by all means.
 pub fn solve(lumped: &Lumped, from: Option<&State>) -> Solved {
-    let (random, rounds) = mean::mean(lumped, from.cloned());
-    let steady = fluid::fluid(lumped, &random);
+    // What nothing varies in tells nearly where the other is. Waits for company are no queues and are known only there.
+    let from = from.cloned().unwrap_or_else(|| State::alone(lumped, Copies::Random));
+    let first = fluid::fluid(lumped, &from);
+    let (random, rounds) = mean::mean(lumped, first.state.clone());
+    let steady = match &random {
+        Some(random) if fluid::has_company(lumped) => fluid::fluid(lumped, random),
+        _ => first,
+    };
+    let random = random.unwrap_or_else(|| steady.state.clone());
     let state = blend::blend(lumped, &steady.state, &random);
     let sums = Sums::in_use(lumped, &state);
     let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));

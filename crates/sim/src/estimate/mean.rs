@@ -8,27 +8,35 @@ use super::lumped::{Item, ItemKind, Kind, Lumped};
 use super::state::{Copies, State, Sums};
 use crate::analytic::{Flow as Stream, Met, Others, Service, max_min, met};
 
-/// Rounds at most.
-pub const ROUNDS_MAX: usize = 4000;
+/// Rounds at most, and after how many the steps become smaller: what runs in circles is drawn to their middle.
+const ROUNDS_MAX: usize = 800;
+const ROUNDS_BOLD: usize = 200;
 /// Share of a cycle by which two rounds may still differ.
 const SETTLED: f64 = 1e-6;
+/// Who still moves so far when the steps become smaller will not come to rest.
+const LOST: f64 = 0.02;
 /// What is known of the rest of the network is renewed so often, and moves this share of the way.
 const RENEWED: usize = 4;
 const SLOW: f64 = 0.3;
+/// Tokens of one pool that are looked at one by one.
+const SLOTS_MOST: f64 = 512.0;
 
-/// The solution, and the rounds that it took.
-pub fn mean(lumped: &Lumped, from: Option<State>) -> (State, usize) {
-    let mut state = from.unwrap_or_else(|| State::alone(lumped, Copies::Random));
+/// The solution, and the rounds that it took; none where they come to no end.
+pub fn mean(lumped: &Lumped, from: State) -> (Option<State>, usize) {
+    let mut state = from;
     state.settle(lumped, Copies::Random);
     let mut solver = Solver::new(lumped);
     for round in 0..ROUNDS_MAX {
         let change = solver.round(&mut state, round);
         state.settle(lumped, Copies::Random);
         if change < SETTLED && round > 2 * RENEWED {
-            return (state, round);
+            return (Some(state), round);
+        }
+        if round == ROUNDS_BOLD && change > LOST {
+            return (None, round);
         }
     }
-    (state, ROUNDS_MAX)
+    (None, ROUNDS_MAX)
 }
 
 struct Solver<'a> {
@@ -37,6 +45,8 @@ struct Solver<'a> {
     services: Vec<Option<Service>>,
     /// Of each spot: how far the rest of the network is like one queue.
     queued: Vec<f64>,
+    /// Of each spot: where the search for what is met there begins, since it ended there in the round before.
+    births: Vec<Option<f64>>,
     /// Spots with which a spot shares customers by tokens.
     related: Vec<Vec<usize>>,
     /// Groups of flows that share links.
@@ -74,7 +84,8 @@ impl<'a> Solver<'a> {
             _ => None,
         });
         let services = services.collect();
-        Solver { lumped, services, queued: vec![0.0; lumped.spots.len()], related, groups }
+        let (queued, births) = (vec![0.0; lumped.spots.len()], vec![None; lumped.spots.len()]);
+        Solver { lumped, services, queued, births, related, groups }
     }
 
     /// One round; by which share of its cycle an item of a load moved at most.
@@ -83,6 +94,7 @@ impl<'a> Solver<'a> {
         if round.is_multiple_of(RENEWED) {
             self.renew(state, &sums);
         }
+        let step = 0.5 * (ROUNDS_BOLD as f64 / round as f64).min(1.0);
         let shares = self.shares(&sums);
         let spots: Vec<Met> =
             (0..self.lumped.spots.len()).map(|spot| self.meet(spot, &sums, &shares)).collect();
@@ -101,7 +113,7 @@ impl<'a> Solver<'a> {
                 };
                 let stay = &mut state.stays[number][at];
                 change = change.max((now - *stay).abs() * item.visits / cycle);
-                *stay = (*stay + now) / 2.0;
+                *stay += step * (now - *stay);
             }
         }
         change
@@ -171,19 +183,26 @@ impl<'a> Solver<'a> {
     }
 
     /// What arriving customers meet at a spot of several servers or of tokens.
-    fn meet(&self, spot: usize, sums: &Sums, shares: &[f64]) -> Met {
+    fn meet(&mut self, spot: usize, sums: &Sums, shares: &[f64]) -> Met {
         let of = &self.lumped.spots[spot];
         let mean = (sums.present[spot] - shares[spot]).max(0.0);
         let others = Others { mean, most: of.most - 1.0, queued: self.queued[spot] };
+        let births = &mut self.births[spot];
         match (&of.kind, &self.services[spot]) {
             (Kind::Pool(tokens), _) => {
                 let slots = (tokens / sums.tokens[spot].max(1e-9)).floor().max(1.0);
                 if of.most <= slots {
                     return Met { stretch: 1.0, beside: mean };
                 }
-                met(&Service::Servers(slots as u32), slots, others)
+                // Of very many slots a smaller image: how many are taken varies less the more there are, so that a wait comes
+                // out a little longer than it is.
+                let scale = (slots / SLOTS_MOST).max(1.0);
+                let (slots, most) = ((slots / scale).round(), others.most / scale);
+                let others = Others { mean: mean / scale, most, ..others };
+                let met = met(&Service::Servers(slots as u32), slots, others, births);
+                Met { beside: met.beside * scale, ..met }
             }
-            (_, Some(service)) => met(service, of.servers().max(1.0), others),
+            (_, Some(service)) => met(service, of.servers().max(1.0), others, births),
             _ => Met { stretch: 1.0 + mean, beside: 0.0 },
         }
     }

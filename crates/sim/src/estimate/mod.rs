@@ -6,6 +6,8 @@
 //!                                                        └─► blend  (between the two, by how much times vary) ──► Estimate
 //! ```
 //!
+//! What is fluid begins, since the rest is nearly known by it, and it answers alone where mean value analysis comes to no end.
+//!
 //! A pure function of the plant: no randomness, no clock. It knows means only. What it does not treat (failures at a moment,
 //! phases one after the other, priorities) is named in [`Estimate::left_out`], and is for the event engine.
 

@@ -65,9 +65,12 @@ struct At {
     chance: f64,
     dir: Dir,
     background: bool,
-    /// Sections that are open, with the tokens that were not given back.
-    open: Vec<(PoolId, u32, u16)>,
+    /// Sections that are open.
+    open: Vec<Held>,
 }
+
+/// An open section: the pool, the tokens that were not given back, the number of the section.
+type Held = (PoolId, u32, u16);
 
 struct Walker<'a> {
     network: &'a Network,
@@ -149,10 +152,14 @@ impl Walker<'_> {
                 }
             }
             Hop::Fork { route } => {
-                let mut copy = At { background: true, ..at.clone() };
+                // What the copy gives back in all is handed over to it here. The rest stays with the I/O, which does not
+                // hold it until the copy is through.
+                let left = left(route, at.open.clone());
+                let stays = |held: &Held| left.iter().any(|left| left.2 == held.2);
+                let (kept, handed) = at.open.iter().partition(|held| stays(held));
+                let mut copy = At { background: true, open: handed, ..at.clone() };
                 self.route(&mut copy, route);
-                // What the copy gave back it was handed: the I/O itself does not hold it any more.
-                at.open.retain(|held| copy.open.iter().any(|left| left.2 == held.2));
+                at.open = kept;
             }
             Hop::Together { routes } => {
                 let ranges = routes.iter().map(|route| {
@@ -183,8 +190,21 @@ impl Walker<'_> {
     }
 }
 
+/// What is open at the end of a route. Ways of a branch and what is skipped give back what they take.
+fn left(route: &[Hop], mut open: Vec<Held>) -> Vec<Held> {
+    for hop in route {
+        match hop {
+            Hop::Take { pool, tokens } => open.push((*pool, *tokens, u16::MAX)),
+            Hop::Give { pool, tokens } => give(&mut open, *pool, *tokens),
+            Hop::Fork { route } => open = left(route, open),
+            _ => {}
+        }
+    }
+    open
+}
+
 /// Tokens go back, those taken last first.
-fn give(open: &mut Vec<(PoolId, u32, u16)>, pool: PoolId, tokens: u32) {
+fn give(open: &mut Vec<Held>, pool: PoolId, tokens: u32) {
     let mut left = tokens;
     for held in open.iter_mut().rev().filter(|held| held.0 == pool) {
         let back = held.1.min(left);

@@ -41,6 +41,31 @@ fn bandwidth_rises_with_the_size_to_the_ports() {
     near(rates[6], 12.0 * 826.5e6, 0.03);
 }
 
+/// Writes go the other way on the wires, so that a tenth of them leaves more to the reads: the adapters of the VMs are full
+/// then. The cache hands them to copies in the background, which hold its slots and not the host's tokens.
+#[test]
+fn writes_fill_the_adapters_of_the_vms() {
+    let text = include_str!("../../../../scenarios/lab4-million-iops.toml");
+    let lab = Lab::with(text, &[("workload.iometer.read", "90")]);
+    let found = lab.plan("sizes").last().expect("a step");
+    near(found.iops, 18.0 * 75_000.0, 0.03);
+    for found in &lab.found {
+        let work = found.estimate.work;
+        assert!(work.rounds < 4_000, "{}: {work:?}", found.plan);
+    }
+}
+
+/// The limits of disk, adapter and LUN lie within each other, and all are full.
+#[test]
+fn deep_queues_within_each_other_do_as_much_as_shallow_ones() {
+    let lab = Lab::new(include_str!("../../../../scenarios/lab4-pvscsi-lsi.toml"));
+    for (plan, most) in [("pvscsi", 75_000.0), ("lsi", 69_440.0)] {
+        let found: Vec<f64> = lab.plan(plan).map(|found| found.iops).collect();
+        near(found[found.len() - 1], most, 0.01);
+        assert!(found.iter().all(|iops| *iops <= most * 1.001), "{plan}: {found:?}");
+    }
+}
+
 #[test]
 fn spindles_are_what_a_cache_saves() {
     let lab = &*MILLION;

@@ -24,8 +24,18 @@ struct Found {
 
 impl Lab {
     fn new(text: &str) -> Lab {
-        let source =
-            Source { name: "lab.toml".to_owned(), text: text.to_owned(), ..Source::default() };
+        Lab::with(text, &[])
+    }
+
+    /// With some values set differently.
+    fn with(text: &str, overrides: &[(&str, &str)]) -> Lab {
+        let set = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let source = Source {
+            name: "lab.toml".to_owned(),
+            text: text.to_owned(),
+            overrides: set.collect(),
+            ..Source::default()
+        };
         let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{}", wrong));
         let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{}", wrong));
         let one = |step: &scenario::Step| {
