@@ -3,7 +3,7 @@
 use super::{NEVER, SERVER, Tag, done_at};
 use crate::Ps;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// What is shared.
 #[derive(Clone, Debug)]
@@ -12,6 +12,58 @@ pub enum Capacity {
     Servers(u32),
     /// A link of a rate in fractions of a byte a second.
     Link { link: u16, rate: u64 },
+}
+
+/// Who waits to have been given enough, the first to be so at the front. Transfers of one size come in the order in which
+/// they go, and stand in line; whoever would stand before the last of the line goes into the heap.
+#[derive(Clone, Debug, Default)]
+struct Tags {
+    line: VecDeque<Tag>,
+    heap: BinaryHeap<Reverse<Tag>>,
+}
+
+impl Tags {
+    fn reserve(&mut self, room: usize) {
+        self.line.reserve(room);
+        self.heap.reserve(room);
+    }
+
+    #[inline]
+    fn push(&mut self, tag: Tag) {
+        match self.line.back() {
+            Some(last) if last.clock > tag.clock => self.heap.push(Reverse(tag)),
+            _ => self.line.push_back(tag),
+        }
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<&Tag> {
+        match (self.line.front(), self.heap.peek()) {
+            (Some(line), Some(Reverse(heap))) => Some(line.min(heap)),
+            (line, heap) => line.or(heap.map(|Reverse(tag)| tag)),
+        }
+    }
+
+    /// Takes out the first, if it has been given enough where the clock stands.
+    #[inline]
+    fn pop_until(&mut self, clock: u128) -> Option<Tag> {
+        let first = *self.peek().filter(|first| first.clock <= clock)?;
+        if self.line.front().is_some_and(|line| *line == first) {
+            self.line.pop_front();
+        } else {
+            self.heap.pop();
+        }
+        Some(first)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Tag> {
+        self.line.iter().chain(self.heap.iter().map(|Reverse(tag)| tag))
+    }
+
+    fn remove(&mut self, who: u32) {
+        self.line.retain(|tag| tag.who != who);
+        self.heap.retain(|Reverse(tag)| tag.who != who);
+    }
 }
 
 /// Those who share it.
@@ -26,7 +78,7 @@ pub struct Equal {
     /// When the next has been given all that it asked for.
     next: Ps,
     present: u64,
-    tags: BinaryHeap<Reverse<Tag>>,
+    tags: Tags,
     /// Those of one moment who have been given all, the next to leave at the end.
     due: Vec<Tag>,
     room: usize,
@@ -43,7 +95,7 @@ impl Equal {
             at: Ps::ZERO,
             next: NEVER,
             present: 0,
-            tags: BinaryHeap::new(),
+            tags: Tags::default(),
             due: Vec::new(),
             room: 0,
             stopped: false,
@@ -77,7 +129,7 @@ impl Equal {
     pub fn enter(&mut self, now: Ps, mut tag: Tag) -> u128 {
         let clock = self.clock(now);
         tag.clock += clock;
-        self.tags.push(Reverse(tag));
+        self.tags.push(tag);
         self.present += 1;
         self.divide();
         clock
@@ -90,11 +142,7 @@ impl Equal {
             return None;
         }
         let clock = self.clock(now);
-        while let Some(Reverse(first)) = self.tags.peek()
-            && first.clock <= clock
-        {
-            let first = *first;
-            self.tags.pop();
+        while let Some(first) = self.tags.pop_until(clock) {
             let order = |tag: &Tag| Reverse((tag.path, tag.clock, tag.arrival));
             let at = self.due.partition_point(|tag| order(tag) < order(&first));
             self.due.insert(at, first);
@@ -132,9 +180,9 @@ impl Equal {
     /// `who` is here no more; the path, and where the clock stands.
     pub fn remove(&mut self, now: Ps, who: u32) -> Option<(u32, u128)> {
         let clock = self.clock(now);
-        let found = self.tags.iter().map(|Reverse(tag)| tag).chain(&self.due);
+        let found = self.tags.iter().chain(&self.due);
         let path = found.filter(|tag| tag.who == who).map(|tag| tag.path).next()?;
-        self.tags.retain(|Reverse(tag)| tag.who != who);
+        self.tags.remove(who);
         self.due.retain(|tag| tag.who != who);
         self.present -= 1;
         self.divide();
@@ -155,9 +203,7 @@ impl Equal {
         };
         self.next = match self.tags.peek() {
             _ if !self.due.is_empty() => self.at,
-            Some(Reverse(first)) => {
-                done_at(self.at, first.clock.saturating_sub(self.clock), self.rate)
-            }
+            Some(first) => done_at(self.at, first.clock.saturating_sub(self.clock), self.rate),
             None => NEVER,
         };
     }
