@@ -6,15 +6,19 @@ use sim::engine::{Event, Key, Pending, end_of};
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    Push(u64, u32),
+    /// On a lane, or on none.
+    Push(u64, u32, u8),
     Pop(u64),
+    /// All of a place.
+    Remove(u32),
 }
 
 fn act() -> impl Strategy<Value = Act> {
     // Few moments and places, so that many events coincide.
     prop_oneof![
-        3 => (0u64..20, 0u32..3).prop_map(|(time, place)| Act::Push(time, place)),
+        3 => (0u64..20, 0u32..3, 0u8..5).prop_map(|(time, place, lane)| Act::Push(time, place, lane)),
         2 => (0u64..25).prop_map(Act::Pop),
+        1 => (0u32..3).prop_map(Act::Remove),
     ]
 }
 
@@ -27,15 +31,19 @@ proptest! {
 
     #[test]
     fn as_a_sorted_list(acts in proptest::collection::vec(act(), 0..400)) {
-        let mut pending = Pending::with_capacity(4);
+        let mut pending = Pending::with_capacity(8);
         let mut sorted: Vec<Event> = Vec::new();
         for (sequence, act) in (0..).zip(acts) {
             match act {
-                Act::Push(time, place) => {
+                Act::Push(time, place, lane) => {
                     let event = Event::new(Ps(time), place, sequence, sequence as u32);
-                    pending.push(event);
+                    pending.push_on(lane, event);
                     sorted.push(event);
                     sorted.sort_by_key(Event::key);
+                }
+                Act::Remove(place) => {
+                    pending.remove(|event| event.place() == place);
+                    sorted.retain(|event| event.place() != place);
                 }
                 Act::Pop(until) => {
                     let due = sorted.first().is_some_and(|first| first.time <= Ps(until));

@@ -1,91 +1,101 @@
-//! One alarm a place, which can be moved: for stations whose next departure changes with every arrival. A small heap with
-//! positions beside the pending events, so that an alarm that was moved leaves nothing behind.
+//! One alarm a place, which can be moved: for stations whose next departure changes with every arrival.
+//!
+//! A tournament beside the pending events: the leaves are the times of all places that may have an alarm, in the order of the
+//! places, and each node above holds the lesser of the two below it. An alarm that is moved is compared upwards until nothing
+//! changes, which is soon where it is not the first; nothing is left behind, and no positions need to be kept.
 
 use super::event::{Event, Key};
+use crate::Ps;
 
-const ABSENT: u32 = u32::MAX;
+/// No alarm: later than any.
+const UNSET: Ps = Ps::MAX;
 
 /// The alarms of all places that have one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Alarms {
-    heap: Vec<Event>,
-    /// For each place, where in the heap its alarm stands.
-    position: Vec<u32>,
+    /// Number 1 is the root; below number n are 2n and 2n + 1. The leaves are the second half.
+    times: Box<[Ps]>,
+    /// For each place the number of its leaf; 0 where there is none.
+    leaves: Box<[u32]>,
+    /// The places of the leaves.
+    places: Box<[u32]>,
+    /// The first alarm.
+    first: Event,
 }
 
 impl Alarms {
-    /// No alarm yet, for the places below `places`.
-    pub fn new(places: usize) -> Alarms {
-        Alarms { heap: Vec::with_capacity(places), position: vec![ABSENT; places] }
+    /// No alarm yet, for these places of all that are below `places`.
+    pub fn new(places: usize, with: impl Iterator<Item = u32>) -> Alarms {
+        let with: Box<[u32]> = with.collect();
+        let half = with.len().next_power_of_two();
+        let mut leaves = vec![0; places];
+        for (leaf, place) in (half as u32..).zip(&with) {
+            leaves[*place as usize] = leaf;
+        }
+        Alarms {
+            times: vec![UNSET; 2 * half].into(),
+            leaves: leaves.into(),
+            places: with,
+            first: Event::new(UNSET, 0, 0, 0),
+        }
     }
 
     /// The key of the first alarm; beyond all where there is none.
     #[inline]
     pub fn first(&self) -> Key {
-        self.heap.first().map_or(Key::MAX, Event::key)
+        if self.is_empty() { Key::MAX } else { self.first.key() }
     }
 
     /// Whether none is set.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.first.time == UNSET
     }
 
     /// The first alarm, which stays until it is set anew or cleared.
     #[inline]
     pub fn ringing(&self) -> Option<Event> {
-        self.heap.first().copied()
+        (!self.is_empty()).then_some(self.first)
     }
 
-    /// Sets the alarm of `event`'s place, in the place of the one that was set.
-    pub fn set(&mut self, event: Event) {
-        let place = event.place() as usize;
-        let at = match self.position[place] {
-            ABSENT => {
-                self.heap.push(event);
-                self.heap.len() - 1
+    /// Sets the alarm of `place`, in the place of the one that was set.
+    #[inline]
+    pub fn set(&mut self, place: u32, time: Ps) {
+        let leaf = self.leaves[place as usize] as usize;
+        let times = &mut *self.times;
+        let Some(at) = times.get_mut(leaf) else { return };
+        *at = time;
+        let (mut at, mut least) = (leaf, time);
+        while at > 1 {
+            // The other of the two.
+            least = least.min(times[at ^ 1]);
+            at /= 2;
+            if times[at] == least {
+                break;
             }
-            at => {
-                self.heap[at as usize] = event;
-                at as usize
-            }
-        };
-        self.settle(at);
+            times[at] = least;
+        }
+        if place == self.first.place() || time <= self.first.time {
+            self.find();
+        }
     }
 
     /// Takes back the alarm of `place`, if one is set.
+    #[inline]
     pub fn clear(&mut self, place: u32) {
-        let at = std::mem::replace(&mut self.position[place as usize], ABSENT);
-        if at != ABSENT {
-            self.heap.swap_remove(at as usize);
-            if (at as usize) < self.heap.len() {
-                self.settle(at as usize);
-            }
-        }
+        self.set(place, UNSET);
     }
 
-    /// Lets the alarm at `at` rise or sink to where it belongs.
-    fn settle(&mut self, mut at: usize) {
-        while at > 0 && self.heap[at].key() < self.heap[(at - 1) / 2].key() {
-            self.swap(at, (at - 1) / 2);
-            at = (at - 1) / 2;
+    /// Finds whose alarm is first: of equal times the lowest place's.
+    #[inline]
+    fn find(&mut self) {
+        let times = &*self.times;
+        let (half, time) = (times.len() / 2, times[1]);
+        let mut at = 1;
+        while at < half {
+            at = 2 * at + usize::from(times[2 * at] != time);
         }
-        loop {
-            let children = (2 * at + 1)..self.heap.len().min(2 * at + 3);
-            let least = children.min_by_key(|child| self.heap[*child].key());
-            match least {
-                Some(child) if self.heap[child].key() < self.heap[at].key() => {
-                    self.swap(at, child);
-                    at = child;
-                }
-                _ => break,
-            }
-        }
-        self.position[self.heap[at].place() as usize] = at as u32;
-    }
-
-    fn swap(&mut self, a: usize, b: usize) {
-        self.heap.swap(a, b);
-        self.position[self.heap[a].place() as usize] = a as u32;
-        self.position[self.heap[b].place() as usize] = b as u32;
+        let place = self.places.get(at - half).copied().unwrap_or(0);
+        self.first = Event::new(time, place, 0, 0);
     }
 }

@@ -6,12 +6,15 @@ use super::entity::{Entities, Line};
 use super::event::Pending;
 use super::fuse::fuse;
 use super::kin::Kin;
+use super::lane;
 use super::layout::Layout;
 use super::source::{self, Origin};
 use super::station::{Account, Place, Tokens};
 use super::{Class, Observer, Seeds, SetUpError, Simulation, Turn};
 use crate::Ps;
-use crate::model::{Begin, Change, Hop, Network, arms_of, copies_at_once, ios_at_once, ios_of};
+use crate::model::{
+    Begin, Change, Hop, Network, Station, arms_of, copies_at_once, ios_at_once, ios_of,
+};
 use clock::Rng;
 
 /// Events of one moment that can be right, for each that may be outstanding: a route's hops, twice.
@@ -72,7 +75,7 @@ impl<O: Observer> Simulation<O> {
             standing_max: (u64::from(ios) + 1024) * MOMENT,
             // An I/O has one event at most, and so has a source besides.
             pending: Pending::with_capacity(ios as usize + network.loads.len()),
-            alarms: Alarms::new(network.stations.len()),
+            alarms: alarms(network),
             entities: Entities::new(ios),
             kin: Kin::all(network, ios),
             issued: 0,
@@ -105,6 +108,7 @@ impl<O: Observer> Simulation<O> {
             let steps = &mut simulation.steps;
             simulation.runs = fuse(steps, &simulation.starts, &simulation.places).into();
         }
+        lane::assign(&mut simulation.steps, &mut simulation.places);
         simulation.begin(network);
         Ok(simulation)
     }
@@ -145,6 +149,17 @@ impl<O: Observer> Simulation<O> {
         }
         Ok(())
     }
+}
+
+/// No alarm yet; of those stations that ever set one.
+fn alarms(network: &Network) -> Alarms {
+    let with = |station: &Station| match station {
+        Station::Sharing { .. } | Station::Links { .. } | Station::Batch { .. } => true,
+        Station::Queue { .. } | Station::Delay | Station::Sorted { .. } => false,
+    };
+    let all = (0..).zip(&network.stations);
+    let numbers = all.filter(|(_, station)| with(station)).map(|(number, _)| number);
+    Alarms::new(network.stations.len(), numbers)
 }
 
 /// What happens at moments that are known beforehand, in order: of one moment loads begin first.

@@ -3,13 +3,22 @@
 //! An implicit heap with four children a node: half the depth of a binary one, and the four lie side by side, so that a
 //! level costs one or two cache lines. Most events cause one other, so a removal leaves a hole at the root that the next
 //! insertion fills: one walk down in the place of two (after the hold operation of Jones, 1986, who compared event sets).
+//!
+//! What is scheduled always the same time ahead comes in the order in which it goes: it stands in a lane beside the heap, where
+//! it costs no walk at all and makes nobody else's longer. Which lane an event is pushed on is a hint and no promise: one that
+//! would stand before the last of its lane goes into the heap.
 
 use crate::Ps;
+use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
 /// Bits of [`Event::tie`] that hold the sequence; above them stands the place.
 const SEQUENCE_BITS: u32 = 44;
 const ARITY: usize = 4;
+/// Lanes beside the heap; a greater number of a lane says that there is none.
+pub const LANES: usize = 3;
+/// Events that a lane has room for: more than this many at once are seldom the same time ahead, and there is the heap.
+const LANE_ROOM: usize = 1 << 14;
 
 /// Something that happens at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,22 +68,35 @@ pub fn end_of(time: Ps) -> Key {
 }
 
 /// Events that have not happened yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Pending {
     heap: Vec<Event>,
     /// The root has been taken out, and nobody has taken its place yet.
     hole: bool,
+    /// The first key of each lane, and of the heap as the last; beyond all where there is nobody.
+    heads: [Key; LANES + 1],
+    lanes: [VecDeque<Event>; LANES],
+    /// How many a lane takes.
+    room: usize,
 }
 
 impl Pending {
     /// Room for `events` without allocating.
     pub fn with_capacity(events: usize) -> Pending {
-        Pending { heap: Vec::with_capacity(events), hole: false }
+        let room = events.min(LANE_ROOM);
+        Pending {
+            heap: Vec::with_capacity(events),
+            hole: false,
+            heads: [Key::MAX; LANES + 1],
+            lanes: std::array::from_fn(|_| VecDeque::with_capacity(room)),
+            room,
+        }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.hole)
+        let lined: usize = self.lanes.iter().map(VecDeque::len).sum();
+        self.heap.len() - usize::from(self.hole) + lined
     }
 
     /// Whether there are none.
@@ -84,38 +106,66 @@ impl Pending {
 
     /// All of them, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
-        self.heap[usize::from(self.hole)..].iter()
+        self.heap[usize::from(self.hole)..].iter().chain(self.lanes.iter().flatten())
     }
 
     /// Adds one.
     #[inline]
     pub fn push(&mut self, event: Event) {
+        self.heads[LANES] = self.heads[LANES].min(event.key());
         if self.hole {
             self.hole = false;
-            self.sink(event);
+            self.sink_from(0, event);
         } else {
             self.heap.push(event);
             self.rise(event);
         }
     }
 
+    /// Adds one that comes after all that were pushed on the same lane, as far as is known.
+    #[inline]
+    pub fn push_on(&mut self, lane: u8, event: Event) {
+        let number = usize::from(lane);
+        let Some(lane) = self.lanes.get_mut(number) else { return self.push(event) };
+        match lane.back() {
+            None if self.room > 0 => self.heads[number] = event.key(),
+            Some(last) if last.key() <= event.key() && lane.len() < self.room => {}
+            _ => return self.push(event),
+        }
+        lane.push_back(event);
+    }
+
     /// Takes out the first, if it comes before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: Key) -> Option<Event> {
-        if self.hole {
-            self.hole = false;
-            let last = self.heap.pop()?;
-            if self.heap.is_empty() {
-                // What was popped was the hole itself.
-                return None;
-            }
-            self.sink(last);
+        let (mut least, mut chosen) = (self.heads[LANES], LANES);
+        for (lane, head) in self.heads[..LANES].iter().enumerate() {
+            let before = *head < least;
+            least = select_unpredictable(before, *head, least);
+            chosen = select_unpredictable(before, lane, chosen);
         }
-        let first = *self.heap.first()?;
-        if first.key() >= end {
+        if least >= end {
             return None;
         }
+        if let Some(lane) = self.lanes.get_mut(chosen) {
+            let first = lane.pop_front();
+            self.heads[chosen] = lane.front().map_or(Key::MAX, Event::key);
+            return first;
+        }
+        self.pop_heap()
+    }
+
+    /// Takes out the root, in whose place a hole is left for whoever is pushed next.
+    #[inline]
+    fn pop_heap(&mut self) -> Option<Event> {
+        if self.hole {
+            // Nobody was: the last fills it.
+            let last = self.heap.pop()?;
+            self.sink_from(0, last);
+        }
+        let first = self.heap.first().copied()?;
         self.hole = true;
+        self.heads[LANES] = least_of(&self.heap[1..self.heap.len().min(1 + ARITY)]).0;
         Some(first)
     }
 
@@ -129,6 +179,11 @@ impl Pending {
         for at in (0..self.heap.len().div_ceil(ARITY)).rev() {
             let event = self.heap[at];
             self.sink_from(at, event);
+        }
+        self.heads[LANES] = self.heap.first().map_or(Key::MAX, Event::key);
+        for (lane, head) in self.lanes.iter_mut().zip(&mut self.heads) {
+            lane.retain(|event| !which(event));
+            *head = lane.front().map_or(Key::MAX, Event::key);
         }
     }
 
@@ -146,12 +201,6 @@ impl Pending {
             at = parent;
         }
         self.heap[at] = event;
-    }
-
-    /// Puts `event` at the root and lets it sink to its place.
-    #[inline]
-    fn sink(&mut self, event: Event) {
-        self.sink_from(0, event);
     }
 
     /// Puts `event` in the place of the one at `at` and lets it sink to its place.

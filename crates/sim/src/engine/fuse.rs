@@ -6,6 +6,7 @@
 //! it would have had, and all I/Os leave all stations at the same moments. What a station counts of a run is added when the
 //! run ends; a snapshot adds what those have done who are on one. Histograms and observers hear of all its hops at its end.
 
+use super::lane::NO_LANE;
 use super::layout::Step;
 use super::station::{Kind, Place};
 use super::{Observer, Simulation};
@@ -63,7 +64,8 @@ pub fn fuse(steps: &mut [Step], starts: &[u32], places: &[Place]) -> Vec<Run> {
     let fused: Vec<(usize, Run)> = found.iter().filter(|(_, run)| alone(run)).cloned().collect();
     for (number, (at, run)) in (0..).zip(&fused) {
         let next = (at + run.legs.len()) as u32;
-        steps[*at] = Step::Run { run: number, last: run.last(), total: run.total, next };
+        steps[*at] =
+            Step::Run { run: number, last: run.last(), total: run.total, next, lane: NO_LANE };
     }
     fused.into_iter().map(|(_, run)| run).collect()
 }

@@ -1,6 +1,7 @@
 //! How I/Os begin, and what their end means to their source.
 
 use super::entity::NONE;
+use super::lane::AT_ONCE;
 use super::source::Kind;
 use super::{Observer, Simulation};
 use crate::Ps;
@@ -215,7 +216,7 @@ impl<O: Observer> Simulation<O> {
                 let again = !worker.open || std::mem::take(&mut worker.late);
                 self.entities.give(who);
                 if again {
-                    self.schedule(Ps::ZERO, place, slot);
+                    self.schedule_on(AT_ONCE, Ps::ZERO, place, slot);
                 }
             }
         }

@@ -68,6 +68,7 @@ pub enum Step {
         last: u32,
         total: Ps,
         next: u32,
+        lane: u8,
     },
     /// The end of a copy that is waited for.
     Joined,

@@ -20,6 +20,7 @@ mod fuse;
 mod halt;
 mod issue;
 mod kin;
+mod lane;
 mod layout;
 mod progress;
 mod run;

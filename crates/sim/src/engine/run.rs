@@ -118,6 +118,14 @@ impl<O: Observer> Simulation<O> {
         self.schedule_at(self.now.plus(span), place, who);
     }
 
+    /// Adds an event `span` from now, as all that are pushed on this lane.
+    #[inline]
+    pub(super) fn schedule_on(&mut self, lane: u8, span: Ps, place: u32, who: u32) {
+        let event = Event::new(self.now.plus(span), place, self.sequence, who);
+        self.pending.push_on(lane, event);
+        self.sequence += 1;
+    }
+
     /// Adds an event.
     #[inline]
     pub(super) fn schedule_at(&mut self, time: Ps, place: u32, who: u32) {
@@ -129,10 +137,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn set_alarm(&mut self, place: u32) {
         let Kind::Fluid(fluid) = &self.places[place as usize].kind else { return };
         match fluid.next() {
-            Some(time) => {
-                self.alarms.set(Event::new(time, place, self.sequence, 0));
-                self.sequence += 1;
-            }
+            Some(time) => self.alarms.set(place, time),
             None => self.alarms.clear(place),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::entity::{Entities, Entity, Line};
 use super::fluid::{Fluid, LinkTally};
+use super::lane::NO_LANE;
 use crate::Ps;
 use crate::model::{Full, PRIORITIES, Pool, Station};
 use crate::statistics::{Histogram, Tally};
@@ -14,6 +15,8 @@ pub struct Place {
     /// Draws the demands of its visits.
     pub rng: Rng,
     pub tally: Tally,
+    /// On which the ends of its services are pushed.
+    pub lane: u8,
     /// Times from coming in to going on.
     pub latency: Histogram,
 }
@@ -111,7 +114,7 @@ impl Place {
                 stopped: false,
             }),
         };
-        Place { kind, rng, tally: Tally::default(), latency: histogram(times) }
+        Place { kind, rng, tally: Tally::default(), lane: NO_LANE, latency: histogram(times) }
     }
 
     /// What each link did until `now`; none where there are none.

@@ -1,7 +1,6 @@
 //! How I/Os come to stations, leave them, and go on.
 
 use super::entity::{Entity, Line, NONE};
-use super::event::Event;
 use super::layout::{Step, Strand};
 use super::station::Kind;
 use super::{Ended, Observer, Simulation};
@@ -64,9 +63,9 @@ impl<O: Observer> Simulation<O> {
                     self.entities[who].hop = next;
                     continue;
                 }
-                Step::Run { last, total, .. } => {
+                Step::Run { last, total, lane, .. } => {
                     self.entities[who].entered = self.now;
-                    return self.schedule(total, last, who);
+                    return self.schedule_on(lane, total, last, who);
                 }
                 Step::Together { starts, count, .. } => return self.together(starts, count, who),
                 Step::Joined => return self.joined(who, false),
@@ -141,7 +140,8 @@ impl<O: Observer> Simulation<O> {
                 if level.busy + level.blocked < queue.servers {
                     level.busy += 1;
                     let time = queue.service(entity.demand, level.present);
-                    self.schedule(time, station, who);
+                    let lane = place.lane;
+                    self.schedule_on(lane, time, station, who);
                 } else {
                     queue.wait(&mut self.entities, who);
                 }
@@ -151,8 +151,8 @@ impl<O: Observer> Simulation<O> {
                     return delay.line.push(&mut self.entities, who);
                 }
                 place.tally.level.busy += 1;
-                let demand = entity.demand;
-                self.schedule(demand, station, who);
+                let (lane, demand) = (place.lane, entity.demand);
+                self.schedule_on(lane, demand, station, who);
             }
             Kind::Batch(batch) => {
                 batch.line.push(&mut self.entities, who);
@@ -251,9 +251,7 @@ impl<O: Observer> Simulation<O> {
             return self.alarms.clear(station);
         }
         if batch.here < batch.count && self.now < batch.due {
-            let alarm = Event::new(batch.due, station, self.sequence, 0);
-            self.sequence += 1;
-            return self.alarms.set(alarm);
+            return self.alarms.set(station, batch.due);
         }
         self.alarms.clear(station);
         let mut line = std::mem::replace(&mut batch.line, Line::EMPTY);
@@ -293,7 +291,8 @@ impl<O: Observer> Simulation<O> {
         let Some(next) = queue.call(&self.entities) else { return false };
         level.busy += 1;
         let time = queue.service(self.entities[next].demand, level.present);
-        self.schedule(time, station, next);
+        let lane = place.lane;
+        self.schedule_on(lane, time, station, next);
         true
     }
 
