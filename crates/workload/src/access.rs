@@ -29,7 +29,12 @@ pub(crate) struct Accesses {
 enum Addresses {
     Random(Arc<Random>),
     Sequential(Run),
-    Mixed { random: Arc<Random>, run: Run },
+    Mixed {
+        random: Arc<Random>,
+        run: Run,
+    },
+    /// Somewhere on the only target: nobody looks where.
+    Anywhere,
 }
 
 struct RowState {
@@ -141,8 +146,33 @@ impl Accesses {
             Addresses::Sequential(run) => run.take(shape, len),
             Addresses::Mixed { random, .. } if wants_random => random.draw(shape, rng),
             Addresses::Mixed { run, .. } => run.take(shape, len),
+            Addresses::Anywhere => (0, 0),
         };
         Draw { dir, target: target as u16, offset, len, pause }
+    }
+
+    /// These without their offsets. Where there is one target, nothing is drawn for addresses any more, and nothing else
+    /// depends on those draws.
+    pub fn without_offsets(self) -> Accesses {
+        let targets = match &self.addresses {
+            Addresses::Random(random) | Addresses::Mixed { random, .. } => random.targets,
+            Addresses::Sequential(run) => run.targets(),
+            Addresses::Anywhere => 1,
+        };
+        if targets > 1 { self } else { Accesses { addresses: Addresses::Anywhere, ..self } }
+    }
+
+    /// What every operation is, where all are the same.
+    pub fn always(&self) -> Option<Draw> {
+        let (Addresses::Anywhere, None, [row], [shape]) =
+            (&self.addresses, &self.ladder, &*self.rows, &*self.shapes)
+        else {
+            return None;
+        };
+        let same = row.read.is_sure() && row.delay == Ns::ZERO;
+        let draw =
+            Draw { dir: row.read.dir(0), target: 0, offset: 0, len: shape.size, pause: Ns::ZERO };
+        same.then_some(draw)
     }
 
     fn pick_row(&mut self) -> usize {

@@ -4,6 +4,7 @@ use crate::{Dir, Key};
 use clock::{Ns, Rng};
 
 /// An operation before it has a time.
+#[derive(Clone, Copy)]
 pub(crate) struct Draw {
     pub dir: Dir,
     pub target: u16,
@@ -67,6 +68,11 @@ impl Share {
     #[inline]
     pub fn has(self, bits: u32) -> bool {
         u64::from(bits) < self.0
+    }
+
+    /// Whether it is all or nothing, so that no bits change anything.
+    pub fn is_sure(self) -> bool {
+        self.0 == 0 || self.0 == 1 << 32
     }
 
     /// A read if these random bits fall into the share.

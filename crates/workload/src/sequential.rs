@@ -44,6 +44,11 @@ struct OpenCell {
 }
 
 impl Run {
+    /// How many targets it goes over.
+    pub fn targets(&self) -> usize {
+        self.lanes.len()
+    }
+
     /// The run of slot `slot` over its worker's regions, for operations of these shapes (at least one).
     pub fn new(
         spec: &Spec,

@@ -80,16 +80,19 @@ pub struct Stream {
     operations: Operations,
 }
 
+/// What is drawn lies apart: a stream that draws nothing takes no more room than it needs.
 enum Operations {
-    Access(Accesses),
-    Transaction(Transactions),
+    Access(Box<Accesses>),
+    Transaction(Box<Transactions>),
+    /// All of them are this one.
+    Same(Draw),
 }
 
 enum Pacing {
     /// `pause` follows the completion of what is outstanding; `ready` is when the next may be issued.
     Closed { think: Ns, pause: Ns, outstanding: bool, ready: Ns },
     /// `due` is the next arrival, `None` when there are no more.
-    Open { arrival: Arrival, due: Option<Ns> },
+    Open { arrival: Box<Arrival>, due: Option<Ns> },
 }
 
 impl Stream {
@@ -105,9 +108,11 @@ impl Stream {
             return Err(SpecError::Invalid { field: "slot", problem });
         }
         let operations = match &spec.kind {
-            Kind::Access(access) => Operations::Access(Accesses::new(spec, access, place, key)?),
+            Kind::Access(access) => {
+                Operations::Access(Box::new(Accesses::new(spec, access, place, key)?))
+            }
             Kind::Transaction(transaction) => {
-                Operations::Transaction(Transactions::new(spec, transaction, place, key)?)
+                Operations::Transaction(Box::new(Transactions::new(spec, transaction, place, key)?))
             }
         };
         let pacing = match spec.arrivals {
@@ -115,7 +120,7 @@ impl Stream {
                 Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready: place.start }
             }
             Arrivals::Open { process, .. } => {
-                let mut arrival = Arrival::new(process, place, Rngs::arrival(key));
+                let mut arrival = Box::new(Arrival::new(process, place, Rngs::arrival(key)));
                 let due = arrival.advance();
                 Pacing::Open { arrival, due }
             }
@@ -150,7 +155,24 @@ impl Stream {
         };
         let (think, ready) = (*think, place.start);
         let pacing = Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready };
-        Some(Stream { pacing, operations: Operations::Access(accesses.beside(key)?) })
+        let operations = Operations::Access(Box::new(accesses.beside(key)?));
+        Some(Stream { pacing, operations })
+    }
+
+    /// The same stream for whoever looks at no offset, as a simulator of networks: they mean nothing from now on, and what
+    /// was drawn for them alone is not drawn. Everything else is as it would have been.
+    pub fn without_offsets(self) -> Stream {
+        let operations = match self.operations {
+            Operations::Access(accesses) => {
+                let accesses = accesses.without_offsets();
+                match accesses.always() {
+                    Some(same) => Operations::Same(same),
+                    None => Operations::Access(Box::new(accesses)),
+                }
+            }
+            other => other,
+        };
+        Stream { operations, ..self }
     }
 
     /// What to do at `now`. Nothing changes until an operation is returned.
@@ -201,6 +223,7 @@ impl Operations {
         match self {
             Operations::Access(accesses) => accesses.draw(),
             Operations::Transaction(transactions) => transactions.draw(),
+            Operations::Same(draw) => *draw,
         }
     }
 }

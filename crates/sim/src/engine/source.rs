@@ -90,6 +90,7 @@ impl Origin {
                     .map_err(|problem| SetUpError::Operations { load: number, problem })?;
                 let limit = of.spec.outstanding_max();
                 let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
+                let streams = streams.into_iter().map(Stream::without_offsets).collect();
                 let worker = Worker { streams, limit, outstanding: 0, late: false, open };
                 (Kind::Operations(worker), &[][..])
             }
