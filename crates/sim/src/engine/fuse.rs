@@ -119,7 +119,7 @@ impl<O: Observer> Simulation<O> {
             self.observer.served(*station, entity.class, who, moment);
         }
         self.entities[who].hop = next;
-        self.ready.push(&mut self.entities, who);
+        self.walk(who);
     }
 
     /// Adds to the tallies of stations what those have done there who are on a run.

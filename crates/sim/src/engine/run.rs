@@ -91,14 +91,16 @@ impl<O: Observer> Simulation<O> {
                     return self.walk_ready();
                 }
                 self.leave(place, event.who);
-                self.go_on(event.who);
+                self.go_on_first(event.who);
             }
             Some(Kind::Fluid(fluid)) => {
                 if let Some(who) = fluid.leave(event.time) {
                     self.leave(place, who);
-                    self.go_on(who);
+                    self.set_alarm(place);
+                    self.go_on_first(who);
+                } else {
+                    self.set_alarm(place);
                 }
-                self.set_alarm(place);
             }
             Some(Kind::Batch(_)) => self.gathered(place),
             None => {

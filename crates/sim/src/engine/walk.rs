@@ -17,18 +17,24 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
+    /// `who`, whose event this is, goes on from the hop behind it, before all others who are ready by then.
+    #[inline]
+    pub(super) fn go_on_first(&mut self, who: u32) {
+        self.entities[who].hop += 1;
+        self.walk(who);
+    }
+
     /// `who` goes on from the hop behind it.
     #[inline]
-    pub(super) fn go_on(&mut self, who: u32) {
+    fn go_on(&mut self, who: u32) {
         self.entities[who].hop += 1;
         self.ready.push(&mut self.entities, who);
     }
 
     /// `who` begins its hop, and every one after it that takes no time, until it comes to rest.
     #[inline]
-    fn walk(&mut self, who: u32) {
+    pub(super) fn walk(&mut self, who: u32) {
         loop {
-            self.leap(who);
             match self.steps[self.entities[who].hop as usize] {
                 Step::Visit { station, .. } => return self.visit(station, who),
                 Step::Spread { first, count, .. } => {
@@ -44,8 +50,12 @@ impl<O: Observer> Simulation<O> {
                     }
                 }
                 Step::Give { pool, tokens } => self.give(pool, tokens),
-                // Leapt over above.
-                Step::Skip { .. } => {}
+                Step::Skip { chance, to } => {
+                    if self.chance_of(who).chance(chance) {
+                        self.entities[who].hop = to;
+                        continue;
+                    }
+                }
                 Step::As { dir } => self.entities[who].dir = dir,
                 Step::Branch { selector, starts } => {
                     if !self.branch(selector, starts, who) {
@@ -83,7 +93,7 @@ impl<O: Observer> Simulation<O> {
         &mut self.origins[load as usize].chance
     }
 
-    /// Decides every skip that `who` stands before.
+    /// Decides at the end of a service, which may depend on where it goes next, every skip that `who` stands before.
     #[inline]
     fn leap(&mut self, who: u32) {
         let entity = &mut self.entities[who];
@@ -227,7 +237,7 @@ impl<O: Observer> Simulation<O> {
         self.leave(station, who);
         self.places[station as usize].tally.level.busy -= 1;
         self.release(station);
-        self.ready.push(&mut self.entities, who);
+        self.walk(who);
     }
 
     /// `who` waits at the door of `next`, and keeps its server of `station` from serving others.
