@@ -13,7 +13,7 @@ use super::station::{Account, Place, Tokens};
 use super::{Class, Observer, Seeds, SetUpError, Simulation, Turn};
 use crate::Ps;
 use crate::model::{
-    Begin, Change, Hop, Network, Station, arms_of, copies_at_once, ios_at_once, ios_of,
+    Begin, Change, Full, Hop, Network, Station, arms_of, copies_at_once, ios_at_once, ios_of,
 };
 use clock::Rng;
 
@@ -92,6 +92,10 @@ impl<O: Observer> Simulation<O> {
             turns: turns(network),
             turned: 0,
             pulled: Vec::with_capacity(if fails { ios as usize } else { 0 }),
+            doors: network
+                .stations
+                .iter()
+                .any(|station| matches!(station, Station::Queue { full: Full::Block, .. })),
             progress: None,
             observer,
         };
@@ -158,8 +162,9 @@ fn alarms(network: &Network) -> Alarms {
         Station::Queue { .. } | Station::Delay | Station::Sorted { .. } => false,
     };
     let all = (0..).zip(&network.stations);
-    let numbers = all.filter(|(_, station)| with(station)).map(|(number, _)| number);
-    Alarms::new(network.stations.len(), numbers)
+    let numbers: Vec<u32> =
+        all.filter(|(_, station)| with(station)).map(|(number, _)| number).collect();
+    Alarms::new(network.stations.len(), &numbers)
 }
 
 /// What happens at moments that are known beforehand, in order: of one moment loads begin first.

@@ -42,6 +42,12 @@ impl Event {
         Event { time, tie: u64::from(place) << SEQUENCE_BITS | sequence, who }
     }
 
+    /// The event of this key that is nobody's in particular.
+    #[inline]
+    pub(super) fn of(key: Key) -> Event {
+        Event { time: Ps((key >> 64) as u64), tie: key as u64, who: 0 }
+    }
+
     /// Where.
     #[inline]
     pub fn place(&self) -> u32 {

@@ -3,8 +3,9 @@
 //! Fused is a run of visits at delays whose times are constants above zero, where nothing jumps into its middle, nothing
 //! ever changes, and whose last station only I/Os of equal runs come to. No token is taken and nothing is drawn within it,
 //! nobody waits, and who enters first leaves first; so the one event that is left has the place in the order of events that
-//! it would have had, and all I/Os leave all stations at the same moments. What a station counts of a run is added when the
-//! run ends; a snapshot adds what those have done who are on one. Histograms and observers hear of all its hops at its end.
+//! it would have had, and all I/Os leave all stations at the same moments. A run counts who has come to its end, as the tallies
+//! of its stations would; a snapshot adds that to theirs, and what those have done who are on it. Histograms and observers
+//! hear of all its hops at its end.
 
 use super::lane::NO_LANE;
 use super::layout::Step;
@@ -14,6 +15,7 @@ use crate::Ps;
 use crate::model::Law;
 use crate::statistics::Tally;
 use std::collections::{BTreeMap, BTreeSet};
+use workload::Dir;
 
 /// Visits that are one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,9 @@ pub struct Run {
     pub legs: Box<[(u32, Ps)]>,
     /// Their sum.
     pub total: Ps,
+    /// I/Os that have come to its end, those that read and those that wrote, and their bytes.
+    pub ios: [u64; 2],
+    pub bytes: [u64; 2],
 }
 
 impl Run {
@@ -46,7 +51,7 @@ pub fn fuse(steps: &mut [Step], starts: &[u32], places: &[Place]) -> Vec<Run> {
         let length = legs.len().max(1);
         if length > 1 {
             let total = legs.iter().fold(Ps::ZERO, |sum, (_, time)| sum.plus(*time));
-            found.push((at, Run { legs: legs.into(), total }));
+            found.push((at, Run { legs: legs.into(), total, ios: [0; 2], bytes: [0; 2] }));
         }
         at += length;
     }
@@ -106,15 +111,16 @@ fn visits(steps: &[Step]) -> BTreeMap<u32, usize> {
 impl<O: Observer> Simulation<O> {
     /// `who` has come to the end of a run: all its hops are counted, and it goes on.
     pub(super) fn run_ends(&mut self, run: u32, next: u32, who: u32) {
-        let run = &self.runs[run as usize];
+        let run = &mut self.runs[run as usize];
         let entity = &self.entities[who];
+        let writes = usize::from(entity.dir == Dir::Write);
+        run.ios[writes] += 1;
+        run.bytes[writes] += u64::from(entity.bytes);
         let mut moment = entity.entered;
         for (station, time) in &run.legs {
             moment = moment.plus(*time);
-            let place = &mut self.places[*station as usize];
-            place.tally.pass(*time, entity.dir, entity.bytes);
             if O::TIMES {
-                place.latency.record(*time);
+                self.places[*station as usize].latency.record(*time);
             }
             self.observer.served(*station, entity.class, who, moment);
         }
@@ -122,10 +128,15 @@ impl<O: Observer> Simulation<O> {
         self.walk(who);
     }
 
-    /// Adds to the tallies of stations what those have done there who are on a run.
+    /// Adds to the tallies of stations what those have done there who were on a run, and who are on one.
     pub(super) fn add_runs(&self, stations: &mut [Tally]) {
         if self.runs.is_empty() {
             return;
+        }
+        for run in &self.runs {
+            for (station, time) in &run.legs {
+                stations[*station as usize].passed(*time, run.ios, run.bytes);
+            }
         }
         for event in self.pending.iter() {
             if event.place() as usize >= self.places.len() {

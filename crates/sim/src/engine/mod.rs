@@ -163,6 +163,8 @@ pub struct Simulation<O: Observer = ()> {
     turned: usize,
     /// Room to gather those who are pulled out.
     pulled: Vec<u32>,
+    /// Whether some station lets I/Os wait at its door.
+    doors: bool,
     progress: Option<Arc<Progress>>,
     observer: O,
 }

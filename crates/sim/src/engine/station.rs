@@ -204,7 +204,22 @@ impl Tokens {
         }
     }
 
-    /// The I/O that asked for them gets its tokens.
+    /// An I/O that asks for tokens gets them at once, if there are enough and nobody waits; whether it is so.
+    #[inline]
+    pub fn take(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) -> bool {
+        if !self.line.is_empty() || self.free < tokens {
+            return false;
+        }
+        self.tally.pass_at_once(now, entity.dir, entity.bytes);
+        self.tally.level.busy += tokens;
+        if times {
+            self.waits.record(Ps::ZERO);
+        }
+        self.free -= tokens;
+        true
+    }
+
+    /// The I/O that waited for them gets its tokens.
     pub fn grant(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) {
         let waited = now.since(entity.entered);
         self.tally.depart(now, waited, entity.dir, entity.bytes);

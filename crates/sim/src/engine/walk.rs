@@ -93,7 +93,7 @@ impl<O: Observer> Simulation<O> {
         &mut self.origins[load as usize].chance
     }
 
-    /// Decides at the end of a service, which may depend on where it goes next, every skip that `who` stands before.
+    /// Decides every skip that `who` stands before.
     #[inline]
     fn leap(&mut self, who: u32) {
         let entity = &mut self.entities[who];
@@ -227,10 +227,8 @@ impl<O: Observer> Simulation<O> {
     #[inline]
     pub(super) fn served_in_line(&mut self, station: u32, who: u32) {
         self.entities[who].hop += 1;
-        self.leap(who);
-        if let Step::Visit { station: next, .. } = self.steps[self.entities[who].hop as usize]
-            && next != station
-            && self.places[next as usize].makes_wait()
+        if self.doors
+            && let Some(next) = self.closed_door(station, who)
         {
             return self.keep(station, next, who);
         }
@@ -238,6 +236,16 @@ impl<O: Observer> Simulation<O> {
         self.places[station as usize].tally.level.busy -= 1;
         self.release(station);
         self.walk(who);
+    }
+
+    /// The station that `who` goes to from `station`, if there is no room for it. What its route leaves to chance before
+    /// that is decided.
+    fn closed_door(&mut self, station: u32, who: u32) -> Option<u32> {
+        self.leap(who);
+        let Step::Visit { station: next, .. } = self.steps[self.entities[who].hop as usize] else {
+            return None;
+        };
+        (next != station && self.places[next as usize].makes_wait()).then_some(next)
     }
 
     /// `who` waits at the door of `next`, and keeps its server of `station` from serving others.
@@ -340,16 +348,17 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Whether `who` got its tokens at once; else it stands in line for them.
+    #[inline]
     fn take(&mut self, pool: u32, tokens: u32, who: u32) -> bool {
         let pool = &mut self.pools[pool as usize];
-        pool.tally.arrive(self.now);
-        self.entities[who].entered = self.now;
-        if !pool.line.is_empty() || pool.free < tokens {
-            pool.line.push(&mut self.entities, who);
-            return false;
+        let entity = &mut self.entities[who];
+        entity.entered = self.now;
+        if pool.take(tokens, self.now, entity, O::TIMES) {
+            return true;
         }
-        pool.grant(tokens, self.now, &self.entities[who], O::TIMES);
-        true
+        pool.tally.arrive(self.now);
+        pool.line.push(&mut self.entities, who);
+        false
     }
 
     /// Tokens come back, and those who waited for them go on.

@@ -84,6 +84,32 @@ impl Tally {
         }
     }
 
+    /// An I/O comes in and goes on at once.
+    #[inline]
+    pub fn pass_at_once(&mut self, now: Ps, dir: Dir, bytes: u32) {
+        self.touch(now);
+        let writes = dir == Dir::Write;
+        self.arrivals += 1;
+        self.departures += 1;
+        self.writes += u64::from(writes);
+        self.bytes[usize::from(writes)] += u64::from(bytes);
+    }
+
+    /// I/Os came in, each was served for `time`, and went on, all of it before now: so many that read and that wrote, and
+    /// their bytes.
+    pub fn passed(&mut self, time: Ps, ios: [u64; 2], bytes: [u64; 2]) {
+        let [span, writing] = [ios[0] + ios[1], ios[1]].map(|n| u128::from(n) * u128::from(time.0));
+        self.arrivals += ios[0] + ios[1];
+        self.departures += ios[0] + ios[1];
+        self.writes += ios[1];
+        self.bytes[0] += bytes[0];
+        self.bytes[1] += bytes[1];
+        self.stayed += span;
+        self.present += span;
+        self.busy += span;
+        self.stayed_writing += writing;
+    }
+
     /// An I/O came in, was served for `time`, and went on, all of it before now.
     #[inline]
     pub fn pass(&mut self, time: Ps, dir: Dir, bytes: u32) {

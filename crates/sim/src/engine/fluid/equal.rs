@@ -143,6 +143,10 @@ impl Equal {
         }
         let clock = self.clock(now);
         while let Some(first) = self.tags.pop_until(clock) {
+            if self.due.is_empty() {
+                self.due.push(first);
+                continue;
+            }
             let order = |tag: &Tag| Reverse((tag.path, tag.clock, tag.arrival));
             let at = self.due.partition_point(|tag| order(tag) < order(&first));
             self.due.insert(at, first);
