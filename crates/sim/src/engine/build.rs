@@ -112,7 +112,7 @@ impl<O: Observer> Simulation<O> {
             let steps = &mut simulation.steps;
             simulation.runs = fuse(steps, &simulation.starts, &simulation.places).into();
         }
-        lane::assign(&mut simulation.steps, &mut simulation.places);
+        lane::assign(&mut simulation.steps, &mut simulation.places, ios);
         simulation.begin(network);
         Ok(simulation)
     }

@@ -79,9 +79,11 @@ pub struct Pending {
     heap: Vec<Event>,
     /// The root has been taken out, and nobody has taken its place yet.
     hole: bool,
-    /// The first key of each lane, and of the heap as the last; beyond all where there is nobody.
-    heads: [Key; LANES + 1],
+    /// The first key of each lane; beyond all where nobody stands in it.
+    heads: [Key; LANES],
     lanes: [VecDeque<Event>; LANES],
+    /// How many stand in all of them.
+    lined: usize,
     /// How many a lane takes.
     room: usize,
 }
@@ -93,7 +95,8 @@ impl Pending {
         Pending {
             heap: Vec::with_capacity(events),
             hole: false,
-            heads: [Key::MAX; LANES + 1],
+            heads: [Key::MAX; LANES],
+            lined: 0,
             lanes: std::array::from_fn(|_| VecDeque::with_capacity(room)),
             room,
         }
@@ -101,8 +104,7 @@ impl Pending {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        let lined: usize = self.lanes.iter().map(VecDeque::len).sum();
-        self.heap.len() - usize::from(self.hole) + lined
+        self.heap.len() - usize::from(self.hole) + self.lined
     }
 
     /// Whether there are none.
@@ -118,7 +120,6 @@ impl Pending {
     /// Adds one.
     #[inline]
     pub fn push(&mut self, event: Event) {
-        self.heads[LANES] = self.heads[LANES].min(event.key());
         if self.hole {
             self.hole = false;
             self.sink_from(0, event);
@@ -139,13 +140,39 @@ impl Pending {
             _ => return self.push(event),
         }
         lane.push_back(event);
+        self.lined += 1;
     }
 
     /// Takes out the first, if it comes before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: Key) -> Option<Event> {
-        let (mut least, mut chosen) = (self.heads[LANES], LANES);
-        for (lane, head) in self.heads[..LANES].iter().enumerate() {
+        if self.lined > 0 {
+            return self.pop_any(end);
+        }
+        if self.hole {
+            self.hole = false;
+            // Nobody was pushed: the last fills it.
+            let last = self.heap.pop()?;
+            if self.heap.is_empty() {
+                // What was popped was the hole itself.
+                return None;
+            }
+            self.sink_from(0, last);
+        }
+        let first = *self.heap.first()?;
+        if first.key() >= end {
+            return None;
+        }
+        self.hole = true;
+        Some(first)
+    }
+
+    /// The same, where somebody stands in a lane. A hole at the root stays for whoever is pushed next. Apart, so that what is
+    /// done without lanes stays small enough to be a part of the loop.
+    #[inline(never)]
+    fn pop_any(&mut self, end: Key) -> Option<Event> {
+        let (mut least, mut chosen) = (self.first_of_heap(), LANES);
+        for (lane, head) in self.heads.iter().enumerate() {
             let before = *head < least;
             least = select_unpredictable(before, *head, least);
             chosen = select_unpredictable(before, lane, chosen);
@@ -156,23 +183,24 @@ impl Pending {
         if let Some(lane) = self.lanes.get_mut(chosen) {
             let first = lane.pop_front();
             self.heads[chosen] = lane.front().map_or(Key::MAX, Event::key);
+            self.lined -= 1;
             return first;
         }
-        self.pop_heap()
-    }
-
-    /// Takes out the root, in whose place a hole is left for whoever is pushed next.
-    #[inline]
-    fn pop_heap(&mut self) -> Option<Event> {
         if self.hole {
-            // Nobody was: the last fills it.
             let last = self.heap.pop()?;
             self.sink_from(0, last);
         }
-        let first = self.heap.first().copied()?;
         self.hole = true;
-        self.heads[LANES] = least_of(&self.heap[1..self.heap.len().min(1 + ARITY)]).0;
-        Some(first)
+        self.heap.first().copied()
+    }
+
+    /// The first key of the heap; beyond all where nobody is in it.
+    #[inline]
+    fn first_of_heap(&self) -> Key {
+        if self.hole {
+            return least_of(&self.heap[1..self.heap.len().min(1 + ARITY)]).0;
+        }
+        self.heap.first().map_or(Key::MAX, Event::key)
     }
 
     /// Takes out all events that `which` says, wherever they are. Costs a look at each pending one.
@@ -186,11 +214,11 @@ impl Pending {
             let event = self.heap[at];
             self.sink_from(at, event);
         }
-        self.heads[LANES] = self.heap.first().map_or(Key::MAX, Event::key);
         for (lane, head) in self.lanes.iter_mut().zip(&mut self.heads) {
             lane.retain(|event| !which(event));
             *head = lane.front().map_or(Key::MAX, Event::key);
         }
+        self.lined = self.lanes.iter().map(VecDeque::len).sum();
     }
 
     /// Lets `event`, the last of the heap, rise to its place.

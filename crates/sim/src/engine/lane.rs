@@ -13,11 +13,17 @@ use std::collections::BTreeMap;
 
 /// For what happens at once.
 pub const AT_ONCE: u8 = 0;
+/// I/Os whose events fit a heap so flat that to look at lanes besides costs more than they save.
+const FEW: u32 = 64;
 /// For what is not known to come in order.
 pub const NO_LANE: u8 = LANES as u8;
 
-/// Gives the constant times that are asked for most a lane each, and tells the stations and runs that take them.
-pub fn assign(steps: &mut [Step], places: &mut [Place]) {
+/// Gives the constant times that are asked for most a lane each, and tells the stations and runs that take them; of no more
+/// than `ios` at once.
+pub fn assign(steps: &mut [Step], places: &mut [Place], ios: u32) {
+    if ios <= FEW {
+        return;
+    }
     let mut asked: BTreeMap<Ps, usize> = BTreeMap::new();
     let mut at = 0;
     while let Some(step) = steps.get(at) {
