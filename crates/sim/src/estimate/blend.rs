@@ -8,7 +8,10 @@
 
 use super::lumped::{ItemKind, Kind, Load, Lumped};
 use super::state::{State, Sums};
+use std::collections::BTreeMap;
 
+/// What chances that add up to a whole number may lack of it.
+const ROUNDED: f64 = 1e-9;
 /// Variability that is believed of arrivals and service, against exponential ones.
 const VARIABLE_MOST: f64 = 4.0;
 
@@ -95,11 +98,19 @@ impl Cycle {
         let (mut first, mut second) = (0.0, 0.0);
         for class in &load.classes {
             let items = load.items[class.items.clone()].iter().filter(|item| !item.background);
+            let items = items.filter(|item| !matches!(item.kind, ItemKind::Tokens(_)));
+            // Ways that are alike are one visit, whichever of them an I/O takes.
+            let mut visits: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+            for item in items {
+                *visits.entry((item.time.to_bits(), item.scv.to_bits())).or_default() +=
+                    item.chance;
+            }
             let (mut mean, mut variance) = (0.0, 0.0);
-            for item in items.filter(|item| !matches!(item.kind, ItemKind::Tokens(_))) {
-                let time = item.chance * item.time;
-                mean += time;
-                variance += (time * item.time * (1.0 + item.scv) - time * time).max(0.0);
+            for ((time, scv), count) in visits {
+                let (time, scv) = (f64::from_bits(time), f64::from_bits(scv));
+                let chance = count - (count + ROUNDED).floor();
+                mean += count * time;
+                variance += time * time * (count * scv + (chance - chance * chance).max(0.0));
             }
             first += class.share * mean;
             second += class.share * (variance + mean * mean);
