@@ -86,13 +86,17 @@ fn topology(luns: usize) -> Topology {
 
 /// A record and its analysis, as if it had been made on such a lab: the adapter is full, the cable half full each way.
 fn on_lab(luns: usize) -> (tempfile::TempDir, Record, Analysis) {
-    let (dir, record) = Sketch::of(LAB).record(|_, _| Work { read: 67, ..Work::default() });
+    on(LAB, luns)
+}
+
+fn on(lab: &str, luns: usize) -> (tempfile::TempDir, Record, Analysis) {
+    let (dir, record) = Sketch::of(lab).record(|_, _| Work { read: 67, ..Work::default() });
     let mut analysis = findings::analyse(&record).expect("the record is analysed");
     let topology = topology(luns);
     let source =
-        scenario::Source { name: "lab".into(), text: LAB.into(), ..scenario::Source::default() };
+        scenario::Source { name: "lab".into(), text: lab.into(), ..scenario::Source::default() };
     let mut scenario = scenario::load(&source).expect("a right scenario");
-    scenario.lab.vms[0].disks.clear();
+    scenario.lab.vms.iter_mut().for_each(|vm| vm.disks.clear());
     analysis.map = lab_map(Some(&scenario), Some(&topology), &[], &[]);
     let hops: Vec<HopLoad> = topology.hops.iter().filter_map(load).collect();
     let hop = "esx.hba".to_owned();
@@ -164,6 +168,19 @@ fn a_lab_is_drawn_from_the_host_to_the_array() {
     assert_eq!(picture.matches(" limit\"").count(), 1, "{picture}");
     assert!(page.contains("Limited by esx.hba (probability 0.90)."), "the line of the step");
     assert_snapshot!(picture);
+}
+
+#[test]
+fn who_is_idle_does_not_limit() {
+    let idle =
+        "[[vm]]\nname = \"idle\"\nhost = \"esx\"\ndisks = [{ target = \"disk\" }]\n[workload.mix]";
+    let (_dir, record, mut analysis) = on(&LAB.replace("[workload.mix]", idle), 1);
+    for judged in analysis.steps.iter_mut().filter_map(|step| step.attribution.as_mut()) {
+        judged.limit = Limiter::Depth;
+    }
+    let picture = picture(&page(&record, &analysis));
+    assert!(words(&picture).contains(&"idle".to_owned()), "{picture}");
+    assert_eq!(picture.matches(" limit\"").count(), 1, "{picture}");
 }
 
 #[test]

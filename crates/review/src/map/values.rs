@@ -101,9 +101,9 @@ pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepVal
         None => value(&scene.rows[at.row].hops),
     });
     let judged = step.attribution.as_ref();
-    let first = judged.map(|j| marked(map, scene, &j.limit)).unwrap_or_default();
+    let first = judged.map(|j| marked(map, scene, &loads, &j.limit)).unwrap_or_default();
     let next = judged.and_then(|j| j.runner_up.as_ref());
-    let second = next.map(|next| marked(map, scene, &next.limit)).unwrap_or_default();
+    let second = next.map(|next| marked(map, scene, &loads, &next.limit)).unwrap_or_default();
     StepValues {
         label: clean(&label(step)),
         total: total(step),
@@ -149,8 +149,8 @@ pub(crate) fn limit_words(judged: &Attribution) -> String {
         .unwrap_or_default()
 }
 
-/// The rows that an answer names. Where the load is the limit, it is what the guests issue.
-fn marked(map: &LabMap, scene: &Scene, limit: &Limiter) -> Vec<usize> {
+/// The rows that an answer names. Where the load is the limit, it is what the guests issue that are at work.
+fn marked(map: &LabMap, scene: &Scene, loads: &[Option<HopLoad>], limit: &Limiter) -> Vec<usize> {
     let names: Vec<&str> = match limit {
         Limiter::Hop { hop, .. }
         | Limiter::Latency { hop }
@@ -163,7 +163,9 @@ fn marked(map: &LabMap, scene: &Scene, limit: &Limiter) -> Vec<usize> {
         }
         Limiter::Depth | Limiter::Generator => {
             let guests = (0..scene.rows.len()).filter(|r| scene.rows[*r].role == Role::Guest);
-            return guests.collect();
+            let works = |row: &usize| scene.rows[*row].hops.iter().any(|hop| loads[*hop].is_some());
+            let (at_work, idle): (Vec<usize>, Vec<usize>) = guests.partition(works);
+            return if at_work.is_empty() { idle } else { at_work };
         }
         Limiter::Rate | Limiter::Unknown { .. } | Limiter::None => return Vec::new(),
     };
