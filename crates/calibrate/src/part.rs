@@ -1,7 +1,7 @@
 //! A calibrated part as a file of the catalog, which `--catalog` takes, or which is copied into a scenario.
 
 use crate::outcome::{Calibration, Fitted};
-use scenario::{Figure, FigureKind, Part, PartKind};
+use scenario::{Figure, FigureKind, Part};
 use std::fmt::Write;
 
 /// The text of `parts`, with the figures that were found in the place of those that they had.
@@ -12,7 +12,7 @@ pub(crate) fn text(calibration: &Calibration, parts: &[(Part, String)]) -> Strin
     }
     for (part, name) in parts {
         let _ =
-            write!(text, "\n[[part]]\nname = {}\nkind = \"{}\"\n", quoted(name), word(part.kind));
+            write!(text, "\n[[part]]\nname = {}\nkind = \"{}\"\n", quoted(name), part.kind.word());
         if let Some(model) = &part.model {
             let _ = writeln!(text, "model = {}", quoted(model));
         }
@@ -87,20 +87,6 @@ fn kept(figure: &Figure) -> String {
     }
     let _ = writeln!(text, ", source = {} }},", quoted(&figure.source));
     text
-}
-
-fn word(kind: PartKind) -> &'static str {
-    match kind {
-        PartKind::Host => "host",
-        PartKind::Hypervisor => "hypervisor",
-        PartKind::VirtualScsi => "virtual-scsi",
-        PartKind::Hba => "hba",
-        PartKind::Nic => "nic",
-        PartKind::Switch => "switch",
-        PartKind::Array => "array",
-        PartKind::Disk => "disk",
-        PartKind::Tape => "tape",
-    }
 }
 
 /// A basic string of TOML: names of records and scenarios may hold anything.
