@@ -46,7 +46,7 @@ fn bandwidth_rises_with_the_size_to_the_ports() {
 #[test]
 fn writes_fill_the_adapters_of_the_vms() {
     let text = include_str!("../../../../scenarios/lab4-million-iops.toml");
-    let lab = Lab::with(text, &[("workload.iometer.read", "90")]);
+    let lab = Lab::plan_with(text, "sizes", &[("workload.iometer.read", "90")]);
     let found = lab.plan("sizes").last().expect("a step");
     near(found.iops, 18.0 * 75_000.0, 0.03);
     for found in &lab.found {

@@ -24,11 +24,15 @@ struct Found {
 
 impl Lab {
     fn new(text: &str) -> Lab {
-        Lab::with(text, &[])
+        Lab::of(text, &[], |_| true)
     }
 
-    /// With some values set differently.
-    fn with(text: &str, overrides: &[(&str, &str)]) -> Lab {
+    /// The steps of one plan, with some values set differently.
+    fn plan_with(text: &str, plan: &str, overrides: &[(&str, &str)]) -> Lab {
+        Lab::of(text, overrides, |step| step.plan == plan)
+    }
+
+    fn of(text: &str, overrides: &[(&str, &str)], wanted: impl Fn(&scenario::Step) -> bool) -> Lab {
         let set = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let source = Source {
             name: "lab.toml".to_owned(),
@@ -44,7 +48,7 @@ impl Lab {
             let block = f64::from(step.loads[0].workload.spec.largest());
             Found { plan: step.plan.clone(), iops: estimate.iops, block, estimate }
         };
-        Lab { found: scenario.steps().iter().map(one).collect() }
+        Lab { found: scenario.steps().iter().filter(|step| wanted(step)).map(one).collect() }
     }
 
     fn plan<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Found> {
