@@ -55,12 +55,20 @@ impl Drop for Loop {
     }
 }
 
-/// Something that is undone in the end, whatever happens: a command.
+/// Something that is undone in the end, whatever happens: a command. It is given again while something is busy, as a file
+/// system is as long as a process that another test has just started still holds what this one had open.
 struct Undo(&'static str, Vec<String>);
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        let _ = Command::new(self.0).args(&self.1).stderr(Stdio::null()).status();
+        let limit = clock::now().plus(Ns::secs(5));
+        while clock::now() < limit {
+            let output = Command::new(self.0).args(&self.1).output();
+            if !output.is_ok_and(|it| String::from_utf8_lossy(&it.stderr).contains("busy")) {
+                return;
+            }
+            clock::sleep_until(clock::now().plus(Ns::millis(50)));
+        }
     }
 }
 
