@@ -27,11 +27,11 @@ bench: ## Ten interleaved pairs against fio a comparison, on one core; the simul
 
 coverage: ## Whether the simulator's intervals of confidence hold as often as they say: 2,000 seeds a load, an hour or more
 	@scripts/need $@
-	cargo test --release --locked --package sim --test study -- --ignored --nocapture
+	cargo test --release --locked --package sim --test it -- study:: --ignored --nocapture
 
 attribution: ## Whether the hop that limits is found in 1,000 simulated labs, half of them of fresh seeds: minutes
 	@scripts/need $@
-	cargo test --release --locked --package findings --test attribution -- --ignored --nocapture thousand
+	cargo test --release --locked --package findings --test it -- --ignored --nocapture planted::what_is_planted_in_a_thousand
 
 fuzz: ## Ten minutes of fuzzing a parser
 	@scripts/need $@
@@ -45,7 +45,7 @@ soak: ## An hour of verified load in ./soak, in which nothing may be found (SOAK
 
 soak-san: ## Ten minutes of verified load over iSCSI on our target, and as long on tgt (SOAK=60, in seconds, for less)
 	@scripts/need $@
-	WIRESPEED_SOAK=$${SOAK:-600} cargo test --release --locked --quiet -p san --test initiator -- --nocapture \
+	WIRESPEED_SOAK=$${SOAK:-600} cargo test --release --locked --quiet -p san --test it -- --nocapture \
 		goes_on_and_on
 
 lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s a step); the review is left in ./lab5

@@ -19,6 +19,7 @@ mod knee;
 mod little;
 mod network;
 mod network_goals;
+mod planted;
 mod ports;
 mod projection;
 mod ratio;

@@ -2,6 +2,7 @@
 
 mod accounting;
 mod adjust;
+mod bare;
 mod between;
 mod broken;
 mod engine;

@@ -1,0 +1,3 @@
+//! What `clock` promises, tested from outside.
+
+mod chance;

@@ -1,0 +1,5 @@
+//! What `engine` promises, tested from outside.
+
+mod crew;
+mod meter;
+mod timeline;

@@ -1,0 +1,6 @@
+//! What `export` promises, tested from outside.
+
+mod exports;
+mod network;
+#[path = "../../../findings/tests/support/mod.rs"]
+mod support;

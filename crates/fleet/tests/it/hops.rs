@@ -1,0 +1,98 @@
+//! Hops that are sampled beside a step.
+
+use crate::common::*;
+use clock::Ns;
+use engine::StepSpec;
+use fleet::{AgentLink, Hop, Reading, Sample, Sampler};
+use record::{SourceKind, Status};
+
+/// Two hops, of which one has a number that grows by seven a look and a level, and the other says nothing but once.
+struct Fake {
+    looks: u64,
+}
+
+impl Sampler for Fake {
+    fn hops(&mut self, step: &StepSpec) -> Vec<Hop> {
+        assert!(!step.targets.is_empty());
+        let hop = |name: &str, facts: &[(&str, &str)]| Hop {
+            name: name.to_owned(),
+            facts: facts.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+        };
+        vec![hop("disk", &[("counters", "good ones")]), hop("t0", &[])]
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        self.looks += 1;
+        let reading =
+            |name, grows, value: u64| Reading { name, unit: "B", grows, value: value as f64 };
+        let disk = vec![reading("read-bytes", true, self.looks * 7), reading("queue", false, 3)];
+        let odd = match self.looks % 3 {
+            0 => vec![reading("read-bytes", true, 1000 - self.looks)],
+            _ => vec![],
+        };
+        let at = clock::now();
+        vec![Sample { at, readings: disk }, Sample { at, readings: odd }]
+    }
+}
+
+/// A run of two steps by an agent that follows a script, sampled.
+fn run(script: &str) -> Log {
+    let registry = engines(script).sampler(Box::new(Fake { looks: 0 }));
+    let trial = Trial::new();
+    let control = trial.control.clone();
+    let agent = AgentLink::in_process(identity("local"), registry).expect("a thread");
+    let (outcome, log) = trial.run_watched(vec![agent], &mut |progress| {
+        if let fleet::Progress::Second { .. } = progress
+            && script == "wait"
+        {
+            control.stop();
+        }
+    });
+    assert!(matches!(outcome.expect("an outcome").status, Status::Complete | Status::Stopped));
+    log
+}
+
+#[test]
+fn hops_are_sources_and_their_counters_are_contiguous() {
+    let log = run("run");
+    let hops: Vec<_> = log.sources.iter().filter(|s| s.kind == SourceKind::Hop).collect();
+    let names: Vec<_> = hops.iter().map(|s| (s.name.as_str(), s.group.as_str())).collect();
+    assert_eq!(names, [("disk", "disk"), ("local/t0", "t0")], "once, and a worker is called t0");
+    assert!(log.facts.iter().any(|f| f.subject == "disk" && f.value == "good ones"));
+    for step in 0..2 {
+        let of = |name: &str| {
+            let mine = |c: &&record::Counter| {
+                c.source == hops[0].id && c.step == Some(step) && c.name == name
+            };
+            log.counters.iter().filter(mine).cloned().collect::<Vec<_>>()
+        };
+        let (grew, levels) = (of("read-bytes"), of("queue"));
+        assert!(!grew.is_empty() && grew.len() == levels.len());
+        assert!(grew.iter().all(|c| c.value == 7.0 && c.unit == "B"), "{grew:?}");
+        assert!(levels.iter().all(|c| c.value == 3.0));
+        assert!(grew.windows(2).all(|w| w[0].to == w[1].from && w[0].from < w[0].to));
+        let start = log.steps[step as usize].times.start;
+        assert!(grew[0].from >= start, "{:?} {start:?}", grew[0]);
+    }
+}
+
+#[test]
+fn a_hop_that_says_nothing_or_begins_anew_has_no_number() {
+    let log = run("run");
+    let odd = log.sources.iter().find(|s| s.group == "t0" && s.kind == SourceKind::Hop);
+    let odd = odd.expect("the other hop").id;
+    assert!(log.counters.iter().filter(|c| c.source == odd).all(|c| c.value.is_nan()));
+}
+
+#[test]
+fn a_step_that_is_stopped_is_sampled_to_its_end() {
+    let log = run("wait");
+    let last = log.counters.iter().map(|c| c.to).max().expect("counters");
+    assert!(last > log.steps[0].times.start && last <= log.steps[0].times.end.plus(Ns::secs(60)));
+}
+
+#[test]
+fn an_agent_without_a_sampler_names_no_hops() {
+    let (_, log) = Trial::new().run(vec![threaded("local", "run")]);
+    assert!(log.counters.is_empty() && log.sources.iter().all(|s| s.kind == SourceKind::Worker));
+}

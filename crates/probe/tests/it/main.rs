@@ -1,0 +1,3 @@
+//! What `probe` promises, tested from outside.
+
+mod block;

@@ -1,0 +1,14 @@
+//! What `review` promises, tested from outside.
+
+mod around;
+mod comparison;
+mod map;
+mod markdown;
+mod network;
+mod robust;
+mod san;
+#[path = "../../../findings/tests/support/mod.rs"]
+mod support;
+mod terminal;
+#[path = "../../../findings/tests/support/valid.rs"]
+mod valid;

@@ -1,0 +1,209 @@
+//! Who gets in, and what becomes of sessions that somebody takes over.
+
+use crate::target::hand::{Hand, connect, is_closed, pattern, who};
+use crate::target::stand::{NAME, Stand, config, guarded};
+use iscsi::chap::{Credentials, Secret};
+use iscsi::login::{Auth, InitiatorAuth, InitiatorConfig, LoginError};
+use iscsi::params::Wishes;
+use iscsi::pdu::{Isid, LoginStatus, Response, TextRequest};
+use san::server::{Drop, Event, PortalConfig, StartError, Target};
+
+fn credentials(name: &str, secret: &str) -> Credentials {
+    Credentials { name: name.to_owned(), secret: Secret::new(secret.as_bytes()).expect("a secret") }
+}
+
+#[track_caller]
+fn refused(stand: &Stand, config: InitiatorConfig, status: LoginStatus) {
+    match Hand::enter(stand.address(), config) {
+        Err(LoginError::Refused(got)) => assert_eq!(got, status),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it was let in"),
+    }
+    stand.event("the refusal", |event| matches!(event, Event::Refused { .. }));
+}
+
+#[test]
+fn a_configuration_that_is_not_sound_does_not_start() {
+    let start = |change: &dyn Fn(&mut san::server::TargetConfig)| {
+        let mut config = config();
+        change(&mut config);
+        Target::start(config).err().expect("it does not start")
+    };
+    assert!(matches!(start(&|c| c.portals.clear()), StartError::NoPortal));
+    assert!(matches!(start(&|c| c.volumes.clear()), StartError::NoVolume));
+    assert!(matches!(start(&|c| c.name = "disk".to_owned()), StartError::Name(_)));
+    assert!(matches!(start(&|c| c.initiators.push("me".to_owned())), StartError::Initiator(_)));
+    assert!(matches!(start(&|c| c.portals[1].group = 0), StartError::Group(_)));
+    let everywhere = PortalConfig::new("0.0.0.0:0".parse().expect("an address"));
+    assert!(matches!(start(&|c| c.portals.push(everywhere.clone())), StartError::Open(_)));
+    let taken = Stand::new();
+    let same = PortalConfig::new(taken.address());
+    assert!(matches!(start(&|c| c.portals.push(same.clone())), StartError::Listen { .. }));
+}
+
+#[test]
+fn urls_name_what_is_served() {
+    let stand = Stand::new();
+    let addresses = stand.target.addresses();
+    let urls: Vec<String> =
+        addresses.iter().map(|address| format!("iscsi://{address}/{NAME}/0")).collect();
+    assert_eq!(stand.target.urls(), urls);
+    assert!(addresses.iter().all(|address| address.port() != 0));
+}
+
+#[test]
+fn only_who_proves_who_it_is_gets_in() {
+    let target = Some(credentials("target", "the target's secret"));
+    let stand = Stand::with(guarded(Auth::Chap {
+        users: vec![credentials("joe", "a secret of joe")],
+        target,
+    }));
+    let with = |user: Credentials, target| InitiatorConfig {
+        auth: InitiatorAuth::Chap { user, target },
+        ..who("a")
+    };
+    refused(&stand, who("a"), LoginStatus::AUTHENTICATION_FAILURE);
+    refused(
+        &stand,
+        with(credentials("joe", "something else"), None),
+        LoginStatus::AUTHENTICATION_FAILURE,
+    );
+    refused(
+        &stand,
+        with(credentials("jim", "a secret of joe"), None),
+        LoginStatus::AUTHENTICATION_FAILURE,
+    );
+    let joe = || credentials("joe", "a secret of joe");
+    let mut hand = Hand::enter(stand.address(), with(joe(), None)).expect("a login");
+    hand.calm();
+    let mutual = Some(credentials("target", "the target's secret"));
+    Hand::enter(stand.address(), with(joe(), mutual)).expect("both have proved it");
+    let wrong = Some(credentials("target", "another one's secret"));
+    assert!(
+        Hand::enter(stand.address(), with(joe(), wrong)).is_err(),
+        "the target is not who it should be"
+    );
+}
+
+#[test]
+fn only_initiators_that_are_allowed_find_only_this_target() {
+    let mut config = config();
+    config.initiators = vec!["iqn.2024-01.org.example:friend".to_owned()];
+    let stand = Stand::with(config);
+    refused(&stand, who("stranger"), LoginStatus::AUTHORIZATION_FAILURE);
+    let elsewhere = InitiatorConfig {
+        target: Some("iqn.2024-01.org.example:else".parse().expect("a name")),
+        ..who("friend")
+    };
+    refused(&stand, elsewhere, LoginStatus::NOT_FOUND);
+    let unknown = InitiatorConfig { tsih: 77, ..who("friend") };
+    refused(&stand, unknown, LoginStatus::NO_SESSION);
+    Hand::ready(stand.address(), "friend").logout();
+}
+
+#[test]
+fn a_discovery_session_tells_of_all_portals_and_carries_no_command() {
+    let stand = Stand::new();
+    let mut hand = Hand::enter(stand.address(), InitiatorConfig { target: None, ..who("a") })
+        .expect("a login");
+    let text = b"SendTargets=All\0";
+    let request = TextRequest {
+        immediate: true,
+        is_final: true,
+        goes_on: false,
+        lun: iscsi::pdu::Lun::new(0),
+        task_tag: 1,
+        transfer_tag: crate::target::hand::NO_TASK,
+        cmd_sn: hand.cmd_sn,
+        exp_stat_sn: hand.exp_stat_sn,
+        data_len: text.len() as u32,
+    };
+    hand.send(&request.encode(), text);
+    let (response, list) = hand.receive().expect("a list");
+    assert!(matches!(response, Response::Text(_)));
+    let mut expected = format!("TargetName={NAME}\0");
+    for (address, group) in stand.target.addresses().iter().zip([1, 2]) {
+        expected += &format!("TargetAddress={address},{group}\0");
+    }
+    assert_eq!(String::from_utf8_lossy(&list), expected);
+    hand.begin(&[0; 6], 0, 0);
+    assert!(is_closed(&mut hand.stream));
+}
+
+#[test]
+fn a_new_login_of_the_same_port_ends_the_old_session_and_its_tasks() {
+    let stand = Stand::new();
+    let mut old = Hand::ready(stand.address(), "a");
+    old.begin(&crate::target::hand::transfer(0x2a, 0, 4096), 0, 4096);
+    old.r2t();
+    let mut new = Hand::enter(stand.address(), who("a")).expect("a login");
+    assert!(is_closed(&mut old.stream));
+    stand.event("the old one's end", |event| matches!(event, Event::Dropped(_, Drop::Reinstated)));
+    new.calm();
+    assert_ne!(new.login.tsih, old.login.tsih);
+    let counts = stand
+        .settled("the old task is gone", |counts| counts.queue == 0 && counts.connections == 1);
+    assert_eq!(counts.bytes_in, 0);
+    // Another port of the same initiator is another session.
+    let other = Hand::enter(
+        stand.address(),
+        InitiatorConfig { isid: Isid([0x80, 0, 0, 0, 0, 2]), ..who("a") },
+    );
+    let _other = other.expect("a login");
+    assert_eq!(new.read(0, 512).status, 0);
+}
+
+#[test]
+fn connections_share_a_session_and_replace_each_other() {
+    let stand = Stand::new();
+    let wishes = Wishes { max_connections: 2, ..who("a").wishes };
+    let mut first =
+        Hand::enter(stand.address(), InitiatorConfig { wishes: wishes.clone(), ..who("a") })
+            .expect("a login");
+    first.calm();
+    let tsih = first.login.tsih;
+    let more = |cid, cmd_sn| {
+        let config = InitiatorConfig { wishes: wishes.clone(), tsih, cid, cmd_sn, ..who("a") };
+        Hand::enter(stand.address(), config)
+    };
+    let mut second = more(1, first.cmd_sn).expect("another connection");
+    let data = pattern(3, 4096);
+    assert_eq!(second.write(0, &data).status, 0);
+    first.cmd_sn = second.cmd_sn;
+    assert_eq!(first.read(0, 4096).data, data);
+    // The same number again: the connection is replaced, the session goes on.
+    let mut third = more(1, first.cmd_sn).expect("the connection anew");
+    assert!(is_closed(&mut second.stream));
+    assert_eq!(third.read(0, 4096).data, data);
+    first.cmd_sn = third.cmd_sn;
+    assert_eq!(first.read(0, 4096).data, data);
+}
+
+#[test]
+fn a_stop_asks_initiators_to_leave_and_keeps_what_was_written() {
+    let stand = Stand::with(crate::target::stand::limited(|limits| {
+        limits.stop_time = crate::target::stand::PATIENCE
+    }));
+    let mut hand = Hand::ready(stand.address(), "a");
+    let address = stand.address();
+    let stopped = std::thread::spawn(move || stand.stop());
+    match hand.receive().expect("a notice").0 {
+        Response::Async(message) => {
+            assert_eq!(message.event, iscsi::pdu::AsyncEvent::RequestLogout)
+        }
+        other => panic!("{other:?} instead of a notice"),
+    }
+    assert_eq!(hand.write(0, &pattern(1, 512)).status, 0, "commands are still carried out");
+    hand.logout();
+    stopped.join().expect("a clean stop");
+    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens any more");
+}
+
+#[test]
+fn who_does_not_leave_is_dropped_when_the_time_is_up() {
+    let stand = Stand::new();
+    let mut hand = Hand::ready(stand.address(), "a");
+    let _silent = connect(stand.address());
+    stand.stop();
+    assert!(is_closed(&mut hand.stream));
+}

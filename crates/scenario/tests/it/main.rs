@@ -1,0 +1,3 @@
+//! What `scenario` promises, tested from outside.
+
+mod language;

@@ -1,0 +1,3 @@
+//! What `score` promises, tested from outside.
+
+mod ledger;

@@ -1,0 +1,201 @@
+//! What the estimator names as the limit, and as the next one; that what is alike is solved once.
+
+use crate::estimate::labs::*;
+use sim::estimate::{Estimate, Limit, estimate, sensitivities};
+use sim::model::*;
+use sim::plant::Plant;
+
+fn names(plant: &Plant, estimate: &Estimate, place: usize) -> Vec<String> {
+    match &estimate.limits[place].limit {
+        Limit::Hops(hops) => hops.iter().map(|hop| plant.hops[*hop].name.clone()).collect(),
+        other => vec![format!("{other:?}")],
+    }
+}
+
+#[track_caller]
+fn check(plant: &Plant, chain: &[&[&str]]) -> Estimate {
+    let estimate = estimate(plant);
+    for (place, wanted) in chain.iter().enumerate() {
+        assert_eq!(names(plant, &estimate, place), *wanted, "{place}: {:?}", estimate.limits);
+    }
+    estimate
+}
+
+#[test]
+fn the_chain_goes_from_the_slowest_to_the_next() {
+    let stations = [
+        (Station::SINGLE, constant(100)),
+        (Station::SINGLE, constant(60)),
+        (Station::many(2), constant(160)),
+    ];
+    let plant = line(&stations, 64, constant(10));
+    let found = check(&plant, &[&["s0"], &["s2"], &["s1"]]);
+    assert!((found.limits[0].utilization - 1.0).abs() < 0.01, "{:?}", found.limits);
+    assert!((found.limits[1].iops / 12_500.0 - 1.0).abs() < 0.02, "{:?}", found.limits);
+}
+
+#[test]
+fn the_load_is_the_limit() {
+    let stations = [(Station::SINGLE, constant(100)), (Station::Delay, constant(900))];
+    let plant = line(&stations, 2, constant(0));
+    let found = check(&plant, &[&["Depth"], &["Depth"], &["Depth"]]);
+    assert_eq!(found.limits[0].fullest, Some(0));
+    assert!((found.limits[0].headroom - 4.0).abs() < 0.1, "{:?}", found.limits);
+    // Eight outstanding are more than ten in a row, doubled three times.
+    check(&line(&stations, 6, constant(0)), &[&["Depth"], &["s0"]]);
+}
+
+#[test]
+fn all_that_falls_due_is_carried() {
+    let mut lab = Lab::default();
+    let server = lab.station("server", Station::SINGLE);
+    let load =
+        |gap| Load::open(gap, 256, Class::read(4096, vec![Hop::visit(server, exponential(100))]));
+    lab.issuer("clock", load(exponential(200)));
+    let found = check(&lab.plant, &[&["Rate"]]);
+    assert!((found.limits[0].headroom - 1.0).abs() < 0.01);
+    lab.issuer("more", load(exponential(150)));
+    let found = check(&lab.plant, &[&["server"]]);
+    assert!(found.issuers.iter().all(|issuer| issuer.response.is_none()), "{:?}", found.issuers);
+}
+
+#[test]
+fn a_queue_limit_before_a_delay_is_the_limit() {
+    let mut lab = Lab::default();
+    let pool = lab.pool("queue", 4);
+    let wire = lab.station("wire", Station::Delay);
+    let route = vec![
+        Hop::Take { pool, tokens: 1 },
+        Hop::visit(wire, constant(200)),
+        Hop::Give { pool, tokens: 1 },
+    ];
+    lab.issuer("worker", Load::closed(64, constant(10), Class::read(4096, route)));
+    let found = check(&lab.plant, &[&["queue"], &["queue"], &["queue"]]);
+    assert!((found.iops / 20_000.0 - 1.0).abs() < 0.01, "{}", found.iops);
+    assert!((found.limits[1].iops / 40_000.0 - 1.0).abs() < 0.01, "{:?}", found.limits);
+    assert!(found.hops[0].slots_used.is_some_and(|used| used > 3.9), "{:?}", found.hops);
+}
+
+/// Two equal links in a row: doubling one of them gains nothing.
+#[test]
+fn two_that_are_full_at_once_are_both_named() {
+    let mut lab = Lab::default();
+    let wires = lab.links(&["near", "far", "wide"], &[400_000_000, 400_000_000, 800_000_000]);
+    let cross = Hop::Cross { station: wires, links: vec![0, 1, 2], scale: 1.0, extra: 0 };
+    lab.issuer("stream", Load::closed(16, constant(1), Class::read(65_536, vec![cross])));
+    check(&lab.plant, &[&["near", "far"], &["near", "far", "wide"]]);
+}
+
+/// Mirrored copies wait for the slower, copies in the background for nobody.
+#[test]
+fn copies_take_capacity_but_not_always_time() {
+    let mut lab = Lab::default();
+    let front = lab.station("front", Station::Delay);
+    let cache = lab.pool("cache", 1000);
+    let disk = lab.station("disk", Station::SINGLE);
+    let mirror = lab.station("mirror", Station::Delay);
+    let route = vec![
+        Hop::Take { pool: cache, tokens: 1 },
+        Hop::Together {
+            routes: vec![
+                vec![Hop::visit(front, constant(100))],
+                vec![Hop::visit(mirror, constant(150))],
+            ],
+        },
+        Hop::Fork {
+            route: vec![Hop::visit(disk, constant(50)), Hop::Give { pool: cache, tokens: 1 }],
+        },
+    ];
+    lab.issuer("worker", Load::closed(2, constant(50), Class::write(4096, route.clone())));
+    let found = check(&lab.plant, &[&["Depth"]]);
+    assert!((found.iops / 10_000.0 - 1.0).abs() < 0.02, "{}", found.iops);
+    assert!((found.hops[2].utilization - 0.5).abs() < 0.02, "{:?}", found.hops);
+    lab.issuer("more", Load::closed(8, constant(50), Class::write(4096, route)));
+    let found = check(&lab.plant, &[&["disk"]]);
+    assert!((found.iops / 20_000.0 - 1.0).abs() < 0.03, "{}", found.iops);
+}
+
+/// Six VMs with ten disks each, a LUN of sixteen disks behind every one: the shape of a large lab.
+pub fn large() -> Plant {
+    let mut lab = Lab::default();
+    let host = lab.station("host", Station::many(40));
+    for vm in 0..6 {
+        let cpu = lab.station(&format!("vm{vm}.cpu"), Station::many(4));
+        let mut classes = Vec::new();
+        for disk in 0..10 {
+            let queue = lab.pool(&format!("vm{vm}.disk{disk}"), 64);
+            let lun = lab.pool(&format!("lun{vm}.{disk}"), 32);
+            let wires = lab.links(&[&format!("port{vm}.{disk}")], &[820_000_000]);
+            let first = lab.network().station(Station::SINGLE);
+            for _ in 1..16 {
+                lab.network().station(Station::SINGLE);
+            }
+            let demand = Demand { time: exponential(5_400), per_byte: 0.0 };
+            classes.push(Class::read(
+                8192,
+                vec![
+                    Hop::Take { pool: queue, tokens: 1 },
+                    Hop::visit(cpu, constant(8)),
+                    Hop::visit(host, constant(20)),
+                    Hop::Take { pool: lun, tokens: 1 },
+                    Hop::Skip { chance: 0.5, hops: 1 },
+                    Hop::Spread { first, count: 16, demand },
+                    Hop::Cross { station: wires, links: vec![0], scale: 1.02, extra: 100 },
+                    Hop::Give { pool: lun, tokens: 1 },
+                    Hop::Give { pool: queue, tokens: 1 },
+                ],
+            ));
+        }
+        let source = Source::Closed { customers: 160, think: Law::ZERO, shares: vec![1.0; 10] };
+        lab.issuer(&format!("vm{vm}"), Load::of(source, classes));
+    }
+    lab.plant
+}
+
+#[test]
+fn what_is_alike_is_solved_once() {
+    let plant = large();
+    let found = estimate(&plant);
+    println!("{:?}", found.work);
+    assert_eq!((found.work.loads, found.work.places), (1, 6), "{:?}", found.work);
+    assert!(found.work.rounds * found.work.visits < 1_000_000, "{:?}", found.work);
+    let spread = |of: fn(&sim::estimate::HopEstimate) -> f64, from: &str| {
+        let hops = plant.hops.iter().zip(&found.hops).filter(|(hop, _)| hop.name.starts_with(from));
+        let figures: Vec<f64> = hops.map(|(_, hop)| of(hop)).collect();
+        figures.iter().fold(0.0f64, |m, f| m.max(*f))
+            - figures.iter().fold(1e9f64, |m, f| m.min(*f))
+    };
+    assert_eq!(spread(|hop| hop.utilization, "port"), 0.0);
+    // Half of the I/Os go to 960 disks of 185 I/Os a second each.
+    assert!(found.iops < 2.0 * 960.0 / 5.4e-3, "{}", found.iops);
+}
+
+#[test]
+fn the_slowest_matters_most() {
+    let stations = [(Station::SINGLE, constant(100)), (Station::SINGLE, constant(10))];
+    let matters = sensitivities(&line(&stations, 32, constant(10)));
+    assert!((matters[0].elasticity - 1.0).abs() < 0.05, "{matters:?}");
+    assert!(matters[1].elasticity.abs() < 0.02, "{matters:?}");
+}
+
+/// One of everything that a network can hold, at the edge of what makes sense.
+#[test]
+fn odd_networks_have_an_answer() {
+    let plants = [
+        Plant::default(),
+        line(&[], 1, constant(0)),
+        line(&[(Station::SINGLE, Law::ZERO)], 1_000_000, constant(0)),
+        line(&[(Station::Batch { count: 4, within: us(20) }, Law::ZERO)], 2, constant(0)),
+        line(
+            &[(Station::Sorted { servers: 1, gain: vec![1.0, 1.5, 2.0] }, constant(5))],
+            9,
+            constant(0),
+        ),
+        line(&[(Station::many(100_000), exponential(3))], 4, constant(1)),
+    ];
+    for plant in plants {
+        let found = estimate(&plant);
+        assert!(found.iops.is_finite() && found.iops >= 0.0, "{found:?}");
+        assert_eq!(found.limits.len(), 3);
+    }
+}

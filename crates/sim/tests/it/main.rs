@@ -1,0 +1,21 @@
+//! What `sim` promises, tested from outside.
+
+mod allocations;
+mod analytic;
+mod behaviour;
+mod closed;
+mod estimate;
+mod events;
+mod fibre_labs;
+mod lab_front;
+mod lab_storage;
+mod moves;
+mod network;
+mod operations;
+mod published;
+mod reference;
+mod refused;
+mod simulate;
+mod statistics;
+mod study;
+mod taken;

@@ -1,0 +1,3 @@
+//! What `units` promises, tested from outside.
+
+mod quantities;

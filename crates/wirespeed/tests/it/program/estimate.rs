@@ -1,0 +1,149 @@
+//! Estimates, end to end: figures of a lab, what limits it, and a record that is judged as any other.
+
+use crate::program::support::{Bench, open};
+use serde_json::Value;
+
+/// Four VMs read through one adapter and one switch.
+const LAB: &str = r#"
+[scenario]
+title = "Four readers"
+[[array]]
+name = "ssd"
+part = "ramsan-400"
+[[switch]]
+name = "fabric"
+part = "sanbox-5802v"
+[[host]]
+name = "esx"
+part = "poweredge-6850"
+adapters = [{ name = "hba", part = "qle2560" }]
+[[vm]]
+name = "vm{1..4}"
+host = "esx"
+disks = [{ lun = "ssd/auto", map = "rdm", adapter = "hba" }]
+[workload.stream]
+block = "32KiB"
+read = 100
+random = 0
+depth = 8
+[plan]
+workload = "stream"
+on = "vm*"
+measure = "1s"
+"#;
+
+fn json(bench: &Bench, code: i32, args: &[&str]) -> Value {
+    let all: Vec<&str> =
+        ["estimate", "s.toml", "--format", "json"].iter().chain(args).copied().collect();
+    serde_json::from_str(&bench.expect(code, &all).stdout).expect("JSON")
+}
+
+#[test]
+fn the_adapter_is_named_as_the_limit() {
+    let bench = Bench::new(&format!("{LAB}sweep = {{ depth = [1, 8, 16] }}\n"));
+    let found = json(&bench, 0, &[]);
+    let steps = found["steps"].as_array().expect("steps");
+    assert_eq!(steps.len(), 3);
+    for step in steps {
+        let (iops, most) = (step["iops"].as_f64().unwrap(), step["most_iops"].as_f64().unwrap());
+        assert!(step["least_iops"].as_f64().unwrap() <= iops && iops <= most * 1.000_001);
+        // An 8Gb port carries 826.5 MB/s of payload.
+        assert!(step["read_rate"].as_f64().unwrap() <= 827e6, "{step:#}");
+        assert_eq!(step["workers"].as_array().map(Vec::len), Some(4));
+    }
+    let last = &steps[2];
+    assert!(last["read_rate"].as_f64().unwrap() >= 780e6, "{last:#}");
+    assert_eq!(last["limits"][0]["limit"], "hop");
+    assert!(last["limits"][0]["hops"].to_string().contains("esx.hba"), "{last:#}");
+    let alone = json(&bench, 0, &["--step", "3"]);
+    assert_eq!(alone["steps"].as_array().map(Vec::len), Some(1));
+    assert_eq!(alone["steps"][0]["iops"], last["iops"]);
+}
+
+#[test]
+fn a_record_is_left_where_it_is_asked_for_and_can_be_reviewed() {
+    let bench = Bench::new(LAB);
+    let ended = bench.expect(0, &["estimate", "s.toml", "--out", "e.wsr"]);
+    assert!(ended.stdout.contains("Estimated, not measured"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("record: e.wsr"), "{}", ended.stderr);
+    let record = open(&bench.path("e.wsr"));
+    let estimated = |key: &str| record.facts().iter().any(|f| f.key == key && f.value == "yes");
+    assert!(estimated("estimated") && estimated("simulated"));
+    let review = bench.expect(0, &["review", "e.wsr"]);
+    let first = words(review.stdout.split("\n\n").next().unwrap_or_default());
+    assert!(first.contains("Estimated, not measured nor simulated: by wirespeed"), "{first}");
+}
+
+/// Words of a text or a page, whatever its lines and tags.
+fn words(text: &str) -> String {
+    let bare = text.split('<').map(|part| part.split_once('>').map_or(part, |(_, rest)| rest));
+    bare.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_review_says_that_it_was_estimated_and_tells_means_alone() {
+    let scenario = include_str!("../../../../../scenarios/fabric.toml");
+    let bench = Bench::new(scenario);
+    bench.expect(0, &["estimate", "s.toml", "--out", "e.wsr"]);
+    let review = |format: &str| bench.expect(0, &["review", "e.wsr", "--format", format]).stdout;
+
+    let says = ["Estimated, not measured nor simulated: by wirespeed", "estimate;", "are assumed."];
+    for format in ["text", "markdown", "html"] {
+        let found = words(&review(format));
+        for said in says.iter().chain(&["mean service time", "Means only: latency is service time"])
+        {
+            let (found, said) = (found.to_lowercase(), said.to_lowercase());
+            assert!(found.contains(&said), "{said} in {format}: {found:.4000}");
+        }
+        for wrong in ["Simulated", "p99 0", "completed an operation", "Measured for"] {
+            assert!(!found.contains(wrong), "{wrong} in {format}");
+        }
+    }
+    assert!(review("html").contains("estimated</span>"));
+
+    let json: Value = serde_json::from_str(&review("json")).expect("JSON");
+    assert_eq!(json["run"]["estimated"], true);
+    for step in json["steps"].as_array().expect("steps") {
+        let both = &step["total"]["both"];
+        assert!(both["mean_ns"].as_f64() > Some(1e3), "{both:#}");
+        assert!(both["service"].is_null() && both["response"].is_null(), "{both:#}");
+    }
+    let sweep = &json["sweeps"][0];
+    assert_eq!(sweep["points"].as_array().map(Vec::len), Some(5), "{sweep:#}");
+
+    let csv = review("csv");
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().expect("a header");
+    let at = |name: &str| head.iter().position(|column| *column == name).expect("a column");
+    for row in rows {
+        assert!(row[at("service_mean_us")].parse::<f64>().expect("a mean") > 1.0, "{row:?}");
+        assert_eq!(row[at("service_p99_us")], "", "{row:?}");
+    }
+}
+
+#[test]
+fn a_goal_on_a_percentile_is_undecided_and_one_on_a_mean_is_judged() {
+    let goal = |point: &str| {
+        format!("{LAB}[[goal]]\nlatency = {{ point = \"{point}\", at_most = \"1s\" }}\n")
+    };
+    let ended = Bench::new(&goal("p99")).expect(1, &["estimate", "s.toml", "--out", "e.wsr"]);
+    assert!(ended.stdout.contains("undecided"), "{}", ended.stdout);
+    Bench::new(&goal("mean")).expect(0, &["estimate", "s.toml"]);
+}
+
+#[test]
+fn goals_are_judged() {
+    let goal = |least: &str| format!("{LAB}[[goal]]\nread = {{ at_least = \"{least}\" }}\n");
+    let bench = Bench::new(&goal("100 MB/s"));
+    assert_eq!(json(&bench, 0, &[])["verdict"], "met");
+    let bench = Bench::new(&goal("5 GB/s"));
+    assert_eq!(json(&bench, 1, &[])["verdict"], "failed");
+}
+
+#[test]
+fn what_cannot_be_estimated_is_said() {
+    let bench = Bench::new(LAB);
+    let ended = bench.expect(2, &["estimate", "s.toml", "--step", "7"]);
+    assert!(ended.stderr.contains("there is no step 7"), "{}", ended.stderr);
+    bench.expect(2, &["estimate", "absent.toml"]);
+}

@@ -1,0 +1,14 @@
+//! What `workload` promises, tested from outside.
+
+mod allocations;
+mod arbitrary;
+mod arrivals;
+mod common;
+mod loops;
+mod offsets;
+mod order;
+mod presets;
+mod problems;
+mod random;
+mod sequential;
+mod transactions;
