@@ -16,7 +16,7 @@ demo: ## Builds it and takes a tour of about a minute, of a SAN in memory
 	@# A goal that this machine does not meet is an answer of the tour, not a failure of the build.
 	@cargo run --release --locked --quiet -- demo || test $$? -eq 1
 
-test: ## Format, lints, tests, the rules of the house, and 20 s of fuzzing a parser
+test: ## Format, lints, tests, the rules of the house, and 10 s of fuzzing a parser
 	@scripts/need $@
 	scripts/check
 

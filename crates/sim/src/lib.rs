@@ -7,6 +7,7 @@
 //! no engine that moves data and no clock of the system is known here: time is simulated, and everything random comes from
 //! a seed.
 
+#![deny(clippy::disallowed_types)]
 #![forbid(unsafe_code)]
 
 pub mod analytic;

@@ -6,6 +6,7 @@
 //!
 //! `docs/workloads.md` describes the semantics for those who write scenarios.
 
+#![deny(clippy::disallowed_types)]
 #![forbid(unsafe_code)]
 
 mod access;

@@ -7,7 +7,6 @@
 
 mod arrows;
 mod bans;
-mod comments;
 mod docs;
 mod files;
 mod percentiles;
