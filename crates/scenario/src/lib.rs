@@ -25,7 +25,7 @@ mod fields;
 mod figures;
 pub mod knee;
 mod live;
-mod members;
+mod load;
 mod mixture;
 mod model;
 mod names;
@@ -39,7 +39,6 @@ mod scalar;
 mod schema;
 pub mod search;
 mod settle;
-mod settle_net;
 mod show;
 mod simulated;
 mod source;
@@ -55,10 +54,13 @@ pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use figures::{Dimension, FigureDef, figures_of};
+pub use load::{
+    CopyLoad, CopyWorkload, DiskLoad, DiskWorkload, Load, LoadOf, NetLoad, NetWorkload, Phase,
+    Workload, listed,
+};
 pub use model::*;
 pub use network::{
-    Family, NetHop, NetWorkload, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, StepNet,
-    TokenFrom, VmNic,
+    Family, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, TokenFrom, VmNic,
 };
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;

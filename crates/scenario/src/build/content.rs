@@ -40,7 +40,7 @@ pub(super) fn check(root: &Record, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
         None => null(name),
     };
     for (plan, record) in plans.iter().zip(root.records("plan")).filter(|(p, _)| p.precondition) {
-        let mut on = plan.loads.iter().flat_map(|load| &load.on);
+        let mut on = plan.disk_loads().flat_map(|load| load.on);
         if let Some(name) = on.find(|name| on_null(name)) {
             let message = format!("precondition: `{name}` is `null:`, which holds nothing");
             sink.push(|| Mistake::new(place(record, "precondition"), message));
