@@ -37,6 +37,7 @@ mod reference;
 mod render;
 mod scalar;
 mod schema;
+mod scheme;
 pub mod search;
 mod settle;
 mod show;
@@ -65,6 +66,7 @@ pub use network::{
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
 pub use schema::schema;
+pub use scheme::{SCHEMES, Scheme};
 pub use search::Search;
 pub use simulated::*;
 pub use source::{Catalog, Source};

@@ -30,9 +30,8 @@ pub(super) fn fill(target: &Record, null: bool, sink: &mut Sink) -> Fill {
 
 /// Reports plans that would precondition what holds nothing.
 pub(super) fn check(root: &Record, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
-    let null = |name: &str| {
-        lab.targets.iter().any(|target| target.name == name && target.url.starts_with("null:"))
-    };
+    let null =
+        |name: &str| lab.targets.iter().any(|target| target.name == name && target.is_null());
     let on_null = |name: &str| match lab.vms.iter().find(|vm| vm.name == name) {
         Some(vm) => {
             vm.disks.iter().any(|disk| matches!(&disk.backing, Backing::Target(t) if null(t)))

@@ -127,7 +127,7 @@ impl Judge<'_> {
     fn metric_test(&mut self, record: &Record) -> Option<GoalTest> {
         let (key, metric) = metric(record, GOAL_METRICS)?;
         let table = record.record(key)?;
-        let (bound_key, bound) = match table.has("at_least") {
+        let (bound_key, bound) = match table.may_say("at_least") {
             true => ("at_least", Bound::AtLeast),
             false => ("at_most", Bound::AtMost),
         };

@@ -92,8 +92,7 @@ fn unverified_writes(root: &Record, all: &All<'_>, sink: &mut Sink) {
 }
 
 fn on_null(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
-    let null =
-        |name: &str| lab.targets.iter().any(|t| t.name == name && t.url.starts_with("null:"));
+    let null = |name: &str| lab.targets.iter().any(|t| t.name == name && t.is_null());
     let verified = all.iter().find(|(target, touched)| null(target) && !touched.verify.is_empty());
     let Some((target, touched)) = verified else { return };
     let verifiers = root.map("workload");
