@@ -369,13 +369,13 @@ fn blamed(record: &Record, field: &str) -> Span {
     if let Some((outer, inner)) = key.split_once('.') {
         return record.record(outer).map_or(record.at, |table| place(table, inner));
     }
-    if record.has(key) {
+    if record.may_say(key) {
         return place(record, key);
     }
     let nested = ["transaction", "ramp", "rows", "preset"];
     let holder = nested.into_iter().find(|outer| record.has(outer));
     match holder {
-        Some(outer) => match record.record(outer).filter(|table| table.has(key)) {
+        Some(outer) => match record.record(outer).filter(|table| table.may_say(key)) {
             Some(table) => place(table, key),
             None => place(record, outer),
         },
