@@ -82,7 +82,7 @@ fn unusable(step: &Step, figures: &StepFigures) -> Option<String> {
     if step.disk_loads().next().is_none() {
         return Some("it loads no disks: networks and copies are not fitted".to_owned());
     }
-    if step.loads.iter().any(|load| load.disk().is_none()) {
+    if step.loads.iter().any(|load| load.workload.disk().is_none()) {
         return Some("loads of networks or copies run beside those of disks".to_owned());
     }
     if !step.faults.is_empty() || !step.incidents.is_empty() {

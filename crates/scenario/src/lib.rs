@@ -55,10 +55,7 @@ pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use figures::{Dimension, FigureDef, figures_of};
-pub use load::{
-    CopyLoad, CopyWorkload, DiskLoad, DiskWorkload, Load, LoadOf, NetLoad, NetWorkload, Phase,
-    Workload, listed,
-};
+pub use load::*;
 pub use model::*;
 pub use network::{
     Family, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, TokenFrom, VmNic,

@@ -241,24 +241,10 @@ impl Workload {
 }
 
 impl Load {
+    /// With its family known, where it is of that one.
     fn of<W>(&self, known: impl Fn(&Workload) -> Option<&W>) -> Option<LoadOf<'_, W>> {
         let workload = known(&self.workload)?;
         Some(LoadOf { workload, on: &self.on, phase: self.phase.as_ref() })
-    }
-
-    /// As a load of disks, where it is one.
-    pub fn disk(&self) -> Option<DiskLoad<'_>> {
-        self.of(Workload::disk)
-    }
-
-    /// As a network load, where it is one.
-    pub fn net(&self) -> Option<NetLoad<'_>> {
-        self.of(Workload::net)
-    }
-
-    /// As a copy, where it is one.
-    pub fn copy(&self) -> Option<CopyLoad<'_>> {
-        self.of(Workload::copy)
     }
 
     /// Applies the setting of an axis: to the workload, or to who runs it.
@@ -301,29 +287,29 @@ impl Load {
 impl Plan {
     /// Its loads of disks.
     pub fn disk_loads(&self) -> impl Iterator<Item = DiskLoad<'_>> {
-        self.loads.iter().filter_map(Load::disk)
+        self.loads.iter().filter_map(|load| load.of(Workload::disk))
     }
 
     /// Its network loads.
     pub fn net_loads(&self) -> impl Iterator<Item = NetLoad<'_>> {
-        self.loads.iter().filter_map(Load::net)
+        self.loads.iter().filter_map(|load| load.of(Workload::net))
     }
 }
 
 impl Step {
     /// Its loads of disks.
     pub fn disk_loads(&self) -> impl Iterator<Item = DiskLoad<'_>> {
-        self.loads.iter().filter_map(Load::disk)
+        self.loads.iter().filter_map(|load| load.of(Workload::disk))
     }
 
     /// Its network loads.
     pub fn net_loads(&self) -> impl Iterator<Item = NetLoad<'_>> {
-        self.loads.iter().filter_map(Load::net)
+        self.loads.iter().filter_map(|load| load.of(Workload::net))
     }
 
     /// Its copies from disk to disk.
     pub fn copies(&self) -> impl Iterator<Item = CopyLoad<'_>> {
-        self.loads.iter().filter_map(Load::copy)
+        self.loads.iter().filter_map(|load| load.of(Workload::copy))
     }
 }
 

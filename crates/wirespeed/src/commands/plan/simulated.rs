@@ -11,7 +11,11 @@ pub fn lab(scenario: &Scenario) -> Option<Result<Topology, Diagnostics>> {
 
 /// The copies of a step, one a line.
 pub fn copies(step: &Step) -> Vec<String> {
-    step.loads.iter().filter(|load| load.copy().is_some()).map(ToString::to_string).collect()
+    step.loads
+        .iter()
+        .filter(|load| load.workload.copy().is_some())
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// What goes wrong in a step's lab.
