@@ -19,9 +19,9 @@ fuzz_target!(|input: &str| {
     match load(&Source { name: "lab.toml".to_owned(), text, overrides, ..Source::default() }) {
         Ok(scenario) => {
             for step in scenario.steps() {
-                assert!(step.loads.iter().all(|load| load.workload.spec.problems().is_empty()));
-                assert!(step.nets.iter().all(|net| net.workload.network.problems().is_empty()));
-                assert!(step.nets.iter().all(|net| !net.hops(&scenario.lab).is_empty()));
+                assert!(step.disk_loads().all(|load| load.workload.spec.problems().is_empty()));
+                assert!(step.net_loads().all(|net| net.workload.network.problems().is_empty()));
+                assert!(step.net_loads().all(|net| !net.hops(&scenario.lab).is_empty()));
             }
             let asked = [scenario.live(), scenario.topology().map(|_| ())];
             asked.iter().filter_map(|answer| answer.as_ref().err()).for_each(inspect);

@@ -79,10 +79,10 @@ fn label(run: &str, figures: &StepFigures) -> String {
 
 /// Why a step says nothing that a model of costs could be fitted to.
 fn unusable(step: &Step, figures: &StepFigures) -> Option<String> {
-    if step.loads.is_empty() {
+    if step.disk_loads().next().is_none() {
         return Some("it loads no disks: networks and copies are not fitted".to_owned());
     }
-    if !step.nets.is_empty() || !step.copies.is_empty() {
+    if step.loads.iter().any(|load| load.workload.disk().is_none()) {
         return Some("loads of networks or copies run beside those of disks".to_owned());
     }
     if !step.faults.is_empty() || !step.incidents.is_empty() {

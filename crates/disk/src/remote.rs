@@ -111,6 +111,11 @@ impl Schemes {
         self
     }
 
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().copied()
+    }
+
     /// Who knows a scheme.
     pub(crate) fn get(&self, scheme: &str) -> Option<&Arc<dyn Resolver>> {
         self.0.get(scheme)

@@ -4,7 +4,7 @@
 use crate::{ExportError, no_step};
 use clock::Ns;
 use record::{Phase, Record, Source, StepHead, StepTotal, Tally, Testimony, WorkerLoad};
-use scenario::{Course, Scenario, Step, StepLoad};
+use scenario::{Course, DiskLoad, Scenario, Step};
 use std::collections::BTreeMap;
 
 /// A record's steps, and the scenario inside it where that can be read.
@@ -76,8 +76,8 @@ impl<'a> View<'a> {
     pub fn network(&self, index: u32, workload: &str) -> Option<workload::Network> {
         let head = self.record.steps().iter().find(|head| head.index == index)?;
         let planned = self.course.step(head.index, &head.plan, &head.settings, head.repetition)?;
-        let net = planned.nets.into_iter().find(|net| net.workload.name == workload)?;
-        Some(net.workload.network)
+        let net = planned.net_loads().find(|net| net.workload.name == workload)?;
+        Some(net.workload.network.clone())
     }
 
     /// One step. A long one is gone through interval by interval, so that it takes no memory for their histograms.
@@ -121,8 +121,8 @@ impl StepView<'_> {
     }
 
     /// What the scenario had planned for a workload; `None` where it cannot be read.
-    pub fn planned(&self, workload: &str) -> Option<&StepLoad> {
-        self.planned.as_ref()?.loads.iter().find(|load| load.workload.name == workload)
+    pub fn planned(&self, workload: &str) -> Option<DiskLoad<'_>> {
+        self.planned.as_ref()?.disk_loads().find(|load| load.workload.name == workload)
     }
 
     /// From the beginning of the measured time to the last moment of it that any worker reported: what divides rates.

@@ -190,9 +190,7 @@ fn is_assumed(fact: &Fact) -> bool {
 
 /// VMs and targets behind which there is nothing but `null:`.
 pub(crate) fn null_groups(scenario: &Scenario) -> Vec<&str> {
-    let null = |name: &str| {
-        scenario.lab.targets.iter().any(|t| t.name == name && t.url.starts_with("null:"))
-    };
+    let null = |name: &str| scenario.lab.targets.iter().any(|t| t.name == name && t.is_null());
     let targets = scenario.lab.targets.iter().map(|t| t.name.as_str()).filter(|n| null(n));
     let vms = scenario.lab.vms.iter().filter(|vm| {
         let on_null = |d: &scenario::VmDisk| matches!(&d.backing, Backing::Target(t) if null(t));

@@ -185,6 +185,6 @@ fn moved_max(step: &StepData, worker: &WorkerData, planned: &Step) -> f64 {
 
 /// The bytes of a worker's largest operation.
 fn largest(worker: &WorkerData, planned: &Step) -> f64 {
-    let loads = planned.loads.iter().filter(|l| l.workload.name == worker.load.workload);
+    let loads = planned.disk_loads().filter(|l| l.workload.name == worker.load.workload);
     f64::from(loads.map(|l| l.workload.spec.largest()).max().unwrap_or(0))
 }

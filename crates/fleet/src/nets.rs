@@ -7,13 +7,13 @@
 use crate::assign::AssignError;
 use engine::{NetSources, NetSpec, ReceiverPlace, ReceiverSpec, TokenFrom};
 use record::{Flow, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
-use scenario::{Family, NetHop, Receiver, Scenario, Step, StepNet};
+use scenario::{Family, NetHop, NetLoad, Receiver, Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Frames, Network};
 
 /// A network load of a step on one pair.
 pub(crate) struct NetDraft<'a> {
-    load: &'a StepNet,
+    load: NetLoad<'a>,
     receiver: &'a Receiver,
     /// The pair's name.
     pair: String,
@@ -43,8 +43,8 @@ pub(crate) fn draft<'a>(
 ) -> Result<Vec<NetDraft<'a>>, AssignError> {
     let mut drafts = Vec::new();
     let mut probed = BTreeSet::new();
-    for load in &step.nets {
-        for member in &load.on {
+    for load in step.net_loads() {
+        for member in load.on {
             let hops = scenario.lab.net_hops(member);
             if hops.is_empty() {
                 let (member, workload) = (member.clone(), load.workload.name.clone());

@@ -77,13 +77,26 @@ impl Record {
         self.slot(key)?.value.as_ref()
     }
 
-    /// The key as it was given, rightly or wrongly.
+    /// The key as it was given, rightly or wrongly. Every getter asks here, so that a key that the table does not have is
+    /// caught as a mistake of this program, instead of reading as absent.
     pub fn slot(&self, key: &str) -> Option<&Slot> {
+        debug_assert!(self.may_have(key), "{} has no key `{key}`", self.def.title);
         self.fields.iter().find(|s| s.key.value == key)
+    }
+
+    /// Whether its table has such a key, given or not: `WORKLOAD.key` as well where it takes that.
+    fn may_have(&self, key: &str) -> bool {
+        let bare = key.rsplit_once('.').filter(|_| self.def.prefixed).map_or(key, |(_, bare)| bare);
+        self.def.field(bare).is_some()
     }
 
     pub fn has(&self, key: &str) -> bool {
         self.slot(key).is_some()
+    }
+
+    /// Whether a key was given that only some of the tables have which the caller is handed.
+    pub fn may_say(&self, key: &str) -> bool {
+        self.may_have(key) && self.has(key)
     }
 
     /// Whether the key was given, or was probably meant by an unknown one.
@@ -142,5 +155,51 @@ impl At<Datum> {
             Datum::Record(record) => Some(record),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decode;
+    use crate::diagnostics::{Origin, Sink, Span};
+    use crate::fields::ROOT;
+    use crate::tree;
+
+    /// The scenario of a text without mistakes, as data.
+    fn root(text: &str) -> super::Record {
+        let mut sink = Sink::default();
+        let tree = tree::parse(text, &mut sink);
+        let at = Span::new(Origin::File, 0..0);
+        let root = decode::record(&tree, at, &ROOT, ROOT.title, &mut sink);
+        assert!(sink.is_empty());
+        root
+    }
+
+    const TEXT: &str = "[scenario]\ntitle = \"t\"\n[plan]\nworkload = \"w\"\non = \"v\"\nmeasure = \"1s\"\nsweep = { \"w.depth\" = [1] }\n";
+
+    #[test]
+    fn keys_of_the_table_are_read() {
+        let root = root(TEXT);
+        let plan = root.record("plan").expect("a plan");
+        assert!(plan.time("measure").is_some() && plan.time("warmup").is_none());
+        let sweep = plan.record("sweep").expect("a sweep");
+        assert!(sweep.has("w.depth") && !sweep.has("v.depth") && !sweep.has("depth"));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "[plan] has no key `mesure`")]
+    fn a_mistyped_key_is_caught() {
+        let root = root(TEXT);
+        root.record("plan").expect("a plan").time("mesure");
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "has no key `w.dept`")]
+    fn a_mistyped_key_of_a_workload_is_caught() {
+        let root = root(TEXT);
+        let sweep = root.record("plan").and_then(|plan| plan.record("sweep"));
+        sweep.expect("a sweep").has("w.dept");
     }
 }

@@ -25,7 +25,7 @@ mod fields;
 mod figures;
 pub mod knee;
 mod live;
-mod members;
+mod load;
 mod mixture;
 mod model;
 mod names;
@@ -37,9 +37,9 @@ mod reference;
 mod render;
 mod scalar;
 mod schema;
+mod scheme;
 pub mod search;
 mod settle;
-mod settle_net;
 mod show;
 mod simulated;
 mod source;
@@ -55,14 +55,15 @@ pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use figures::{Dimension, FigureDef, figures_of};
+pub use load::*;
 pub use model::*;
 pub use network::{
-    Family, NetHop, NetWorkload, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, StepNet,
-    TokenFrom, VmNic,
+    Family, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, TokenFrom, VmNic,
 };
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
 pub use schema::schema;
+pub use scheme::{SCHEMES, Scheme};
 pub use search::Search;
 pub use simulated::*;
 pub use source::{Catalog, Source};

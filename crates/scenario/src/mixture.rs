@@ -8,7 +8,7 @@ impl Step {
     /// where it has no load.
     pub fn random_percent(&self) -> Option<f64> {
         let (mut weights, mut sum) = (0.0, 0.0);
-        for load in &self.loads {
+        for load in self.disk_loads() {
             let workers = f64::from(load.workload.workers) * load.on.len() as f64;
             let weight = workers * f64::from(load.workload.spec.outstanding_max());
             weights += weight;

@@ -3,9 +3,8 @@
 
 use crate::catalog::Used;
 use crate::{
-    Assumed, CacheMode, Claim, CopyWorkload, Embedded, Fault, Incident, Medium, NetWorkload,
-    Patience, Phase, Policy, Project, Raid, Receiver, Search, Spots, Steady, StepCopy, StepNet,
-    SwitchAfter, Team, VmNic,
+    Assumed, CacheMode, Claim, Embedded, Fault, Incident, Load, Medium, Patience, Policy, Project,
+    Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -19,12 +18,8 @@ pub struct Scenario {
     pub head: Head,
     /// What stands there.
     pub lab: Lab,
-    /// What is issued to disks, in order of definition.
+    /// What is issued, carried and copied, in order of definition. No workload has the name of another.
     pub workloads: Vec<Workload>,
-    /// What is carried over networks, in order of definition. No workload has the name of another, of either kind.
-    pub networks: Vec<NetWorkload>,
-    /// What is copied from disk to disk, in order of definition. Only the simulator carries it out.
-    pub copies: Vec<CopyWorkload>,
     /// In which order, how long.
     pub plans: Vec<Plan>,
     /// What must hold.
@@ -432,32 +427,13 @@ pub enum FigureKind {
     Calibrated,
 }
 
-/// `[workload.NAME]` of kind `disk`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Workload {
-    /// Its name.
-    pub name: String,
-    /// What it issues.
-    pub spec: workload::Spec,
-    /// Workers for each VM or target it runs on; 1 unless given.
-    pub workers: u32,
-    /// What it writes can be checked, and what it reads is.
-    pub verify: bool,
-    /// Each disk of a VM has so many workers of its own, instead of each worker issuing to all of its disks.
-    pub each_disk: bool,
-}
-
 /// `[plan]` or `[[plan]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Its name; `plan` when there is one without a name.
     pub name: String,
-    /// Disk workloads that run at the same time; there may be none.
+    /// What runs at the same time, in the same phases and in the order of the file; there may be none.
     pub loads: Vec<Load>,
-    /// Network workloads that run at the same time as these and each other, in the same phases; there may be none.
-    pub nets: Vec<Load>,
-    /// Copies from disk to disk that run at the same time; there may be none.
-    pub copies: Vec<Load>,
     /// What every step sets at the interfaces that its receivers name to be adjusted, where no axis says otherwise.
     pub frames: Frames,
     /// Load that is not measured; with `steady`, the least of it.
@@ -480,17 +456,6 @@ pub struct Plan {
     pub faults: Vec<Fault>,
     /// What happens in a simulated lab in each step, in the order of its moments.
     pub incidents: Vec<Incident>,
-}
-
-/// A workload on a set of VMs or targets, or of VMs or receivers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Load {
-    /// The workload's name.
-    pub workload: String,
-    /// VMs and targets, or receivers, by name, expanded.
-    pub on: Vec<String>,
-    /// Its place in a job, where it has one.
-    pub phase: Option<Phase>,
 }
 
 /// One axis of a sweep.
@@ -563,12 +528,8 @@ pub struct Step {
     pub cooldown: Duration,
     /// Targets are preconditioned as SNIA PTS does before its load: the first step of a plan that asks for it.
     pub precondition: bool,
-    /// Disk workloads that run at the same time, with the sweep's settings applied; there may be none.
-    pub loads: Vec<StepLoad>,
-    /// Network workloads that run at the same time, with the sweep's settings applied; there may be none.
-    pub nets: Vec<StepNet>,
-    /// Copies from disk to disk that run at the same time, with the sweep's settings applied; there may be none.
-    pub copies: Vec<StepCopy>,
+    /// What runs at the same time, with the sweep's settings applied; there may be none.
+    pub loads: Vec<Load>,
     /// What is set, for the time of the step, at the interfaces that its receivers name to be adjusted. What is not given
     /// stays as it is found.
     pub frames: Frames,
@@ -580,17 +541,6 @@ pub struct Step {
     /// What happens in a simulated lab, in the order of its moments. A step begins with everything whole and every VM where
     /// the lab has it.
     pub incidents: Vec<Incident>,
-}
-
-/// A load of a step.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StepLoad {
-    /// The workload's name and settled spec.
-    pub workload: Workload,
-    /// VMs, hosts and targets, by name.
-    pub on: Vec<String>,
-    /// Its place in a job, where it has one.
-    pub phase: Option<Phase>,
 }
 
 /// `[[goal]]`: what must hold, in every step that it selects.

@@ -1,7 +1,6 @@
 //! Network loads: the receivers that they go to, the nics by which VMs reach them, and what runs over them in a step.
 //!
-//! This holds what was asked for; it opens no socket. What a load carries is [`workload::Network`], which the live engine
-//! and a simulator read.
+//! This opens no socket. What a load carries is [`workload::Network`], which the live engine and the simulator read.
 //!
 //! A pair of a member of a load and a receiver is a *hop*: named `far` where the load runs on the receiver itself, that is
 //! from the machine that runs the scenario, and `vm1.far` where it runs on a VM. Its two machines are `far/sender` and
@@ -12,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use units::LinkRate;
-use workload::{Heading, Network};
+use workload::Heading;
 
 /// `[[receiver]]`: the far end of network loads.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,24 +90,6 @@ pub struct VmNic {
     pub receiver: String,
     /// The adapter or team of the VM's host by which it goes in a lab that is simulated, `HOST.NAME`.
     pub adapter: Option<String>,
-}
-
-/// `[workload.NAME]` of kind `net`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NetWorkload {
-    /// Its name.
-    pub name: String,
-    /// What it carries; without problems.
-    pub network: Network,
-}
-
-/// A network load of a step.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StepNet {
-    /// The workload's name and settled load.
-    pub workload: NetWorkload,
-    /// Receivers and VMs, by name; each has at least one hop.
-    pub on: Vec<String>,
 }
 
 /// A member of a network load with one receiver.
@@ -217,12 +198,10 @@ impl<'a> Ways<'a> {
     }
 }
 
-impl StepNet {
-    /// The hops that it runs on, in the order of its members.
-    pub fn hops<'a>(&self, lab: &'a Lab) -> Vec<NetHop<'a>> {
-        let ways = Ways::of(lab);
-        self.on.iter().flat_map(|member| ways.hops(member)).collect()
-    }
+/// The hops of the members of a network load, in their order.
+pub(crate) fn hops<'a>(lab: &'a Lab, members: &[String]) -> Vec<NetHop<'a>> {
+    let ways = Ways::of(lab);
+    members.iter().flat_map(|member| ways.hops(member)).collect()
 }
 
 impl Step {
@@ -233,7 +212,7 @@ impl Step {
         if self.frames == workload::Frames::default() {
             return all;
         }
-        for receiver in self.nets.iter().flat_map(|net| net.hops(lab)).map(|hop| hop.receiver) {
+        for receiver in self.net_loads().flat_map(|net| net.hops(lab)).map(|hop| hop.receiver) {
             let known = all.iter().any(|other| other.name == receiver.name);
             if receiver.adjust.is_some() && !known {
                 all.push(receiver);

@@ -1,11 +1,10 @@
-//! What only the simulator can carry out: how volumes are made of disks, teams of network adapters, copies from disk to
-//! disk, jobs in phases, and what goes wrong in a lab that is not at hand.
+//! What only the simulator can carry out: how volumes are made of disks, teams of network adapters, and what goes wrong
+//! in a lab that is not at hand.
 //!
 //! These are data, checked by `build`. They never say how anything is simulated.
 
 use std::fmt;
 use std::time::Duration;
-use units::Bytes;
 
 /// What the data of a volume lies on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,45 +71,6 @@ pub enum TeamMode {
     Dynamic,
     /// One member carries everything until it fails.
     Failover,
-}
-
-/// `[workload.NAME]` of kind `copy`: what is read from one disk is written to another, both at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyWorkload {
-    /// Its name.
-    pub name: String,
-    /// The volumes (`ARRAY/VOLUME`) or targets that are read; worker N takes the N-th, beginning again after the last.
-    pub from: Vec<String>,
-    /// Those that are written, dealt in the same way.
-    pub to: Vec<String>,
-    /// Bytes that are read and written in one go.
-    pub block: u32,
-    /// Blocks under way at once for each worker.
-    pub depth: u32,
-    /// Workers for each VM or host that it runs on.
-    pub workers: u32,
-}
-
-/// A copy of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepCopy {
-    /// What is copied, settled.
-    pub workload: CopyWorkload,
-    /// VMs and hosts, by name; each has a disk on everything that is read and written.
-    pub on: Vec<String>,
-    /// Its place in a job, where it has one.
-    pub phase: Option<Phase>,
-}
-
-/// The place of a load in a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Phase {
-    /// Its name in the plan, where it has one.
-    pub name: Option<String>,
-    /// The loads that must have ended before it begins, by their names; each has an `amount`. They form no circle.
-    pub after: Vec<String>,
-    /// Bytes after which it ends, over all of its workers together: read and written, or copied. It never ends without.
-    pub amount: Option<Bytes>,
 }
 
 /// Something that happens in a simulated lab.

@@ -32,8 +32,8 @@ pub(crate) enum Spot {
     Via(String, u32),
     /// The n-th incident of a plan, by the plan's number.
     Incident(u32, u32),
-    /// A load of a plan: of disks, networks or copies (0 to 2), and its number among these.
-    Load(u32, u8, u32),
+    /// A load of a plan, by the plan's number and its own.
+    Load(u32, u32),
 }
 
 impl Spots {

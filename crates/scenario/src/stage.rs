@@ -1,9 +1,8 @@
 //! What a run consists of: steps that are known beforehand, and searches, whose steps are decided on the way.
 
-use crate::members;
+use crate::load::DiskLoad;
 use crate::model::{Scenario, Step};
 use crate::search::Search;
-use crate::settle::settle;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use workload::Arrivals;
@@ -127,9 +126,8 @@ impl Hunt {
         step.precondition &= first;
         step.settings.push((self.search.key.clone(), setting.to_string()));
         for load in &mut step.loads {
-            settle(&mut load.workload, &self.search.key, &setting);
+            load.search(&self.search.key, &setting);
         }
-        members::settle(&mut step, &self.search.key, &setting);
         step
     }
 
@@ -147,12 +145,12 @@ impl Hunt {
 impl Step {
     /// Operations that its closed loops together are to have outstanding.
     pub fn depth_asked(&self) -> f64 {
-        let of = |load: &crate::model::StepLoad| match load.workload.spec.arrivals {
+        let of = |load: DiskLoad<'_>| match load.workload.spec.arrivals {
             Arrivals::Closed { depth, .. } => {
                 f64::from(depth) * f64::from(load.workload.workers) * load.on.len() as f64
             }
             Arrivals::Open { .. } => 0.0,
         };
-        self.loads.iter().map(of).sum()
+        self.disk_loads().map(of).sum()
     }
 }

@@ -201,7 +201,7 @@ fn identity(name: &str) -> Identity {
     Identity { name: name.to_owned(), facts }
 }
 
-/// Targets that are reached by URLs.
+/// What carries out each scheme of URLs that scenarios have, `null:` apart.
 pub fn schemes() -> disk::Schemes {
     let initiator = san::initiator::Initiator::default();
     disk::Schemes::default().with(san::initiator::SCHEME, Arc::new(initiator))
@@ -209,11 +209,11 @@ pub fn schemes() -> disk::Schemes {
 
 /// Every engine of this binary, by the schemes of the URLs that it understands.
 fn engines() -> EngineRegistry {
+    let remote = schemes();
+    let of_disks: Vec<&str> = ["", "null"].into_iter().chain(remote.names()).collect();
+    let disks = disk::DiskEngine::new(engine::Pinning::Auto).with(remote);
     EngineRegistry::new()
-        .register(
-            &["", "null", san::initiator::SCHEME],
-            Box::new(disk::DiskEngine::new(engine::Pinning::Auto).with(schemes())),
-        )
+        .register(&of_disks, Box::new(disks))
         .register(&[fleet::NET_SCHEME], Box::new(net::NetEngine::new(Box::new(Around))))
         .sampler(Box::new(Disks::default()))
 }
@@ -242,5 +242,15 @@ pub fn exit_of_failure(failure: &fleet::StepFailure) -> Exit {
     match &failure.error {
         fleet::message::Failure::Engine(engine::EngineError::Refused(_)) => Exit::Refused,
         _ => Exit::Incomplete,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_scheme_of_scenarios_is_carried_out() {
+        let known: Vec<&str> = super::schemes().names().collect();
+        let wanted = scenario::SCHEMES.iter().filter(|scheme| scheme.holds_data);
+        assert_eq!(wanted.map(scenario::Scheme::name).collect::<Vec<_>>(), known);
     }
 }

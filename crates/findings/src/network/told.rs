@@ -75,7 +75,7 @@ impl Told {
     /// What a scenario says of a step.
     pub fn of((scenario, step): (&Scenario, &Step)) -> Told {
         let mut told = Told::default();
-        for net in &step.nets {
+        for net in step.net_loads() {
             told.loads.insert(net.workload.name.clone(), net.workload.network.clone());
             let hops = net.hops(&scenario.lab).into_iter();
             told.wires.extend(hops.filter_map(|hop| Some((hop.name(), hop.receiver.rate?))));

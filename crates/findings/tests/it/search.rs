@@ -32,7 +32,9 @@ measure = "10s"
 
 /// Quick up to a depth of 5, slow beyond.
 fn system(step: &Step, _: &str) -> Work {
-    let Arrivals::Closed { depth, .. } = step.loads[0].workload.spec.arrivals else {
+    let Arrivals::Closed { depth, .. } =
+        step.loads[0].workload.disk().expect("of disks").spec.arrivals
+    else {
         panic!("a closed loop")
     };
     let service_ns = if depth <= 5 { 2e6 } else { 8e6 };
@@ -118,7 +120,11 @@ fn a_knee_with_its_bracket() {
         r#"{ to = 16, steps = 5 }"#,
     );
     let queue = |step: &Step, _: &str| {
-        let Arrivals::Closed { depth, .. } = step.loads[0].workload.spec.arrivals else { panic!() };
+        let Arrivals::Closed { depth, .. } =
+            step.loads[0].workload.disk().expect("of disks").spec.arrivals
+        else {
+            panic!()
+        };
         let ops = depth.min(4) * 500;
         Work {
             ops: ops.into(),

@@ -351,7 +351,7 @@ fn step_head(
     writer: &mut Writer,
 ) -> (StepHead, Vec<String>) {
     let (mut workers, mut groups) = (Vec::new(), Vec::new());
-    for load in &step.loads {
+    for load in step.disk_loads() {
         for (group, n) in
             load.on.iter().flat_map(|on| (0..load.workload.workers).map(move |n| (on, n)))
         {

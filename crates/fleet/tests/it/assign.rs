@@ -5,9 +5,9 @@ use clock::Ns;
 use engine::Fill;
 use fleet::Assignment;
 use record::Loop;
-use scenario::{Backing, Scenario, Step, StepLoad};
+use scenario::{Backing, Load, Scenario, Step, Workload};
 use std::time::Duration;
-use workload::{Arrivals, Data, Demand, Kind, Process, Skew, Transaction, WorkingSet};
+use workload::{Arrivals, Data, Demand, Kind, Process, Skew, Spec, Transaction, WorkingSet};
 
 /// The assignment of steps to agents `a`, `b`, …: for each step and agent, every worker as
 /// `NAME:TARGETS SHARER/SHARERS`.
@@ -34,8 +34,15 @@ fn assigned(scenario: &Scenario, steps: &[Step], agents: usize) -> Result<Vec<St
     Ok(out)
 }
 
+fn spec_of(load: &mut Load) -> &mut Spec {
+    match &mut load.workload {
+        Workload::Disk(workload) => &mut workload.spec,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[track_caller]
-fn check(scenario: &Scenario, loads: Vec<StepLoad>, expected: &str) {
+fn check(scenario: &Scenario, loads: Vec<Load>, expected: &str) {
     let workers = assigned(scenario, &[step(0, loads)], 1).unwrap();
     assert_eq!(workers, [format!("0a: {expected}")]);
 }
@@ -67,8 +74,8 @@ fn a_target_knows_what_all_steps_ask_of_it_and_what_is_done_to_it_first() {
     lab.lab.targets[0].fill = scenario::Fill::Never;
     lab.lab.targets[1].data.compress = 2.0;
     let mut writes = load("w", 1, &["t0"]);
-    writes.workload.spec.working_set = Some(WorkingSet::Bytes(4096));
-    let Kind::Access(access) = &mut writes.workload.spec.kind else { panic!("rows") };
+    spec_of(&mut writes).working_set = Some(WorkingSet::Bytes(4096));
+    let Kind::Access(access) = &mut spec_of(&mut writes).kind else { panic!("rows") };
     (access.rows[0].read, access.rows[0].size) = (0.0, 512);
     let mut steps = [step(0, vec![load("x", 1, &["t0", "t1"])]), step(1, vec![writes])];
     steps[1].precondition = true;
@@ -179,7 +186,7 @@ fn what_is_not_at_hand_is_refused_with_a_way_out() {
 /// The loop and the operations of a transaction that the record announces.
 fn announced(change: impl FnOnce(&mut workload::Spec)) -> (Loop, u32) {
     let mut one = load("w", 1, &["t0"]);
-    change(&mut one.workload.spec);
+    change(spec_of(&mut one));
     let (lab, steps) = (scenario(1, &[]), [step(0, vec![one])]);
     let assignment = Assignment::new(&lab, &steps, 1, &["a".to_owned()]).unwrap();
     let load = assignment.step(&steps[0]).unwrap().loads.remove(0);
@@ -231,7 +238,7 @@ fn the_rate_of_an_open_loop_is_its_mean_over_the_measured_time() {
 fn a_step_of_no_length_has_a_rate() {
     let mut one = load("w", 1, &["t0"]);
     let process = Process::Ramp { from: 1.0, to: 2.0, over: Ns(1) };
-    one.workload.spec.arrivals = Arrivals::Open { process, limit: 1 };
+    spec_of(&mut one).arrivals = Arrivals::Open { process, limit: 1 };
     let mut short = step(0, vec![one]);
     (short.warmup, short.measure) = (Duration::ZERO, Duration::ZERO);
     let (lab, steps) = (scenario(1, &[]), [short]);

@@ -12,7 +12,7 @@ use fleet::{AgentLink, Assignment, EngineRegistry, NET_SCHEME, Progress};
 use record::{
     Counter, Fact, Flow, Interval, Phase, SourceId, SourceKind, Status, StreamEnd, Tally,
 };
-use scenario::{NetWorkload, Receiver, Scenario, Step, StepNet, VmNic};
+use scenario::{Load, NetWorkload, Receiver, Scenario, Step, VmNic, Workload};
 use workload::{Frames, Heading, Network};
 
 /// Receivers `far` and `near`, a VM `vm1` with a nic to each, and a target `t0`.
@@ -35,17 +35,13 @@ fn lab() -> Scenario {
     scenario
 }
 
-fn net(workload: &str, on: &[&str], network: Network) -> StepNet {
-    let workload = NetWorkload { name: workload.to_owned(), network };
-    StepNet { workload, on: on.iter().map(|&name| name.to_owned()).collect() }
+fn net(workload: &str, on: &[&str], network: Network) -> Load {
+    let workload = Workload::Net(NetWorkload { name: workload.to_owned(), network, phases: None });
+    Load { workload, on: on.iter().map(|&name| name.to_owned()).collect(), phase: None }
 }
 
 fn streams(streams: u16, heading: Heading) -> Network {
     Network { streams, heading, ..Network::plain() }
-}
-
-fn step_of(index: u32, nets: Vec<StepNet>) -> Step {
-    Step { nets, ..step(index, Vec::new()) }
 }
 
 #[track_caller]
@@ -56,8 +52,8 @@ fn assigned<'a>(scenario: &'a Scenario, steps: &[Step]) -> Assignment<'a> {
 
 /// The names of the sources of one step, in their order.
 #[track_caller]
-fn check(nets: Vec<StepNet>, expected: &[&str]) {
-    let (scenario, steps) = (lab(), [step_of(0, nets)]);
+fn check(nets: Vec<Load>, expected: &[&str]) {
+    let (scenario, steps) = (lab(), [step(0, nets)]);
     let assignment = assigned(&scenario, &steps);
     let names: Vec<&str> = assignment.sources().iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, expected);
@@ -141,8 +137,8 @@ fn sources_are_named_after_pair_workload_and_stream() {
 fn a_name_that_is_taken_goes_by_its_agent_as_well() {
     let mut scenario = lab();
     scenario.lab.targets[0].name = "vm1.far".to_owned();
-    let nets = vec![net("wire", &["vm1"], streams(1, Heading::Send))];
-    let steps = [Step { nets, ..step(0, vec![load("w", 1, &["vm1.far"])]) }];
+    let wire = net("wire", &["vm1"], streams(1, Heading::Send));
+    let steps = [step(0, vec![load("w", 1, &["vm1.far"]), wire])];
     let assignment = assigned(&scenario, &steps);
     let hop = &assignment.sources()[1];
     assert_eq!((hop.name.as_str(), hop.group.as_str()), ("a/vm1.far", "vm1.far"));
@@ -155,7 +151,7 @@ fn a_sweep_over_streams_numbers_each_stream_once() {
     let counts = [1, 3, 2];
     let steps: Vec<Step> = (0..)
         .zip(counts)
-        .map(|(index, n)| step_of(index, vec![net("wire", &["far"], streams(n, Heading::Send))]))
+        .map(|(index, n)| step(index, vec![net("wire", &["far"], streams(n, Heading::Send))]))
         .collect();
     let scenario = lab();
     let assignment = assigned(&scenario, &steps);
@@ -187,9 +183,9 @@ fn one_agent_is_told_what_the_step_says() {
     scenario.lab.receivers[0].family = Some(scenario::Family::Ipv6);
     let frames = Frames { mtu: Some(9000), offload: Some(true) };
     let nets = vec![net("wire", &["far", "near"], streams(1, Heading::Send))];
-    let mut steps = [step_of(0, nets)];
+    let mut steps = [step(0, nets)];
     steps[0].frames = frames;
-    steps[0].loads = vec![load("w", 1, &["t0", "bare"])];
+    steps[0].loads.push(load("w", 1, &["t0", "bare"]));
     let assigned = assigned(&scenario, &steps).step(&steps[0]).expect("it is assigned");
     let specs: Vec<&StepSpec> = assigned.specs.iter().flatten().collect();
     let told: Vec<&NetSpec> = specs.iter().flat_map(|spec| &spec.nets).collect();
@@ -209,7 +205,7 @@ fn a_member_without_a_receiver_is_refused_before_the_first_step() {
     let scenario = lab();
     for member in ["bare", "t0", "ghost"] {
         let nets = vec![net("wire", &[member], streams(1, Heading::Send))];
-        let steps = [step(0, vec![load("w", 1, &["t0"])]), step_of(1, nets)];
+        let steps = [step(0, vec![load("w", 1, &["t0"])]), step(1, nets)];
         let refused = Assignment::new(&scenario, &steps, 1, &["a".to_owned()]).map(|_| ());
         let told = refused.expect_err("nobody to send to").to_string();
         assert!(told.starts_with(&format!("`{member}` leads to no receiver for `wire`")), "{told}");
@@ -300,13 +296,13 @@ fn trial(steps: Vec<Step>) -> Trial {
 }
 
 fn mixed(index: u32, n: u16) -> Step {
-    let nets = vec![net("wire", &["far"], streams(n, Heading::Both))];
-    Step { nets, ..step(index, vec![load("read", 1, &["t0"])]) }
+    let wire = net("wire", &["far"], streams(n, Heading::Both));
+    step(index, vec![load("read", 1, &["t0"]), wire])
 }
 
 #[test]
 fn network_and_storage_run_in_one_step() {
-    let trial = trial(vec![mixed(0, 1), mixed(1, 2), step_of(2, mixed(2, 1).nets)]);
+    let trial = trial(vec![mixed(0, 1), mixed(1, 2), step(2, mixed(2, 1).loads.split_off(1))]);
     let (outcome, log) = trial.run(vec![with_nets()]);
     assert_eq!(outcome.expect("it runs").status, Status::Complete);
     assert_eq!(log.done, [0, 1, 2]);

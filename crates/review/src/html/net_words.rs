@@ -88,11 +88,6 @@ fn sockets(network: &Network) -> Vec<String> {
     parts
 }
 
-/// The network loads of a plan, each with where it runs.
-pub(super) fn loads(plan: &Plan) -> impl Iterator<Item = String> {
-    plan.nets.iter().map(|load| format!("{} on {}", load.workload, listed(&load.on)))
-}
-
 /// What every step of a plan sets at interfaces.
 pub(super) fn frames(plan: &Plan) -> String {
     let mtu = plan.frames.mtu.map(|mtu| format!("; MTU {mtu}"));

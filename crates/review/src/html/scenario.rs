@@ -11,7 +11,7 @@ use crate::text::clean;
 use findings::{Analysis, Loops, StepFigures};
 use maud::{Markup, html};
 use scenario::search::{Aim, Search};
-use scenario::{Lab, Plan, Scenario, Vm};
+use scenario::{Lab, Plan, Scenario, Vm, Workload};
 use std::time::Duration;
 
 /// One line under the title: how much was tested, on what, when.
@@ -25,9 +25,8 @@ pub(super) fn tested(analysis: &Analysis, scenario: Option<&Scenario>) -> String
     };
     let mut parts = vec![steps];
     if let Some(scenario) = scenario {
-        let disk = scenario.workloads.iter().map(|w| w.name.clone());
-        let names: Vec<String> =
-            disk.chain(scenario.networks.iter().map(|w| w.name.clone())).collect();
+        let shown = scenario.workloads.iter().filter(|workload| in_words(workload).is_some());
+        let names: Vec<String> = shown.map(|workload| workload.name().to_owned()).collect();
         parts.push(format!(
             "{} {}",
             if names.len() == 1 { "workload" } else { "workloads" },
@@ -169,8 +168,16 @@ fn model(lab: &Lab, part: Option<&str>, otherwise: &str) -> String {
 
 /// The workloads, in words.
 fn what(scenario: &Scenario) -> Vec<(String, String)> {
-    let disk = scenario.workloads.iter().map(|w| line(&w.name, workload(w)));
-    disk.chain(scenario.networks.iter().map(|w| line(&w.name, net_words::workload(w)))).collect()
+    scenario.workloads.iter().filter_map(|w| Some(line(w.name(), in_words(w)?))).collect()
+}
+
+/// What a workload does; `None` for copies, which no page shows.
+fn in_words(known: &Workload) -> Option<String> {
+    match known {
+        Workload::Disk(known) => Some(workload(known)),
+        Workload::Net(known) => Some(net_words::workload(known)),
+        Workload::Copy(_) => None,
+    }
 }
 
 /// The plans, in words, and what holds for all of them.
@@ -204,16 +211,12 @@ fn name_of(plan: &Plan) -> &str {
 }
 
 fn plan(plan: &Plan, scenario: &Scenario) -> String {
-    let loads: Vec<String> = plan
-        .loads
-        .iter()
-        .map(|load| {
-            let spec = scenario.workloads.iter().find(|w| w.name == load.workload).map(|w| &w.spec);
-            let loops = spec.map(|s| format!(" ({})", arrivals(&s.arrivals))).unwrap_or_default();
-            format!("{} on {}{loops}", load.workload, listed(&load.on))
-        })
-        .chain(net_words::loads(plan))
-        .collect();
+    let loads = plan.loads.iter().filter(|load| in_words(&load.workload).is_some()).map(|load| {
+        let loops = load.workload.disk().map(|w| format!(" ({})", arrivals(&w.spec.arrivals)));
+        let (name, on) = (load.workload.name(), listed(&load.on));
+        format!("{name} on {on}{}", loops.unwrap_or_default())
+    });
+    let loads: Vec<String> = loads.collect();
     let axes = plan.sweep.iter().map(|axis| {
         let values: Vec<String> = axis.values.iter().map(ToString::to_string).collect();
         format!("; {} {}", axis.key, listed(&values))

@@ -1,7 +1,7 @@
 //! A workload in words: what it issues, where, and when the next operation comes.
 
 use super::embedded;
-use scenario::{Backing, VmDisk, Workload};
+use scenario::{Backing, DiskWorkload, VmDisk};
 use units::{Bytes, count, percent};
 use workload::{Access, Arrivals, Kind, Process, Row, Skew, Transaction, WorkingSet};
 
@@ -30,7 +30,7 @@ pub(super) fn disk_of(disk: &VmDisk) -> String {
 }
 
 /// A workload in words.
-pub(super) fn workload(workload: &Workload) -> String {
+pub(super) fn workload(workload: &DiskWorkload) -> String {
     let spec = &workload.spec;
     let what = match &spec.kind {
         Kind::Access(access) => accesses(access),

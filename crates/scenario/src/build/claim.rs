@@ -17,7 +17,7 @@ const METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu"];
 /// How far a point may be from a line, in percent, where a shape does not say: as far as "about" goes at most.
 const NEAR_A_LINE: f64 = 5.0;
 
-/// Texts that name hops: those of a goal, and all of a claim.
+/// Texts of a claim that name hops.
 pub(super) fn hops_of(record: &Record) -> Vec<At<String>> {
     let points = record.record("shape").map(|shape| shape.records("points")).unwrap_or_default();
     let points = points.into_iter().filter_map(|point| point.text("hop"));
@@ -67,7 +67,7 @@ impl Judge<'_> {
         if metric != Metric::Imbalance {
             self.check_metric(record, key, &scope, metric);
         }
-        let items = holder.items(figures);
+        let items = if said.shape.is_some() { Vec::new() } else { holder.items(figures) };
         for item in &items {
             self.check_wire(record, holder, figures, &item.value);
         }

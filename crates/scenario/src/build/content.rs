@@ -30,9 +30,8 @@ pub(super) fn fill(target: &Record, null: bool, sink: &mut Sink) -> Fill {
 
 /// Reports plans that would precondition what holds nothing.
 pub(super) fn check(root: &Record, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
-    let null = |name: &str| {
-        lab.targets.iter().any(|target| target.name == name && target.url.starts_with("null:"))
-    };
+    let null =
+        |name: &str| lab.targets.iter().any(|target| target.name == name && target.is_null());
     let on_null = |name: &str| match lab.vms.iter().find(|vm| vm.name == name) {
         Some(vm) => {
             vm.disks.iter().any(|disk| matches!(&disk.backing, Backing::Target(t) if null(t)))
@@ -40,7 +39,7 @@ pub(super) fn check(root: &Record, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
         None => null(name),
     };
     for (plan, record) in plans.iter().zip(root.records("plan")).filter(|(p, _)| p.precondition) {
-        let mut on = plan.loads.iter().flat_map(|load| &load.on);
+        let mut on = plan.disk_loads().flat_map(|load| load.on);
         if let Some(name) = on.find(|name| on_null(name)) {
             let message = format!("precondition: `{name}` is `null:`, which holds nothing");
             sink.push(|| Mistake::new(place(record, "precondition"), message));

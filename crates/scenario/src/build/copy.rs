@@ -1,40 +1,23 @@
 //! Copies from disk to disk: their descriptions, and whether who runs them has the disks.
 
-use super::work::check_name;
 use super::{complain, count_u32, size_u32};
 use crate::datum::Record;
-use crate::diagnostics::{At, Mistake, Sink};
+use crate::diagnostics::{At, Sink};
 use crate::directory::{Directory, Kind};
-use crate::fields::COPY;
-use crate::model::{Backing, Lab, Load, VmDisk};
-use crate::simulated::CopyWorkload;
+use crate::load::CopyWorkload;
+use crate::model::{Backing, Lab, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a block unless given, as the description says.
 const BLOCK_DEFAULT: u32 = 256 << 10;
 
-/// Whether a workload's table is of kind `copy`.
-pub(super) fn is_copy(record: &Record) -> bool {
-    record.def.id == COPY.id
-}
-
-/// Every copy of the file, in its order.
-pub(super) fn copies(
-    root: &Record,
-    directory: &mut Directory,
-    sink: &mut Sink,
-) -> Vec<CopyWorkload> {
-    let all = root.map("workload").iter().filter(|(_, record)| is_copy(record));
-    all.map(|(name, record)| copy(name, record, directory, sink)).collect()
-}
-
-fn copy(
+/// A copy from disk to disk.
+pub(crate) fn copy(
     name: &At<String>,
     record: &Record,
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> CopyWorkload {
-    check_name(name, sink);
     let mut disks =
         |key| directory.find_all(&record.texts(key), &[Kind::Volume, Kind::Target], sink);
     let (from, to) = (disks("from"), disks("to"));
@@ -53,7 +36,7 @@ fn copy(
 }
 
 /// What the disks of every VM and host are on, by the owner's name.
-pub(super) type Disks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
+pub(crate) type Disks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
 
 /// What the disks of a lab are on.
 pub(super) fn disks(lab: &Lab) -> Disks<'_> {
@@ -69,31 +52,5 @@ fn backed_by(backing: &Backing) -> Option<String> {
     match backing {
         Backing::Target(name) => Some(name.clone()),
         Backing::Lun { array, volume } => Some(format!("{array}/{}", volume.as_ref()?)),
-    }
-}
-
-/// Reports a member of a load that lacks a disk which its copy reads or writes.
-pub(super) fn check_load(
-    record: &Record,
-    load: &Load,
-    copy: &CopyWorkload,
-    disks: &Disks<'_>,
-    sink: &mut Sink,
-) {
-    for member in &load.on {
-        let Some(has) = disks.get(member.as_str()) else { continue };
-        let mut needed = copy.from.iter().chain(&copy.to);
-        if let Some(lacking) = needed.find(|disk| !has.contains(*disk)) {
-            sink.push(|| {
-                let message = format!(
-                    "on: `{member}` has no disk on `{lacking}`, which `{}` copies",
-                    copy.name
-                );
-                let key = if lacking.contains('/') { "lun" } else { "target" };
-                Mistake::new(super::place(record, "on"), message)
-                    .help(format!("give it a disk with `{key} = \"{lacking}\"`"))
-            });
-            return;
-        }
     }
 }

@@ -3,8 +3,8 @@
 use super::place;
 use crate::datum::Record;
 use crate::diagnostics::{Class, Mistake, Sink, Span};
+use crate::load::Phase;
 use crate::nearest::suggestion;
-use crate::simulated::Phase;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 

@@ -9,6 +9,7 @@ use crate::directory::{Directory, Kind, deal};
 use crate::model::*;
 use crate::names;
 use crate::nearest::{join, suggestion};
+use crate::scheme::{self, Scheme};
 use crate::simulated::Medium;
 use crate::tree::clip;
 
@@ -147,7 +148,7 @@ impl Builder<'_> {
 
     fn targets(&mut self, record: &Record, names: &[String]) -> Vec<Target> {
         let urls = self.urls(record, names.len());
-        let null = record.text("url").is_some_and(|url| url.value.starts_with("null:"));
+        let null = scheme_of(record).is_some_and(|scheme| !scheme.holds_data);
         if record.has("create") && !record.has("file") {
             complain(record, "create", "only a `file` can be created", self.sink);
         }
@@ -226,7 +227,7 @@ impl Builder<'_> {
 
     /// What a table says about being written though Wirespeed did not make it.
     fn writing(&mut self, record: &Record, n: usize) {
-        let lun = record.text("url").is_some_and(|url| url.value.starts_with("iscsi://"));
+        let lun = scheme_of(record).is_some_and(|scheme| scheme.holds_data);
         let real = record.has("file") || record.has("device") || lun;
         let wrong = [
             ("write_token", !real, "only a `file`, a `device` or a LUN has a token"),
@@ -248,8 +249,7 @@ impl Builder<'_> {
         let Some((key, text)) = given.and_then(|key| Some((key, record.text(key)?))) else {
             return vec![String::new(); n];
         };
-        let is_url = ["null:", "iscsi://"].iter().any(|scheme| text.value.starts_with(scheme));
-        if is_url != (key == "url") {
+        if Scheme::of(&text.value).is_some() != (key == "url") {
             self.sink.push(|| wrong_address(key, &text));
         }
         self.dealt_paths(record, key, &text.value, n)
@@ -375,12 +375,17 @@ impl Builder<'_> {
     }
 }
 
+/// The scheme of a target's URL, where it has one that is known.
+fn scheme_of(record: &Record) -> Option<&'static Scheme> {
+    Scheme::of(&record.text("url")?.value)
+}
+
 /// A path where a URL belongs, or a URL where a path belongs.
 fn wrong_address(key: &str, text: &At<String>) -> Mistake {
     let shown = clip(&text.value);
     match key {
         "url" => {
-            let message = format!("url: `{shown}` is neither `null:` nor `iscsi://…`");
+            let message = format!("url: {}", scheme::unknown(&shown));
             Mistake::new(text.at, message).help("a path is written `file = …` or `device = …`")
         }
         _ => {

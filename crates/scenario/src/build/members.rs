@@ -3,16 +3,14 @@
 use super::place;
 use crate::datum::Record;
 use crate::diagnostics::{Mistake, Sink};
-use crate::members::KEY;
-use crate::model::{Axis, Load, Plan, Setting};
+use crate::model::{Axis, Plan, Setting};
 use crate::search::Over;
 use crate::settle::concerns;
 
 /// The load with the fewest members among those that an axis speaks of, and how many it has.
 pub(super) fn most_members<'p>(key: &str, plan: &'p Plan) -> Option<(usize, &'p str)> {
-    let loads = plan.loads.iter().chain(&plan.nets).chain(&plan.copies);
-    let concerned = loads.filter(|load| concerns(key, &load.workload));
-    concerned.map(|load: &Load| (load.on.len(), load.workload.as_str())).min()
+    let concerned = plan.loads.iter().filter(|load| concerns(key, load.workload.name()));
+    concerned.map(|load| (load.on.len(), load.workload.name())).min()
 }
 
 /// Why so many cannot run; `None` where they can.
@@ -48,7 +46,7 @@ pub(super) fn check(plan: &Plan, record: &Record, sink: &mut Sink) {
 }
 
 fn is_members(key: &str) -> bool {
-    key.rsplit('.').next() == Some(KEY)
+    key.rsplit('.').next() == Some("members")
 }
 
 fn numbers(axis: &Axis) -> impl Iterator<Item = u32> + '_ {

@@ -29,6 +29,10 @@ mod verify;
 mod volume;
 mod work;
 
+pub(crate) use copy::{Disks, copy};
+pub(crate) use net_work::network;
+pub(crate) use work::disk_workload;
+
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::Directory;
@@ -44,27 +48,21 @@ pub(crate) fn scenario(
     users: &[Part],
     sink: &mut Sink,
 ) -> Scenario {
-    let head = root.record("scenario").map_or_else(|| head(root), head);
+    let head = head(root.record("scenario"));
     let mut directory = Directory::default();
     let lab = lab::lab(root, users, &mut directory, sink);
-    let workloads = work::workloads(root, sink);
-    let networks = net_work::networks(root, sink);
-    let copies = copy::copies(root, &mut directory, sink);
-    let known = plan::Known { workloads: &workloads, networks: &networks, copies: &copies };
-    let plans = plan::plans(root, &lab, &known, &mut directory, sink);
+    let workloads = work::workloads(root, &mut directory, sink);
+    let plans = plan::plans(root, &lab, &workloads, &mut directory, sink);
     content::check(root, &lab, &plans, sink);
     verify::check(root, &lab, &workloads, &plans, sink);
     let projects = project::projects(root, sink);
     let spots = Spots::new(source, directory.spots());
     topology::check(&lab, &spots, sink);
-    let networks = networks.all;
     let (goals, claims, assumed) = (Vec::new(), Vec::new(), Vec::new());
     let scenario = Scenario {
         head,
         lab,
         workloads,
-        networks,
-        copies,
         plans,
         goals,
         claims,
@@ -74,20 +72,20 @@ pub(crate) fn scenario(
         spots,
     };
     let reach = net_plan::reach(&scenario.lab);
-    let hops = net_verdict::hops(&scenario.plans, &scenario.networks, &reach);
+    let hops = net_verdict::hops(&scenario.plans, &reach);
     let of_lab = verdict::hops_of_lab(root, &scenario, &directory);
     let judged = verdict::Judged { plans: &scenario.plans, hops: &hops, of_lab };
     let (goals, claims) = verdict::verdicts(root, judged, &mut directory, sink);
     Scenario { goals, claims, ..scenario }
 }
 
-fn head(record: &Record) -> Head {
-    let text = |key| record.text(key).map(|at| at.value);
+fn head(record: Option<&Record>) -> Head {
+    let text = |key| record.and_then(|record| record.text(key)).map(|at| at.value);
     Head {
         title: text("title").unwrap_or_default(),
         source: text("source"),
         description: text("description"),
-        seed: record.count("seed").map_or(1, |at| at.value),
+        seed: record.and_then(|record| record.count("seed")).map_or(1, |at| at.value),
     }
 }
 

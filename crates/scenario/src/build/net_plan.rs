@@ -1,25 +1,25 @@
 //! Network loads of plans: what they run on, what a plan with them can ask for, and the check that each of its steps is
 //! sound.
 
-use super::plan::Planner;
+use super::plan::{Planner, is_searchable};
 use super::receiver::ports_fit;
 use super::{complain, place};
 use crate::datum::Record;
 use crate::decode::needed;
 use crate::diagnostics::{At, Class, Mistake, Span};
 use crate::directory::Kind;
-use crate::model::{Axis, Lab, Load, Plan, Setting};
+use crate::load::{Family, Load, NetWorkload, Uses};
+use crate::model::{Axis, Lab, Plan, Setting};
 use crate::names;
 use crate::nearest::join;
-use crate::network::{Family, NetWorkload, Receiver, ReceiverPlace};
-use crate::settle::{Side, speaks};
-use crate::settle_net::apply;
+use crate::network::{self, Receiver, ReceiverPlace};
+use crate::settle::concerns;
 use crate::tree::clip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 use units::duration;
-use workload::{Carriage, Frames, SpecError};
+use workload::{Carriage, Frames};
 
 /// Streams of all network loads of a step, at most.
 const STREAMS_MAX: u64 = 16_384;
@@ -47,19 +47,15 @@ pub(super) fn reach(lab: &Lab) -> Reach<'_> {
 
 impl<'a> Planner<'a> {
     /// The members of a load: VMs with targets, or VMs with receivers. Members of the other kind are reported as such.
-    pub(super) fn members(&mut self, record: &Record, workload: &str, side: Side) -> Vec<String> {
-        let (kinds, other) = match side {
-            // Patterns mean disks only where they say so: `esx*` is a host.
-            Side::Disk if record.texts("on").iter().any(|text| text.value.contains(".disk")) => {
-                (&[Kind::Vm, Kind::Host, Kind::Disk, Kind::Target][..], Kind::Receiver)
-            }
-            Side::Disk => (&[Kind::Vm, Kind::Host, Kind::Target][..], Kind::Receiver),
-            Side::Net => (&[Kind::Vm, Kind::Receiver][..], Kind::Target),
-            Side::Copy => (&[Kind::Vm, Kind::Host][..], Kind::Receiver),
-        };
+    pub(super) fn members(&mut self, record: &Record, workload: &dyn Family) -> Vec<String> {
+        let uses = workload.uses();
+        // Patterns mean disks only where they say so: `esx*` is a host.
+        let disks = record.texts("on").iter().any(|text| text.value.contains(".disk"));
+        let kinds = workload.members().iter().copied();
+        let kinds: Vec<Kind> = kinds.filter(|kind| disks || *kind != Kind::Disk).collect();
         let mut texts = record.texts("on");
-        texts.retain(|text| !self.of_other_side(text, workload, side, other));
-        let mut on = self.directory.find_all(&texts, kinds, self.sink);
+        texts.retain(|text| !self.of_other_side(text, workload.name(), uses));
+        let mut on = self.directory.find_all(&texts, &kinds, self.sink);
         // A pattern means those hosts that have disks of their own; most only carry VMs.
         let named: BTreeSet<String> = texts
             .iter()
@@ -70,15 +66,15 @@ impl<'a> Planner<'a> {
             let bare = self.directory.without_disks.contains(name);
             !bare || named.contains(name) || !self.directory.is(name, Kind::Host)
         });
-        let (without, what) = match side {
-            Side::Disk | Side::Copy => (&self.directory.without_disks, "disks"),
-            Side::Net => (&self.directory.without_nics, "nics"),
+        let (without, what) = match uses {
+            Uses::Disks => (&self.directory.without_disks, "disks"),
+            Uses::Nics => (&self.directory.without_nics, "nics"),
         };
         if let Some(vm) = on.iter().find(|name| without.contains(*name)) {
             let at = place(record, "on");
             let kind = if self.directory.is(vm, Kind::Host) { "host" } else { "VM" };
             let message = format!("on: the {kind} `{vm}` has no {what}");
-            let help = (side == Side::Net).then(|| match self.reach.keys().next() {
+            let help = (uses == Uses::Nics).then(|| match self.reach.keys().next() {
                 Some(receiver) => format!("give it `nics = [{{ receiver = \"{receiver}\" }}]`"),
                 None => "give it nics, each with a [[receiver]] that it reaches".to_owned(),
             });
@@ -88,25 +84,23 @@ impl<'a> Planner<'a> {
     }
 
     /// Reports a member that only a workload of the other kind could run on.
-    fn of_other_side(
-        &mut self,
-        text: &At<String>,
-        workload: &str,
-        side: Side,
-        other: Kind,
-    ) -> bool {
+    fn of_other_side(&mut self, text: &At<String>, workload: &str, uses: Uses) -> bool {
+        let other = match uses {
+            Uses::Disks => Kind::Receiver,
+            Uses::Nics => Kind::Target,
+        };
         let items = names::expand(&text.value).unwrap_or_default();
         let Some(item) = items.into_iter().find(|item| self.directory.is(item, other)) else {
             return false;
         };
         let (item, workload) = (clip(&item), clip(workload));
-        self.sink.push(|| match side {
-            Side::Disk | Side::Copy => Mistake::new(
+        self.sink.push(|| match uses {
+            Uses::Disks => Mistake::new(
                 text.at,
                 format!("`{item}` is a receiver, and `{workload}` is a disk workload"),
             )
             .help("disk workloads run on VMs and targets; receivers take workloads of `kind = \"net\"`"),
-            Side::Net => Mistake::new(
+            Uses::Nics => Mistake::new(
                 text.at,
                 format!("`{item}` is a target, and `{workload}` is a network workload"),
             )
@@ -115,18 +109,17 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// How long a plan's phases are: what it says, or else what the preset of a network load has.
-    pub(super) fn phases(&mut self, record: &Record, nets: &[Load]) -> [Duration; 3] {
-        let preset = nets.iter().any(|net| self.ntttcp.contains(&net.workload));
-        let usual = if preset { super::net_work::NTTTCP_PHASES } else { super::plan::PHASES };
-        if !preset
+    /// How long a plan's phases are: what it says, or else what a workload has.
+    pub(super) fn phases(&mut self, record: &Record, loads: &[Load]) -> [Duration; 3] {
+        let preset = loads.iter().find_map(|load| load.workload.family().phases());
+        if preset.is_none()
             && !record.means("measure")
             && let Some(field) = record.def.field("measure")
         {
             self.sink.push(|| needed(record, record.def.title, field));
         }
         let time = |key, usual| record.time(key).map_or(usual, |at| at.value);
-        let [warmup, measure, cooldown] = usual;
+        let [warmup, measure, cooldown] = preset.unwrap_or(super::plan::PHASES);
         [time("warmup", warmup), time("measure", measure), time("cooldown", cooldown)]
     }
 
@@ -142,24 +135,21 @@ impl<'a> Planner<'a> {
     pub(super) fn check_nets(&mut self, record: &Record, plan: &Plan) {
         self.check_keys(record, plan);
         self.check_adjust(record, plan);
-        if plan.nets.is_empty() {
+        if plan.net_loads().next().is_none() {
             return;
         }
         self.check_phases(record, plan);
         self.check_twice(record, plan);
-        if let Some(sweep) = record.record("sweep") {
-            self.check_net_steps(plan, sweep);
-        }
         self.check_streams(record, plan);
     }
 
     /// Steadiness and searches are of disk loads.
     fn check_keys(&mut self, record: &Record, plan: &Plan) {
-        if record.has("steady") && !plan.nets.is_empty() {
+        if record.has("steady") && plan.net_loads().next().is_some() {
             let problem = "the phases of a network load are agreed with its receiver before the step; give `warmup` instead";
             complain(record, "steady", problem, self.sink);
         }
-        if !plan.loads.is_empty() || (plan.nets.is_empty() && plan.copies.is_empty()) {
+        if is_searchable(plan) {
             return;
         }
         for (key, problem) in [
@@ -196,11 +186,11 @@ impl<'a> Planner<'a> {
     /// A workload runs on a hop once, since its streams are named after both.
     fn check_twice(&mut self, record: &Record, plan: &Plan) {
         let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-        for net in &plan.nets {
-            for member in &net.on {
-                if !seen.insert((&net.workload, member)) {
-                    let message =
-                        format!("`{member}` runs `{}` in another load already", net.workload);
+        for net in plan.net_loads() {
+            let name = &net.workload.name;
+            for member in net.on {
+                if !seen.insert((name, member)) {
+                    let message = format!("`{member}` runs `{name}` in another load already");
                     let at = place(record, "load");
                     self.sink.push(|| {
                         Mistake::new(at, message)
@@ -259,7 +249,7 @@ impl<'a> Planner<'a> {
     fn is_modelled(&self, plan: &Plan) -> bool {
         let has_adapters = self.lab.hosts.iter().any(|host| !host.adapters.is_empty());
         let at_hand = self.lab.arrays.iter().any(|array| array.embedded.is_some());
-        plan.nets.is_empty() && has_adapters && !at_hand
+        plan.net_loads().next().is_none() && has_adapters && !at_hand
     }
 
     fn adjusts(&self, plan: &Plan) -> bool {
@@ -269,30 +259,8 @@ impl<'a> Planner<'a> {
 
     /// The far ends of a plan's network loads, as often as they are reached.
     fn receivers<'p>(&'p self, plan: &'p Plan) -> impl Iterator<Item = &'a Receiver> + 'p {
-        let members = plan.nets.iter().flat_map(|net| &net.on);
+        let members = plan.net_loads().flat_map(|net| net.on);
         members.filter_map(|member| self.reach.get(member.as_str())).flatten().copied()
-    }
-
-    /// Settles every network load in every step and reports each problem once, at the axis that brought it.
-    fn check_net_steps(&mut self, plan: &Plan, sweep: &Record) {
-        let mut seen: BTreeSet<String> = BTreeSet::new();
-        let names: BTreeSet<&str> = plan.nets.iter().map(|net| net.workload.as_str()).collect();
-        let loaded = names.iter().filter_map(|name| self.networks.get(name).copied());
-        // What is wrong before the sweep has been reported at the workload.
-        let loaded: Vec<&NetWorkload> =
-            loaded.filter(|net| net.network.problems().is_empty()).collect();
-        for n in 0..plan.combinations() {
-            let settings = plan.combination(n);
-            for net in &loaded {
-                for (key, problem) in net_problems(net, &settings) {
-                    let problem = format!("{problem} (workload `{}`)", net.name);
-                    if seen.insert(format!("{key}: {problem}")) {
-                        let at = sweep.slot(&key).map_or(sweep.at, |slot| slot.key.at);
-                        self.sink.push(|| Mistake::new(at, format!("{key}: {problem}")));
-                    }
-                }
-            }
-        }
     }
 
     /// How many streams the largest step has, and whether they have ports to leave from.
@@ -300,8 +268,8 @@ impl<'a> Planner<'a> {
         let at = place(record, if record.has("load") { "load" } else { "on" });
         let mut total: u64 = 0;
         let mut by_source: BTreeMap<&str, (&Receiver, u32, u32)> = BTreeMap::new();
-        for net in &plan.nets {
-            let Some(workload) = self.networks.get(net.workload.as_str()) else { continue };
+        for net in plan.net_loads() {
+            let workload = net.workload;
             let streams = most_streams(workload, plan);
             let hops = net.on.iter().filter_map(|member| self.reach.get(member.as_str())).flatten();
             for receiver in hops {
@@ -314,7 +282,7 @@ impl<'a> Planner<'a> {
                         self.sink.push(|| {
                             let message = format!(
                                 "`{}` connects again and again, and `{}` names one `source_port`",
-                                net.workload, receiver.name
+                                workload.name, receiver.name
                             );
                             Mistake::new(at, message).help(
                                 "leave `source_port` out: every connection needs a port of its own",
@@ -342,40 +310,15 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// What is wrong with a load under the settings of a step, by the axis that brought it.
-fn net_problems(net: &NetWorkload, settings: &[(&str, &Setting)]) -> Vec<(String, String)> {
-    let mut settled = net.clone();
-    let mut all = Vec::new();
-    let mut last = None;
-    for (key, setting) in settings.iter().filter(|(key, s)| speaks(key, s, &net.name, Side::Net)) {
-        if let Err(problem) = apply(&mut settled, setting) {
-            all.push(((*key).to_owned(), problem));
-        }
-        last = Some((key, setting));
-    }
-    // Settings are judged together: a smaller message may make room for a larger batch.
-    let Some((last, setting)) = last.filter(|_| all.is_empty()) else { return all };
-    for problem in settled.network.problems() {
-        let SpecError::Invalid { field, problem } = &problem else { continue };
-        let own = settings.iter().find(|(key, _)| key.rsplit('.').next() == Some(*field));
-        let (key, setting) = own.map_or((*last, *setting), |(key, setting)| (*key, *setting));
-        let text = match key.rsplit('.').next() == Some(*field) {
-            true => format!("{setting}: {problem}"),
-            false => format!("{field}: {problem}"),
-        };
-        all.push((key.to_owned(), text));
-    }
-    all
-}
-
 /// Streams of a hop in both directions, in the step of the plan that has most.
 fn most_streams(net: &NetWorkload, plan: &Plan) -> u32 {
     let mut streams = vec![net.network.streams];
     let mut headings = vec![net.network.heading];
-    for (key, value) in plan.sweep.iter().flat_map(|a| a.values.iter().map(|v| (&a.key, v))) {
+    let axes = plan.sweep.iter().filter(|axis| concerns(&axis.key, &net.name));
+    for value in axes.flat_map(|axis| &axis.values) {
         match value {
-            Setting::Streams(n) if speaks(key, value, &net.name, Side::Net) => streams.push(*n),
-            Setting::Direction(h) if speaks(key, value, &net.name, Side::Net) => headings.push(*h),
+            Setting::Streams(n) => streams.push(*n),
+            Setting::Direction(heading) => headings.push(*heading),
             _ => {}
         }
     }
@@ -393,13 +336,13 @@ fn is_ipv6(receiver: &Receiver) -> bool {
         ReceiverPlace::At { host, .. } => host.parse::<IpAddr>().ok(),
         ReceiverPlace::Embedded | ReceiverPlace::Modelled => None,
     };
-    literal.map_or(receiver.family == Some(Family::Ipv6), |address| address.is_ipv6())
+    literal.map_or(receiver.family == Some(network::Family::Ipv6), |address| address.is_ipv6())
 }
 
 /// Nothing that MTU or offloads could be set at.
 fn no_interface(key: &str, plan: &Plan, at: Span) -> Mistake {
     let on: Vec<String> =
-        plan.nets.iter().flat_map(|net| &net.on).take(4).map(|name| format!("`{name}`")).collect();
+        plan.net_loads().flat_map(|net| net.on).take(4).map(|name| format!("`{name}`")).collect();
     if on.is_empty() {
         return Mistake::new(
             at,

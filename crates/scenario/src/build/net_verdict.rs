@@ -6,9 +6,10 @@ use super::verdict::Judge;
 use crate::datum::Record;
 use crate::diagnostics::{At, Class, Mistake};
 use crate::directory::Kind;
+use crate::load::NetWorkload;
 use crate::model::{GoalTest, Metric, Plan, Scope};
 use crate::nearest::suggestion;
-use crate::network::{NetWorkload, PROBE, RECEIVER, SENDER};
+use crate::network::{PROBE, RECEIVER, SENDER};
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
@@ -27,21 +28,18 @@ enum Part {
 }
 
 /// Every hop that a network load of a plan runs on.
-pub(super) fn hops<'a>(plans: &[Plan], networks: &'a [NetWorkload], reach: &Reach<'_>) -> Hops<'a> {
-    let known: BTreeMap<&str, &NetWorkload> =
-        networks.iter().map(|net| (net.name.as_str(), net)).collect();
+pub(super) fn hops<'a>(plans: &'a [Plan], reach: &Reach<'_>) -> Hops<'a> {
     let mut hops = Hops::new();
-    for net in plans.iter().flat_map(|plan| &plan.nets) {
-        let Some(workload) = known.get(net.workload.as_str()) else { continue };
-        for member in &net.on {
+    for net in plans.iter().flat_map(Plan::net_loads) {
+        for member in net.on {
             for receiver in reach.get(member.as_str()).into_iter().flatten() {
                 let name = match receiver.name == *member {
                     true => member.clone(),
                     false => format!("{member}.{}", receiver.name),
                 };
                 let all = hops.entry(name).or_default();
-                if !all.iter().any(|known| known.name == workload.name) {
-                    all.push(workload);
+                if !all.iter().any(|known| known.name == net.workload.name) {
+                    all.push(net.workload);
                 }
             }
         }

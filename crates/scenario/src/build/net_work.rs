@@ -1,12 +1,9 @@
 //! Network workloads: preset and keys to a settled load.
 
-use super::work::check_name;
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Mistake, Sink};
-use crate::fields::NET;
-use crate::network::NetWorkload;
-use std::collections::BTreeSet;
+use crate::load::NetWorkload;
 use std::time::Duration;
 use workload::{Carriage, Heading, Network, Sockets, SpecError};
 
@@ -17,37 +14,12 @@ const DATAGRAM_DEFAULT: u32 = 1_400;
 /// Bytes of a request and of a response unless given.
 const REQUEST_DEFAULT: u32 = 64;
 
-/// The network workloads of the file.
-pub(super) struct Networks {
-    /// In their order.
-    pub all: Vec<NetWorkload>,
-    /// Those of the preset `ntttcp`, by name.
-    pub ntttcp: BTreeSet<String>,
-}
-
 /// The phases of the preset `ntttcp`: warm-up, measured time, cool-down.
-pub(super) const NTTTCP_PHASES: [Duration; 3] =
+const NTTTCP_PHASES: [Duration; 3] =
     [Duration::from_secs(30), Duration::from_secs(60), Duration::from_secs(30)];
 
-/// Whether a workload's table is of kind `net`.
-pub(super) fn is_network(record: &Record) -> bool {
-    record.def.id == NET.id
-}
-
-/// Every network workload of the file, in its order.
-pub(super) fn networks(root: &Record, sink: &mut Sink) -> Networks {
-    let mut networks = Networks { all: Vec::new(), ntttcp: BTreeSet::new() };
-    for (name, record) in root.map("workload").iter().filter(|(_, record)| is_network(record)) {
-        if record.word("preset").is_some_and(|at| at.value == "ntttcp") {
-            networks.ntttcp.insert(name.value.clone());
-        }
-        networks.all.push(network(name, record, sink));
-    }
-    networks
-}
-
-fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> NetWorkload {
-    check_name(name, sink);
+/// A network workload.
+pub(crate) fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> NetWorkload {
     let carriage = carriage(record);
     let number = |key| count_u32(record, key);
     let narrow = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
@@ -74,7 +46,8 @@ fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> NetWorkload {
             sink.push(|| Mistake::new(place(record, field), format!("{field}: {problem}")));
         }
     }
-    NetWorkload { name: name.value.clone(), network }
+    let ntttcp = record.word("preset").is_some_and(|at| at.value == "ntttcp");
+    NetWorkload { name: name.value.clone(), network, phases: ntttcp.then_some(NTTTCP_PHASES) }
 }
 
 fn carriage(record: &Record) -> Carriage {

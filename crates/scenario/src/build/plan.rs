@@ -1,25 +1,24 @@
 //! Plans: loads, sweeps, and the check that every step is sound. What is particular to network loads is in `net_plan`.
 
-use super::copy::{self, Disks};
+use super::copy::{Disks, disks};
 use super::embedded::too_slow;
 use super::faults::faults;
 use super::incidents::incidents;
 use super::job::phases;
 use super::members;
 use super::net_plan::{Reach, reach};
-use super::net_work::Networks;
 use super::search::search;
 use super::steady::steady;
-use super::work::{Found, find, setting_of};
+use super::work::{find, setting_of};
 use super::{complain, count_u32, place};
 use crate::datum::{Datum, Record, Slot};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::{Directory, Kind};
+use crate::load::{Load, Phase, Uses, Workload};
 use crate::model::*;
 use crate::nearest::suggestion;
-use crate::network::NetWorkload;
-use crate::settle::{Side, apply, concerns, copies_too, speaks};
-use crate::simulated::{CopyWorkload, Incident, Phase};
+use crate::settle::concerns;
+use crate::simulated::Incident;
 use crate::spots::Spot;
 use crate::steady::Steady;
 use crate::tree::clip;
@@ -35,18 +34,11 @@ const STEP_FAULTS_MAX: u64 = 1_000_000;
 /// Warm-up, measured time and cool-down, unless the plan says otherwise; it must say how long is measured.
 pub(super) const PHASES: [Duration; 3] = [Duration::from_secs(2), Duration::ZERO, Duration::ZERO];
 
-/// The workloads of a file, of every kind.
-pub(super) struct Known<'a> {
-    pub workloads: &'a [Workload],
-    pub networks: &'a Networks,
-    pub copies: &'a [CopyWorkload],
-}
-
 /// Every plan of the file, in its order.
 pub(super) fn plans(
     root: &Record,
     lab: &Lab,
-    known: &Known<'_>,
+    workloads: &[Workload],
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Vec<Plan> {
@@ -54,11 +46,8 @@ pub(super) fn plans(
     check_names(&records, sink);
     let mut planner = Planner {
         lab,
-        workloads: known.workloads.iter().map(|w| (w.name.as_str(), w)).collect(),
-        networks: known.networks.all.iter().map(|net| (net.name.as_str(), net)).collect(),
-        copies: known.copies.iter().map(|copy| (copy.name.as_str(), copy)).collect(),
-        disks: copy::disks(lab),
-        ntttcp: &known.networks.ntttcp,
+        workloads: workloads.iter().map(|w| (w.name(), w)).collect(),
+        disks: disks(lab),
         reach: reach(lab),
         directory,
         sink,
@@ -96,11 +85,7 @@ fn check_names(records: &[&Record], sink: &mut Sink) {
 pub(super) struct Planner<'a> {
     pub lab: &'a Lab,
     workloads: BTreeMap<&'a str, &'a Workload>,
-    pub networks: BTreeMap<&'a str, &'a NetWorkload>,
-    copies: BTreeMap<&'a str, &'a CopyWorkload>,
     disks: Disks<'a>,
-    /// Network workloads of the preset `ntttcp`.
-    pub ntttcp: &'a BTreeSet<String>,
     pub reach: Reach<'a>,
     pub directory: &'a mut Directory,
     pub sink: &'a mut Sink,
@@ -111,8 +96,8 @@ pub(super) struct Planner<'a> {
 
 impl Planner<'_> {
     fn plan(&mut self, number: u32, record: &Record) -> Plan {
-        let (loads, nets, copies) = self.loads(number, record);
-        let [warmup, measure, cooldown] = self.phases(record, &nets);
+        let loads = self.loads(number, record);
+        let [warmup, measure, cooldown] = self.phases(record, &loads);
         let precondition = record.word("precondition").is_some_and(|at| at.value == "snia-pts");
         // The second half of PTS's preconditioning: the load itself, until it is steady.
         let preset =
@@ -124,22 +109,17 @@ impl Planner<'_> {
             steady: steady(record, warmup, self.sink).or(preset),
             measure,
             cooldown,
-            sweep: sweep
-                .map(|sweep| self.axes(sweep, [&loads, &nets, &copies]))
-                .unwrap_or_default(),
+            sweep: sweep.map(|sweep| self.axes(sweep, &loads)).unwrap_or_default(),
             search: None,
             repeat: count_u32(record, "repeat").unwrap_or(1),
             precondition,
             faults: faults(record, measure, self.directory, self.sink),
             incidents: self.incidents(number, record),
             loads,
-            nets,
-            copies,
             frames: self.frames(record),
         };
-        // A search without a disk load is refused as a whole.
-        let searchable = !plan.loads.is_empty() || (plan.nets.is_empty() && plan.copies.is_empty());
-        let found = searchable.then(|| search(record, &plan, &self.workloads, self.sink));
+        // A search without a load that it could vary is refused as a whole.
+        let found = is_searchable(&plan).then(|| search(record, &plan, self.sink));
         let plan = Plan { search: found.flatten(), ..plan };
         members::check(&plan, record, self.sink);
         if self.within_bounds(&plan, record) {
@@ -151,9 +131,9 @@ impl Planner<'_> {
         plan
     }
 
-    /// The loads of a plan: of disks, of networks, and copies.
-    fn loads(&mut self, number: u32, record: &Record) -> (Vec<Load>, Vec<Load>, Vec<Load>) {
-        let mut all: Vec<(Side, Load, Span)> = Vec::new();
+    /// The loads of a plan, in the order of the file.
+    fn loads(&mut self, number: u32, record: &Record) -> Vec<Load> {
+        let mut all: Vec<(Load, Span)> = Vec::new();
         if record.has("load") {
             let records = record.records("load");
             if record.get("load").is_some() && records.is_empty() {
@@ -161,7 +141,7 @@ impl Planner<'_> {
             }
             let phases = phases(&records, self.sink);
             for (load, phase) in records.into_iter().zip(phases) {
-                all.extend(self.load(load, phase).map(|(side, built)| (side, built, load.at)));
+                all.extend(self.load(load, phase).map(|built| (built, load.at)));
             }
         } else if record.has("workload") {
             if !record.has("on") {
@@ -172,20 +152,11 @@ impl Planner<'_> {
                 });
             }
             let at = place(record, "on");
-            all.extend(self.load(record, None).map(|(side, load)| (side, load, at)));
+            all.extend(self.load(record, None).map(|load| (load, at)));
         }
-        let (mut disk, mut net, mut copies) = (Vec::new(), Vec::new(), Vec::new());
-        for (side, load, at) in all {
-            let (list, kind) = match side {
-                Side::Disk => (&mut disk, 0),
-                Side::Net => (&mut net, 1),
-                Side::Copy => (&mut copies, 2),
-            };
-            let place = u32::try_from(list.len()).unwrap_or(u32::MAX);
-            self.directory.spots.insert(Spot::Load(number, kind, place), at);
-            list.push(load);
-        }
-        (disk, net, copies)
+        let spots = (0..).zip(&all).map(|(n, (_, at))| (Spot::Load(number, n), *at));
+        self.directory.spots.extend(spots);
+        all.into_iter().map(|(load, _)| load).collect()
     }
 
     /// What goes wrong in a lab that is simulated.
@@ -197,37 +168,28 @@ impl Planner<'_> {
         all.into_iter().map(|(incident, _)| incident).collect()
     }
 
-    fn load(&mut self, record: &Record, phase: Option<Phase>) -> Option<(Side, Load)> {
+    fn load(&mut self, record: &Record, phase: Option<Phase>) -> Option<Load> {
         let text = record.text("workload");
-        let found = text
-            .and_then(|text| find(&text, &self.workloads, &self.networks, &self.copies, self.sink));
-        let (side, name) = match &found {
-            Some(Found::Disk(workload)) => (Side::Disk, &workload.name),
-            Some(Found::Net(workload)) => (Side::Net, &workload.name),
-            Some(Found::Copy(workload)) => (Side::Copy, &workload.name),
-            None => {
-                // Its kind is not known; what it runs on is to exist all the same.
-                let kinds = [Kind::Vm, Kind::Host, Kind::Target, Kind::Receiver];
-                self.directory.find_all(&record.texts("on"), &kinds, self.sink);
-                return None;
-            }
+        let Some(workload) = text.and_then(|text| find(&text, &self.workloads, self.sink)) else {
+            // Its kind is not known; what it runs on is to exist all the same.
+            let kinds = [Kind::Vm, Kind::Host, Kind::Target, Kind::Receiver];
+            self.directory.find_all(&record.texts("on"), &kinds, self.sink);
+            return None;
         };
-        if side == Side::Net && phase.is_some() {
+        let family = workload.family();
+        if let Some(problem) = family.no_phase().filter(|_| phase.is_some()) {
             let key = ["after", "amount", "name"].into_iter().find(|key| record.has(key));
-            let problem = "a network load is no phase of a job";
             complain(record, key.unwrap_or("workload"), problem, self.sink);
         }
-        let on = self.members(record, name, side);
-        let load = Load { workload: name.clone(), on, phase };
-        if let Some(Found::Copy(workload)) = found {
-            copy::check_load(record, &load, workload, &self.disks, self.sink);
+        let on = self.members(record, family);
+        if let Some((problem, help)) = family.lacks(&on, &self.disks) {
+            let message = format!("on: {problem}");
+            self.sink.push(|| Mistake::new(place(record, "on"), message).help(help));
         }
-        Some((side, load))
+        Some(Load { workload: workload.clone(), on, phase })
     }
 
-    fn axes(&mut self, sweep: &Record, sides: [&[Load]; 3]) -> Vec<Axis> {
-        let [loads, nets, copies] = sides;
-        let all = || sides.into_iter().flatten();
+    fn axes(&mut self, sweep: &Record, loads: &[Load]) -> Vec<Axis> {
         let mut axes: Vec<Axis> = Vec::new();
         for slot in &sweep.fields {
             let key = &slot.key.value;
@@ -235,9 +197,11 @@ impl Planner<'_> {
                 Some((workload, setting)) => (Some(workload), setting),
                 None => (None, key.as_str()),
             };
-            if let Some(workload) = workload.filter(|w| !all().any(|l| l.workload == *w)) {
+            if let Some(workload) =
+                workload.filter(|w| !loads.iter().any(|l| l.workload.name() == *w))
+            {
                 self.sink.push(|| {
-                    let names: BTreeSet<&str> = all().map(|l| l.workload.as_str()).collect();
+                    let names: BTreeSet<&str> = loads.iter().map(|l| l.workload.name()).collect();
                     let message = format!("no load of this plan runs `{}`", clip(workload));
                     Mistake::new(slot.key.at, message).maybe_help(suggestion(workload, names))
                 });
@@ -260,32 +224,21 @@ impl Planner<'_> {
                 });
             }
             let values = self.values(slot, setting);
-            if workload.is_none() && all().next().is_some() {
-                let copied = |value: &Setting| !copies.is_empty() && copies_too(value);
-                let present = |side, value: &Setting| match side {
-                    Side::Net => !nets.is_empty(),
-                    Side::Disk | Side::Copy => !loads.is_empty() || copied(value),
-                };
-                self.check_side(slot, &values, present);
+            if workload.is_none() && !loads.is_empty() {
+                self.check_present(slot, &values, loads);
             }
             axes.push(Axis { key: key.clone(), values });
         }
         axes
     }
 
-    /// Reports an axis for loads of a kind that the plan has not.
-    fn check_side(
-        &mut self,
-        slot: &Slot,
-        values: &[Setting],
-        present: impl Fn(Side, &Setting) -> bool,
-    ) {
-        let idle = values.iter().find_map(|value| {
-            let side = Side::of(value).filter(|side| !present(*side, value))?;
-            Some((value, side))
-        });
-        let Some((value, side)) = idle else { return };
-        let kind = if side == Side::Net { "network" } else { "disk" };
+    /// Reports an axis that no load of the plan has.
+    fn check_present(&mut self, slot: &Slot, values: &[Setting], loads: &[Load]) {
+        let has = |value: &Setting| loads.iter().any(|load| load.workload.family().has(value));
+        let idle =
+            values.iter().find_map(|value| Some((value, Uses::of(value)?)).filter(|_| !has(value)));
+        let Some((value, uses)) = idle else { return };
+        let kind = uses.word();
         let key = &slot.key.value;
         let what = match value {
             // A rate may be of either kind.
@@ -327,8 +280,7 @@ impl Planner<'_> {
     fn within_bounds(&mut self, plan: &Plan, record: &Record) -> bool {
         let each = plan.search.as_ref().map_or(plan.repeat, |search| search.steps);
         let steps = plan.combinations().saturating_mul(u64::from(each));
-        let loads = plan.loads.iter().chain(&plan.nets).chain(&plan.copies);
-        let members: u64 = loads.map(|load| load.on.len() as u64).sum();
+        let members: u64 = plan.loads.iter().map(|load| load.on.len() as u64).sum();
         self.steps = self.steps.saturating_add(steps);
         self.members = self.members.saturating_add(steps.saturating_mul(members));
         self.faults = self.faults.saturating_add(
@@ -362,28 +314,24 @@ impl Planner<'_> {
     /// Settles every step and reports each problem once, at the axis that brought it.
     fn check_steps(&mut self, plan: &Plan, sweep: &Record) {
         let mut seen: BTreeSet<String> = BTreeSet::new();
-        let names: BTreeSet<&str> = plan.loads.iter().map(|l| l.workload.as_str()).collect();
-        let loaded = names.iter().filter_map(|name| self.workloads.get(name).copied());
-        // What is wrong before the sweep has been reported at the workload.
-        let loaded: Vec<&Workload> = loaded.filter(|w| w.spec.problems().is_empty()).collect();
+        let loaded: BTreeMap<&str, &Workload> =
+            plan.loads.iter().map(|load| (load.workload.name(), &load.workload)).collect();
         for n in 0..plan.combinations() {
             let settings = plan.combination(n);
-            for workload in &loaded {
-                let mut settled = (*workload).clone();
-                let mine =
-                    settings.iter().filter(|(key, s)| speaks(key, s, &workload.name, Side::Disk));
-                for (key, setting) in mine {
-                    let problem = apply(&mut settled, setting).err().or_else(|| {
-                        settled.spec.problems().first().map(|p| format!("{setting}: {p}"))
-                    });
-                    let Some(problem) = problem else { continue };
-                    let problem = format!("{problem} (workload `{}`)", workload.name);
+            for (name, workload) in &loaded {
+                for (key, problem) in workload.problems(&settings) {
+                    let problem = format!("{problem} (workload `{name}`)");
                     if seen.insert(format!("{key}: {problem}")) {
-                        let at = sweep.slot(key).map_or(sweep.at, |slot| slot.key.at);
+                        let at = sweep.slot(&key).map_or(sweep.at, |slot| slot.key.at);
                         self.sink.push(|| Mistake::new(at, format!("{key}: {problem}")));
                     }
                 }
             }
         }
     }
+}
+
+/// Whether a plan has a load that a search can vary, or none at all, which is reported elsewhere.
+pub(super) fn is_searchable(plan: &Plan) -> bool {
+    plan.loads.is_empty() || plan.loads.iter().any(|load| load.workload.family().is_searched())
 }

@@ -4,27 +4,19 @@ use super::members::{most_members, too_many};
 use super::{complain, count_u32, text_of};
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Class, Mistake, Sink};
-use crate::model::{Metric, Plan, Workload};
+use crate::load::{DiskLoad, Load};
+use crate::model::{Metric, Plan};
 use crate::nearest::suggestion;
 use crate::search::{Aim, Limit, Over, Range, Search};
-use crate::settle::{apply, concerns};
 use crate::tree::clip;
-use std::collections::BTreeMap;
 use workload::Arrivals;
-
-type Workloads<'a> = BTreeMap<&'a str, &'a Workload>;
 
 /// The most of each setting, as its own key allows it.
 const COUNT_MAX: u64 = 4096;
 const BLOCK_MAX: u64 = 64 << 20;
 
 /// The search of a plan that is otherwise built; `None` where it has none, or it is wrong.
-pub(super) fn search(
-    record: &Record,
-    plan: &Plan,
-    workloads: &Workloads<'_>,
-    sink: &mut Sink,
-) -> Option<Search> {
+pub(super) fn search(record: &Record, plan: &Plan, sink: &mut Sink) -> Option<Search> {
     let given = record.get("search")?;
     let table = match &given.value {
         Datum::Record(table) => Some(table),
@@ -34,7 +26,7 @@ pub(super) fn search(
     let aim = table.map_or(Some(Aim::Knee), |table| aim(table, sink));
     let (key, over) = match table.and_then(|table| table.text("over")) {
         Some(text) => named(&text, plan, sink)?,
-        None => usual(given, plan, workloads, sink)?,
+        None => usual(given, plan, sink)?,
     };
     let range = match table {
         Some(table) => range(table, usual_range(&key, over, plan), sink)?,
@@ -54,7 +46,7 @@ pub(super) fn search(
         within: table.and_then(|table| table.percent("within")).map_or(within, |at| at.value),
         steps: count("steps").unwrap_or(Search::STEPS),
     };
-    check(&search, given, plan, workloads, sink).then_some(search)
+    check(&search, given, plan, sink).then_some(search)
 }
 
 fn aim(table: &Record, sink: &mut Sink) -> Option<Aim> {
@@ -93,10 +85,13 @@ fn named(text: &At<String>, plan: &Plan, sink: &mut Sink) -> Option<(String, Ove
         Some((workload, setting)) => (Some(workload), setting),
         None => (None, text.value.as_str()),
     };
-    if let Some(workload) = workload.filter(|w| !plan.loads.iter().any(|l| l.workload == *w)) {
-        let of_network = plan.nets.iter().any(|net| net.workload == workload);
+    let searched = |load: &&Load| load.workload.family().is_searched();
+    if let Some(workload) =
+        workload.filter(|w| !plan.loads.iter().filter(searched).any(|l| l.workload.name() == *w))
+    {
+        let of_network = plan.net_loads().any(|net| net.workload.name == workload);
         sink.push(|| {
-            let names = plan.loads.iter().map(|load| load.workload.as_str());
+            let names = plan.loads.iter().filter(searched).map(|load| load.workload.name());
             let workload = clip(workload);
             let message = match of_network {
                 true => format!("over: `{workload}` is a network workload, and only loads of disk workloads are searched"),
@@ -119,14 +114,9 @@ fn named(text: &At<String>, plan: &Plan, sink: &mut Sink) -> Option<(String, Ove
 }
 
 /// The load that is obvious: the depth of closed loops, the rate of open ones.
-fn usual(
-    given: &At<Datum>,
-    plan: &Plan,
-    workloads: &Workloads<'_>,
-    sink: &mut Sink,
-) -> Option<(String, Over)> {
-    let loads = plan.loads.iter().filter_map(|load| workloads.get(load.workload.as_str()));
-    let open: Vec<bool> = loads.map(|w| matches!(w.spec.arrivals, Arrivals::Open { .. })).collect();
+fn usual(given: &At<Datum>, plan: &Plan, sink: &mut Sink) -> Option<(String, Over)> {
+    let is_open = |load: DiskLoad<'_>| matches!(load.workload.spec.arrivals, Arrivals::Open { .. });
+    let open: Vec<bool> = plan.disk_loads().map(is_open).collect();
     // A sweep over rates makes every loop an open one.
     let swept = plan.sweep.iter().any(|axis| axis.key.ends_with("rate"));
     match (open.contains(&true), open.contains(&false)) {
@@ -209,13 +199,7 @@ fn bound(table: &Record, key: &str, over: Over, usual: f64, sink: &mut Sink) -> 
 }
 
 /// Whether every load of the range is one that the workloads can have.
-fn check(
-    search: &Search,
-    given: &At<Datum>,
-    plan: &Plan,
-    workloads: &Workloads<'_>,
-    sink: &mut Sink,
-) -> bool {
+fn check(search: &Search, given: &At<Datum>, plan: &Plan, sink: &mut Sink) -> bool {
     let bare = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let swept = plan.sweep.iter().find(|axis| bare(&axis.key) == bare(&search.key));
     if let Some(axis) = swept {
@@ -229,20 +213,12 @@ fn check(
         sink.push(|| Mistake::new(given.at, format!("search over {}: {problem}", search.key)));
         return false;
     }
-    let names = plan.loads.iter().map(|load| load.workload.as_str());
-    let loaded = names.filter_map(|name| workloads.get(name));
-    let concerned = loaded.filter(|workload| concerns(&search.key, &workload.name));
-    for workload in concerned.filter(|workload| workload.spec.problems().is_empty()) {
-        for load in [search.range.from, search.range.to] {
-            let mut settled = (*workload).clone();
-            let setting = search.setting(load);
-            let problem = apply(&mut settled, &setting).err();
-            let problem = problem.or_else(|| {
-                settled.spec.problems().first().map(|problem| format!("{setting}: {problem}"))
-            });
-            if let Some(problem) = problem {
-                let name = &workload.name;
-                let message = format!("search over {}: {problem} (workload `{name}`)", search.key);
+    for load in plan.loads.iter().filter(|load| load.workload.family().is_searched()) {
+        for tried in [search.range.from, search.range.to] {
+            let setting = search.setting(tried);
+            if let Some((key, problem)) = load.workload.problems(&[(&search.key, &setting)]).pop() {
+                let name = load.workload.name();
+                let message = format!("search over {key}: {problem} (workload `{name}`)");
                 sink.push(|| Mistake::new(given.at, message));
                 return false;
             }

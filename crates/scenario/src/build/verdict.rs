@@ -7,6 +7,7 @@ use crate::claim::Claim;
 use crate::datum::{Datum, Record, Slot};
 use crate::diagnostics::{Class, Mistake, Sink};
 use crate::directory::{Directory, Kind};
+use crate::load::Uses;
 use crate::model::*;
 use crate::nearest::{join, suggestion};
 use crate::settle::concerns;
@@ -58,8 +59,9 @@ pub(super) fn hops_of_lab(
     scenario: &Scenario,
     directory: &Directory,
 ) -> BTreeSet<String> {
-    let verdicts = root.records("goal").into_iter().chain(root.records("claim"));
-    let mut hops = verdicts.flat_map(super::claim::hops_of);
+    let goals = root.records("goal").into_iter().filter_map(|goal| goal.text("hop"));
+    let claims = root.records("claim").into_iter().flat_map(super::claim::hops_of);
+    let mut hops = goals.chain(claims);
     let made = |hop: &str| hop.contains(['.', '/', '-', ':']) && !directory.knows(hop);
     match hops.any(|hop| made(&hop.value)) {
         true => crate::topology::names(scenario),
@@ -96,8 +98,9 @@ pub(super) struct Judge<'a> {
 
 /// VMs and targets that some plan runs a disk workload on.
 fn running(plans: &[Plan]) -> BTreeSet<&str> {
-    let loads = plans.iter().flat_map(|plan| plan.loads.iter().chain(&plan.copies));
-    let members = loads.flat_map(|load| &load.on);
+    let loads = plans.iter().flat_map(|plan| &plan.loads);
+    let of_disks = loads.filter(|load| load.workload.family().uses() == Uses::Disks);
+    let members = of_disks.flat_map(|load| &load.on);
     members.map(String::as_str).collect()
 }
 
@@ -124,7 +127,7 @@ impl Judge<'_> {
     fn metric_test(&mut self, record: &Record) -> Option<GoalTest> {
         let (key, metric) = metric(record, GOAL_METRICS)?;
         let table = record.record(key)?;
-        let (bound_key, bound) = match table.has("at_least") {
+        let (bound_key, bound) = match table.may_say("at_least") {
             true => ("at_least", Bound::AtLeast),
             false => ("at_most", Bound::AtMost),
         };
@@ -184,7 +187,7 @@ impl Judge<'_> {
         for (key, scope) in
             [("over", Scope::Over as fn(Vec<String>) -> Scope), ("each", Scope::Each)]
         {
-            if record.has(key) {
+            if record.may_say(key) {
                 if !self.check_members(record, key) {
                     return None;
                 }
@@ -198,7 +201,7 @@ impl Judge<'_> {
                 return (!members.is_empty()).then(|| scope(members));
             }
         }
-        if !record.has("hop") {
+        if !record.may_say("hop") {
             return Some(Scope::Total);
         }
         self.hop(record, "hop").map(Scope::Hop)
@@ -391,7 +394,7 @@ pub(super) fn whose(record: &Record) -> String {
         ("streams", " over the streams of "),
     ];
     for (key, words) in words {
-        if record.has(key) {
+        if record.may_say(key) {
             let texts: Vec<String> =
                 record.texts(key).into_iter().map(|at| clip(&at.value)).collect();
             return format!("{words}{}", join(&texts, "and"));

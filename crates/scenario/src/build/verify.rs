@@ -3,7 +3,8 @@
 use super::{complain, place};
 use crate::datum::Record;
 use crate::diagnostics::{Mistake, Sink};
-use crate::model::{Backing, Lab, Load, Plan, Setting, VmDisk, Workload};
+use crate::load::{DiskLoad, DiskWorkload, Workload};
+use crate::model::{Backing, Lab, Plan, Setting, VmDisk};
 use crate::names;
 use crate::settle::concerns;
 use std::borrow::Cow;
@@ -29,18 +30,16 @@ pub(super) fn check(
     plans: &[Plan],
     sink: &mut Sink,
 ) {
-    if !workloads.iter().any(|w| w.verify) {
+    if !workloads.iter().filter_map(Workload::disk).any(|w| w.verify) {
         return stray_states(root, lab, &BTreeMap::new(), sink);
     }
-    let workloads: BTreeMap<&str, &Workload> =
-        workloads.iter().map(|w| (w.name.as_str(), w)).collect();
     let disks = disks(lab);
     let mut all: All<'_> = BTreeMap::new();
     for (plan, record) in plans.iter().zip(root.records("plan")) {
         let mut of_plan: All<'_> = BTreeMap::new();
         let mut loads: BTreeMap<Cow<'_, str>, u32> = BTreeMap::new();
-        for load in &plan.loads {
-            let Some(workload) = workloads.get(load.workload.as_str()) else { continue };
+        for load in plan.disk_loads() {
+            let workload = load.workload;
             let writes = writes(plan, workload);
             for target in targets_of(load, &disks) {
                 *loads.entry(target.clone()).or_default() += 1;
@@ -93,8 +92,7 @@ fn unverified_writes(root: &Record, all: &All<'_>, sink: &mut Sink) {
 }
 
 fn on_null(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
-    let null =
-        |name: &str| lab.targets.iter().any(|t| t.name == name && t.url.starts_with("null:"));
+    let null = |name: &str| lab.targets.iter().any(|t| t.name == name && t.is_null());
     let verified = all.iter().find(|(target, touched)| null(target) && !touched.verify.is_empty());
     let Some((target, touched)) = verified else { return };
     let verifiers = root.map("workload");
@@ -122,7 +120,7 @@ fn stray_states(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
 }
 
 /// Whether a workload writes in any step of a plan.
-fn writes(plan: &Plan, workload: &Workload) -> bool {
+fn writes(plan: &Plan, workload: &DiskWorkload) -> bool {
     let swept = plan.sweep.iter().filter(|axis| concerns(&axis.key, &workload.name));
     let swept_writes = swept
         .flat_map(|axis| &axis.values)
@@ -148,7 +146,7 @@ fn target(disk: &VmDisk) -> Option<Cow<'_, str>> {
 
 /// The targets of a load, each once: its own workers share them in regions of their own.
 fn targets_of<'a>(
-    load: &'a Load,
+    load: DiskLoad<'a>,
     disks: &BTreeMap<&'a str, Vec<Cow<'a, str>>>,
 ) -> BTreeSet<Cow<'a, str>> {
     let alone = |name: &'a str| vec![Cow::Borrowed(name)];

@@ -1,16 +1,14 @@
-//! Disk workloads: presets and keys to a settled spec.
+//! Workloads: their names, and those of disks: presets and keys to a settled spec.
 
-use super::copy::is_copy;
-use super::net_work::{heading, is_network};
+use super::net_work::heading;
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::{Datum, Record};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::model::{Setting, Workload};
+use crate::directory::Directory;
+use crate::load::{DiskWorkload, Family, LIMIT_DEFAULT, Workload};
+use crate::model::Setting;
 use crate::names;
 use crate::nearest::suggestion;
-use crate::network::NetWorkload;
-use crate::settle::{LIMIT_DEFAULT, apply};
-use crate::simulated::CopyWorkload;
 use crate::tree::clip;
 use clock::Ns;
 use std::collections::BTreeMap;
@@ -21,15 +19,21 @@ use workload::{
     WorkingSet,
 };
 
-/// Every disk workload of the file, in its order.
-pub(super) fn workloads(root: &Record, sink: &mut Sink) -> Vec<Workload> {
-    let other = |record: &Record| is_network(record) || is_copy(record);
-    let of_disks = root.map("workload").iter().filter(|(_, record)| !other(record));
-    of_disks.map(|(name, record)| workload(name, record, sink)).collect()
+/// Every workload of the file, in its order.
+pub(super) fn workloads(
+    root: &Record,
+    directory: &mut Directory,
+    sink: &mut Sink,
+) -> Vec<Workload> {
+    let build = |(name, record): &(At<String>, Record)| {
+        check_name(name, sink);
+        Workload::build(name, record, directory, sink)
+    };
+    root.map("workload").iter().map(build).collect()
 }
 
 /// Reports a name that a workload cannot have.
-pub(super) fn check_name(name: &At<String>, sink: &mut Sink) {
+fn check_name(name: &At<String>, sink: &mut Sink) {
     match names::check(&name.value) {
         Err(problem) => sink.push(|| Mistake::new(name.at, problem)),
         Ok(()) if names::has_range(&name.value) => {
@@ -39,18 +43,18 @@ pub(super) fn check_name(name: &At<String>, sink: &mut Sink) {
     }
 }
 
-fn workload(name: &At<String>, record: &Record, sink: &mut Sink) -> Workload {
-    check_name(name, sink);
+/// A workload of disks.
+pub(crate) fn disk_workload(name: &At<String>, record: &Record, sink: &mut Sink) -> DiskWorkload {
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
     let verify = record.flag("verify").is_some_and(|at| at.value);
     let each_disk = record.word("disks").is_some_and(|at| at.value == "each");
-    let mut workload = Workload { name: name.value.clone(), spec, workers, verify, each_disk };
+    let mut workload = DiskWorkload { name: name.value.clone(), spec, workers, verify, each_disk };
     // Beside rows or a transaction these have been reported already.
     let own = !record.has("rows") && !record.has("transaction");
     for key in ["block", "read", "random"].into_iter().filter(|_| own) {
         if let Some(setting) = setting(record, key)
-            && let Err(problem) = apply(&mut workload, &setting)
+            && let Err(problem) = workload.apply(&setting)
         {
             complain(record, key, problem, sink);
         }
@@ -365,13 +369,13 @@ fn blamed(record: &Record, field: &str) -> Span {
     if let Some((outer, inner)) = key.split_once('.') {
         return record.record(outer).map_or(record.at, |table| place(table, inner));
     }
-    if record.has(key) {
+    if record.may_say(key) {
         return place(record, key);
     }
     let nested = ["transaction", "ramp", "rows", "preset"];
     let holder = nested.into_iter().find(|outer| record.has(outer));
     match holder {
-        Some(outer) => match record.record(outer).filter(|table| table.has(key)) {
+        Some(outer) => match record.record(outer).filter(|table| table.may_say(key)) {
             Some(table) => place(table, key),
             None => place(record, outer),
         },
@@ -379,37 +383,24 @@ fn blamed(record: &Record, field: &str) -> Span {
     }
 }
 
-/// A workload by its name.
-pub(super) enum Found<'w> {
-    Disk(&'w Workload),
-    Net(&'w NetWorkload),
-    Copy(&'w CopyWorkload),
-}
-
 /// The workload of that name, or a mistake with the nearest.
 pub(super) fn find<'w>(
     text: &At<String>,
-    disk: &BTreeMap<&str, &'w Workload>,
-    net: &BTreeMap<&str, &'w NetWorkload>,
-    copies: &BTreeMap<&str, &'w CopyWorkload>,
+    known: &BTreeMap<&str, &'w Workload>,
     sink: &mut Sink,
-) -> Option<Found<'w>> {
+) -> Option<&'w Workload> {
     let name = text.value.as_str();
-    let found = disk.get(name).map(|workload| Found::Disk(workload));
-    let found = found.or_else(|| net.get(name).map(|workload| Found::Net(workload)));
-    let found = found.or_else(|| copies.get(name).map(|workload| Found::Copy(workload)));
+    let found = known.get(name).copied();
     if found.is_none() {
         sink.push(|| {
             let help = match workload::preset(name) {
                 Some(_) => Some(format!(
                     "to use the preset, add `[workload.{name}]` with `preset = \"{name}\"`"
                 )),
-                None if disk.is_empty() && net.is_empty() && copies.is_empty() => {
+                None if known.is_empty() => {
                     Some("the scenario has no [workload.NAME] at all".to_owned())
                 }
-                None => {
-                    suggestion(name, disk.keys().chain(net.keys()).chain(copies.keys()).copied())
-                }
+                None => suggestion(name, known.keys().copied()),
             };
             Mistake::new(text.at, format!("no workload is named `{}`", clip(name)))
                 .class(Class::Absence)

@@ -7,14 +7,14 @@ mod cluster;
 
 pub use cluster::cluster;
 
-use crate::{Step, StepLoad};
+use crate::{DiskLoad, Step};
 use std::collections::BTreeMap;
 
 /// A worker of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worker<'a> {
     /// What it does.
-    pub load: &'a StepLoad,
+    pub load: DiskLoad<'a>,
     /// The VM or target that it works for.
     pub group: &'a str,
     /// Its name, unique in the step.
@@ -38,9 +38,9 @@ pub fn workers<'a, E>(
     medium: impl Fn(usize) -> usize,
 ) -> Result<Vec<Worker<'a>>, E> {
     let mut workers = Vec::new();
-    for load in &step.loads {
+    for load in step.disk_loads() {
         let first = workers.len();
-        for group in &load.on {
+        for group in load.on {
             let targets = targets_of(group, &load.workload.name)?;
             let given: Vec<Vec<usize>> = match load.workload.each_disk {
                 true => targets.into_iter().map(|target| vec![target]).collect(),

@@ -1,8 +1,7 @@
 //! Copies from disk to disk, which only the simulator carries out.
 
-use super::network::KINDS;
 use super::work::{DEPTH, WORKERS};
-use super::{BLOCK, PLAIN, TableDef, Type, default, required};
+use super::{BLOCK, KINDS, PLAIN, TableDef, Type, default, required};
 
 /// What is read or written by a copy.
 const DISKS: Type = Type::Refs("`ARRAY/VOLUME` or a target");

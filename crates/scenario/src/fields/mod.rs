@@ -217,7 +217,12 @@ const SIZE: Type = Type::Size { min: 1, max: u64::MAX };
 const BLOCK: Type = Type::Size { min: 1, max: 64 << 20 };
 const TIME: Type = Type::Time { zero: true };
 
-/// The kinds of workloads.
+/// The kinds of workloads: a family is a line here, and one below.
+const KINDS: &[Word] = &[
+    word("disk", "operations on disks and targets"),
+    word("net", "streams, or requests, to receivers"),
+    word("copy", "copies from disk to disk"),
+];
 const WORKLOADS: &[Kind] = &[
     Kind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
     Kind { word: "net", plural: "network workloads", def: &NET },

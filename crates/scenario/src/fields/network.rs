@@ -1,15 +1,8 @@
 //! Network loads: the receivers that they go to, the nics of VMs, and the keys of workloads of kind `net`.
 
 use super::{
-    Choice, Conflict, PLAIN, TableDef, Type, Word, count, default, optional, required, word,
+    Choice, Conflict, KINDS, PLAIN, TableDef, Type, Word, count, default, optional, required, word,
 };
-
-/// The kinds of workloads.
-pub(super) const KINDS: &[Word] = &[
-    word("disk", "operations on disks and targets"),
-    word("net", "streams, or requests, to receivers"),
-    word("copy", "copies from disk to disk"),
-];
 
 const FAMILIES: &[Word] = &[word("ipv4", "IPv4"), word("ipv6", "IPv6")];
 

@@ -1,8 +1,8 @@
 //! What the virtual machines do, and in which order: workloads and plans.
 
-use super::network::{BATCH, DIRECTIONS, KINDS, MESSAGE, MTU, OFFLOADS, STREAMS};
+use super::network::{BATCH, DIRECTIONS, MESSAGE, MTU, OFFLOADS, STREAMS};
 use super::{
-    BLOCK, Choice, Conflict, FAULT, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default,
+    BLOCK, Choice, Conflict, FAULT, KINDS, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default,
     optional, required, word,
 };
 

@@ -10,7 +10,7 @@ use super::ways::Builder;
 use super::{HopId, HopKind, NetLeg, NetWay};
 use crate::TeamMode;
 use crate::diagnostics::{Mistake, Span};
-use crate::model::{Host, PartKind, Vm};
+use crate::model::{Host, PartKind, Plan, Vm};
 use crate::network::{NetHop, Receiver, Site};
 use std::collections::BTreeSet;
 
@@ -62,8 +62,8 @@ impl<'a> Builder<'a, '_> {
     fn net_pairs(&self) -> Vec<(Option<&'a Vm>, &'a Receiver)> {
         let mut seen = BTreeSet::new();
         let lab = self.lab;
-        let loads = self.scenario.plans.iter().flat_map(|plan| &plan.nets);
-        let members = loads.flat_map(|load| &load.on).filter(|name| seen.insert(name.as_str()));
+        let loads = self.scenario.plans.iter().flat_map(Plan::net_loads);
+        let members = loads.flat_map(|load| load.on).filter(|name| seen.insert(name.as_str()));
         members
             .flat_map(|member| lab.net_hops(member))
             .filter(|hop| hop.receiver.site.is_some())

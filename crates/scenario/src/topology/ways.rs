@@ -350,8 +350,8 @@ impl<'a, 's> Builder<'a, 's> {
 
     /// Targets that plans name themselves.
     fn bare_targets(&mut self) {
-        let loads = self.scenario.plans.iter().flat_map(|plan| &plan.loads);
-        let named: BTreeSet<&str> = loads.flat_map(|load| &load.on).map(String::as_str).collect();
+        let loads = self.scenario.plans.iter().flat_map(Plan::disk_loads);
+        let named: BTreeSet<&str> = loads.flat_map(|load| load.on).map(String::as_str).collect();
         for target in self.lab.targets.iter().filter(|target| named.contains(target.name.as_str()))
         {
             let Some(hop) = self.target(&target.name) else { continue };

@@ -8,7 +8,7 @@
 use super::LabError;
 use scenario::crew::{Worker, workers};
 use scenario::topology::Topology;
-use scenario::{Phase, Step, StepCopy};
+use scenario::{CopyLoad, Phase, Step};
 use std::collections::BTreeMap;
 
 /// Targets that a worker can number, as a stream has it.
@@ -26,7 +26,7 @@ pub struct Disks<'a> {
 #[derive(Clone, Debug)]
 pub struct Copier<'a> {
     /// What is copied.
-    pub copy: &'a StepCopy,
+    pub copy: CopyLoad<'a>,
     /// The VM or host that it runs on.
     pub group: &'a str,
     /// Its name, unique in the step.
@@ -70,8 +70,8 @@ impl<'a> Disks<'a> {
     /// The workers of a step's copies.
     pub fn copiers(&self, step: &'a Step) -> Result<Vec<Copier<'a>>, LabError> {
         let mut copiers = Vec::new();
-        for copy in &step.copies {
-            let of = &copy.workload;
+        for copy in step.copies() {
+            let of = copy.workload;
             for (member, group) in copy.on.iter().enumerate() {
                 for number in 0..of.workers as usize {
                     let turn = member * of.workers as usize + number;

@@ -37,15 +37,19 @@ impl<'a> Issue<'a, '_> {
     pub fn all(&mut self, workers: &[Worker<'a>], copiers: &[Copier<'a>]) -> Result<(), LabError> {
         let mut parts = Vec::with_capacity(workers.len() + copiers.len());
         for (number, worker) in (0..).zip(workers) {
-            let of_load = workers.iter().filter(|other| std::ptr::eq(other.load, worker.load));
+            let of_load = workers
+                .iter()
+                .filter(|other| std::ptr::eq(other.load.workload, worker.load.workload));
             let load = self.worker(number, worker, of_load.count() as u64)?;
-            let (name, phase) = (&worker.load.workload.name, worker.load.phase.as_ref());
+            let (name, phase) = (&worker.load.workload.name, worker.load.phase);
             parts.push(Part { load, name: name_of(phase, name), phase });
         }
         for copier in copiers {
-            let of_copy = copiers.iter().filter(|other| std::ptr::eq(other.copy, copier.copy));
+            let of_copy = copiers
+                .iter()
+                .filter(|other| std::ptr::eq(other.copy.workload, copier.copy.workload));
             let load = self.copier(copier, of_copy.count() as u64);
-            let (name, phase) = (&copier.copy.workload.name, copier.copy.phase.as_ref());
+            let (name, phase) = (&copier.copy.workload.name, copier.copy.phase);
             parts.push(Part { load, name: name_of(phase, name), phase });
         }
         self.order(&parts)
@@ -57,7 +61,7 @@ impl<'a> Issue<'a, '_> {
         worker: &Worker<'a>,
         workers: u64,
     ) -> Result<LoadId, LabError> {
-        let workload = &worker.load.workload;
+        let workload = worker.load.workload;
         let spec = &workload.spec;
         let ways = worker.targets.iter().map(|way| &self.topology.ways[*way]);
         let place = Place {
@@ -86,7 +90,7 @@ impl<'a> Issue<'a, '_> {
         let operations =
             Operations { spec: spec.clone(), place, step: self.step.index, worker: number };
         let mut load = Load::of(Source::Operations(Box::new(operations)), classes);
-        load.total = share_of_amount(worker.load.phase.as_ref(), workers, mean(&all));
+        load.total = share_of_amount(worker.load.phase, workers, mean(&all));
         let load = self.draft.load(load);
         self.draft.issuer(Issuer {
             load,
@@ -100,12 +104,12 @@ impl<'a> Issue<'a, '_> {
     }
 
     fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {
-        let of = &copier.copy.workload;
+        let of = copier.copy.workload;
         let mut route = self.half(copier.from, Dir::Read, of.block, of.depth);
         route.push(Hop::As { dir: Dir::Write });
         route.extend(self.half(copier.to, Dir::Write, of.block, of.depth));
         let mut load = Load::closed(of.depth, Law::ZERO, Class::read(of.block, route));
-        load.total = share_of_amount(copier.copy.phase.as_ref(), workers, f64::from(of.block));
+        load.total = share_of_amount(copier.copy.phase, workers, f64::from(of.block));
         let load = self.draft.load(load);
         self.draft.issuer(Issuer {
             load,

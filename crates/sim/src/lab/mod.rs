@@ -159,7 +159,7 @@ impl LabError {
 /// # Errors
 /// The step asks for what the lab cannot do.
 pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<Plant, LabError> {
-    if step.nets.is_empty() && step.loads.is_empty() && step.copies.is_empty() {
+    if step.loads.is_empty() {
         return Err(LabError::NothingToDo { step: step.index });
     }
     let whole = front::with_nets(incident::with_moves(topology, step));
@@ -170,11 +170,11 @@ pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<
     for worker in &workers {
         for way in &worker.targets {
             let way = &topology.ways[*way];
-            storage.ask(way, &worker.load.workload, worker.targets.len());
+            storage.ask(way, worker.load.workload, worker.targets.len());
         }
     }
     for copier in &copiers {
-        let of = &copier.copy.workload;
+        let of = copier.copy.workload;
         storage.ask_stream(&topology.ways[copier.from], workload::Dir::Read, of.block, of.depth);
         storage.ask_stream(&topology.ways[copier.to], workload::Dir::Write, of.block, of.depth);
     }

@@ -8,7 +8,7 @@ use super::usage::Usage;
 use super::volume::{Behind, Site, medium};
 use crate::model::Hop;
 use scenario::topology::{HopId, HopKind, Route, Topology, Way};
-use scenario::{Array, CacheMode, Medium, Scenario, VmDisk, Volume, Workload};
+use scenario::{Array, CacheMode, DiskWorkload, Medium, Scenario, VmDisk, Volume};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use workload::{Dir, Extent, WorkingSet};
@@ -55,7 +55,7 @@ impl<'a> Storage<'a> {
     }
 
     /// A worker issues to this way, one of `targets`. All that is asked is said before the first hops are.
-    pub fn ask(&mut self, way: &'a Way, workload: &Workload, targets: usize) {
+    pub fn ask(&mut self, way: &'a Way, workload: &DiskWorkload, targets: usize) {
         let size = self.extent(way, Some(workload)).size;
         self.usage.entry(&way.volume).or_default().add(workload, targets, size);
     }
@@ -67,7 +67,7 @@ impl<'a> Storage<'a> {
     }
 
     /// What a worker sees of the volume behind a way.
-    pub fn extent(&self, way: &Way, workload: Option<&Workload>) -> Extent {
+    pub fn extent(&self, way: &Way, workload: Option<&DiskWorkload>) -> Extent {
         let volume = self.volume(&way.volume);
         let disk = self.disk(way).and_then(|disk| disk.size);
         let target = || self.scenario.lab.targets.iter().find(|target| target.name == way.volume);

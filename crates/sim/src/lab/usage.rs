@@ -2,7 +2,7 @@
 //! differently for what is random and what is sequential, and by how much of a volume is in use; all workers of a step that
 //! share a volume count together, each by how many I/Os it keeps outstanding.
 
-use scenario::Workload;
+use scenario::DiskWorkload;
 use workload::{Demand, Dir, Kind, Skew, Spec};
 
 /// What is asked of a volume, or of several together.
@@ -51,7 +51,7 @@ impl Mix {
 
 impl Usage {
     /// Adds a worker that issues to `targets` targets, of which this volume of `size` bytes is one.
-    pub fn add(&mut self, workload: &Workload, targets: usize, size: u64) {
+    pub fn add(&mut self, workload: &DiskWorkload, targets: usize, size: u64) {
         let spec = &workload.spec;
         let outstanding = u64::from(spec.outstanding_max());
         let here = outstanding as f64 / targets.max(1) as f64;
@@ -143,9 +143,9 @@ mod tests {
     use super::*;
     use workload::preset;
 
-    fn workload(name: &str) -> Workload {
+    fn workload(name: &str) -> DiskWorkload {
         let spec = preset(name).expect("a preset").spec();
-        Workload { name: name.to_owned(), spec, workers: 1, verify: false, each_disk: false }
+        DiskWorkload { name: name.to_owned(), spec, workers: 1, verify: false, each_disk: false }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::files;
 use crate::live::{self, Job};
 use crate::present;
 use engine::TargetSpec;
-use scenario::Source;
+use scenario::{Scheme, Source};
 use std::fmt::Write as _;
 
 pub fn disk(args: &Disk) -> Result<Exit, Failure> {
@@ -78,7 +78,9 @@ fn scenario_text(args: &Disk, tokens: &[Option<&str>]) -> String {
         line(format!("\n[[target]]\nname = \"target{}\"", n + 1));
         match *target {
             "null:" => line("url = \"null:\"\nsize = \"1TiB\"".to_owned()),
-            url if url.starts_with("iscsi://") => line(format!("url = {}", quoted(url))),
+            url if Scheme::of(url).is_some_and(|scheme| scheme.holds_data) => {
+                line(format!("url = {}", quoted(url)))
+            }
             path => line(format!("file = {}", quoted(path))),
         }
         if let (Some(size), true) = (args.create, *target != "null:") {
@@ -194,11 +196,14 @@ mod tests {
         loads(&["null:", "--rate", "5000 IOPS", "--depth", "64", "--workers", "4"]);
         loads(&["x", "--queue", "io_uring", "--polled"]);
         loads(&["null:", "x", "--queue", "pread"]);
+        let verifies = |scenario: &scenario::Scenario| {
+            scenario.workloads.iter().any(|w| w.disk().is_some_and(|w| w.verify))
+        };
         let verified =
             loads(&["x", "--verify", "--verify-state", "a \"state\"", "--verify-flushed"]);
         assert_eq!(verified.lab.targets[0].verify_state.as_deref(), Some("a \"state\""));
         assert!(verified.lab.targets[0].verify_flushed);
-        assert!(verified.workloads[0].verify && !loads(&["x"]).workloads[0].verify);
+        assert!(verifies(&verified) && !verifies(&loads(&["x"])));
         loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
         let steady = |args: &[&str]| loads(args).steps()[0].steady.map(|s| s.within.as_secs());
         assert_eq!(steady(&["x"]), None);

@@ -73,12 +73,8 @@ fn text(
         };
         // What did not change since the step before is not said again.
         let phases = changed(&mut last_phases, phases(step));
-        let disk = step.loads.iter().map(load_line);
-        let loads = disk
-            .chain(simulated::lines(step))
-            .chain(nets::lines(step))
-            .collect::<Vec<_>>()
-            .join("\n        ");
+        let loads: Vec<String> = step.loads.iter().map(ToString::to_string).collect();
+        let loads = loads.join("\n        ");
         let loads = changed(&mut last_loads, loads);
         line(format!("{number:>4}  {name:<34} {phases}").trim_end().to_owned());
         if let Stage::Search(hunt) = stage {
@@ -101,7 +97,8 @@ fn text(
     arrays::text(scenario).into_iter().for_each(&mut line);
     nets::text(scenario, stages).into_iter().for_each(&mut line);
     lab.map(simulated::text).into_iter().flatten().for_each(&mut line);
-    let reached = stages.iter().any(|stage| !stage.examples().iter().all(|s| s.nets.is_empty()));
+    let reached =
+        stages.iter().any(|stage| !stage.examples().iter().all(|s| s.net_loads().next().is_none()));
     if !reached || !targets.as_ref().is_ok_and(Vec::is_empty) {
         line("\ntargets".to_owned());
     }
@@ -197,46 +194,6 @@ fn phases(step: &Step) -> String {
         part(step.cooldown, "cool-down"),
     ];
     all.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" + ")
-}
-
-fn load_line(load: &scenario::StepLoad) -> String {
-    let workers = match load.workload.workers {
-        1 => "1 worker".to_owned(),
-        n => format!("{n} workers"),
-    };
-    format!(
-        "{} on {}: {workers} each, {}{}",
-        load.workload.name,
-        listed(&load.on),
-        arrivals(&load.workload.spec),
-        simulated::phase(load.phase.as_ref())
-    )
-}
-
-/// A list of names, cut where it would fill the screen.
-fn listed<S: AsRef<str>>(all: &[S]) -> String {
-    const SHOWN: usize = 8;
-    let names: Vec<&str> = all.iter().take(SHOWN).map(AsRef::as_ref).collect();
-    match all.len().saturating_sub(SHOWN) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
-    }
-}
-
-fn arrivals(spec: &workload::Spec) -> String {
-    use workload::{Arrivals, Process};
-    let rate = |r: f64| format!("{} IOPS", units::count(r));
-    match spec.arrivals {
-        Arrivals::Closed { depth, .. } => format!("closed loop, depth {depth}"),
-        Arrivals::Open { process, limit } => {
-            let when = match process {
-                Process::Fixed { rate: r } => format!("fixed {}", rate(r)),
-                Process::Poisson { rate: r } => format!("Poisson {}", rate(r)),
-                Process::Ramp { from, to, .. } => format!("ramp {} to {}", rate(from), rate(to)),
-            };
-            format!("open loop, {when} a worker, at most {limit} outstanding")
-        }
-    }
 }
 
 fn target_lines(asked: &Asked) -> String {
@@ -437,7 +394,7 @@ fn as_json(
             "cooldown_s": s.cooldown.as_secs_f64(),
             "port": s.port.map(|rate| rate.to_string()),
             "faults": arrays::faults_json(scenario, s),
-            "copies": simulated::lines(s),
+            "copies": simulated::copies(s),
             "incidents": simulated::incidents(s),
             "nets": nets::step_json(scenario, s),
             "frames": nets::frames_json(scenario, s),

@@ -16,8 +16,8 @@ use record::{
     StepTimes, Tally, Testimony,
 };
 use scenario::{
-    Backing, Head, Lab, Patience, Scenario, Spots, Stage, Step, StepLoad, Target, Vm, VmDisk,
-    Workload,
+    Backing, DiskWorkload, Head, Lab, Load, Patience, Scenario, Spots, Stage, Step, Target, Vm,
+    VmDisk, Workload,
 };
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
@@ -56,8 +56,6 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         head: Head { title: "a test".into(), source: None, description: None, seed: 7 },
         lab,
         workloads: Vec::new(),
-        networks: Vec::new(),
-        copies: Vec::new(),
         plans: Vec::new(),
         goals: Vec::new(),
         claims: Vec::new(),
@@ -93,22 +91,22 @@ pub fn spec(depth: u32) -> Spec {
     }
 }
 
-pub fn load(workload: &str, workers: u32, on: &[&str]) -> StepLoad {
-    StepLoad {
-        workload: Workload {
+pub fn load(workload: &str, workers: u32, on: &[&str]) -> Load {
+    Load {
+        workload: Workload::Disk(DiskWorkload {
             name: workload.to_owned(),
             spec: spec(4),
             workers,
             verify: false,
             each_disk: false,
-        },
+        }),
         on: on.iter().map(|&n| n.to_owned()).collect(),
         phase: None,
     }
 }
 
 /// A step of one second of warm-up and two of measurement.
-pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
+pub fn step(index: u32, loads: Vec<Load>) -> Step {
     Step {
         index,
         plan: "plan".into(),
@@ -120,8 +118,6 @@ pub fn step(index: u32, loads: Vec<StepLoad>) -> Step {
         cooldown: Duration::ZERO,
         precondition: false,
         loads,
-        nets: Vec::new(),
-        copies: Vec::new(),
         frames: workload::Frames::default(),
         port: None,
         faults: Vec::new(),

@@ -98,7 +98,7 @@ fn the_networks_of_the_page_are_planned() {
     let scenario = crate::language::support::good(&example_after("## Networks\n"));
     let steps = scenario.steps();
     assert_eq!((steps.len(), scenario.goals.len()), (21, 4));
-    assert_eq!((steps[20].loads.len(), steps[20].nets.len()), (1, 1));
+    assert_eq!((steps[20].disk_loads().count(), steps[20].net_loads().count()), (1, 1));
 }
 
 /// Every speed that goes by a name, with its payload as the page rounds it.

@@ -3,7 +3,7 @@
 use crate::language::support::{bad, good};
 use scenario::{
     Backing, Endpoint, FigureKind, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope,
-    Steady, Value, steady,
+    Steady, Value, Workload, steady,
 };
 use std::time::Duration;
 use units::Percent;
@@ -126,10 +126,11 @@ fn what_is_not_given_has_its_default() {
     assert_eq!(s.head.seed, 1);
     assert_eq!(s.plans[0].name, "plan");
     assert_eq!((s.plans[0].warmup.as_secs(), s.plans[0].cooldown.as_secs()), (2, 0));
-    let Kind::Access(access) = &s.workloads[0].spec.kind else { panic!("an access specification") };
+    let workload = s.workloads[0].disk().expect("of disks");
+    let Kind::Access(access) = &workload.spec.kind else { panic!("an access specification") };
     let row = access.rows[0];
     assert_eq!((row.size, row.share, row.read, row.random), (8192, 100.0, 100.0, 0.0));
-    assert!(matches!(s.workloads[0].spec.arrivals, Arrivals::Closed { depth: 1, .. }));
+    assert!(matches!(workload.spec.arrivals, Arrivals::Closed { depth: 1, .. }));
     assert_eq!(s.steps()[0].name(), "plan");
 }
 
@@ -217,7 +218,8 @@ fn references_become_full_names() {
 #[test]
 fn workloads_are_settled() {
     let s = everything();
-    let spec = |name: &str| &s.workloads.iter().find(|w| w.name == name).expect("a workload").spec;
+    let all = || s.workloads.iter().filter_map(Workload::disk);
+    let spec = |name: &str| &all().find(|w| w.name == name).expect("a workload").spec;
     assert!(
         matches!(&spec("rows").kind, Kind::Access(a) if a.rows.len() == 2 && a.rows[0].burst == 4)
     );
@@ -234,9 +236,8 @@ fn workloads_are_settled() {
     assert_eq!(spec("users").arrivals, users);
     assert_eq!(spec("users").working_set, Some(WorkingSet::Percent(20.0)));
     assert!(matches!(spec("rise").arrivals, Arrivals::Open { process: Process::Ramp { .. }, .. }));
-    assert_eq!(s.workloads.iter().map(|w| w.workers).collect::<Vec<_>>(), [1, 1, 1, 2, 1, 1]);
-    let verified: Vec<&str> =
-        s.workloads.iter().filter(|w| w.verify).map(|w| w.name.as_str()).collect();
+    assert_eq!(all().map(|w| w.workers).collect::<Vec<_>>(), [1, 1, 1, 2, 1, 1]);
+    let verified: Vec<&str> = all().filter(|w| w.verify).map(|w| w.name.as_str()).collect();
     assert_eq!((verified, spec("checked").regions), (vec!["checked"], Regions::Own));
     let states: Vec<_> = s.lab.targets.iter().filter_map(|t| t.verify_state.as_deref()).collect();
     assert_eq!(states, ["/mnt/{b}/kept1.state", "/mnt/{b}/kept2.state"]);
@@ -347,13 +348,17 @@ fn a_step_has_the_settings_of_its_sweep() {
                 sweep = { block = [\"4KiB\"], read = [50], workers = [3], rate = [100], working_set = [\"1MiB\"] }\n";
     let s = good(&small(plan));
     let step = &s.steps()[0];
-    let workload = &step.loads[0].workload;
+    let workload = step.loads[0].workload.disk().expect("of disks");
     let Kind::Access(access) = &workload.spec.kind else { panic!("an access specification") };
     assert_eq!((access.rows[0].size, access.rows[0].read, workload.workers), (4096, 50.0, 3));
     let open = Arrivals::Open { process: Process::Fixed { rate: 100.0 }, limit: 256 };
     assert_eq!(workload.spec.arrivals, open);
     assert_eq!(workload.spec.working_set, Some(WorkingSet::Bytes(1 << 20)));
-    assert_eq!(s.workloads[0].workers, 1, "the workload itself is as it was");
+    assert_eq!(
+        s.workloads[0].disk().map(|w| w.workers),
+        Some(1),
+        "the workload itself is as it was"
+    );
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use crate::language::support::{good, good_with};
 use scenario::{
-    Family, GoalTest, LinkRate, Metric, NetWorkload, Receiver, ReceiverPlace, Relation, Scenario,
-    Scope, Stage, Step, TokenFrom, Value,
+    Family, GoalTest, LinkRate, Metric, NetLoad, NetWorkload, Receiver, ReceiverPlace, Relation,
+    Scenario, Scope, Stage, Step, TokenFrom, Value, Workload,
 };
 use std::time::Duration;
 use workload::{Carriage, Frames, Heading, Network, Sockets};
@@ -25,8 +25,13 @@ fn receiver<'s>(s: &'s Scenario, name: &str) -> &'s Receiver {
 }
 
 #[track_caller]
+fn first_net(step: &Step) -> NetLoad<'_> {
+    step.net_loads().next().expect("a network load")
+}
+
+#[track_caller]
 fn network(s: &Scenario, name: &str) -> Network {
-    let found = s.networks.iter().find(|net| net.name == name);
+    let found = s.workloads.iter().filter_map(Workload::net).find(|net| net.name == name);
     found.unwrap_or_else(|| panic!("no network workload {name}")).network.clone()
 }
 
@@ -137,7 +142,10 @@ fn workloads_are_settled() {
     let carriage = Carriage::Connects { response: 64 };
     let calls = Network { carriage, message: 64, sockets: at_once, ..plain() };
     assert_eq!(network(&s, "calls"), calls);
-    assert_eq!(s.workloads.iter().map(|w| w.name.as_str()).collect::<Vec<_>>(), ["small"]);
+    assert_eq!(
+        s.workloads.iter().filter_map(Workload::disk).map(|w| w.name.as_str()).collect::<Vec<_>>(),
+        ["small"]
+    );
 }
 
 #[test]
@@ -153,8 +161,7 @@ fn a_load_on_a_vm_goes_by_its_nics() {
     assert_eq!(hops("data"), [""; 0]);
     let step = &of_plan(&s, "rest")[0];
     let all: Vec<Vec<String>> = step
-        .nets
-        .iter()
+        .net_loads()
         .map(|net| net.hops(&s.lab).iter().map(scenario::NetHop::name).collect())
         .collect();
     let pings = vec!["vm1.far1", "vm1.near", "vm2.far2", "vm2.near"];
@@ -177,19 +184,19 @@ fn sweeps_settle_loads_and_interfaces() {
     assert_eq!(calibration.len(), 10);
     assert_eq!(calibration[0].name(), "calibration message=4KiB offload=on");
     assert_eq!(calibration[1].frames, Frames { mtu: Some(9000), offload: Some(false) });
-    assert_eq!(calibration[9].nets[0].workload.network.message, 64 << 10);
-    assert!(calibration.iter().all(|step| step.loads.is_empty()));
+    assert_eq!(first_net(&calibration[9]).workload.network.message, 64 << 10);
+    assert!(calibration.iter().all(|step| step.disk_loads().next().is_none()));
     let frames = of_plan(&s, "frames");
     assert_eq!(frames.len(), 12);
     assert_eq!(frames[11].name(), "frames mtu=9000 wire.streams=3 direction=both");
     assert_eq!(frames[1].frames, Frames { mtu: Some(1500), offload: None });
     let settled = |step: &Step| {
-        let NetWorkload { network, .. } = &step.nets[0].workload;
+        let NetWorkload { network, .. } = first_net(step).workload;
         (network.streams, network.heading)
     };
     assert_eq!(settled(&frames[1]), (1, Heading::Receive));
     assert_eq!(settled(&frames[5]), (3, Heading::Both));
-    assert_eq!(frames[0].nets[0].on, ["far1", "far2"]);
+    assert_eq!(first_net(&frames[0]).on, ["far1", "far2"]);
     let adjusted: Vec<&str> = frames[0].adjusted(&s.lab).iter().map(|r| r.name.as_str()).collect();
     assert_eq!(adjusted, ["far1", "far2"]);
     assert!(of_plan(&s, "both")[0].adjusted(&s.lab).is_empty());
@@ -203,14 +210,14 @@ fn disk_and_network_loads_stand_in_one_step() {
     assert_eq!(both.len(), 8);
     let first = &both[0];
     assert_eq!(first.name(), "both rate=1000 IOPS block=4KiB batch=1");
-    let names: Vec<&str> = first.nets.iter().map(|net| net.workload.name.as_str()).collect();
-    assert_eq!((names, first.loads.len()), (vec!["plain"], 1));
-    assert_eq!(first.nets[0].workload.network.rate, Some(100_000_000), "its own");
+    let names: Vec<&str> = first.net_loads().map(|net| net.workload.name.as_str()).collect();
+    assert_eq!((names, first.loads.len()), (vec!["plain"], 2));
+    assert_eq!(first_net(first).workload.network.rate, Some(100_000_000), "its own");
     let fifth = &both[4];
     assert_eq!(fifth.name(), "both rate=50 MB/s block=4KiB batch=1");
-    assert_eq!(fifth.nets[0].workload.network.rate, Some(50_000_000));
+    assert_eq!(first_net(fifth).workload.network.rate, Some(50_000_000));
     assert!(matches!(
-        fifth.loads[0].workload.spec.arrivals,
+        fifth.disk_loads().next().expect("a load of disks").workload.spec.arrivals,
         workload::Arrivals::Closed { depth: 4, .. }
     ));
 }
@@ -224,7 +231,7 @@ fn a_search_over_disk_loads_has_network_loads_beside_it() {
         Stage::Step(_) => None,
     });
     let step = hunts.next().expect("a search");
-    assert_eq!((step.loads.len(), step.nets[0].on.len()), (1, 2));
+    assert_eq!((step.loads.len(), first_net(&step).on.len()), (2, 2));
     assert_eq!(hunts.next(), None);
 }
 
@@ -289,5 +296,6 @@ fn overrides_reach_receivers_loads_and_frames() {
     assert_eq!(of_plan(&s, "calibration")[0].measure, Duration::from_secs(1));
     let s = set("plan.rest.offload", "off");
     assert_eq!(of_plan(&s, "rest")[0].frames.offload, Some(false));
-    assert_eq!(set("workload.new.kind", "net").networks.len(), 8, "a plain load");
+    let all = set("workload.new.kind", "net").workloads;
+    assert_eq!(all.iter().filter_map(Workload::net).count(), 8, "a plain load");
 }

@@ -28,7 +28,10 @@ fn an_override_reaches_every_part() {
     assert_eq!(set(FILES, "plan.both.repeat", "1").steps().len(), 8);
     assert_eq!(set(FILES, "plan.daemons.measure", "250ms").plans[0].measure.as_millis(), 250);
     assert_eq!(set(FILES, "plan.daemons.sweep.depth", "[8]").steps().len(), 9);
-    assert_eq!(set(FILES, "workload.load.workers", "3").workloads[0].workers, 3);
+    assert_eq!(
+        set(FILES, "workload.load.workers", "3").workloads[0].disk().map(|w| w.workers),
+        Some(3)
+    );
     assert_eq!(set(FILES, "workload.new.block", "4KiB").workloads.len(), 3);
     assert_eq!(set(FILES, "workload.load.transaction.page", "16KiB").workloads.len(), 2);
 }

@@ -21,9 +21,9 @@ pub fn survive(text: &str, overrides: &[(&str, &str)]) {
     match load(&source(text, overrides)) {
         Ok(scenario) => {
             let steps = scenario.steps();
-            let loads = steps.iter().flat_map(|step| &step.loads);
-            assert!(loads.into_iter().all(|load| load.workload.spec.problems().is_empty()));
-            let mut nets = steps.iter().flat_map(|step| &step.nets);
+            let mut loads = steps.iter().flat_map(|step| step.disk_loads());
+            assert!(loads.all(|load| load.workload.spec.problems().is_empty()));
+            let mut nets = steps.iter().flat_map(|step| step.net_loads());
             assert!(nets.all(|net| net.workload.network.problems().is_empty()));
             let _ = scenario.live().map_err(|diagnostics| inspect(&diagnostics));
             match scenario.topology() {

@@ -371,12 +371,12 @@ fn a_plan_with_a_search_is_one_stage_for_each_combination_of_its_sweep() {
     assert_eq!((stages[0].steps_max(), stages[0].duration_max().as_secs()), (9, 36));
     let step = hunt.step(7, 4.0, 1, false);
     assert_eq!((step.index, step.name().as_str()), (7, "find block=4KiB workers=4 #2"));
-    assert_eq!(step.loads[0].workload.workers, 4);
+    let workers = |step: &scenario::Step| step.loads[0].workload.disk().map(|w| w.workers);
+    assert_eq!(workers(&step), Some(4));
     assert_eq!(hunt.load_of(&step.plan, &step.settings), Some(4.0));
     assert_eq!(hunt.load_of("after", &step.settings), None);
-    let examples: Vec<u32> =
-        stages[0].examples().iter().map(|step| step.loads[0].workload.workers).collect();
-    assert_eq!(examples, [1, 8]);
+    let examples: Vec<_> = stages[0].examples().iter().map(workers).collect();
+    assert_eq!(examples, [Some(1), Some(8)]);
 }
 
 #[test]

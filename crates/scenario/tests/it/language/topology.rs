@@ -96,14 +96,15 @@ fn what_only_the_simulator_carries_out_is_settled_as_well() {
     let s = good(include_str!("../../good/lab.toml"));
     let steps = s.steps();
     let blocks: Vec<Vec<u32>> =
-        steps.iter().map(|step| step.copies.iter().map(|c| c.workload.block).collect()).collect();
+        steps.iter().map(|step| step.copies().map(|c| c.workload.block).collect()).collect();
     assert_eq!(blocks[..2], [[64 << 10, 1 << 20], [1 << 20, 1 << 20]]);
-    let tape = steps[0].copies[1].phase.as_ref().expect("a phase");
+    let copies: Vec<_> = steps[0].copies().collect();
+    let tape = copies[1].phase.expect("a phase");
     assert_eq!(
         (&tape.after[..], tape.amount.map(|b| b.0)),
         (&["disk".to_owned()][..], Some(10_000_000_000))
     );
-    assert_eq!(steps[0].copies[1].workload.to, ["vtl/drive0", "vtl/drive1"]);
+    assert_eq!(copies[1].workload.to, ["vtl/drive0", "vtl/drive1"]);
     let incidents: Vec<String> = steps[0].incidents.iter().map(|i| i.change.to_string()).collect();
     let told =
         ["fail esx1.hba:0", "restore esx1.hba:0", "move vm2 to esx1", "fail core:7", "fail trunk1"];

@@ -23,7 +23,7 @@ use job::Prices;
 use record::Flow;
 use route::{Threads, Trail};
 use scenario::topology::Topology;
-use scenario::{NetHop, Scenario, Step, StepNet};
+use scenario::{NetHop, NetLoad, Scenario, Step};
 use std::collections::BTreeMap;
 use workload::{Carriage, Network};
 
@@ -41,8 +41,8 @@ pub fn add(
     draft: &mut Draft,
 ) -> Result<(), LabError> {
     let mut order: Vec<String> = Vec::new();
-    let mut loads: BTreeMap<String, Vec<(&StepNet, NetHop)>> = BTreeMap::new();
-    for net in &step.nets {
+    let mut loads: BTreeMap<String, Vec<(NetLoad, NetHop)>> = BTreeMap::new();
+    for net in step.net_loads() {
         for hop in net.hops(&scenario.lab) {
             let name = hop.name();
             if !loads.contains_key(&name) {
@@ -119,7 +119,7 @@ impl Place {
     }
 
     /// The pair with all of its loads.
-    fn pair(&self, name: &str, loads: &[(&StepNet, NetHop)], draft: &mut Draft) -> Pair {
+    fn pair(&self, name: &str, loads: &[(NetLoad, NetHop)], draft: &mut Draft) -> Pair {
         let mut streams = Vec::new();
         for (net, _) in loads {
             // As live runs name them: with the workload where several run on a pair.

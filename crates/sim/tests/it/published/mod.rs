@@ -45,7 +45,8 @@ impl Lab {
         let one = |step: &scenario::Step| {
             let plant = sim::lab::compile(&scenario, &topology, step).expect("a plant");
             let estimate = sim::estimate::estimate(&plant);
-            let block = f64::from(step.loads[0].workload.spec.largest());
+            let block =
+                f64::from(step.disk_loads().next().expect("a load").workload.spec.largest());
             Found { plan: step.plan.clone(), iops: estimate.iops, block, estimate }
         };
         Lab { found: scenario.steps().iter().filter(|step| wanted(step)).map(one).collect() }

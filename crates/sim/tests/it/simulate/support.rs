@@ -65,7 +65,7 @@ pub fn plant_with(step: &Step, time: Law) -> Plant {
     let wire = network.station(Station::Links { rates });
     let mut plant = Plant::default();
     for group in ["t1", "t2"] {
-        let load = &step.loads[0].workload;
+        let load = step.loads[0].workload.disk().expect("of disks");
         let Arrivals::Closed { depth, .. } = load.spec.arrivals else { panic!("a closed loop") };
         let pool = network.pool(Pool { tokens: 3 });
         let route = |way: u16| {

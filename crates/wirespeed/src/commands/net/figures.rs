@@ -33,10 +33,9 @@ pub fn text(scenario: &Scenario, record: &Record, analysis: &Analysis) -> String
 /// One pair in one step.
 fn one(out: &mut String, scenario: &Scenario, step: &Step, figures: &StepFigures, pair: &Pair) {
     let mut loads = step
-        .nets
-        .iter()
+        .net_loads()
         .filter(|load| load.hops(&scenario.lab).iter().any(|hop| hop.name() == pair.name));
-    let place = step.nets.iter().flat_map(|load| load.hops(&scenario.lab));
+    let place = step.net_loads().flat_map(|load| load.hops(&scenario.lab));
     let place = place.into_iter().find(|hop| hop.name() == pair.name);
     let place = place.map_or(pair.name.clone(), |hop| hop.receiver.place.to_string());
     let Some(load) = loads.next() else { return };

@@ -332,7 +332,9 @@ mod tests {
 
     #[track_caller]
     fn network(args: &[&str]) -> workload::Network {
-        step(args).nets.remove(0).workload.network
+        let step = step(args);
+        let load = step.net_loads().next().expect("a load");
+        load.workload.network.clone()
     }
 
     #[test]
@@ -386,7 +388,8 @@ mod tests {
         assert_eq!(times(&["::1", "--preset", "ntttcp", "--time", "2s"]), (30_000, 2000, 30_000));
         assert_eq!(network(&["::1", "--preset", "ntttcp"]).message, 64 << 10);
         let sizes = loads(&["::1", "--message", "4KiB,64KiB", "--repeat", "2"]).steps();
-        let sizes: Vec<u32> = sizes.iter().map(|s| s.nets[0].workload.network.message).collect();
+        let message = |s: &Step| s.net_loads().next().expect("a load").workload.network.message;
+        let sizes: Vec<u32> = sizes.iter().map(message).collect();
         assert_eq!(sizes, [4096, 65_536, 4096, 65_536], "the ladder as a whole is repeated");
     }
 

@@ -82,7 +82,7 @@ pub(super) fn speeds(scenario: &Scenario, step: &Step) -> Vec<String> {
         }
     }
     let line = |(speed, arrays): &(String, Vec<&str>)| {
-        format!("ports of {}: {speed}", super::listed(arrays))
+        format!("ports of {}: {speed}", scenario::listed(arrays))
     };
     speeds.iter().map(line).collect()
 }

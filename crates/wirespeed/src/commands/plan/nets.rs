@@ -1,70 +1,10 @@
 //! Network loads in a dry run: what would be carried, between which machines, and what would be changed at interfaces. It
 //! looks at no interface and reaches no receiver.
 
-use scenario::{
-    LinkRate, NetHop, Receiver, ReceiverPlace, Scenario, Stage, Step, StepNet, TokenFrom,
-};
+use scenario::{NetHop, NetLoad, Receiver, ReceiverPlace, Scenario, Stage, Step, TokenFrom};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use units::{ByteRate, Bytes};
-use workload::{Carriage, Frames, Heading, Network};
-
-/// The network loads of a step, one a line.
-pub(super) fn lines(step: &Step) -> Vec<String> {
-    step.nets.iter().map(line).collect()
-}
-
-fn line(net: &StepNet) -> String {
-    let (name, on) = (&net.workload.name, super::listed(&net.on));
-    format!("{name} on {on}: {}", words(&net.workload.network))
-}
-
-/// What is carried, in words: `3 TCP streams each way, messages of 64KiB`.
-fn words(network: &Network) -> String {
-    let message = Bytes(network.message.into());
-    let answered =
-        |response: u32| format!("requests of {message}, responses of {}", Bytes(response.into()));
-    let streams = |what: &str| match network.streams {
-        1 => format!("1 {what} stream"),
-        n => format!("{n} {what} streams"),
-    };
-    let way = match network.heading {
-        Heading::Send => "to the receiver",
-        Heading::Receive => "from the receiver",
-        Heading::Both => "each way",
-    };
-    let mut parts = match network.carriage {
-        Carriage::Tcp => {
-            vec![format!("{} {way}", streams("TCP")), format!("messages of {message}")]
-        }
-        Carriage::Udp { .. } => {
-            vec![format!("{} {way}", streams("UDP")), format!("datagrams of {message}")]
-        }
-        Carriage::Exchange { response } => vec![streams("TCP"), answered(response)],
-        Carriage::DatagramExchange { response } => vec![streams("UDP"), answered(response)],
-        Carriage::Connects { response } => {
-            vec![streams("TCP"), format!("a connection for each of its {}", answered(response))]
-        }
-    };
-    if network.batch > 1 {
-        parts.push(format!("{} a submission", network.batch));
-    }
-    let sockets = &network.sockets;
-    let more = [
-        (network.carriage == Carriage::Udp { segmented: true }, "cut by the kernel"),
-        (sockets.zero_copy, "zero-copy"),
-        (sockets.sendfile, "sent from a file in memory"),
-        (network.discard, "dropped by the reading kernel"),
-        (sockets.multipath, "Multipath TCP"),
-        (network.probe, "with a probe"),
-    ];
-    parts.extend(more.into_iter().filter(|(is, _)| *is).map(|(_, words)| words.to_owned()));
-    if let Some(rate) = network.rate {
-        parts.push(format!("at {} each", LinkRate::Rate(ByteRate(rate as f64))));
-    }
-    parts.extend(sockets.congestion.clone());
-    parts.join(", ")
-}
+use workload::Frames;
 
 /// What a step sets at interfaces, one a line; nothing where it takes them as they are found.
 pub(super) fn frames(scenario: &Scenario, step: &Step) -> Vec<String> {
@@ -101,7 +41,7 @@ fn frame_words(all: impl IntoIterator<Item = Frames>) -> String {
 fn reached<'a>(scenario: &'a Scenario, stages: &[Stage]) -> Vec<(&'a Receiver, Vec<Frames>)> {
     let mut all: Vec<(&Receiver, Vec<Frames>)> = Vec::new();
     for step in stages.iter().flat_map(Stage::examples) {
-        let hops = step.nets.iter().flat_map(|net| net.hops(&scenario.lab));
+        let hops = step.net_loads().flat_map(|net| net.hops(&scenario.lab));
         let names: BTreeSet<&str> = hops.map(|hop| hop.receiver.name.as_str()).collect();
         let adjusted: BTreeSet<&str> =
             step.adjusted(&scenario.lab).iter().map(|receiver| receiver.name.as_str()).collect();
@@ -173,13 +113,15 @@ pub(super) fn summary(scenario: &Scenario, stages: &[Stage]) -> String {
     match names.as_slice() {
         [] => String::new(),
         [one] => format!(" The interface {one} would be changed, and restored."),
-        many => format!(" The interfaces {} would be changed, and restored.", super::listed(many)),
+        many => {
+            format!(" The interfaces {} would be changed, and restored.", scenario::listed(many))
+        }
     }
 }
 
 /// The network loads of a step, for other programs.
 pub(super) fn step_json(scenario: &Scenario, step: &Step) -> Vec<Value> {
-    let net = |net: &StepNet| {
+    let net = |net: NetLoad<'_>| {
         let hops: Vec<String> = net.hops(&scenario.lab).iter().map(NetHop::name).collect();
         json!({
             "workload": net.workload.name,
@@ -188,7 +130,7 @@ pub(super) fn step_json(scenario: &Scenario, step: &Step) -> Vec<Value> {
             "network": net.workload.network,
         })
     };
-    step.nets.iter().map(net).collect()
+    step.net_loads().map(net).collect()
 }
 
 /// What a step sets at interfaces, for other programs.

@@ -1,8 +1,7 @@
 //! What a dry run says of labs that are not at hand: what only the simulator carries out, and whether it could.
 
-use super::listed;
 use scenario::topology::Topology;
-use scenario::{Diagnostics, Incident, Phase, Scenario, Step, StepCopy};
+use scenario::{Diagnostics, Incident, Scenario, Step};
 use serde_json::{Value, json};
 
 /// The lab as the simulator would have it, where a live run cannot carry the scenario out.
@@ -10,9 +9,13 @@ pub fn lab(scenario: &Scenario) -> Option<Result<Topology, Diagnostics>> {
     scenario.live().err().map(|_| scenario.topology())
 }
 
-/// The copies of a step, and what goes wrong in its lab.
-pub fn lines(step: &Step) -> Vec<String> {
-    step.copies.iter().map(copy_line).collect()
+/// The copies of a step, one a line.
+pub fn copies(step: &Step) -> Vec<String> {
+    step.loads
+        .iter()
+        .filter(|load| load.workload.copy().is_some())
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// What goes wrong in a step's lab.
@@ -20,36 +23,6 @@ pub fn incidents(step: &Step) -> Vec<String> {
     let line =
         |incident: &Incident| format!("at {}: {}", units::duration(incident.at), incident.change);
     step.incidents.iter().map(line).collect()
-}
-
-fn copy_line(copy: &StepCopy) -> String {
-    let copied = &copy.workload;
-    let workers = match copied.workers {
-        1 => "1 worker".to_owned(),
-        n => format!("{n} workers"),
-    };
-    let (from, to) = (listed(&copied.from), listed(&copied.to));
-    let block = units::Bytes(copied.block.into());
-    format!(
-        "{} on {}: {workers} each, copy {from} to {to}, {block}, depth {}{}",
-        copied.name,
-        listed(&copy.on),
-        copied.depth,
-        phase(copy.phase.as_ref())
-    )
-}
-
-/// The place of a load in a job, to follow what it does.
-pub fn phase(phase: Option<&Phase>) -> String {
-    let Some(phase) = phase else { return String::new() };
-    let mut text = String::new();
-    if !phase.after.is_empty() {
-        text.push_str(&format!(", after {}", listed(&phase.after)));
-    }
-    if let Some(amount) = phase.amount {
-        text.push_str(&format!(", until {amount}"));
-    }
-    text
 }
 
 /// What the simulator would have, or what it lacks.
