@@ -7,11 +7,11 @@ use scenario::Stage;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// How both sides ended.
+type Ended = Result<[Status; 2], (usize, String)>;
+
 /// The turns of two sides over these stages, in their order, with how both ended.
-fn turns(
-    stages: [&[Stage]; 2],
-    sides: [Script; 2],
-) -> (Vec<String>, Result<[Status; 2], (usize, String)>, [Script; 2]) {
+fn turns(stages: [&[Stage]; 2], sides: [Script; 2]) -> (Vec<String>, Ended, [Script; 2]) {
     let list = Rc::new(RefCell::new(Vec::new()));
     let [a, b] = sides;
     let a = Script { turns: Some((SIDES[0], Rc::clone(&list))), ..a };
