@@ -234,7 +234,7 @@ fn point(search: &Search, one: &Tried) -> SearchPoint {
     }
 }
 
-/// A step of a record as the rule sees it. The coordinator hands in the same sums, of the same intervals.
+/// A step of a record as the rule sees it. `campaign::Gauge` hands in the same sums, of the same intervals.
 fn seen(search: &Search, step: &StepData, load: f64, depth_asked: f64) -> Seen {
     let pool = Pool::of(step, |_| true).unwrap_or_else(|| Pool::empty(step.span));
     let seconds = step.head.times.measured().as_secs_f64();

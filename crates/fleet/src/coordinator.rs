@@ -7,13 +7,14 @@
 
 use crate::arrays::plan;
 use crate::assign::{AssignError, Assignment};
-use crate::control::{Control, Limits, Progress};
+use crate::control::Limits;
 use crate::link::AgentLink;
 use crate::message::Failure;
 use crate::roster::Roster;
-use crate::run::{Run, StepEnd};
+use crate::run::Run;
 use crate::session::Session;
 use crate::sink::{RecordSink, SinkError};
+use campaign::{Campaign, Control, Progress};
 use record::{RunHead, Status};
 use scenario::{Scenario, Stage, Step};
 use std::io;
@@ -96,19 +97,11 @@ impl<'a> Coordinator<'a> {
         sink: S,
         observer: &'a mut dyn FnMut(Progress),
     ) -> Result<Outcome, RunError> {
-        let mut session = self.begin(agents, sink, observer)?;
-        match self.stages(&mut session) {
-            Ok(status) => session.finish(status),
-            Err(error) => {
-                // Where the record takes not even this, it opens as incomplete, and the first error says why.
-                let _ = session.finish(Status::Failed);
-                Err(error)
-            }
-        }
+        self.begin(agents, sink, observer)?.run(self.stages)
     }
 
-    /// Divides the work among the agents and greets them; the stages are then run by whoever holds the session, in their
-    /// order or in another.
+    /// Divides the work among the agents and greets them; the stages are then carried out by the campaign, in their order or
+    /// in another.
     ///
     /// # Errors
     /// Where the scenario cannot be run, or an agent cannot be used.
@@ -117,7 +110,7 @@ impl<'a> Coordinator<'a> {
         mut agents: Vec<AgentLink>,
         mut sink: S,
         observer: &'a mut dyn FnMut(Progress),
-    ) -> Result<Session<'a, S>, RunError> {
+    ) -> Result<Campaign<Session<'a, S>>, RunError> {
         // Those with workers come first, as their steps are numbered.
         agents.sort_by_key(|agent| !agent.arrays.is_empty());
         let workers = agents.iter().filter(|agent| agent.arrays.is_empty());
@@ -138,23 +131,12 @@ impl<'a> Coordinator<'a> {
             Err(error) => Err(error),
         };
         match stands {
-            Ok(()) => Ok(Session::new(run, assignment, self.stages)),
+            Ok(()) => Ok(Campaign::new(Session { run, assignment }, self.stages)),
             Err(error) => {
-                // As in `run`.
+                // Where the record takes not even this, it opens as incomplete, and the first error says why.
                 let _ = run.finish(Status::Failed);
                 Err(error)
             }
         }
-    }
-
-    fn stages<S: RecordSink>(&self, session: &mut Session<'a, S>) -> Result<Status, RunError> {
-        for stage in self.stages {
-            match session.stage(stage)? {
-                StepEnd::Done => {}
-                StepEnd::Stopped => return Ok(Status::Stopped),
-                StepEnd::Failed => return Ok(Status::Failed),
-            }
-        }
-        Ok(Status::Complete)
     }
 }

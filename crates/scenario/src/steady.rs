@@ -2,7 +2,7 @@
 //! `steady` of a plan sets it and as whoever has a series of rounds applies it.
 //!
 //! Pure arithmetic on numbers. It stands beside the language because the rule and its parameters are part of what a
-//! scenario says: the coordinator applies it while a load warms up, findings to what was measured, a simulator to what
+//! scenario says: a campaign applies it while a load warms up, findings to what was measured, a simulator to what
 //! it makes up, and all of them mean the same.
 
 use std::fmt;

@@ -9,9 +9,10 @@ use crate::present::{self, Choice};
 use crate::progress::Display;
 use crate::receivers::Around;
 use crate::targets::{self, Asked};
+use campaign::Control;
 use clock::Ns;
 use findings::Analysis;
-use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
+use fleet::{AgentLink, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
 use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
 use std::io;
@@ -138,32 +139,20 @@ fn record_among_the_measured(target: &str) -> Event {
     }
 }
 
-/// What stops the runs of this process, listening for signals: to be made once.
+/// What stops the runs of this process, to be made once. The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the
+/// second ends the process.
 pub fn control() -> Result<Arc<Control>, Failure> {
     let control = Arc::new(Control::new());
-    stop_on_signal(&control)?;
-    Ok(control)
-}
-
-/// The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the second ends the process.
-pub fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
-    let control = Arc::clone(control);
-    on_signal(move || {
-        let again = control.stopped();
-        control.stop();
-        again
-    })
-}
-
-/// Calls `stop` at the first Ctrl-C (or SIGTERM), which answers whether it was called before; then the process ends.
-pub fn on_signal(mut stop: impl FnMut() -> bool + Send + 'static) -> Result<(), Failure> {
+    let asked = Arc::clone(&control);
     let handler = move || {
-        if stop() {
+        if asked.stopped() {
             std::process::exit(130);
         }
+        asked.stop();
     };
     ctrlc::set_handler(handler)
-        .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))
+        .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))?;
+    Ok(control)
 }
 
 /// The agents of this machine: one for the workers, and one for each embedded array, whose CPU time is then its own.

@@ -1,8 +1,8 @@
 //! What a user sees while a run is under way: a bar with live figures on a terminal, plain lines otherwise, nothing
 //! when quiet. All of it goes to stderr.
 
+use campaign::{DiskRates, NetRates, Progress, Rates};
 use clock::Ns;
-use fleet::{DiskRates, NetRates, Progress, Rates};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::{Event, Level, SourceId};
 use std::collections::BTreeSet;
@@ -12,9 +12,10 @@ use std::time::Duration;
 /// Shows the progress of one run.
 pub struct Display {
     mode: Mode,
-    /// Milliseconds of load that the whole plan takes, and those of the steps that are done.
+    /// Milliseconds of load: of the steps that are done, of the step under way, and those that were simulated in any step.
     done_ms: u64,
     step_ms: u64,
+    advanced_ms: u64,
     step: String,
     /// Which of two runs that take turns; empty where there is one.
     side: &'static str,
@@ -53,6 +54,7 @@ impl Display {
             mode,
             done_ms: 0,
             step_ms: 0,
+            advanced_ms: 0,
             step: String::new(),
             side: "",
             aim: String::new(),
@@ -82,11 +84,13 @@ impl Display {
             Progress::Second { elapsed, rates, .. } => {
                 self.advance(*elapsed, &(figures(rates) + &self.hanging.text()));
             }
+            Progress::Advanced(all) => {
+                self.advanced_ms = all.0 / 1_000_000;
+                self.position(0);
+            }
             Progress::StepDone { .. } => {
                 self.done_ms += self.step_ms;
-                if let Mode::Bar(bar) = &self.mode {
-                    bar.set_position(self.done_ms);
-                }
+                self.position(0);
             }
             Progress::Searched { text, unused } => {
                 if let Mode::Bar(bar) = &self.mode {
@@ -113,10 +117,10 @@ impl Display {
         }
     }
 
-    /// So much of the whole plan's load is done, in whatever steps: for steps that are carried out side by side.
-    pub fn advanced(&self, all: Ns) {
+    /// Moves the bar to this time of the step under way; steps that are simulated side by side are ahead of that.
+    fn position(&self, elapsed_ms: u64) {
         if let Mode::Bar(bar) = &self.mode {
-            bar.set_position(all.0 / 1_000_000);
+            bar.set_position((self.done_ms + elapsed_ms.min(self.step_ms)).max(self.advanced_ms));
         }
     }
 
@@ -130,7 +134,7 @@ impl Display {
     fn advance(&self, elapsed: Ns, figures: &str) {
         match &self.mode {
             Mode::Bar(bar) => {
-                bar.set_position(self.done_ms + (elapsed.0 / 1_000_000).min(self.step_ms));
+                self.position(elapsed.0 / 1_000_000);
                 bar.set_message(format!("{}  {figures}{}", self.step, self.aim));
             }
             Mode::Lines => eprintln!("{}  {:.0} s  {figures}", self.step, elapsed.as_secs_f64()),

@@ -1,6 +1,5 @@
 //! Two scenarios in turns: `run --against`. Every step of side A is followed or preceded by the same step of side B, and
-//! from round to round their order changes (A B, B A, A B, …), so that a slow drift of the machine falls on both alike
-//! (the ABBA design, as in R. A. Fisher, *The Design of Experiments*, 1935).
+//! from round to round their order changes ([`campaign::take_turns`]).
 //!
 //! Each side has its own agent, which is idle while the other's turn lasts, and its own record. Both records carry facts of
 //! the subject `comparison`: `group`, which is the same on both, and `side`. A step's repetition is its round.
@@ -13,24 +12,21 @@ use crate::out;
 use crate::present;
 use crate::progress::Display;
 use crate::targets::{self, Asked};
+use campaign::{Campaign, Control, Progress, SIDES, Turn};
 use findings::Analysis;
 use findings::comparison::Options;
-use fleet::{Control, Coordinator, Limits, Outcome, Progress, RunError, Session, StepEnd};
-use record::{Fact, Level, Record, RunHead, Status, Writer};
+use fleet::{Coordinator, Limits, Outcome, RunError, Session};
+use record::{Fact, Record, RunHead, Status, Writer};
 use scenario::{Scenario, Source, Stage, Step};
 use serde_json::json;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Rounds unless given: two turns in either order.
 const ROUNDS: u32 = 4;
 /// Steps that a message lists before it counts the rest.
 const LISTED_MAX: usize = 8;
-/// The event with which a side's record says that the other ended the comparison.
-const ENDED: &str = "comparison-ended";
 
 /// One of the two.
 struct Side {
@@ -40,12 +36,6 @@ struct Side {
     stages: Vec<Stage>,
     out: PathBuf,
     targets: Vec<Asked>,
-}
-
-/// How the sides' runs ended.
-struct Ended {
-    a: Outcome,
-    b: Outcome,
 }
 
 /// Runs both sides, and says how they came out.
@@ -64,8 +54,8 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     let planned = most(&scenario_a).max(most(&scenario_b)).unwrap_or(1);
     let rounds = args.against.rounds.unwrap_or(ROUNDS.max(planned));
     let (out_a, out_b) = records(args.recording.out.as_deref(), &files::stem(&source_a.name))?;
-    let a = Side::new("A", source_a, &scenario_a, rounds, out_a)?;
-    let b = Side::new("B", source_b, &scenario_b, rounds, out_b)?;
+    let a = Side::new(SIDES[0], source_a, &scenario_a, rounds, out_a)?;
+    let b = Side::new(SIDES[1], source_b, &scenario_b, rounds, out_b)?;
     let turns = pair(&a.stages, &b.stages)?;
     let ended = take_turns(&a, &b, &turns, args.recording.agent, &args.output)?;
     conclude(&a, &b, &ended, format, args.output.quiet)
@@ -160,50 +150,19 @@ impl Side {
     }
 }
 
-/// The same step on both sides, by position, and whether its round is one in which B begins.
-struct Turn {
-    a: usize,
-    b: usize,
-    odd: bool,
-}
-
 /// The steps of both sides in pairs, round by round.
 fn pair(a: &[Stage], b: &[Stage]) -> Result<Vec<Turn>, Failure> {
-    type Name<'a> = (&'a str, &'a [(String, String)], u32);
-    let step = |stage: &'_ Stage| match stage {
-        Stage::Step(step) => Some(step.clone()),
-        Stage::Search(_) => None,
-    };
-    let (a, b): (Vec<Step>, Vec<Step>) =
-        (a.iter().filter_map(step).collect(), b.iter().filter_map(step).collect());
-    fn name(step: &Step) -> Name<'_> {
-        (&step.plan, &step.settings, step.repetition)
-    }
-    let of_b: std::collections::BTreeMap<Name<'_>, usize> =
-        b.iter().enumerate().map(|(n, step)| (name(step), n)).collect();
-    let of_a: BTreeSet<Name<'_>> = a.iter().map(name).collect();
-    let first = |step: &&Step| step.repetition == 0;
-    let only_a = a.iter().filter(first).filter(|s| !of_b.contains_key(&name(s)));
-    let only_b = b.iter().filter(first).filter(|s| !of_a.contains(&name(s)));
-    let (only_a, only_b): (Vec<&Step>, Vec<&Step>) = (only_a.collect(), only_b.collect());
-    if !only_a.is_empty() || !only_b.is_empty() {
-        return Err(Failure::usage(format!(
+    campaign::pair([a, b]).map_err(|unpaired| {
+        let [only_a, only_b] = &unpaired.only;
+        Failure::usage(format!(
             "the steps of the two sides do not pair{}{}; give both the same plans with the same settings",
-            listed("A", &only_a),
-            listed("B", &only_b)
-        )));
-    }
-    let mut turns: Vec<(u32, Turn)> = Vec::with_capacity(a.len());
-    for (n, step) in a.iter().enumerate() {
-        let odd = step.repetition % 2 == 1;
-        turns.extend(of_b.get(&name(step)).map(|b| (step.repetition, Turn { a: n, b: *b, odd })));
-    }
-    // Stable: within a round, the steps of all plans in their order.
-    turns.sort_by_key(|(round, _)| *round);
-    Ok(turns.into_iter().map(|(_, turn)| turn).collect())
+            listed(SIDES[0], only_a),
+            listed(SIDES[1], only_b)
+        ))
+    })
 }
 
-fn listed(side: &str, steps: &[&Step]) -> String {
+fn listed(side: &str, steps: &[Step]) -> String {
     if steps.is_empty() {
         return String::new();
     }
@@ -223,9 +182,8 @@ fn take_turns(
     turns: &[Turn],
     kind: AgentKind,
     output: &Results,
-) -> Result<Ended, Failure> {
-    let control = Arc::new(Control::new());
-    live::stop_on_signal(&control)?;
+) -> Result<[Outcome; 2], Failure> {
+    let control = live::control()?;
     let head_a = live::head(&a.source, &a.scenario);
     let head_b = b.head(&head_a);
     let group = format!("{:x}-{:x}", head_a.wall_ns, std::process::id());
@@ -236,7 +194,7 @@ fn take_turns(
     let mut show_b = |progress: Progress| display.borrow_mut().show_side("B ", &progress);
     let (of_a, of_b) = (coordinator(a, &head_a, &control), coordinator(b, &head_b, &control));
     let (agents_a, agents_b) = (agents(a, kind)?, agents(b, kind)?);
-    let mut first = match of_a.begin(agents_a, writer_a, &mut show_a) {
+    let first: Campaign<Session<'_, Writer>> = match of_a.begin(agents_a, writer_a, &mut show_a) {
         Ok(first) => first,
         Err(error) => {
             // The first error says why, also where this record takes no end.
@@ -244,30 +202,16 @@ fn take_turns(
             return Err(failure(a, error));
         }
     };
-    let mut second = match of_b.begin(agents_b, writer_b, &mut show_b) {
+    let second = match of_b.begin(agents_b, writer_b, &mut show_b) {
         Ok(second) => second,
         Err(error) => {
-            close(first, Status::Stopped, &format!("side B could not begin: {error}"));
+            first.abandon(Status::Stopped, &format!("side B could not begin: {error}"));
             return Err(failure(b, error));
         }
     };
-    let ended = alternate(&mut first, &mut second, a, b, turns);
-    let (status_a, status_b) = match ended {
-        Ok(statuses) => statuses,
-        Err((side, error)) => {
-            let of = |name: &str| if side.name == name { Status::Failed } else { Status::Stopped };
-            let why = format!("the comparison ended with side {}: {error}", side.name);
-            close(first, of("A"), &why);
-            close(second, of("B"), &why);
-            return Err(failure(side, error));
-        }
-    };
-    let (ended_a, ended_b) = (first.finish(status_a), second.finish(status_b));
+    let ended = campaign::take_turns([first, second], [&a.stages, &b.stages], turns);
     display.into_inner().finish();
-    Ok(Ended {
-        a: ended_a.map_err(|error| failure(a, error))?,
-        b: ended_b.map_err(|error| failure(b, error))?,
-    })
+    ended.map_err(|(side, error)| failure([a, b][side], error))
 }
 
 fn coordinator<'a>(side: &'a Side, head: &'a RunHead, control: &'a Control) -> Coordinator<'a> {
@@ -282,47 +226,6 @@ fn coordinator<'a>(side: &'a Side, head: &'a RunHead, control: &'a Control) -> C
 
 fn agents(side: &Side, kind: AgentKind) -> Result<Vec<fleet::AgentLink>, Failure> {
     live::agents(&side.scenario, kind).map_err(Failure::incomplete)
-}
-
-/// Takes the turns: in even rounds A before B, in odd ones B before A. Returns how the runs of A and of B ended, or the side
-/// whose record takes nothing more.
-fn alternate<'s>(
-    first: &mut Session<'_, Writer>,
-    second: &mut Session<'_, Writer>,
-    a: &'s Side,
-    b: &'s Side,
-    turns: &[Turn],
-) -> Result<(Status, Status), (&'s Side, RunError)> {
-    for turn in turns {
-        for is_a in [!turn.odd, turn.odd] {
-            let end = match is_a {
-                true => first.stage(&a.stages[turn.a]).map_err(|error| (a, error))?,
-                false => second.stage(&b.stages[turn.b]).map_err(|error| (b, error))?,
-            };
-            let told = match (end, is_a) {
-                (StepEnd::Done, _) => continue,
-                (StepEnd::Stopped, _) => return Ok((Status::Stopped, Status::Stopped)),
-                (StepEnd::Failed, true) => {
-                    second.note(Level::Warning, ENDED, "side A failed").map_err(|e| (b, e))
-                }
-                (StepEnd::Failed, false) => {
-                    first.note(Level::Warning, ENDED, "side B failed").map_err(|e| (a, e))
-                }
-            };
-            told?;
-            return Ok(match is_a {
-                true => (Status::Failed, Status::Stopped),
-                false => (Status::Stopped, Status::Failed),
-            });
-        }
-    }
-    Ok((Status::Complete, Status::Complete))
-}
-
-/// Closes a record because of the other side. Where it takes no more, the error that is told says why.
-fn close(mut session: Session<'_, Writer>, status: Status, why: &str) {
-    let _ = session.note(Level::Warning, ENDED, why);
-    let _ = session.finish(status);
 }
 
 fn failure(side: &Side, error: RunError) -> Failure {
@@ -340,7 +243,7 @@ fn failure(side: &Side, error: RunError) -> Failure {
 fn conclude(
     a: &Side,
     b: &Side,
-    ended: &Ended,
+    ended: &[Outcome; 2],
     format: ResultFormat,
     quiet: bool,
 ) -> Result<Exit, Failure> {
@@ -368,7 +271,7 @@ fn conclude(
     if !quiet {
         eprintln!("records: {} and {}", a.out.display(), b.out.display());
     }
-    for (side, outcome) in [(a, &ended.a), (b, &ended.b)] {
+    for (side, outcome) in [a, b].into_iter().zip(ended) {
         if let Some(failure) = &outcome.failure {
             let text = format!("side {}, step {}: {}", side.name, failure.step + 1, failure.error);
             return Err(Failure::Other(live::exit_of_failure(failure), text));

@@ -4,15 +4,13 @@ mod muster;
 
 use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
-use crate::control::{Control, Limits, Progress};
+use crate::control::Limits;
 use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
-use crate::gauge::Gauge;
 use crate::hops::Hops;
 use crate::message::{Failure, FromAgent, Reported, ToAgent};
-use crate::rates::RateMeter;
 use crate::roster::{Duty, Patience, Roster};
 use crate::sink::RecordSink;
-use crate::steady::{Warmed, Warming};
+use campaign::{Control, Gauge, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
 use record::{
     Event, Fact, Level, Loop, Source, SourceId, SourceKind, Status, StepHead, StepTimes, WorkerLoad,
@@ -30,26 +28,6 @@ const TICK_OFFSET: Ns = Ns::millis(250);
 
 /// Names of workers that an event lists before it counts the rest.
 const NAMES_MAX: usize = 8;
-
-/// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepEnd {
-    /// All agents that are left ran it to its end.
-    Done,
-    /// The user ended it.
-    Stopped,
-    /// It could not be carried out.
-    Failed,
-}
-
-/// A step among the others, for those who watch.
-pub(crate) struct Place {
-    /// How many there are, and whether there may be fewer.
-    pub of: u32,
-    pub at_most: bool,
-    /// What a search looks for with it.
-    pub aim: Option<String>,
-}
 
 pub(crate) struct Run<'a, S> {
     roster: Roster,
@@ -122,10 +100,17 @@ impl<'a, S: RecordSink> Run<'a, S> {
         Ok(Outcome { status, failure: self.failure, lost: self.lost })
     }
 
-    /// Keeps in the record that something happened between two steps.
-    pub fn note(&mut self, level: Level, code: &str, text: &str) -> Result<(), RunError> {
+    /// Records that something happened between two steps.
+    pub fn note(&mut self, level: Level, code: &str, text: &str) -> Result<Event, RunError> {
         let (at, code, text) = (self.now(), code.to_owned(), text.to_owned());
-        self.record_event(Event { at, step: None, source: None, level, code, text })
+        let event = Event { at, step: None, source: None, level, code, text };
+        self.sink.event(&event)?;
+        Ok(event)
+    }
+
+    /// Passes progress on to the observer.
+    pub fn show(&mut self, progress: Progress) {
+        (self.observer)(progress);
     }
 
     /// Whether the user has asked for an early end.
@@ -143,22 +128,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
         self.gauge.take()
     }
 
-    /// Records what a search found, and shows it.
-    pub fn searched(&mut self, text: String, unused: Ns) -> Result<(), RunError> {
-        let (at, code) = (self.now(), "search-ended".to_owned());
-        let (level, event) = (Level::Info, text.clone());
-        self.sink.event(&Event { at, step: None, source: None, level, code, text: event })?;
-        (self.observer)(Progress::Searched { text, unused });
-        Ok(())
-    }
-
     /// Takes all agents through one step.
-    pub fn step(
-        &mut self,
-        step: &Step,
-        assigned: &AssignedStep,
-        place: Place,
-    ) -> Result<StepEnd, RunError> {
+    pub fn step(&mut self, step: &Step, assigned: &AssignedStep) -> Result<StepEnd, RunError> {
         let index = step.index;
         self.step = Some(index);
         self.depths.clear();
@@ -166,14 +137,6 @@ impl<'a, S: RecordSink> Run<'a, S> {
         let nets = || assigned.specs.iter().flatten().flat_map(|spec| &spec.nets);
         self.nets_of_step = nets().flat_map(|net| net.sources.all()).collect();
         self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
-        (self.observer)(Progress::StepStarting {
-            index,
-            of: place.of,
-            at_most: place.at_most,
-            name: step.name(),
-            duration: step.duration().into(),
-            aim: place.aim,
-        });
         self.report_missing(assigned)?;
         let mut end = self.arrange(assigned)?;
         if end == StepEnd::Done {
@@ -186,7 +149,6 @@ impl<'a, S: RecordSink> Run<'a, S> {
         self.wind_down()?;
         if end == StepEnd::Done {
             self.sink.step_done(index)?;
-            (self.observer)(Progress::StepDone { index });
         }
         self.sink.commit()?;
         (self.step, self.times, self.warming) = (None, None, None);
@@ -232,7 +194,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     /// Announces the step in the record and tells all that are ready to start at one moment.
     fn start(&mut self, step: &Step, assigned: &AssignedStep) -> Result<(), RunError> {
         let at = clock::now().plus(self.limits.lead);
-        let times = times_of(step, at.since(self.epoch));
+        let times = campaign::planned(step, at.since(self.epoch));
         self.times = Some(times);
         let least = step.warmup.into();
         let workers = assigned.loads.len();
@@ -340,27 +302,20 @@ impl<'a, S: RecordSink> Run<'a, S> {
             return Ok(());
         };
         self.warming = None;
-        let (level, code, text) = match warmed {
-            Warmed::Steady { at, why } => {
-                if at < planned.measure {
-                    self.measure_from(step, planned, at)?;
-                }
-                (Level::Info, "steady", why)
-            }
-            Warmed::Never { why } => (Level::Warning, "never-steady", why),
-        };
-        let (at, code) = (self.now(), code.to_owned());
+        if let Some(at) = warmed.at.filter(|at| *at < planned.measure) {
+            self.measure_from(step, planned, at)?;
+        }
+        let (at, level, text) = (self.now(), warmed.level, warmed.text);
+        let code = warmed.code.to_owned();
         self.record_event(Event { at, step: Some(step), source: None, level, code, text })
     }
 
     /// Brings the measurement forward: for the agents and in the record.
     fn measure_from(&mut self, step: u32, planned: StepTimes, at: Ns) -> Result<(), RunError> {
-        let cooldown = at.plus(planned.measured());
-        let end = cooldown.plus(planned.end.since(planned.cooldown));
-        let times = StepTimes { measure: at, cooldown, end, ..planned };
+        let times = campaign::remeasured(&planned, at);
         self.times = Some(times);
         self.sink.step_times(step, &times)?;
-        let (at, end) = (self.epoch.plus(at), self.epoch.plus(end));
+        let (at, end) = (self.epoch.plus(at), self.epoch.plus(times.end));
         for agent in self.roster.with(Duty::Run) {
             let quiet = self.limits.silence;
             self.roster.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
@@ -536,12 +491,6 @@ impl<'a, S: RecordSink> Run<'a, S> {
     fn now(&self) -> Ns {
         clock::now().since(self.epoch)
     }
-}
-
-fn times_of(step: &Step, start: Ns) -> StepTimes {
-    let measure = start.plus(step.warmup_max().into());
-    let cooldown = measure.plus(step.measure.into());
-    StepTimes { start, measure, cooldown, end: cooldown.plus(step.cooldown.into()) }
 }
 
 /// A problem, with how a child ended where there was one.

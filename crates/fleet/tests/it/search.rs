@@ -1,5 +1,8 @@
 //! Searches: steps that are decided on the way, and runs that take turns.
 
+#[path = "../../../campaign/tests/support/conformance.rs"]
+mod conformance;
+
 use crate::common::*;
 use fleet::{Coordinator, Progress, StepEnd};
 use record::Status;
@@ -30,6 +33,17 @@ fn steps(log: &Log) -> Vec<String> {
         .iter()
         .map(|s| format!("{} {}#{}", s.index, value(&s.settings), s.repetition))
         .collect()
+}
+
+#[test]
+fn a_live_run_takes_the_steps_that_every_implementation_takes() {
+    let mut scenario = conformance::scenario();
+    let stages = scenario.stages();
+    scenario.lab.targets[0].url = "fake:0".into();
+    let trial = Trial { scenario, stages: Some(stages), ..Trial::new() };
+    let (outcome, log) = trial.run(vec![threaded("local", "cliff")]);
+    assert_eq!(outcome.unwrap().status, Status::Complete);
+    conformance::check(&log.steps, &log.events);
 }
 
 #[test]
@@ -137,10 +151,10 @@ fn two_runs_take_turns() {
         on_a.begin(vec![threaded("local", "run")], a.sink.clone(), &mut silent_a).unwrap();
     let mut second =
         on_b.begin(vec![threaded("local", "fail")], b.sink.clone(), &mut silent_b).unwrap();
-    assert_eq!(first.stage(&stages[0]).unwrap(), StepEnd::Done);
-    assert_eq!(second.stage(&stages[0]).unwrap(), StepEnd::Failed);
+    assert_eq!(first.stages(&stages[0..=0]).unwrap(), StepEnd::Done);
+    assert_eq!(second.stages(&stages[0..=0]).unwrap(), StepEnd::Failed);
     // What became of the other is nothing to this one.
-    assert_eq!(first.stage(&stages[1]).unwrap(), StepEnd::Done);
+    assert_eq!(first.stages(&stages[1..=1]).unwrap(), StepEnd::Done);
     let (first, second) =
         (first.finish(Status::Stopped).unwrap(), second.finish(Status::Failed).unwrap());
     assert!(first.failure.is_none() && second.failure.is_some());

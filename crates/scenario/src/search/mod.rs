@@ -1,7 +1,7 @@
 //! Searches: plans whose steps are decided on the way, for the knee or for the most load within a limit.
 //!
 //! The rule is a pure function of what the steps so far have shown: [`Search::next`] answers which load to try next, or
-//! that the search is over and what it found. Nothing is remembered between two calls, so that the coordinator, which asks
+//! that the search is over and what it found. Nothing is remembered between two calls, so that a campaign, which asks
 //! after every step, findings, which ask again over the steps of a record, and a simulator cannot come to different
 //! answers. It brackets: the load grows by a factor until the limit is violated (or work stops growing), then the bracket
 //! is halved on a logarithmic scale until its ends are neighbours, and its ends are run again until a majority of their

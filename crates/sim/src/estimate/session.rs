@@ -5,17 +5,18 @@
 //! Searches go by the same rule as in a run. Where a limit speaks of a percentile, the search alone takes latency for
 //! exponential, and an event of the record says so.
 
-use super::figures::of_all;
 use super::{Estimate, Flow, HopEstimate, IssuerEstimate, estimate};
-use crate::plant::{Issuer, Machine, Plant, Stream};
+use crate::plant::{Machine, Plant, Stream};
 use crate::simulate::book::Book;
 use crate::simulate::meter::Carried;
 use crate::simulate::piece::{Begun, Cut, HopHead, Note, Reading};
 use crate::simulate::{Compile, SIMULATED, SIMULATOR};
+use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
-use record::{Fact, Histogram, Level, Loop, Phase, RecordError, Status, StepTimes, Tally, Writer};
-use scenario::search::{Limit, Measured, Next, Seen, Side};
-use scenario::{Hunt, LatencyPoint, Metric, Stage, Step};
+use record::{
+    Event, Fact, Histogram, Level, Loop, Phase, RecordError, Status, StepTimes, Tally, Writer,
+};
+use scenario::{Stage, Step};
 use std::collections::BTreeMap;
 
 /// The fact of a record, of the subject `run`, that says that it is an estimate.
@@ -27,8 +28,6 @@ const STEP: Ns = Ns::secs(1);
 pub struct Order<'a> {
     /// In this order.
     pub stages: &'a [Stage],
-    /// Steps by their numbers, from 0; all where there is none. Searches are left out where there is one.
-    pub only: &'a [u32],
     /// The lab as a network.
     pub compile: &'a Compile<'a>,
 }
@@ -53,61 +52,69 @@ pub fn record(
     writer: Writer,
     tell: &mut dyn FnMut(Told),
 ) -> Result<Option<(u32, String)>, RecordError> {
-    let mut session = Session { order, book: Book::new(writer), tell, next: 0, failure: None };
-    session.book.facts(provenance())?;
-    session.stages()?;
-    let status = if session.failure.is_some() { Status::Failed } else { Status::Complete };
-    session.book.finish(status)?;
-    Ok(session.failure)
+    let mut book = Book::new(writer);
+    book.facts(provenance())?;
+    let session = Session { order, book, tell, failure: None };
+    Campaign::new(session, order.stages).run(order.stages)
 }
 
 struct Session<'a, 't> {
     order: &'a Order<'a>,
     book: Book,
     tell: &'t mut dyn FnMut(Told),
-    next: u32,
     failure: Option<(u32, String)>,
 }
 
-impl Session<'_, '_> {
-    fn stages(&mut self) -> Result<(), RecordError> {
-        let order = self.order;
-        for (number, stage) in (0..).zip(order.stages) {
-            match stage {
-                Stage::Step(step) if order.only.is_empty() || order.only.contains(&number) => {
-                    let step = Step { index: self.next, ..Step::clone(step) };
-                    self.step(&step)?;
-                }
-                Stage::Search(hunt) if order.only.is_empty() => self.search(hunt)?,
-                _ => {}
-            }
-            if self.failure.is_some() {
-                break;
-            }
-        }
-        Ok(())
-    }
+impl Stepper for Session<'_, '_> {
+    type Outcome = Option<(u32, String)>;
+    type Error = RecordError;
 
-    /// One step; what it showed, unless it could not be estimated.
-    fn step(&mut self, step: &Step) -> Result<Option<(Plant, Estimate)>, RecordError> {
-        self.next = step.index + 1;
+    fn step(&mut self, step: &Step, gauge: Option<&mut Gauge>) -> Result<StepEnd, RecordError> {
         let plant = match (self.order.compile)(step) {
             Ok(plant) => plant,
             Err(why) => {
                 let text = format!("the step cannot be estimated: {why}");
-                let (level, code) = (Level::Error, "step-failed");
-                self.book.note(Note { at: Ns::ZERO, level, code, text })?;
+                self.event(Level::Error, "step-failed", &text)?;
                 self.failure = Some((step.index, why));
-                return Ok(None);
+                return Ok(StepEnd::Failed);
             }
         };
         let estimate = estimate(&plant);
-        self.write(step, &plant, &estimate)?;
+        self.write(step, &plant, &estimate, gauge)?;
         (self.tell)(Told { step, plant: &plant, estimate: &estimate });
-        Ok(Some((plant, estimate)))
+        Ok(StepEnd::Done)
     }
 
-    fn write(&mut self, step: &Step, plant: &Plant, of: &Estimate) -> Result<(), RecordError> {
+    fn stopped(&self) -> bool {
+        false
+    }
+
+    fn event(
+        &mut self,
+        level: Level,
+        code: &'static str,
+        text: &str,
+    ) -> Result<Event, RecordError> {
+        self.book.note(Note { at: Ns::ZERO, level, code, text: text.to_owned() })
+    }
+
+    /// An estimate is there at once: there is nothing to watch.
+    fn show(&mut self, _: Progress) {}
+
+    fn finish(self, status: Status) -> Result<Self::Outcome, RecordError> {
+        self.book.finish(status)?;
+        Ok(self.failure)
+    }
+}
+
+impl Session<'_, '_> {
+    fn write(
+        &mut self,
+        step: &Step,
+        plant: &Plant,
+        of: &Estimate,
+        gauge: Option<&mut Gauge>,
+    ) -> Result<(), RecordError> {
         let mut workers: BTreeMap<&str, [Option<Tally>; 2]> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         for (issuer, figures) in plant.issuers.iter().zip(&of.issuers) {
@@ -135,17 +142,16 @@ impl Session<'_, '_> {
             notes: plant.notes.clone(),
             times,
         };
-        self.book.begin(step, begun)?;
+        let loads = self.book.begin(step, begun)?;
         for text in &of.left_out {
             let text = format!("the estimate leaves out {text}; simulate it");
-            let (level, code) = (Level::Warning, "left-out");
-            self.book.note(Note { at: Ns::ZERO, level, code, text })?;
+            self.event(Level::Warning, "left-out", &text)?;
         }
         let streams = plant.streams().zip(&of.streams).map(carried).collect();
         let machines = machines(plant, of);
         let hops = plant.hops.iter().zip(&of.hops).filter(|(hop, _)| !hop.places.is_empty());
         let tallies = names.iter().filter_map(|name| workers.remove(name.as_str()));
-        self.book.cut(Cut {
+        let intervals = self.book.cut(Cut {
             phase: Phase::Measure,
             from: Ns::ZERO,
             to: STEP,
@@ -154,94 +160,21 @@ impl Session<'_, '_> {
             streams,
             machines,
         })?;
+        if let Some(gauge) = gauge {
+            gauge.begin(times.measured(), &loads);
+            intervals.iter().for_each(|interval| gauge.add(interval));
+            // What waits ever longer has no mean.
+            let response = |issuer: &IssuerEstimate| issuer.response.unwrap_or(f64::INFINITY);
+            gauge.means(mean_ns(of, |issuer| issuer.service), mean_ns(of, response));
+        }
         self.book.done(&[])
     }
-
-    /// A search, step by step, with the estimator in the place of a lab.
-    fn search(&mut self, hunt: &Hunt) -> Result<(), RecordError> {
-        let search = &hunt.search;
-        let mut seen: Vec<Seen> = Vec::new();
-        let found = loop {
-            let (load, repetition) = match search.next(&seen) {
-                Next::Run { load, repetition, .. } => (load, repetition),
-                Next::Stop(found) => break *found,
-            };
-            let step = hunt.step(self.next, load, repetition, seen.is_empty());
-            let Some((plant, of)) = self.step(&step)? else { return Ok(()) };
-            seen.push(see(search, &step, load, &plant, &of));
-        };
-        if search.limits().iter().any(is_percentile) {
-            let text =
-                "an estimate knows means: the search took latency for exponential".to_owned();
-            let (level, code) = (Level::Warning, "assumed-exponential");
-            self.book.note(Note { at: Ns::ZERO, level, code, text })?;
-        }
-        let text =
-            format!("{}. The search ended: {}", search.answer(&found), search.reason(&found));
-        self.book.note(Note { at: Ns::ZERO, level: Level::Info, code: "search-ended", text })?;
-        Ok(())
-    }
 }
 
-fn is_percentile(limit: &Limit) -> bool {
-    let point = |point: LatencyPoint| !matches!(point, LatencyPoint::Mean);
-    matches!(limit.metric, Metric::Latency { point: of, .. } if point(of))
-}
-
-/// What an estimated step has shown, as the rule of a search wants to see it.
-fn see(
-    search: &scenario::search::Search,
-    step: &Step,
-    load: f64,
-    plant: &Plant,
-    of: &Estimate,
-) -> Seen {
-    let all = of_all(&of.issuers);
-    let side = |flow: &Flow| Side {
-        ops: flow.ops.round() as u64,
-        bytes: flow.bytes.round() as u64,
-        errors: 0,
-    };
-    let (mut due, mut done, mut depth) = (0.0, 0.0, 0.0);
-    for (Issuer { arrivals, .. }, figures) in plant.issuers.iter().zip(&of.issuers) {
-        match arrivals {
-            Loop::Closed { depth: of, .. } => depth += f64::from(*of),
-            Loop::Open { rate } => {
-                due += rate;
-                done += figures.flows.iter().map(|flow| flow.ops).sum::<f64>();
-            }
-        }
-    }
-    let mean = |of_issuer: fn(&IssuerEstimate) -> f64| {
-        let sum: f64 = of.issuers.iter().map(|i| of_issuer(i) * ops(i)).sum();
-        (of.iops > 0.0).then(|| sum / of.iops * 1e9)
-    };
-    let latency = |point: LatencyPoint, response: bool| {
-        let mean = match response {
-            // What waits ever longer has no mean.
-            true => mean(|issuer| issuer.response.unwrap_or(f64::INFINITY)),
-            false => mean(|issuer| issuer.service),
-        }?;
-        let share = match point {
-            LatencyPoint::Mean => return Some(mean),
-            LatencyPoint::Percentile(p) => (p / 100.0).min(1.0 - 1e-9),
-            LatencyPoint::Max => 1.0 - 1e-6,
-        };
-        Some(-mean * (1.0 - share).ln())
-    };
-    search.see(&Measured {
-        load,
-        seconds: 1.0,
-        read: side(&all[0]),
-        write: side(&all[1]),
-        latency: &latency,
-        open: due > 0.0,
-        due,
-        done,
-        depth_asked: step.depth_asked(),
-        depth_carried: depth,
-        complete: !plant.issuers.is_empty(),
-    })
+/// A time of all issuers in nanoseconds, averaged over their I/Os; nothing where none ends.
+fn mean_ns(of: &Estimate, of_issuer: impl Fn(&IssuerEstimate) -> f64) -> Option<f64> {
+    let sum: f64 = of.issuers.iter().map(|i| of_issuer(i) * ops(i)).sum();
+    (of.iops > 0.0).then(|| sum / of.iops * 1e9)
 }
 
 fn ops(issuer: &IssuerEstimate) -> f64 {

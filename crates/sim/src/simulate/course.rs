@@ -9,16 +9,16 @@ use super::meter::{Cell, Meter};
 use super::named::Named;
 use super::piece::{Begun, Cut, HopHead, Note, Piece, machines};
 use super::scatter::Scatter;
-use super::steady::Warming;
 use super::trust;
 use crate::Ps;
 use crate::engine::{Seeds, Simulation};
 use crate::plant::{Pair, Plant};
 use crate::study::CELLS;
+use campaign::{Control, Warming, planned, remeasured};
 use clock::Ns;
-use record::{Level, Phase, StepTimes};
+use record::{Interval, Level, Phase, SourceId, StepTimes};
 use scenario::{Change, Step};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A warm-up so many times as long as the measured time is not asked whether it was long enough: the rule looks no
 /// further than half of all.
@@ -32,7 +32,7 @@ pub(super) struct Terms<'a> {
     pub seeds: Seeds,
     /// The warm-up goes on until it has settled.
     pub settle: bool,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Control,
     /// Nanoseconds that all steps have been simulated for.
     pub advanced: &'a AtomicU64,
 }
@@ -64,7 +64,7 @@ pub(super) fn simulate(
                 simulation,
                 terms,
                 workers: workers.len(),
-                times: times(step),
+                times: planned(step, Ns::ZERO),
                 cut: Ns::ZERO,
                 cells: Vec::new(),
                 warming: None,
@@ -88,13 +88,6 @@ fn names(plant: &Plant) -> Vec<String> {
         }
     }
     names
-}
-
-/// The edges of a step, from its beginning, as far as they are known beforehand.
-pub(super) fn times(step: &Step) -> StepTimes {
-    let measure: Ns = step.warmup_max().into();
-    let cooldown = measure.plus(step.measure.into());
-    StepTimes { start: Ns::ZERO, measure, cooldown, end: cooldown.plus(step.cooldown.into()) }
 }
 
 struct Course<'a> {
@@ -133,7 +126,7 @@ impl Course<'_> {
         self.say(Piece::Begun(Box::new(begun)))?;
         let cell = trust::cell_of(self.times.measured().into());
         let warm = self.warm_up(cell)?;
-        self.times = moved(&self.times, self.cut);
+        self.times = remeasured(&self.times, self.cut);
         self.simulation.observer_mut().take_cell();
         self.scatter.begin(&mut self.simulation);
         self.advance(Phase::Measure, self.times.cooldown, cell)?;
@@ -163,8 +156,8 @@ impl Course<'_> {
             return Ok(0);
         }
         if let Some(rule) = self.step.steady {
-            self.warming = Some(Warming::new(rule, self.workers));
-            self.until_steady(planned, cell)?;
+            self.warming = Some(Warming::new(rule, &self.times, planned, self.workers));
+            self.until_steady(cell)?;
             self.warming = None;
             self.cells.clear();
             return Ok(0);
@@ -183,21 +176,17 @@ impl Course<'_> {
     }
 
     /// Warms up until the plan's rule holds, for as long as the plan lets it at most.
-    fn until_steady(&mut self, least: Ns, cell: Ps) -> Result<(), Early> {
+    fn until_steady(&mut self, cell: Ps) -> Result<(), Early> {
         let most = self.times.measure;
         loop {
             let until = next_second(self.cut).min(most);
             self.advance(Phase::Warmup, until, cell)?;
             self.cells.clear();
             let Some(warming) = &self.warming else { return Ok(()) };
-            let steady = (self.cut >= least).then(|| warming.steady(self.cut)).flatten();
-            let note = match steady {
-                Some(note) => note,
-                None if self.cut >= most => warming.never(self.cut),
-                None => continue,
-            };
-            self.say(Piece::Note(note))?;
-            self.times = moved(&self.times, self.cut);
+            let Some(warmed) = warming.look(self.cut, Ns::ZERO) else { continue };
+            let (at, level, code, text) = (self.cut, warmed.level, warmed.code, warmed.text);
+            self.say(Piece::Note(Note { at, level, code, text }))?;
+            self.times = remeasured(&self.times, self.cut);
             return self.say(Piece::Times(self.times));
         }
     }
@@ -229,7 +218,7 @@ impl Course<'_> {
                 continue;
             };
             self.say(Piece::Note(note))?;
-            self.times = moved(&self.times, self.cut);
+            self.times = remeasured(&self.times, self.cut);
             return self.say(Piece::Times(self.times));
         }
         Ok(())
@@ -288,7 +277,7 @@ impl Course<'_> {
                 }
                 next_cell = next_cell.plus(cell);
             }
-            let stopped = self.terms.stop.load(Ordering::Relaxed);
+            let stopped = self.terms.stop.stopped();
             if next == second || next == end || stopped {
                 self.cut(phase)?;
             }
@@ -309,8 +298,8 @@ impl Course<'_> {
         let hops = self.ledger.readings(&mut self.simulation);
         let streams = self.simulation.observer_mut().take_streams();
         let machines = machines(&self.pairs, &hops);
-        let cut = Cut { phase, from, to, workers, hops, streams, machines };
-        self.warming.iter_mut().for_each(|warming| warming.add(&cut));
+        let mut cut = Cut { phase, from, to, workers, hops, streams, machines };
+        self.warming.iter_mut().for_each(|warming| watch(warming, &mut cut));
         self.say(Piece::Cut(Box::new(cut)))
     }
 
@@ -319,11 +308,16 @@ impl Course<'_> {
     }
 }
 
-/// The same step whose measurement begins at another moment.
-fn moved(times: &StepTimes, measure: Ns) -> StepTimes {
-    let cooldown = measure.plus(times.measured());
-    let end = cooldown.plus(times.end.since(times.cooldown));
-    StepTimes { start: times.start, measure, cooldown, end }
+/// Shows a warm-up what the workers did, which stays in the cut.
+fn watch(warming: &mut Warming, cut: &mut Cut) {
+    let (phase, from, to) = (cut.phase, cut.from, cut.to);
+    for (number, tallies) in (0..).zip(&mut cut.workers) {
+        let [read, write] = std::mem::take(tallies);
+        let source = SourceId(number);
+        let interval = Interval { source, step: 0, phase, from, to, read, write, testimony: None };
+        warming.add(&interval);
+        *tallies = [interval.read, interval.write];
+    }
 }
 
 /// The first whole second after `at`.

@@ -14,20 +14,18 @@ mod named;
 mod pairs;
 pub(crate) mod piece;
 mod scatter;
-mod seen;
 mod session;
 mod sight;
-mod steady;
 mod trust;
 
 pub use named::Named;
 pub use trust::CONFIDENCE;
 
 use crate::plant::Plant;
+use campaign::{Control, Progress};
 use clock::Ns;
-use record::{Event, RecordError, Status, Writer};
+use record::{RecordError, Status, Writer};
 use scenario::{Stage, Step};
-use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
 /// The agent of all sources of a simulated record, and the subject of what it assumes of itself.
@@ -54,7 +52,7 @@ pub struct Order<'a> {
     /// The lab as a network.
     pub compile: &'a Compile<'a>,
     /// Asks for an early end in good order.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Control,
 }
 
 /// How a simulation ended.
@@ -66,6 +64,8 @@ pub struct Outcome {
     pub failure: Option<(u32, String)>,
     /// I/Os of all workers, in all phases: for those who ask how fast it is.
     pub ios: u64,
+    /// The load of all steps together, in simulated time.
+    pub simulated: Ns,
 }
 
 /// Why there is no record.
@@ -74,35 +74,6 @@ pub enum SimulateError {
     /// It cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
-}
-
-/// What is told to those who watch.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Progress<'a> {
-    /// A step is next to be written.
-    StepStarting {
-        /// Its number, from 0.
-        index: u32,
-        /// How many there are; at most so many while a search is to come or under way.
-        of: u32,
-        /// Whether there may be fewer.
-        at_most: bool,
-        /// Its settings, or its plan's name where it has none.
-        name: String,
-        /// What a search looks for with it, and what is known so far.
-        aim: Option<String>,
-    },
-    /// So much simulated time has passed, in all steps together.
-    Advanced(Ns),
-    /// A search is over.
-    Searched {
-        /// What it found, and why it stopped.
-        text: String,
-        /// The load of the steps that it did not need.
-        unused: Ns,
-    },
-    /// Something happened that the record keeps.
-    Event(&'a Event),
 }
 
 /// Simulates all stages into a record, which must be new: what it knows of its circumstances may be in it.
@@ -114,5 +85,5 @@ pub fn simulate(
     writer: Writer,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulateError> {
-    session::Session::new(order, writer, watch).run()
+    session::run(order, writer, watch)
 }

@@ -7,13 +7,10 @@ use crate::present::{self, Choice};
 use crate::progress::Display;
 use crate::{files, live};
 use clock::Ns;
-use fleet::Progress as Shown;
 use record::{Record, RunHead, Writer};
 use scenario::{Scenario, Source, Stage};
-use sim::simulate::{Named, Order, Outcome, Progress};
+use sim::simulate::{Named, Order, Outcome};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
@@ -25,9 +22,6 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
     let stages = scenario.stages();
     let lab = Lab::new(&scenario, &stages)?;
     let out = files::record_path(args.out.as_deref(), &files::stem(&source.name))?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&stop);
-    live::on_signal(move || asked.swap(true, Ordering::Relaxed))?;
     let order = Order {
         stages: &stages,
         named: &Named::of(&scenario),
@@ -35,7 +29,7 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
         threads: args.threads.map_or_else(processors, |n| n as usize),
         settle: args.settle,
         compile: &|step| lab.plant(step).map_err(|error| error.to_string()),
-        stop: &stop,
+        stop: &*live::control()?,
     };
     let mut writer = Writer::create(&out, &head(&source, &scenario))?;
     writer.facts(&live::run_facts())?;
@@ -90,19 +84,7 @@ pub(super) fn carry_out(
     let total: Duration = order.stages.iter().map(Stage::duration_max).sum();
     let mut display = Display::new(quiet, total);
     let begun = clock::now();
-    let mut simulated = Ns::ZERO;
-    let outcome = sim::simulate::simulate(order, writer, &mut |progress| match progress {
-        Progress::Advanced(all) => {
-            simulated = all;
-            display.advanced(all);
-        }
-        Progress::StepStarting { index, of, at_most, name, aim } => {
-            let duration = Ns::ZERO;
-            display.show(&Shown::StepStarting { index, of, at_most, name, duration, aim });
-        }
-        Progress::Searched { text, unused } => display.show(&Shown::Searched { text, unused }),
-        Progress::Event(event) => display.show(&Shown::Event(event.clone())),
-    });
+    let outcome = sim::simulate::simulate(order, writer, &mut |progress| display.show(&progress));
     display.finish();
     let outcome = outcome
         .map_err(|error| Failure::incomplete(format!("{error} (record: {})", out.display())))?;
@@ -110,7 +92,7 @@ pub(super) fn carry_out(
         let took = clock::now().since(begun).as_secs_f64();
         eprintln!(
             "simulated: {:.1} s of load in {took:.1} s, {} I/Os a second",
-            simulated.as_secs_f64(),
+            outcome.simulated.as_secs_f64(),
             units::count((outcome.ios as f64 / took.max(1e-9)).round()),
         );
     }

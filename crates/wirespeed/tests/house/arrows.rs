@@ -9,20 +9,21 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("units", &[]),
     ("clock", &[]),
     ("workload", &["clock"]),
     ("scenario", &["clock", "units", "workload"]),
     ("record", &["clock", "workload"]),
+    ("campaign", &["clock", "record", "scenario"]),
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),
     ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
     ("san", &["clock", "disk", "engine", "iscsi", "record", "units", "workload"]),
     ("probe", &["clock"]),
-    ("sim", &["clock", "record", "scenario", "units", "workload"]),
-    ("fleet", &["clock", "engine", "record", "scenario", "units", "workload"]),
+    ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
+    ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
     ("calibrate", &["findings", "record", "scenario", "sim", "units"]),
     ("score", &["findings", "scenario", "sim", "units"]),
@@ -32,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         "wirespeed",
         &[
             "calibrate",
+            "campaign",
             "clock",
             "disk",
             "engine",

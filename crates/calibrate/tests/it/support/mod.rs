@@ -7,7 +7,6 @@ use record::{Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source};
 use sim::simulate::simulate;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// A figure that is planted, and what the scenario of the record states instead.
 pub struct Planted {
@@ -287,7 +286,6 @@ pub fn record(path: &Path, truly: &str, told: &str, seed: u64) -> Record {
     let stages = scenario.stages();
     let head = head(&scenario, told, seed);
     let writer = Writer::create(path, &head).expect("a record");
-    let stop = std::sync::Arc::new(AtomicBool::new(false));
     let order = sim::simulate::Order {
         stages: &stages,
         seed,
@@ -297,7 +295,7 @@ pub fn record(path: &Path, truly: &str, told: &str, seed: u64) -> Record {
         compile: &|step| {
             sim::lab::compile(&scenario, &topology, step).map_err(|error| error.to_string())
         },
-        stop: &stop,
+        stop: &campaign::Control::new(),
     };
     let outcome = simulate(&order, writer, &mut |_| {}).expect("it is written");
     assert_eq!(outcome.failure, None);

@@ -1,5 +1,6 @@
 //! Scenarios simulated over plants made by hand: what the record holds, and that it depends on nothing but the seed.
 
+mod conformance;
 mod hops;
 mod rules;
 mod support;

@@ -1,12 +1,12 @@
 //! Warm-ups, searches, failures and early ends go by the rules of the plan.
 
 use super::support::{Asked, PLAIN, counters, plant, plant_with, run, run_until, text};
+use campaign::Progress;
 use clock::Ns;
 use record::{Level, Status};
 use sim::Ps;
 use sim::model::{Class, Hop, Law, Load, Network, Station, StationId, Table};
 use sim::plant::Plant;
-use std::sync::atomic::AtomicBool;
 
 const SHORT: &str = "warmup = \"100ms\"\nmeasure = \"1s\"\ncooldown = \"0s\"";
 
@@ -141,7 +141,7 @@ fn what_cannot_go_on_leaves_a_failed_record_that_says_why() {
         1 => Err("there is no such lab".to_owned()),
         _ => Ok(plant(step)),
     };
-    let kept = run_until(&text(&sweep), &PLAIN, &bad, &AtomicBool::new(false));
+    let kept = run_until(&text(&sweep), &PLAIN, &bad, |_| false);
     assert_eq!(kept.outcome.status, Status::Failed);
     assert_eq!(kept.outcome.failure, Some((1, "there is no such lab".to_owned())));
     assert_eq!(kept.record.status(), Status::Failed);
@@ -167,9 +167,10 @@ fn an_engine_that_halts_is_a_failure_too() {
 #[test]
 fn an_early_end_leaves_what_there_was() {
     let plan = "warmup = \"0s\"\nmeasure = \"1000s\"\ncooldown = \"0s\"";
-    let stop = AtomicBool::new(true);
     let compile = |step: &scenario::Step| -> Result<Plant, String> { Ok(plant(step)) };
-    let kept = run_until(&text(plan), &PLAIN, &compile, &stop);
+    let kept = run_until(&text(plan), &PLAIN, &compile, |progress| {
+        matches!(progress, Progress::StepStarting { .. })
+    });
     assert_eq!((kept.outcome.status, kept.record.status()), (Status::Stopped, Status::Stopped));
     assert_eq!(kept.record.steps().len(), 1);
     let totals = kept.record.totals(0).expect("totals");

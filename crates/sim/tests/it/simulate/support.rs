@@ -1,5 +1,6 @@
 //! A scenario of targets, plants for its steps, and records of their simulation.
 
+use campaign::{Control, Progress};
 use clock::Ns;
 use record::{Loop, Record, RunHead, ScenarioText, Writer};
 use scenario::topology::HopKind;
@@ -9,7 +10,6 @@ use sim::model::*;
 use sim::plant::{Assumption, Issuer, Limits, Place, Plant, PlantHop};
 use sim::simulate::{Named, Order, Outcome, simulate};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use workload::Arrivals;
 
 /// A record in a directory of its own.
@@ -131,19 +131,21 @@ fn named() -> Named {
 /// Simulates a scenario.
 #[track_caller]
 pub fn run(text: &str, asked: &Asked, compile: fn(&Step) -> Plant) -> Kept {
-    run_until(text, asked, &|step| Ok(compile(step)), &AtomicBool::new(false))
+    run_until(text, asked, &|step| Ok(compile(step)), |_| false)
 }
 
+/// The same until the progress is that at which to stop.
 #[track_caller]
 pub fn run_until(
     text: &str,
     asked: &Asked,
     compile: &(dyn Fn(&Step) -> Result<Plant, String> + Sync),
-    stop: &AtomicBool,
+    is_end: fn(&Progress) -> bool,
 ) -> Kept {
     let scenario = scenario(text);
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("run.wsr");
+    let stop = Control::new();
     let order = Order {
         stages: &scenario.stages(),
         named: &named(),
@@ -151,16 +153,21 @@ pub fn run_until(
         threads: asked.threads,
         settle: asked.settle,
         compile,
-        stop,
+        stop: &stop,
     };
     let mut told = Vec::new();
     let writer = writer(&path, text);
-    let outcome = simulate(&order, writer, &mut |progress| told.push(format!("{progress:?}")))
-        .expect("a record");
+    let mut watch = |progress: Progress| {
+        if is_end(&progress) {
+            stop.stop();
+        }
+        told.push(format!("{progress:?}"));
+    };
+    let outcome = simulate(&order, writer, &mut watch).expect("a record");
     Kept { record: Record::open(&path).expect("a record"), outcome, told, path, _dir: dir }
 }
 
-fn writer(path: &Path, text: &str) -> Writer {
+pub fn writer(path: &Path, text: &str) -> Writer {
     let head = RunHead {
         title: "By hand".to_owned(),
         producer: "a test".to_owned(),

@@ -4,7 +4,7 @@
 use crate::cli::{AgentKind, Results};
 use crate::exit::Failure;
 use crate::live::{self, Job};
-use fleet::Control;
+use campaign::Control;
 use record::{Record, Status};
 use scenario::Source;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use crate::files;
 use crate::live::{self, Job};
 use crate::out;
 use crate::present::{self, Choice};
-use fleet::Control;
+use campaign::Control;
 use record::Record;
 use scale::Chosen;
 use scenario::{Scenario, Source};

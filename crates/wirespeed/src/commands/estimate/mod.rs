@@ -10,7 +10,7 @@ use crate::{files, live, out};
 use clock::Ns;
 use document::{Document, Estimated};
 use record::{Record, RunHead, Writer};
-use scenario::{Scenario, Source};
+use scenario::{Scenario, Source, Stage};
 use sim::estimate::{Order, Told, sensitivities};
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,8 @@ pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
     let scenario = scenario::load(&source)?;
     let stages = scenario.stages();
     let lab = Lab::new(&scenario, &stages)?;
-    let only = chosen(&args.step, stages.len())?;
     let order = Order {
-        stages: &stages,
-        only: &only,
+        stages: &chosen(&args.step, &stages)?,
         compile: &|step| lab.plant(step).map_err(|error| error.to_string()),
     };
     let kept = match &args.out {
@@ -33,7 +31,7 @@ pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
     let record = Record::open(&kept.path)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     let mut document = Document::of(&scenario, &steps, &analysis);
-    if !only.is_empty() {
+    if !args.step.is_empty() {
         // Goals speak of the whole plan.
         document.verdict = "not-judged".to_owned();
     }
@@ -46,20 +44,23 @@ pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
     }
     match failure {
         Some((step, why)) => Err(Failure::incomplete(format!("step {}: {why}", step + 1))),
-        None if !only.is_empty() => Ok(Exit::Met),
+        None if !args.step.is_empty() => Ok(Exit::Met),
         None => Ok(live::exit_of(&analysis)),
     }
 }
 
-/// Numbers of steps, from 0.
-fn chosen(steps: &[u32], stages: usize) -> Result<Vec<u32>, Failure> {
-    let most = u32::try_from(stages).unwrap_or(u32::MAX);
-    match steps.iter().find(|step| **step == 0 || **step > most) {
-        Some(step) => Err(Failure::usage(format!(
-            "there is no step {step}: `wirespeed plan` numbers them from 1 to {most}"
-        ))),
-        None => Ok(steps.iter().map(|step| step - 1).collect()),
+/// The steps of these numbers, from 1, without searches; all stages where no number is given.
+fn chosen(numbers: &[u32], stages: &[Stage]) -> Result<Vec<Stage>, Failure> {
+    let most = u32::try_from(stages.len()).unwrap_or(u32::MAX);
+    if let Some(number) = numbers.iter().find(|number| !(1..=most).contains(*number)) {
+        return Err(Failure::usage(format!(
+            "there is no step {number}: `wirespeed plan` numbers them from 1 to {most}"
+        )));
     }
+    let asked = |(number, stage): &(u32, &Stage)| {
+        numbers.is_empty() || numbers.contains(number) && matches!(stage, Stage::Step(_))
+    };
+    Ok((1..).zip(stages).filter(asked).map(|(_, stage)| stage.clone()).collect())
 }
 
 /// Where the record goes: findings judge it, whether or not somebody wants to keep it.

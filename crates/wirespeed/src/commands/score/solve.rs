@@ -6,14 +6,13 @@ use crate::commands::{estimate, simulate};
 use crate::exit::{Exit, Failure};
 use crate::present::{self, Choice};
 use crate::{files, labs, live, out};
+use campaign::Control;
 use findings::Analysis;
 use record::{Fact, Record, Writer};
 use scenario::{Scenario, Stage};
 use score::{Ledger, Scored};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What `--format json` prints.
 #[derive(Serialize)]
@@ -23,14 +22,12 @@ struct Document<'a> {
 
 /// All scenarios, one after the other; then what they show together.
 pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&stop);
-    live::on_signal(move || asked.swap(true, Ordering::Relaxed))?;
+    let stop = live::control()?;
     let kept = Kept::new(args.out.as_deref())?;
     let mut scored = Vec::new();
     for lab in labs {
         scored.push(one(args, lab, &kept, &stop)?);
-        if stop.load(Ordering::Relaxed) {
+        if stop.stopped() {
             return Err(Failure::incomplete(format!("interrupted while {} was scored", lab.name)));
         }
     }
@@ -54,7 +51,7 @@ pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
 }
 
 /// One scenario: its ledger, then both records with what the ledger says of its claims.
-fn one(args: &Score, lab: &Lab, kept: &Kept, stop: &AtomicBool) -> Result<Scored, Failure> {
+fn one(args: &Score, lab: &Lab, kept: &Kept, stop: &Control) -> Result<Scored, Failure> {
     let scenario = scenario::load(&lab.source)?;
     let facts = match scenario.claims.is_empty() {
         true => Vec::new(),
@@ -94,7 +91,6 @@ impl Job<'_> {
         let compiled = labs::Lab::new(self.scenario, self.stages)?;
         let order = sim::estimate::Order {
             stages: self.stages,
-            only: &[],
             compile: &|step| compiled.plant(step).map_err(|error| error.to_string()),
         };
         let head = estimate::head(&self.lab.source, self.scenario);
@@ -106,7 +102,7 @@ impl Job<'_> {
         findings::analyse(&Record::open(path)?).map_err(Failure::incomplete)
     }
 
-    fn simulate(&self, path: &Path, kept: &Kept, stop: &AtomicBool) -> Result<Analysis, Failure> {
+    fn simulate(&self, path: &Path, kept: &Kept, stop: &Control) -> Result<Analysis, Failure> {
         let compiled = labs::Lab::new(self.scenario, self.stages)?;
         let order = sim::simulate::Order {
             stages: self.stages,

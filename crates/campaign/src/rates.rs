@@ -51,9 +51,9 @@ enum Part {
     Probe,
 }
 
-/// Gathers intervals until somebody looks.
+/// Gathers intervals until it is read.
 #[derive(Default)]
-pub(crate) struct RateMeter {
+pub struct RateMeter {
     parts: BTreeMap<SourceId, Part>,
     disk: Gathered,
     up: Gathered,
@@ -90,6 +90,7 @@ impl RateMeter {
         }
     }
 
+    /// Takes in what a source did.
     pub fn add(&mut self, interval: &Interval) {
         match self.parts.get(&interval.source) {
             None => &mut self.disk,

@@ -6,7 +6,7 @@
 use clock::Ns;
 use record::{Interval, Loop, SourceId, StepTotal, Tally, WorkerLoad};
 use scenario::search::{Measured, Search, Seen, Side};
-use scenario::{LatencyPoint, Step};
+use scenario::{LatencyPoint, Metric, Step};
 use std::collections::BTreeMap;
 
 /// Below this share of the measured time a worker's figures are not those of the step. Cuts tile it exactly; the slack
@@ -14,11 +14,13 @@ use std::collections::BTreeMap;
 const COMPLETE_SHARE: f64 = 0.999;
 
 /// Gathers one step.
-#[derive(Default)]
-pub(crate) struct Gauge {
+#[derive(Clone, Debug, Default)]
+pub struct Gauge {
     measured: Ns,
     loads: Vec<WorkerLoad>,
     totals: BTreeMap<SourceId, StepTotal>,
+    /// Means of service time and of response time in nanoseconds, where nothing else is known of latency.
+    means: Option<[Option<f64>; 2]>,
 }
 
 impl Gauge {
@@ -32,6 +34,20 @@ impl Gauge {
     pub fn add(&mut self, interval: &Interval) {
         let source = interval.source;
         self.totals.entry(source).or_insert_with(|| StepTotal::new(source)).add(interval);
+    }
+
+    /// Nothing is known of latency but these means of service time and of response time, in nanoseconds.
+    pub fn means(&mut self, service_ns: Option<f64>, response_ns: Option<f64>) {
+        self.means = Some([service_ns, response_ns]);
+    }
+
+    /// Whether a search's limit is judged by a percentile that is derived from a mean.
+    pub(crate) fn assumes(&self, search: &Search) -> bool {
+        let of_mean =
+            |point: &LatencyPoint| self.means.is_some() && !matches!(point, LatencyPoint::Mean);
+        let percentile =
+            |metric: &Metric| matches!(metric, Metric::Latency { point, .. } if of_mean(point));
+        search.limits().iter().any(|limit| percentile(&limit.metric))
     }
 
     /// The step as the search sees it, which had asked for this load.
@@ -58,19 +74,9 @@ impl Gauge {
         }
         let mut both = read.clone();
         both.merge(&write);
-        let latency = |point, response: bool| match (point, response) {
-            (LatencyPoint::Mean, false) if both.ops > 0 => {
-                Some(both.service_sum.0 as f64 / both.ops as f64)
-            }
-            (point, response) => {
-                let histogram = if response { both.response() } else { &both.service };
-                let ns = match point {
-                    LatencyPoint::Mean => histogram.mean(),
-                    LatencyPoint::Percentile(p) => histogram.percentile(p),
-                    LatencyPoint::Max => histogram.max(),
-                };
-                ns.map(|ns| ns.0 as f64)
-            }
+        let latency = |point, response: bool| match self.means {
+            Some(means) => exponential(means[usize::from(response)]?, point),
+            None => counted(&both, point, response),
         };
         search.see(&Measured {
             load,
@@ -86,6 +92,30 @@ impl Gauge {
             complete,
         })
     }
+}
+
+/// A point of the latencies that were counted, in nanoseconds.
+fn counted(both: &Tally, point: LatencyPoint, response: bool) -> Option<f64> {
+    let histogram = if response { both.response() } else { &both.service };
+    let ns = match point {
+        LatencyPoint::Mean if !response && both.ops > 0 => {
+            return Some(both.service_sum.0 as f64 / both.ops as f64);
+        }
+        LatencyPoint::Mean => histogram.mean(),
+        LatencyPoint::Percentile(p) => histogram.percentile(p),
+        LatencyPoint::Max => histogram.max(),
+    };
+    ns.map(|ns| ns.0 as f64)
+}
+
+/// A point of the exponential distribution with this mean.
+fn exponential(mean: f64, point: LatencyPoint) -> Option<f64> {
+    let share = match point {
+        LatencyPoint::Mean => return Some(mean),
+        LatencyPoint::Percentile(p) => (p / 100.0).min(1.0 - 1e-9),
+        LatencyPoint::Max => 1.0 - 1e-6,
+    };
+    Some(-mean * (1.0 - share).ln())
 }
 
 fn side(tally: &Tally) -> Side {

@@ -1,15 +1,15 @@
-//! Watches a step that warms up until its load is steady, and says from when on to measure.
+//! A warm-up that lasts until the load is steady, and the moment from which the step is measured then.
 //!
-//! The rule is [`scenario::steady`]'s, the rounds are the record's; here is only what time it is. The coordinator tells
-//! its agents, and records what came of it.
+//! The rule is [`scenario::steady`]'s, the rounds are the record's; here they meet the time. Whoever carries out the step
+//! tells its workers, and records what came of it.
 
 use clock::Ns;
-use record::{Interval, Phase, Round, Rounds, StepTimes};
+use record::{Interval, Level, Phase, Round, Rounds, StepTimes};
 use scenario::Steady;
 use scenario::steady::{Figures, Metric, Window};
 
 /// A step under way whose measurement has not been settled.
-pub(crate) struct Warming {
+pub struct Warming {
     rule: Steady,
     rounds: Rounds,
     start: Ns,
@@ -18,13 +18,17 @@ pub(crate) struct Warming {
     most: Ns,
 }
 
-/// What became of a warm-up.
+/// What became of a warm-up, with the event that says so.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Warmed {
-    /// The load is steady: measure from this moment on, a whole second of the record's time.
-    Steady { at: Ns, why: String },
-    /// The longest warm-up is over, and the load is not steady.
-    Never { why: String },
+pub struct Warmed {
+    /// When to measure from; `None` where the longest warm-up is over and the load is not steady.
+    pub at: Option<Ns>,
+    /// How the event is rated.
+    pub level: Level,
+    /// The event: `steady` or `never-steady`.
+    pub code: &'static str,
+    /// Its figures.
+    pub text: String,
 }
 
 impl Warming {
@@ -47,7 +51,7 @@ impl Warming {
     }
 
     /// Looks at the last window; `None` while there is nothing to decide. The measurement begins no sooner than `lead`
-    /// from now, so that the order reaches every agent before.
+    /// from now, so that an order to measure arrives in time; a simulator, which needs no order, gives none.
     pub fn look(&self, now: Ns, lead: Ns) -> Option<Warmed> {
         let reached = now.plus(lead);
         if reached < self.least.min(self.most) {
@@ -66,14 +70,14 @@ impl Warming {
             Some(window) => {
                 // So late that the measurement begins by itself.
                 let at = at.min(self.most);
-                let why =
-                    format!("steady after {}: {}", load(now.min(at)), Figures(&self.rule, &window));
-                Some(Warmed::Steady { at, why })
+                let (load, figures) = (load(now.min(at)), Figures(&self.rule, &window));
+                let text = format!("steady after {load}: {figures}");
+                Some(Warmed { at: Some(at), level: Level::Info, code: "steady", text })
             }
             None if now >= self.most => {
                 let (load, figures) = (load(self.most), self.figures(window));
-                let why = format!("not steady after {load}, but measured all the same: {figures}");
-                Some(Warmed::Never { why })
+                let text = format!("not steady after {load}, but measured all the same: {figures}");
+                Some(Warmed { at: None, level: Level::Warning, code: "never-steady", text })
             }
             None => None,
         }
@@ -116,10 +120,7 @@ mod tests {
             }
             let now = Ns::secs(second + 1).plus(Ns::millis(150));
             if let Some(warmed) = warming.look(now, lead) {
-                let at = match warmed {
-                    Warmed::Steady { at, .. } => Some(at.0 / 1_000_000),
-                    Warmed::Never { .. } => None,
-                };
+                let at = warmed.at.map(|at| at.0 / 1_000_000);
                 assert_eq!(Some((second, at)), settled, "{warmed:?}");
                 return;
             }
@@ -172,10 +173,7 @@ mod tests {
             let now = Ns::secs(second + 1).plus(Ns::millis(150));
             settled = settled.or(warming.look(now, Ns::secs(1)));
         }
-        assert!(
-            matches!(settled, Some(Warmed::Steady { at, .. }) if at == Ns::secs(21)),
-            "{settled:?}"
-        );
+        assert_eq!(settled.and_then(|warmed| warmed.at), Some(Ns::secs(21)));
     }
 
     #[test]
@@ -189,10 +187,8 @@ mod tests {
         let say = |ops: fn(u64) -> u64| {
             let mut warming = Warming::new(Steady::SNIA, &times, Ns::ZERO, 1);
             (0..6).for_each(|s| warming.add(&interval(0, Ns::ZERO, s, ops(s))));
-            match warming.look(Ns::millis(6100), Ns::secs(1)) {
-                Some(Warmed::Steady { why, .. } | Warmed::Never { why }) => why,
-                None => String::new(),
-            }
+            let warmed = warming.look(Ns::millis(6100), Ns::secs(1));
+            warmed.map_or_else(String::new, |warmed| warmed.text)
         };
         let figures = |spread: &str, slope: &str| {
             format!(

@@ -1,0 +1,31 @@
+//! A run from its first step to its last: the order of stages, searches, numbers of steps, warm-ups that end when the load is
+//! steady, two runs in turns, and the progress of all of it.
+//!
+//! ```text
+//! stages ──► Campaign ──► Stepper (live agents, simulator, estimator) ──► record
+//!               ▲              │ intervals
+//!               └─── Gauge ◄───┘
+//! ```
+//!
+//! A [`Stepper`] carries out one step and writes its record; a [`Campaign`] says which step is next. Nothing here opens a
+//! device, reads a clock or writes a file, so live, simulated and estimated runs with the same figures take the same steps.
+
+#![forbid(unsafe_code)]
+
+mod control;
+mod driver;
+mod gauge;
+mod progress;
+mod rates;
+mod times;
+mod turns;
+mod warming;
+
+pub use control::Control;
+pub use driver::{Campaign, StepEnd, Stepper};
+pub use gauge::Gauge;
+pub use progress::Progress;
+pub use rates::{DiskRates, NetRates, RateMeter, Rates};
+pub use times::{planned, remeasured};
+pub use turns::{COMPARISON_ENDED, SIDES, Turn, Unpaired, pair, take_turns};
+pub use warming::{Warmed, Warming};
