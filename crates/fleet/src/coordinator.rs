@@ -10,7 +10,6 @@ use crate::assign::{AssignError, Assignment};
 use crate::control::{Control, Limits, Progress};
 use crate::link::AgentLink;
 use crate::message::Failure;
-use crate::roster::Roster;
 use crate::run::{Run, StepEnd};
 use crate::session::Session;
 use crate::sink::{RecordSink, SinkError};
@@ -125,14 +124,10 @@ impl<'a> Coordinator<'a> {
         let examples: Vec<Step> = self.stages.iter().flat_map(Stage::examples).collect();
         let mut assignment = Assignment::new(self.scenario, &examples, self.head.seed, &names)?;
         let arrays = plan::specs(self.scenario, || plan::draw_serial().map_err(RunError::Serial))?;
-        let mut roster = Roster::new(agents)?;
         for source in assignment.sources() {
             sink.source(source)?;
-            if let Some(member) = roster.members.iter_mut().find(|m| m.name == source.agent) {
-                member.sources.insert(source.id);
-            }
         }
-        let mut run = Run::new(self, roster, assignment.sources(), sink, observer);
+        let mut run = Run::new(self, agents, assignment.sources(), sink, observer)?;
         let stands = match run.greet().and_then(|()| run.serve(&arrays)) {
             Ok(portals) => assignment.stand(arrays, portals).map_err(RunError::from),
             Err(error) => Err(error),

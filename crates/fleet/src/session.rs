@@ -4,8 +4,9 @@
 //! nobody asks for a step, agents have nothing to do and do nothing.
 
 use crate::assign::Assignment;
+use crate::conversation::Place;
 use crate::coordinator::{Outcome, RunError};
-use crate::run::{Place, Run, StepEnd};
+use crate::run::{Run, StepEnd};
 use crate::sink::RecordSink;
 use clock::Ns;
 use record::{Level, Status};
