@@ -23,6 +23,8 @@ mod link;
 pub mod message;
 mod nets;
 mod offset;
+#[cfg(test)]
+mod pair;
 mod rates;
 mod registry;
 mod run;

@@ -123,8 +123,6 @@ struct Work {
     assigned: AssignedStep,
     /// Its edges, from the order to start on.
     times: Option<StepTimes>,
-    /// Its end as it was planned, which a warm-up that is cut short brings forward.
-    end_max: Ns,
     /// Its warm-up, while it lasts until the load is steady.
     warming: Option<Warming>,
     /// Its sources of network loads.

@@ -41,8 +41,7 @@ impl Conversation {
             aim: place.aim,
         });
         let (times, warming, depths) = (None, None, BTreeMap::new());
-        let end_max = Ns::ZERO;
-        self.work = Some(Work { step, assigned, times, end_max, warming, nets, depths });
+        self.work = Some(Work { step, assigned, times, warming, nets, depths });
         self.report_missing();
         self.arrange();
         self.advance();
@@ -142,7 +141,7 @@ impl Conversation {
         let at = self.now.plus(self.limits.lead);
         let Some(work) = &mut self.work else { return };
         let times = times_of(&work.step, at.since(self.epoch));
-        (work.times, work.end_max) = (Some(times), times.end);
+        work.times = Some(times);
         let (step, assigned) = (&work.step, &work.assigned);
         let workers = assigned.loads.len();
         let least = step.warmup.into();
@@ -270,11 +269,8 @@ impl Conversation {
             }
             // It crossed with the order to stop.
             (FromAgent::Ready { .. }, Stop) => {}
-            (FromAgent::Intervals(list), Run | Stop)
-                if self.may_report(agent, &list) && list.iter().all(|one| self.in_step(one)) =>
-            {
-                list.iter().for_each(|interval| self.watch(interval));
-                self.record(Entry::Intervals(list));
+            (FromAgent::Intervals(list), Run | Stop) if self.may_report(agent, &list) => {
+                self.take_intervals(agent, list);
             }
             (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
                 self.record(Entry::Counters(list));
@@ -294,6 +290,18 @@ impl Conversation {
         }
     }
 
+    /// Takes what sources did to the record. An agent that did not hear that the measurement was brought forward goes on
+    /// when its step is over.
+    fn take_intervals(&mut self, agent: usize, list: Vec<Interval>) {
+        if list.iter().all(|one| self.in_step(one)) {
+            list.iter().for_each(|interval| self.watch(interval));
+            self.record(Entry::Intervals(list));
+        } else {
+            let problem = "it reports a load outside its step; an order to it may have been lost";
+            self.lose(agent, problem.to_owned());
+        }
+    }
+
     /// Looks at an interval before it goes to the record.
     fn watch(&mut self, interval: &Interval) {
         self.meter.add(interval);
@@ -307,9 +315,8 @@ impl Conversation {
 
     /// Whether what a worker says it did lies within its step. The far end of a network load has a clock of its own.
     fn in_step(&self, interval: &Interval) -> bool {
-        let work = self.work.as_ref();
-        let span = work.and_then(|work| Some((work.times?.start, work.end_max)));
-        span.is_some_and(|(start, end)| start <= interval.from && interval.to <= end)
+        let times = self.work.as_ref().and_then(|work| work.times);
+        times.is_some_and(|of| of.start <= interval.from && interval.to <= of.end)
             || self.nets.contains(&interval.source)
     }
 

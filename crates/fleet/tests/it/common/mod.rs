@@ -271,7 +271,9 @@ impl Prepared for FakePrepared {
                 }
                 // Warms up in no time, and measures from when it is told on.
                 "steady" => {
-                    send(&intervals);
+                    let mut warmup = intervals;
+                    warmup.retain(|interval| interval.to <= at.since(epoch).plus(Ns::secs(6)));
+                    send(&warmup);
                     let from = told.recv().unwrap().since(epoch);
                     let step = StepSpec { warmup: Ns::ZERO, ..self.step.clone() };
                     send(&self::intervals(&step, from));
