@@ -63,7 +63,7 @@ impl<M> Default for Incoming<M> {
 }
 
 impl<M> Incoming<M> {
-    /// Takes in what has arrived. [`next`](Incoming::next) then yields what is due.
+    /// Takes in what has arrived. [`pop`](Incoming::pop) then yields what is due.
     pub fn take(&mut self, now: Ns, Numbered { number, message }: Numbered<M>) {
         if number < self.next || self.held.contains_key(&number) {
             self.repeated += 1;
@@ -86,7 +86,7 @@ impl<M> Incoming<M> {
     }
 
     /// The next message in order, if it has arrived.
-    pub fn next(&mut self) -> Option<M> {
+    pub fn pop(&mut self) -> Option<M> {
         self.due.pop_front()
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let mut yielded = Vec::new();
         for (ms, &number) in (0..).zip(numbers) {
             incoming.take(Ns::millis(ms), Numbered { number, message: number });
-            yielded.extend(std::iter::from_fn(|| incoming.next()));
+            yielded.extend(std::iter::from_fn(|| incoming.pop()));
         }
         let since = incoming.lost_at(Ns::ZERO).map(|at| at.0 / 1_000_000);
         assert_eq!((&yielded[..], incoming.take_repeated(), since), (out, repeated, missing));

@@ -169,7 +169,7 @@ impl AgentConversation {
         }
         // An answer to an effect comes before the orders that follow.
         while !self.is_working()
-            && let Some(message) = self.incoming.next()
+            && let Some(message) = self.incoming.pop()
         {
             self.obey(message);
         }

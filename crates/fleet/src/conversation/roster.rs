@@ -133,7 +133,7 @@ impl Roster {
         if self.is_gone(agent) {
             return None;
         }
-        self.members[agent].incoming.next()
+        self.members[agent].incoming.pop()
     }
 
     pub fn duty(&self, agent: usize) -> Duty {

@@ -19,11 +19,11 @@ impl Report {
     }
 
     fn intervals(&self) -> impl Iterator<Item = &Interval> {
-        let of = |entry| match entry {
-            &Entry::Intervals(ref list) => list.as_slice(),
-            _ => &[],
-        };
-        self.record.iter().flat_map(of)
+        let lists = self.record.iter().filter_map(|entry| match entry {
+            Entry::Intervals(list) => Some(list),
+            _ => None,
+        });
+        lists.flatten()
     }
 
     /// The times of every step, as they stand at its end, and the steps that are done.
