@@ -4,17 +4,18 @@
 
 use fleet::frame;
 use fleet::message::{FromAgent, ToAgent};
+use fleet::sequence::Numbered;
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 fuzz_target!(|bytes: &[u8]| {
-    whole_way::<FromAgent>(bytes);
-    whole_way::<ToAgent>(bytes);
+    whole_way::<Numbered<FromAgent>>(bytes);
+    whole_way::<Numbered<ToAgent>>(bytes);
     // Most bytes announce a frame that does not come: as the body of one they reach the messages.
     let framed = [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat();
-    whole_way::<FromAgent>(&framed);
-    whole_way::<ToAgent>(&framed);
+    whole_way::<Numbered<FromAgent>>(&framed);
+    whole_way::<Numbered<ToAgent>>(&framed);
 });
 
 fn whole_way<M: Serialize + DeserializeOwned>(mut bytes: &[u8]) {

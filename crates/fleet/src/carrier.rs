@@ -1,14 +1,20 @@
 //! What carries messages: two ends, each with an outbox and an inbox.
 //!
 //! A carrier knows nothing of the conversation. There are two: [`in_process`] hands typed messages from thread to
-//! thread, [`over_socket`] frames them through a Unix socket, on whose other end another process sits. A fleet of
-//! machines will be a third, and nothing but this file will notice.
+//! thread, [`over_socket`] frames them through a Unix socket, on whose other end another process sits. Another one
+//! implements [`Outbox`] and [`Inbox`] wherever it likes, and is handed to [`crate::AgentLink::over`] and
+//! [`crate::serve`]; nothing here changes.
+//!
+//! **What a carrier owes:** a message arrives whole. It may arrive late, twice, after later ones or never: both ends notice
+//! by its number. That the other end is gone is reported sooner or later, as [`CarrierError`] of [`Inbox::recv`]; a
+//! network without connections needs a sign of life for it.
 //!
 //! Threads and channels of the standard library suffice here: a coordinator talks to a handful of agents, a few messages
 //! a second each. An asynchronous runtime would bring its own threads and timers onto cores that are being measured.
 
 use crate::frame::{self, FrameError};
 use crate::message::{FromAgent, ToAgent};
+use crate::sequence::Numbered;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufReader};
@@ -49,10 +55,10 @@ pub struct Carrier<S, R> {
 }
 
 /// The coordinator's end.
-pub type CoordinatorEnd = Carrier<ToAgent, FromAgent>;
+pub type CoordinatorEnd = Carrier<Numbered<ToAgent>, Numbered<FromAgent>>;
 
 /// The agent's end.
-pub type AgentEnd = Carrier<FromAgent, ToAgent>;
+pub type AgentEnd = Carrier<Numbered<FromAgent>, Numbered<ToAgent>>;
 
 /// Why a message did not get through.
 #[derive(Debug, Error)]
@@ -60,6 +66,9 @@ pub enum CarrierError {
     /// The other end is gone.
     #[error("the other end closed the connection")]
     Closed,
+    /// A carrier of another kind failed.
+    #[error("{0}")]
+    Failed(String),
     /// What came is no message, or the connection failed.
     #[error(transparent)]
     Frame(#[from] FrameError),

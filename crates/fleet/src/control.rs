@@ -15,6 +15,8 @@ pub struct Limits {
     pub silence: Ns,
     /// For the end after `Stop`: engines wait a while themselves for what is in flight.
     pub stop: Ns,
+    /// For a message that later ones of the same agent have overtaken.
+    pub reorder: Ns,
     /// Between the order to start and the start, so that the order arrives before.
     pub lead: Ns,
     /// Between the order to measure and the measurement, so that the order arrives before; workers run meanwhile.
@@ -29,6 +31,7 @@ impl Default for Limits {
             prepare: Ns::secs(3600),
             silence: Ns::secs(30),
             stop: Ns::secs(30),
+            reorder: Ns::secs(5),
             lead: Ns::millis(100),
             lead_measure: Ns::secs(1),
         }

@@ -10,7 +10,6 @@ use crate::assign::{AssignError, Assignment};
 use crate::control::Limits;
 use crate::link::AgentLink;
 use crate::message::Failure;
-use crate::roster::Roster;
 use crate::run::Run;
 use crate::session::Session;
 use crate::sink::{RecordSink, SinkError};
@@ -100,8 +99,8 @@ impl<'a> Coordinator<'a> {
         self.begin(agents, sink, observer)?.run(self.stages)
     }
 
-    /// Divides the work among the agents and greets them; the stages are then carried out by the campaign, in their order or
-    /// in another.
+    /// Divides the work among the agents and greets them; the campaign then carries out the stages, in their order or in
+    /// another.
     ///
     /// # Errors
     /// Where the scenario cannot be run, or an agent cannot be used.
@@ -118,14 +117,10 @@ impl<'a> Coordinator<'a> {
         let examples: Vec<Step> = self.stages.iter().flat_map(Stage::examples).collect();
         let mut assignment = Assignment::new(self.scenario, &examples, self.head.seed, &names)?;
         let arrays = plan::specs(self.scenario, || plan::draw_serial().map_err(RunError::Serial))?;
-        let mut roster = Roster::new(agents)?;
         for source in assignment.sources() {
             sink.source(source)?;
-            if let Some(member) = roster.members.iter_mut().find(|m| m.name == source.agent) {
-                member.sources.insert(source.id);
-            }
         }
-        let mut run = Run::new(self, roster, assignment.sources(), sink, observer);
+        let mut run = Run::new(self, agents, assignment.sources(), sink, observer)?;
         let stands = match run.greet().and_then(|()| run.serve(&arrays)) {
             Ok(portals) => assignment.stand(arrays, portals).map_err(RunError::from),
             Err(error) => Err(error),

@@ -3,6 +3,7 @@
 use crate::agent::{self, Identity};
 use crate::carrier::{self, CoordinatorEnd};
 use crate::child::Child;
+use crate::offset::ClockOffset;
 use crate::registry::EngineRegistry;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -16,12 +17,21 @@ pub struct AgentLink {
     pub(crate) child: Option<Child>,
     /// The arrays that it is to serve; it carries no workers then.
     pub(crate) arrays: Vec<String>,
+    /// Its clock beside the coordinator's.
+    pub(crate) clock: ClockOffset,
 }
 
 impl AgentLink {
-    /// An agent behind a carrier that somebody else set up.
+    /// An agent of this machine behind a carrier that is set up elsewhere.
     pub fn over(name: &str, carrier: CoordinatorEnd) -> AgentLink {
-        AgentLink { name: name.to_owned(), carrier, child: None, arrays: Vec::new() }
+        let (name, clock) = (name.to_owned(), ClockOffset::SAME);
+        AgentLink { name, carrier, child: None, arrays: Vec::new(), clock }
+    }
+
+    /// The same agent with a clock of its own, as on another machine.
+    #[must_use]
+    pub fn with_clock(self, clock: ClockOffset) -> AgentLink {
+        AgentLink { clock, ..self }
     }
 
     /// An agent on a thread of this process.
@@ -42,8 +52,8 @@ impl AgentLink {
     pub fn child(name: &str, command: Command) -> io::Result<AgentLink> {
         let (ours, theirs) = UnixStream::pair()?;
         let child = Child::spawn(command, theirs)?;
-        let carrier = carrier::coordinator_socket(ours)?;
-        Ok(AgentLink { name: name.to_owned(), carrier, child: Some(child), arrays: Vec::new() })
+        let link = AgentLink::over(name, carrier::coordinator_socket(ours)?);
+        Ok(AgentLink { child: Some(child), ..link })
     }
 
     /// The same agent, which is to serve this embedded array of the scenario, and carries no workers.

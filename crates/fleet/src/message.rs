@@ -7,6 +7,9 @@
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!
+//! Each end numbers its messages ([`crate::sequence`]), so that what a carrier lost, repeated or reordered is noticed.
+//! Moments in messages are on the agent's clock ([`crate::offset`]); only the coordinator translates.
+//!
 //! Messages are MessagePack with named fields ([`crate::frame`]), so that two versions can always read each other's
 //! `Hello` and refuse each other with a sentence.
 
@@ -22,7 +25,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// The most intervals, counters or arrays that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
@@ -48,9 +51,9 @@ pub enum ToAgent {
     Arrange(Box<ArrayStep>),
     /// Start the load of the prepared step, or attend to it.
     Start {
-        /// Zero of the record's time base, on the monotonic clock.
+        /// Zero of the record's time base, on the agent's clock.
         epoch: Ns,
-        /// When the load starts, on the monotonic clock.
+        /// When the load starts, on the agent's clock.
         at: Ns,
         /// The numbers of the agent's hops in the record, in the order in which it named them.
         hops: Vec<SourceId>,
@@ -61,7 +64,7 @@ pub enum ToAgent {
     Measure {
         /// Which step.
         step: u32,
-        /// From when on, on the monotonic clock: a whole second since the epoch.
+        /// From when on, on the agent's clock: a whole second since the epoch.
         at: Ns,
     },
     /// End the step early; answered with `Finished` once nothing is in flight.
@@ -119,7 +122,7 @@ pub struct Greeting {
     /// Facts of its host.
     #[serde(default)]
     pub facts: Vec<Fact>,
-    /// Its monotonic clock at this moment. Start times are agreed on the coordinator's clock, so it must be the same.
+    /// Its monotonic clock at this moment, which must be what the coordinator takes it for.
     pub now: Ns,
 }
 

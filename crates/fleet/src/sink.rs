@@ -30,6 +30,49 @@ pub trait RecordSink {
     fn finish(self, status: Status) -> Result<(), SinkError>;
 }
 
+/// One entry of a record, to be written in its turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// Provenance.
+    Facts(Vec<Fact>),
+    /// A source that will report.
+    Source(Source),
+    /// A step whose load is about to start.
+    Step(Box<StepHead>),
+    /// The step's measurement begins at another time than was announced.
+    StepTimes(u32, StepTimes),
+    /// What sources did.
+    Intervals(Vec<Interval>),
+    /// What hops counted.
+    Counters(Vec<Counter>),
+    /// Something that happened.
+    Event(Event),
+    /// A step that ran to its end.
+    StepDone(u32),
+    /// Everything so far is to outlive this process.
+    Commit,
+}
+
+impl Entry {
+    /// Writes the entry.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
+    pub fn write(&self, sink: &mut impl RecordSink) -> Result<(), SinkError> {
+        match self {
+            Entry::Facts(facts) => sink.facts(facts),
+            Entry::Source(source) => sink.source(source),
+            Entry::Step(head) => sink.step(head),
+            Entry::StepTimes(index, times) => sink.step_times(*index, times),
+            Entry::Intervals(list) => list.iter().try_for_each(|one| sink.interval(one)),
+            Entry::Counters(list) => list.iter().try_for_each(|one| sink.counter(one)),
+            Entry::Event(event) => sink.event(event),
+            Entry::StepDone(index) => sink.step_done(*index),
+            Entry::Commit => sink.commit(),
+        }
+    }
+}
+
 impl RecordSink for Writer {
     fn facts(&mut self, facts: &[Fact]) -> Result<(), SinkError> {
         Ok(Writer::facts(self, facts)?)

@@ -1,33 +1,32 @@
 //! An agent: does what one coordinator says, with the engines that it was given.
 //!
-//! A state machine over two sources of news: messages from the coordinator, and the engines' output. It never judges and
-//! never writes a record. A message out of order is answered with `Failed` and ends the conversation; when the
-//! coordinator is gone, the load stops and [`serve`] returns, so that no load outlives the one who watches it. An agent that
-//! was told to serve arrays (`serving.rs`) has their ports in the place of engines.
+//! What messages and the engines' output mean is decided in `conversation.rs`, a state machine; here is what it decides
+//! about: engines, their threads and the carrier. An agent never judges and never writes a record. When the coordinator is
+//! gone, the load stops and [`serve`] returns, so that no load outlives the one who watches it. An agent that serves arrays
+//! (`serving.rs`) has their ports in the place of engines.
 
+pub(crate) mod conversation;
 mod serving;
 
 use crate::arrays::attend::Attendance;
 use crate::arrays::estate::Estate;
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
-use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
+use crate::message::{Failure, FromAgent, ToAgent};
 use crate::registry::EngineRegistry;
 use crate::sampling::{Hop, Sampling};
+use crate::sequence::Numbered;
 use clock::Ns;
+use conversation::{AgentConversation, Effect, News, PATIENCE, Readiness};
 use engine::{EngineError, Handle, Output, Phases, Prepared, StepSpec, Stop, Timeline};
-use record::{Counter, Fact, Interval, SourceId};
+use record::{Fact, SourceId};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
-use std::time::Duration;
 use thiserror::Error;
 
 /// How often a busy agent looks at what its engines have put out.
-const POLL: Duration = Duration::from_millis(50);
-
-/// How long an order to stop waits for engines that are preparing: they leave off between two writes of a file that they
-/// fill, but an open that hangs cannot be called back.
-const PATIENCE: Ns = Ns::secs(2);
+const POLL: Ns = Ns::millis(50);
 
 /// How an agent introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +52,10 @@ pub enum ServeError {
 }
 
 /// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing has been
-/// told to leave off, but one that hangs in an open may go on until its process ends.
+/// asked to leave off, but one that hangs in an open may go on until its process ends.
+///
+/// # Errors
+/// Where the coordinator is lost or breaks the protocol, or a thread cannot be started.
 pub fn serve(
     carrier: AgentEnd,
     engines: EngineRegistry,
@@ -61,48 +63,56 @@ pub fn serve(
 ) -> Result<(), ServeError> {
     let (deliver, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
     carrier::pump(carrier.inbox, "agent-inbox", move |m| deliver.send(m).is_ok())?;
-    let state = State::Strange(engines);
-    let mut agent = Agent { outbox: carrier.outbox, identity, state, estate: None };
+    let mut agent = Agent {
+        conversation: AgentConversation::new(identity),
+        outbox: carrier.outbox,
+        engines: Some(engines),
+        work: Work::Nothing,
+        estate: None,
+        answers: VecDeque::new(),
+    };
     loop {
-        let message = match agent.wait_for(&inbox) {
-            Some(Ok(ToAgent::Bye)) => return Ok(()),
-            Some(Ok(message)) => agent.obey(message),
-            Some(Err(CarrierError::Frame(error))) => Err(agent.refuse(error.to_string())),
-            Some(Err(error)) => return Err(error.into()),
-            None => Ok(()),
+        while let Some(effect) = agent.conversation.effect() {
+            if let Effect::Leave(end) = effect {
+                return Ok(end?);
+            }
+            agent.carry_out(effect)?;
+        }
+        let news = match agent.answers.pop_front() {
+            Some(answer) => Some(answer),
+            None if agent.look() => None,
+            None => Some(agent.wait_for(&inbox)?),
         };
-        message?;
-        agent.report()?;
+        news.into_iter().for_each(|news| agent.conversation.handle(clock::now(), news));
     }
 }
 
 struct Agent {
-    outbox: Box<dyn Outbox<FromAgent>>,
-    identity: Identity,
-    state: State,
-    /// What it serves, once it has been told to.
+    conversation: AgentConversation,
+    outbox: Box<dyn Outbox<Numbered<FromAgent>>>,
+    /// The engines, while they do not prepare.
+    engines: Option<EngineRegistry>,
+    work: Work,
+    /// What it serves, once it has been asked to.
     estate: Option<Arc<Estate>>,
+    /// What came of effects, to be heard before anything else.
+    answers: VecDeque<News>,
 }
 
-enum State {
-    /// Before `Hello`.
-    Strange(EngineRegistry),
-    /// Between steps.
-    Idle(EngineRegistry),
+/// What there is of a step.
+enum Work {
+    Nothing,
     /// The engines are at it, on a thread of their own, so that `Stop` and a lost coordinator are noticed.
     Preparing(Preparing),
     /// Threads stand at the barrier.
     Ready(Ready),
     /// The load is on.
     Running(Running),
-    /// A change of state is under way; seen only after a change that ended in an error.
-    Broken,
 }
 
 struct Ready {
     step: u32,
     phases: Phases,
-    engines: EngineRegistry,
     prepared: Vec<Box<dyn Prepared>>,
     /// In the place of engines, where it serves arrays.
     attendance: Option<Attendance>,
@@ -115,41 +125,46 @@ struct Preparing {
     notes: Wires,
     done: Receiver<Preparation>,
     stop: Stop,
-    /// Set when the coordinator no longer wants it: when it is told at the latest that the step is over.
-    abandoned: Option<Ns>,
-    /// It has been told.
-    told: bool,
 }
 
 /// The engines come back with what they have prepared and the hops under it, or with why they could not.
 type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, Vec<Hop>), EngineError>);
 
 struct Running {
-    step: u32,
-    engines: EngineRegistry,
     handles: Vec<Box<dyn Handle>>,
     sampling: Option<Sampling>,
     output: Receiver<Output>,
-    /// Engines that have not finished yet.
-    left: usize,
-    /// Why the step is worth nothing though its engines go on: it was told too late when to measure.
-    late: Option<EngineError>,
+}
+
+/// Both ends of the channel that a step's engines write to. A step has its own, so that nothing late of one step
+/// appears in the next.
+struct Wires {
+    tx: Sender<Output>,
+    rx: Receiver<Output>,
 }
 
 impl Ready {
     /// Starts the load, and the look at the hops where they have numbers in the record.
-    fn start(self, epoch: Ns, at: Ns, hops: Vec<SourceId>) -> Result<Running, ServeError> {
-        let Ready { step, phases, mut engines, prepared, attendance, wires } = self;
+    fn start(
+        self,
+        engines: Option<&mut EngineRegistry>,
+        epoch: Ns,
+        at: Ns,
+        hops: Vec<SourceId>,
+    ) -> Result<Running, ServeError> {
+        let Ready { step, phases, prepared, attendance, wires } = self;
         let Wires { tx, rx } = wires;
-        let sampler = if hops.is_empty() { None } else { engines.sampler.take() };
+        let sampler = match hops.is_empty() {
+            true => None,
+            false => engines.and_then(|engines| engines.sampler.take()),
+        };
         let line = Timeline::new(epoch, at, phases);
         let begin = |sampler| Sampling::start(sampler, hops.clone(), step, line);
         let sampling = sampler.map(begin).transpose()?;
         let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
         let mut handles: Vec<Box<dyn Handle>> = prepared.into_iter().map(start).collect();
         handles.extend(attendance.map(|one| one.start(epoch, at, hops.clone(), tx.clone())));
-        let left = handles.len();
-        Ok(Running { step, engines, handles, sampling, output: rx, left, late: None })
+        Ok(Running { handles, sampling, output: rx })
     }
 }
 
@@ -163,270 +178,187 @@ fn facts_of(hop: &Hop) -> Vec<Fact> {
     hop.facts.iter().map(fact).collect()
 }
 
-impl Running {
-    /// Tells the engines when to measure, or to stop where it is too late for that.
-    fn measure(mut self, at: Ns) -> Running {
-        self.sampling.iter().for_each(|sampling| sampling.measure(at));
-        if !self.handles.iter().all(|handle| handle.measure(at)) {
-            let problem = "the order to begin the measurement came too late: this machine, or the way to it, is too \
-                           busy; use fewer workers, or a fixed `warmup` instead of `steady`";
-            self.late = Some(EngineError::Unsupported(problem.to_owned()));
-            self.handles.iter().for_each(|handle| handle.stop());
-        }
-        self
-    }
-}
-
-/// Both ends of the channel that a step's engines write to. A step has its own, so that nothing late of one step
-/// appears in the next.
-struct Wires {
-    tx: Sender<Output>,
-    rx: Receiver<Output>,
-}
-
 impl Agent {
-    /// The next message; `None` when it is time to look at the engines.
+    /// The next news from the coordinator; time passes until it is time to look at the engines.
     fn wait_for(
         &self,
-        inbox: &Receiver<Result<ToAgent, CarrierError>>,
-    ) -> Option<Result<ToAgent, CarrierError>> {
-        let busy = matches!(self.state, State::Preparing(_) | State::Running(_));
-        let message = match busy {
-            true => inbox.recv_timeout(POLL),
-            false => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        inbox: &Receiver<Result<Numbered<ToAgent>, CarrierError>>,
+    ) -> Result<News, ServeError> {
+        let busy = self.conversation.is_busy();
+        let message = match self.conversation.wake() {
+            Ns::MAX if !busy => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            wake => {
+                let wait = wake.since(clock::now());
+                inbox.recv_timeout(if busy { wait.min(POLL) } else { wait }.into())
+            }
         };
         match message {
-            Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Err(CarrierError::Closed)),
+            Ok(Ok(message)) => Ok(News::Message(message)),
+            Ok(Err(CarrierError::Frame(error))) => Ok(News::Garbage(error.to_string())),
+            Ok(Err(error)) => Err(error.into()),
+            Err(RecvTimeoutError::Timeout) => Ok(News::Timer),
+            Err(RecvTimeoutError::Disconnected) => Err(CarrierError::Closed.into()),
         }
     }
 
-    fn obey(&mut self, message: ToAgent) -> Result<(), ServeError> {
-        let state = std::mem::replace(&mut self.state, State::Broken);
-        self.state = match (message, state) {
-            (ToAgent::Hello { version, .. }, State::Strange(engines)) => {
-                self.greet(version)?;
-                State::Idle(engines)
+    fn carry_out(&mut self, effect: Effect) -> Result<(), ServeError> {
+        match effect {
+            Effect::Send(message) => return self.send(message),
+            Effect::Serve(specs) => {
+                let served = self.serve_arrays(specs);
+                self.answers.push_back(News::Served(served));
             }
-            (ToAgent::Serve(arrays), State::Idle(engines)) if self.estate.is_none() => {
-                State::Idle(self.serve_arrays(arrays, engines)?)
+            Effect::Arrange(step) => {
+                let arranged = self.arrange(&step);
+                self.answers.push_back(News::Prepared(arranged));
             }
-            (ToAgent::Arrange(step), State::Idle(engines)) => self.arrange(&step, engines)?,
-            (ToAgent::Prepare(step), State::Idle(engines)) if self.estate.is_none() => {
-                prepare(*step, engines)?
+            Effect::Prepare(step) => {
+                if let Some(engines) = self.engines.take() {
+                    self.work = Work::Preparing(prepare(*step, engines)?);
+                }
             }
-            (ToAgent::Start { epoch, at, hops }, State::Ready(ready)) => {
-                State::Running(ready.start(epoch, at, hops)?)
+            Effect::CallOff => {
+                if let Work::Preparing(preparing) = &self.work {
+                    preparing.stop.ask();
+                }
             }
-            (ToAgent::Stop, state) => self.stop(state)?,
-            (ToAgent::Measure { step, at }, State::Running(running)) if step == running.step => {
-                State::Running(running.measure(at))
+            Effect::Discard => self.work = Work::Nothing,
+            Effect::Start { epoch, at, hops } => {
+                if let Work::Ready(ready) = std::mem::replace(&mut self.work, Work::Nothing) {
+                    let running = ready.start(self.engines.as_mut(), epoch, at, hops)?;
+                    self.work = Work::Running(running);
+                }
             }
-            // It crossed with the step's end.
-            (ToAgent::Measure { .. }, State::Idle(engines)) => State::Idle(engines),
-            (message, state) => {
-                let problem = format!("{} while {}", name_of(&message), state.doing());
-                return Err(self.refuse(problem));
+            Effect::Measure(at) => self.measure(at),
+            Effect::Stop => {
+                if let Work::Running(running) = &self.work {
+                    running.handles.iter().for_each(|h| h.stop());
+                }
             }
-        };
+            Effect::End => self.end_step(),
+            Effect::Leave(_) => {}
+        }
         Ok(())
     }
 
-    fn greet(&mut self, version: u32) -> Result<(), ServeError> {
-        let Identity { name, facts } = self.identity.clone();
-        let greeting = Greeting { version: PROTOCOL, name, facts, now: clock::now() };
-        // Even to a coordinator of another version, so that it can say who is the older.
-        self.outbox.send(FromAgent::Hello(greeting))?;
-        Ok(check_version(version, "the coordinator")?)
-    }
-
-    /// Tells the coordinator that the conversation cannot go on.
-    fn refuse(&mut self, problem: String) -> ServeError {
-        let error = Failure::Protocol(problem);
-        // Where even this cannot be sent, the coordinator sees the end of the connection instead.
-        let _ = self.outbox.send(FromAgent::Failed { step: None, error: error.clone() });
-        error.into()
-    }
-
-    /// Ends a step early. Harmless between steps: the order may have crossed with the step's end.
-    fn stop(&mut self, state: State) -> Result<State, ServeError> {
-        Ok(match state {
-            State::Running(running) => {
-                running.handles.iter().for_each(|h| h.stop());
-                State::Running(running)
-            }
-            State::Ready(Ready { step, engines, prepared, .. }) => {
-                drop(prepared);
-                self.outbox.send(match self.heal() {
-                    Ok(()) => FromAgent::Finished { step },
-                    Err(error) => FromAgent::Failed { step: Some(step), error: error.into() },
-                })?;
-                State::Idle(engines)
-            }
-            State::Preparing(preparing) if preparing.abandoned.is_none() => {
-                preparing.stop.ask();
-                let abandoned = Some(clock::now().plus(PATIENCE));
-                State::Preparing(Preparing { abandoned, ..preparing })
-            }
-            other => other,
-        })
-    }
-
-    /// Passes on what the engines have put out since the last time.
-    fn report(&mut self) -> Result<(), ServeError> {
-        let state = std::mem::replace(&mut self.state, State::Broken);
-        self.state = match state {
-            State::Preparing(preparing) => self.report_preparing(preparing)?,
-            State::Running(running) => self.report_running(running)?,
-            other => other,
-        };
-        Ok(())
-    }
-
-    fn report_preparing(&mut self, mut preparing: Preparing) -> Result<State, ServeError> {
-        let outcome = preparing.done.try_recv();
-        let step = preparing.step;
-        if !preparing.told {
-            self.forward(&preparing.notes.rx)?;
+    /// Hands a message over. Why the agent leaves is said even where it cannot be sent.
+    fn send(&mut self, message: Numbered<FromAgent>) -> Result<(), ServeError> {
+        let Err(error) = self.outbox.send(message) else { return Ok(()) };
+        match self.conversation.effect() {
+            Some(Effect::Leave(Err(refused))) => Err(refused.into()),
+            _ => Err(error.into()),
         }
-        if let Some(until) = preparing.abandoned
-            && !preparing.told
-            && (outcome.is_ok() || clock::now() >= until)
-        {
-            self.outbox.send(FromAgent::Finished { step })?;
-            preparing.told = true;
-        }
-        let (engines, error) = match outcome {
-            Err(TryRecvError::Empty) => return Ok(State::Preparing(preparing)),
-            Err(TryRecvError::Disconnected) => {
-                return Err(self.refuse(format!("an engine broke down preparing step {step}")));
-            }
-            Ok((engines, Ok(_) | Err(_))) if preparing.abandoned.is_some() => {
-                return Ok(State::Idle(engines));
-            }
-            Ok((engines, Ok((prepared, hops)))) => {
-                let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
-                facts.extend(hops.iter().flat_map(facts_of));
-                let hops = hops.into_iter().map(|hop| hop.name).collect();
-                let depths = prepared.iter().flat_map(|p| p.depths()).collect();
-                self.outbox.send(FromAgent::Ready { step, facts, depths, hops })?;
-                let Preparing { phases, notes: wires, .. } = preparing;
-                let attendance = None;
-                return Ok(State::Ready(Ready {
-                    step,
-                    phases,
-                    engines,
-                    prepared,
-                    attendance,
-                    wires,
-                }));
-            }
-            Ok((engines, Err(error))) => (engines, error),
-        };
-        self.outbox.send(FromAgent::Failed { step: Some(step), error: error.into() })?;
-        Ok(State::Idle(engines))
     }
 
-    fn report_running(&mut self, mut running: Running) -> Result<State, ServeError> {
-        let step = running.step;
-        let news = self.forward(&running.output)?;
-        let counters = running.sampling.as_ref().map(Sampling::counters).unwrap_or_default();
-        self.send_counters(counters)?;
-        running.left = running.left.saturating_sub(news.finished);
-        let failure = match news.failed {
-            Some(error) => Some(error),
-            None if news.closed && running.left > 0 => Some(EngineError::Unsupported(format!(
-                "an engine ended in step {step} without a word; this is a defect of the engine"
-            ))),
-            None if running.left > 0 => return Ok(State::Running(running)),
-            None => running.late,
-        };
-        // Waits for the threads; what they still say belongs to the step.
-        drop(running.handles);
-        self.forward(&running.output)?;
-        if let Some(sampling) = running.sampling {
-            let (sampler, counters) = sampling.end();
-            running.engines.sampler = sampler;
-            self.send_counters(counters)?;
+    /// Tells the engines from when on to measure.
+    fn measure(&mut self, at: Ns) {
+        let Work::Running(running) = &self.work else { return };
+        running.sampling.iter().for_each(|sampling| sampling.measure(at));
+        if !running.handles.iter().all(|handle| handle.measure(at)) {
+            self.answers.push_back(News::MeasuredTooLate);
+        }
+    }
+
+    /// Waits for the threads of the step; what they still put out belongs to it. Then brings the arrays back.
+    fn end_step(&mut self) {
+        if let Work::Running(running) = std::mem::replace(&mut self.work, Work::Nothing) {
+            let Running { handles, sampling, output } = running;
+            drop(handles);
+            self.hear(&output);
+            if let Some(sampling) = sampling {
+                let (sampler, counters) = sampling.end();
+                if let Some(engines) = &mut self.engines {
+                    engines.sampler = sampler;
+                }
+                self.conversation.handle(clock::now(), News::Counters(counters));
+            }
         }
         // Only now: the last look at the hops belongs to the step.
-        let failure = failure.or(self.heal().err());
-        self.outbox.send(match failure {
-            None => FromAgent::Finished { step },
-            Some(error) => FromAgent::Failed { step: Some(step), error: error.into() },
-        })?;
-        Ok(State::Idle(running.engines))
+        let healed = self.heal();
+        self.answers.push_back(News::Ended(healed));
     }
 
-    /// Sends what lies in the channel, in its order: intervals in batches, events one by one.
-    fn forward(&mut self, output: &Receiver<Output>) -> Result<News, ServeError> {
-        let mut news = News::default();
-        let mut batch = Vec::new();
+    /// Passes on what the engines have put out since the last time; whether that gave the agent something to do.
+    fn look(&mut self) -> bool {
+        if !self.conversation.is_busy() {
+            return false;
+        }
+        match std::mem::replace(&mut self.work, Work::Nothing) {
+            Work::Preparing(preparing) => self.look_at_preparing(preparing),
+            Work::Running(running) => {
+                let closed = self.hear(&running.output);
+                let counters = running.sampling.as_ref().map(Sampling::counters);
+                self.work = Work::Running(running);
+                let now = clock::now();
+                self.conversation.handle(now, News::Counters(counters.unwrap_or_default()));
+                self.conversation.handle(now, News::Looked { closed });
+            }
+            other => self.work = other,
+        }
+        self.conversation.has_effects()
+    }
+
+    fn look_at_preparing(&mut self, preparing: Preparing) {
+        // In this order: what engines put out before they were ready comes before that.
+        let outcome = preparing.done.try_recv();
+        self.hear(&preparing.notes.rx);
+        let news = match outcome {
+            Err(TryRecvError::Empty) => {
+                self.work = Work::Preparing(preparing);
+                News::Looked { closed: false }
+            }
+            Err(TryRecvError::Disconnected) => News::BrokeDown,
+            Ok((engines, outcome)) => {
+                self.engines = Some(engines);
+                News::Prepared(
+                    outcome.map(|(prepared, hops)| self.ready(preparing, prepared, hops)),
+                )
+            }
+        };
+        self.conversation.handle(clock::now(), news);
+    }
+
+    /// Keeps what was prepared.
+    fn ready(
+        &mut self,
+        preparing: Preparing,
+        prepared: Vec<Box<dyn Prepared>>,
+        hops: Vec<Hop>,
+    ) -> Readiness {
+        let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
+        facts.extend(hops.iter().flat_map(facts_of));
+        let hops = hops.into_iter().map(|hop| hop.name).collect();
+        let depths = prepared.iter().flat_map(|p| p.depths()).collect();
+        let parts = prepared.len();
+        let Preparing { step, phases, notes: wires, .. } = preparing;
+        self.work = Work::Ready(Ready { step, phases, prepared, attendance: None, wires });
+        Readiness { facts, depths, hops, parts }
+    }
+
+    /// Passes on what lies in the channel, in its order; whether nothing can write to it any more.
+    fn hear(&mut self, output: &Receiver<Output>) -> bool {
+        let now = clock::now();
         loop {
             match output.try_recv() {
-                Ok(Output::Interval(interval)) => {
-                    batch.push(*interval);
-                    if batch.len() == BATCH_MAX {
-                        self.send_batch(&mut batch)?;
-                    }
-                }
-                Ok(Output::Counter(counter)) => {
-                    self.send_batch(&mut batch)?;
-                    self.outbox.send(FromAgent::Counters(vec![counter]))?;
-                }
-                Ok(Output::Event(event)) => {
-                    self.send_batch(&mut batch)?;
-                    self.outbox.send(FromAgent::Event(event))?;
-                }
-                Ok(Output::Finished) => news.finished += 1,
-                Ok(Output::Failed(error)) => news.failed = news.failed.or(Some(error)),
-                Err(end) => {
-                    news.closed = end == TryRecvError::Disconnected;
-                    self.send_batch(&mut batch)?;
-                    return Ok(news);
-                }
+                Ok(output) => self.conversation.handle(now, News::Output(output)),
+                Err(end) => return end == TryRecvError::Disconnected,
             }
         }
-    }
-
-    fn send_counters(&mut self, mut counters: Vec<Counter>) -> Result<(), ServeError> {
-        while !counters.is_empty() {
-            let rest = counters.split_off(counters.len().min(BATCH_MAX));
-            self.outbox.send(FromAgent::Counters(std::mem::replace(&mut counters, rest)))?;
-        }
-        Ok(())
-    }
-
-    fn send_batch(&mut self, batch: &mut Vec<Interval>) -> Result<(), ServeError> {
-        if !batch.is_empty() {
-            self.outbox.send(FromAgent::Intervals(std::mem::take(batch)))?;
-        }
-        Ok(())
     }
 }
 
 impl Drop for Agent {
     /// What is being prepared is called off, and has a moment to leave nothing half made.
     fn drop(&mut self) {
-        if let State::Preparing(preparing) = &self.state {
+        if let Work::Preparing(preparing) = &self.work {
             preparing.stop.ask();
             let _ = preparing.done.recv_timeout(PATIENCE.into());
         }
     }
 }
 
-/// What a look at a step's channel showed.
-#[derive(Default)]
-struct News {
-    finished: usize,
-    failed: Option<EngineError>,
-    /// Nobody can write to it any more.
-    closed: bool,
-}
-
 /// Sets the engines to prepare a step on a thread of their own.
-fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<State, ServeError> {
+fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<Preparing, ServeError> {
     let (tx, rx) = mpsc::channel();
     let (report, done) = mpsc::sync_channel(1);
     let (index, notes, stop) = (step.index, tx.clone(), Stop::default());
@@ -437,37 +369,9 @@ fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<State, ServeEr
             let hops = engines.sampler.as_mut().map(|sampler| sampler.hops(&step));
             (prepared, hops.unwrap_or_default())
         });
-        // Nobody listens when the coordinator is gone; what was prepared is then dropped here.
+        // When the coordinator is gone, what was prepared is dropped here.
         let _ = report.send((engines, outcome));
     };
     thread::Builder::new().name("agent-prepare".to_owned()).spawn(work)?;
-    let notes = Wires { tx, rx };
-    let (abandoned, told) = (None, false);
-    Ok(State::Preparing(Preparing { step: index, phases, notes, done, stop, abandoned, told }))
-}
-
-impl State {
-    fn doing(&self) -> &'static str {
-        match self {
-            State::Strange(_) => "waiting for Hello",
-            State::Idle(_) => "waiting for a step",
-            State::Preparing(_) => "preparing a step",
-            State::Ready(_) => "ready to start a step",
-            State::Running(_) => "running a step",
-            State::Broken => "broken",
-        }
-    }
-}
-
-fn name_of(message: &ToAgent) -> &'static str {
-    match message {
-        ToAgent::Hello { .. } => "Hello",
-        ToAgent::Serve(_) => "Serve",
-        ToAgent::Arrange(_) => "Arrange",
-        ToAgent::Prepare(_) => "Prepare",
-        ToAgent::Start { .. } => "Start",
-        ToAgent::Measure { .. } => "Measure",
-        ToAgent::Stop => "Stop",
-        ToAgent::Bye => "Bye",
-    }
+    Ok(Preparing { step: index, phases, notes: Wires { tx, rx }, done, stop })
 }

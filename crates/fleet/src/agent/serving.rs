@@ -1,67 +1,48 @@
-//! An agent that serves arrays: what it does with the messages that an agent with workers never gets.
+//! An agent that serves arrays: how it does what is never asked of an agent with workers.
 
-use super::{Agent, Ready, ServeError, State, Wires, facts_of};
+use super::conversation::Readiness;
+use super::{Agent, Ready, Wires, Work, facts_of};
 use crate::arrays::attend::Attendance;
 use crate::arrays::estate::{Estate, EstateSampler};
-use crate::arrays::{ArraySpec, ArrayStep};
-use crate::message::FromAgent;
-use crate::registry::EngineRegistry;
+use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use engine::EngineError;
 use std::sync::{Arc, mpsc};
 
 impl Agent {
-    /// Makes the arrays that it was told to.
+    /// Makes arrays and serves them.
     pub(super) fn serve_arrays(
         &mut self,
         specs: Vec<ArraySpec>,
-        mut engines: EngineRegistry,
-    ) -> Result<EngineRegistry, ServeError> {
+    ) -> Result<Vec<Portals>, EngineError> {
+        let server = self.engines.as_mut().and_then(|engines| engines.server.as_deref_mut());
         let none = || EngineError::Unsupported("this agent cannot serve arrays".to_owned());
-        let server = engines.server.as_deref_mut().ok_or_else(none);
-        let answer = match server.and_then(|server| Estate::serve(server, specs)) {
-            Ok(estate) => {
-                let portals = estate.portals();
-                self.estate = Some(Arc::new(estate));
-                FromAgent::Serving(portals)
-            }
-            Err(error) => FromAgent::Failed { step: None, error: error.into() },
-        };
-        self.outbox.send(answer)?;
-        Ok(engines)
+        let estate = Estate::serve(server.ok_or_else(none)?, specs)?;
+        let portals = estate.portals();
+        self.estate = Some(Arc::new(estate));
+        Ok(portals)
     }
 
     /// Makes its arrays ready for a step.
-    pub(super) fn arrange(
-        &mut self,
-        step: &ArrayStep,
-        mut engines: EngineRegistry,
-    ) -> Result<State, ServeError> {
-        let index = step.index;
-        let Some(estate) = self.estate.clone() else {
-            return Err(self.refuse("Arrange before Serve".to_owned()));
-        };
-        let attendance = match Attendance::new(estate.clone(), step) {
-            Ok(attendance) => attendance,
-            Err(error) => {
-                self.outbox.send(FromAgent::Failed { step: Some(index), error: error.into() })?;
-                return Ok(State::Idle(engines));
-            }
-        };
+    pub(super) fn arrange(&mut self, step: &ArrayStep) -> Result<Readiness, EngineError> {
+        let none = || EngineError::Unsupported("this agent serves no arrays".to_owned());
+        let estate = self.estate.clone().ok_or_else(none)?;
+        let attendance = Attendance::new(estate.clone(), step)?;
         let hops = estate.hops();
         let mut facts = estate.facts();
         facts.extend(hops.iter().flat_map(facts_of));
         let hops = hops.into_iter().map(|hop| hop.name).collect();
-        self.outbox.send(FromAgent::Ready { step: index, facts, depths: Vec::new(), hops })?;
-        engines.sampler = Some(Box::new(EstateSampler(estate)));
+        if let Some(engines) = &mut self.engines {
+            engines.sampler = Some(Box::new(EstateSampler(estate)));
+        }
         let (tx, rx) = mpsc::channel();
-        Ok(State::Ready(Ready {
-            step: index,
+        self.work = Work::Ready(Ready {
+            step: step.index,
             phases: attendance.phases(),
-            engines,
             prepared: Vec::new(),
             attendance: Some(attendance),
             wires: Wires { tx, rx },
-        }))
+        });
+        Ok(Readiness { facts, depths: Vec::new(), hops, parts: 1 })
     }
 
     /// After a step every port of its arrays is as before it, so that steps do not depend on each other.

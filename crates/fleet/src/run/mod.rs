@@ -1,110 +1,104 @@
-//! One run under way: the steps of the conversation with all agents at once, and what each answer means.
+//! One run under way: does what the [`Conversation`] decides, with real carriers, the clock, the record and the observer.
+//!
+//! Nothing is decided here.
 
-mod muster;
-
-use crate::arrays::ArrayStep;
+use crate::arrays::{ArraySpec, Portals};
 use crate::assign::AssignedStep;
-use crate::control::Limits;
-use crate::coordinator::{Coordinator, Outcome, RunError, StepFailure};
-use crate::hops::Hops;
-use crate::message::{Failure, FromAgent, Reported, ToAgent};
-use crate::roster::{Duty, Patience, Roster};
-use crate::sink::RecordSink;
-use campaign::{Control, Gauge, Progress, RateMeter, StepEnd, Warming};
+use crate::carrier::{self, CarrierError, Outbox};
+use crate::child::Child;
+use crate::conversation::{AgentSpec, Conversation, Effect, End, News};
+use crate::coordinator::{Coordinator, Outcome, RunError};
+use crate::link::AgentLink;
+use crate::message::{FromAgent, ToAgent};
+use crate::sequence::Numbered;
+use crate::sink::{Entry, RecordSink};
+use campaign::{Control, Gauge, Progress, StepEnd};
 use clock::Ns;
-use record::{
-    Event, Fact, Level, Loop, Source, SourceId, SourceKind, Status, StepHead, StepTimes, WorkerLoad,
-};
+use record::{Event, Level, Source, Status};
 use scenario::Step;
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
-/// How often to look at the user's wishes and the agents' limits while nothing comes in.
-const POLL: Duration = Duration::from_millis(50);
-
-/// How long after a whole second of the run it is committed and shown: intervals are cut at whole seconds, and reach the
-/// coordinator within this.
-const TICK_OFFSET: Ns = Ns::millis(250);
-
-/// Names of workers that an event lists before it counts the rest.
-const NAMES_MAX: usize = 8;
+/// How often to look at the user's wishes while nothing comes in.
+const POLL: Ns = Ns::millis(50);
 
 pub(crate) struct Run<'a, S> {
-    roster: Roster,
+    fleet: Fleet,
     sink: S,
     observer: &'a mut dyn FnMut(Progress),
     control: &'a Control,
-    limits: Limits,
-    title: &'a str,
+    /// Zero of the record's time base.
     epoch: Ns,
-    /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
-    facts: BTreeSet<(String, String)>,
-    /// What the workers of the step under way can have in flight.
-    depths: BTreeMap<SourceId, u32>,
-    hops: Hops,
-    /// All sources of network loads: hops and ends of streams, known from the start.
-    nets: BTreeSet<SourceId>,
-    /// Those of the step under way.
-    nets_of_step: BTreeSet<SourceId>,
-    meter: RateMeter,
-    next_tick: Ns,
-    /// The step under way.
-    step: Option<u32>,
-    /// Its edges, from the order to start on.
-    times: Option<StepTimes>,
-    /// Its warm-up, while it lasts until the load is steady.
-    warming: Option<Warming>,
-    /// What it measures, where somebody wants to know.
-    gauge: Option<Gauge>,
-    failure: Option<StepFailure>,
-    lost: Vec<String>,
+}
+
+/// The conversation, and what reaches the agents.
+struct Fleet {
+    conversation: Conversation,
+    agents: Vec<Agent>,
+    inbox: Receiver<(usize, Result<Numbered<FromAgent>, CarrierError>)>,
+    /// What came of effects, to be heard before anything else.
+    news: VecDeque<News>,
+}
+
+struct Agent {
+    outbox: Option<Box<dyn Outbox<Numbered<ToAgent>>>>,
+    child: Option<Child>,
 }
 
 impl<'a, S: RecordSink> Run<'a, S> {
     pub fn new(
         coordinator: &Coordinator<'a>,
-        roster: Roster,
+        links: Vec<AgentLink>,
         sources: &[Source],
         sink: S,
         observer: &'a mut dyn FnMut(Progress),
-    ) -> Run<'a, S> {
-        let nets = sources.iter().filter(|source| source.kind != SourceKind::Worker);
-        Run {
-            roster,
-            sink,
-            observer,
-            control: coordinator.control,
-            limits: coordinator.limits,
-            title: &coordinator.head.title,
-            epoch: coordinator.head.epoch,
-            facts: BTreeSet::new(),
-            depths: BTreeMap::new(),
-            hops: Hops::after(sources),
-            nets: nets.map(|source| source.id).collect(),
-            nets_of_step: BTreeSet::new(),
-            meter: RateMeter::default(),
-            next_tick: clock::now(),
-            step: None,
-            times: None,
-            warming: None,
-            gauge: None,
-            failure: None,
-            lost: Vec::new(),
+    ) -> Result<Run<'a, S>, RunError> {
+        let (head, limits) = (coordinator.head, coordinator.limits);
+        let fleet = Fleet::new(links, |specs| {
+            Conversation::new(clock::now(), head, limits, specs, sources)
+        })?;
+        Ok(Run { fleet, sink, observer, control: coordinator.control, epoch: head.epoch })
+    }
+
+    /// Says hello to all agents; every one must answer in the same version.
+    pub fn greet(&mut self) -> Result<(), RunError> {
+        self.fleet.conversation.greet(clock::now());
+        self.converse().map(drop)
+    }
+
+    /// Has all arrays served, each by the agent that it was given to; returns where.
+    pub fn serve(&mut self, arrays: &[ArraySpec]) -> Result<Vec<Portals>, RunError> {
+        self.fleet.conversation.serve(clock::now(), arrays);
+        match self.converse()? {
+            End::Serving(standing) => Ok(standing),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Takes all agents through one step.
+    pub fn step(&mut self, step: &Step, assigned: &AssignedStep) -> Result<StepEnd, RunError> {
+        let (step, assigned) = (step.clone(), assigned.clone());
+        self.fleet.conversation.begin_step(clock::now(), step, assigned);
+        match self.converse()? {
+            End::Step(end) => Ok(end),
+            _ => Ok(StepEnd::Failed),
         }
     }
 
     /// Dismisses the agents and closes the record.
     pub fn finish(self, status: Status) -> Result<Outcome, RunError> {
-        drop(self.roster);
-        self.sink.finish(status)?;
-        Ok(Outcome { status, failure: self.failure, lost: self.lost })
+        let Run { mut fleet, sink, .. } = self;
+        let (failure, lost) = fleet.conversation.outcome();
+        drop(fleet);
+        sink.finish(status)?;
+        Ok(Outcome { status, failure, lost })
     }
 
     /// Records that something happened between two steps.
     pub fn note(&mut self, level: Level, code: &str, text: &str) -> Result<Event, RunError> {
-        let (at, code, text) = (self.now(), code.to_owned(), text.to_owned());
+        let (at, code, text) = (clock::now().since(self.epoch), code.to_owned(), text.to_owned());
         let event = Event { at, step: None, source: None, level, code, text };
-        self.sink.event(&event)?;
+        Entry::Event(event.clone()).write(&mut self.sink)?;
         Ok(event)
     }
 
@@ -120,396 +114,103 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     /// Gathers what the next step measures.
     pub fn gauge(&mut self) {
-        self.gauge = Some(Gauge::default());
+        self.fleet.conversation.gauge();
     }
 
     /// What the last step measured, if it was gathered.
     pub fn take_gauge(&mut self) -> Option<Gauge> {
-        self.gauge.take()
+        self.fleet.conversation.take_gauge()
     }
 
-    /// Takes all agents through one step.
-    pub fn step(&mut self, step: &Step, assigned: &AssignedStep) -> Result<StepEnd, RunError> {
-        let index = step.index;
-        self.step = Some(index);
-        self.depths.clear();
-        self.hops.begin_step();
-        let nets = || assigned.specs.iter().flatten().flat_map(|spec| &spec.nets);
-        self.nets_of_step = nets().flat_map(|net| net.sources.all()).collect();
-        self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
-        self.report_missing(assigned)?;
-        let mut end = self.arrange(assigned)?;
-        if end == StepEnd::Done {
-            end = self.prepare(assigned)?;
-        }
-        if end == StepEnd::Done {
-            self.start(step, assigned)?;
-            end = self.wait(Duty::Run, Duty::Done)?;
-        }
-        self.wind_down()?;
-        if end == StepEnd::Done {
-            self.sink.step_done(index)?;
-        }
-        self.sink.commit()?;
-        (self.step, self.times, self.warming) = (None, None, None);
-        Ok(end)
-    }
-
-    /// Has the arrays made ready for the step, before anybody goes to them.
-    fn arrange(&mut self, step: &AssignedStep) -> Result<StepEnd, RunError> {
-        let Some(arrays) = &step.arrays else { return Ok(StepEnd::Done) };
-        for agent in self.roster.with(Duty::Idle) {
-            let member = &self.roster.members[agent];
-            if member.arrays.is_empty() {
-                continue;
-            }
-            let mine = arrays.ports.iter().filter(|port| member.arrays.contains(&port.array));
-            let theirs = ArrayStep { ports: mine.cloned().collect(), ..arrays.clone() };
-            let patience = Patience { quiet: self.limits.serve, until: Ns::MAX };
-            self.roster.assign(agent, Duty::Prepare, patience);
-            self.tell(agent, ToAgent::Arrange(Box::new(theirs)))?;
-        }
-        while self.roster.any(Duty::Prepare) && self.failure.is_none() {
-            if self.control.stopped() {
-                return Ok(StepEnd::Stopped);
-            }
-            self.listen()?;
-        }
-        Ok(if self.failure.is_some() { StepEnd::Failed } else { StepEnd::Done })
-    }
-
-    /// Tells agents to prepare and waits for all of them.
-    fn prepare(&mut self, step: &AssignedStep) -> Result<StepEnd, RunError> {
-        (self.observer)(Progress::Preparing);
-        for agent in self.roster.with(Duty::Idle) {
-            if let Some(spec) = step.specs.get(agent).and_then(Option::as_ref) {
-                let patience = Patience { quiet: self.limits.prepare, until: Ns::MAX };
-                self.roster.assign(agent, Duty::Prepare, patience);
-                self.tell(agent, ToAgent::Prepare(Box::new(spec.clone())))?;
-            }
-        }
-        self.wait(Duty::Prepare, Duty::Wait)
-    }
-
-    /// Announces the step in the record and tells all that are ready to start at one moment.
-    fn start(&mut self, step: &Step, assigned: &AssignedStep) -> Result<(), RunError> {
-        let at = clock::now().plus(self.limits.lead);
-        let times = campaign::planned(step, at.since(self.epoch));
-        self.times = Some(times);
-        let least = step.warmup.into();
-        let workers = assigned.loads.len();
-        self.warming = step.steady.map(|rule| Warming::new(rule, &times, least, workers));
-        let carried = self.as_carried_out(&assigned.loads);
-        self.gauge.iter_mut().for_each(|gauge| gauge.begin(times.measured(), &carried));
-        self.sink.step(&StepHead {
-            index: step.index,
-            plan: step.plan.clone(),
-            settings: step.settings.clone(),
-            repetition: step.repetition,
-            times,
-            workers: carried,
-            streams: assigned.streams.clone(),
-        })?;
-        let end = self.epoch.plus(times.end);
-        for agent in self.roster.with(Duty::Wait) {
-            let quiet = self.limits.silence;
-            self.roster.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
-            let hops = self.hops.of_step(agent);
-            self.tell(agent, ToAgent::Start { epoch: self.epoch, at, hops })?;
-        }
-        Ok(())
-    }
-
-    /// What the workers were asked to do, with the depth that their queues can carry: a mean in flight that is compared
-    /// with a depth nobody had would blame the generator.
-    fn as_carried_out(&self, loads: &[WorkerLoad]) -> Vec<WorkerLoad> {
-        let carried = |load: &WorkerLoad| {
-            let mut load = load.clone();
-            if let (Loop::Closed { depth, .. }, Some(real)) =
-                (&mut load.arrivals, self.depths.get(&load.source))
-            {
-                *depth = *real;
-            }
-            load
-        };
-        loads.iter().map(carried).collect()
-    }
-
-    /// Listens until nobody has `duty` any more: well when somebody with workers has reached `next`.
-    fn wait(&mut self, duty: Duty, next: Duty) -> Result<StepEnd, RunError> {
+    /// Feeds the conversation and does what it decides, until what was begun is over.
+    fn converse(&mut self) -> Result<End, RunError> {
+        let mut stopped = false;
         loop {
-            if self.failure.is_some() {
-                return Ok(StepEnd::Failed);
-            }
-            // Arrays without workers carry nothing, however well they are.
-            if ![duty, next].into_iter().any(|duty| self.roster.any_worker(duty)) {
-                return Ok(StepEnd::Failed);
-            }
-            if !self.roster.any(duty) {
-                return Ok(StepEnd::Done);
-            }
-            if self.control.stopped() {
-                return Ok(StepEnd::Stopped);
-            }
-            self.listen()?;
-        }
-    }
-
-    /// Brings all agents back to idleness: those that still have something to do are stopped.
-    fn wind_down(&mut self) -> Result<(), RunError> {
-        self.warming = None;
-        let until = clock::now().plus(self.limits.stop);
-        for duty in [Duty::Prepare, Duty::Wait, Duty::Run] {
-            for agent in self.roster.with(duty) {
-                self.roster.assign(agent, Duty::Stop, Patience { quiet: Ns::MAX, until });
-                self.tell(agent, ToAgent::Stop)?;
-            }
-        }
-        while self.roster.any(Duty::Stop) {
-            self.listen()?;
-        }
-        for agent in self.roster.with(Duty::Done) {
-            self.roster.assign(agent, Duty::Idle, Patience::ENDLESS);
-        }
-        Ok(())
-    }
-
-    /// Takes the next news, if any comes soon, and does what is due.
-    fn listen(&mut self) -> Result<(), RunError> {
-        match self.roster.next(POLL) {
-            // What was still under way from an agent that was given up.
-            Some((agent, _)) if self.roster.duty(agent) == Duty::Lost => {}
-            Some((agent, Ok(message))) => self.hear(agent, message)?,
-            Some((agent, Err(error))) => self.lose(agent, error.to_string())?,
-            // Only when nothing waits to be read: a coordinator that was held up must not blame its agents.
-            None => {
-                if let Some((agent, problem)) = self.roster.overdue(clock::now()) {
-                    self.lose(agent, problem)?;
-                }
-            }
-        }
-        self.settle()?;
-        self.tick()
-    }
-
-    /// Settles when the measurement begins, once that is known.
-    fn settle(&mut self) -> Result<(), RunError> {
-        let (Some(step), Some(planned), Some(warming)) = (self.step, self.times, &self.warming)
-        else {
-            return Ok(());
-        };
-        let Some(warmed) = warming.look(self.now(), self.limits.lead_measure) else {
-            return Ok(());
-        };
-        self.warming = None;
-        if let Some(at) = warmed.at.filter(|at| *at < planned.measure) {
-            self.measure_from(step, planned, at)?;
-        }
-        let (at, level, text) = (self.now(), warmed.level, warmed.text);
-        let code = warmed.code.to_owned();
-        self.record_event(Event { at, step: Some(step), source: None, level, code, text })
-    }
-
-    /// Brings the measurement forward: for the agents and in the record.
-    fn measure_from(&mut self, step: u32, planned: StepTimes, at: Ns) -> Result<(), RunError> {
-        let times = campaign::remeasured(&planned, at);
-        self.times = Some(times);
-        self.sink.step_times(step, &times)?;
-        let (at, end) = (self.epoch.plus(at), self.epoch.plus(times.end));
-        for agent in self.roster.with(Duty::Run) {
-            let quiet = self.limits.silence;
-            self.roster.assign(agent, Duty::Run, Patience { quiet, until: end.plus(quiet) });
-            self.tell(agent, ToAgent::Measure { step, at })?;
-        }
-        Ok(())
-    }
-
-    /// Once a second: commits what has come and shows it.
-    fn tick(&mut self) -> Result<(), RunError> {
-        let now = clock::now();
-        if now < self.next_tick {
-            return Ok(());
-        }
-        let offset = self.epoch.plus(TICK_OFFSET);
-        self.next_tick = offset.plus(Ns::secs(now.since(offset).0 / Ns::secs(1).0 + 1));
-        self.sink.commit()?;
-        if let (Some(times), Some(rates)) = (self.times, self.meter.take()) {
-            let elapsed = now.since(self.epoch.plus(times.start));
-            let remaining = self.epoch.plus(times.end).since(now);
-            (self.observer)(Progress::Second { elapsed, remaining, rates });
-        }
-        Ok(())
-    }
-
-    fn hear(&mut self, agent: usize, message: FromAgent) -> Result<(), RunError> {
-        use Duty::{Prepare, Run, Stop, Wait};
-        let duty = self.roster.duty(agent);
-        match (message, duty) {
-            (FromAgent::Ready { step, facts, depths, hops }, Prepare)
-                if Some(step) == self.step =>
-            {
-                self.keep_facts(facts)?;
-                self.announce_hops(agent, hops)?;
-                self.depths.extend(depths);
-                self.roster.assign(agent, Wait, Patience::ENDLESS);
-            }
-            // It crossed with the order to stop.
-            (FromAgent::Ready { .. }, Stop) => {}
-            (FromAgent::Intervals(list), Run | Stop) if self.may_report(agent, &list) => {
-                for interval in &list {
-                    self.meter.add(interval);
-                    // What is steady, and what a search looks for, is the load of workers.
-                    if !self.nets.contains(&interval.source) {
-                        self.warming.iter_mut().for_each(|warming| warming.add(interval));
-                        self.gauge.iter_mut().for_each(|gauge| gauge.add(interval));
+            while let Some(effect) = self.fleet.conversation.effect() {
+                match effect {
+                    Effect::Record(entry) => entry.write(&mut self.sink)?,
+                    Effect::Show(progress) => (self.observer)(progress),
+                    Effect::Ended(End::Unusable { agent, problem }) => {
+                        return Err(RunError::Agent { agent, problem });
                     }
-                    self.sink.interval(interval)?;
+                    Effect::Ended(end) => return Ok(end),
+                    other => self.fleet.carry_out(other),
                 }
             }
-            (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
-                for counter in &list {
-                    self.sink.counter(counter)?;
-                }
-            }
-            (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event)?,
-            (FromAgent::Finished { step }, Run | Stop) if Some(step) == self.step => {
-                self.roster.assign(agent, Duty::Done, Patience::ENDLESS);
-            }
-            (FromAgent::Failed { step: Some(step), error }, Prepare | Wait | Run | Stop) => {
-                self.fail(agent, step, error)?;
-            }
-            (FromAgent::Failed { error, .. }, _) => self.lose(agent, error.to_string())?,
-            (other, duty) => {
-                let what = name_of(&other);
-                self.lose(agent, format!("it broke the protocol with {what} in state {duty:?}"))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives an agent's hops their numbers, and those that are new their place in the record.
-    fn announce_hops(&mut self, agent: usize, names: Vec<String>) -> Result<(), RunError> {
-        let member = &mut self.roster.members[agent];
-        for source in self.hops.ready(agent, &member.name, names) {
-            member.sources.insert(source.id);
-            self.sink.source(&source)?;
-        }
-        Ok(())
-    }
-
-    /// Whether an agent may report these figures: those of its own sources, of the step under way; of a network load only
-    /// under what the step announced of it.
-    fn may_report<R: Reported>(&self, agent: usize, list: &[R]) -> bool {
-        let sources = &self.roster.members[agent].sources;
-        let of_step = |step: Option<u32>| step.is_none() || step == self.step;
-        let announced =
-            |source| !self.nets.contains(&source) || self.nets_of_step.contains(&source);
-        self.times.is_some()
-            && list.iter().all(|one| {
-                sources.contains(&one.source()) && announced(one.source()) && of_step(one.step())
-            })
-    }
-
-    /// Records an agent's event. Before the start it knows no time base, so that its time is when it is heard of.
-    fn pass_on(&mut self, event: Event) -> Result<(), RunError> {
-        let at = if self.times.is_some() { event.at } else { self.now() };
-        self.record_event(Event { at, step: event.step.or(self.step), ..event })
-    }
-
-    fn fail(&mut self, agent: usize, step: u32, error: Failure) -> Result<(), RunError> {
-        let name = self.roster.members[agent].name.clone();
-        self.roster.assign(agent, Duty::Done, Patience::ENDLESS);
-        self.event("step-failed", format!("agent `{name}` cannot go on: {error}"))?;
-        self.failure.get_or_insert(StepFailure { agent: name, step, error });
-        Ok(())
-    }
-
-    /// Gives an agent up and says so.
-    fn lose(&mut self, agent: usize, problem: String) -> Result<(), RunError> {
-        let problem = join(problem, self.roster.give_up(agent));
-        let member = &self.roster.members[agent];
-        let (name, arrays) = (member.name.clone(), member.arrays.join("`, `"));
-        let end = match arrays.as_str() {
-            "" => "Its workers are missing from here on; mend the cause and run again".to_owned(),
-            // What is left would measure how a dead array is waited for.
-            arrays => format!("The array `{arrays}` is gone with it, which ends the run"),
-        };
-        let text = format!("agent `{name}` was lost: {problem}. {end}");
-        if let (false, Some(step)) = (arrays.is_empty(), self.step) {
-            let error = Failure::Protocol(text.clone());
-            self.failure.get_or_insert(StepFailure { agent: name.clone(), step, error });
-        }
-        self.lost.push(name);
-        self.event("agent-lost", text)
-    }
-
-    fn tell(&mut self, agent: usize, message: ToAgent) -> Result<(), RunError> {
-        match self.roster.tell(agent, message) {
-            Ok(()) => Ok(()),
-            Err(error) => self.lose(agent, error.to_string()),
-        }
-    }
-
-    /// Marks a step whose workers are missing because their agent was lost before it.
-    fn report_missing(&mut self, step: &AssignedStep) -> Result<(), RunError> {
-        for agent in self.roster.with(Duty::Lost) {
-            let Some(Some(spec)) = step.specs.get(agent) else { continue };
-            let workers = spec.workers.iter().map(|w| w.name.as_str());
-            let all: Vec<&str> = workers.chain(spec.nets.iter().map(|n| n.name.as_str())).collect();
-            let names = &all[..all.len().min(NAMES_MAX)];
-            let more = match all.len() - names.len() {
-                0 => String::new(),
-                more => format!(" and {more} more"),
+            let news = match !stopped && self.control.stopped() {
+                true => News::Stop,
+                false => self.fleet.next(),
             };
-            let name = &self.roster.members[agent].name;
-            let list = names.join(", ");
-            let text = format!("this step runs without the load of agent `{name}`: {list}{more}");
-            self.event("workers-missing", text)?;
+            stopped |= matches!(news, News::Stop);
+            self.fleet.conversation.handle(clock::now(), news);
         }
-        Ok(())
-    }
-
-    fn event(&mut self, code: &str, text: String) -> Result<(), RunError> {
-        let (at, step) = (self.now(), self.step);
-        let (level, code) = (Level::Error, code.to_owned());
-        self.record_event(Event { at, step, source: None, level, code, text })
-    }
-
-    fn record_event(&mut self, event: Event) -> Result<(), RunError> {
-        self.sink.event(&event)?;
-        (self.observer)(Progress::Event(event));
-        Ok(())
-    }
-
-    fn keep_facts(&mut self, facts: Vec<Fact>) -> Result<(), RunError> {
-        let is_new = |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone()));
-        let new: Vec<Fact> = facts.into_iter().filter(is_new).collect();
-        Ok(self.sink.facts(&new)?)
-    }
-
-    /// Now, on the record's time base.
-    fn now(&self) -> Ns {
-        clock::now().since(self.epoch)
     }
 }
 
-/// A problem, with how a child ended where there was one.
-fn join(problem: String, child: Option<String>) -> String {
-    match child {
-        Some(child) => format!("{problem}; {child}"),
-        None => problem,
+impl Fleet {
+    /// Starts a thread for each carrier that passes on what comes in.
+    fn new(
+        links: Vec<AgentLink>,
+        begin: impl FnOnce(&[AgentSpec]) -> Conversation,
+    ) -> Result<Fleet, RunError> {
+        let (tx, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
+        let (mut agents, mut specs) = (Vec::new(), Vec::new());
+        for (number, link) in links.into_iter().enumerate() {
+            let AgentLink { name, carrier, child, arrays, clock } = link;
+            let tx = tx.clone();
+            let deliver = move |message| tx.send((number, message)).is_ok();
+            carrier::pump(carrier.inbox, &format!("from-{name}"), deliver)?;
+            agents.push(Agent { outbox: Some(carrier.outbox), child });
+            specs.push(AgentSpec { name, arrays, clock });
+        }
+        Ok(Fleet { conversation: begin(&specs), agents, inbox, news: VecDeque::new() })
+    }
+
+    /// Waits for the next news until something is due, or the user's wishes are to be looked at.
+    fn next(&mut self) -> News {
+        if let Some(news) = self.news.pop_front() {
+            return news;
+        }
+        let wait = self.conversation.wake().since(clock::now()).min(POLL);
+        match self.inbox.recv_timeout(wait.into()) {
+            Ok((agent, Ok(message))) => News::Message { agent, message },
+            Ok((agent, Err(error))) => News::Lost { agent, problem: error.to_string() },
+            // Without agents every channel is closed, and nothing is waited for.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => News::Timer,
+        }
+    }
+
+    /// Does what concerns the agents.
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Tell { agent, message } => {
+                let outbox = self.agents[agent].outbox.as_mut();
+                if let Some(Err(error)) = outbox.map(|outbox| outbox.send(message)) {
+                    self.news.push_back(News::Undelivered { agent, problem: error.to_string() });
+                }
+            }
+            Effect::GiveUp { agent } => {
+                let one = &mut self.agents[agent];
+                one.outbox = None;
+                let last_words = one.child.take().map(|mut child| child.epitaph());
+                self.news.push_back(News::Left { agent, last_words });
+            }
+            Effect::Release { agents } => {
+                agents.iter().for_each(|&agent| self.agents[agent].outbox = None);
+                // Children are waited for as they are dropped, after the carriers of all have been closed.
+                agents.iter().for_each(|&agent| drop(self.agents[agent].child.take()));
+            }
+            Effect::Record(_) | Effect::Show(_) | Effect::Ended(_) => {}
+        }
     }
 }
 
-fn name_of(message: &FromAgent) -> &'static str {
-    match message {
-        FromAgent::Hello(_) => "Hello",
-        FromAgent::Serving(_) => "Serving",
-        FromAgent::Ready { .. } => "Ready",
-        FromAgent::Intervals(_) => "Intervals",
-        FromAgent::Counters(_) => "Counters",
-        FromAgent::Event(_) => "Event",
-        FromAgent::Finished { .. } => "Finished",
-        FromAgent::Failed { .. } => "Failed",
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        // An agent that cannot hear its dismissal sees the end of the connection, which means the same.
+        self.conversation.dismiss();
+        while let Some(effect) = self.conversation.effect() {
+            self.carry_out(effect);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::*;
 use clock::Ns;
 use engine::{StepSpec, TargetSpec, WorkerSpec};
-use fleet::carrier::{self, CarrierError, CoordinatorEnd};
+use fleet::carrier::{self, CarrierError};
 use fleet::message::{Failure, FromAgent, PROTOCOL, ToAgent};
 use fleet::{EngineRegistry, ServeError, scheme};
 use record::SourceId;
@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 /// An agent on a thread, and the coordinator's end of its carrier.
 fn agent(engines: EngineRegistry) -> (CoordinatorEnd, JoinHandle<Result<(), ServeError>>) {
     let (ours, theirs) = carrier::in_process();
-    (ours, thread::spawn(move || fleet::serve(theirs, engines, identity("a"))))
+    (plain(ours), thread::spawn(move || fleet::serve(theirs, engines, identity("a"))))
 }
 
 /// The same over a socket.
@@ -23,7 +23,7 @@ fn agent_over_socket(
     let (ours, theirs) = UnixStream::pair().unwrap();
     let end = carrier::over_socket(theirs).unwrap();
     let thread = thread::spawn(move || fleet::serve(end, engines, identity("a")));
-    (carrier::coordinator_socket(ours).unwrap(), thread)
+    (plain(carrier::coordinator_socket(ours).unwrap()), thread)
 }
 
 fn hello() -> ToAgent {

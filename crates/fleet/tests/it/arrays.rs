@@ -9,7 +9,7 @@ use engine::{EngineError, StepSpec};
 use fleet::arrays::{
     ArrayServer, ArraySpec, ArrayStep, FaultSpec, PortFault, PortStep, ServedArray, Traffic,
 };
-use fleet::carrier::{self, CoordinatorEnd};
+use fleet::carrier;
 use fleet::message::{FromAgent, PROTOCOL, ToAgent};
 use fleet::{AgentLink, Assignment, EngineRegistry, Outcome, RunError, ServeError};
 use record::{Event, Level, SourceId, SourceKind, Status};
@@ -389,7 +389,7 @@ fn arrays_without_workers_are_no_load() {
 
 /// An agent that can serve made-up arrays, greeted, with the test as its coordinator.
 struct Held {
-    end: CoordinatorEnd,
+    end: common::CoordinatorEnd,
     thread: JoinHandle<Result<(), ServeError>>,
     diary: Diary,
 }
@@ -398,7 +398,8 @@ fn held() -> Held {
     let diary = Diary::default();
     let fake = Fake { diary: diary.clone(), stuck: false };
     let engines = common::engines("wait").arrays(Box::new(fake));
-    let (mut end, theirs) = carrier::in_process();
+    let (ours, theirs) = carrier::in_process();
+    let mut end = common::plain(ours);
     let thread = thread::spawn(move || fleet::serve(theirs, engines, identity("store")));
     end.outbox.send(ToAgent::Hello { version: PROTOCOL, run: "a test".into() }).unwrap();
     assert!(matches!(end.inbox.recv(), Ok(FromAgent::Hello(_))));

@@ -10,7 +10,8 @@ use fleet::arrays::{
     ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Portals, Speed, VolumeSpec,
 };
 use fleet::frame::{self, FRAME_MAX, FrameError};
-use fleet::message::{BATCH_MAX, Failure, FromAgent, Greeting, ToAgent};
+use fleet::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent};
+use fleet::sequence::Numbered;
 use proptest::prelude::*;
 use record::{Counter, Event, Fact, Interval, Level, Phase, SourceId, Tally, Testimony};
 use serde::Serialize;
@@ -370,4 +371,39 @@ fn a_hello_of_another_version_can_be_read() {
     let bytes = bytes_of(&Later::Hello { version: 9, name: "a", now: 5, colour: "red" });
     let greeting = Greeting { version: 9, name: "a".into(), facts: Vec::new(), now: Ns(5) };
     assert_eq!(read(&bytes).unwrap(), Some(FromAgent::Hello(greeting)));
+}
+
+#[test]
+fn the_first_message_is_written_without_its_number() {
+    // As versions before numbering wrote it and read it, so that two versions refuse each other by name.
+    let hello = ToAgent::Hello { version: PROTOCOL, run: "a run".into() };
+    let greeting = Greeting { version: 5, name: "a".into(), facts: Vec::new(), now: Ns(7) };
+    let greeting = FromAgent::Hello(greeting);
+    check_first(&hello);
+    check_first(&ToAgent::Bye);
+    check_first(&greeting);
+    check_first(&FromAgent::Intervals(Vec::new()));
+}
+
+#[track_caller]
+fn check_first<M>(message: &M)
+where
+    M: Serialize + DeserializeOwned + Clone + PartialEq + std::fmt::Debug,
+{
+    let first = Numbered { number: 0, message: message.clone() };
+    assert_eq!(bytes_of(&first), bytes_of(message));
+    assert_eq!(read(&bytes_of(message)).unwrap(), Some(first));
+    let later = Numbered { number: 1 << 40, message: message.clone() };
+    assert_eq!(read(&bytes_of(&later)).unwrap(), Some(later));
+}
+
+#[test]
+fn a_number_is_the_first_of_a_pair() {
+    let complaint = |bytes: Vec<u8>| read::<Numbered<ToAgent>>(&bytes).unwrap_err().to_string();
+    assert!(complaint(bytes_of(&(0, "Stop"))).contains("without its number"));
+    assert!(complaint(bytes_of(&(7,))).contains("invalid length"));
+    assert!(complaint(bytes_of(&(7, "Stop", 8))).contains("not a message of this protocol"));
+    assert!(complaint(bytes_of(&(-1, "Stop"))).contains("not a message of this protocol"));
+    assert!(complaint(bytes_of(&"Halt")).contains("not a message of this protocol"));
+    assert!(complaint(bytes_of(&7)).contains("a pair of its number and itself"));
 }

@@ -86,7 +86,7 @@ fn without_the_rule_nobody_is_told_when_to_measure() {
 fn an_order_to_measure_that_crosses_with_the_end_is_harmless() {
     let (ours, theirs) = fleet::carrier::in_process();
     let thread = std::thread::spawn(move || fleet::serve(theirs, engines("run"), identity("a")));
-    let mut end = ours;
+    let mut end = plain(ours);
     let version = fleet::message::PROTOCOL;
     end.outbox.send(ToAgent::Hello { version, run: String::new() }).unwrap();
     assert!(matches!(end.inbox.recv(), Ok(FromAgent::Hello(_))));
@@ -99,7 +99,7 @@ fn an_order_to_measure_that_crosses_with_the_end_is_harmless() {
 fn an_order_to_measure_before_the_start_is_out_of_order() {
     let (ours, theirs) = fleet::carrier::in_process();
     let thread = std::thread::spawn(move || fleet::serve(theirs, engines("run"), identity("a")));
-    let mut end = ours;
+    let mut end = plain(ours);
     end.outbox.send(ToAgent::Measure { step: 0, at: Ns::ZERO }).unwrap();
     let Ok(FromAgent::Failed { step: None, error: Failure::Protocol(text) }) = end.inbox.recv()
     else {

@@ -5,8 +5,9 @@
 
 use clock::Ns;
 use engine::{Engine, EngineError, Handle, IntervalTx, Output, Prepared, StepSpec, Stop};
-use fleet::carrier::{self, AgentEnd};
+use fleet::carrier::{self, Carrier, CarrierError, Inbox, Outbox};
 use fleet::message::{FromAgent, Greeting, PROTOCOL, ToAgent};
+use fleet::sequence::{Numbered, Outgoing};
 use fleet::{
     AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, Progress,
     RecordSink, RunError, SinkError,
@@ -197,10 +198,11 @@ impl FakePrepared {
         if self.script.starts_with("cliff") { cliff(&self.step, list) } else { list }
     }
 
-    /// Six seconds of warm-up in no time, each with twice the work of the last, if need be.
+    /// Six seconds of warm-up in no time, each with twice the work of the last, if need be; what the step has time for.
     fn long_warmup(&self, start: Ns) -> Vec<Interval> {
         let step = StepSpec { warmup: Ns::secs(6), ..self.step.clone() };
         let mut list = intervals(&step, start);
+        list.retain(|interval| interval.to <= start.plus(self.step.length()));
         for interval in list.iter_mut().filter(|_| self.script == "unsteady") {
             let read = interval.read.as_mut().unwrap();
             read.ops <<= interval.from.since(start).0 / 1_000_000_000;
@@ -265,7 +267,9 @@ impl Prepared for FakePrepared {
                 }
                 // Warms up in no time, and measures from when it is told on.
                 "steady" => {
-                    send(&intervals);
+                    let mut warmup = intervals;
+                    warmup.retain(|interval| interval.to <= at.since(epoch).plus(Ns::secs(6)));
+                    send(&warmup);
                     let from = told.recv().unwrap().since(epoch);
                     let step = StepSpec { warmup: Ns::ZERO, ..self.step.clone() };
                     send(&self::intervals(&step, from));
@@ -363,10 +367,40 @@ pub fn threaded(name: &str, script: &str) -> AgentLink {
     AgentLink::in_process(identity(name), engines(script)).unwrap()
 }
 
+/// An end of a carrier that a test holds: messages get their numbers on the way out and lose them on the way in.
+pub type AgentEnd = Carrier<FromAgent, ToAgent>;
+pub type CoordinatorEnd = Carrier<ToAgent, FromAgent>;
+
+pub fn plain<S: Send + 'static, R: Send + 'static>(
+    end: Carrier<Numbered<S>, Numbered<R>>,
+) -> Carrier<S, R> {
+    struct Numbering<S>(Box<dyn Outbox<Numbered<S>>>, Outgoing);
+
+    impl<S: Send> Outbox<S> for Numbering<S> {
+        fn send(&mut self, message: S) -> Result<(), CarrierError> {
+            let message = self.1.number(message);
+            self.0.send(message)
+        }
+    }
+
+    struct Plain<R>(Box<dyn Inbox<Numbered<R>>>);
+
+    impl<R: Send> Inbox<R> for Plain<R> {
+        fn recv(&mut self) -> Result<R, CarrierError> {
+            Ok(self.0.recv()?.message)
+        }
+    }
+
+    Carrier {
+        outbox: Box::new(Numbering(end.outbox, Outgoing::default())),
+        inbox: Box::new(Plain(end.inbox)),
+    }
+}
+
 /// An agent on a thread that is no more than what the test says.
 pub fn by_hand(name: &str, agent: impl FnOnce(AgentEnd) + Send + 'static) -> AgentLink {
     let (ours, theirs) = carrier::in_process();
-    thread::spawn(move || agent(theirs));
+    thread::spawn(move || agent(plain(theirs)));
     AgentLink::over(name, ours)
 }
 

@@ -1,0 +1,347 @@
+//! The coordinator's end of the conversation with all agents: what each message, loss and moment means for the run.
+//!
+//! A state machine without threads, sockets, channels or clock: [`Conversation::handle`] takes the time and what has
+//! happened, and [`Conversation::effect`] yields what is to be done about it, in order. The driver ([`crate::run`])
+//! does it. Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
+//!
+//! A driver begins a piece of work ([`greet`](Conversation::greet), [`serve`](Conversation::serve),
+//! [`begin_step`](Conversation::begin_step)) and feeds news until [`Effect::Ended`] says how it ended. **Invariant:** it
+//! does end: every agent that has something to answer has a deadline.
+
+mod muster;
+mod roster;
+mod step;
+
+use crate::arrays::Portals;
+use crate::assign::AssignedStep;
+use crate::control::Limits;
+use crate::coordinator::StepFailure;
+use crate::hops::Hops;
+use crate::message::{Failure, FromAgent, ToAgent};
+use crate::offset::ClockOffset;
+use crate::sequence::Numbered;
+use crate::sink::Entry;
+use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
+use clock::Ns;
+use record::{Event, Fact, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
+use roster::{Member, Roster};
+use scenario::Step;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// How often a warm-up is looked at, whatever comes in.
+const LOOK: Ns = Ns::millis(50);
+
+/// An agent as the conversation begins.
+pub(crate) struct AgentSpec {
+    pub name: String,
+    /// The arrays that it is to serve; it carries no workers then.
+    pub arrays: Vec<String>,
+    pub clock: ClockOffset,
+}
+
+/// Something that has happened.
+pub(crate) enum News {
+    /// A message has arrived from an agent, in whichever order.
+    Message { agent: usize, message: Numbered<FromAgent> },
+    /// The carrier says that an agent is gone, or that it sent what is no message.
+    Lost { agent: usize, problem: String },
+    /// A message could not be handed to the carrier.
+    Undelivered { agent: usize, problem: String },
+    /// An agent that was given up has left, perhaps with last words. Follows each [`Effect::GiveUp`].
+    Left { agent: usize, last_words: Option<String> },
+    /// The user wants the run to end.
+    Stop,
+    /// Time has passed, and nothing waits to be heard: a coordinator that was held up must not blame its agents.
+    Timer,
+}
+
+/// Something to be done, in its turn.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Hand this to an agent's carrier.
+    Tell { agent: usize, message: Numbered<ToAgent> },
+    /// Close an agent's carrier and end its process; then report [`News::Left`].
+    GiveUp { agent: usize },
+    /// Close the carriers of agents that were told `Bye` and wait for their processes.
+    Release { agents: Vec<usize> },
+    /// Write to the record.
+    Record(Entry),
+    /// Show to the observer.
+    Show(Progress),
+    /// The work that was begun is over.
+    Ended(End),
+}
+
+/// How a piece of work ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// All agents have introduced themselves, or the user has stopped the run.
+    Greeted,
+    /// The arrays are served here; not all, where the user has stopped the run.
+    Serving(Vec<Portals>),
+    /// An agent cannot be used.
+    Unusable { agent: String, problem: String },
+    /// The step is over.
+    Step(StepEnd),
+}
+
+/// Where the conversation stands.
+enum Stage {
+    /// No work has been begun.
+    Between,
+    Greeting {
+        asked: Ns,
+    },
+    Serving {
+        standing: Vec<Portals>,
+    },
+    /// Arrays are made ready.
+    Arranging,
+    /// Agents with workers prepare.
+    Preparing,
+    /// The load is on.
+    Running,
+    /// Agents leave off; then the step has ended so.
+    WindingDown(StepEnd),
+}
+
+/// The step under way.
+struct Work {
+    step: Step,
+    assigned: AssignedStep,
+    /// Its edges, from the order to start on.
+    times: Option<StepTimes>,
+    /// Its warm-up, while it lasts until the load is steady.
+    warming: Option<Warming>,
+    /// Its sources of network loads.
+    nets: BTreeSet<SourceId>,
+    /// What its workers can have in flight.
+    depths: BTreeMap<SourceId, u32>,
+}
+
+/// The coordinator's end of the conversation.
+pub(crate) struct Conversation {
+    roster: Roster,
+    limits: Limits,
+    title: String,
+    /// Zero of the record's time base, on the coordinator's clock.
+    epoch: Ns,
+    /// The moment of the last input.
+    now: Ns,
+    stage: Stage,
+    effects: VecDeque<Effect>,
+    /// The user wants the run to end.
+    stopped: bool,
+    /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
+    facts: BTreeSet<(String, String)>,
+    hops: Hops,
+    /// All sources of network loads: hops and ends of streams, known from the start.
+    nets: BTreeSet<SourceId>,
+    meter: RateMeter,
+    next_tick: Ns,
+    work: Option<Work>,
+    /// What the step measures, where it is asked for.
+    gauge: Option<Gauge>,
+    failure: Option<StepFailure>,
+    lost: Vec<String>,
+}
+
+impl Conversation {
+    /// A conversation with these agents, whose sources are in the record already.
+    pub fn new(
+        now: Ns,
+        head: &RunHead,
+        limits: Limits,
+        agents: &[AgentSpec],
+        sources: &[Source],
+    ) -> Conversation {
+        let nets = sources.iter().filter(|source| source.kind != SourceKind::Worker);
+        let member = |agent: &AgentSpec| {
+            let mut member = Member::new(&agent.name, &agent.arrays, agent.clock);
+            let own = sources.iter().filter(|source| source.agent == agent.name);
+            member.sources.extend(own.map(|source| source.id));
+            member
+        };
+        Conversation {
+            roster: Roster { members: agents.iter().map(member).collect() },
+            limits,
+            title: head.title.clone(),
+            epoch: head.epoch,
+            now,
+            stage: Stage::Between,
+            effects: VecDeque::new(),
+            stopped: false,
+            facts: BTreeSet::new(),
+            hops: Hops::after(sources),
+            nets: nets.map(|source| source.id).collect(),
+            meter: RateMeter::default(),
+            next_tick: now,
+            work: None,
+            gauge: None,
+            failure: None,
+            lost: Vec::new(),
+        }
+    }
+
+    /// Takes in what has happened until `now`.
+    pub fn handle(&mut self, now: Ns, news: News) {
+        self.now = now;
+        match news {
+            News::Message { agent, message } => {
+                self.roster.hear(now, agent, message);
+                while let Some(message) = self.roster.next(agent) {
+                    match self.is_mustering() {
+                        true => self.hear_mustered(agent, message),
+                        false => self.hear(agent, message),
+                    }
+                }
+            }
+            News::Lost { agent, problem } => self.lose(agent, problem),
+            // An agent that refused has closed its end, and what it said last has more to say.
+            News::Undelivered { .. } if self.is_mustering() => {}
+            News::Undelivered { agent, problem } => self.lose(agent, problem),
+            News::Left { agent, last_words } => self.left(agent, last_words),
+            News::Stop => self.stopped = true,
+            News::Timer => {
+                if let Some((agent, problem)) = self.roster.overdue(now, self.limits.reorder) {
+                    self.lose(agent, problem);
+                }
+            }
+        }
+        if self.work.is_some() {
+            self.settle();
+            self.tick();
+        }
+        self.advance();
+    }
+
+    /// The next thing to be done.
+    pub fn effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When [`News::Timer`] is due, if nothing comes before.
+    pub fn wake(&self) -> Ns {
+        let deadline = self.roster.deadline(self.limits.reorder);
+        let Some(work) = &self.work else { return deadline };
+        let look = if work.warming.is_some() { self.now.plus(LOOK) } else { Ns::MAX };
+        deadline.min(self.next_tick).min(look)
+    }
+
+    /// Tells all agents that the conversation is over: workers leave before the arrays that they may still take their
+    /// leave of.
+    pub fn dismiss(&mut self) {
+        for serves in [false, true] {
+            let of_kind = |m: &Member| m.arrays.is_empty() != serves;
+            let members = self.roster.members.iter().enumerate();
+            let agents: Vec<usize> = members.filter(|(_, m)| of_kind(m)).map(|(n, _)| n).collect();
+            for &agent in &agents {
+                self.tell(agent, ToAgent::Bye);
+            }
+            self.effects.push_back(Effect::Release { agents });
+        }
+    }
+
+    /// Why the run cannot go on, and who was lost.
+    pub fn outcome(&mut self) -> (Option<StepFailure>, Vec<String>) {
+        (self.failure.take(), std::mem::take(&mut self.lost))
+    }
+
+    /// Gathers what the next step measures.
+    pub fn gauge(&mut self) {
+        self.gauge = Some(Gauge::default());
+    }
+
+    /// What the last step measured, if it was gathered.
+    pub fn take_gauge(&mut self) -> Option<Gauge> {
+        self.gauge.take()
+    }
+
+    fn tell(&mut self, agent: usize, message: ToAgent) {
+        if !self.roster.is_gone(agent) {
+            let message = self.roster.number(agent, message);
+            self.effects.push_back(Effect::Tell { agent, message });
+        }
+    }
+
+    fn end(&mut self, end: End) {
+        self.stage = Stage::Between;
+        self.effects.push_back(Effect::Ended(end));
+    }
+
+    /// Gives an agent up. What that means follows once it has left.
+    fn lose(&mut self, agent: usize, problem: String) {
+        if self.roster.give_up(agent, problem) {
+            self.effects.push_back(Effect::GiveUp { agent });
+        }
+    }
+
+    /// An agent that was given up has left.
+    fn left(&mut self, agent: usize, last_words: Option<String>) {
+        let problem = self.roster.gone(agent, last_words);
+        let member = &self.roster.members[agent];
+        let (name, arrays) = (member.name.clone(), member.arrays.join("`, `"));
+        if self.is_mustering() {
+            return self.end(End::Unusable { agent: name, problem });
+        }
+        let end = match arrays.as_str() {
+            "" => "Its workers are missing from here on; mend the cause and run again".to_owned(),
+            // What is left would measure how a dead array is waited for.
+            arrays => format!("The array `{arrays}` is gone with it, which ends the run"),
+        };
+        let text = format!("agent `{name}` was lost: {problem}. {end}");
+        if let (false, Some(step)) = (arrays.is_empty(), self.index()) {
+            let error = Failure::Protocol(text.clone());
+            self.failure.get_or_insert(StepFailure { agent: name.clone(), step, error });
+        }
+        self.lost.push(name);
+        self.event(Level::Error, "agent-lost", text);
+    }
+
+    /// The step under way.
+    fn index(&self) -> Option<u32> {
+        self.work.as_ref().map(|work| work.step.index)
+    }
+
+    fn event(&mut self, level: Level, code: &str, text: String) {
+        let (at, step, code) = (self.on_record(), self.index(), code.to_owned());
+        self.record_event(Event { at, step, source: None, level, code, text });
+    }
+
+    fn record_event(&mut self, event: Event) {
+        self.record(Entry::Event(event.clone()));
+        self.show(Progress::Event(event));
+    }
+
+    fn record(&mut self, entry: Entry) {
+        self.effects.push_back(Effect::Record(entry));
+    }
+
+    fn show(&mut self, progress: Progress) {
+        self.effects.push_back(Effect::Show(progress));
+    }
+
+    fn keep_facts(&mut self, facts: Vec<Fact>) {
+        let is_new = |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone()));
+        let new: Vec<Fact> = facts.into_iter().filter(is_new).collect();
+        self.record(Entry::Facts(new));
+    }
+
+    /// The moment of the last input, on the record's time base.
+    fn on_record(&self) -> Ns {
+        self.now.since(self.epoch)
+    }
+}
+
+fn name_of(message: &FromAgent) -> &'static str {
+    match message {
+        FromAgent::Hello(_) => "Hello",
+        FromAgent::Serving(_) => "Serving",
+        FromAgent::Ready { .. } => "Ready",
+        FromAgent::Intervals(_) => "Intervals",
+        FromAgent::Counters(_) => "Counters",
+        FromAgent::Event(_) => "Event",
+        FromAgent::Finished { .. } => "Finished",
+        FromAgent::Failed { .. } => "Failed",
+    }
+}

@@ -1,0 +1,97 @@
+//! Before the first step: agents introduce themselves, and those that were given arrays serve them. What fails here is a
+//! mistake of the set-up, and ends the run.
+
+use super::roster::{Duty, Patience};
+use super::{Conversation, End, Stage, name_of};
+use crate::arrays::ArraySpec;
+use crate::message::{FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
+use clock::Ns;
+
+impl Conversation {
+    /// Says hello to all agents; every one must answer in the same version and by the clock that it is said to have.
+    pub fn greet(&mut self, now: Ns) {
+        self.now = now;
+        self.stage = Stage::Greeting { asked: now };
+        for agent in self.roster.with(Duty::Idle) {
+            let run = self.title.clone();
+            let hello = ToAgent::Hello { version: PROTOCOL, run };
+            self.ask(agent, Duty::Greet, self.limits.greet, hello);
+        }
+        self.advance();
+    }
+
+    /// Has all arrays served, each by the agent that it was given to; ends with where.
+    pub fn serve(&mut self, now: Ns, arrays: &[ArraySpec]) {
+        self.now = now;
+        self.stage = Stage::Serving { standing: Vec::with_capacity(arrays.len()) };
+        let given = |name: &String| self.roster.members.iter().any(|m| m.arrays.contains(name));
+        if let Some(array) = arrays.iter().find(|array| !given(&array.name)) {
+            let problem = "no agent was started to serve this embedded array".to_owned();
+            return self.end(End::Unusable { agent: array.name.clone(), problem });
+        }
+        for agent in self.roster.with(Duty::Idle) {
+            let given = &self.roster.members[agent].arrays;
+            let theirs = arrays.iter().filter(|array| given.contains(&array.name));
+            let theirs: Vec<ArraySpec> = theirs.cloned().collect();
+            if !theirs.is_empty() {
+                self.ask(agent, Duty::Serve, self.limits.serve, ToAgent::Serve(theirs));
+            }
+        }
+        self.advance();
+    }
+
+    /// Gives an agent a duty that it is to answer within a while.
+    fn ask(&mut self, agent: usize, duty: Duty, quiet: Ns, message: ToAgent) {
+        self.roster.assign(self.now, agent, duty, Patience { quiet, until: Ns::MAX });
+        self.tell(agent, message);
+    }
+
+    /// Whether agents are being asked to introduce themselves or to serve.
+    pub(super) fn is_mustering(&self) -> bool {
+        matches!(self.stage, Stage::Greeting { .. } | Stage::Serving { .. })
+    }
+
+    /// Takes an answer to one of these questions.
+    pub(super) fn hear_mustered(&mut self, agent: usize, message: FromAgent) {
+        let problem = match (message, &mut self.stage) {
+            (FromAgent::Failed { error, .. }, _) => Some(error.to_string()),
+            (FromAgent::Hello(greeting), Stage::Greeting { asked }) => {
+                let asked = *asked;
+                self.introduced(agent, greeting, asked)
+            }
+            (FromAgent::Serving(portals), Stage::Serving { standing }) => {
+                standing.extend(portals);
+                self.roster.assign(self.now, agent, Duty::Idle, Patience::ENDLESS);
+                None
+            }
+            (other, Stage::Serving { .. }) => {
+                Some(format!("it said {} before Serving", name_of(&other)))
+            }
+            (other, _) => Some(format!("it said {} before Hello", name_of(&other))),
+        };
+        if let Some(problem) = problem {
+            self.lose(agent, problem);
+        }
+    }
+
+    /// Takes an agent's greeting, or says what is wrong with it.
+    fn introduced(&mut self, agent: usize, greeting: Greeting, asked: Ns) -> Option<String> {
+        let Greeting { version, name, facts, now } = greeting;
+        if let Err(error) = check_version(version, "it") {
+            return Some(error.to_string());
+        }
+        let member = &self.roster.members[agent];
+        if name != member.name {
+            return Some(format!(
+                "it calls itself `{name}`; start it under the name it is used by"
+            ));
+        }
+        if !member.clock.may_show(now, asked, self.now) {
+            let problem = "its clock is not the coordinator's; agents must run on the same machine";
+            return Some(problem.to_owned());
+        }
+        self.roster.assign(self.now, agent, Duty::Idle, Patience::ENDLESS);
+        self.keep_facts(facts);
+        None
+    }
+}

@@ -1,0 +1,214 @@
+//! The agents of a run as the coordinator sees them: what each was asked, since when, and which are lost.
+//!
+//! Bookkeeping only. What a loss or a message means for the run is decided in [`crate::conversation`].
+
+use crate::message::{FromAgent, ToAgent};
+use crate::offset::ClockOffset;
+use crate::sequence::{Incoming, Numbered, Outgoing};
+use clock::Ns;
+use record::SourceId;
+use std::collections::BTreeSet;
+
+/// What an agent has been asked and has not answered in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duty {
+    /// To introduce itself.
+    Greet,
+    /// To serve arrays.
+    Serve,
+    /// Nothing.
+    Idle,
+    /// To get ready.
+    Prepare,
+    /// It is ready, and to wait.
+    Wait,
+    /// To run the load.
+    Run,
+    /// To end early.
+    Stop,
+    /// Nothing more in this step.
+    Done,
+    /// It is given up, and the driver has not reported how it ended.
+    Leaving,
+    /// It is gone.
+    Lost,
+}
+
+impl Duty {
+    /// The answer that ends the duty, as the end of a sentence.
+    fn awaited(self) -> &'static str {
+        match self {
+            Duty::Greet => "; its `Hello` was awaited",
+            Duty::Serve => "; its `Serving` was awaited",
+            Duty::Prepare => "; its `Ready` was awaited",
+            Duty::Run | Duty::Stop => "; its `Finished` was awaited",
+            Duty::Idle | Duty::Wait | Duty::Done | Duty::Leaving | Duty::Lost => "",
+        }
+    }
+}
+
+/// How long an agent may take over a duty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Without a word.
+    pub quiet: Ns,
+    /// At the latest, on the coordinator's clock.
+    pub until: Ns,
+}
+
+impl Patience {
+    pub const ENDLESS: Patience = Patience { quiet: Ns::MAX, until: Ns::MAX };
+}
+
+/// An agent.
+pub(crate) struct Member {
+    pub name: String,
+    /// The workers that it may speak for.
+    pub sources: BTreeSet<SourceId>,
+    /// The arrays that it serves; it has no workers then.
+    pub arrays: Vec<String>,
+    /// Its clock beside the coordinator's.
+    pub clock: ClockOffset,
+    duty: Duty,
+    patience: Patience,
+    heard: Ns,
+    outgoing: Outgoing,
+    incoming: Incoming<FromAgent>,
+    /// Why it was given up.
+    problem: String,
+}
+
+impl Member {
+    pub fn new(name: &str, arrays: &[String], clock: ClockOffset) -> Member {
+        Member {
+            name: name.to_owned(),
+            sources: BTreeSet::new(),
+            arrays: arrays.to_vec(),
+            clock,
+            duty: Duty::Idle,
+            patience: Patience::ENDLESS,
+            heard: Ns::ZERO,
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            problem: String::new(),
+        }
+    }
+
+    /// When it is overdue, while a message of its may be this late, and in which words.
+    fn overdue(&self, reorder: Ns) -> (Ns, String) {
+        if matches!(self.duty, Duty::Leaving | Duty::Lost) {
+            return (Ns::MAX, String::new());
+        }
+        let awaited = self.duty.awaited();
+        let Patience { quiet, until } = self.patience;
+        let silent = self.heard.plus(quiet).plus(Ns(1));
+        let late = until.plus(Ns(1));
+        let gap = self.incoming.lost_at(reorder).unwrap_or(Ns::MAX);
+        match silent.min(late).min(gap) {
+            at if at == gap => (at, format!("{}{awaited}", self.incoming.gap())),
+            at if at == silent => {
+                let seconds = quiet.0 / 1_000_000_000;
+                (at, format!("it has said nothing for {seconds} s{awaited}"))
+            }
+            at => (at, format!("it did not end when it should have{awaited}")),
+        }
+    }
+}
+
+/// All agents of a run, by their numbers.
+pub(crate) struct Roster {
+    pub members: Vec<Member>,
+}
+
+impl Roster {
+    /// Takes in what has arrived from an agent; one that is given up is not heard.
+    pub fn hear(&mut self, now: Ns, agent: usize, message: Numbered<FromAgent>) {
+        let member = &mut self.members[agent];
+        member.heard = now;
+        member.incoming.take(now, message);
+    }
+
+    /// The next message of an agent in order, until it is given up.
+    pub fn next(&mut self, agent: usize) -> Option<FromAgent> {
+        if self.is_gone(agent) {
+            return None;
+        }
+        self.members[agent].incoming.pop()
+    }
+
+    pub fn duty(&self, agent: usize) -> Duty {
+        self.members[agent].duty
+    }
+
+    /// Whether an agent was given up.
+    pub fn is_gone(&self, agent: usize) -> bool {
+        matches!(self.duty(agent), Duty::Leaving | Duty::Lost)
+    }
+
+    pub fn any(&self, duty: Duty) -> bool {
+        self.members.iter().any(|m| m.duty == duty)
+    }
+
+    /// Whether an agent with workers has a duty.
+    pub fn any_worker(&self, duty: Duty) -> bool {
+        self.members.iter().any(|m| m.duty == duty && m.arrays.is_empty())
+    }
+
+    /// The agents with a duty.
+    pub fn with(&self, duty: Duty) -> Vec<usize> {
+        (0..self.members.len()).filter(|&agent| self.members[agent].duty == duty).collect()
+    }
+
+    /// Gives an agent a duty; one that was given up stays so.
+    pub fn assign(&mut self, now: Ns, agent: usize, duty: Duty, patience: Patience) {
+        if !self.is_gone(agent) {
+            let member = &mut self.members[agent];
+            (member.duty, member.patience, member.heard) = (duty, patience, now);
+        }
+    }
+
+    /// The message as it is sent to an agent.
+    pub fn number(&mut self, agent: usize, message: ToAgent) -> Numbered<ToAgent> {
+        self.members[agent].outgoing.number(message)
+    }
+
+    /// An agent whose patience has run out, and how.
+    pub fn overdue(&self, now: Ns, reorder: Ns) -> Option<(usize, String)> {
+        let all = self.members.iter().map(|member| member.overdue(reorder)).enumerate();
+        all.filter(|(_, (at, _))| *at <= now && *at < Ns::MAX)
+            .map(|(agent, (_, problem))| (agent, problem))
+            .next()
+    }
+
+    /// When the next agent is overdue, if it says nothing until then.
+    pub fn deadline(&self, reorder: Ns) -> Ns {
+        self.members.iter().map(|member| member.overdue(reorder).0).min().unwrap_or(Ns::MAX)
+    }
+
+    /// Gives an agent up; false where it is already.
+    pub fn give_up(&mut self, agent: usize, problem: String) -> bool {
+        if self.is_gone(agent) {
+            return false;
+        }
+        let member = &mut self.members[agent];
+        (member.duty, member.problem) = (Duty::Leaving, problem);
+        true
+    }
+
+    /// An agent that was given up is gone, with what it said last; returns why.
+    pub fn gone(&mut self, agent: usize, last_words: Option<String>) -> String {
+        let member = &mut self.members[agent];
+        member.duty = Duty::Lost;
+        let problem = std::mem::take(&mut member.problem);
+        match last_words {
+            Some(words) => format!("{problem}; {words}"),
+            None => problem,
+        }
+    }
+
+    /// How many messages of each agent had arrived before and were ignored, since the last time.
+    pub fn take_repeated(&mut self) -> Vec<(String, u64)> {
+        let repeated = |m: &mut Member| (m.name.clone(), m.incoming.take_repeated());
+        self.members.iter_mut().map(repeated).filter(|(_, count)| *count > 0).collect()
+    }
+}

@@ -1,0 +1,376 @@
+//! One step: arrays are made ready, agents prepare, all start at one moment, all report until all have finished. What each
+//! answer means on the way.
+
+use super::roster::{Duty, Patience};
+use super::{Conversation, Effect, End, Stage, Work, name_of};
+use crate::arrays::ArrayStep;
+use crate::assign::AssignedStep;
+use crate::coordinator::StepFailure;
+use crate::message::{Failure, FromAgent, Reported, ToAgent};
+use crate::sink::Entry;
+use campaign::{Progress, RateMeter, StepEnd, Warming};
+use clock::Ns;
+use record::{Event, Interval, Level, Loop, SourceId, StepHead, StepTimes, WorkerLoad};
+use scenario::Step;
+use std::collections::BTreeMap;
+
+/// How long after a whole second of the run it is committed and shown: intervals are cut at whole seconds, and reach the
+/// coordinator within this.
+const TICK_OFFSET: Ns = Ns::millis(250);
+
+/// Names of workers that an event lists before it counts the rest.
+const NAMES_MAX: usize = 8;
+
+impl Conversation {
+    /// Takes all agents through one step.
+    pub fn begin_step(&mut self, now: Ns, step: Step, assigned: AssignedStep) {
+        self.now = now;
+        self.hops.begin_step();
+        let nets = || assigned.specs.iter().flatten().flat_map(|spec| &spec.nets);
+        self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
+        let nets = nets().flat_map(|net| net.sources.all()).collect();
+        let (times, warming, depths) = (None, None, BTreeMap::new());
+        self.work = Some(Work { step, assigned, times, warming, nets, depths });
+        self.report_missing();
+        self.arrange();
+        self.advance();
+    }
+
+    /// Goes on to where the conversation can go without further news.
+    pub(super) fn advance(&mut self) {
+        // How an agent ended decides with what the step ends.
+        while !self.roster.any(Duty::Leaving) {
+            let end = match &mut self.stage {
+                Stage::Between => return,
+                Stage::Greeting { .. } if self.stopped || !self.roster.any(Duty::Greet) => {
+                    return self.end(End::Greeted);
+                }
+                Stage::Serving { standing } if self.stopped || !self.roster.any(Duty::Serve) => {
+                    let standing = std::mem::take(standing);
+                    return self.end(End::Serving(standing));
+                }
+                Stage::Greeting { .. } | Stage::Serving { .. } => return,
+                Stage::Arranging => self.arranged(),
+                Stage::Preparing => self.reached(Duty::Prepare, Duty::Wait),
+                Stage::Running => self.reached(Duty::Run, Duty::Done),
+                Stage::WindingDown(_) if self.roster.any(Duty::Stop) => return,
+                Stage::WindingDown(end) => {
+                    let end = *end;
+                    return self.end_step(end);
+                }
+            };
+            match (end, &self.stage) {
+                (None, _) => return,
+                (Some(StepEnd::Done), Stage::Arranging) => self.prepare(),
+                (Some(StepEnd::Done), Stage::Preparing) => self.start(),
+                (Some(end), _) => self.wind_down(end),
+            }
+        }
+    }
+
+    /// Has the arrays made ready for the step, before anything connects to them.
+    fn arrange(&mut self) {
+        self.stage = Stage::Arranging;
+        let Some(arrays) = self.work.as_ref().and_then(|work| work.assigned.arrays.clone()) else {
+            return;
+        };
+        for agent in self.roster.with(Duty::Idle) {
+            let member = &self.roster.members[agent];
+            if member.arrays.is_empty() {
+                continue;
+            }
+            let mine = arrays.ports.iter().filter(|port| member.arrays.contains(&port.array));
+            let theirs = ArrayStep { ports: mine.cloned().collect(), ..arrays.clone() };
+            let patience = Patience { quiet: self.limits.serve, until: Ns::MAX };
+            self.roster.assign(self.now, agent, Duty::Prepare, patience);
+            self.tell(agent, ToAgent::Arrange(Box::new(theirs)));
+        }
+    }
+
+    /// How making the arrays ready ended, if it did.
+    fn arranged(&self) -> Option<StepEnd> {
+        match self.work.as_ref().is_some_and(|work| work.assigned.arrays.is_some()) {
+            true if self.failure.is_some() => Some(StepEnd::Failed),
+            true if !self.roster.any(Duty::Prepare) => Some(StepEnd::Done),
+            true => self.stopped.then_some(StepEnd::Stopped),
+            false => Some(StepEnd::Done),
+        }
+    }
+
+    /// How a stage ended, if it did: well when no agent has `duty` any more, and one with workers has reached `next`.
+    fn reached(&self, duty: Duty, next: Duty) -> Option<StepEnd> {
+        // Arrays without workers carry nothing, however well they are.
+        let carried = [duty, next].into_iter().any(|duty| self.roster.any_worker(duty));
+        if self.failure.is_some() || !carried {
+            return Some(StepEnd::Failed);
+        }
+        if !self.roster.any(duty) {
+            return Some(StepEnd::Done);
+        }
+        self.stopped.then_some(StepEnd::Stopped)
+    }
+
+    /// Tells agents to prepare.
+    fn prepare(&mut self) {
+        self.stage = Stage::Preparing;
+        self.show(Progress::Preparing);
+        for agent in self.roster.with(Duty::Idle) {
+            let specs = self.work.as_mut().map(|work| &mut work.assigned.specs);
+            let spec = specs.and_then(|specs| specs.get_mut(agent)?.take());
+            let Some(spec) = spec.map(Box::new) else { continue };
+            let patience = Patience { quiet: self.limits.prepare, until: Ns::MAX };
+            self.roster.assign(self.now, agent, Duty::Prepare, patience);
+            self.tell(agent, ToAgent::Prepare(spec));
+        }
+    }
+
+    /// Announces the step in the record and tells all that are ready to start at one moment.
+    fn start(&mut self) {
+        self.stage = Stage::Running;
+        let at = self.now.plus(self.limits.lead);
+        let Some(work) = &mut self.work else { return };
+        let times = campaign::planned(&work.step, at.since(self.epoch));
+        work.times = Some(times);
+        let (step, assigned) = (&work.step, &work.assigned);
+        let workers = assigned.loads.len();
+        let least = step.warmup.into();
+        work.warming = step.steady.map(|rule| Warming::new(rule, &times, least, workers));
+        let carried = as_carried_out(&assigned.loads, &work.depths);
+        self.gauge.iter_mut().for_each(|gauge| gauge.begin(times.measured(), &carried));
+        let head = StepHead {
+            index: step.index,
+            plan: step.plan.clone(),
+            settings: step.settings.clone(),
+            repetition: step.repetition,
+            times,
+            workers: carried,
+            streams: assigned.streams.clone(),
+        };
+        self.record(Entry::Step(Box::new(head)));
+        let (quiet, until) = (self.limits.silence, self.until(times.end));
+        for agent in self.roster.with(Duty::Wait) {
+            self.roster.assign(self.now, agent, Duty::Run, Patience { quiet, until });
+            let hops = self.hops.of_step(agent);
+            let clock = self.roster.members[agent].clock;
+            let (epoch, at) = (clock.to_theirs(self.epoch), clock.to_theirs(at));
+            self.tell(agent, ToAgent::Start { epoch, at, hops });
+        }
+    }
+
+    /// When an agent must have finished a step that ends then on the record's time base.
+    fn until(&self, end: Ns) -> Ns {
+        self.epoch.plus(end).plus(self.limits.silence)
+    }
+
+    /// Brings all agents back to idleness: those that still have something to do are stopped.
+    fn wind_down(&mut self, end: StepEnd) {
+        self.stage = Stage::WindingDown(end);
+        self.work.iter_mut().for_each(|work| work.warming = None);
+        let until = self.now.plus(self.limits.stop);
+        for duty in [Duty::Prepare, Duty::Wait, Duty::Run] {
+            for agent in self.roster.with(duty) {
+                let patience = Patience { quiet: Ns::MAX, until };
+                self.roster.assign(self.now, agent, Duty::Stop, patience);
+                self.tell(agent, ToAgent::Stop);
+            }
+        }
+    }
+
+    fn end_step(&mut self, end: StepEnd) {
+        for agent in self.roster.with(Duty::Done) {
+            self.roster.assign(self.now, agent, Duty::Idle, Patience::ENDLESS);
+        }
+        for (name, count) in self.roster.take_repeated() {
+            let text = format!("{count} messages of agent `{name}` arrived again and were ignored");
+            self.event(Level::Info, "messages-repeated", text);
+        }
+        if let (StepEnd::Done, Some(index)) = (end, self.index()) {
+            self.record(Entry::StepDone(index));
+        }
+        self.record(Entry::Commit);
+        self.work = None;
+        self.end(End::Step(end));
+    }
+
+    /// Settles when the measurement begins, once that is known.
+    pub(super) fn settle(&mut self) {
+        let now = self.on_record();
+        let Some(work) = &mut self.work else { return };
+        let (Some(planned), Some(warming)) = (work.times, &work.warming) else { return };
+        let Some(warmed) = warming.look(now, self.limits.lead_measure) else { return };
+        work.warming = None;
+        if let Some(at) = warmed.at.filter(|at| *at < planned.measure) {
+            self.measure_from(planned, at);
+        }
+        self.event(warmed.level, warmed.code, warmed.text);
+    }
+
+    /// Brings the measurement forward: for the agents and in the record.
+    fn measure_from(&mut self, planned: StepTimes, at: Ns) {
+        let times = campaign::remeasured(&planned, at);
+        let Some(work) = &mut self.work else { return };
+        work.times = Some(times);
+        let step = work.step.index;
+        self.record(Entry::StepTimes(step, times));
+        let (quiet, until) = (self.limits.silence, self.until(times.end));
+        for agent in self.roster.with(Duty::Run) {
+            self.roster.assign(self.now, agent, Duty::Run, Patience { quiet, until });
+            let at = self.roster.members[agent].clock.to_theirs(self.epoch.plus(at));
+            self.tell(agent, ToAgent::Measure { step, at });
+        }
+    }
+
+    /// Once a second: commits what has come and shows it.
+    pub(super) fn tick(&mut self) {
+        if self.now < self.next_tick {
+            return;
+        }
+        let (now, offset) = (self.now, self.epoch.plus(TICK_OFFSET));
+        self.next_tick = offset.plus(Ns::secs(now.since(offset).0 / Ns::secs(1).0 + 1));
+        self.record(Entry::Commit);
+        let times = self.work.as_ref().and_then(|work| work.times);
+        if let (Some(times), Some(rates)) = (times, self.meter.take()) {
+            let elapsed = now.since(self.epoch.plus(times.start));
+            let remaining = self.epoch.plus(times.end).since(now);
+            self.show(Progress::Second { elapsed, remaining, rates });
+        }
+    }
+
+    /// Takes a message of an agent that is not asked to introduce itself or to serve.
+    pub(super) fn hear(&mut self, agent: usize, message: FromAgent) {
+        use Duty::{Prepare, Run, Stop, Wait};
+        let (duty, index) = (self.roster.duty(agent), self.index());
+        match (message, duty) {
+            (FromAgent::Ready { step, facts, depths, hops }, Prepare) if Some(step) == index => {
+                self.keep_facts(facts);
+                self.announce_hops(agent, hops);
+                self.work.iter_mut().for_each(|work| work.depths.extend(depths.iter().copied()));
+                self.roster.assign(self.now, agent, Wait, Patience::ENDLESS);
+            }
+            // It crossed with the order to stop.
+            (FromAgent::Ready { .. }, Stop) => {}
+            (FromAgent::Intervals(list), Run | Stop) if self.may_report(agent, &list) => {
+                self.take_intervals(agent, list);
+            }
+            (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
+                self.record(Entry::Counters(list));
+            }
+            (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event),
+            (FromAgent::Finished { step }, Run | Stop) if Some(step) == index => {
+                self.roster.assign(self.now, agent, Duty::Done, Patience::ENDLESS);
+            }
+            (FromAgent::Failed { step: Some(step), error }, Prepare | Wait | Run | Stop) => {
+                self.fail(agent, step, error);
+            }
+            (FromAgent::Failed { error, .. }, _) => self.lose(agent, error.to_string()),
+            (other, duty) => {
+                let what = name_of(&other);
+                self.lose(agent, format!("it broke the protocol with {what} in state {duty:?}"));
+            }
+        }
+    }
+
+    /// Takes what sources did to the record. An agent that did not hear that the measurement was brought forward goes on
+    /// when its step is over.
+    fn take_intervals(&mut self, agent: usize, list: Vec<Interval>) {
+        if list.iter().all(|one| self.in_step(one)) {
+            list.iter().for_each(|interval| self.watch(interval));
+            self.record(Entry::Intervals(list));
+        } else {
+            let problem = "it reports a load outside its step; an order to it may have been lost";
+            self.lose(agent, problem.to_owned());
+        }
+    }
+
+    /// Looks at an interval before it goes to the record.
+    fn watch(&mut self, interval: &Interval) {
+        self.meter.add(interval);
+        // What is steady, and what a search looks for, is the load of workers.
+        if !self.nets.contains(&interval.source) {
+            let warming = self.work.iter_mut().filter_map(|work| work.warming.as_mut());
+            warming.for_each(|warming| warming.add(interval));
+            self.gauge.iter_mut().for_each(|gauge| gauge.add(interval));
+        }
+    }
+
+    /// Whether what a worker says it did lies within its step. The far end of a network load has a clock of its own.
+    fn in_step(&self, interval: &Interval) -> bool {
+        let times = self.work.as_ref().and_then(|work| work.times);
+        times.is_some_and(|of| of.start <= interval.from && interval.to <= of.end)
+            || self.nets.contains(&interval.source)
+    }
+
+    /// Gives an agent's hops their numbers, and those that are new their place in the record.
+    fn announce_hops(&mut self, agent: usize, names: Vec<String>) {
+        let member = &mut self.roster.members[agent];
+        for source in self.hops.ready(agent, &member.name, names) {
+            member.sources.insert(source.id);
+            self.effects.push_back(Effect::Record(Entry::Source(source)));
+        }
+    }
+
+    /// Whether an agent may report these figures: those of its own sources, of the step under way; of a network load only
+    /// under what the step announced of it.
+    fn may_report<R: Reported>(&self, agent: usize, list: &[R]) -> bool {
+        let Some(work) = &self.work else { return false };
+        let sources = &self.roster.members[agent].sources;
+        let of_step = |step: Option<u32>| step.is_none_or(|step| step == work.step.index);
+        let announced =
+            |source: SourceId| !self.nets.contains(&source) || work.nets.contains(&source);
+        work.times.is_some()
+            && list.iter().all(|one| {
+                sources.contains(&one.source()) && announced(one.source()) && of_step(one.step())
+            })
+    }
+
+    /// Records an agent's event. Before the start it knows no time base, so that its time is when it is heard of.
+    fn pass_on(&mut self, event: Event) {
+        let started = self.work.as_ref().is_some_and(|work| work.times.is_some());
+        let at = if started { event.at } else { self.on_record() };
+        self.record_event(Event { at, step: event.step.or(self.index()), ..event });
+    }
+
+    fn fail(&mut self, agent: usize, step: u32, error: Failure) {
+        let name = self.roster.members[agent].name.clone();
+        self.roster.assign(self.now, agent, Duty::Done, Patience::ENDLESS);
+        let text = format!("agent `{name}` cannot go on: {error}");
+        self.event(Level::Error, "step-failed", text);
+        self.failure.get_or_insert(StepFailure { agent: name, step, error });
+    }
+
+    /// Marks a step whose workers are missing because their agent was lost before it.
+    fn report_missing(&mut self) {
+        let Some(work) = &self.work else { return };
+        let mut missing = Vec::new();
+        for agent in self.roster.with(Duty::Lost) {
+            let Some(Some(spec)) = work.assigned.specs.get(agent) else { continue };
+            let workers = spec.workers.iter().map(|w| w.name.as_str());
+            let all: Vec<&str> = workers.chain(spec.nets.iter().map(|n| n.name.as_str())).collect();
+            let names = &all[..all.len().min(NAMES_MAX)];
+            let more = match all.len() - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let name = &self.roster.members[agent].name;
+            let list = names.join(", ");
+            missing
+                .push(format!("this step runs without the load of agent `{name}`: {list}{more}"));
+        }
+        missing.into_iter().for_each(|text| self.event(Level::Error, "workers-missing", text));
+    }
+}
+
+/// What the workers were asked to do, with the depth that their queues can carry: a mean in flight that is compared with
+/// a depth nobody had would blame the generator.
+fn as_carried_out(loads: &[WorkerLoad], depths: &BTreeMap<SourceId, u32>) -> Vec<WorkerLoad> {
+    let carried = |load: &WorkerLoad| {
+        let mut load = load.clone();
+        if let (Loop::Closed { depth, .. }, Some(real)) =
+            (&mut load.arrivals, depths.get(&load.source))
+        {
+            *depth = *real;
+        }
+        load
+    };
+    loads.iter().map(carried).collect()
+}

@@ -1,0 +1,274 @@
+//! A simulated agent: the real state machine of its end, on a clock of its own, with engines that put out an interval of
+//! every worker at every cut and do nothing else.
+
+use super::{Weather, broken, known, steps};
+use crate::agent::Identity;
+use crate::agent::conversation::{AgentConversation, Effect, News, Readiness};
+use crate::message::{FromAgent, ToAgent};
+use crate::offset::ClockOffset;
+use crate::sequence::Numbered;
+use clock::{Ns, Rng};
+use engine::{Edge, Output, Phases, StepSpec, Timeline};
+use record::{Interval, Tally};
+
+/// What an engine does at a moment; what belongs to a step that is over does nothing.
+pub enum Act {
+    /// It has prepared a step, or cannot.
+    Prepared { generation: u64, well: bool },
+    /// It has come to a cut.
+    Cut { generation: u64 },
+    /// It stops as it was asked to.
+    Stopped { generation: u64 },
+}
+
+/// What came of carrying out one effect.
+pub enum Done {
+    Say(Numbered<FromAgent>),
+    Later(Ns, Act),
+    Left,
+}
+
+pub struct SimAgent {
+    conversation: AgentConversation,
+    /// By how much its clock was ahead at `since`, and how fast it runs.
+    ahead_ns: i64,
+    since: Ns,
+    rate: f64,
+    known: ClockOffset,
+    refuse: f64,
+    fail: f64,
+    /// Intervals say how much was done.
+    counts: bool,
+    /// It has left, died or fallen silent.
+    over: bool,
+    /// Counts steps, so that what is left of one does nothing in the next.
+    generation: u64,
+    spec: Option<StepSpec>,
+    phases: Phases,
+    load: Option<Load>,
+    will_fail: bool,
+}
+
+/// A load that is on.
+struct Load {
+    line: Timeline,
+    edge: Edge,
+    /// The last cut, on the agent's clock.
+    cut: Ns,
+}
+
+impl SimAgent {
+    pub fn new(name: String, weather: &Weather, rng: &mut Rng, now: Ns) -> SimAgent {
+        let ahead_ns = rng.below(2 * weather.skew.0 + 1) as i64 - weather.skew.0 as i64;
+        let drift = rng.below(2 * weather.drift + 1) as f64 - weather.drift as f64;
+        SimAgent {
+            conversation: AgentConversation::new(Identity { name, facts: Vec::new() }),
+            ahead_ns,
+            since: now,
+            rate: 1.0 + drift / 1e6,
+            known: known(ahead_ns, weather.within, rng),
+            refuse: weather.refuse,
+            fail: weather.fail,
+            counts: weather.steady,
+            over: false,
+            generation: 0,
+            spec: None,
+            phases: Phases { warmup: Ns::ZERO, measure: Ns::ZERO, cooldown: Ns::ZERO },
+            load: None,
+            will_fail: false,
+        }
+    }
+
+    pub fn known_offset(&self) -> ClockOffset {
+        self.known
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// What its clock shows.
+    fn local(&self, now: Ns) -> Ns {
+        let passed = (now.since(self.since).0 as f64 * self.rate) as u64;
+        Ns((self.since.0 + passed).saturating_add_signed(self.ahead_ns))
+    }
+
+    /// The first moment at which its clock shows `local`.
+    fn truth(&self, local: Ns) -> Ns {
+        let passed = Ns(local.0.saturating_add_signed(-self.ahead_ns)).since(self.since);
+        let mut at = self.since.plus(Ns((passed.0 as f64 / self.rate) as u64));
+        while self.local(at) < local {
+            at = at.plus(Ns(1));
+        }
+        at
+    }
+
+    pub fn wake(&self) -> Ns {
+        match self.conversation.wake() {
+            Ns::MAX => Ns::MAX,
+            _ if self.over => Ns::MAX,
+            local => self.truth(local),
+        }
+    }
+
+    pub fn wake_up(&mut self, now: Ns) {
+        self.handle(now, News::Timer);
+    }
+
+    pub fn hear(&mut self, now: Ns, message: Numbered<ToAgent>) {
+        self.handle(now, News::Message(message));
+    }
+
+    /// It is gone, or will be heard no more.
+    pub fn lose_coordinator(&mut self) {
+        self.over = true;
+    }
+
+    fn handle(&mut self, now: Ns, news: News) {
+        if !self.over {
+            let local = self.local(now);
+            self.conversation.handle(local, news);
+        }
+    }
+
+    /// Carries out effects until one of them concerns others.
+    pub fn carry_out(&mut self, now: Ns, rng: &mut Rng) -> Option<Done> {
+        while !self.over {
+            match self.conversation.effect()? {
+                Effect::Send(message) => return Some(Done::Say(message)),
+                Effect::Serve(specs) => {
+                    let portals = specs.iter().map(steps::portals).collect();
+                    self.handle(now, News::Served(Ok(portals)));
+                }
+                Effect::Arrange(step) => {
+                    self.phases = Phases {
+                        warmup: step.warmup,
+                        measure: step.measure,
+                        cooldown: step.cooldown,
+                    };
+                    self.handle(
+                        now,
+                        News::Prepared(Ok(Readiness { parts: 1, ..Readiness::default() })),
+                    );
+                }
+                Effect::Prepare(spec) => {
+                    self.phases = Phases::from(&*spec);
+                    self.spec = Some(*spec);
+                    self.will_fail = rng.chance(self.fail);
+                    let well = !rng.chance(self.refuse);
+                    let at = now.plus(Ns(rng.below(3_000_000_000)));
+                    return Some(self.later(at, |generation| Act::Prepared { generation, well }));
+                }
+                Effect::CallOff => {
+                    // One in four hangs in an open.
+                    if rng.chance(0.75) {
+                        let well = false;
+                        return Some(
+                            self.later(now, |generation| Act::Prepared { generation, well }),
+                        );
+                    }
+                }
+                Effect::Discard => self.generation += 1,
+                Effect::Start { epoch, at, .. } => {
+                    let line = Timeline::new(epoch, at, self.phases);
+                    self.load = Some(Load { line, edge: Edge::default(), cut: at });
+                    return Some(self.next_cut());
+                }
+                Effect::Measure(at) => self.measure(now, at),
+                Effect::Stop => {
+                    return Some(self.later(now, |generation| Act::Stopped { generation }));
+                }
+                Effect::End => {
+                    self.load = None;
+                    self.generation += 1;
+                    self.handle(now, News::Ended(Ok(())));
+                }
+                Effect::Leave(_) => {
+                    self.over = true;
+                    return Some(Done::Left);
+                }
+            }
+        }
+        None
+    }
+
+    fn later(&self, at: Ns, act: impl FnOnce(u64) -> Act) -> Done {
+        Done::Later(at, act(self.generation))
+    }
+
+    fn next_cut(&self) -> Done {
+        let next = self.load.as_ref().and_then(|load| load.line.cut_after(load.cut));
+        let at = self.truth(next.unwrap_or(Ns::ZERO));
+        self.later(at, |generation| Act::Cut { generation })
+    }
+
+    fn measure(&mut self, now: Ns, at: Ns) {
+        let early = self.local(now) < at;
+        let Some(load) = &mut self.load else { return };
+        let settled = load.line.may_measure_from(at) && load.edge.settle(at);
+        load.line.follow(&load.edge);
+        if !(settled && early) {
+            self.handle(now, News::MeasuredTooLate);
+        }
+    }
+
+    /// Does what an engine does at this moment; returns the intervals that it put out, and what it does next.
+    pub fn act(&mut self, now: Ns, act: Act) -> (Vec<Interval>, Option<Done>) {
+        let (Act::Prepared { generation, .. }
+        | Act::Cut { generation }
+        | Act::Stopped { generation }) = act;
+        if generation != self.generation || self.over {
+            return (Vec::new(), None);
+        }
+        match act {
+            Act::Prepared { well, .. } => {
+                // A second end of the same preparation, after it was called off, is none.
+                self.generation += u64::from(!well);
+                let ready = Readiness { parts: 1, ..Readiness::default() };
+                self.handle(now, News::Prepared(if well { Ok(ready) } else { Err(broken()) }));
+            }
+            Act::Stopped { .. } => {
+                self.handle(now, News::Output(Output::Finished));
+                self.handle(now, News::Looked { closed: false });
+            }
+            Act::Cut { .. } => return (self.cut(now), self.goes_on()),
+        }
+        (Vec::new(), None)
+    }
+
+    fn cut(&mut self, now: Ns) -> Vec<Interval> {
+        let Some(load) = &mut self.load else { return Vec::new() };
+        let from = load.cut;
+        let Some(to) = load.line.cut_after(from) else { return Vec::new() };
+        load.cut = to;
+        let (ended, line) = (load.line.cut_after(to).is_none(), load.line);
+        let workers = self.spec.iter().flat_map(|spec| &spec.workers);
+        let step = self.spec.as_ref().map_or(0, |spec| spec.index);
+        let interval = |worker: &engine::WorkerSpec| Interval {
+            source: worker.source,
+            step,
+            phase: line.phase_at(from).expect("within the step"),
+            from: line.on_record(from),
+            to: line.on_record(to),
+            read: self.counts.then(|| steps::work(to.since(from))),
+            write: None::<Tally>,
+            testimony: None,
+        };
+        let intervals: Vec<Interval> = workers.map(interval).collect();
+        for interval in &intervals {
+            self.handle(now, News::Output(Output::Interval(Box::new(interval.clone()))));
+        }
+        let end = if self.will_fail { Output::Failed(broken()) } else { Output::Finished };
+        if ended || self.will_fail {
+            self.handle(now, News::Output(end));
+        }
+        self.handle(now, News::Looked { closed: false });
+        intervals
+    }
+
+    /// What follows a cut that did not end the load.
+    fn goes_on(&self) -> Option<Done> {
+        let load = self.load.as_ref()?;
+        load.line.cut_after(load.cut).map(|_| self.next_cut())
+    }
+}

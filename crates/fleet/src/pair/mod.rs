@@ -1,0 +1,399 @@
+//! Both ends of the conversation on simulated time: one coordinator, several agents, and a network between them that may
+//! delay, reorder, repeat and lose messages, while agents have clocks of their own, die or fall silent.
+//!
+//! The state machines are the real ones; engines, arrays, carriers and time are simulated. A run is a function of its
+//! [`Weather`] and seed. The idea of the arrangement is quinn's `Pair`.
+
+mod engine;
+mod properties;
+mod steps;
+
+use crate::arrays::ArraySpec;
+use crate::carrier;
+use crate::control::Limits;
+use crate::conversation::{AgentSpec, Conversation, Effect, End, News};
+use crate::message::{FromAgent, ToAgent};
+use crate::offset::ClockOffset;
+use crate::sequence::Numbered;
+use crate::sink::Entry;
+use ::engine::EngineError;
+use campaign::StepEnd;
+use clock::{Ns, Rng};
+use engine::SimAgent;
+use record::{Interval, Status};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// More events than any run of a test needs: beyond, a conversation is held for endless.
+const EVENTS_MAX: usize = 200_000;
+
+/// What a run is exposed to.
+#[derive(Clone, Copy, Debug)]
+pub struct Weather {
+    /// Agents with workers, and agents with arrays.
+    pub workers: usize,
+    pub arrays: usize,
+    pub steps: u32,
+    /// The warm-up of the steps lasts until the load is steady.
+    pub steady: bool,
+    /// The longest way of a message.
+    pub delay: Ns,
+    /// Whether messages may overtake each other.
+    pub reorder: bool,
+    /// How probably a message is lost, and arrives twice.
+    pub loss: f64,
+    pub repeat: f64,
+    /// The most that an agent's clock is ahead or behind, that this is known wrong, and that it drifts in parts per
+    /// million.
+    pub skew: Ns,
+    pub within: Ns,
+    pub drift: u64,
+    /// How probably an agent dies, falls silent, fails to prepare or fails under load.
+    pub die: f64,
+    pub stall: f64,
+    pub refuse: f64,
+    pub fail: f64,
+    /// How probably the user stops the run.
+    pub stop: f64,
+}
+
+impl Weather {
+    /// A quick network, one clock, nothing goes wrong.
+    pub const FAIR: Weather = Weather {
+        workers: 2,
+        arrays: 0,
+        steps: 2,
+        steady: false,
+        delay: Ns::millis(2),
+        reorder: false,
+        loss: 0.0,
+        repeat: 0.0,
+        skew: Ns::ZERO,
+        within: Ns::ZERO,
+        drift: 0,
+        die: 0.0,
+        stall: 0.0,
+        refuse: 0.0,
+        fail: 0.0,
+        stop: 0.0,
+    };
+}
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// As the coordinator would write it; `None` where an agent could not be used.
+    pub status: Option<Status>,
+    pub unusable: Option<(String, String)>,
+    pub lost: Vec<String>,
+    pub record: Vec<Entry>,
+    /// What engines put out, and what time it was in truth.
+    pub put_out: Vec<(Interval, Ns)>,
+    /// Agents that left, died or fell silent.
+    pub over: usize,
+    /// Orders to agents and messages of theirs that the network lost.
+    pub drops: usize,
+    /// Agents that died or fell silent before they were dismissed.
+    pub down: Vec<String>,
+}
+
+/// Something at a moment.
+enum Event {
+    ToAgent(usize, Numbered<ToAgent>),
+    FromAgent(usize, Numbered<FromAgent>),
+    /// The carrier notices that the other end is gone.
+    CoordinatorGone(usize),
+    AgentGone(usize),
+    /// Something that a simulated engine does.
+    Engine(usize, engine::Act),
+    /// News that came of an effect of the coordinator.
+    Feedback(News),
+    Die(usize),
+    Stall(usize),
+}
+
+/// A run under way.
+pub struct Pair {
+    weather: Weather,
+    rng: Rng,
+    now: Ns,
+    conversation: Conversation,
+    agents: Vec<SimAgent>,
+    events: BTreeMap<u64, Event>,
+    due: BinaryHeap<Reverse<(Ns, u64)>>,
+    scheduled: u64,
+    /// When the last message of each direction and agent arrives.
+    last: BTreeMap<(usize, bool), Ns>,
+    next_step: u32,
+    report: Report,
+}
+
+impl Pair {
+    /// One run from beginning to end.
+    #[track_caller]
+    pub fn run(weather: Weather, seed: u64) -> Report {
+        Pair::run_misjudged(weather, seed, Ns::ZERO)
+    }
+
+    /// The same, where agents' clocks are further ahead than the coordinator can know.
+    #[track_caller]
+    pub fn run_misjudged(weather: Weather, seed: u64, by: Ns) -> Report {
+        let mut rng = Rng::keyed(seed, &[]);
+        // Clocks begin anywhere; moments before zero cannot be said.
+        let now = Ns::secs(1_000_000);
+        let count = weather.workers + weather.arrays;
+        let agents: Vec<SimAgent> =
+            (0..count).map(|n| SimAgent::new(steps::name(n), &weather, &mut rng, now)).collect();
+        let spec = |(n, agent): (usize, &SimAgent)| AgentSpec {
+            name: steps::name(n),
+            arrays: if n < weather.workers { Vec::new() } else { vec![steps::array(n)] },
+            clock: ClockOffset {
+                ahead_ns: agent.known_offset().ahead_ns - by.0 as i64,
+                ..agent.known_offset()
+            },
+        };
+        let specs: Vec<AgentSpec> = agents.iter().enumerate().map(spec).collect();
+        let (head, sources) = (steps::head(now), steps::sources(weather.workers));
+        let conversation = Conversation::new(now, &head, Limits::of_tests(), &specs, &sources);
+        let mut pair = Pair {
+            weather,
+            rng,
+            now,
+            conversation,
+            agents,
+            events: BTreeMap::new(),
+            due: BinaryHeap::new(),
+            scheduled: 0,
+            last: BTreeMap::new(),
+            next_step: 0,
+            report: Report::default(),
+        };
+        pair.plan_mishaps();
+        pair.conversation.greet(now);
+        pair.go(seed);
+        pair.report
+    }
+
+    fn plan_mishaps(&mut self) {
+        for agent in 0..self.agents.len() {
+            let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
+            if self.rng.chance(self.weather.die) {
+                self.schedule(at, Event::Die(agent));
+            } else if self.rng.chance(self.weather.stall) {
+                self.schedule(at, Event::Stall(agent));
+            }
+        }
+        let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
+        if self.rng.chance(self.weather.stop) {
+            self.schedule(at, Event::Feedback(News::Stop));
+        }
+    }
+
+    fn schedule(&mut self, at: Ns, event: Event) {
+        self.events.insert(self.scheduled, event);
+        self.due.push(Reverse((at.max(self.now), self.scheduled)));
+        self.scheduled += 1;
+    }
+
+    #[track_caller]
+    fn go(&mut self, seed: u64) {
+        for _ in 0..EVENTS_MAX {
+            self.carry_out();
+            (0..self.agents.len()).for_each(|agent| self.carry_out_of(agent));
+            if !self.step_on() {
+                let over = self.agents.iter().filter(|agent| agent.is_over()).count();
+                self.report.over = over;
+                return;
+            }
+        }
+        panic!("the conversation of seed {seed} does not end: {:?}", self.report);
+    }
+
+    /// Goes to the next moment at which something happens; false where nothing will.
+    fn step_on(&mut self) -> bool {
+        let event = self.due.peek().map_or(Ns::MAX, |Reverse((at, _))| *at);
+        let wakes = self.agents.iter().map(SimAgent::wake).enumerate().map(|(n, at)| (at, Some(n)));
+        let coordinator = (self.coordinator_wake(), None);
+        let (wake, whose) = wakes.chain([coordinator]).min().unwrap_or(coordinator);
+        if event.min(wake) == Ns::MAX {
+            return false;
+        }
+        self.now = self.now.max(event.min(wake));
+        if event > wake {
+            match whose {
+                Some(agent) => self.agents[agent].wake_up(self.now),
+                None => self.conversation.handle(self.now, News::Timer),
+            }
+        } else if let Some(Reverse((_, number))) = self.due.pop()
+            && let Some(event) = self.events.remove(&number)
+        {
+            self.happen(event);
+        }
+        true
+    }
+
+    fn coordinator_wake(&self) -> Ns {
+        if self.is_over() { Ns::MAX } else { self.conversation.wake() }
+    }
+
+    /// Whether the coordinator has closed its record.
+    fn is_over(&self) -> bool {
+        self.report.status.is_some() || self.report.unusable.is_some()
+    }
+
+    fn happen(&mut self, event: Event) {
+        let now = self.now;
+        match event {
+            Event::ToAgent(agent, message) => self.agents[agent].hear(now, message),
+            Event::CoordinatorGone(agent) => self.agents[agent].lose_coordinator(),
+            Event::Engine(agent, act) => {
+                let (put_out, next) = self.agents[agent].act(now, act);
+                if let Some(engine::Done::Later(at, act)) = next {
+                    self.schedule(at, Event::Engine(agent, act));
+                }
+                self.report.put_out.extend(put_out.into_iter().map(|interval| (interval, now)));
+            }
+            Event::Die(agent) | Event::Stall(agent) if self.agents[agent].is_over() => {}
+            Event::Die(agent) => {
+                self.go_down(agent);
+                let at = now.plus(self.weather.delay);
+                self.schedule(at, Event::AgentGone(agent));
+            }
+            Event::Stall(agent) => self.go_down(agent),
+            _ if self.is_over() => {}
+            Event::FromAgent(agent, message) => {
+                self.conversation.handle(now, News::Message { agent, message });
+            }
+            Event::AgentGone(agent) => {
+                let problem = carrier::CarrierError::Closed.to_string();
+                self.conversation.handle(now, News::Lost { agent, problem });
+            }
+            Event::Feedback(news) => self.conversation.handle(now, news),
+        }
+    }
+
+    fn go_down(&mut self, agent: usize) {
+        self.agents[agent].lose_coordinator();
+        if !self.is_over() {
+            self.report.down.push(steps::name(agent));
+        }
+    }
+
+    /// Sends a message on its way, or not.
+    fn send(&mut self, agent: usize, out: bool, event: impl Fn() -> Event) {
+        if self.rng.chance(self.weather.loss) {
+            self.report.drops += 1;
+            return;
+        }
+        let times = if self.rng.chance(self.weather.repeat) { 2 } else { 1 };
+        for _ in 0..times {
+            let mut at = self.now.plus(Ns(self.rng.below(self.weather.delay.0 + 1)));
+            let last = self.last.entry((agent, out)).or_insert(at);
+            if !self.weather.reorder {
+                at = at.max(*last);
+            }
+            *last = at.max(*last);
+            self.schedule(at, event());
+        }
+    }
+
+    /// Does what the coordinator decided.
+    fn carry_out(&mut self) {
+        while let Some(effect) = self.conversation.effect() {
+            match effect {
+                Effect::Tell { agent, message } => {
+                    self.send(agent, true, || Event::ToAgent(agent, message.clone()));
+                }
+                Effect::GiveUp { agent } => {
+                    self.close(agent);
+                    let last_words = Some("its process ended".to_owned());
+                    self.schedule(self.now, Event::Feedback(News::Left { agent, last_words }));
+                }
+                Effect::Release { agents } => {
+                    agents.into_iter().for_each(|agent| self.close(agent))
+                }
+                Effect::Record(entry) => self.report.record.push(entry),
+                Effect::Show(_) => {}
+                Effect::Ended(end) => self.go_on(end),
+            }
+        }
+    }
+
+    /// The carrier notices the closed end after everything that was sent before.
+    fn close(&mut self, agent: usize) {
+        let last = self.last.get(&(agent, true)).copied().unwrap_or(self.now);
+        let at = last.max(self.now).plus(self.weather.delay);
+        self.schedule(at, Event::CoordinatorGone(agent));
+    }
+
+    /// What a coordinator does after a piece of work.
+    fn go_on(&mut self, end: End) {
+        let arrays = self.weather.workers..self.weather.workers + self.weather.arrays;
+        match end {
+            End::Greeted => {
+                let specs: Vec<ArraySpec> = arrays.map(steps::array_spec).collect();
+                self.conversation.serve(self.now, &specs);
+            }
+            End::Unusable { agent, problem } => {
+                self.report.unusable = Some((agent, problem));
+                self.conversation.dismiss();
+            }
+            End::Serving(_) | End::Step(StepEnd::Done) if self.next_step < self.weather.steps => {
+                let index = self.next_step;
+                self.next_step += 1;
+                let (step, assigned) = steps::step(&self.weather, index);
+                self.conversation.begin_step(self.now, step, assigned);
+            }
+            End::Serving(_) | End::Step(StepEnd::Done) => self.finish(Status::Complete),
+            End::Step(StepEnd::Stopped) => self.finish(Status::Stopped),
+            End::Step(StepEnd::Failed) => self.finish(Status::Failed),
+        }
+    }
+
+    fn finish(&mut self, status: Status) {
+        self.report.status = Some(status);
+        self.report.lost = self.conversation.outcome().1;
+        self.conversation.dismiss();
+    }
+
+    /// Does what an agent decided.
+    fn carry_out_of(&mut self, agent: usize) {
+        while let Some(done) = self.agents[agent].carry_out(self.now, &mut self.rng) {
+            match done {
+                engine::Done::Say(message) => {
+                    self.send(agent, false, || Event::FromAgent(agent, message.clone()));
+                }
+                engine::Done::Later(at, act) => self.schedule(at, Event::Engine(agent, act)),
+                engine::Done::Left => {
+                    let at = self.now.plus(self.weather.delay).plus(self.weather.delay);
+                    self.schedule(at, Event::AgentGone(agent));
+                }
+            }
+        }
+    }
+}
+
+impl Limits {
+    /// Patience that suits steps of seconds.
+    fn of_tests() -> Limits {
+        Limits {
+            serve: Ns::secs(20),
+            prepare: Ns::secs(20),
+            silence: Ns::secs(8),
+            stop: Ns::secs(8),
+            lead: Ns::millis(400),
+            ..Limits::default()
+        }
+    }
+}
+
+/// Why a simulated engine does not do what it should.
+fn broken() -> EngineError {
+    EngineError::Unsupported("it broke".to_owned())
+}
+
+/// An offset that is as far from the truth as it may be.
+fn known(truth: i64, within: Ns, rng: &mut Rng) -> ClockOffset {
+    let error = rng.below(2 * within.0 + 1) as i64 - within.0 as i64;
+    ClockOffset { ahead_ns: truth + error, within }
+}

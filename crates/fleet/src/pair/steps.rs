@@ -1,0 +1,152 @@
+//! What simulated runs do: names, sources, arrays and steps.
+
+use super::Weather;
+use crate::arrays::{ArraySpec, ArrayStep, Portals};
+use crate::assign::AssignedStep;
+use clock::Ns;
+use engine::{StepSpec, WorkerSpec};
+use record::{Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Tally, WorkerLoad};
+use scenario::{Steady, Step};
+use std::time::Duration;
+use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
+
+/// Workers of each agent.
+const WORKERS: u32 = 2;
+
+const WARMUP: Ns = Ns::millis(500);
+const MEASURE: Ns = Ns::secs(2);
+const COOLDOWN: Ns = Ns::millis(300);
+const WARMUP_MAX: Ns = Ns::secs(30);
+
+pub fn name(agent: usize) -> String {
+    format!("agent{agent}")
+}
+
+pub fn array(agent: usize) -> String {
+    format!("array{agent}")
+}
+
+pub fn array_spec(agent: usize) -> ArraySpec {
+    let (ports, volumes) = (Vec::new(), Vec::new());
+    ArraySpec { name: array(agent), threads: 1, scale: "1".to_owned(), ports, volumes }
+}
+
+pub fn portals(spec: &ArraySpec) -> Portals {
+    let (array, addresses) = (spec.name.clone(), Vec::new());
+    Portals { array, target: "iqn.target".to_owned(), addresses }
+}
+
+pub fn head(epoch: Ns) -> RunHead {
+    let (name, text) = ("a.toml".to_owned(), String::new());
+    RunHead {
+        title: "a test".to_owned(),
+        producer: "wirespeed run".to_owned(),
+        scenario: ScenarioText { name, text, overrides: Vec::new() },
+        epoch,
+        wall_ns: 0,
+        seed: 7,
+    }
+}
+
+/// The workers of an agent.
+fn workers(agent: usize) -> impl Iterator<Item = SourceId> {
+    let first = agent as u32 * WORKERS;
+    (first..first + WORKERS).map(SourceId)
+}
+
+pub fn sources(agents: usize) -> Vec<Source> {
+    let of = |agent| workers(agent).map(move |id| (agent, id));
+    let source = |(agent, id): (usize, SourceId)| Source {
+        id,
+        kind: SourceKind::Worker,
+        name: format!("w{}", id.0),
+        group: String::new(),
+        agent: name(agent),
+    };
+    (0..agents).flat_map(of).map(source).collect()
+}
+
+/// What a worker does in so much time.
+pub fn work(time: Ns) -> Tally {
+    let mut tally = Tally::empty(false);
+    for _ in 0..time.0 / 100_000_000 {
+        tally.success(8192, Ns(1000), Ns(1000));
+    }
+    tally
+}
+
+fn spec() -> Spec {
+    let row = Row {
+        size: 8192,
+        share: 100.0,
+        read: 100.0,
+        random: 100.0,
+        delay: Ns::ZERO,
+        burst: 1,
+        align: 0,
+        reply: 0,
+    };
+    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
+    Spec {
+        kind: Kind::Access(access),
+        arrivals: Arrivals::Closed { depth: 1, think: Ns::ZERO },
+        working_set: None,
+        regions: Regions::Own,
+    }
+}
+
+pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
+    let steady = Steady { within: WARMUP_MAX.into(), ..Steady::SNIA };
+    let warmup = if weather.steady { WARMUP_MAX } else { WARMUP };
+    let step = Step {
+        index,
+        plan: "plan".to_owned(),
+        settings: Vec::new(),
+        repetition: 0,
+        warmup: if weather.steady { Duration::ZERO } else { WARMUP.into() },
+        steady: weather.steady.then_some(steady),
+        measure: MEASURE.into(),
+        cooldown: COOLDOWN.into(),
+        precondition: false,
+        loads: Vec::new(),
+        frames: workload::Frames::default(),
+        port: None,
+        faults: Vec::new(),
+        incidents: Vec::new(),
+    };
+    let worker = |source: SourceId| WorkerSpec {
+        source,
+        name: format!("w{}", source.0),
+        key: source.0,
+        targets: Vec::new(),
+        sharer: 0,
+        sharers: 1,
+        workload: spec(),
+        verify: false,
+    };
+    let spec = |agent| StepSpec {
+        index,
+        seed: 7,
+        warmup,
+        measure: MEASURE,
+        cooldown: COOLDOWN,
+        targets: Vec::new(),
+        workers: workers(agent).map(worker).collect(),
+        nets: Vec::new(),
+    };
+    let load = |source: SourceId| WorkerLoad {
+        source,
+        workload: "read".to_owned(),
+        arrivals: Loop::Closed { depth: 1, think: false },
+        ops_per_transaction: 1,
+    };
+    let ports = Vec::new();
+    let arrays = ArrayStep { index, warmup, measure: MEASURE, cooldown: COOLDOWN, ports };
+    let assigned = AssignedStep {
+        loads: (0..weather.workers).flat_map(workers).map(load).collect(),
+        streams: Vec::new(),
+        specs: (0..weather.workers).map(|agent| Some(spec(agent))).collect(),
+        arrays: (weather.arrays > 0).then_some(arrays),
+    };
+    (step, assigned)
+}
