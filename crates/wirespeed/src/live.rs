@@ -104,7 +104,10 @@ pub fn begin_record(out: &Path, head: &RunHead, targets: &[Asked]) -> Result<Wri
 pub fn head(source: &Source, scenario: &Scenario) -> RunHead {
     RunHead {
         title: scenario.head.title.clone(),
-        producer: format!("wirespeed {} run", env!("CARGO_PKG_VERSION")),
+        producer: Producer::new(
+            ProducerKind::Live,
+            format!("wirespeed {} run", env!("CARGO_PKG_VERSION")),
+        ),
         scenario: ScenarioText {
             name: source.name.clone(),
             text: scenario.text_kept(source),

@@ -61,8 +61,8 @@ impl Reports for Said {
         }
     }
 
-    fn counts(&mut self) -> Vec<(&'static str, u64)> {
-        vec![("seen", 7), ("unseen", 0)]
+    fn counts(&mut self) -> Vec<(CounterId, u64)> {
+        vec![(CounterId::VerifyLost, 7), (CounterId::VerifyStale, 0)]
     }
 }
 

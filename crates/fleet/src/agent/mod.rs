@@ -308,7 +308,7 @@ impl Agent {
             Ok((engines, Ok((prepared, hops)))) => {
                 let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
                 facts.extend(hops.iter().flat_map(facts_of));
-                let hops = hops.into_iter().map(|hop| hop.name).collect();
+                let hops = hops.into_iter().map(|hop| (hop.name, hop.kind)).collect();
                 let depths = prepared.iter().flat_map(|p| p.depths()).collect();
                 self.outbox.send(FromAgent::Ready { step, facts, depths, hops })?;
                 let Preparing { phases, notes: wires, .. } = preparing;

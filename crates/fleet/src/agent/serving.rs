@@ -50,7 +50,7 @@ impl Agent {
         let hops = estate.hops();
         let mut facts = estate.facts();
         facts.extend(hops.iter().flat_map(facts_of));
-        let hops = hops.into_iter().map(|hop| hop.name).collect();
+        let hops = hops.into_iter().map(|hop| (hop.name, hop.kind)).collect();
         self.outbox.send(FromAgent::Ready { step: index, facts, depths: Vec::new(), hops })?;
         engines.sampler = Some(Box::new(EstateSampler(estate)));
         let (tx, rx) = mpsc::channel();
