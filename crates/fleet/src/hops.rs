@@ -30,7 +30,12 @@ impl Hops {
     }
 
     /// Takes in what an agent named for the step; returns the sources that are new.
-    pub fn ready(&mut self, agent: usize, agent_name: &str, named: Vec<(String, HopKind)>) -> Vec<Source> {
+    pub fn ready(
+        &mut self,
+        agent: usize,
+        agent_name: &str,
+        named: Vec<(String, HopKind)>,
+    ) -> Vec<Source> {
         let mut new = Vec::new();
         let mut numbers = Vec::with_capacity(named.len());
         for (name, kind) in named {
@@ -60,7 +65,13 @@ impl Hops {
         }
         let id = SourceId(self.next);
         self.next = self.next.saturating_add(1);
-        Source { id, kind: SourceKind::Hop(kind), name, group: plain.to_owned(), agent: agent.to_owned() }
+        Source {
+            id,
+            kind: SourceKind::Hop(kind),
+            name,
+            group: plain.to_owned(),
+            agent: agent.to_owned(),
+        }
     }
 }
 

@@ -289,7 +289,9 @@ impl CounterKind {
     /// What a record stores: the counter of the registry where it is described as there, and as the record describes it
     /// elsewhere.
     pub fn stored(name: &str, unit: &str, meaning: Option<Meaning>) -> CounterKind {
-        match CounterId::of(name).filter(|id| id.info().unit == unit && Some(id.meaning()) == meaning) {
+        match CounterId::of(name)
+            .filter(|id| id.info().unit == unit && Some(id.meaning()) == meaning)
+        {
             Some(id) => CounterKind::Known(id),
             None => CounterKind::Unknown(UnknownCounter {
                 name: name.to_owned(),

@@ -5,16 +5,15 @@ use crate::histogram::Encoder;
 use crate::schema::{FIGURES, Word};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, CounterKind, Event, Fact, Interval, Loop, RunHead, Source, SourceId, SourceKind, Status, StepHead,
-    StepTimes, StreamLoad, WorkerLoad,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, Loop, RunHead, Source, SourceId,
+    SourceKind, Status, StepHead, StepTimes, StreamLoad, WorkerLoad,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 /// The run, still running, with its overrides.
 pub(crate) fn head(db: &Connection, head: &RunHead) -> rusqlite::Result<()> {
-    let columns =
-        "id, title, producer, producer_kind, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status";
+    let columns = "id, title, producer, producer_kind, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status";
     let row = vec![
         int(1),
         text(&head.title),

@@ -24,17 +24,15 @@ mod writer;
 
 pub use error::RecordError;
 
+pub use counter::{Counter, CounterId, CounterInfo, CounterKind, Meaning, Scope, UnknownCounter};
 pub use histogram::{Histogram, HistogramError};
-pub use counter::{
-    Counter, CounterId, CounterInfo, CounterKind, Meaning, Scope, UnknownCounter,
-};
 pub use hop::HopKind;
 pub use interval::{Confidence, Event, Interval, Level, Phase, Tally, Testimony};
 pub use reader::Record;
 pub use rounds::{Round, Rounds};
 pub use run::{
-    Fact, Flow, Loop, Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead,
-    StepTimes, StreamEnd, StreamLoad, WorkerLoad,
+    Fact, Flow, Loop, Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind,
+    Status, StepHead, StepTimes, StreamEnd, StreamLoad, WorkerLoad,
 };
 pub use sampling::{NoSampling, Sampling};
 pub use total::StepTotal;

@@ -1,14 +1,15 @@
 //! One function a table: what is read from which rows. `insert` is its counterpart.
 
 use crate::columns::{Cells, RowError};
+use crate::legacy;
 use crate::schema::{
     CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, TABLES, TYPED_SINCE, Word,
 };
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop, Meaning,
-    Producer, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
+    Producer, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
+    StepTotal, StreamLoad, WorkerLoad,
 };
-use crate::legacy;
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
 
@@ -190,7 +191,8 @@ pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter
     rows(db, sql, [step], |cells| {
         let counter = counter(cells)?;
         let (name, unit) = (cells.text()?, cells.text()?);
-        let described = kinds.get(&name).and_then(|all| all.iter().find(|kind| kind.unit() == unit));
+        let described =
+            kinds.get(&name).and_then(|all| all.iter().find(|kind| kind.unit() == unit));
         let kind = match described {
             Some(kind) => kind.clone(),
             None => CounterKind::stored(&name, &unit, None),
@@ -265,13 +267,7 @@ fn source(cells: &mut Cells) -> Result<Source, RowError> {
         "stream" => SourceKind::Stream,
         _ => return Err(RowError::Bad(format!("{word:?} is no kind of source"))),
     };
-    Ok(Source {
-        id,
-        kind,
-        name: cells.text()?,
-        group: cells.text()?,
-        agent: cells.text()?,
-    })
+    Ok(Source { id, kind, name: cells.text()?, group: cells.text()?, agent: cells.text()? })
 }
 
 fn worker_load(cells: &mut Cells) -> Result<WorkerLoad, RowError> {

@@ -8,8 +8,8 @@ use crate::histogram::Encoder;
 use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, CounterKind, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
-    StepHead, StepTimes, insert,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, RecordError, RunHead, Source,
+    SourceId, Status, StepHead, StepTimes, insert,
 };
 use clock::Ns;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};

@@ -12,7 +12,7 @@ use crate::targets::{self, Asked};
 use clock::Ns;
 use findings::Analysis;
 use fleet::{AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
-use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
+use record::{Event, Fact, Level, Producer, ProducerKind, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -60,7 +60,10 @@ impl Reports for Bulletin {
         if !self.lead.states.is_empty() {
             let words = || self.lead.states.iter().flat_map(|state| state.ledger.words());
             let count = |is: fn(&Word) -> bool| words().filter(is).count() as u64;
-            counts.push((CounterId::VerifyBlocks, self.lead.states.iter().map(|s| s.ledger.len()).sum()));
+            counts.push((
+                CounterId::VerifyBlocks,
+                self.lead.states.iter().map(|s| s.ledger.len()).sum(),
+            ));
             counts.push((CounterId::VerifyBlocksKnown, count(|word| !word.is_open())));
             counts.push((CounterId::VerifyBlocksSeen, count(|word| word.is_seen())));
         }

@@ -15,7 +15,8 @@ use crate::sink::RecordSink;
 use crate::steady::{Warmed, Warming};
 use clock::Ns;
 use record::{
-    Event, HopKind, Fact, Level, Loop, Source, SourceId, SourceKind, Status, StepHead, StepTimes, WorkerLoad,
+    Event, Fact, HopKind, Level, Loop, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
+    WorkerLoad,
 };
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
@@ -433,7 +434,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
     }
 
     /// Gives an agent's hops their numbers, and those that are new their place in the record.
-    fn announce_hops(&mut self, agent: usize, named: Vec<(String, HopKind)>) -> Result<(), RunError> {
+    fn announce_hops(
+        &mut self,
+        agent: usize,
+        named: Vec<(String, HopKind)>,
+    ) -> Result<(), RunError> {
         let member = &mut self.roster.members[agent];
         for source in self.hops.ready(agent, &member.name, named) {
             member.sources.insert(source.id);

@@ -13,7 +13,9 @@ use crate::simulate::meter::Carried;
 use crate::simulate::piece::{Begun, Cut, HopHead, Note, Reading};
 use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use clock::Ns;
-use record::{CounterId, Fact, Histogram, Level, Loop, Phase, RecordError, Status, StepTimes, Tally, Writer};
+use record::{
+    CounterId, Fact, Histogram, Level, Loop, Phase, RecordError, Status, StepTimes, Tally, Writer,
+};
 use scenario::search::{Limit, Measured, Next, Seen, Side};
 use scenario::{Hunt, LatencyPoint, Metric, Stage, Step};
 use std::collections::BTreeMap;

@@ -9,8 +9,8 @@ use super::piece::{Begun, Cut, HopHead, Note, Reading};
 use crate::plant::{Assumption, Issuer, Limits};
 use clock::Ns;
 use record::{
-    Confidence, Counter, CounterId, Event, Fact, Interval, Level, Loop, RecordError, Source, SourceId,
-    SourceKind, Status, StepHead, StepTimes, WorkerLoad, Writer,
+    Confidence, Counter, CounterId, Event, Fact, Interval, Level, Loop, RecordError, Source,
+    SourceId, SourceKind, Status, StepHead, StepTimes, WorkerLoad, Writer,
 };
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};

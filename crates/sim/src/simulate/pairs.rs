@@ -13,8 +13,8 @@ use crate::model::{Station, StationId};
 use crate::plant::{Job, Machine, Pair, Place, Plant, Stream};
 use clock::Ns;
 use record::{
-    Confidence, Counter, CounterId, Fact, Flow, Histogram, HopKind, Interval, Phase, RecordError, SourceId, SourceKind,
-    StreamEnd, StreamLoad, Tally, Writer,
+    Confidence, Counter, CounterId, Fact, Flow, Histogram, HopKind, Interval, Phase, RecordError,
+    SourceId, SourceKind, StreamEnd, StreamLoad, Tally, Writer,
 };
 
 /// From this share of what its window lets through in an unloaded round trip, the window limits a stream.
@@ -44,9 +44,8 @@ impl Book {
         let (mut open, mut loads) = (Vec::with_capacity(pairs.len()), Vec::new());
         for pair in pairs {
             self.facts(facts(&pair))?;
-            let mut hop = |name: String, kind| {
-                self.number(&name, name.clone(), SourceKind::Hop(kind))
-            };
+            let mut hop =
+                |name: String, kind| self.number(&name, name.clone(), SourceKind::Hop(kind));
             let id = hop(pair.name.clone(), HopKind::NetworkPair)?;
             let machines = [
                 hop(format!("{}/{}", pair.name, scenario::SENDER), HopKind::NetworkHost)?,
@@ -135,13 +134,12 @@ impl OpenPair {
         let (step, _, span) = when;
         let mut say =
             |source, reading: Reading| writer.counter(&counter(source, step, span, &reading));
-        for (way, [ops, bytes]) in
-            [
-                [CounterId::ReadOps, CounterId::ReadBytes],
-                [CounterId::WriteOps, CounterId::WriteBytes],
-            ]
-            .into_iter()
-            .enumerate()
+        for (way, [ops, bytes]) in [
+            [CounterId::ReadOps, CounterId::ReadBytes],
+            [CounterId::WriteOps, CounterId::WriteBytes],
+        ]
+        .into_iter()
+        .enumerate()
         {
             say(self.hop, (ops, came[way][0]))?;
             say(self.hop, (bytes, came[way][1]))?;
