@@ -73,7 +73,8 @@ pub(crate) fn head(
         let producer = match kind {
             Some(word) => {
                 let kind = Word::of(&word);
-                let unknown = || RowError::Bad(format!("the kind of producer {word:?} is unknown"));
+                let unknown =
+                    || RowError::Bad(format!("producer_kind holds the unknown word {word:?}"));
                 Producer { kind: kind.ok_or_else(unknown)?, name }
             }
             None => legacy::producer(name, facts),
@@ -265,7 +266,7 @@ fn source(cells: &mut Cells) -> Result<Source, RowError> {
         "worker" => SourceKind::Worker,
         "hop" => SourceKind::Hop(hop.map_or(HopKind::Other, |hop| HopKind::of(&hop))),
         "stream" => SourceKind::Stream,
-        _ => return Err(RowError::Bad(format!("{word:?} is no kind of source"))),
+        _ => return Err(RowError::Bad(format!("kind holds the unknown word {word:?}"))),
     };
     Ok(Source { id, kind, name: cells.text()?, group: cells.text()?, agent: cells.text()? })
 }

@@ -203,7 +203,10 @@ mod tests {
     fn check(interface: &Interface, expected: &str) {
         let told: Vec<String> = figures(interface)
             .into_iter()
-            .map(|(name, value, unit)| format!("{name}={value} {unit}"))
+            .map(|(id, part, value)| {
+                let part = part.map_or(String::new(), |part| format!("/{part}"));
+                format!("{}{part}={value} {}", id.name(), id.info().unit)
+            })
             .collect();
         assert_eq!(told.join(", "), expected);
     }
