@@ -521,7 +521,7 @@ fn run_used(run: &Run, record: &Record) -> RunUsed {
     RunUsed {
         name: run.name.clone(),
         title: record.head().title.clone(),
-        producer: record.head().producer.clone(),
+        producer: record.head().producer.name.clone(),
         wall_ns: record.head().wall_ns,
         machine: machine.filter(|_| !simulated),
         simulated,

@@ -8,7 +8,7 @@ use crate::feed::{Batch, Feed, feed};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
 use engine::{EngineError, Load, Meter, Note, Opened, Reports, Spent, Stop, Task};
-use record::Level;
+use record::{CounterId, Level};
 use workload::{Arrivals, Demand, Key, Place, Spec};
 
 /// Purpose of the random stream that fills the buffers, apart from those of operations.
@@ -88,7 +88,7 @@ impl Reports for Both {
         self.1.news(say);
     }
 
-    fn counts(&mut self) -> Vec<(&'static str, u64)> {
+    fn counts(&mut self) -> Vec<(CounterId, u64)> {
         let mut counts = self.0.counts();
         counts.extend(self.1.counts());
         counts

@@ -156,15 +156,15 @@ impl Collector {
         let Collector { line, step, out, members, .. } = self;
         let to = clock::now().clamp(line.start(), line.end());
         for member in members {
-            for (name, value) in member.reports.iter_mut().flat_map(|r| r.counts()) {
+            for (id, value) in member.reports.iter_mut().flat_map(|r| r.counts()) {
                 let counter = Counter {
                     source: member.source,
                     step: Some(*step),
                     from: line.on_record(line.start()),
                     to: line.on_record(to),
-                    name: name.to_owned(),
+                    kind: id.into(),
+                    part: None,
                     value: value as f64,
-                    unit: "1".to_owned(),
                 };
                 let _ = out.send(Output::Counter(counter));
             }

@@ -3,6 +3,7 @@
 
 use crate::Note;
 use clock::Ns;
+use record::CounterId;
 
 /// The control plane's end of what a load reports. The collector asks it ten times a second, and once more when the
 /// load's thread has gone.
@@ -10,7 +11,7 @@ pub trait Reports: Send {
     /// Hands over what is new since the last call, with its moment on the monotonic clock.
     fn news(&mut self, say: &mut dyn FnMut(Ns, Note));
 
-    /// What has been counted from the start of the step until now, under stable, lower-case, hyphenated names: counters
-    /// of the worker in the record. Asked once, at the end.
-    fn counts(&mut self) -> Vec<(&'static str, u64)>;
+    /// What has been counted from the start of the step until now: counters of the worker in the record. Asked once, at
+    /// the end.
+    fn counts(&mut self) -> Vec<(CounterId, u64)>;
 }

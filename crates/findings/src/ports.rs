@@ -3,10 +3,11 @@
 //! A port is full duplex: each direction has the whole speed, so that each has a share of its own. The speed is the payload
 //! rate of the standard that the scenario names, times the array's `scale`; faults lower its mean over the measured time.
 
-use crate::counters::{counted, level};
-use crate::step::{COMPLETE_SHARE, StepData};
+use crate::counters::Counted;
+use crate::step::StepData;
 use crate::wires::Wire;
 use clock::Ns;
+use record::CounterId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,13 +74,13 @@ pub(crate) fn loads(step: &StepData) -> Vec<PortLoad> {
 fn load(step: &StepData, wire: &Wire) -> Option<PortLoad> {
     let measured = step.head.times.measured();
     let rate = wire.mean(measured);
-    let flow = |name: &str| {
-        let (bytes, covered) = counted(step, &wire.hop, name)?;
+    let flow = |id: CounterId| {
+        let Counted::Whole(bytes) = step.integrals.counted(&wire.hop, id) else { return None };
         let bytes_per_s = bytes / measured.as_secs_f64();
         let share = rate.filter(|r| *r > 0.0).map(|r| bytes_per_s / r);
-        (covered >= COMPLETE_SHARE && bytes.is_finite()).then_some(PortFlow { bytes_per_s, share })
+        Some(PortFlow { bytes_per_s, share })
     };
-    let (read, write) = (flow("read-bytes"), flow("write-bytes"));
+    let (read, write) = (flow(CounterId::ReadBytes), flow(CounterId::WriteBytes));
     if read.is_none() && write.is_none() {
         return None;
     }
@@ -92,7 +93,7 @@ fn load(step: &StepData, wire: &Wire) -> Option<PortLoad> {
         course: wire.course.iter().map(speed).collect(),
         read,
         write,
-        queue: level(step, &wire.hop, "queue"),
+        queue: step.integrals.level(&wire.hop, CounterId::QueueDepthEnd),
         saturated: false,
     };
     load.saturated = load.fullest().is_some_and(|share| share >= SATURATED_FROM);

@@ -2,7 +2,7 @@
 
 use crate::goals::{GoalOutcome, Status};
 use crate::verification::Verification;
-use record::{Event, Fact, Record};
+use record::{Event, Fact, ProducerKind, Record};
 use scenario::{Backing, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -107,9 +107,9 @@ impl Run {
         Run {
             title: head.title.clone(),
             source: scenario.ok().and_then(|s| s.head.source.clone()),
-            producer: head.producer.clone(),
-            simulated: record.facts().iter().any(|fact| is_run(fact, "simulated")),
-            estimated: record.facts().iter().any(|fact| is_run(fact, "estimated")),
+            producer: head.producer.name.clone(),
+            simulated: head.producer.is_model(),
+            estimated: head.producer.kind == ProducerKind::Estimated,
             assumed: u32::try_from(record.facts().iter().filter(|f| is_assumed(f)).count())
                 .unwrap_or(u32::MAX),
             scenario: head.scenario.name.clone(),
@@ -176,11 +176,6 @@ impl Verdict {
             Verdict::Incomplete { .. } => 3,
         }
     }
-}
-
-/// The fact with which a simulator or an estimator says what a record is.
-fn is_run(fact: &Fact, what: &str) -> bool {
-    (fact.subject.as_str(), fact.key.as_str(), fact.value.as_str()) == ("run", what, "yes")
 }
 
 /// A figure of the lab that was assumed.

@@ -3,12 +3,12 @@
 
 use crate::balance::balance;
 use crate::claims::span::{self, Span};
-use crate::counters::counted;
+use crate::counters::Counted;
 use crate::network;
 use crate::pool::{Pool, per_second};
 use crate::quantity::{Quantity, Unit};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{Fact, Tally};
+use record::{CounterId, Fact, Tally};
 use scenario::{Metric, Scope, Value};
 
 /// The fact of a hop that says what its wire carries (`("hba", "wire-rate", "826.5 MB/s")`).
@@ -276,8 +276,8 @@ fn unread(why: String) -> Reading {
 /// How busy the processors of a hop were, in percent of all of them: of a machine of the lab (`esx.cpu`).
 fn busy_reading(step: &StepData, hop: &str) -> Reading {
     let span = step.head.times.measured().as_secs_f64() * 1e9;
-    match counted(step, hop, "busy") {
-        Some((busy, share)) if share >= COMPLETE_SHARE && span > 0.0 => Reading {
+    match step.integrals.counted(hop, CounterId::Busy) {
+        Counted::Whole(busy) if span > 0.0 => Reading {
             member: None,
             value: Some(busy / span * 100.0),
             missing: None,
@@ -290,32 +290,41 @@ fn busy_reading(step: &StepData, hop: &str) -> Reading {
 }
 
 fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
-    if *metric == Metric::Cpu && hop.ends_with(".cpu") {
+    if *metric == Metric::Cpu && step.has_processors(hop) {
         return busy_reading(step, hop);
     }
-    let names: &[&str] = match metric {
-        Metric::ReadRate => &["read-bytes"],
-        Metric::WriteRate => &["write-bytes"],
-        Metric::TotalRate => &["read-bytes", "write-bytes"],
-        Metric::Iops => &["read-ops", "write-ops"],
-        Metric::Errors => &["errors"],
+    let ids: &[CounterId] = match metric {
+        Metric::ReadRate => &[CounterId::ReadBytes],
+        Metric::WriteRate => &[CounterId::WriteBytes],
+        Metric::TotalRate => &[CounterId::ReadBytes, CounterId::WriteBytes],
+        Metric::Iops => &[CounterId::ReadOps, CounterId::WriteOps],
+        Metric::Errors => &[CounterId::Errors],
         Metric::Latency { .. } | Metric::Cpu | Metric::Imbalance => &[],
     };
-    if names.is_empty() {
+    if ids.is_empty() {
         let what = if *metric == Metric::Cpu { "CPU" } else { "latency" };
         return unread(format!("hop {hop} counts traffic, not {what}"));
     }
     let mut sum = 0.0;
-    for name in names {
-        match counted(step, hop, name) {
-            Some((value, share)) if share >= COMPLETE_SHARE => sum += value,
-            Some((_, share)) => {
+    for id in ids {
+        match step.integrals.counted(hop, *id) {
+            Counted::Whole(value) => sum += value,
+            Counted::Part(share) => {
                 return unread(format!(
-                    "hop {hop} counted `{name}` for {:.0}% of the measured time",
+                    "hop {hop} counted `{}` for {:.0}% of the measured time",
+                    id.name(),
                     (share * 100.0).floor()
                 ));
             }
-            None => return unread(format!("hop {hop} has no counter `{name}` in this step")),
+            Counted::NoNumber => {
+                return unread(format!(
+                    "hop {hop} counted `{}` for 0% of the measured time",
+                    id.name()
+                ));
+            }
+            Counted::Absent => {
+                return unread(format!("hop {hop} has no counter `{}` in this step", id.name()));
+            }
         }
     }
     let value =

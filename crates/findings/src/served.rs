@@ -5,9 +5,9 @@
 //! together. A device that counts nothing says nothing about a cache, and neither does one whose counters stand still
 //! though the page cache was bypassed; both are said to be unknown.
 
-use crate::counters::counted;
-use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{Fact, Source, SourceKind, Tally};
+use crate::counters::Counted;
+use crate::step::{StepData, WorkerData};
+use record::{CounterId, Fact, HopKind, Source, Tally};
 use scenario::{Backing, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,7 +82,7 @@ impl<'a> Places<'a> {
             }
         }
         let pair = |f: &'a Fact| ((f.subject.as_str(), f.key.as_str()), f.value.as_str());
-        let hops = sources.iter().filter(|s| s.kind == SourceKind::Hop).collect();
+        let hops = sources.iter().filter(|s| s.hop() == Some(HopKind::BlockDevice)).collect();
         Places { targets, facts: facts.iter().map(pair).collect(), hops }
     }
 
@@ -210,16 +210,18 @@ fn devices(
         let why =
             || places.fact(device, "counters").map(|why| format!(": {why}")).unwrap_or_default();
         let mut bytes = [0.0; 2];
-        for (bytes, name) in bytes.iter_mut().zip(["read-bytes", "write-bytes"]) {
-            let (counted, share) = counted(step, &hop.name, name)
-                .ok_or_else(|| format!("{device} has no counter `{name}` in this step"))?;
-            if !counted.is_finite() {
-                return Err(format!("{device} gave no numbers{}", why()));
-            }
-            if share < COMPLETE_SHARE {
-                return Err(format!("{device} was not sampled over the whole measured time"));
-            }
-            *bytes = counted;
+        let ids = [CounterId::ReadBytes, CounterId::WriteBytes];
+        for (bytes, id) in bytes.iter_mut().zip(ids) {
+            *bytes = match step.integrals.counted(&hop.name, id) {
+                Counted::Whole(bytes) => bytes,
+                Counted::Part(_) => {
+                    return Err(format!("{device} was not sampled over the whole measured time"));
+                }
+                Counted::NoNumber => return Err(format!("{device} gave no numbers{}", why())),
+                Counted::Absent => {
+                    return Err(format!("{device} has no counter `{}` in this step", id.name()));
+                }
+            };
         }
         sum = [sum[0] + bytes[0], sum[1] + bytes[1]];
     }

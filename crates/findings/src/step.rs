@@ -4,16 +4,17 @@
 //! long run is analysed in the memory of its largest step.
 
 use crate::confidence;
+use crate::counters::Integrals;
 use crate::network::{Pair, StreamData};
 use crate::steady::round;
 use crate::wires::Wire;
 use clock::Ns;
 use record::{
-    Confidence, Counter, Interval, Phase, Record, Rounds, Source, SourceId, SourceKind, StepHead,
-    Tally, Testimony, WorkerLoad,
+    Confidence, Counter, HopKind, Interval, Phase, Record, Rounds, Source, SourceId, SourceKind,
+    StepHead, Tally, Testimony, WorkerLoad,
 };
 use scenario::Steady;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Below this share of the planned measured time a worker (or a step) counts as incomplete. Cuts tile the measured
 /// time exactly; the slack only absorbs rounding.
@@ -32,6 +33,10 @@ pub(crate) struct StepData {
     /// Sources that are no ends of streams and counted operations: the probes beside them, by name.
     probes: Vec<(String, Tally)>,
     pub counters: Vec<(String, Counter)>,
+    /// The same over the measured time.
+    pub integrals: Integrals,
+    /// Hops that are processors of VMs or hosts.
+    processors: BTreeSet<String>,
     /// Intervals of confidence of it and its parts.
     pub confidences: Vec<Confidence>,
     /// From the beginning of the measured time to the last moment of it that any worker or stream reported.
@@ -101,7 +106,11 @@ impl StepData {
                 end.take(&interval);
             }
         })?;
-        let counters = named_counters(record.counters(Some(head.index))?, sources);
+        let counters = record.counters(Some(head.index))?;
+        let integrals = Integrals::of(&counters, sources, &head.times);
+        let counters = named_counters(counters, sources);
+        let processors = [Some(HopKind::VmCpu), Some(HopKind::HostCpu)];
+        let processors = sources.iter().filter(|source| processors.contains(&source.hop()));
 
         let ends = workers.iter().map(|w| w.last).chain(streams.iter().map(|s| s.last));
         let end = ends.flatten().max();
@@ -115,12 +124,19 @@ impl StepData {
             pairs: Vec::new(),
             probes,
             counters,
+            integrals,
+            processors: processors.map(|source| source.name.clone()).collect(),
             confidences: confidence::sound(record, head.index).cloned().collect(),
             span,
             rounds,
             wires: Vec::new(),
             head,
         })
+    }
+
+    /// Whether a hop is the processors of a VM or a host.
+    pub fn has_processors(&self, hop: &str) -> bool {
+        self.processors.contains(hop)
     }
 
     /// Whether it has workers, and all of them work for these VMs or targets.

@@ -6,16 +6,13 @@
 //! ever in flight. A cut that the array made beside the edge adds what can pass in that time, and an operation that went to
 //! another path, because its own was lost, may have passed a port twice. Whatever is more is a difference.
 
-use crate::counters::{beside_the_edges, counted};
+use crate::counters::{Counted, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{Loop, Tally};
+use record::{Counter, CounterId, Loop, Tally};
 use scenario::{Backing, Scenario, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
-
-/// The counter of a worker's operations that went to another path.
-const MOVED: &str = "path-ios-moved";
 
 /// What one array and the workers on it say of one step.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -124,8 +121,8 @@ fn tales(
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
     }
-    let tale = |of: fn(&WorkerData) -> Option<&Tally>, name: &str| -> Result<_, String> {
-        let sum = |hops: &[String]| total(step, hops, name);
+    let tale = |of: fn(&WorkerData) -> Option<&Tally>, id: CounterId| -> Result<_, String> {
+        let sum = |hops: &[String]| total(step, hops, id);
         let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
         let worker_bytes: f64 = workers.iter().map(moved).sum();
         let (port_bytes, volume_bytes) = (sum(&story.ports)?, sum(&story.volumes)?);
@@ -134,8 +131,11 @@ fn tales(
         }
         let in_flight: f64 = workers.iter().map(|w| in_flight_max(w, planned)).sum();
         let again: f64 = workers.iter().map(|w| moved_max(step, w, planned)).sum();
-        let skew: f64 =
-            story.ports.iter().map(|hop| beside_the_edges(step, hop, name)).fold(0.0, f64::max);
+        let beside = |hop: &String| {
+            let cuts = step.counters.iter().filter(|(of, c)| of == hop && c.kind.id() == Some(id));
+            beside_the_edges(cuts.map(|(_, counter)| counter), &step.head.times)
+        };
+        let skew: f64 = story.ports.iter().map(beside).fold(0.0, f64::max);
         let passed = worker_bytes / step.head.times.measured().as_secs_f64() * skew;
         let mut tale = Tale {
             worker_bytes,
@@ -147,20 +147,25 @@ fn tales(
         tale.agrees = tale.apart() <= tale.edge_bytes;
         Ok(Some(tale))
     };
-    Ok([tale(|w| w.read.as_ref(), "read-bytes")?, tale(|w| w.write.as_ref(), "write-bytes")?])
+    Ok([
+        tale(|w| w.read.as_ref(), CounterId::ReadBytes)?,
+        tale(|w| w.write.as_ref(), CounterId::WriteBytes)?,
+    ])
 }
 
 /// What some hops counted together.
-fn total(step: &StepData, hops: &[String], name: &str) -> Result<f64, String> {
+fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String> {
     let mut sum = 0.0;
     for hop in hops {
-        match counted(step, hop, name) {
-            Some((_, share)) if share < COMPLETE_SHARE => {
+        match step.integrals.counted(hop, id) {
+            Counted::Whole(bytes) => sum += bytes,
+            Counted::Part(_) => {
                 return Err(format!("{hop} was not looked at over the whole measured time"));
             }
-            Some((bytes, _)) if bytes.is_finite() => sum += bytes,
-            Some(_) => return Err(format!("{hop} gave no numbers")),
-            None => return Err(format!("the record has no counter `{name}` of {hop}")),
+            Counted::NoNumber => return Err(format!("{hop} gave no numbers")),
+            Counted::Absent => {
+                return Err(format!("the record has no counter `{}` of {hop}", id.name()));
+            }
         }
     }
     Ok(sum)
@@ -179,7 +184,8 @@ fn in_flight_max(worker: &WorkerData, planned: &Step) -> f64 {
 /// The most bytes of a worker that can have passed two ports, because their path was lost under way.
 fn moved_max(step: &StepData, worker: &WorkerData, planned: &Step) -> f64 {
     let name = &worker.source.name;
-    let mine = step.counters.iter().filter(|(source, c)| source == name && c.name == MOVED);
+    let moved = |c: &Counter| c.kind.id() == Some(CounterId::PathIosMoved);
+    let mine = step.counters.iter().filter(|(source, c)| source == name && moved(c));
     mine.map(|(_, c)| c.value).sum::<f64>() * largest(worker, planned)
 }
 

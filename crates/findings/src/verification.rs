@@ -1,6 +1,6 @@
 //! What verification found: how many blocks were compared with what they must hold, and how many were wrong, by kind.
 
-use record::{Counter, Event};
+use record::{Counter, CounterId, Event};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,20 +51,29 @@ impl Verification {
         let mut coverage: Option<Coverage> = None;
         let mut any = false;
         for (_, counter) in counters {
-            let Some(name) = counter.name.strip_prefix("verify-") else { continue };
             // Counts of blocks, which no finite value exceeds.
             let value = counter.value as u64;
-            any = true;
             let sum = |total: &mut u64| *total = total.saturating_add(value);
-            match name {
-                "checked" => sum(&mut of_step.checked),
-                "unknown" => sum(&mut of_step.unknown),
-                "written" => sum(&mut of_step.written),
-                "blocks" => sum(&mut coverage.get_or_insert_default().blocks),
-                "blocks-known" => sum(&mut coverage.get_or_insert_default().known),
-                "blocks-seen" => sum(&mut coverage.get_or_insert_default().seen),
-                kind => of_step.add(kind, value),
+            match counter.kind.id() {
+                Some(CounterId::VerifyChecked) => sum(&mut of_step.checked),
+                Some(CounterId::VerifyUnknown) => sum(&mut of_step.unknown),
+                Some(CounterId::VerifyWritten) => sum(&mut of_step.written),
+                Some(CounterId::VerifyBlocks) => sum(&mut coverage.get_or_insert_default().blocks),
+                Some(CounterId::VerifyBlocksKnown) => {
+                    sum(&mut coverage.get_or_insert_default().known);
+                }
+                Some(CounterId::VerifyBlocksSeen) => {
+                    sum(&mut coverage.get_or_insert_default().seen);
+                }
+                Some(CounterId::VerifyLost) => of_step.add("lost", value),
+                Some(CounterId::VerifyStale) => of_step.add("stale", value),
+                Some(CounterId::VerifyTorn) => of_step.add("torn", value),
+                Some(CounterId::VerifyMisplaced) => of_step.add("misplaced", value),
+                Some(CounterId::VerifyCorrupt) => of_step.add("corrupt", value),
+                Some(CounterId::VerifyForeign) => of_step.add("foreign", value),
+                _ => continue,
             }
+            any = true;
         }
         if any {
             let all = this.get_or_insert_default();

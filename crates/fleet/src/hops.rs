@@ -4,7 +4,7 @@
 //! machines are not, so that a hop whose name is taken goes by its agent's name as well; its group is its plain name, by
 //! which it is found again.
 
-use record::{Source, SourceId, SourceKind};
+use record::{HopKind, Source, SourceId, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hops by agent and name.
@@ -30,13 +30,18 @@ impl Hops {
     }
 
     /// Takes in what an agent named for the step; returns the sources that are new.
-    pub fn ready(&mut self, agent: usize, agent_name: &str, names: Vec<String>) -> Vec<Source> {
+    pub fn ready(
+        &mut self,
+        agent: usize,
+        agent_name: &str,
+        named: Vec<(String, HopKind)>,
+    ) -> Vec<Source> {
         let mut new = Vec::new();
-        let mut numbers = Vec::with_capacity(names.len());
-        for name in names {
+        let mut numbers = Vec::with_capacity(named.len());
+        for (name, kind) in named {
             let key = (agent, name);
             let id = self.known.get(&key).copied().unwrap_or_else(|| {
-                let source = self.source(agent_name, &key.1);
+                let source = self.source(agent_name, &key.1, kind);
                 let id = source.id;
                 new.push(source);
                 self.known.insert(key, id);
@@ -53,14 +58,20 @@ impl Hops {
         self.of_step.get(&agent).cloned().unwrap_or_default()
     }
 
-    fn source(&mut self, agent: &str, plain: &str) -> Source {
+    fn source(&mut self, agent: &str, plain: &str, kind: HopKind) -> Source {
         let mut name = plain.to_owned();
         while !self.taken.insert(name.clone()) {
             name = format!("{agent}/{name}");
         }
         let id = SourceId(self.next);
         self.next = self.next.saturating_add(1);
-        Source { id, kind: SourceKind::Hop, name, group: plain.to_owned(), agent: agent.to_owned() }
+        Source {
+            id,
+            kind: SourceKind::Hop(kind),
+            name,
+            group: plain.to_owned(),
+            agent: agent.to_owned(),
+        }
     }
 }
 
@@ -77,7 +88,7 @@ mod tests {
     fn a_hop_is_one_source_however_often_it_is_named() {
         let mut hops = Hops::after(&[worker(0, "w"), worker(4, "vdb")]);
         let mut ready = |agent: usize, names: &[&str]| -> Vec<(u32, String)> {
-            let names = names.iter().map(|n| (*n).to_owned()).collect();
+            let names = names.iter().map(|n| ((*n).to_owned(), HopKind::BlockDevice)).collect();
             let new = hops.ready(agent, ["a", "b"][agent], names);
             new.into_iter().map(|s| (s.id.0, s.name)).collect()
         };

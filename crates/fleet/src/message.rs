@@ -16,7 +16,7 @@
 use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use clock::Ns;
 use engine::{EngineError, StepSpec};
-use record::{Counter, Event, Fact, Interval, SourceId};
+use record::{Counter, Event, Fact, HopKind, Interval, SourceId};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
@@ -90,7 +90,7 @@ pub enum FromAgent {
         depths: Vec<(SourceId, u32)>,
         /// Hops that it will count at, by their names on its machine.
         #[serde(deserialize_with = "batch")]
-        hops: Vec<String>,
+        hops: Vec<(String, HopKind)>,
     },
     /// What workers and ends of streams did, at most [`BATCH_MAX`] at a time.
     Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),

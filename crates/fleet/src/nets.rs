@@ -6,7 +6,7 @@
 
 use crate::assign::AssignError;
 use engine::{NetSources, NetSpec, ReceiverPlace, ReceiverSpec, TokenFrom};
-use record::{Flow, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
+use record::{Flow, HopKind, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
 use scenario::{Family, NetHop, NetLoad, Receiver, Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Frames, Network};
@@ -118,12 +118,19 @@ impl NetDraft<'_> {
     /// All that it reports.
     fn sources(&self) -> Vec<Named> {
         // A hop's group is its plain name, by which it is found where the name was taken.
-        let hop = |name: String| Named { group: name.clone(), name, kind: SourceKind::Hop };
+        let hop = |(name, kind): (String, HopKind)| Named {
+            group: name.clone(),
+            name,
+            kind: SourceKind::Hop(kind),
+        };
         let end = |name| Named { name, kind: SourceKind::Stream, group: self.pair.clone() };
-        let mut all: Vec<Named> =
-            [self.pair.clone(), self.machine(scenario::SENDER), self.machine(scenario::RECEIVER)]
-                .map(hop)
-                .into();
+        let mut all: Vec<Named> = [
+            (self.pair.clone(), HopKind::NetworkPair),
+            (self.machine(scenario::SENDER), HopKind::NetworkHost),
+            (self.machine(scenario::RECEIVER), HopKind::NetworkHost),
+        ]
+        .map(hop)
+        .into();
         for (flow, number) in self.streams() {
             let ends = [StreamEnd::Sent, StreamEnd::Received];
             all.extend(ends.map(|which| end(self.stream(flow, number, which))));

@@ -7,7 +7,7 @@
 
 use clock::Ns;
 use engine::{Edge, StepSpec, Timeline};
-use record::{Counter, SourceId};
+use record::{Counter, CounterId, HopKind, SourceId};
 use std::convert::Infallible;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -28,6 +28,8 @@ pub trait Sampler: Send {
 pub struct Hop {
     /// Its name on this machine: `vda`.
     pub name: String,
+    /// What it is.
+    pub kind: HopKind,
     /// What is worth knowing about it, by key.
     pub facts: Vec<(String, String)>,
 }
@@ -44,13 +46,9 @@ pub struct Sample {
 /// One number of a hop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// What is counted, as the record names it: `read-bytes`.
-    pub name: &'static str,
-    /// `B`, `1`, `ns`.
-    pub unit: &'static str,
-    /// A number that only grows, of which differences are recorded, or a level, which is recorded as it is.
-    pub grows: bool,
-    /// The number.
+    /// What is counted. Of counts and times the differences between two looks are recorded, of levels the values.
+    pub counter: CounterId,
+    /// The number: of counts and times since the hop came to be.
     pub value: f64,
 }
 
@@ -142,9 +140,9 @@ impl Work {
                     step: Some(self.step),
                     from: self.line.on_record(before.at),
                     to: self.line.on_record(now.at),
-                    name: reading.name.to_owned(),
+                    kind: reading.counter.into(),
+                    part: None,
                     value: amount(before.readings.get(i), reading),
-                    unit: reading.unit.to_owned(),
                 };
                 let _ = self.out.send(counter);
             }
@@ -156,7 +154,7 @@ impl Work {
 /// device was replaced.
 fn amount(before: Option<&Reading>, now: &Reading) -> f64 {
     match before {
-        _ if !now.grows => now.value,
+        _ if !now.counter.meaning().adds_up() => now.value,
         Some(before) if before.value <= now.value => now.value - before.value,
         _ => f64::NAN,
     }

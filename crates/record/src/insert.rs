@@ -5,20 +5,20 @@ use crate::histogram::Encoder;
 use crate::schema::{FIGURES, Word};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, Event, Fact, Interval, Loop, RunHead, Source, SourceId, Status, StepHead,
-    StepTimes, StreamLoad, WorkerLoad,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, Loop, RunHead, Source, SourceId,
+    SourceKind, Status, StepHead, StepTimes, StreamLoad, WorkerLoad,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 /// The run, still running, with its overrides.
 pub(crate) fn head(db: &Connection, head: &RunHead) -> rusqlite::Result<()> {
-    let columns =
-        "id, title, producer, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status";
+    let columns = "id, title, producer, producer_kind, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status";
     let row = vec![
         int(1),
         text(&head.title),
-        text(&head.producer),
+        text(&head.producer.name),
+        text(head.producer.kind.word()),
         text(&head.scenario.name),
         text(&head.scenario.text),
         int(head.epoch.0),
@@ -40,14 +40,20 @@ pub(crate) fn fact(db: &Connection, fact: &Fact) -> rusqlite::Result<()> {
 }
 
 pub(crate) fn source(db: &Connection, source: &Source) -> rusqlite::Result<()> {
+    let (kind, hop) = match source.kind {
+        SourceKind::Worker => ("worker", None),
+        SourceKind::Hop(kind) => ("hop", Some(kind.word())),
+        SourceKind::Stream => ("stream", None),
+    };
     let row = vec![
         int(source.id.0.into()),
-        text(source.kind.word()),
+        text(kind),
+        opt_text(hop),
         text(&source.name),
         text(&source.group),
         text(&source.agent),
     ];
-    insert(db, "source", "source, kind, name, group_name, agent", row)
+    insert(db, "source", "source, kind, hop_kind, name, group_name, agent", row)
 }
 
 /// A step that is not done yet, with its settings, workers and streams.
@@ -162,11 +168,25 @@ pub(crate) fn counter(db: &Connection, counter: &Counter) -> rusqlite::Result<()
         opt_int(counter.step),
         int(counter.from.0),
         int(counter.to.0),
-        text(&counter.name),
+        text(counter.kind.name()),
+        opt_text(counter.part.as_deref()),
         Value::Real(counter.value),
-        text(&counter.unit),
+        text(counter.kind.unit()),
     ];
-    insert(db, "counter", "source, step, from_ns, to_ns, name, value, unit", row)
+    insert(db, "counter", "source, step, from_ns, to_ns, name, part, value, unit", row)
+}
+
+/// What a counter is; nothing where that is there already.
+pub(crate) fn counter_kind(db: &Connection, kind: &CounterKind) -> rusqlite::Result<()> {
+    let info = kind.id().map(|id| id.info());
+    let row = vec![
+        text(kind.name()),
+        text(kind.unit()),
+        opt_text(kind.meaning().map(Word::word)),
+        opt_text(info.map(|info| info.scope.word())),
+        opt_text(info.map(|info| info.about)),
+    ];
+    insert(db, "counter_kind", "name, unit, meaning, scope, about", row)
 }
 
 pub(crate) fn confidence(db: &Connection, confidence: &Confidence) -> rusqlite::Result<()> {

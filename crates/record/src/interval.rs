@@ -115,25 +115,6 @@ pub struct Event {
     pub text: String,
 }
 
-/// A hop's counter over an interval: a difference or a level, by name and unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counter {
-    /// The hop.
-    pub source: SourceId,
-    /// In which step, if in one.
-    pub step: Option<u32>,
-    /// Start, on the record's time base.
-    pub from: Ns,
-    /// End, exclusive.
-    pub to: Ns,
-    /// What is counted (`read-bytes`, `queue`, `utilization`).
-    pub name: String,
-    /// The value, in `unit`.
-    pub value: f64,
-    /// `B`, `1`, `%`, `ns`.
-    pub unit: String,
-}
-
 /// Between which values a figure of a step lies, as far as its own scatter tells: for figures that come from a process of
 /// chance, as a simulation's do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod counter;
 mod error;
 mod histogram;
 mod insert;
 mod interval;
+mod legacy;
 mod reader;
 mod rounds;
 mod run;
@@ -22,13 +24,15 @@ mod writer;
 
 pub use error::RecordError;
 
+pub use counter::{Counter, CounterId, CounterInfo, CounterKind, Meaning, Scope, UnknownCounter};
 pub use histogram::{Histogram, HistogramError};
-pub use interval::{Confidence, Counter, Event, Interval, Level, Phase, Tally, Testimony};
+pub use hop::HopKind;
+pub use interval::{Confidence, Event, Interval, Level, Phase, Tally, Testimony};
 pub use reader::Record;
 pub use rounds::{Round, Rounds};
 pub use run::{
-    Fact, Flow, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead,
-    StepTimes, StreamEnd, StreamLoad, WorkerLoad,
+    Fact, Flow, Loop, Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind,
+    Status, StepHead, StepTimes, StreamEnd, StreamLoad, WorkerLoad,
 };
 pub use sampling::{NoSampling, Sampling};
 pub use total::StepTotal;

@@ -5,11 +5,11 @@
 //! time over a connection of its own, so that a reader that lingers never keeps a run from finishing its file.
 
 use crate::columns::RowError;
-use crate::schema::{APPLICATION_ID, OLDEST, VERSION};
+use crate::schema::{APPLICATION_ID, OLDEST, TYPED_SINCE, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
-    StepHead, select,
+    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, SourceKind,
+    Status, StepHead, legacy, select,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
@@ -46,9 +46,13 @@ impl Record {
             // One transaction, so that a run that goes on meanwhile is seen at one moment.
             db.execute_batch("BEGIN")?;
             select::check_tables(db, file.version)?;
-            let (head, status) = select::head(db)?;
-            let (facts, sources) = (select::facts(db)?, select::sources(db)?);
+            let facts = select::facts(db)?;
+            let (head, status) = select::head(db, file.version, &facts)?;
+            let mut sources = select::sources(db, file.version)?;
             let steps = select::steps(db, file.version)?;
+            if file.version < TYPED_SINCE {
+                legacy::hops(&mut sources, &steps, &head.producer);
+            }
             let events = select::events(db)?;
             let confidences = select::confidences(db, file.version)?;
             Ok((head, status, facts, sources, steps, events, confidences))
@@ -98,7 +102,17 @@ impl Record {
     /// # Errors
     /// Where the file cannot be read or is damaged.
     pub fn counters(&self, step: Option<u32>) -> Result<Vec<Counter>, RecordError> {
-        self.file.query(|db| select::counters(db, step))
+        if self.file.version >= TYPED_SINCE {
+            return self.file.query(|db| select::counters(db, step));
+        }
+        let kinds: BTreeMap<SourceId, SourceKind> =
+            self.sources.iter().map(|source| (source.id, source.kind)).collect();
+        let producer = self.head.producer.kind;
+        self.file.query(|db| {
+            select::old_counters(db, step, &|name, unit, source| {
+                legacy::counter(name, unit, kinds.get(&source).copied(), producer)
+            })
+        })
     }
 
     /// The intervals of a step, ordered by start and source, with histograms of two digits. Each histogram takes some 8 kB:

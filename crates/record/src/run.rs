@@ -1,6 +1,6 @@
 //! Who and what a record speaks of: the run, its sources, its steps.
 
-use crate::Phase;
+use crate::{HopKind, Phase};
 use clock::Ns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,10 +29,20 @@ pub struct Source {
 pub enum SourceKind {
     /// An issuer of I/O.
     Worker,
-    /// A place on a path where traffic is counted.
-    Hop,
+    /// A place on a path where traffic is counted, and what it is.
+    Hop(HopKind),
     /// One end of a network stream.
     Stream,
+}
+
+impl Source {
+    /// What kind of hop it is; `None` where it is none.
+    pub fn hop(&self) -> Option<HopKind> {
+        match self.kind {
+            SourceKind::Hop(kind) => Some(kind),
+            SourceKind::Worker | SourceKind::Stream => None,
+        }
+    }
 }
 
 /// Which way a network stream goes.
@@ -75,8 +85,8 @@ pub struct StreamLoad {
 pub struct RunHead {
     /// The scenario's title.
     pub title: String,
-    /// What made the record: `wirespeed run`, `by hand, in a test`, …
-    pub producer: String,
+    /// What made the record.
+    pub producer: Producer,
     /// The scenario, with its overrides; a record carries its own question.
     pub scenario: ScenarioText,
     /// Zero of the record's time base, on its producer's monotonic (or simulated) clock.
@@ -85,6 +95,40 @@ pub struct RunHead {
     pub wall_ns: u64,
     /// Seed of all random streams.
     pub seed: u64,
+}
+
+/// What made a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Producer {
+    /// How its figures came to be.
+    pub kind: ProducerKind,
+    /// The program with its version: `wirespeed 0.1.0 run`, `by hand, in a test`, …
+    pub name: String,
+}
+
+/// How the figures of a record came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProducerKind {
+    /// Measured by this program's engines.
+    Live,
+    /// By discrete events on a model of the lab.
+    Simulated,
+    /// Means that follow from a model of the lab.
+    Estimated,
+    /// Measured by another program, whose files were read.
+    Imported,
+}
+
+impl Producer {
+    /// A producer of a kind.
+    pub fn new(kind: ProducerKind, name: impl Into<String>) -> Producer {
+        Producer { kind, name: name.into() }
+    }
+
+    /// Whether its figures come from a model, and nothing was measured.
+    pub fn is_model(&self) -> bool {
+        matches!(self.kind, ProducerKind::Simulated | ProducerKind::Estimated)
+    }
 }
 
 /// A scenario's text as it was run.

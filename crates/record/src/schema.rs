@@ -1,21 +1,21 @@
 //! The record file's tables and views, in SQL, and the words that its enumerations are stored as. `docs/record.md`
 //! explains every one of them to people; a test holds the two together.
 
-use crate::{Flow, Level, Phase, SourceKind, Status, StreamEnd};
+use crate::{Flow, Level, Meaning, Phase, ProducerKind, Scope, Status, StreamEnd};
 
 /// `PRAGMA application_id`: the letters `WSPD`.
 pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
 /// `PRAGMA user_version`: the version of this format. It grows with any change that a reader of the last version could
 /// misread.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 
 /// The oldest version that this program reads: version 2 differs in knowing no network streams, version 3 no intervals of
-/// confidence, version 4 only those over all workers.
+/// confidence, version 4 only those over all workers; version 5 only spells what `legacy` interprets.
 pub(crate) const OLDEST: u32 = 2;
 
 /// Tables that a record must have, with the version that brought them.
-pub(crate) const TABLES: [(&str, u32); 13] = [
+pub(crate) const TABLES: [(&str, u32); 14] = [
     ("run", 2),
     ("scenario_override", 2),
     ("fact", 2),
@@ -26,6 +26,7 @@ pub(crate) const TABLES: [(&str, u32); 13] = [
     ("stream_load", STREAMS_SINCE),
     ("interval", 2),
     ("total", 2),
+    ("counter_kind", TYPED_SINCE),
     ("counter", 2),
     ("event", 2),
     ("confidence", CONFIDENCE_SINCE),
@@ -39,6 +40,9 @@ pub(crate) const CONFIDENCE_SINCE: u32 = 4;
 
 /// The version that brought intervals of parts of a step.
 pub(crate) const CONFIDENCE_OF_SINCE: u32 = 5;
+
+/// The version that brought kinds of hops, counters and producers.
+pub(crate) const TYPED_SINCE: u32 = 6;
 
 /// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms are
 /// last, so that SQLite reaches the figures without walking over them.
@@ -54,6 +58,7 @@ CREATE TABLE run (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
     producer TEXT NOT NULL,
+    producer_kind TEXT NOT NULL,
     scenario_name TEXT NOT NULL,
     scenario_text TEXT NOT NULL,
     epoch_ns INTEGER NOT NULL,
@@ -78,6 +83,7 @@ CREATE TABLE fact (
 CREATE TABLE source (
     source INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
+    hop_kind TEXT,
     name TEXT NOT NULL UNIQUE,
     group_name TEXT NOT NULL,
     agent TEXT NOT NULL
@@ -185,6 +191,15 @@ CREATE TABLE total (
     PRIMARY KEY (step, source)
 ) STRICT;
 
+CREATE TABLE counter_kind (
+    name TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    meaning TEXT,
+    scope TEXT,
+    about TEXT,
+    PRIMARY KEY (name, unit)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE counter (
     seq INTEGER PRIMARY KEY,
     source INTEGER NOT NULL REFERENCES source (source),
@@ -192,6 +207,7 @@ CREATE TABLE counter (
     from_ns INTEGER NOT NULL,
     to_ns INTEGER NOT NULL,
     name TEXT NOT NULL,
+    part TEXT,
     value REAL,
     unit TEXT NOT NULL
 ) STRICT;
@@ -299,9 +315,32 @@ impl Word for Phase {
         &[(Phase::Warmup, "warmup"), (Phase::Measure, "measure"), (Phase::Cooldown, "cooldown")];
 }
 
-impl Word for SourceKind {
-    const WORDS: &'static [(SourceKind, &'static str)] =
-        &[(SourceKind::Worker, "worker"), (SourceKind::Hop, "hop"), (SourceKind::Stream, "stream")];
+impl Word for ProducerKind {
+    const WORDS: &'static [(ProducerKind, &'static str)] = &[
+        (ProducerKind::Live, "live"),
+        (ProducerKind::Simulated, "simulated"),
+        (ProducerKind::Estimated, "estimated"),
+        (ProducerKind::Imported, "imported"),
+    ];
+}
+
+impl Word for Meaning {
+    const WORDS: &'static [(Meaning, &'static str)] = &[
+        (Meaning::Count, "count"),
+        (Meaning::Time, "time"),
+        (Meaning::Mean, "mean"),
+        (Meaning::End, "end"),
+        (Meaning::Setting, "setting"),
+    ];
+}
+
+impl Word for Scope {
+    const WORDS: &'static [(Scope, &'static str)] = &[
+        (Scope::Hop, "hop"),
+        (Scope::Worker, "worker"),
+        (Scope::StreamEnd, "stream-end"),
+        (Scope::NetworkHost, "network-host"),
+    ];
 }
 
 impl Word for Flow {

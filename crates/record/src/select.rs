@@ -1,10 +1,14 @@
 //! One function a table: what is read from which rows. `insert` is its counterpart.
 
 use crate::columns::{Cells, RowError};
-use crate::schema::{CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, TABLES};
+use crate::legacy;
+use crate::schema::{
+    CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, TABLES, TYPED_SINCE, Word,
+};
 use crate::{
-    Confidence, Counter, Event, Fact, Histogram, Interval, Loop, RunHead, ScenarioText, Source,
-    SourceId, Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
+    Confidence, Counter, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop, Meaning,
+    Producer, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
+    StepTotal, StreamLoad, WorkerLoad,
 };
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
@@ -50,13 +54,31 @@ pub(crate) fn check_tables(db: &Connection, version: u32) -> Result<(), RowError
 }
 
 /// How the run began, and how it ended.
-pub(crate) fn head(db: &Connection) -> Result<(RunHead, Status), RowError> {
+pub(crate) fn head(
+    db: &Connection,
+    version: u32,
+    facts: &[Fact],
+) -> Result<(RunHead, Status), RowError> {
     let sql = "SELECT key, value FROM scenario_override ORDER BY seq";
     let overrides = rows(db, sql, [], pair)?;
-    let sql = "SELECT title, producer, scenario_name, scenario_text, epoch_ns, wall_ns, seed, status \
-               FROM run WHERE id = 1";
-    let found = rows(db, sql, [], |cells| {
-        let (title, producer) = (cells.text()?, cells.text()?);
+    let typed = version >= TYPED_SINCE;
+    let kind = if typed { "producer_kind" } else { "NULL" };
+    let sql = format!(
+        "SELECT title, producer, {kind} AS producer_kind, scenario_name, scenario_text, epoch_ns, wall_ns, seed, \
+         status FROM run WHERE id = 1"
+    );
+    let found = rows(db, &sql, [], |cells| {
+        let (title, name) = (cells.text()?, cells.text()?);
+        let kind = cells.opt_text()?;
+        let producer = match kind {
+            Some(word) => {
+                let kind = Word::of(&word);
+                let unknown =
+                    || RowError::Bad(format!("producer_kind holds the unknown word {word:?}"));
+                Producer { kind: kind.ok_or_else(unknown)?, name }
+            }
+            None => legacy::producer(name, facts),
+        };
         let (name, text) = (cells.text()?, cells.text()?);
         let (epoch, wall_ns) = (cells.ns()?, cells.u64()?);
         let seed = cells.str()?;
@@ -72,9 +94,12 @@ pub(crate) fn facts(db: &Connection) -> Result<Vec<Fact>, RowError> {
     rows(db, "SELECT subject, key, value FROM fact ORDER BY seq", [], fact)
 }
 
-pub(crate) fn sources(db: &Connection) -> Result<Vec<Source>, RowError> {
-    let sql = "SELECT source, kind, name, group_name, agent FROM source ORDER BY source";
-    rows(db, sql, [], source)
+pub(crate) fn sources(db: &Connection, version: u32) -> Result<Vec<Source>, RowError> {
+    let hop = if version < TYPED_SINCE { "NULL" } else { "hop_kind" };
+    let sql = format!(
+        "SELECT source, kind, {hop} AS hop_kind, name, group_name, agent FROM source ORDER BY source"
+    );
+    rows(db, &sql, [], source)
 }
 
 /// The steps by number, with their settings, workers and, in a version that has some, streams.
@@ -154,9 +179,42 @@ pub(crate) fn totals(db: &Connection, step: u32) -> Result<Vec<StepTotal>, RowEr
 
 /// The counters of a step, or of none.
 pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter>, RowError> {
-    let sql = "SELECT source, step, from_ns, to_ns, name, value, unit FROM counter \
+    let mut kinds: BTreeMap<String, Vec<CounterKind>> = BTreeMap::new();
+    each_row(db, "SELECT name, unit, meaning FROM counter_kind", [], |cells| {
+        let (name, unit, meaning) = (cells.text()?, cells.text()?, cells.opt_text()?);
+        let meaning = meaning.and_then(|word| Meaning::of(&word));
+        let kind = CounterKind::stored(&name, &unit, meaning);
+        kinds.entry(name).or_default().push(kind);
+        Ok(())
+    })?;
+    let sql = "SELECT source, step, from_ns, to_ns, value, name, unit, part FROM counter \
                WHERE step IS ? ORDER BY seq";
-    rows(db, sql, [step], counter)
+    rows(db, sql, [step], |cells| {
+        let counter = counter(cells)?;
+        let (name, unit) = (cells.text()?, cells.text()?);
+        let described =
+            kinds.get(&name).and_then(|all| all.iter().find(|kind| kind.unit() == unit));
+        let kind = match described {
+            Some(kind) => kind.clone(),
+            None => CounterKind::stored(&name, &unit, None),
+        };
+        Ok(Counter { kind, part: cells.opt_text()?, ..counter })
+    })
+}
+
+/// The same of a version that only spells what they are.
+pub(crate) fn old_counters(
+    db: &Connection,
+    step: Option<u32>,
+    named: &dyn Fn(&str, &str, SourceId) -> (CounterKind, Option<String>),
+) -> Result<Vec<Counter>, RowError> {
+    let sql = "SELECT source, step, from_ns, to_ns, value, name, unit FROM counter \
+               WHERE step IS ? ORDER BY seq";
+    rows(db, sql, [step], |cells| {
+        let counter = counter(cells)?;
+        let (kind, part) = named(&cells.text()?, &cells.text()?, counter.source);
+        Ok(Counter { kind, part, ..counter })
+    })
 }
 
 /// The intervals of confidence of all steps, by step, source and figure, in a version that has some.
@@ -203,13 +261,14 @@ fn fact(cells: &mut Cells) -> Result<Fact, RowError> {
 }
 
 fn source(cells: &mut Cells) -> Result<Source, RowError> {
-    Ok(Source {
-        id: SourceId(cells.u32()?),
-        kind: cells.word()?,
-        name: cells.text()?,
-        group: cells.text()?,
-        agent: cells.text()?,
-    })
+    let (id, word, hop) = (SourceId(cells.u32()?), cells.text()?, cells.opt_text()?);
+    let kind = match word.as_str() {
+        "worker" => SourceKind::Worker,
+        "hop" => SourceKind::Hop(hop.map_or(HopKind::Other, |hop| HopKind::of(&hop))),
+        "stream" => SourceKind::Stream,
+        _ => return Err(RowError::Bad(format!("kind holds the unknown word {word:?}"))),
+    };
+    Ok(Source { id, kind, name: cells.text()?, group: cells.text()?, agent: cells.text()? })
 }
 
 fn worker_load(cells: &mut Cells) -> Result<WorkerLoad, RowError> {
@@ -258,14 +317,15 @@ fn confidence(cells: &mut Cells) -> Result<Confidence, RowError> {
     })
 }
 
+/// A counter without its kind, which follows.
 fn counter(cells: &mut Cells) -> Result<Counter, RowError> {
     Ok(Counter {
         source: SourceId(cells.u32()?),
         step: cells.opt_u32()?,
         from: cells.ns()?,
         to: cells.ns()?,
-        name: cells.text()?,
         value: cells.real()?,
-        unit: cells.text()?,
+        kind: CounterKind::stored("", "", None),
+        part: None,
     })
 }

@@ -8,8 +8,8 @@ use crate::histogram::Encoder;
 use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
-    StepHead, StepTimes, insert,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, RecordError, RunHead, Source,
+    SourceId, Status, StepHead, StepTimes, insert,
 };
 use clock::Ns;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
@@ -44,7 +44,7 @@ const PAGE_BYTES: u32 = 16_384;
 /// # let path = dir.path().join("run.wsr");
 /// let mut writer = Writer::create(&path, &RunHead {
 ///     title: "Two seconds by hand".into(),
-///     producer: "an example".into(),
+///     producer: Producer::new(ProducerKind::Live, "an example"),
 ///     scenario: ScenarioText { name: "two.toml".into(), text: String::new(), overrides: vec![] },
 ///     epoch: Ns::ZERO,
 ///     wall_ns: 0,
@@ -93,6 +93,8 @@ pub struct Writer {
     path: PathBuf,
     db: Connection,
     sources: BTreeSet<SourceId>,
+    /// Kinds of counters that the file describes.
+    counters: BTreeSet<CounterKind>,
     /// Steps with what was measured so far; `None` once their totals are written.
     steps: BTreeMap<u32, Option<BTreeMap<SourceId, StepTotal>>>,
     encoder: Encoder,
@@ -119,6 +121,7 @@ impl Writer {
                 path: path.to_path_buf(),
                 db,
                 sources: BTreeSet::new(),
+                counters: BTreeSet::new(),
                 steps: BTreeMap::new(),
                 encoder: Encoder::new(),
                 broken: false,
@@ -220,6 +223,13 @@ impl Writer {
         self.known_source(counter.source)?;
         if let Some(step) = counter.step.filter(|step| !self.steps.contains_key(step)) {
             return Err(RecordError::UnknownStep { step });
+        }
+        if !self.counters.contains(&counter.kind) {
+            self.write_once(
+                || format!("the counter {}", counter.kind.name()),
+                |db| insert::counter_kind(db, &counter.kind),
+            )?;
+            self.counters.insert(counter.kind.clone());
         }
         self.write(|db| insert::counter(db, counter))
     }

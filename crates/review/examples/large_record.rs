@@ -7,8 +7,9 @@
 
 use clock::{Ns, Rng};
 use record::{
-    Counter, Event, Interval, Level, Loop, Phase, RunHead, ScenarioText, Source, SourceId,
-    SourceKind, Status, StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
+    Counter, CounterId, Event, HopKind, Interval, Level, Loop, Phase, Producer, ProducerKind,
+    RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Tally,
+    Testimony, WorkerLoad, Writer,
 };
 use std::error::Error;
 use std::path::Path;
@@ -72,7 +73,7 @@ fn head(sources: u32, steps: u32, seconds: u64) -> RunHead {
     );
     RunHead {
         title: "A large record".into(),
-        producer: "by hand".into(),
+        producer: Producer::new(ProducerKind::Live, "by hand"),
         scenario: ScenarioText { name: "large.toml".into(), text, overrides: vec![] },
         epoch: Ns::ZERO,
         wall_ns: 1_780_000_000_000_000_000,
@@ -82,7 +83,7 @@ fn head(sources: u32, steps: u32, seconds: u64) -> RunHead {
 
 fn source(id: u32, hop: bool) -> Source {
     let (kind, group) = match hop {
-        true => (SourceKind::Hop, "sda".to_owned()),
+        true => (SourceKind::Hop(HopKind::BlockDevice), "sda".to_owned()),
         false => (SourceKind::Worker, format!("vm{}", id + 1)),
     };
     Source { id: SourceId(id), kind, name: format!("{group}/0"), group, agent: "by hand".into() }
@@ -145,22 +146,22 @@ fn count(
     from: Ns,
     rng: &mut Rng,
 ) -> Result<(), Box<dyn Error>> {
-    for (name, unit, most) in [
-        ("read-bytes", "B", 4e8),
-        ("write-bytes", "B", 2e8),
-        ("busy", "ns", 1e9),
-        ("queue-time", "ns", 6e10),
-        ("queue", "1", 64.0),
-        ("read-ops", "1", 5e4),
+    for (id, most) in [
+        (CounterId::ReadBytes, 4e8),
+        (CounterId::WriteBytes, 2e8),
+        (CounterId::Busy, 1e9),
+        (CounterId::QueueTime, 6e10),
+        (CounterId::QueueDepthEnd, 64.0),
+        (CounterId::ReadOps, 5e4),
     ] {
         writer.counter(&Counter {
             source: hop,
             step: Some(step),
             from,
             to: from.plus(Ns::secs(1)),
-            name: name.into(),
+            kind: id.into(),
+            part: None,
             value: most * (0.8 + 0.2 * rng.unit()),
-            unit: unit.into(),
         })?;
     }
     Ok(())

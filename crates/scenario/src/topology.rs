@@ -15,6 +15,8 @@ mod fabric;
 mod nets;
 mod ways;
 
+pub use hop::HopKind;
+
 use crate::Policy;
 use crate::diagnostics::{Diagnostics, Sink};
 use crate::model::Scenario;
@@ -88,45 +90,6 @@ pub struct Hop {
     pub part: Option<String>,
     /// How many like it stand behind this name: the disks of a group, the processors of a host.
     pub count: u32,
-}
-
-/// What a hop is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HopKind {
-    /// Virtual processors of a VM.
-    VmCpu,
-    /// A virtual SCSI adapter of a VM.
-    VirtualAdapter,
-    /// A virtual disk with its queue.
-    VirtualDisk,
-    /// Processors of a host, with its hypervisor's work.
-    HostCpu,
-    /// A file system that holds virtual disks as files, with its lock.
-    Datastore,
-    /// The queue of one LUN at one adapter.
-    LunQueue,
-    /// An HBA or a NIC as a whole: its chip, its bus, its limits over all ports.
-    Adapter,
-    /// A port of an adapter.
-    InitiatorPort,
-    /// A cable.
-    Link,
-    /// A port of a switch.
-    SwitchPort,
-    /// A link between switches.
-    Trunk,
-    /// A port of an array.
-    TargetPort,
-    /// A controller of an array.
-    Controller,
-    /// The cache of an array.
-    Cache,
-    /// What joins an array's controllers to its disks.
-    Backend,
-    /// The disks of a volume, of whatever kind, as one RAID group.
-    Disks,
-    /// A tape drive.
-    TapeDrive,
 }
 
 /// How a disk of a VM reaches its volume.

@@ -3,6 +3,7 @@
 use engine::StepSpec;
 use fleet::{Hop, Reading, Sample, Sampler};
 use probe::block::{self, Device, Look, Stat};
+use record::{CounterId, HopKind};
 use std::path::Path;
 
 /// The fact of a hop that says why its counters may mean nothing.
@@ -33,7 +34,8 @@ impl Sampler for Disks {
 
 fn hop(device: &Device) -> Hop {
     let why = device.uncounted().map(|why| (COUNTERS.to_owned(), why.to_owned()));
-    Hop { name: device.name().to_owned(), facts: why.into_iter().collect() }
+    let (name, kind) = (device.name().to_owned(), HopKind::BlockDevice);
+    Hop { name, kind, facts: why.into_iter().collect() }
 }
 
 fn sample(look: Look) -> Sample {
@@ -42,19 +44,19 @@ fn sample(look: Look) -> Sample {
 
 /// A device's counters as a record names them.
 fn readings(stat: Stat) -> Vec<Reading> {
-    let grows = |name, unit, value: u64| Reading { name, unit, grows: true, value: value as f64 };
+    let reading = |counter, value: u64| Reading { counter, value: value as f64 };
     vec![
-        grows("read-ops", "1", stat.reads),
-        grows("read-bytes", "B", stat.read_bytes),
-        grows("read-merges", "1", stat.reads_merged),
-        grows("read-time", "ns", stat.read_time.0),
-        grows("write-ops", "1", stat.writes),
-        grows("write-bytes", "B", stat.write_bytes),
-        grows("write-merges", "1", stat.writes_merged),
-        grows("write-time", "ns", stat.write_time.0),
-        grows("busy", "ns", stat.busy.0),
-        grows("queue-time", "ns", stat.queued.0),
-        Reading { name: "queue", unit: "1", grows: false, value: stat.in_flight as f64 },
+        reading(CounterId::ReadOps, stat.reads),
+        reading(CounterId::ReadBytes, stat.read_bytes),
+        reading(CounterId::ReadMerges, stat.reads_merged),
+        reading(CounterId::ReadTime, stat.read_time.0),
+        reading(CounterId::WriteOps, stat.writes),
+        reading(CounterId::WriteBytes, stat.write_bytes),
+        reading(CounterId::WriteMerges, stat.writes_merged),
+        reading(CounterId::WriteTime, stat.write_time.0),
+        reading(CounterId::Busy, stat.busy.0),
+        reading(CounterId::QueueTime, stat.queued.0),
+        reading(CounterId::QueueDepthEnd, stat.in_flight),
     ]
 }
 

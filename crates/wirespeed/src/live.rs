@@ -13,7 +13,7 @@ use campaign::Control;
 use clock::Ns;
 use findings::Analysis;
 use fleet::{AgentLink, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
-use record::{Event, Fact, Level, Record, RunHead, ScenarioText, Writer};
+use record::{Event, Fact, Level, Producer, ProducerKind, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,10 @@ pub fn begin_record(out: &Path, head: &RunHead, targets: &[Asked]) -> Result<Wri
 pub fn head(source: &Source, scenario: &Scenario) -> RunHead {
     RunHead {
         title: scenario.head.title.clone(),
-        producer: format!("wirespeed {} run", env!("CARGO_PKG_VERSION")),
+        producer: Producer::new(
+            ProducerKind::Live,
+            format!("wirespeed {} run", env!("CARGO_PKG_VERSION")),
+        ),
         scenario: ScenarioText {
             name: source.name.clone(),
             text: scenario.text_kept(source),

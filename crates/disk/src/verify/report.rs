@@ -7,7 +7,7 @@ use super::state::State;
 use super::word::Word;
 use clock::Ns;
 use engine::{Note, Reports};
-use record::Level;
+use record::{CounterId, Level};
 use rtrb::Consumer;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -46,13 +46,13 @@ impl Reports for Bulletin {
         }
     }
 
-    fn counts(&mut self) -> Vec<(&'static str, u64)> {
+    fn counts(&mut self) -> Vec<(CounterId, u64)> {
         let sources = || self.lead.pass.iter().chain([&self.counts]);
         let sum = |of: &dyn Fn(&Counts) -> u64| sources().map(|counts| of(counts)).sum::<u64>();
         let mut counts = vec![
-            ("verify-checked", sum(&Counts::checked)),
-            ("verify-unknown", sum(&Counts::unknown)),
-            ("verify-written", sum(&Counts::written)),
+            (CounterId::VerifyChecked, sum(&Counts::checked)),
+            (CounterId::VerifyUnknown, sum(&Counts::unknown)),
+            (CounterId::VerifyWritten, sum(&Counts::written)),
         ];
         let faults =
             Kind::ALL.map(|kind| (kind.counter(), sum(&|counts: &Counts| counts.of(kind))));
@@ -60,24 +60,27 @@ impl Reports for Bulletin {
         if !self.lead.states.is_empty() {
             let words = || self.lead.states.iter().flat_map(|state| state.ledger.words());
             let count = |is: fn(&Word) -> bool| words().filter(is).count() as u64;
-            counts.push(("verify-blocks", self.lead.states.iter().map(|s| s.ledger.len()).sum()));
-            counts.push(("verify-blocks-known", count(|word| !word.is_open())));
-            counts.push(("verify-blocks-seen", count(|word| word.is_seen())));
+            counts.push((
+                CounterId::VerifyBlocks,
+                self.lead.states.iter().map(|s| s.ledger.len()).sum(),
+            ));
+            counts.push((CounterId::VerifyBlocksKnown, count(|word| !word.is_open())));
+            counts.push((CounterId::VerifyBlocksSeen, count(|word| word.is_seen())));
         }
         counts
     }
 }
 
 impl Kind {
-    /// The name of its counter in the record.
-    pub fn counter(self) -> &'static str {
+    /// Its counter in the record.
+    pub fn counter(self) -> CounterId {
         match self {
-            Kind::Lost => "verify-lost",
-            Kind::Stale => "verify-stale",
-            Kind::Torn => "verify-torn",
-            Kind::Misplaced => "verify-misplaced",
-            Kind::Corrupt => "verify-corrupt",
-            Kind::Foreign => "verify-foreign",
+            Kind::Lost => CounterId::VerifyLost,
+            Kind::Stale => CounterId::VerifyStale,
+            Kind::Torn => CounterId::VerifyTorn,
+            Kind::Misplaced => CounterId::VerifyMisplaced,
+            Kind::Corrupt => CounterId::VerifyCorrupt,
+            Kind::Foreign => CounterId::VerifyForeign,
         }
     }
 }
@@ -126,7 +129,7 @@ pub(crate) fn note(fault: &Fault, state: &State, writers: &BTreeMap<u32, String>
         Found::Zeros => write!(text, "zeros"),
         Found::Strange => write!(text, "nothing that verification ever wrote"),
     };
-    Note { level: Level::Error, code: kind.counter(), text }
+    Note { level: Level::Error, code: kind.counter().name(), text }
 }
 
 fn verdict(kind: Kind) -> &'static str {

@@ -5,7 +5,7 @@ use engine::{
     Crew, ERRORS_MAX, EngineError, Load, Meter, Note, Opened, Orders, Output, Phases, Pinning,
     Post, Prepared, Reports, Scope, Spent, Stop, Task,
 };
-use record::{Level, Phase, SourceId};
+use record::{CounterId, Level, Phase, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 use workload::Dir;
@@ -61,8 +61,8 @@ impl Reports for Said {
         }
     }
 
-    fn counts(&mut self) -> Vec<(&'static str, u64)> {
-        vec![("seen", 7), ("unseen", 0)]
+    fn counts(&mut self) -> Vec<(CounterId, u64)> {
+        vec![(CounterId::VerifyLost, 7), (CounterId::VerifyStale, 0)]
     }
 }
 
@@ -292,13 +292,13 @@ fn what_a_load_reports_is_told_and_counted_once() {
     loop {
         match outputs.recv_timeout(HANG).expect("a verdict in bounded time") {
             Output::Event(event) => told.push((event.code, event.source)),
-            Output::Counter(c) => counted.push((c.name, c.value, c.source, c.from <= c.to)),
+            Output::Counter(c) => counted.push((c.kind.id(), c.value, c.source, c.from <= c.to)),
             Output::Interval(_) => {}
             end => break assert_eq!(end, Output::Finished),
         }
     }
     told.retain(|(code, _)| code != "opened" && code != "over-subscribed");
     assert_eq!(told, [("seen".to_owned(), Some(SourceId(1)))]);
-    let count = |name: &str, value| (name.to_owned(), value, SourceId(1), true);
-    assert_eq!(counted, [count("seen", 7.0), count("unseen", 0.0)]);
+    let count = |id, value| (Some(id), value, SourceId(1), true);
+    assert_eq!(counted, [count(CounterId::VerifyLost, 7.0), count(CounterId::VerifyStale, 0.0)]);
 }

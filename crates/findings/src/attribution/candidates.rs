@@ -6,7 +6,7 @@
 use super::answer::{Gauge, HopLoad, Limiter, Why};
 use super::neighbours::Response;
 use super::observed::{Full, Observed, Seen};
-use super::role::Role;
+use super::sort::Role;
 use crate::figures::Loops;
 use crate::generator::Limit;
 
@@ -250,27 +250,27 @@ impl<'a> View<'a> {
             .filter(|(_, slots)| slots.share >= FROM)
             .collect();
         let n = self.step.in_flight.unwrap_or(f64::INFINITY);
-        let mut done: Vec<&str> = Vec::new();
+        let mut done: Vec<&super::sort::Alike> = Vec::new();
         let mut out = Vec::new();
         let mut by_waits = limited.clone();
         let waits = |place: usize| self.seen(place).load.slots_waiting.unwrap_or(0.0);
         by_waits.sort_by(|a, b| waits(b.0).total_cmp(&waits(a.0)).then(a.0.cmp(&b.0)));
         for (place, slots) in by_waits {
-            let pattern = self.seen(place).pattern.as_str();
-            if done.contains(&pattern) || done.len() >= WEIGHED {
+            let sort = &self.seen(place).alike;
+            if done.contains(&sort) || done.len() >= WEIGHED {
                 continue;
             }
-            done.push(pattern);
+            done.push(sort);
             let alike = |of: &&(usize, Full)| {
                 of.0 != place
-                    && self.seen(of.0).pattern == pattern
+                    && self.seen(of.0).alike == *sort
                     && (of.1.share / slots.share - 1.0).abs() <= WITHIN
                     && waits(of.0) > 0.0
             };
             let others: Vec<usize> = limited.iter().filter(alike).map(|of| of.0).collect();
             let waiting: f64 =
                 std::iter::once(place).chain(others.iter().copied()).map(waits).sum();
-            let behind = |of: &&(usize, Full)| of.0 > place && self.seen(of.0).pattern != pattern;
+            let behind = |of: &&(usize, Full)| of.0 > place && self.seen(of.0).alike != *sort;
             let deeper = limited
                 .iter()
                 .filter(behind)
@@ -323,13 +323,13 @@ impl<'a> View<'a> {
             return Vec::new();
         }
         let group = std::iter::once(group.top).chain(group.others.iter().copied());
-        let alike = group.clone().filter(|place| self.seen(*place).pattern == top.pattern);
+        let alike = group.clone().filter(|place| self.seen(*place).alike == top.alike);
         let mine: f64 = alike.map(|place| self.step.traffic(self.seen(place)).unwrap_or(1.0)).sum();
         let full = self.seen(top.order).share();
         let sibling = |place: &usize| {
             let hop = self.seen(*place);
             let theirs = self.step.traffic(hop).unwrap_or(0.0);
-            let beside = hop.pattern == top.pattern
+            let beside = hop.alike == top.alike
                 && (hop.load.device == top.load.device || top.name() == top.load.device);
             let shares = theirs > USED && theirs + mine <= SLACK;
             beside && shares && hop.share() > 0.0 && hop.share() < IDLE * full
@@ -407,7 +407,7 @@ impl<'a> View<'a> {
             Some(((hop.present? - waits) / n).clamp(0.0, 1.0))
         };
         let of_sort = |hop: &Seen| -> f64 {
-            let alike = hops.iter().filter(|other| other.pattern == hop.pattern);
+            let alike = hops.iter().filter(|other| other.alike == hop.alike);
             alike.filter_map(stays).sum()
         };
         // Of a hop whose limit is not known nobody can say that it is a delay.
@@ -563,7 +563,7 @@ fn groups(step: &Observed) -> Vec<Group> {
         let mine = step.traffic(hop).unwrap_or(1.0);
         let joins = groups.iter().zip(&traffic).position(|(group, carried)| {
             let top = &step.hops[group.top];
-            let beside = top.pattern == hop.pattern
+            let beside = top.alike == hop.alike
                 && full.share >= group.full.share * (1.0 - WITHIN)
                 && carried + mine <= SLACK;
             beside || one_wire(step, group, place, full)
@@ -571,7 +571,7 @@ fn groups(step: &Observed) -> Vec<Group> {
         match joins {
             Some(at) => {
                 let top = &step.hops[groups[at].top];
-                if top.pattern == hop.pattern {
+                if top.alike == hop.alike {
                     traffic[at] += mine;
                 }
                 // One wire has many names: the one nearest to the guests stands for it, whichever counted a little more.

@@ -8,11 +8,10 @@
 mod answer;
 mod candidates;
 mod clues;
-mod count;
 mod model;
 mod neighbours;
 mod observed;
-mod role;
+mod sort;
 mod words;
 
 pub use answer::{Attribution, Clue, Gauge, HopLoad, Limiter, RunnerUp, Why};

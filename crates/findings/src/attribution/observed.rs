@@ -5,13 +5,15 @@
 //! not overlap.
 
 use super::answer::{Gauge, HopLoad, Why};
-use super::count::{Counts, hops};
-use super::role::{Role, pattern, role};
+use super::sort::{Alike, Role};
+use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
 use crate::step::StepData;
-use record::{Fact, Loop, Source};
+use record::{CounterId, Fact, HopKind, Loop, Source};
 
+/// Hops at most; a record that names more is not one of ours, and the rest is left out.
+const HOPS_MAX: usize = 65_536;
 /// Hops of one wire that are crossed at once show the same number of I/Os present, but for so much of it.
 const SAME_CROSSING: f64 = 0.01;
 /// I/Os that a wire which is shared evenly explains, over what the formula of processor sharing gives.
@@ -49,7 +51,7 @@ pub(super) struct Observed {
 pub(super) struct Seen {
     pub load: HopLoad,
     pub role: Role,
-    pub pattern: String,
+    pub alike: Alike,
     /// The fullest of its limits but the number of I/Os at once.
     pub served: Option<Full>,
     /// How full its queue limit was, with the limit.
@@ -83,10 +85,13 @@ impl Observed {
         let mean_ns = both.mean_ns;
         let little = mean_ns.map(|mean| both.iops * mean / 1e9);
         let in_flight = figures.total.in_flight.or(little).filter(|n| n.is_finite() && *n > 0.0);
-        let mut seen: Vec<Seen> = hops(step, sources)
-            .enumerate()
-            .map(|(order, (source, counts))| Seen::of(order, source, &counts, facts))
-            .collect();
+        let silent = OfSource::over(step.integrals.seconds());
+        let hops = sources.iter().filter_map(|source| Some((source, source.hop()?)));
+        let of = |(order, hop): (usize, (&Source, HopKind))| {
+            let counts = step.integrals.source(hop.0.id).unwrap_or(&silent);
+            Seen::of(order, hop, counts, facts)
+        };
+        let mut seen: Vec<Seen> = hops.take(HOPS_MAX).enumerate().map(of).collect();
         cross(&mut seen);
         for hop in &mut seen {
             hop.load.latency_share =
@@ -155,32 +160,41 @@ impl Observed {
 }
 
 impl Seen {
-    fn of(order: usize, source: &Source, counts: &Counts, facts: &[Fact]) -> Seen {
+    fn of(
+        order: usize,
+        (source, kind): (&Source, HopKind),
+        counts: &OfSource,
+        facts: &[Fact],
+    ) -> Seen {
         let sum = |read: Option<f64>, write: Option<f64>| match (read, write) {
             (None, None) => None,
             (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
         };
-        let (read, write) = (counts.rate("read-bytes"), counts.rate("write-bytes"));
-        let iops = sum(counts.rate("read-ops"), counts.rate("write-ops"));
-        let queue = queue(counts);
-        let busy_ns = sum(counts.rate("read-time"), counts.rate("write-time"));
+        let (read, write) = (counts.rate(CounterId::ReadBytes), counts.rate(CounterId::WriteBytes));
+        let iops = sum(counts.rate(CounterId::ReadOps), counts.rate(CounterId::WriteOps));
+        let queue = counts.queue();
+        let busy_ns = sum(counts.rate(CounterId::ReadTime), counts.rate(CounterId::WriteTime));
         let mean_ns = busy_ns.zip(iops).filter(|(_, n)| *n > 0.0).map(|(time, n)| time / n);
         let by_little = || queue.zip(iops).filter(|(_, n)| *n > 0.0).map(|(q, n)| q / n * 1e9);
-        let port = counts.capacity("rate");
+        let port = counts.capacity(CounterId::PortRate);
         let rates = (
-            counts.capacity("read-rate").or(port),
-            counts.capacity("write-rate").or(port),
-            counts.capacity("both-rate"),
+            counts.capacity(CounterId::ReadRate).or(port),
+            counts.capacity(CounterId::WriteRate).or(port),
+            counts.capacity(CounterId::BothRate),
         );
         let served = fullest([
             gauge(read, rates.0, Gauge::Receive),
             gauge(write, rates.1, Gauge::Transmit),
             gauge(sum(read, write), rates.2, Gauge::Both),
-            gauge(iops, counts.capacity("ops-rate"), Gauge::Ops),
-            busy(counts, queue),
+            gauge(iops, counts.capacity(CounterId::OpsRate), Gauge::Ops),
+            busy(counts, kind, queue),
             processors(counts, &source.name, facts),
         ]);
-        let slots = gauge(counts.level("slots-used"), counts.capacity("slots"), Gauge::Slots);
+        let slots = gauge(
+            counts.level(CounterId::SlotsUsed),
+            counts.capacity(CounterId::Slots),
+            Gauge::Slots,
+        );
         let top = fullest([served, slots]);
         let load = HopLoad {
             hop: source.name.clone(),
@@ -194,23 +208,14 @@ impl Seen {
             of: top.map(|full| full.gauge),
             capacity: top.and_then(|full| full.capacity),
             queue,
-            waiting: counts.level("waiting"),
-            slots_waiting: counts.level("slots-waiting"),
+            waiting: counts.level(CounterId::Waiting),
+            slots_waiting: counts.level(CounterId::SlotsWaiting),
             mean_ns: mean_ns.or_else(by_little),
             latency_share: None,
             headroom: top.filter(|full| full.share > 0.0).map(|full| 1.0 / full.share),
         };
-        let (role, pattern) = (role(&source.name), pattern(&source.name));
-        Seen {
-            load,
-            role,
-            pattern,
-            served,
-            slots,
-            present: queue,
-            silent: counts.is_silent(),
-            order,
-        }
+        let (role, alike) = (Role::of(kind), Alike::of(source, kind));
+        Seen { load, role, alike, served, slots, present: queue, silent: counts.is_silent(), order }
     }
 
     /// Which of its limits a gauge is of.
@@ -264,28 +269,25 @@ fn cross(hops: &mut [Seen]) {
     }
 }
 
-/// I/Os present: the mean where it was counted, and what was seen at cuts otherwise.
-fn queue(counts: &Counts) -> Option<f64> {
-    let mean = counts.rate("queue-time").map(|ns| ns / 1e9);
-    mean.or_else(|| counts.level("queue")).filter(|queue| *queue >= 0.0)
-}
-
 fn gauge(value: Option<f64>, capacity: Option<f64>, gauge: Gauge) -> Option<Full> {
     let (value, capacity) = value.zip(capacity)?;
     Some(Full { share: value / capacity, gauge, capacity: Some(capacity) })
 }
 
 /// The time of its servers.
-fn busy(counts: &Counts, queue: Option<f64>) -> Option<Full> {
-    let share = counts.rate("busy")? / 1e9;
-    let kernel = counts.rate("queue-time").is_some();
+fn busy(counts: &OfSource, kind: HopKind, queue: Option<f64>) -> Option<Full> {
+    let share = counts.rate(CounterId::Busy)? / 1e9;
     let serial = queue.is_some_and(|queue| queue <= SERIAL);
-    (!kernel || serial).then_some(Full { share, gauge: Gauge::Busy, capacity: None })
+    (kind != HopKind::BlockDevice || serial).then_some(Full {
+        share,
+        gauge: Gauge::Busy,
+        capacity: None,
+    })
 }
 
 /// The processor time of an embedded array, of as many processors as it has threads.
-fn processors(counts: &Counts, hop: &str, facts: &[Fact]) -> Option<Full> {
-    let cpu = counts.rate("cpu")? / 1e9;
+fn processors(counts: &OfSource, hop: &str, facts: &[Fact]) -> Option<Full> {
+    let cpu = counts.rate(CounterId::Cpu)? / 1e9;
     let fact = facts.iter().find(|fact| fact.subject == hop && fact.key == "threads")?;
     let threads = fact.value.parse::<f64>().ok().filter(|threads| *threads > 0.0)?;
     Some(Full { share: cpu / threads, gauge: Gauge::Busy, capacity: None })

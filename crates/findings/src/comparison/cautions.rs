@@ -8,11 +8,10 @@ use crate::generator::Limit;
 use crate::served::{By, Traffic};
 use crate::steady::Steadiness;
 use crate::warnings::Severity;
-use record::Record;
+use record::{ProducerKind, Record};
 use serde::Serialize;
 
 /// What records of the simulator are made by.
-const SIMULATED: &str = "simulate";
 
 /// Something to know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,12 +59,11 @@ pub(super) fn cautions(
 }
 
 /// How the figures of a record came to be.
-fn made((record, analysis): (&Record, &Analysis)) -> &'static str {
-    let run = &analysis.run;
-    match () {
-        () if run.estimated => "estimated",
-        () if run.simulated || record.head().producer.contains(SIMULATED) => "simulated",
-        () => "measured",
+fn made(record: &Record) -> &'static str {
+    match record.head().producer.kind {
+        ProducerKind::Estimated => "estimated",
+        ProducerKind::Simulated => "simulated",
+        ProducerKind::Live | ProducerKind::Imported => "measured",
     }
 }
 
@@ -91,7 +89,7 @@ fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Caution>
             all.push(error("wrong-data", text, "speed means nothing before data is right"));
         }
     }
-    let [wa, wb] = [a, b].map(made);
+    let [wa, wb] = [a.0, b.0].map(made);
     if wa != wb {
         let text = format!(
             "the baseline was {wa}, the other run {wb}: the difference shows the model's error as well"

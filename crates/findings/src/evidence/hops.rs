@@ -1,15 +1,14 @@
 //! What hops counted over time: amounts as rates, shares of time as percent, levels as they are.
 //!
-//! A counter is told by its unit: bytes (`B`) and numbers (`1`) are amounts and become rates; nanoseconds of `busy` are a
-//! share of the time, as those of `cpu` are of one core's, and those of `queue-time`, summed over requests, a mean number of
-//! requests; percent, bytes a second (`B/s`: the speed of a port) and the counter `queue` are levels. What a hop does not
-//! count is not a number, and leaves a gap.
+//! The registry says what a counter means: counts become rates; the time of something that is busy is a share of the time, and
+//! that of requests, summed over them, a mean number of requests; levels stay as they are. What a hop does not count is not a
+//! number, and leaves a gap.
 
 use super::bins::{Amount, Bins, middle};
 use super::{LeftOut, Part};
 use crate::figures::StepFigures;
 use clock::Ns;
-use record::{Counter, Source, SourceId, SourceKind};
+use record::{Counter, CounterId, CounterKind, Meaning, Source, SourceId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -88,27 +87,29 @@ impl Factor {
     }
 }
 
-/// What is shown of a counter; `None` for one that is no rate and no level.
-fn kind(name: &str, unit: &str) -> Option<(Kind, HopUnit)> {
-    Some(match (unit, name) {
-        ("%", _) => (Kind::Level, HopUnit::Percent),
-        ("ns", "busy" | "cpu") => (Kind::Amount(Factor::Percent), HopUnit::Percent),
-        ("ns", "queue-time") => (Kind::Amount(Factor::Number), HopUnit::InFlight),
-        ("1", "queue" | "waiting" | "slots-used" | "slots-waiting") => {
-            (Kind::Level, HopUnit::InFlight)
+/// What is shown of a counter; `None` for one that has no course over time, or says nothing of the load.
+fn kind(counter: &CounterKind) -> Option<(Kind, HopUnit)> {
+    let level = |unit| Some((Kind::Level, unit));
+    let amount = |factor, unit| Some((Kind::Amount(factor), unit));
+    match counter.id() {
+        Some(CounterId::Busy | CounterId::Cpu) => {
+            return amount(Factor::Percent, HopUnit::Percent);
         }
-        // What a hop can carry, told once: no course over time.
-        ("1", "servers" | "slots") | ("B/s", "read-rate" | "write-rate" | "both-rate") => {
+        Some(CounterId::QueueTime) => return amount(Factor::Number, HopUnit::InFlight),
+        // How many connections there are says who came, and nothing of the load.
+        Some(CounterId::Connections | CounterId::ReadMerges | CounterId::WriteMerges) => {
             return None;
         }
-        // How many connections there are says who came, and nothing of the load.
-        ("1", "connections") => return None,
-        ("1", merges) if merges.ends_with("-merges") => return None,
-        ("B/s", _) => (Kind::Level, HopUnit::BytesPerS),
-        ("B", _) => (Kind::Amount(Factor::One), HopUnit::BytesPerS),
-        ("1", _) => (Kind::Amount(Factor::One), HopUnit::PerS),
-        _ => return None,
-    })
+        _ => {}
+    }
+    match (counter.meaning()?, counter.unit()) {
+        (Meaning::Count, "B") => amount(Factor::One, HopUnit::BytesPerS),
+        (Meaning::Count, "1") => amount(Factor::One, HopUnit::PerS),
+        (Meaning::Mean | Meaning::End, "%") => level(HopUnit::Percent),
+        (Meaning::Mean | Meaning::End, "1") => level(HopUnit::InFlight),
+        (Meaning::Mean | Meaning::End, "B/s") => level(HopUnit::BytesPerS),
+        _ => None,
+    }
 }
 
 /// Value × time of a level, or an amount; and the time.
@@ -134,8 +135,8 @@ impl Amount for Counted {
 /// The counters of hops as they are gathered.
 pub(super) struct Gather<'a> {
     hops: BTreeMap<SourceId, &'a str>,
-    places: BTreeMap<(SourceId, String), usize>,
-    known: Vec<(SourceId, String, Kind, HopUnit)>,
+    places: BTreeMap<(SourceId, CounterKind), usize>,
+    known: Vec<(SourceId, CounterKind, Kind, HopUnit)>,
     bins: Bins<Counted>,
     refused: bool,
     /// Hops that are not gathered.
@@ -163,7 +164,7 @@ impl<'a> Gather<'a> {
         steps: &[StepFigures],
         elsewhere: impl Fn(&Source) -> bool,
     ) -> Gather<'a> {
-        let hops = sources.iter().filter(|s| s.kind == SourceKind::Hop && !elsewhere(s));
+        let hops = sources.iter().filter(|s| s.hop().is_some() && !elsewhere(s));
         let mut hops: Vec<&Source> = hops.collect();
         let all = hops.len();
         let full = fullness(steps);
@@ -190,8 +191,8 @@ impl<'a> Gather<'a> {
         {
             return;
         }
-        let Some((kind, unit)) = kind(&counter.name, &counter.unit) else { return };
-        let key = (counter.source, counter.name.clone());
+        let Some((kind, unit)) = kind(&counter.kind) else { return };
+        let key = (counter.source, counter.kind.clone());
         let place = match self.places.get(&key) {
             Some(place) => *place,
             None if self.known.len() >= GATHERED_MAX => {
@@ -214,16 +215,24 @@ impl<'a> Gather<'a> {
         let all =
             self.known.iter().enumerate().map(|(place, (source, counter, kind, unit))| Series {
                 hop: self.hops.get(source).copied().unwrap_or_default().to_owned(),
-                counter: counter.clone(),
+                counter: counter.name().to_owned(),
                 unit: *unit,
                 values: values(self.bins.cells(), place, *kind),
             });
-        let mut series: Vec<Series> =
-            all.filter(|s| s.values.iter().flatten().any(|v| *v != 0.0)).collect();
         // A level at the end of a second is chance, where its mean over the second is known as well.
-        let mean: Vec<String> =
-            series.iter().filter(|s| s.counter == "queue-time").map(|s| s.hop.clone()).collect();
-        series.retain(|s| s.counter != "queue" || !mean.contains(&s.hop));
+        let is = |at: usize, id| self.known.get(at).is_some_and(|known| known.1.id() == Some(id));
+        let shown: Vec<(usize, Series)> =
+            all.enumerate().filter(|(_, s)| s.values.iter().flatten().any(|v| *v != 0.0)).collect();
+        let timed: Vec<String> = shown
+            .iter()
+            .filter(|(at, _)| is(*at, CounterId::QueueTime))
+            .map(|(_, series)| series.hop.clone())
+            .collect();
+        let mut series: Vec<Series> = shown
+            .into_iter()
+            .filter(|(at, s)| !is(*at, CounterId::QueueDepthEnd) || !timed.contains(&s.hop))
+            .map(|(_, series)| series)
+            .collect();
         // Stable: hops stay in their order.
         series.sort_by_key(|s| s.unit);
         if series.len() > SERIES_MAX || self.refused {
@@ -264,10 +273,17 @@ fn values(bins: &[Counted], place: usize, kind: Kind) -> Vec<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::{HopKind, SourceKind};
 
     fn gathered(counters: &[(&str, &str, f64, u64)]) -> (HopSeries, Vec<LeftOut>) {
         let (name, group, agent) = ("local:vda".into(), "vda".into(), "local".into());
-        let hop = Source { id: SourceId(7), kind: SourceKind::Hop, name, group, agent };
+        let hop = Source {
+            id: SourceId(7),
+            kind: SourceKind::Hop(HopKind::BlockDevice),
+            name,
+            group,
+            agent,
+        };
         let sources = [hop];
         let mut gather = Gather::new(Ns::ZERO, &sources, &[], |_| false);
         for (counter, unit, value, second) in counters {
@@ -276,9 +292,12 @@ mod tests {
                 step: Some(0),
                 from: Ns::secs(*second),
                 to: Ns::secs(second + 1),
-                name: (*counter).into(),
+                kind: match CounterId::of(counter) {
+                    Some(id) => id.into(),
+                    None => CounterKind::stored(counter, unit, Some(Meaning::Count)),
+                },
+                part: None,
                 value: *value,
-                unit: (*unit).into(),
             });
         }
         let mut left_out = Vec::new();
@@ -299,7 +318,7 @@ mod tests {
         check(("busy", "ns", 5e8), Some((HopUnit::Percent, 50.0)));
         check(("queue-time", "ns", 3e9), Some((HopUnit::InFlight, 3.0)));
         check(("utilization", "%", 80.0), Some((HopUnit::Percent, 80.0)));
-        check(("queue", "1", 5.0), Some((HopUnit::InFlight, 5.0)));
+        check(("queue-depth-end", "1", 5.0), Some((HopUnit::InFlight, 5.0)));
         check(("slots-waiting", "1", 0.5), Some((HopUnit::InFlight, 0.5)));
         check(("slots", "1", 32.0), None);
         check(("read-rate", "B/s", 8e8), None);
@@ -315,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_mean_queue_is_shown_rather_than_a_moments() {
-        let (hops, _) = gathered(&[("queue", "1", 9.0, 0), ("queue-time", "ns", 3e9, 0)]);
+        let (hops, _) = gathered(&[("queue-depth-end", "1", 9.0, 0), ("queue-time", "ns", 3e9, 0)]);
         let names: Vec<&str> = hops.series.iter().map(|s| s.counter.as_str()).collect();
         assert_eq!(names, ["queue-time"]);
     }
@@ -323,9 +342,9 @@ mod tests {
     #[test]
     fn what_was_not_counted_is_a_gap() {
         let (hops, _) = gathered(&[
-            ("queue", "1", 2.0, 0),
-            ("queue", "1", f64::NAN, 1),
-            ("queue", "1", 4.0, 2),
+            ("queue-depth-end", "1", 2.0, 0),
+            ("queue-depth-end", "1", f64::NAN, 1),
+            ("queue-depth-end", "1", 4.0, 2),
         ]);
         assert_eq!(hops.series[0].values, [Some(2.0), None, Some(4.0)]);
     }
@@ -333,7 +352,7 @@ mod tests {
     #[test]
     fn merged_levels_are_means_and_merged_amounts_stay_rates() {
         let seconds = 0..2 * BINS as u64;
-        let level = |s: u64| ("queue", "1", (s % 2) as f64 * 4.0, s);
+        let level = |s: u64| ("queue-depth-end", "1", (s % 2) as f64 * 4.0, s);
         let (hops, _) = gathered(&seconds.clone().map(level).collect::<Vec<_>>());
         assert_eq!((hops.bin_s, hops.series[0].values[0]), (2.0, Some(2.0)));
         let amount = |s: u64| ("read-bytes", "B", 10.0 + (s % 2) as f64, s);

@@ -6,6 +6,7 @@
 
 use super::bins::{Amount, Bins, middle};
 use super::{LeftOut, Part};
+use crate::network::HOST;
 use clock::Ns;
 use record::{Counter, Flow, Interval, Record, SourceId, StepHead, StreamEnd};
 use serde::Serialize;
@@ -15,8 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const BINS: usize = 3600;
 /// Ways of pairs at most.
 const WAYS_MAX: usize = 32;
-/// What a host did, together how busy it was.
-const BUSY: [&str; 4] = ["host-user", "host-system", "host-softirq", "host-irq"];
 
 /// What network loads moved over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -143,7 +142,7 @@ impl<'a> Gather<'a> {
 
     /// Takes in a counter, if it says how busy a machine was.
     pub fn count(&mut self, counter: &Counter) {
-        let Some(kind) = BUSY.iter().position(|name| *name == counter.name) else { return };
+        let Some(kind) = HOST.iter().position(|id| counter.kind.id() == Some(*id)) else { return };
         let place = self.machines.iter().position(|(id, _)| *id == counter.source);
         let seconds = counter.to.since(counter.from).as_secs_f64();
         if let Some(place) = place.filter(|_| counter.value.is_finite() && seconds > 0.0) {

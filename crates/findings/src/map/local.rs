@@ -2,9 +2,10 @@
 //! counted and no scenario names.
 
 use super::build::Builder;
+use super::wired::role;
 use super::{DeviceKind, Role};
 use crate::figures::StepFigures;
-use record::{Source, SourceKind};
+use record::{HopKind, Source};
 use scenario::{Backing, Lab, RECEIVER, SENDER, Scenario, Vm, VmDisk};
 use std::collections::BTreeSet;
 
@@ -90,12 +91,13 @@ pub(super) fn record(builder: &mut Builder, sources: &[Source], steps: &[StepFig
         }
     }
     pairs(builder, steps);
-    let hops = || sources.iter().filter(|source| source.kind == SourceKind::Hop);
-    hops().for_each(|source| counted(builder, source));
+    let hops = || sources.iter().filter_map(|source| Some((source, source.hop()?)));
+    hops().for_each(|(source, kind)| counted(builder, source, kind));
     for served in steps.iter().flat_map(|s| &s.served) {
         for device in &served.devices {
-            let hop = hops().find(|source| source.group == *device);
-            let Some(hop) = hop.and_then(|source| builder.find(&source.name)) else { continue };
+            let mut devices = hops().filter(|(_, kind)| *kind == HopKind::BlockDevice);
+            let hop = devices.find(|(source, _)| source.group == *device);
+            let Some(hop) = hop.and_then(|(hop, _)| builder.find(&hop.name)) else { continue };
             for target in &served.targets {
                 if let Some(target) = builder.find(target) {
                     builder.edge(target, hop);
@@ -125,7 +127,7 @@ fn pairs(builder: &mut Builder, steps: &[StepFigures]) {
 }
 
 /// A hop that counted: known already, or drawn at its device.
-fn counted(builder: &mut Builder, source: &Source) {
+fn counted(builder: &mut Builder, source: &Source, kind: HopKind) {
     if builder.find(&source.name).is_some() {
         return;
     }
@@ -133,34 +135,11 @@ fn counted(builder: &mut Builder, source: &Source) {
         builder.counts_as(known, &source.name);
         return;
     }
-    let block = source.name != source.group && source.name.ends_with(&format!(":{}", source.group));
-    let (role, kind) = match block {
-        true => (Role::BlockDevice, DeviceKind::Target),
-        false => (named(&source.name), DeviceKind::Other),
-    };
+    let role = role(kind);
+    let kind = if kind == HopKind::BlockDevice { DeviceKind::Target } else { DeviceKind::Other };
     let device = match role {
-        Role::Link => None,
+        Role::Link | Role::Trunk => None,
         _ => Some(builder.device(&source.group, kind)),
     };
     builder.hop(&source.name, role, device);
-}
-
-/// What a hop is by its name alone, as simulators and embedded arrays name hops.
-fn named(name: &str) -> Role {
-    let last = name.rsplit(['.', ':']).next().unwrap_or(name);
-    let word = last.trim_end_matches(|c: char| c.is_ascii_digit());
-    match word {
-        "cpu" => Role::HostCpu,
-        "scsi" => Role::VirtualAdapter,
-        "disk" if name.contains('.') => Role::VirtualDisk,
-        "datastore" => Role::Datastore,
-        "controller" => Role::Controller,
-        "cache" => Role::Cache,
-        "backend" => Role::Backend,
-        "disks" => Role::Disks,
-        "drive" => Role::TapeDrive,
-        "hba" | "nic" => Role::Adapter,
-        "p" => Role::TargetPort,
-        _ => Role::Other,
-    }
 }

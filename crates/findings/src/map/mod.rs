@@ -15,7 +15,7 @@ pub use loads::loads;
 
 use crate::figures::StepFigures;
 use build::Builder;
-use record::{Source, SourceKind};
+use record::Source;
 use scenario::Scenario;
 use scenario::topology::Topology;
 use schemars::JsonSchema;
@@ -164,7 +164,7 @@ pub fn lab_map(
     let mut builder = Builder::default();
     if let Some(scenario) = scenario {
         if let Some(topology) = topology {
-            let hops = sources.iter().filter(|source| source.kind == SourceKind::Hop);
+            let hops = sources.iter().filter(|source| source.hop().is_some());
             let counted = hops.map(|source| source.name.as_str()).collect();
             wired::graph(&mut builder, topology, &scenario.lab, &counted);
         }

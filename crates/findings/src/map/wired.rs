@@ -97,7 +97,8 @@ fn device(builder: &mut Builder, name: &str, lab: &Lab) -> u32 {
     device
 }
 
-fn role(kind: HopKind) -> Role {
+/// What a kind of hop is on the map.
+pub(super) fn role(kind: HopKind) -> Role {
     match kind {
         HopKind::VmCpu => Role::GuestCpu,
         HopKind::VirtualAdapter => Role::VirtualAdapter,
@@ -114,7 +115,11 @@ fn role(kind: HopKind) -> Role {
         HopKind::Controller => Role::Controller,
         HopKind::Cache => Role::Cache,
         HopKind::Backend => Role::Backend,
-        HopKind::Disks => Role::Disks,
+        HopKind::Disks | HopKind::Volume => Role::Disks,
         HopKind::TapeDrive => Role::TapeDrive,
+        HopKind::BlockDevice => Role::BlockDevice,
+        HopKind::NetworkPair => Role::Link,
+        HopKind::NetworkHost => Role::Machine,
+        HopKind::ArrayCpu | HopKind::Other => Role::Other,
     }
 }

@@ -3,15 +3,15 @@
 //! Throughput is what was received. What was sent within the same time is another figure, because data is under way at
 //! both edges of it; the difference is shown, not hidden.
 
-use super::counts::Counts;
 use super::limit::Limited;
 use super::stream::{Amount, Datagrams, Ends, Stream, StreamData};
 use super::told::{Carries, Told};
 use super::wire::Wire;
 use crate::balance::{Balance, balance};
+use crate::counters::Integrals;
 use crate::pool::{Latency, latency};
 use crate::step::StepData;
-use record::{Flow, Tally};
+use record::{CounterId, Flow, Tally};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ impl Direction {
     /// All but the wire and the limit, which need the other directions of the pair.
     pub(super) fn of(
         step: &StepData,
-        counts: &Counts,
+        counts: &Integrals,
         told: &Told,
         (workload, flow): (&str, Flow),
         ends: &[&StreamData],
@@ -92,8 +92,8 @@ impl Direction {
             || numbered.iter().filter_map(|(_, ends)| ends.received?.tally.as_ref());
         let sent = Amount::of(sent_tallies(), step.span);
         let received = Amount::of(received_tallies(), step.span);
-        let at_sent = |name: &str| -> Option<f64> {
-            numbered.iter().map(|(_, ends)| counts.amount(ends.sent?.source.id, name)).sum()
+        let at_sent = |id: CounterId| -> Option<f64> {
+            numbered.iter().map(|(_, ends)| counts.amount(ends.sent?.source.id, id)).sum()
         };
         let packets = streams.iter().map(|stream| stream.packets).sum::<Option<f64>>();
         // Sockets that come and go take their counts with them.
@@ -118,15 +118,15 @@ impl Direction {
             sent,
             received,
             undelivered_bytes: None,
-            back_bytes: at_sent("back-bytes"),
+            back_bytes: at_sent(CounterId::BackBytes),
             packets,
             packets_per_s: packets.map(|n| n / seconds).filter(|rate| rate.is_finite()),
             retransmitted,
             retransmitted_share: retransmitted
                 .zip(packets)
                 .and_then(|(again, all)| (all > 0.0).then(|| again / all)),
-            zero_copy_done: at_sent("zero-copy-done"),
-            zero_copy_copied: at_sent("zero-copy-copied"),
+            zero_copy_done: at_sent(CounterId::ZeroCopyDone),
+            zero_copy_copied: at_sent(CounterId::ZeroCopyCopied),
             datagrams: datagrams(&streams),
             transactions: transactions(sent_tallies()),
             balance: balance(vec![workload.to_owned()], &rates),

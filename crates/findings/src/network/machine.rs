@@ -3,10 +3,14 @@
 //! Two costs are kept apart. That of the process is Wirespeed's own: it leaves out what interrupts did for it. That of the
 //! host has everything, also what other programs did.
 
-use super::counts::Counts;
-use record::{Fact, SourceId};
+use crate::counters::Integrals;
+use record::{CounterId, Fact, SourceId};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// What a host did, together how busy it was.
+pub(crate) const HOST: [CounterId; 4] =
+    [CounterId::HostUser, CounterId::HostSystem, CounterId::HostSoftirq, CounterId::HostIrq];
 
 /// One end's machine over the measured time. What it did not count is `None`.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
@@ -90,8 +94,8 @@ impl Machine {
     /// What a machine hop counted; `bytes` is what the pair received, both directions together.
     pub(super) fn of(
         (pair, side): (&str, Side),
-        id: Option<SourceId>,
-        counts: &Counts,
+        source: Option<SourceId>,
+        counts: &Integrals,
         facts: &[Fact],
         bytes: f64,
     ) -> Machine {
@@ -101,31 +105,34 @@ impl Machine {
             let found = facts.iter().rev().find(|f| f.subject == pair && f.key == key);
             found.map(|f| f.value.clone())
         };
-        let amount = |name: &str| counts.amount(id?, name);
-        let level = |name: &str| counts.level(id?, name);
+        let amount = |id: CounterId| counts.amount(source?, id);
+        let level = |id: CounterId| counts.mean(source?, id);
         let ns = counts.seconds() * 1e9;
-        let processors = level("processors").filter(|n| *n >= 1.0);
+        let processors = level(CounterId::Processors).filter(|n| *n >= 1.0);
         let of_all =
             |value: Option<f64>| Some(value? / (processors? * ns)).filter(|s| s.is_finite());
         let per_gb = |cpu_ns: Option<f64>| cpu_ns.filter(|_| bytes > 0.0).map(|c| c / bytes);
-        let (user, system) = (amount("cpu-user"), amount("cpu-system"));
+        let (user, system) = (amount(CounterId::CpuUser), amount(CounterId::CpuSystem));
         let process = user.zip(system).map(|(u, s)| u + s);
-        let host = ["host-user", "host-system", "host-softirq", "host-irq"].map(amount);
+        let host = HOST.map(amount);
         let all = host.iter().copied().sum::<Option<f64>>();
-        let under = |word| id.map(|id| counts.under(id, word)).into_iter().flatten();
+        let of = source.and_then(|source| counts.source(source));
+        let parts = |id| of.map(|of| of.parts(id)).into_iter().flatten();
         Machine {
             hop: format!("{pair}/{}", side.word()),
             host: fact("host"),
             kernel: fact("kernel"),
             interface: fact("interface"),
-            mtu: level("interface-mtu"),
-            speed_bytes_per_s: level("interface-speed").filter(|speed| *speed > 0.0),
-            offloads: under("offload").map(|(name, on, _)| (name.to_owned(), on > 0.5)).collect(),
+            mtu: level(CounterId::InterfaceMtu),
+            speed_bytes_per_s: level(CounterId::InterfaceSpeed).filter(|speed| *speed > 0.0),
+            offloads: parts(CounterId::Offload)
+                .map(|(name, on, _)| (name.to_owned(), on > 0.5))
+                .collect(),
             processors,
             process_user_ns: user,
             process_system_ns: system,
             process_share: of_all(process),
-            threads: threads(under("thread-cpu"), ns),
+            threads: threads(parts(CounterId::ThreadCpu), ns),
             host_user: of_all(host[0]),
             host_system: of_all(host[1]),
             host_softirq: of_all(host[2]),
@@ -133,10 +140,12 @@ impl Machine {
             host_share: of_all(all),
             process_s_per_gb: per_gb(process),
             host_s_per_gb: per_gb(all),
-            cycles_per_byte: amount("cycles").filter(|_| bytes > 0.0).map(|cycles| cycles / bytes),
-            interrupts_per_s: amount("interrupts").map(|n| n / counts.seconds()),
-            softnet_drops: amount("softnet-drops"),
-            softnet_squeezes: amount("softnet-squeezes"),
+            cycles_per_byte: amount(CounterId::Cycles)
+                .filter(|_| bytes > 0.0)
+                .map(|cycles| cycles / bytes),
+            interrupts_per_s: amount(CounterId::Interrupts).map(|n| n / counts.seconds()),
+            softnet_drops: amount(CounterId::SoftnetDrops),
+            softnet_squeezes: amount(CounterId::SoftnetSqueezes),
         }
     }
 

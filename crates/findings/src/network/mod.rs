@@ -6,7 +6,6 @@
 //! counter that was not kept is `None`, and what depends on it says that it cannot be known.
 
 mod across;
-mod counts;
 mod direction;
 pub(crate) mod judged;
 mod limit;
@@ -21,6 +20,7 @@ pub use limit::{
     AGAIN_FROM, BUFFER_FROM, By, Check, HOST_FROM, IDLE_FROM, LINK_FROM, LINK_TO, LOST_FROM,
     Limited, RATE_FROM, ROUND_TRIP_FROM, THREAD_FROM, WINDOW_FROM,
 };
+pub(crate) use machine::HOST;
 pub use machine::{Machine, Thread};
 pub use stream::{Amount, Datagrams, Stream, Tcp};
 pub use told::Carries;
@@ -30,12 +30,12 @@ pub(crate) use across::across;
 pub(crate) use stream::StreamData;
 pub(crate) use told::Told;
 
+use crate::counters::Integrals;
 use crate::pool::Latency;
 use crate::step::StepData;
-use counts::Counts;
 use limit::Hosts;
 use machine::Side;
-use record::{Fact, Flow, Source, SourceId};
+use record::{CounterId, Fact, Flow, Source, SourceId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use wire::Speed;
@@ -104,14 +104,14 @@ pub(crate) fn pairs(step: &StepData, told: &Told, facts: &[Fact], sources: &[Sou
     if hops.is_empty() {
         return Vec::new();
     }
-    let counts = Counts::of(step);
+    let counts = &step.integrals;
     hops.into_iter().map(|hop| pair(step, hop, &counts, told, facts, sources)).collect()
 }
 
 fn pair(
     step: &StepData,
     hop: SourceId,
-    counts: &Counts,
+    counts: &Integrals,
     told: &Told,
     facts: &[Fact],
     sources: &[Source],
@@ -120,8 +120,8 @@ fn pair(
     let name = ends.first().map_or("", |end| end.hop.as_str());
     let mut directions = directions(step, counts, told, &ends);
     let undelivered = |flow| match flow {
-        Way::Up => counts.amount(hop, "write-undelivered"),
-        Way::Down => counts.amount(hop, "read-undelivered"),
+        Way::Up => counts.amount(hop, CounterId::WriteUndelivered),
+        Way::Down => counts.amount(hop, CounterId::ReadUndelivered),
     };
     for way in [Way::Up, Way::Down] {
         let mut going = directions.iter_mut().filter(|direction| direction.way == way);
@@ -154,8 +154,8 @@ fn pair(
             && one(&sender, &receiver),
         sender,
         receiver,
-        clock_offset_ns: counts.level(hop, "clock-offset"),
-        clock_bound_ns: counts.level(hop, "clock-bound"),
+        clock_offset_ns: counts.mean(hop, CounterId::ClockOffset),
+        clock_bound_ns: counts.mean(hop, CounterId::ClockBound),
         ip: fact("ip-version").and_then(|text| ip(&text)),
         congestion: fact("congestion"),
         addresses: fact("addresses"),
@@ -182,7 +182,7 @@ fn ip(text: &str) -> Option<u8> {
 
 fn directions(
     step: &StepData,
-    counts: &Counts,
+    counts: &Integrals,
     told: &Told,
     ends: &[&StreamData],
 ) -> Vec<Direction> {

@@ -1,10 +1,12 @@
 //! One stream, at both ends: what was sent, what was received, and what its sockets say of it.
 
-use super::counts::Counts;
+use crate::counters::Integrals;
 use crate::pool::per_second;
 use crate::step::{COMPLETE_SHARE, StepData, unnamed};
 use clock::Ns;
-use record::{Interval, Phase, Source, SourceKind, StepTotal, StreamEnd, StreamLoad, Tally};
+use record::{
+    CounterId, Interval, Phase, Source, SourceKind, StepTotal, StreamEnd, StreamLoad, Tally,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -192,9 +194,9 @@ impl<'a> Ends<'a> {
     }
 
     /// The stream's figures.
-    pub fn stream(&self, number: u16, step: &StepData, counts: &Counts) -> Stream {
+    pub fn stream(&self, number: u16, step: &StepData, counts: &Integrals) -> Stream {
         let tally = |end: Option<&'a StreamData>| end.and_then(|e| e.tally.as_ref()).into_iter();
-        let at_sent = |name: &str| counts.amount(self.sent?.source.id, name);
+        let at_sent = |id: CounterId| counts.amount(self.sent?.source.id, id);
         let name = self.each().next().map_or("", |end| end.source.name.as_str());
         let trimmed = name.strip_suffix("/sent").or_else(|| name.strip_suffix("/received"));
         Stream {
@@ -202,9 +204,9 @@ impl<'a> Ends<'a> {
             number,
             sent: Amount::of(tally(self.sent), step.span),
             received: Amount::of(tally(self.received), step.span),
-            calls: at_sent("calls"),
-            packets: at_sent("packets"),
-            retransmitted: at_sent("retransmits"),
+            calls: at_sent(CounterId::Calls),
+            packets: at_sent(CounterId::Packets),
+            retransmitted: at_sent(CounterId::Retransmits),
             tcp: self.tcp(counts),
             datagrams: self.datagrams(counts),
             completeness: self.completeness(step),
@@ -221,42 +223,42 @@ impl<'a> Ends<'a> {
         share(self.sent).min(share(self.received))
     }
 
-    fn tcp(&self, counts: &Counts) -> Option<Tcp> {
-        let sent = |name: &str| counts.level(self.sent?.source.id, name);
-        let received = |name: &str| counts.level(self.received?.source.id, name);
-        let amount = |name: &str| counts.amount(self.sent?.source.id, name);
-        let yes = |name: &str| sent(name).map(|value| value > 0.5);
+    fn tcp(&self, counts: &Integrals) -> Option<Tcp> {
+        let sent = |id: CounterId| counts.mean(self.sent?.source.id, id);
+        let received = |id: CounterId| counts.mean(self.received?.source.id, id);
+        let amount = |id: CounterId| counts.amount(self.sent?.source.id, id);
+        let yes = |id: CounterId| sent(id).map(|value| value > 0.5);
         let tcp = Tcp {
-            mss: sent("mss"),
-            path_mtu: sent("path-mtu"),
-            timestamps: yes("tcp-timestamps"),
-            multipath: yes("multipath"),
-            rtt_ns: sent("rtt"),
-            rtt_deviation_ns: sent("rtt-deviation"),
-            rtt_min_ns: sent("rtt-min"),
-            cwnd: sent("cwnd"),
-            delivery_bytes_per_s: sent("delivery-rate"),
-            busy_ns: amount("busy"),
-            receiver_limited_ns: amount("receiver-limited"),
-            buffer_limited_ns: amount("buffer-limited"),
-            out_of_order: received("out-of-order"),
-            send_buffer: sent("send-buffer"),
-            receive_buffer: received("receive-buffer"),
+            mss: sent(CounterId::Mss),
+            path_mtu: sent(CounterId::PathMtu),
+            timestamps: yes(CounterId::TcpTimestamps),
+            multipath: yes(CounterId::Multipath),
+            rtt_ns: sent(CounterId::Rtt),
+            rtt_deviation_ns: sent(CounterId::RttDeviation),
+            rtt_min_ns: sent(CounterId::RttMin),
+            cwnd: sent(CounterId::CongestionWindow),
+            delivery_bytes_per_s: sent(CounterId::DeliveryRate),
+            busy_ns: amount(CounterId::TcpBusy),
+            receiver_limited_ns: amount(CounterId::ReceiverLimited),
+            buffer_limited_ns: amount(CounterId::BufferLimited),
+            out_of_order: received(CounterId::OutOfOrder),
+            send_buffer: sent(CounterId::SendBuffer),
+            receive_buffer: received(CounterId::ReceiveBuffer),
         };
         tcp.mss.or(tcp.rtt_ns).or(tcp.busy_ns).map(|_| tcp)
     }
 
-    fn datagrams(&self, counts: &Counts) -> Option<Datagrams> {
-        let at = |end: Option<&StreamData>, name: &str| counts.amount(end?.source.id, name);
-        let received = |name: &str| at(self.received, name);
-        let either = |name: &str| at(self.sent, name).or_else(|| received(name));
+    fn datagrams(&self, counts: &Integrals) -> Option<Datagrams> {
+        let at = |end: Option<&StreamData>, id: CounterId| counts.amount(end?.source.id, id);
+        let received = |id: CounterId| at(self.received, id);
+        let either = |id: CounterId| at(self.sent, id).or_else(|| received(id));
         let datagrams = Datagrams {
-            sent: either("datagrams-sent"),
-            received: received("datagrams-received"),
-            lost: received("datagrams-lost").or_else(|| received("lost")),
-            reordered: received("reordered"),
-            duplicates: received("duplicates"),
-            jitter_ns: self.received.and_then(|end| counts.level(end.source.id, "jitter")),
+            sent: either(CounterId::DatagramsSent),
+            received: received(CounterId::DatagramsReceived),
+            lost: received(CounterId::DatagramsLost).or_else(|| received(CounterId::Lost)),
+            reordered: received(CounterId::Reordered),
+            duplicates: received(CounterId::Duplicates),
+            jitter_ns: self.received.and_then(|end| counts.mean(end.source.id, CounterId::Jitter)),
         };
         datagrams.sent.or(datagrams.received).or(datagrams.lost).map(|_| datagrams)
     }

@@ -35,7 +35,7 @@ type Hops<'a> = &'a [(&'a str, &'a [(&'static str, f64)])];
 fn last(scenario: &str, hops: Hops<'_>, work: impl Fn(u32) -> Work) -> Attribution {
     let sketch = hops.iter().fold(Sketch::of(scenario), |sketch, (hop, counters)| {
         // One counter spans the ten seconds, so that levels are given a tenth.
-        let level = |name: &str| if matches!(name, "rate" | "queue") { 0.1 } else { 1.0 };
+        let level = |name: &str| if matches!(name, "rate" | "queue-depth-end") { 0.1 } else { 1.0 };
         let told = counters.iter().map(|(name, value)| (*name, value * level(name)));
         sketch.hop(hop, &told.collect::<Vec<_>>())
     });
@@ -58,9 +58,9 @@ fn hop(hop: &str, why: Why, also: &[&str]) -> Limiter {
 
 #[test]
 fn a_port_at_its_speed_limits() {
-    let port = |rate: f64| [("read-bytes", MOVED), ("rate", rate), ("queue", 1.9)];
+    let port = |rate: f64| [("read-bytes", MOVED), ("rate", rate), ("queue-depth-end", 1.9)];
     check(&[("store.p1", &port(MOVED * 1.01))], 2e6, &hop("store.p1", Why::Rate, &[]));
-    let half = |rate: f64| [("read-bytes", MOVED / 2.0), ("rate", rate), ("queue", 0.95)];
+    let half = |rate: f64| [("read-bytes", MOVED / 2.0), ("rate", rate), ("queue-depth-end", 0.95)];
     let full = half(MOVED / 2.0 * 1.01);
     check(
         &[("store.p1", &full), ("store.p2", &full)],
@@ -72,7 +72,7 @@ fn a_port_at_its_speed_limits() {
 #[test]
 fn a_full_port_beside_an_idle_one_is_an_imbalance() {
     let port = |part: f64, queue: f64| {
-        [("read-bytes", MOVED * part), ("rate", MOVED * 0.91), ("queue", queue)]
+        [("read-bytes", MOVED * part), ("rate", MOVED * 0.91), ("queue-depth-end", queue)]
     };
     let (hop, idle) = ("store.p1".to_owned(), vec!["store.p2".to_owned()]);
     let expected = Limiter::PathImbalance { hop, idle };
@@ -89,7 +89,7 @@ fn what_is_not_counted_is_named_and_not_guessed() {
 
 #[test]
 fn a_generator_without_time_limits() {
-    let port = [("read-bytes", MOVED), ("rate", MOVED * 20.0), ("queue", 0.3)];
+    let port = [("read-bytes", MOVED), ("rate", MOVED * 20.0), ("queue-depth-end", 0.3)];
     let found = last(LAB, &[("store.p1", &port)], |_| Work {
         service_ns: 3e5,
         own: 0.8,
@@ -102,7 +102,8 @@ fn a_generator_without_time_limits() {
 #[test]
 fn damaged_counters_are_no_reason_to_stop() {
     for value in [f64::NAN, f64::INFINITY, -1e300, 0.0, f64::MIN_POSITIVE] {
-        let port = [("read-bytes", value), ("rate", value), ("queue", value), ("slots", value)];
+        let port =
+            [("read-bytes", value), ("rate", value), ("queue-depth-end", value), ("slots", value)];
         let found = last(LAB, &[("store.p1", &port), ("vda", &port)], |_| Work::default());
         assert!((0.0..=SURE).contains(&found.probability), "{value}: {}", found.line());
     }
@@ -110,7 +111,7 @@ fn damaged_counters_are_no_reason_to_stop() {
 
 #[test]
 fn every_line_says_how_sure_it_is() {
-    let port = [("read-bytes", MOVED), ("rate", MOVED * 1.01), ("queue", 1.9)];
+    let port = [("read-bytes", MOVED), ("rate", MOVED * 1.01), ("queue-depth-end", 1.9)];
     let found = last(LAB, &[("store.p1", &port)], |_| Work { service_ns: 2e6, ..Work::default() });
     let line = found.line();
     let start = "limited by store.p1 (receive 99% of 8.27 MB/s; probability 0.";

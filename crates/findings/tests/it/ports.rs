@@ -40,7 +40,8 @@ fn lab(rate: &str, scale: &str, rest: &str) -> String {
 
 /// A run of that scenario in which the port counted so many bytes a second in each direction.
 fn run(scenario: &str, counted: [f64; 2]) -> Analysis {
-    let counters = [("read-bytes", counted[0]), ("write-bytes", counted[1]), ("queue", 0.4)];
+    let counters =
+        [("read-bytes", counted[0]), ("write-bytes", counted[1]), ("queue-depth-end", 0.4)];
     Sketch::of(scenario).hop("store.p1", &counters).analyse(|_, _| Work::default())
 }
 

@@ -9,8 +9,9 @@ pub mod valid;
 use clock::Ns;
 use findings::{Analysis, analyse};
 use record::{
-    Counter, Event, Fact, Interval, Level, Loop, Phase, Record, RunHead, ScenarioText, Source,
-    SourceId, SourceKind, Status, StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
+    Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Loop, Meaning, Phase,
+    Producer, ProducerKind, Record, RunHead, ScenarioText, Source, SourceId, SourceKind, Status,
+    StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
 };
 use scenario::Step;
 use std::collections::BTreeMap;
@@ -116,6 +117,16 @@ impl<'a> Sketch<'a> {
     pub fn tried(mut self, tried: &[(f64, u32)]) -> Sketch<'a> {
         self.tried = tried.to_vec();
         self
+    }
+
+    /// How the run came to be, as its facts say.
+    fn producer(&self) -> ProducerKind {
+        let says = |key: &str| self.facts.iter().any(|f| f.subject == "run" && f.key == key);
+        match () {
+            () if says("estimated") => ProducerKind::Estimated,
+            () if says("simulated") => ProducerKind::Simulated,
+            () => ProducerKind::Live,
+        }
     }
 
     fn planned(&self, scenario: &scenario::Scenario) -> Vec<Step> {
@@ -244,7 +255,7 @@ impl<'a> Sketch<'a> {
         };
         let head = RunHead {
             title: self.title.unwrap_or(&scenario.head.title).to_owned(),
-            producer: "wirespeed simulate".into(),
+            producer: Producer::new(self.producer(), "wirespeed simulate"),
             scenario: text,
             epoch: Ns::ZERO,
             wall_ns: 1_780_000_000_000_000_000,
@@ -257,7 +268,7 @@ impl<'a> Sketch<'a> {
         let hops: Vec<SourceId> = (0..)
             .zip(self.hops.iter().map(|(name, _)| name).chain(passed))
             .map(|(n, name)| {
-                let hop = source_of(u32::MAX - n, name, name, SourceKind::Hop);
+                let hop = source_of(u32::MAX - n, name, name, SourceKind::Hop(kind_of(name)));
                 writer.source(&hop).expect("the hop is announced");
                 hop.id
             })
@@ -460,10 +471,32 @@ fn count(writer: &mut Writer, head: &StepHead, source: SourceId, counters: &[(&s
                 step: Some(head.index),
                 from,
                 to,
-                name: (*name).to_owned(),
+                kind: counter(name, "B"),
+                part: None,
                 value: value * to.since(from).as_secs_f64(),
-                unit: "B".into(),
             })
             .expect("a counter is written");
+    }
+}
+
+/// A counter by its name, which a sketch writes.
+pub fn counter(name: &str, unit: &str) -> CounterKind {
+    CounterId::of(name)
+        .map_or_else(|| CounterKind::stored(name, unit, Some(Meaning::Count)), CounterKind::from)
+}
+
+/// What a hop of a sketch is: sketches call hops as labs do, and a name without a mark is a disk's.
+pub fn kind_of(name: &str) -> HopKind {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    match last.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "cpu" => HopKind::HostCpu,
+        "scsi" => HopKind::VirtualAdapter,
+        "disks" => HopKind::Disks,
+        "controller" => HopKind::Controller,
+        _ if name.contains('.') && name.contains('/') => HopKind::LunQueue,
+        _ if name.contains('.') => HopKind::TargetPort,
+        _ if name.contains('/') => HopKind::Volume,
+        _ if name.contains(':') => HopKind::SwitchPort,
+        _ => HopKind::BlockDevice,
     }
 }

@@ -1,10 +1,12 @@
 //! Records with network loads, written by hand under the names that the engine uses, from a few words about each pair.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+use super::counter;
 use clock::Ns;
 use record::{
-    Counter, Fact, Flow, Interval, Phase, Record, RunHead, ScenarioText, Source, SourceId,
-    SourceKind, Status, StepHead, StepTimes, StreamEnd, StreamLoad, Tally, Writer,
+    Counter, Fact, Flow, HopKind, Interval, Phase, Producer, ProducerKind, Record, RunHead,
+    ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, StreamEnd, StreamLoad,
+    Tally, Writer,
 };
 use std::collections::BTreeMap;
 
@@ -220,7 +222,7 @@ impl<'a> NetSketch<'a> {
     pub fn write(&self, path: &std::path::Path) {
         let head = RunHead {
             title: "Streams between two hosts".to_owned(),
-            producer: "by hand, in a test".to_owned(),
+            producer: Producer::new(ProducerKind::Live, "by hand, in a test"),
             scenario: ScenarioText {
                 name: "net.toml".to_owned(),
                 text: self.scenario.to_owned(),
@@ -290,7 +292,7 @@ impl Hand {
 
     fn streams(&mut self, load: &NetLoad) -> Vec<StreamLoad> {
         let mut all = Vec::new();
-        let hop = self.source(load.pair, load.pair, SourceKind::Hop);
+        let hop = self.source(load.pair, load.pair, SourceKind::Hop(HopKind::NetworkPair));
         for (flow, word, count) in [(Flow::Up, "up", load.up), (Flow::Down, "down", load.down)] {
             for number in 0..count {
                 for (end, which) in [(StreamEnd::Sent, "sent"), (StreamEnd::Received, "received")] {
@@ -318,7 +320,7 @@ impl Hand {
             let at = if stream.end == StreamEnd::Sent { At::Sent } else { At::Received };
             self.counters(load, head, stream.source, at);
         }
-        let hop = self.source(load.pair, load.pair, SourceKind::Hop);
+        let hop = self.source(load.pair, load.pair, SourceKind::Hop(HopKind::NetworkPair));
         let all = |n: u16| (0..n).map(|i| load.rate(i)).sum::<f64>();
         for (name, of) in [("write", all(load.up)), ("read", all(load.down))] {
             let ops = of / load.message.max(1) as f64;
@@ -339,7 +341,7 @@ impl Hand {
         self.counters(load, head, hop, At::Hop);
         for (at, word) in [(At::Sender, "sender"), (At::Receiver, "receiver")] {
             let name = format!("{}/{word}", load.pair);
-            let machine = self.source(&name, load.pair, SourceKind::Hop);
+            let machine = self.source(&name, load.pair, SourceKind::Hop(HopKind::NetworkHost));
             self.counters(load, head, machine, at);
         }
         if let Some((takes, a_second)) = load.probe {
@@ -430,14 +432,18 @@ impl Hand {
         unit: &str,
         (from, to): (Ns, Ns),
     ) {
+        let (name, part) = match name.split_once('/') {
+            Some((name, part)) => (name, Some(part)),
+            None => (name, None),
+        };
         let counter = Counter {
             source,
             step: Some(head.index),
             from,
             to,
-            name: name.to_owned(),
+            kind: counter(name, unit),
+            part: part.map(str::to_owned),
             value,
-            unit: unit.to_owned(),
         };
         self.writer.counter(&counter).expect("a counter is written");
     }

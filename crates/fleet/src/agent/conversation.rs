@@ -10,7 +10,7 @@ use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent,
 use crate::sequence::{Incoming, Numbered, Outgoing};
 use clock::Ns;
 use engine::{EngineError, Output, StepSpec};
-use record::{Counter, Event, Fact, Interval, Level, SourceId};
+use record::{Counter, Event, Fact, HopKind, Interval, Level, SourceId};
 use std::collections::VecDeque;
 
 /// How long an order to stop waits for engines that are preparing: they leave off between two writes of a file that they
@@ -54,7 +54,7 @@ pub(crate) enum News {
 pub(crate) struct Readiness {
     pub facts: Vec<Fact>,
     pub depths: Vec<(SourceId, u32)>,
-    pub hops: Vec<String>,
+    pub hops: Vec<(String, HopKind)>,
     /// How many engines will say that they have finished.
     pub parts: usize,
 }

@@ -327,7 +327,7 @@ impl Agent {
     ) -> Readiness {
         let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
         facts.extend(hops.iter().flat_map(facts_of));
-        let hops = hops.into_iter().map(|hop| hop.name).collect();
+        let hops = hops.into_iter().map(|hop| (hop.name, hop.kind)).collect();
         let depths = prepared.iter().flat_map(|p| p.depths()).collect();
         let parts = prepared.len();
         let Preparing { step, phases, notes: wires, .. } = preparing;

@@ -30,7 +30,7 @@ impl Agent {
         let hops = estate.hops();
         let mut facts = estate.facts();
         facts.extend(hops.iter().flat_map(facts_of));
-        let hops = hops.into_iter().map(|hop| hop.name).collect();
+        let hops = hops.into_iter().map(|hop| (hop.name, hop.kind)).collect();
         if let Some(engines) = &mut self.engines {
             engines.sampler = Some(Box::new(EstateSampler(estate)));
         }

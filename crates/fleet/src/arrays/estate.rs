@@ -6,7 +6,7 @@ use super::{
 };
 use crate::sampling::{Hop, Reading, Sample, Sampler};
 use engine::{EngineError, StepSpec};
-use record::Fact;
+use record::{CounterId, Fact, HopKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -155,11 +155,12 @@ impl Estate {
 
 fn hops_of(stand: &Stand) -> Vec<Hop> {
     let Stand { spec, array } = stand;
-    let hop = |name, facts: Vec<(&str, String)>| Hop {
+    let hop = |name, kind, facts: Vec<(&str, String)>| Hop {
         name,
+        kind,
         facts: facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
     };
-    let process = array.cpu().map(|_| hop(spec.name.clone(), Vec::new()));
+    let process = array.cpu().map(|_| hop(spec.name.clone(), HopKind::ArrayCpu, Vec::new()));
     let addresses = array.addresses();
     let ports = spec.ports.iter().zip(addresses).map(|(port, address)| {
         let mut facts = vec![
@@ -171,7 +172,7 @@ fn hops_of(stand: &Stand) -> Vec<Hop> {
             facts.push(("rate", format!("{} B/s", speed.bytes_per_s)));
             facts.push(("rate-name", speed.name.clone()));
         }
-        hop(port_hop(&spec.name, &port.name), facts)
+        hop(port_hop(&spec.name, &port.name), HopKind::TargetPort, facts)
     });
     let volumes = spec.volumes.iter().enumerate().map(|(lun, volume)| {
         let facts = vec![
@@ -180,7 +181,7 @@ fn hops_of(stand: &Stand) -> Vec<Hop> {
             ("held-in", "memory".to_owned()),
             ("lifetime", LIFETIME.to_owned()),
         ];
-        hop(volume_hop(&spec.name, &volume.name), facts)
+        hop(volume_hop(&spec.name, &volume.name), HopKind::Volume, facts)
     });
     process.into_iter().chain(ports).chain(volumes).collect()
 }
@@ -201,14 +202,14 @@ impl Sampler for EstateSampler {
 fn samples_of(stand: &Stand) -> Vec<Sample> {
     let Stand { spec, array } = stand;
     let sample = |readings| Sample { at: clock::now(), readings };
-    let process = array.cpu().map(|cpu| sample(vec![grows("cpu", "ns", cpu.0)]));
+    let process = array.cpu().map(|cpu| sample(vec![reading(CounterId::Cpu, cpu.0 as f64)]));
     let ports = (0..spec.ports.len()).map(|port| {
         let traffic = array.port(port);
         let mut readings = readings(traffic);
-        readings.push(level("connections", "1", traffic.connections as f64));
+        readings.push(reading(CounterId::Connections, traffic.connections as f64));
         // A port without a speed has no number to give.
         let speed = array.speed(port).map_or(f64::NAN, |speed| speed as f64);
-        readings.push(level("rate", "B/s", speed));
+        readings.push(reading(CounterId::PortRate, speed));
         sample(readings)
     });
     let volumes = (0..spec.volumes.len()).map(|lun| sample(readings(array.volume(lun))));
@@ -217,18 +218,14 @@ fn samples_of(stand: &Stand) -> Vec<Sample> {
 
 fn readings(traffic: Traffic) -> Vec<Reading> {
     vec![
-        grows("read-ops", "1", traffic.read_ops),
-        grows("read-bytes", "B", traffic.read_bytes),
-        grows("write-ops", "1", traffic.write_ops),
-        grows("write-bytes", "B", traffic.write_bytes),
-        level("queue", "1", traffic.queue as f64),
+        reading(CounterId::ReadOps, traffic.read_ops as f64),
+        reading(CounterId::ReadBytes, traffic.read_bytes as f64),
+        reading(CounterId::WriteOps, traffic.write_ops as f64),
+        reading(CounterId::WriteBytes, traffic.write_bytes as f64),
+        reading(CounterId::QueueDepthEnd, traffic.queue as f64),
     ]
 }
 
-fn grows(name: &'static str, unit: &'static str, value: u64) -> Reading {
-    Reading { name, unit, grows: true, value: value as f64 }
-}
-
-fn level(name: &'static str, unit: &'static str, value: f64) -> Reading {
-    Reading { name, unit, grows: false, value }
+fn reading(counter: CounterId, value: f64) -> Reading {
+    Reading { counter, value }
 }

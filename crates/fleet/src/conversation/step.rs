@@ -10,7 +10,7 @@ use crate::message::{Failure, FromAgent, Reported, ToAgent};
 use crate::sink::Entry;
 use campaign::{Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
-use record::{Event, Interval, Level, Loop, SourceId, StepHead, StepTimes, WorkerLoad};
+use record::{Event, HopKind, Interval, Level, Loop, SourceId, StepHead, StepTimes, WorkerLoad};
 use scenario::Step;
 use std::collections::BTreeMap;
 
@@ -301,9 +301,9 @@ impl Conversation {
     }
 
     /// Gives an agent's hops their numbers, and those that are new their place in the record.
-    fn announce_hops(&mut self, agent: usize, names: Vec<String>) {
+    fn announce_hops(&mut self, agent: usize, named: Vec<(String, HopKind)>) {
         let member = &mut self.roster.members[agent];
-        for source in self.hops.ready(agent, &member.name, names) {
+        for source in self.hops.ready(agent, &member.name, named) {
             member.sources.insert(source.id);
             self.effects.push_back(Effect::Record(Entry::Source(source)));
         }

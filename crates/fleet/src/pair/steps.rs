@@ -40,7 +40,7 @@ pub fn head(epoch: Ns) -> RunHead {
     let (name, text) = ("a.toml".to_owned(), String::new());
     RunHead {
         title: "a test".to_owned(),
-        producer: "wirespeed run".to_owned(),
+        producer: record::Producer::new(record::ProducerKind::Live, "wirespeed run"),
         scenario: ScenarioText { name, text, overrides: Vec::new() },
         epoch,
         wall_ns: 0,

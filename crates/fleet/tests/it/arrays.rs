@@ -12,7 +12,7 @@ use fleet::arrays::{
 use fleet::carrier;
 use fleet::message::{FromAgent, PROTOCOL, ToAgent};
 use fleet::{AgentLink, Assignment, EngineRegistry, Outcome, RunError, ServeError};
-use record::{Event, Level, SourceId, SourceKind, Status};
+use record::{Event, Level, SourceId, Status};
 use scenario::{Scenario, Source, Stage, Step};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -232,13 +232,17 @@ faults = [
 fn every_port_and_volume_is_counted_at() {
     let played = play(&format!("{LAB}{PLAN}"), worker("run"), array);
     let log = &played.log;
-    let hops: Vec<_> = log.sources.iter().filter(|s| s.kind == SourceKind::Hop).collect();
+    let hops: Vec<_> = log.sources.iter().filter(|s| s.hop().is_some()).collect();
     let names: Vec<&str> = hops.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["store", "store.p1", "store.p2", "store/data", "store/log"]);
     assert!(hops.iter().all(|hop| hop.agent == "store"));
     let counted = |hop: usize, name: &str| {
-        let mine = |c: &&record::Counter| c.source == hops[hop].id && c.name == name;
-        log.counters.iter().filter(mine).map(|c| (c.value, c.unit.clone())).collect::<Vec<_>>()
+        let mine = |c: &&record::Counter| c.source == hops[hop].id && c.kind.name() == name;
+        log.counters
+            .iter()
+            .filter(mine)
+            .map(|c| (c.value, c.kind.unit().to_owned()))
+            .collect::<Vec<_>>()
     };
     let all = |hop, name, check: fn(f64) -> bool, unit| {
         let counters = counted(hop, name);
@@ -247,7 +251,7 @@ fn every_port_and_volume_is_counted_at() {
     };
     all(0, "cpu", |v| v > 0.0, "ns");
     all(1, "read-bytes", |v| v > 0.0, "B");
-    all(1, "queue", |v| v == 3.0, "1");
+    all(1, "queue-depth-end", |v| v == 3.0, "1");
     all(1, "connections", |v| v == 2.0, "1");
     all(1, "rate", |v| v == 2e7, "B/s");
     all(2, "rate", f64::is_nan, "B/s");
@@ -269,9 +273,9 @@ fn every_port_and_volume_is_counted_at() {
 fn an_array_whose_process_does_other_things_has_no_cpu_time_of_its_own() {
     let text = format!("{}{PLAN}", LAB.replace(", threads = 2", ""));
     let log = play(&text, worker("run"), array).log;
-    assert!(log.counters.iter().all(|c| c.name != "cpu"));
+    assert!(log.counters.iter().all(|c| c.kind.name() != "cpu"));
     let port = log.sources.iter().find(|s| s.name == "store.p2").expect("the port").id;
-    assert!(log.counters.iter().any(|c| c.source == port && c.name == "connections"));
+    assert!(log.counters.iter().any(|c| c.source == port && c.kind.name() == "connections"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::*;
 use clock::Ns;
 use engine::StepSpec;
 use fleet::{AgentLink, Hop, Reading, Sample, Sampler};
-use record::{SourceKind, Status};
+use record::{CounterId, HopKind, SourceKind, Status};
 
 /// Two hops, of which one has a number that grows by seven a look and a level, and the other says nothing but once.
 struct Fake {
@@ -16,6 +16,7 @@ impl Sampler for Fake {
         assert!(!step.targets.is_empty());
         let hop = |name: &str, facts: &[(&str, &str)]| Hop {
             name: name.to_owned(),
+            kind: HopKind::BlockDevice,
             facts: facts.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
         };
         vec![hop("disk", &[("counters", "good ones")]), hop("t0", &[])]
@@ -23,11 +24,13 @@ impl Sampler for Fake {
 
     fn sample(&mut self) -> Vec<Sample> {
         self.looks += 1;
-        let reading =
-            |name, grows, value: u64| Reading { name, unit: "B", grows, value: value as f64 };
-        let disk = vec![reading("read-bytes", true, self.looks * 7), reading("queue", false, 3)];
+        let reading = |counter, value: u64| Reading { counter, value: value as f64 };
+        let disk = vec![
+            reading(CounterId::ReadBytes, self.looks * 7),
+            reading(CounterId::QueueDepthEnd, 3),
+        ];
         let odd = match self.looks % 3 {
-            0 => vec![reading("read-bytes", true, 1000 - self.looks)],
+            0 => vec![reading(CounterId::ReadBytes, 1000 - self.looks)],
             _ => vec![],
         };
         let at = clock::now();
@@ -55,20 +58,20 @@ fn run(script: &str) -> Log {
 #[test]
 fn hops_are_sources_and_their_counters_are_contiguous() {
     let log = run("run");
-    let hops: Vec<_> = log.sources.iter().filter(|s| s.kind == SourceKind::Hop).collect();
+    let hops: Vec<_> = log.sources.iter().filter(|s| s.hop().is_some()).collect();
     let names: Vec<_> = hops.iter().map(|s| (s.name.as_str(), s.group.as_str())).collect();
     assert_eq!(names, [("disk", "disk"), ("local/t0", "t0")], "once, and a worker is called t0");
     assert!(log.facts.iter().any(|f| f.subject == "disk" && f.value == "good ones"));
     for step in 0..2 {
         let of = |name: &str| {
             let mine = |c: &&record::Counter| {
-                c.source == hops[0].id && c.step == Some(step) && c.name == name
+                c.source == hops[0].id && c.step == Some(step) && c.kind.name() == name
             };
             log.counters.iter().filter(mine).cloned().collect::<Vec<_>>()
         };
-        let (grew, levels) = (of("read-bytes"), of("queue"));
+        let (grew, levels) = (of("read-bytes"), of("queue-depth-end"));
         assert!(!grew.is_empty() && grew.len() == levels.len());
-        assert!(grew.iter().all(|c| c.value == 7.0 && c.unit == "B"), "{grew:?}");
+        assert!(grew.iter().all(|c| c.value == 7.0 && c.kind.unit() == "B"), "{grew:?}");
         assert!(levels.iter().all(|c| c.value == 3.0));
         assert!(grew.windows(2).all(|w| w[0].to == w[1].from && w[0].from < w[0].to));
         let start = log.steps[step as usize].times.start;
@@ -79,7 +82,7 @@ fn hops_are_sources_and_their_counters_are_contiguous() {
 #[test]
 fn a_hop_that_says_nothing_or_begins_anew_has_no_number() {
     let log = run("run");
-    let odd = log.sources.iter().find(|s| s.group == "t0" && s.kind == SourceKind::Hop);
+    let odd = log.sources.iter().find(|s| s.group == "t0" && s.hop().is_some());
     let odd = odd.expect("the other hop").id;
     assert!(log.counters.iter().filter(|c| c.source == odd).all(|c| c.value.is_nan()));
 }

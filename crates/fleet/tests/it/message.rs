@@ -13,7 +13,10 @@ use fleet::frame::{self, FRAME_MAX, FrameError};
 use fleet::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent};
 use fleet::sequence::Numbered;
 use proptest::prelude::*;
-use record::{Counter, Event, Fact, Interval, Level, Phase, SourceId, Tally, Testimony};
+use record::{
+    Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Meaning, Phase,
+    SourceId, Tally, Testimony,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -78,9 +81,9 @@ fn counter() -> impl Strategy<Value = Counter> {
             step,
             from,
             to,
-            name,
+            kind: CounterKind::stored(&name, "B", Some(Meaning::Count)),
+            part: step.map(|step| step.to_string()),
             value,
-            unit: "B".into(),
         },
     )
 }
@@ -238,7 +241,12 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         prop::collection::vec(portals(), 0..3).prop_map(FromAgent::Serving),
         (any::<u32>(), facts(), any::<u32>()).prop_map(|(step, facts, depth)| {
             let depths = vec![(SourceId(step), depth)];
-            FromAgent::Ready { step, facts, depths, hops: vec!["vda".into()] }
+            FromAgent::Ready {
+                step,
+                facts,
+                depths,
+                hops: vec![("vda".into(), HopKind::BlockDevice)],
+            }
         }),
         prop::collection::vec(interval(), 0..4).prop_map(FromAgent::Intervals),
         prop::collection::vec(counter(), 0..4).prop_map(FromAgent::Counters),
@@ -342,9 +350,9 @@ fn a_batch_is_bounded() {
         step: None,
         from: Ns::ZERO,
         to: Ns::ZERO,
-        name: "queue".into(),
+        kind: CounterId::QueueDepthEnd.into(),
+        part: None,
         value: 1.0,
-        unit: "1".into(),
     };
     let batch = |n| bytes_of(&FromAgent::Counters(vec![counter.clone(); n]));
     assert!(read::<FromAgent>(&batch(BATCH_MAX)).is_ok());

@@ -10,7 +10,8 @@ use engine::{
 use fleet::message::{FromAgent, ToAgent};
 use fleet::{AgentLink, Assignment, EngineRegistry, NET_SCHEME, Progress};
 use record::{
-    Counter, Fact, Flow, Interval, Phase, SourceId, SourceKind, Status, StreamEnd, Tally,
+    Counter, CounterId, Fact, Flow, HopKind, Interval, Phase, SourceId, SourceKind, Status,
+    StreamEnd, Tally,
 };
 use scenario::{Load, NetWorkload, Receiver, Scenario, Step, VmNic, Workload};
 use workload::{Frames, Heading, Network};
@@ -156,7 +157,9 @@ fn a_sweep_over_streams_numbers_each_stream_once() {
     let scenario = lab();
     let assignment = assigned(&scenario, &steps);
     let kinds = |kind| assignment.sources().iter().filter(|s| s.kind == kind).count();
-    assert_eq!((kinds(SourceKind::Hop), kinds(SourceKind::Stream)), (3, 6));
+    assert_eq!(kinds(SourceKind::Hop(HopKind::NetworkPair)), 1);
+    assert_eq!(kinds(SourceKind::Hop(HopKind::NetworkHost)), 2);
+    assert_eq!(kinds(SourceKind::Stream), 6);
     for (step, n) in steps.iter().zip(counts) {
         let assigned = assignment.step(step).expect("it is assigned");
         let spec = &assigned.specs[0].as_ref().expect("a load").nets[0];
@@ -280,9 +283,8 @@ fn second(source: SourceId, step: u32, from: Ns, writes: bool) -> Interval {
 }
 
 fn counter(source: SourceId, step: u32, from: Ns) -> Counter {
-    let (name, unit) = ("write-bytes".into(), "B".into());
-    let to = from.plus(Ns::secs(1));
-    Counter { source, step: Some(step), from, to, name, value: 4000.0, unit }
+    let (kind, part, to) = (CounterId::WriteBytes.into(), None, from.plus(Ns::secs(1)));
+    Counter { source, step: Some(step), from, to, kind, part, value: 4000.0 }
 }
 
 fn with_nets() -> AgentLink {

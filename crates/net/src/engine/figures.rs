@@ -8,7 +8,7 @@ use crate::figures::{Figures, StreamFigures};
 use crate::report::{Flow, HostReport, Phase};
 use ::engine::{IntervalTx, NetSources, Output};
 use clock::Ns;
-use record::{Counter, Histogram, Interval, SourceId, Tally};
+use record::{Counter, CounterId, Histogram, Interval, SourceId, Tally};
 
 /// Where figures go, and as what.
 pub(super) struct Scribe<'a> {
@@ -88,11 +88,11 @@ impl<'a> Scribe<'a> {
         }
         // What went between the hosts, as it was received: to the receiver by its figures, from it by this end's.
         let (machine, way) = match side {
-            Side::Sender => (self.sources.sender, ["read-bytes", "read-ops"]),
-            Side::Receiver => (self.sources.receiver, ["write-bytes", "write-ops"]),
+            Side::Sender => (self.sources.sender, [CounterId::ReadBytes, CounterId::ReadOps]),
+            Side::Receiver => (self.sources.receiver, [CounterId::WriteBytes, CounterId::WriteOps]),
         };
         let hop = self.span(self.sources.hop, figures.from, figures.to);
-        hop.say(way[0], bytes as f64, "B");
+        hop.say(way[0], bytes as f64);
         hop.count(way[1], ops);
         if self.place == 0 {
             self.span(machine, figures.from, figures.to).machine(&figures.machine);
@@ -142,30 +142,30 @@ impl<'a> Scribe<'a> {
 
     fn stream(&self, span: Span<'_>, writes: bool, stream: &StreamFigures) {
         let counts = &stream.counts;
-        span.count("calls", counts.calls);
-        span.count("packets", stream.packets);
+        span.count(CounterId::Calls, counts.calls);
+        span.count(CounterId::Packets, stream.packets);
         if self.spec.is_transactions() {
-            span.say("back-bytes", counts.back as f64, "B");
+            span.say(CounterId::BackBytes, counts.back as f64);
         }
         if self.spec.is_udp() {
             // A request that got lost has failed, and a response is no stream's next.
             if self.spec.is_transactions() {
                 if writes {
-                    span.count("late", counts.late);
+                    span.count(CounterId::Late, counts.late);
                 }
             } else if !writes {
-                span.count("lost", counts.lost);
-                span.count("reordered", counts.reordered);
-                span.count("duplicates", counts.duplicates);
-                span.say("jitter", stream.jitter as f64, "ns");
+                span.count(CounterId::Lost, counts.lost);
+                span.count(CounterId::Reordered, counts.reordered);
+                span.count(CounterId::Duplicates, counts.duplicates);
+                span.say(CounterId::Jitter, stream.jitter as f64);
             }
             return;
         }
         if writes {
-            span.count("retransmits", stream.retransmits);
+            span.count(CounterId::Retransmits, stream.retransmits);
             if self.spec.network.sockets.zero_copy {
-                span.count("zero-copy-done", counts.completed);
-                span.count("zero-copy-copied", counts.copied);
+                span.count(CounterId::ZeroCopyDone, counts.completed);
+                span.count(CounterId::ZeroCopyCopied, counts.copied);
             }
         }
     }
@@ -187,50 +187,55 @@ impl Hear for Scribe<'_> {
 }
 
 impl Span<'_> {
-    pub(super) fn say(&self, name: &str, value: f64, unit: &str) {
+    pub(super) fn say(&self, id: CounterId, value: f64) {
+        self.part(id, None, value);
+    }
+
+    /// The same of a part of the source.
+    pub(super) fn part(&self, id: CounterId, part: Option<String>, value: f64) {
         self.scribe.send(Output::Counter(Counter {
             source: self.source,
             step: Some(self.scribe.step),
             from: self.from,
             to: self.to,
-            name: name.to_owned(),
+            kind: id.into(),
+            part,
             value,
-            unit: unit.to_owned(),
         }));
     }
 
-    pub(super) fn count(&self, name: &str, value: u64) {
-        self.say(name, value as f64, "1");
+    pub(super) fn count(&self, id: CounterId, value: u64) {
+        self.say(id, value as f64);
     }
 
-    pub(super) fn time(&self, name: &str, value: Ns) {
-        self.say(name, value.0 as f64, "ns");
+    pub(super) fn time(&self, id: CounterId, value: Ns) {
+        self.say(id, value.0 as f64);
     }
 
     fn probe(&self, probe: &StreamFigures) {
-        self.count("calls", probe.counts.calls);
-        self.count("packets", probe.packets);
-        self.say("back-bytes", probe.counts.back as f64, "B");
-        self.count("retransmits", probe.retransmits);
+        self.count(CounterId::Calls, probe.counts.calls);
+        self.count(CounterId::Packets, probe.packets);
+        self.say(CounterId::BackBytes, probe.counts.back as f64);
+        self.count(CounterId::Retransmits, probe.retransmits);
     }
 
     fn machine(&self, machine: &HostReport) {
-        self.time("cpu-user", machine.user);
-        self.time("cpu-system", machine.system);
+        self.time(CounterId::CpuUser, machine.user);
+        self.time(CounterId::CpuSystem, machine.system);
         let times = [
-            ("host-user", machine.host_user),
-            ("host-system", machine.host_system),
-            ("host-softirq", machine.host_softirq),
-            ("host-irq", machine.host_irq),
+            (CounterId::HostUser, machine.host_user),
+            (CounterId::HostSystem, machine.host_system),
+            (CounterId::HostSoftirq, machine.host_softirq),
+            (CounterId::HostIrq, machine.host_irq),
         ];
         for (name, value) in times {
             value.into_iter().for_each(|value| self.time(name, value));
         }
         let counts = [
-            ("interrupts", machine.interrupts),
-            ("softnet-drops", machine.softnet_drops),
-            ("softnet-squeezes", machine.softnet_squeezes),
-            ("cycles", machine.cycles),
+            (CounterId::Interrupts, machine.interrupts),
+            (CounterId::SoftnetDrops, machine.softnet_drops),
+            (CounterId::SoftnetSqueezes, machine.softnet_squeezes),
+            (CounterId::Cycles, machine.cycles),
         ];
         for (name, value) in counts {
             value.into_iter().for_each(|value| self.count(name, value));

@@ -6,7 +6,7 @@ use crate::asking::Outcome;
 use crate::report::{Flow, SideReport, StreamReport, TcpReport};
 use ::engine::Output;
 use clock::Ns;
-use record::{Event, Level, SourceId};
+use record::{CounterId, Event, Level, SourceId};
 
 /// The index of the measured time among the phases.
 const MEASURED: usize = 1;
@@ -44,15 +44,17 @@ impl Scribe<'_> {
             };
             let span = self.span(machine, from, to);
             if self.place == 0 {
-                span.count("processors", report.machine.processors.into());
+                span.count(CounterId::Processors, report.machine.processors.into());
             }
             for thread in &report.threads {
                 // Threads of several loads have the same names, and are not one thread.
                 let name = match self.place {
-                    0 => format!("thread-cpu/{}", thread.name),
-                    n => format!("thread-cpu/{} of load {}", thread.name, n + 1),
+                    0 => thread.name.clone(),
+                    n => format!("{} of load {}", thread.name, n + 1),
                 };
-                thread.used.into_iter().for_each(|used| span.time(&name, used));
+                if let Some(used) = thread.used {
+                    span.part(CounterId::ThreadCpu, Some(name), used.0 as f64);
+                }
             }
         }
         if let (Some(source), Some(probe)) = (self.sources.probe, &outcome.sender.probe) {
@@ -93,10 +95,10 @@ impl Scribe<'_> {
             let Some((sent_id, received_id)) = self.sources.streams.get(index) else { continue };
             let (Some(phases), Some(tally)) = (sent.datagrams, received.tally) else { continue };
             let (left, came) = (phases[MEASURED], tally.unique[MEASURED]);
-            self.span(*sent_id, from, to).count("datagrams-sent", left);
+            self.span(*sent_id, from, to).count(CounterId::DatagramsSent, left);
             let span = self.span(*received_id, from, to);
-            span.count("datagrams-received", came);
-            span.count("datagrams-lost", left.saturating_sub(came));
+            span.count(CounterId::DatagramsReceived, came);
+            span.count(CounterId::DatagramsLost, left.saturating_sub(came));
         }
     }
 
@@ -104,9 +106,9 @@ impl Scribe<'_> {
         let span = self.span(self.sources.hop, from, to);
         // The later comparison tells by how much the clocks drifted apart meanwhile.
         let (before, after) = (outcome.about.clock, outcome.clock_after);
-        span.say("clock-offset", before.offset as f64, "ns");
+        span.say(CounterId::ClockOffset, before.offset as f64);
         let drift = before.offset.abs_diff(after.offset);
-        span.time("clock-bound", before.bound.max(Ns(drift)));
+        span.time(CounterId::ClockBound, before.bound.max(Ns(drift)));
         let written = |side: &SideReport, flow| {
             let mine = side.streams.iter().filter(|stream| stream.flow == flow);
             mine.map(|stream| stream.total.bytes).fold(0, u64::saturating_add)
@@ -114,42 +116,42 @@ impl Scribe<'_> {
         let (sender, receiver) = (&outcome.sender, &outcome.receiver);
         let up = written(sender, Flow::Up).saturating_sub(written(receiver, Flow::Up));
         let down = written(receiver, Flow::Down).saturating_sub(written(sender, Flow::Down));
-        span.say("write-undelivered", up as f64, "B");
-        span.say("read-undelivered", down as f64, "B");
+        span.say(CounterId::WriteUndelivered, up as f64);
+        span.say(CounterId::ReadUndelivered, down as f64);
     }
 }
 
 impl Span<'_> {
     fn total(&self, stream: &StreamReport, writes: bool) {
-        self.say("total-bytes", stream.total.bytes as f64, "B");
-        self.say("queued-before", stream.queued_before as f64, "B");
-        self.say("queued-after", stream.queued_after as f64, "B");
-        self.say("send-buffer", stream.send_buffer as f64, "B");
-        self.say("receive-buffer", stream.receive_buffer as f64, "B");
+        self.say(CounterId::TotalBytes, stream.total.bytes as f64);
+        self.say(CounterId::QueuedBefore, stream.queued_before as f64);
+        self.say(CounterId::QueuedAfter, stream.queued_after as f64);
+        self.say(CounterId::SendBuffer, stream.send_buffer as f64);
+        self.say(CounterId::ReceiveBuffer, stream.receive_buffer as f64);
         if let Some(tcp) = &stream.tcp {
-            self.count("multipath", u64::from(stream.subflows > 0));
+            self.count(CounterId::Multipath, u64::from(stream.subflows > 0));
             self.tcp(tcp, writes);
         }
     }
 
     fn tcp(&self, tcp: &TcpReport, writes: bool) {
-        self.say("mss", tcp.mss.into(), "B");
-        self.say("path-mtu", tcp.pmtu.into(), "B");
-        self.count("tcp-timestamps", tcp.timestamps.into());
-        self.count("segments-out", tcp.segments_out);
-        self.count("segments-in", tcp.segments_in);
-        self.count("data-segments-out", tcp.data_segments_out);
-        self.count("data-segments-in", tcp.data_segments_in);
-        self.count("out-of-order", tcp.out_of_order);
-        self.time("rtt", tcp.rtt);
-        self.time("rtt-deviation", tcp.rtt_deviation);
+        self.say(CounterId::Mss, tcp.mss.into());
+        self.say(CounterId::PathMtu, tcp.pmtu.into());
+        self.count(CounterId::TcpTimestamps, tcp.timestamps.into());
+        self.count(CounterId::SegmentsOut, tcp.segments_out);
+        self.count(CounterId::SegmentsIn, tcp.segments_in);
+        self.count(CounterId::DataSegmentsOut, tcp.data_segments_out);
+        self.count(CounterId::DataSegmentsIn, tcp.data_segments_in);
+        self.count(CounterId::OutOfOrder, tcp.out_of_order);
+        self.time(CounterId::Rtt, tcp.rtt);
+        self.time(CounterId::RttDeviation, tcp.rtt_deviation);
         if writes {
-            self.time("rtt-min", tcp.rtt_min);
-            self.count("cwnd", tcp.cwnd.into());
-            self.say("delivery-rate", tcp.delivery_rate as f64, "B/s");
-            self.time("busy", tcp.busy);
-            self.time("receiver-limited", tcp.receiver_limited);
-            self.time("buffer-limited", tcp.buffer_limited);
+            self.time(CounterId::RttMin, tcp.rtt_min);
+            self.count(CounterId::CongestionWindow, tcp.cwnd.into());
+            self.say(CounterId::DeliveryRate, tcp.delivery_rate as f64);
+            self.time(CounterId::TcpBusy, tcp.busy);
+            self.time(CounterId::ReceiverLimited, tcp.receiver_limited);
+            self.time(CounterId::BufferLimited, tcp.buffer_limited);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Adjusted, Ends, Feature, Guardian, Interface, Permission};
 use crate::{NetError, SendConfig};
 use clock::Ns;
 use engine::{IntervalTx, NetSpec, Note, Output};
-use record::{Counter, Event, Fact, Level, SourceId};
+use record::{Counter, CounterId, Event, Fact, Level, SourceId};
 
 /// The interfaces of a step's loads. Dropping it puts back what was found; what it says then has no time.
 #[derive(Debug)]
@@ -91,14 +91,14 @@ impl Interfaces {
             (net.sources.sender, &ends.near.interface),
             (net.sources.receiver, &ends.far.interface),
         ];
-        let counter = |source, (name, value, unit): (String, f64, &str)| Counter {
+        let counter = |source, (id, part, value): Figure| Counter {
             source,
             step: Some(self.step),
             from,
             to,
-            name,
+            kind: id.into(),
+            part,
             value,
-            unit: unit.to_owned(),
         };
         let of = |(source, interface): (SourceId, &Interface)| {
             figures(interface).into_iter().map(move |figure| counter(source, figure)).collect()
@@ -168,11 +168,14 @@ fn notes_of(whose: &str, adjusted: &Adjusted, code: &'static str) -> Vec<Note> {
 }
 
 /// What there is to count of an interface: name, value and unit.
-fn figures(interface: &Interface) -> Vec<(String, f64, &'static str)> {
-    let mtu = Some(("interface-mtu".to_owned(), f64::from(interface.mtu), "B"));
-    let speed = interface.speed.map(|speed| ("interface-speed".to_owned(), speed as f64, "B/s"));
+/// A counter, the part of the machine that it is of, and its value.
+type Figure = (CounterId, Option<String>, f64);
+
+fn figures(interface: &Interface) -> Vec<Figure> {
+    let mtu = Some((CounterId::InterfaceMtu, None, f64::from(interface.mtu)));
+    let speed = interface.speed.map(|speed| (CounterId::InterfaceSpeed, None, speed as f64));
     let offload = |feature: &Feature| {
-        (format!("offload/{}", feature.name), f64::from(u8::from(feature.on)), "1")
+        (CounterId::Offload, Some(feature.name.clone()), f64::from(u8::from(feature.on)))
     };
     mtu.into_iter().chain(speed).chain(interface.features.iter().map(offload)).collect()
 }
@@ -200,7 +203,10 @@ mod tests {
     fn check(interface: &Interface, expected: &str) {
         let told: Vec<String> = figures(interface)
             .into_iter()
-            .map(|(name, value, unit)| format!("{name}={value} {unit}"))
+            .map(|(id, part, value)| {
+                let part = part.map_or(String::new(), |part| format!("/{part}"));
+                format!("{}{part}={value} {}", id.name(), id.info().unit)
+            })
             .collect();
         assert_eq!(told.join(", "), expected);
     }

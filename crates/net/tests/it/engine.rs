@@ -152,7 +152,7 @@ impl Told {
             Output::Counter(counter) => Some(counter),
             _ => None,
         });
-        counters.filter(|counter| counter.source == source && counter.name == name).collect()
+        counters.filter(|counter| counter.source == source && counter.kind.name() == name).collect()
     }
 
     fn sum(&self, source: SourceId, name: &str) -> u64 {
@@ -423,7 +423,7 @@ fn every_machine_tells_the_processor_time_of_its_threads() {
     let tells = |told: &Told, machine: SourceId| {
         told.outputs.iter().any(|output| {
             matches!(output,
-            Output::Counter(c) if c.source == machine && c.name.starts_with("thread-cpu/net-"))
+            Output::Counter(c) if c.source == machine && c.part.as_deref().is_some_and(|thread| thread.starts_with("net-")))
         })
     };
     let all_told = [200, 1_000, 5_000].into_iter().any(|measure| {

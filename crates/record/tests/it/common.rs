@@ -18,7 +18,7 @@ pub fn place() -> (TempDir, PathBuf) {
 pub fn head() -> RunHead {
     RunHead {
         title: "Two VMs read through one adapter".into(),
-        producer: "by hand, in a test".into(),
+        producer: Producer::new(ProducerKind::Live, "by hand, in a test"),
         scenario: ScenarioText {
             name: "two.toml".into(),
             text: "[scenario]\ntitle = \"Two VMs\"\n".into(),
@@ -33,7 +33,7 @@ pub fn head() -> RunHead {
 pub fn source(id: u32, kind: SourceKind) -> Source {
     let name = match kind {
         SourceKind::Worker => format!("vm{id}"),
-        SourceKind::Hop => format!("hop{id}"),
+        SourceKind::Hop(_) => format!("hop{id}"),
         SourceKind::Stream => format!("stream{id}"),
     };
     Source { id: SourceId(id), kind, group: name.clone(), name, agent: "sim".into() }
@@ -144,7 +144,11 @@ pub fn intervals(step: &StepHead, sources: u32) -> Vec<Interval> {
 /// A writer to which two workers, a hop and step 0 (three measured seconds) have been announced.
 pub fn begun(path: &Path) -> Writer {
     let mut writer = Writer::create(path, &head()).expect("a new record");
-    for (id, kind) in [(0, SourceKind::Worker), (1, SourceKind::Worker), (2, SourceKind::Hop)] {
+    for (id, kind) in [
+        (0, SourceKind::Worker),
+        (1, SourceKind::Worker),
+        (2, SourceKind::Hop(HopKind::BlockDevice)),
+    ] {
         writer.source(&source(id, kind)).expect("a source");
     }
     writer.step(&step(0, 3, 2)).expect("a step");
@@ -192,9 +196,9 @@ pub fn counter(step: Option<u32>, value: f64) -> Counter {
         step,
         from: Ns::secs(1),
         to: Ns::secs(2),
-        name: "read-bytes".into(),
+        kind: CounterId::ReadBytes.into(),
+        part: None,
         value,
-        unit: "B".into(),
     }
 }
 

@@ -94,6 +94,32 @@ fn every_table_and_column_is_explained_and_no_other() {
 }
 
 #[test]
+fn every_counter_and_kind_of_hop_is_documented() {
+    for id in CounterId::ALL {
+        let CounterInfo { name, unit, meaning, scope, about } = id.info();
+        let (meaning, scope) = (words(&format!("{meaning:?}")), words(&format!("{scope:?}")));
+        let row = format!("| `{name}` | {unit} | {meaning} | {scope} | {about} |");
+        assert!(TEXT.contains(&row), "{row}");
+    }
+    for kind in HopKind::ALL {
+        let row = format!("\n| `{}` | ", kind.word());
+        assert!(TEXT.contains(&row), "{row}");
+    }
+}
+
+/// `StreamEnd` as the record has it: `stream-end`.
+fn words(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !out.is_empty() {
+            out.push('-');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+#[test]
 fn the_documented_identity_is_the_files() {
     let (_dir, path) = place();
     example(&path);

@@ -13,7 +13,7 @@ fn everything_comes_back() {
     assert_eq!(record.head(), &head());
     assert_eq!(record.status(), Status::Complete);
     assert_eq!(record.steps(), [step(0, 3, 2), step(1, 3, 2)]);
-    let kinds = [SourceKind::Worker, SourceKind::Worker, SourceKind::Hop];
+    let kinds = [SourceKind::Worker, SourceKind::Worker, SourceKind::Hop(HopKind::LunQueue)];
     for (id, kind) in (0..).zip(kinds) {
         assert_eq!(record.sources()[id as usize], source(id, kind));
     }
@@ -140,7 +140,8 @@ fn any_text_is_kept() {
         let pairs = vec![(text.clone(), text.clone()), (text.clone(), String::new())];
         let scenario =
             ScenarioText { name: text.clone(), text: text.clone(), overrides: pairs.clone() };
-        let (title, producer) = (text.clone(), text.clone());
+        let producer = Producer::new(ProducerKind::Imported, text.clone());
+        let title = text.clone();
         let head = RunHead { title, producer, scenario, ..head() };
         let mut writer = Writer::create(&path, &head).expect("a record");
         let worker = Source {

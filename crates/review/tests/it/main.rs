@@ -2,6 +2,7 @@
 
 mod around;
 mod comparison;
+mod corpus;
 mod map;
 mod markdown;
 mod network;

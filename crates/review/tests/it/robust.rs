@@ -6,8 +6,9 @@ use crate::valid;
 use clock::Ns;
 use proptest::prelude::*;
 use record::{
-    Counter, Event, Fact, Interval, Level, Loop, Phase, Record, RunHead, ScenarioText, Source,
-    SourceId, SourceKind, Status, StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
+    Counter, CounterId, Event, Fact, Interval, Level, Loop, Phase, Producer, ProducerKind, Record,
+    RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Tally,
+    Testimony, WorkerLoad, Writer,
 };
 use review::{Style, html, json, terminal};
 use unicode_width::UnicodeWidthStr;
@@ -151,7 +152,7 @@ impl Odd {
         let [title, subject, value, text] = self.words.clone();
         let scenario = if self.readable { SCENARIO.to_owned() } else { text.clone() };
         let scenario = ScenarioText { name: title.clone(), text: scenario, overrides: vec![] };
-        let producer = value.clone();
+        let producer = Producer::new(ProducerKind::Imported, value.clone());
         let head =
             RunHead { title, producer, scenario, epoch: Ns::ZERO, wall_ns: self.times[0], seed: 1 };
         let mut writer = Writer::create(path, &head)?;
@@ -189,9 +190,9 @@ impl Odd {
             }
         }
         let (source, step) = (SourceId(0), Some(1));
-        let (from, to, name, unit) = (start, end, "read-bytes".into(), "B".into());
+        let (from, to, kind, part) = (start, end, CounterId::ReadBytes.into(), None);
         let _refused =
-            writer.counter(&Counter { source, step, from, to, name, value: self.counter, unit });
+            writer.counter(&Counter { source, step, from, to, kind, part, value: self.counter });
         let (level, code) = (Level::Error, subject);
         writer.event(&Event {
             at: end,

@@ -14,7 +14,8 @@ use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
 use record::{
-    Event, Fact, Histogram, Level, Loop, Phase, RecordError, Status, StepTimes, Tally, Writer,
+    CounterId, Event, Fact, Histogram, Level, Loop, Phase, RecordError, Status, StepTimes, Tally,
+    Writer,
 };
 use scenario::{Stage, Step};
 use std::collections::BTreeMap;
@@ -129,6 +130,7 @@ impl Session<'_, '_> {
         let hops = plant.hops.iter().filter(|hop| !hop.places.is_empty());
         let heads = hops.map(|hop| HopHead {
             name: hop.name.clone(),
+            kind: hop.kind,
             device: hop.device.clone(),
             limits: hop.limits,
         });
@@ -219,19 +221,19 @@ fn machines(plant: &Plant, of: &Estimate) -> Vec<[f64; 2]> {
 fn readings(hop: &HopEstimate) -> Vec<Reading> {
     let [read, write] = hop.flows;
     let mut all = vec![
-        ("read-ops", read.ops, "1"),
-        ("write-ops", write.ops, "1"),
-        ("read-bytes", read.bytes, "B"),
-        ("write-bytes", write.bytes, "B"),
-        ("read-time", read.time * 1e9, "ns"),
-        ("write-time", write.time * 1e9, "ns"),
-        ("busy", hop.utilization * 1e9, "ns"),
-        ("queue", hop.queue, "1"),
-        ("waiting", hop.waiting, "1"),
+        (CounterId::ReadOps, read.ops),
+        (CounterId::WriteOps, write.ops),
+        (CounterId::ReadBytes, read.bytes),
+        (CounterId::WriteBytes, write.bytes),
+        (CounterId::ReadTime, read.time * 1e9),
+        (CounterId::WriteTime, write.time * 1e9),
+        (CounterId::Busy, hop.utilization * 1e9),
+        (CounterId::QueueDepthMean, hop.queue),
+        (CounterId::Waiting, hop.waiting),
     ];
     if let Some(used) = hop.slots_used {
-        all.push(("slots-used", used, "1"));
-        all.push(("slots-waiting", hop.slots_waiting, "1"));
+        all.push((CounterId::SlotsUsed, used));
+        all.push((CounterId::SlotsWaiting, hop.slots_waiting));
     }
     all
 }

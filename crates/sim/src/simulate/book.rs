@@ -9,8 +9,8 @@ use super::piece::{Begun, Cut, HopHead, Note, Reading};
 use crate::plant::{Assumption, Issuer, Limits};
 use clock::Ns;
 use record::{
-    Confidence, Counter, Event, Fact, Interval, Level, Loop, RecordError, Source, SourceId,
-    SourceKind, Status, StepHead, StepTimes, WorkerLoad, Writer,
+    Confidence, Counter, CounterId, Event, Fact, Interval, Level, Loop, RecordError, Source,
+    SourceId, SourceKind, Status, StepHead, StepTimes, WorkerLoad, Writer,
 };
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,8 +64,8 @@ impl Book {
         let hops = begun
             .hops
             .into_iter()
-            .map(|HopHead { name, device, limits }| {
-                Ok((self.number(&name, device, SourceKind::Hop)?, limits))
+            .map(|HopHead { name, kind, device, limits }| {
+                Ok((self.number(&name, device, SourceKind::Hop(kind))?, limits))
             })
             .collect::<Result<Vec<_>, RecordError>>()?;
         self.facts(begun.assumptions.iter().map(fact).chain(wires).collect())?;
@@ -230,24 +230,23 @@ fn wire_rate(hop: &HopHead) -> Option<Fact> {
 }
 
 pub(super) fn counter(source: SourceId, step: u32, span: (Ns, Ns), reading: &Reading) -> Counter {
-    let (name, value, unit) = *reading;
+    let (id, value) = *reading;
     let (from, to) = span;
-    let (name, unit) = (name.to_owned(), unit.to_owned());
-    Counter { source, step: Some(step), from, to, name, value, unit }
+    Counter { source, step: Some(step), from, to, kind: id.into(), part: None, value }
 }
 
 /// What a hop is known to carry, as counters over the measured time.
 fn known(limits: &Limits) -> impl Iterator<Item = Reading> {
     let count = |n: Option<u32>| n.map(f64::from);
     let all = [
-        ("servers", count(limits.servers), "1"),
-        ("slots", count(limits.slots), "1"),
-        ("read-rate", limits.read_rate, "B/s"),
-        ("write-rate", limits.write_rate, "B/s"),
-        ("both-rate", limits.both_rate, "B/s"),
-        ("ops-rate", limits.ops_rate, "1/s"),
+        (CounterId::Servers, count(limits.servers)),
+        (CounterId::Slots, count(limits.slots)),
+        (CounterId::ReadRate, limits.read_rate),
+        (CounterId::WriteRate, limits.write_rate),
+        (CounterId::BothRate, limits.both_rate),
+        (CounterId::OpsRate, limits.ops_rate),
     ];
-    all.into_iter().filter_map(|(name, value, unit)| Some((name, value?, unit)))
+    all.into_iter().filter_map(|(id, value)| Some((id, value?)))
 }
 
 /// Times of a step on the record's time base.

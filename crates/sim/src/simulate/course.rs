@@ -111,6 +111,7 @@ impl Course<'_> {
     fn run(mut self, plant: Plant, workers: Vec<String>) -> Result<(), Early> {
         let head = |hop: crate::plant::PlantHop| HopHead {
             name: hop.name,
+            kind: hop.kind,
             device: hop.device,
             limits: hop.limits,
         };

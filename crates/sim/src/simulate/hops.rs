@@ -9,7 +9,7 @@ use super::piece::Reading;
 use super::sight::{Sight, Sights};
 use crate::engine::Simulation;
 use crate::plant::{Place, Plant, PlantHop};
-use scenario::topology::HopKind;
+use record::{CounterId, HopKind};
 
 /// Remembers what was read last.
 pub(super) struct Ledger {
@@ -49,24 +49,24 @@ fn readings(kind: HopKind, seen: &[Sight], span: f64) -> Vec<Reading> {
     let most = |of: fn(&Sight) -> f64| seen.iter().map(of).fold(0.0, f64::max);
     let traffic = |of: fn(&Sight) -> f64| if kind == HopKind::Disks { sum(of) } else { most(of) };
     let mut all = vec![
-        ("read-ops", traffic(|s| s.ops[0]), "1"),
-        ("write-ops", traffic(|s| s.ops[1]), "1"),
-        ("read-bytes", traffic(|s| s.bytes[0]), "B"),
-        ("write-bytes", traffic(|s| s.bytes[1]), "B"),
-        ("read-time", sum(|s| s.stayed[0]) * 1e9, "ns"),
-        ("write-time", sum(|s| s.stayed[1]) * 1e9, "ns"),
+        (CounterId::ReadOps, traffic(|s| s.ops[0])),
+        (CounterId::WriteOps, traffic(|s| s.ops[1])),
+        (CounterId::ReadBytes, traffic(|s| s.bytes[0])),
+        (CounterId::WriteBytes, traffic(|s| s.bytes[1])),
+        (CounterId::ReadTime, sum(|s| s.stayed[0]) * 1e9),
+        (CounterId::WriteTime, sum(|s| s.stayed[1]) * 1e9),
     ];
     if seen.iter().any(|s| s.serves) {
-        all.push(("busy", most(|s| s.busy).min(span) * 1e9, "ns"));
+        all.push((CounterId::Busy, most(|s| s.busy).min(span) * 1e9));
     }
-    all.push(("queue", sum(|s| s.present) / span, "1"));
-    all.push(("waiting", sum(|s| s.waiting) / span, "1"));
+    all.push((CounterId::QueueDepthMean, sum(|s| s.present) / span));
+    all.push((CounterId::Waiting, sum(|s| s.waiting) / span));
     // Of several queue limits the one that is nearest to its end.
     let fullest = seen.iter().filter(|s| s.tokens > 0.0);
     let fullest = fullest.max_by(|a, b| (a.taken / a.tokens).total_cmp(&(b.taken / b.tokens)));
     if let Some(pool) = fullest {
-        all.push(("slots-used", pool.taken / span, "1"));
-        all.push(("slots-waiting", pool.present / span, "1"));
+        all.push((CounterId::SlotsUsed, pool.taken / span));
+        all.push((CounterId::SlotsWaiting, pool.present / span));
     }
     all
 }

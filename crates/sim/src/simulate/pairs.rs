@@ -13,8 +13,8 @@ use crate::model::{Station, StationId};
 use crate::plant::{Job, Machine, Pair, Place, Plant, Stream};
 use clock::Ns;
 use record::{
-    Confidence, Counter, Fact, Flow, Histogram, Interval, Phase, RecordError, SourceId, SourceKind,
-    StreamEnd, StreamLoad, Tally, Writer,
+    Confidence, Counter, CounterId, Fact, Flow, Histogram, HopKind, Interval, Phase, RecordError,
+    SourceId, SourceKind, StreamEnd, StreamLoad, Tally, Writer,
 };
 
 /// From this share of what its window lets through in an unloaded round trip, the window limits a stream.
@@ -44,11 +44,12 @@ impl Book {
         let (mut open, mut loads) = (Vec::with_capacity(pairs.len()), Vec::new());
         for pair in pairs {
             self.facts(facts(&pair))?;
-            let mut hop = |name: String| self.number(&name, name.clone(), SourceKind::Hop);
-            let id = hop(pair.name.clone())?;
+            let mut hop =
+                |name: String, kind| self.number(&name, name.clone(), SourceKind::Hop(kind));
+            let id = hop(pair.name.clone(), HopKind::NetworkPair)?;
             let machines = [
-                hop(format!("{}/{}", pair.name, scenario::SENDER))?,
-                hop(format!("{}/{}", pair.name, scenario::RECEIVER))?,
+                hop(format!("{}/{}", pair.name, scenario::SENDER), HopKind::NetworkHost)?,
+                hop(format!("{}/{}", pair.name, scenario::RECEIVER), HopKind::NetworkHost)?,
             ];
             let mut ends = Vec::with_capacity(pair.streams.len());
             for stream in &pair.streams {
@@ -133,20 +134,24 @@ impl OpenPair {
         let (step, _, span) = when;
         let mut say =
             |source, reading: Reading| writer.counter(&counter(source, step, span, &reading));
-        for (way, [ops, bytes]) in
-            [["read-ops", "read-bytes"], ["write-ops", "write-bytes"]].into_iter().enumerate()
+        for (way, [ops, bytes]) in [
+            [CounterId::ReadOps, CounterId::ReadBytes],
+            [CounterId::WriteOps, CounterId::WriteBytes],
+        ]
+        .into_iter()
+        .enumerate()
         {
-            say(self.hop, (ops, came[way][0], "1"))?;
-            say(self.hop, (bytes, came[way][1], "B"))?;
+            say(self.hop, (ops, came[way][0]))?;
+            say(self.hop, (bytes, came[way][1]))?;
         }
         for (machine, source) in self.machines.iter().enumerate() {
             let soft = packets[machine].min(busy[machine]);
-            say(*source, ("cpu-user", 0.0, "ns"))?;
-            say(*source, ("cpu-system", process[machine].min(busy[machine] - soft) * 1e9, "ns"))?;
-            say(*source, ("host-user", 0.0, "ns"))?;
-            say(*source, ("host-system", (busy[machine] - soft) * 1e9, "ns"))?;
-            say(*source, ("host-softirq", soft * 1e9, "ns"))?;
-            say(*source, ("host-irq", 0.0, "ns"))?;
+            say(*source, (CounterId::CpuUser, 0.0))?;
+            say(*source, (CounterId::CpuSystem, process[machine].min(busy[machine] - soft) * 1e9))?;
+            say(*source, (CounterId::HostUser, 0.0))?;
+            say(*source, (CounterId::HostSystem, (busy[machine] - soft) * 1e9))?;
+            say(*source, (CounterId::HostSoftirq, soft * 1e9))?;
+            say(*source, (CounterId::HostIrq, 0.0))?;
         }
         Ok(())
     }
@@ -154,65 +159,65 @@ impl OpenPair {
     /// Writes what is known once the step is over: over the measured time.
     pub fn done(&self, step: u32, span: (Ns, Ns), writer: &mut Writer) -> Result<(), RecordError> {
         let seconds = span.1.since(span.0).as_secs_f64();
-        let mut say = |source, name: &str, value: f64, unit: &str| {
-            let (name, unit) = (name.to_owned(), unit.to_owned());
+        let mut part = |source, id: CounterId, part, value: f64| {
             let (from, to) = span;
-            writer.counter(&Counter { source, step: Some(step), from, to, name, value, unit })
+            let (step, kind) = (Some(step), id.into());
+            writer.counter(&Counter { source, step, from, to, kind, part, value })
         };
         for (machine, source) in self.pair.machines.iter().zip(self.machines) {
             let Machine { cores, speed, .. } = machine;
-            say(source, "processors", f64::from(*cores), "1")?;
-            say(source, "interface-mtu", f64::from(self.pair.mtu), "B")?;
+            part(source, CounterId::Processors, None, f64::from(*cores))?;
+            part(source, CounterId::InterfaceMtu, None, f64::from(self.pair.mtu))?;
             if let Some(speed) = speed {
-                say(source, "interface-speed", *speed, "B/s")?;
+                part(source, CounterId::InterfaceSpeed, None, *speed)?;
             }
         }
         for (name, end, source, used) in self.threads() {
             debug_assert!(end < 2, "a thread is at one of two ends");
-            say(source, &format!("thread-cpu/{name}"), used * 1e9, "ns")?;
+            part(source, CounterId::ThreadCpu, Some(name), used * 1e9)?;
         }
         for ((stream, ends), [_, jobs]) in self.pair.streams.iter().zip(&self.ends).zip(&self.jobs)
         {
-            for (name, value, unit) in self.socket(&stream.job, *jobs, seconds) {
-                say(ends.0, name, value, unit)?;
+            for (id, value) in self.socket(&stream.job, *jobs, seconds) {
+                part(ends.0, id, None, value)?;
             }
-            let (buffer, window) = ("receive-buffer", stream.job.window as f64);
-            say(ends.1, buffer, window, "B")?;
+            let window = stream.job.window as f64;
+            part(ends.1, CounterId::ReceiveBuffer, None, window)?;
             if stream.job.datagrams && !stream.job.timed {
                 let count = messages(&stream.job, *jobs) as f64;
-                say(ends.0, "datagrams-sent", count, "1")?;
-                say(ends.1, "datagrams-received", count, "1")?;
-                say(ends.1, "datagrams-lost", 0.0, "1")?;
+                part(ends.0, CounterId::DatagramsSent, None, count)?;
+                part(ends.1, CounterId::DatagramsReceived, None, count)?;
+                part(ends.1, CounterId::DatagramsLost, None, 0.0)?;
             }
         }
-        say(self.hop, "write-undelivered", 0.0, "B")?;
-        say(self.hop, "read-undelivered", 0.0, "B")
+        part(self.hop, CounterId::WriteUndelivered, None, 0.0)?;
+        part(self.hop, CounterId::ReadUndelivered, None, 0.0)
     }
 
     /// What the writing end's socket would say of a stream.
     fn socket(&self, job: &Job, jobs: u64, seconds: f64) -> Vec<Reading> {
         let moved = jobs as f64 * f64::from(job.bytes);
-        let mut all = vec![("send-buffer", job.window as f64, "B")];
+        let mut all = vec![(CounterId::SendBuffer, job.window as f64)];
         if job.datagrams {
             return all;
         }
-        all.push(("mss", f64::from(job.segment), "B"));
-        all.push(("path-mtu", f64::from(self.pair.mtu), "B"));
-        all.push(("tcp-timestamps", 0.0, "1"));
-        all.push(("multipath", 0.0, "1"));
+        all.push((CounterId::Mss, f64::from(job.segment)));
+        all.push((CounterId::PathMtu, f64::from(self.pair.mtu)));
+        all.push((CounterId::TcpTimestamps, 0.0));
+        all.push((CounterId::Multipath, 0.0));
         // By Little's law, where as much as the window allows is always under way.
         let floor = job.floor.max(1e-9);
         let full = job.rate.is_none() && !job.timed && moved > 0.0;
         let trip = if full { (job.window as f64 * seconds / moved).max(floor) } else { floor };
-        all.push(("rtt", trip * 1e9, "ns"));
-        all.push(("rtt-min", floor * 1e9, "ns"));
+        all.push((CounterId::Rtt, trip * 1e9));
+        all.push((CounterId::RttMin, floor * 1e9));
         if full {
             let limited = moved / seconds >= BY_WINDOW * job.window as f64 / floor;
             let held =
                 |by_sender| if limited && by_sender == job.by_sender { seconds } else { 0.0 };
-            all.push(("busy", seconds * 1e9, "ns"));
-            all.push(("receiver-limited", held(false) * 1e9, "ns"));
-            all.push(("buffer-limited", held(true) * 1e9, "ns"));
+            all.push((CounterId::TcpBusy, seconds * 1e9));
+            all.push((CounterId::ReceiverLimited, held(false) * 1e9));
+            all.push((CounterId::BufferLimited, held(true) * 1e9));
         }
         all
     }
@@ -294,14 +299,14 @@ impl Written<'_> {
         }
         let jobs = self.carried.jobs as f64;
         let mut all = vec![
-            ("calls", (jobs * self.job.calls).round(), "1"),
-            ("packets", (jobs * self.job.packets).round(), "1"),
+            (CounterId::Calls, (jobs * self.job.calls).round()),
+            (CounterId::Packets, (jobs * self.job.packets).round()),
         ];
         if self.job.timed {
-            all.push(("back-bytes", jobs * f64::from(self.job.back), "B"));
+            all.push((CounterId::BackBytes, jobs * f64::from(self.job.back)));
         }
         if !self.job.datagrams {
-            all.push(("retransmits", 0.0, "1"));
+            all.push((CounterId::Retransmits, 0.0));
         }
         for reading in all {
             writer.counter(&counter(sent, step, span, &reading))?;

@@ -7,7 +7,7 @@
 use super::meter::{Carried, Tallies};
 use crate::plant::{Assumption, Issuer, Limits, Pair};
 use clock::Ns;
-use record::{Confidence, Level, Phase, StepTimes};
+use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
 
 /// A part of a step's story.
 pub(crate) enum Piece {
@@ -41,6 +41,7 @@ pub(crate) struct Begun {
 /// A hop as the record names it.
 pub(crate) struct HopHead {
     pub name: String,
+    pub kind: HopKind,
     pub device: String,
     pub limits: Limits,
 }
@@ -52,7 +53,7 @@ pub(crate) struct Cut {
     pub to: Ns,
     /// Of each worker.
     pub workers: Vec<Tallies>,
-    /// Of each hop: counters by name and unit.
+    /// Of each hop: its counters.
     pub hops: Vec<Vec<Reading>>,
     /// Of each stream, in the order of the pairs.
     pub streams: Vec<Carried>,
@@ -64,14 +65,14 @@ pub(crate) struct Cut {
 pub(crate) fn machines(pairs: &[Pair], hops: &[Vec<Reading>]) -> Vec<[f64; 2]> {
     let busy = |machine: &crate::plant::Machine| {
         let readings = hops.get(machine.processors);
-        let reading = readings.and_then(|all| all.iter().find(|(name, ..)| *name == "busy"));
-        reading.map_or(0.0, |(_, value, _)| value * 1e-9 * f64::from(machine.cores))
+        let reading = readings.and_then(|all| all.iter().find(|(id, _)| *id == CounterId::Busy));
+        reading.map_or(0.0, |(_, value)| value * 1e-9 * f64::from(machine.cores))
     };
     pairs.iter().map(|pair| [busy(&pair.machines[0]), busy(&pair.machines[1])]).collect()
 }
 
-/// A counter: its name, its value and its unit.
-pub(crate) type Reading = (&'static str, f64, &'static str);
+/// A counter and its value.
+pub(crate) type Reading = (CounterId, f64);
 
 /// An event of a step.
 pub(crate) struct Note {

@@ -13,7 +13,7 @@ use super::trust;
 use crate::engine::Simulation;
 use crate::plant::{Plant, PlantHop};
 use crate::study::{BATCHES, CELLS};
-use record::Confidence;
+use record::{Confidence, CounterId};
 
 /// Cells of a batch.
 const EACH: usize = CELLS / BATCHES;
@@ -120,13 +120,13 @@ impl Scatter {
 /// What a hop counted, as a cell: data and operations alone.
 fn counted(readings: &[Reading]) -> Cell {
     // Counters are whole numbers.
-    let of = |name: &str| {
-        let reading = readings.iter().find(|(counter, ..)| *counter == name);
-        reading.map_or(0, |(_, value, _)| value.round() as u64)
+    let of = |id: CounterId| {
+        let reading = readings.iter().find(|(counter, _)| *counter == id);
+        reading.map_or(0, |(_, value)| value.round() as u64)
     };
     Cell {
-        ops: [of("read-ops"), of("write-ops")],
-        bytes: [of("read-bytes"), of("write-bytes")],
+        ops: [of(CounterId::ReadOps), of(CounterId::WriteOps)],
+        bytes: [of(CounterId::ReadBytes), of(CounterId::WriteBytes)],
         ..Cell::default()
     }
 }

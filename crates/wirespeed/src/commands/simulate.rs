@@ -70,7 +70,8 @@ fn processors() -> usize {
 
 /// The record's first lines. Its zero is that of simulated time.
 pub(super) fn head(source: &Source, scenario: &Scenario) -> RunHead {
-    let producer = format!("wirespeed {} simulate", env!("CARGO_PKG_VERSION"));
+    let name = format!("wirespeed {} simulate", env!("CARGO_PKG_VERSION"));
+    let producer = record::Producer::new(record::ProducerKind::Simulated, name);
     RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
 }
 

@@ -9,12 +9,13 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("units", &[]),
     ("clock", &[]),
+    ("hop", &[]),
     ("workload", &["clock"]),
-    ("scenario", &["clock", "units", "workload"]),
-    ("record", &["clock", "workload"]),
+    ("scenario", &["clock", "hop", "units", "workload"]),
+    ("record", &["clock", "hop", "workload"]),
     ("campaign", &["clock", "record", "scenario"]),
     ("engine", &["clock", "record", "workload"]),
     ("disk", &["clock", "engine", "record", "workload"]),

@@ -267,7 +267,7 @@ pub fn scenario(text: &str) -> Scenario {
 pub fn head(scenario: &Scenario, told: &str, seed: u64) -> RunHead {
     RunHead {
         title: scenario.head.title.clone(),
-        producer: "a test".to_owned(),
+        producer: record::Producer::new(record::ProducerKind::Simulated, "a test"),
         scenario: ScenarioText {
             name: "lab.toml".to_owned(),
             text: told.to_owned(),

@@ -5,8 +5,9 @@ use super::lab::{Lab, names};
 use super::trial::Seen;
 use clock::Ns;
 use record::{
-    Counter, Interval, Loop, Phase, Record, RunHead, ScenarioText, Source, SourceId, SourceKind,
-    Status, StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
+    Counter, CounterId, Interval, Loop, Phase, Producer, ProducerKind, Record, RunHead,
+    ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Tally, Testimony,
+    WorkerLoad, Writer,
 };
 use sim::engine::Snapshot;
 use sim::model::Station;
@@ -34,7 +35,7 @@ const HOPS: u32 = 100;
 fn write(of: &Blueprint, steps: &[Recorded<'_>], path: &Path) {
     let head = RunHead {
         title: format!("{:?} of seed {}", of.planted, of.seed),
-        producer: "wirespeed simulate".into(),
+        producer: Producer::new(ProducerKind::Simulated, "wirespeed simulate"),
         scenario: ScenarioText { name: "lab.toml".into(), text: String::new(), overrides: vec![] },
         epoch: Ns::ZERO,
         wall_ns: 0,
@@ -55,7 +56,7 @@ fn write(of: &Blueprint, steps: &[Recorded<'_>], path: &Path) {
     }
     for (n, hop) in (HOPS..).zip(&plant.hops) {
         if !(hidden(of, &hop.name) && of.style.hidden == Hidden::Absent) {
-            let hop = source(n, SourceKind::Hop, &hop.name, &hop.device);
+            let hop = source(n, SourceKind::Hop(hop.kind), &hop.name, &hop.device);
             writer.source(&hop).expect("a hop");
         }
     }
@@ -117,9 +118,9 @@ fn write_step(
             let counters = counters(of, step.lab, hop, cut, carried);
             let left = counters.into_iter().filter(|(name, _)| shown(of, hop, name));
             for (name, value) in left {
-                let unit = unit(name).to_owned();
-                let (source, step, name) = (SourceId(n), Some(index), name.to_owned());
-                let counter = Counter { source, step, from, to, name, value, unit };
+                let kind = CounterId::of(name).expect("a counter of the registry").into();
+                let (source, step, part) = (SourceId(n), Some(index), None);
+                let counter = Counter { source, step, from, to, kind, part, value };
                 writer.counter(&counter).expect("a counter");
             }
         }
@@ -134,16 +135,6 @@ fn shown(of: &Blueprint, hop: &PlantHop, counter: &str) -> bool {
     !hidden(of, &hop.name)
         || (of.style.hidden == Hidden::Rateless
             && matches!(counter, "read-bytes" | "write-bytes" | "read-ops" | "write-ops"))
-}
-
-fn unit(name: &str) -> &'static str {
-    match name {
-        "busy" | "read-time" | "write-time" => "ns",
-        "read-bytes" | "write-bytes" => "B",
-        "read-rate" | "write-rate" | "both-rate" => "B/s",
-        "ops-rate" => "1/s",
-        _ => "1",
-    }
 }
 
 fn interval(
@@ -248,7 +239,7 @@ fn counters(
         }
     }
     if crossing.is_none() || of.style.crossing != Crossing::None || queue > 0.0 {
-        out.push(("queue", queue));
+        out.push(("queue-depth-mean", queue));
     }
     out.extend(waiting.map(|waiting| ("waiting", waiting)));
     out.extend(busy.map(|busy| ("busy", busy / 1e3)));

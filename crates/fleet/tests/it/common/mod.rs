@@ -516,7 +516,7 @@ impl Log {
 pub fn head() -> RunHead {
     RunHead {
         title: "a test".into(),
-        producer: "wirespeed run".into(),
+        producer: record::Producer::new(record::ProducerKind::Live, "wirespeed run"),
         scenario: ScenarioText { name: "a.toml".into(), text: String::new(), overrides: vec![] },
         epoch: clock::now(),
         wall_ns: clock::wall_ns(),

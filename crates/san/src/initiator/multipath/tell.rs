@@ -8,7 +8,7 @@ use super::super::link::Lost;
 use super::access::AccessState;
 use clock::Ns;
 use engine::{Note, Reports};
-use record::Level;
+use record::{CounterId, Level};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::fmt;
 use std::io;
@@ -270,18 +270,18 @@ impl Reports for Bulletin {
         }
     }
 
-    fn counts(&mut self) -> Vec<(&'static str, u64)> {
+    fn counts(&mut self) -> Vec<(CounterId, u64)> {
         let Counts { lost, returned, moved, busy, attentions, timeouts, given_up, surplus } =
             &*self.counts;
         let all = [
-            ("paths-lost", lost),
-            ("paths-returned", returned),
-            ("path-ios-moved", moved),
-            ("target-busy-answers", busy),
-            ("unit-attentions", attentions),
-            ("commands-aborted", timeouts),
-            ("path-ios-given-up", given_up),
-            ("path-events-untold", surplus),
+            (CounterId::PathsLost, lost),
+            (CounterId::PathsReturned, returned),
+            (CounterId::PathIosMoved, moved),
+            (CounterId::TargetBusy, busy),
+            (CounterId::UnitAttentions, attentions),
+            (CounterId::CommandsAborted, timeouts),
+            (CounterId::PathIosGivenUp, given_up),
+            (CounterId::PathEventsUntold, surplus),
         ];
         let counted = all.map(|(name, count)| (name, count.load(Ordering::Relaxed)));
         counted.into_iter().filter(|(_, count)| *count > 0).collect()
@@ -436,7 +436,7 @@ mod tests {
                 (2100, format!("two: answers BUSY; {refused}")),
             ]
         );
-        assert_eq!(reports.counts(), [("target-busy-answers", 7)]);
+        assert_eq!(reports.counts(), [(CounterId::TargetBusy, 7)]);
     }
 
     #[test]
@@ -452,7 +452,7 @@ mod tests {
             told[A_SECOND as usize],
             (2000, "path-returned", "one: is back after 5.0 ms".to_owned())
         );
-        assert!(reports.counts().contains(&("path-events-untold", 5)));
+        assert!(reports.counts().contains(&(CounterId::PathEventsUntold, 5)));
         for n in 0..2 * WAITING as u64 {
             teller.tell(Ns::secs(10 + n), 0, Kind::Refused);
         }
@@ -477,6 +477,6 @@ mod tests {
                 "one: was lost with 32 I/Os under way: the first of them ended 3.0 ms after that, the last 2500 ms",
             ]
         );
-        assert_eq!(reports.counts(), [("paths-lost", 2), ("path-ios-moved", 32)]);
+        assert_eq!(reports.counts(), [(CounterId::PathsLost, 2), (CounterId::PathIosMoved, 32)]);
     }
 }

@@ -62,7 +62,7 @@ fn littles_law_holds_at_every_hop() {
     for hop in ["disk", "wire", "t1.queue"] {
         let record = &kept.record;
         let stayed = (sum(record, hop, "read-time") + sum(record, hop, "write-time")) / 1e9;
-        let present = area(record, hop, "queue");
+        let present = area(record, hop, "queue-depth-mean");
         // They differ by what those present at the end have stayed so far; those on both links of the wire are on two.
         let times = if hop == "wire" { 2.0 } else { 1.0 };
         let (low, high) = (present - stayed, 8.0 * 0.05 * times);

@@ -170,7 +170,7 @@ pub fn run_until(
 pub fn writer(path: &Path, text: &str) -> Writer {
     let head = RunHead {
         title: "By hand".to_owned(),
-        producer: "a test".to_owned(),
+        producer: record::Producer::new(record::ProducerKind::Simulated, "a test"),
         scenario: ScenarioText {
             name: "hand.toml".to_owned(),
             text: text.to_owned(),
@@ -189,7 +189,7 @@ pub fn counters(record: &Record, step: u32, hop: &str, name: &str) -> Vec<(f64, 
     let counters = record.counters(Some(step)).expect("counters");
     counters
         .iter()
-        .filter(|counter| counter.source == source && counter.name == name)
+        .filter(|counter| counter.source == source && counter.kind.name() == name)
         .map(|counter| (counter.value, counter.to.since(counter.from).as_secs_f64()))
         .collect()
 }

@@ -90,7 +90,8 @@ impl Drop for Kept {
 }
 
 pub(super) fn head(source: &Source, scenario: &Scenario) -> RunHead {
-    let producer = format!("wirespeed {} estimate", env!("CARGO_PKG_VERSION"));
+    let name = format!("wirespeed {} estimate", env!("CARGO_PKG_VERSION"));
+    let producer = record::Producer::new(record::ProducerKind::Estimated, name);
     RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::program::support::*;
 use clock::Ns;
-use record::{Counter, Event, Record, SourceKind, Status};
+use record::{Counter, Event, Record, Status};
 use std::fs;
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -57,14 +57,14 @@ const IN_FLIGHT: f64 = 4.0 * 16384.0;
 const FULL_SPEED: f64 = 8e6;
 
 fn hop(record: &Record, name: &str) -> record::SourceId {
-    let is = |s: &&record::Source| s.kind == SourceKind::Hop && s.name == name;
+    let is = |s: &&record::Source| s.hop().is_some() && s.name == name;
     record.sources().iter().find(is).unwrap_or_else(|| panic!("the hop {name}")).id
 }
 
 fn counters(record: &Record, step: u32, hop_name: &str, name: &str) -> Vec<Counter> {
     let hop = hop(record, hop_name);
     let all = record.counters(Some(step)).expect("counters are readable");
-    all.into_iter().filter(|c| c.source == hop && c.name == name).collect()
+    all.into_iter().filter(|c| c.source == hop && c.kind.name() == name).collect()
 }
 
 /// What was counted in the whole step.

@@ -3,7 +3,7 @@
 
 use crate::program::support::{Bench, Ended, ended, open};
 use clock::Ns;
-use record::{Flow, Record, SourceKind, Status, StreamEnd};
+use record::{Flow, HopKind, Record, SourceKind, Status, StreamEnd};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -136,7 +136,9 @@ fn storage_and_network_stand_on_one_time_line() {
         |kind| record.sources().iter().filter(move |s| s.kind == kind).map(|s| s.name.as_str());
     let streams: BTreeSet<&str> = name(SourceKind::Stream).collect();
     assert!(streams.contains("far/up2/received") && streams.contains("far/probe"), "{streams:?}");
-    let hops: BTreeSet<&str> = name(SourceKind::Hop).collect();
+    let kinds = [HopKind::NetworkPair, HopKind::NetworkHost];
+    let hops: BTreeSet<&str> =
+        kinds.into_iter().flat_map(|kind| name(SourceKind::Hop(kind))).collect();
     assert!(["far", "far/sender", "far/receiver"].iter().all(|hop| hops.contains(hop)), "{hops:?}");
     // The embedded receiver left with the run, and the review knows both kinds of load.
     let review = bench.expect(0, &["review", "r.wsr"]);
@@ -161,7 +163,7 @@ fn two_loads_on_a_pair_tell_of_its_machines_once() {
     }
     let counters = record.counters(Some(0)).expect("readable");
     for machine in ["far/sender", "far/receiver"].map(id) {
-        let own = counters.iter().filter(|c| c.source == machine && c.name == "cpu-user");
+        let own = counters.iter().filter(|c| c.source == machine && c.kind.name() == "cpu-user");
         let from: Vec<Ns> = own.map(|c| c.from).collect();
         let once: BTreeSet<Ns> = from.iter().copied().collect();
         assert!(!from.is_empty() && from.len() == once.len(), "{from:?}");

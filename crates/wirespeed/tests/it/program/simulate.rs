@@ -38,7 +38,7 @@ fn a_lab_that_is_not_there_is_simulated_and_reviewed() {
     let record = open(&bench.path("r.wsr"));
     assert_eq!((record.status(), record.steps().len()), (Status::Complete, 2));
     assert_eq!(record.head().epoch, Ns::ZERO);
-    let hops = record.sources().iter().filter(|source| source.kind == SourceKind::Hop);
+    let hops = record.sources().iter().filter(|source| source.hop().is_some());
     let names: Vec<&str> = hops.map(|hop| hop.name.as_str()).collect();
     assert!(names.contains(&"esx.hba"), "{names:?}");
     let workers = record.sources().iter().filter(|source| source.kind == SourceKind::Worker);

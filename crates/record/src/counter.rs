@@ -1,0 +1,329 @@
+//! The registry of counters: what each is called in the record, its unit, what its value means and what it is counted of.
+//!
+//! Producers and readers name a counter by its [`CounterId`]; its spelling stands here alone. The record stores unit, meaning
+//! and scope beside the name, so that a reader in another language needs no registry, and a counter of a later version is
+//! still read: as an [`UnknownCounter`] with what the record says of it.
+
+use crate::SourceId;
+use clock::Ns;
+use serde::{Deserialize, Serialize};
+
+/// What the value of a counter means for its interval from `from` to `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Meaning {
+    /// How many came to pass within the interval.
+    Count,
+    /// The time that was spent within the interval; of things that overlap, the sum.
+    Time,
+    /// The mean over the interval.
+    Mean,
+    /// The level at the interval's end.
+    End,
+    /// A property of the source, which held throughout the interval: a limit or a setting.
+    Setting,
+}
+
+/// What a counter is counted of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Scope {
+    /// All I/O at a hop, whoever issued it; of a pair of network loads the data received at either end.
+    Hop,
+    /// One worker.
+    Worker,
+    /// One end of a network stream.
+    StreamEnd,
+    /// The machine at one end of a network load.
+    NetworkHost,
+}
+
+impl Meaning {
+    /// Whether the parts of two intervals add up to that of both; levels are averaged over time instead.
+    pub fn adds_up(self) -> bool {
+        matches!(self, Meaning::Count | Meaning::Time)
+    }
+}
+
+/// What is known of a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterInfo {
+    /// Its name in the record.
+    pub name: &'static str,
+    /// `B`, `1`, `ns`, `B/s`, `1/s`.
+    pub unit: &'static str,
+    /// What its value means.
+    pub meaning: Meaning,
+    /// What it is counted of.
+    pub scope: Scope,
+    /// What is counted, for people.
+    pub about: &'static str,
+}
+
+/// Defines the counters, so that a new one is one line here and one of `docs/record.md`.
+macro_rules! counters {
+    ($($id:ident = $name:literal, $unit:literal, $meaning:ident, $scope:ident, $about:literal;)+) => {
+        /// A counter that this program knows.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum CounterId {
+            $(#[doc = $about] $id,)+
+        }
+
+        impl CounterId {
+            /// Every counter.
+            pub const ALL: &[CounterId] = &[$(CounterId::$id),+];
+
+            /// What is known of it.
+            pub fn info(self) -> CounterInfo {
+                match self {
+                    $(CounterId::$id => CounterInfo {
+                        name: $name,
+                        unit: $unit,
+                        meaning: Meaning::$meaning,
+                        scope: Scope::$scope,
+                        about: $about,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+counters! {
+    ReadOps = "read-ops", "1", Count, Hop, "reads that completed";
+    ReadBytes = "read-bytes", "B", Count, Hop, "bytes that were read";
+    ReadMerges = "read-merges", "1", Count, Hop, "reads that were merged into others on their way";
+    ReadTime = "read-time", "ns", Time, Hop, "time that reads stayed, summed over them";
+    WriteOps = "write-ops", "1", Count, Hop, "writes that completed";
+    WriteBytes = "write-bytes", "B", Count, Hop, "bytes that were written";
+    WriteMerges = "write-merges", "1", Count, Hop, "writes that were merged into others on their way";
+    WriteTime = "write-time", "ns", Time, Hop, "time that writes stayed, summed over them";
+    Errors = "errors", "1", Count, Hop, "operations that failed";
+    Busy = "busy", "ns", Time, Hop, "time during which anything was served";
+    QueueTime = "queue-time", "ns", Time, Hop, "time that requests were in flight, summed over them";
+    QueueDepthEnd = "queue-depth-end", "1", End, Hop, "requests in flight";
+    QueueDepthMean = "queue-depth-mean", "1", Mean, Hop, "I/Os present";
+    Waiting = "waiting", "1", Mean, Hop, "I/Os that wait for service";
+    SlotsUsed = "slots-used", "1", Mean, Hop, "places of the queue limit that are taken";
+    SlotsWaiting = "slots-waiting", "1", Mean, Hop, "I/Os that wait for a place of the queue limit";
+    Utilization = "utilization", "%", Mean, Hop, "share of the time that was busy";
+    Servers = "servers", "1", Setting, Hop, "I/Os that are served at once at most";
+    Slots = "slots", "1", Setting, Hop, "places of the queue limit";
+    ReadRate = "read-rate", "B/s", Setting, Hop, "payload that can be read";
+    WriteRate = "write-rate", "B/s", Setting, Hop, "payload that can be written";
+    BothRate = "both-rate", "B/s", Setting, Hop, "payload that can be moved in both directions together";
+    OpsRate = "ops-rate", "1/s", Setting, Hop, "I/Os that can be carried";
+    PortRate = "rate", "B/s", End, Hop, "speed of a port in each direction";
+    Connections = "connections", "1", End, Hop, "connections that stand at a port";
+    Cpu = "cpu", "ns", Time, Hop, "CPU time of the process that serves an array, all threads together";
+    WriteUndelivered = "write-undelivered", "B", Count, Hop, "sent to the receiver and never read there";
+    ReadUndelivered = "read-undelivered", "B", Count, Hop, "sent by the receiver and never read";
+    ClockOffset = "clock-offset", "ns", Setting, Hop, "the receiver's clock less the sender's";
+    ClockBound = "clock-bound", "ns", Setting, Hop, "how far the offset may be wrong";
+    PathsLost = "paths-lost", "1", Count, Worker, "paths that were lost";
+    PathsReturned = "paths-returned", "1", Count, Worker, "paths that came back";
+    PathIosMoved = "path-ios-moved", "1", Count, Worker, "I/Os that went to another path";
+    TargetBusy = "target-busy-answers", "1", Count, Worker, "answers BUSY or TASK SET FULL";
+    UnitAttentions = "unit-attentions", "1", Count, Worker, "unit attentions";
+    CommandsAborted = "commands-aborted", "1", Count, Worker, "commands that were given up for their time";
+    PathIosGivenUp = "path-ios-given-up", "1", Count, Worker, "I/Os that failed because no path was left";
+    PathEventsUntold = "path-events-untold", "1", Count, Worker, "occurrences at paths that are counted only";
+    VerifyChecked = "verify-checked", "1", Count, Worker, "blocks that were compared";
+    VerifyUnknown = "verify-unknown", "1", Count, Worker, "blocks read of which nothing was known";
+    VerifyWritten = "verify-written", "1", Count, Worker, "blocks that were written";
+    VerifyLost = "verify-lost", "1", Count, Worker, "blocks whose acknowledged write was lost";
+    VerifyStale = "verify-stale", "1", Count, Worker, "blocks that hold older data";
+    VerifyTorn = "verify-torn", "1", Count, Worker, "blocks that were written in part";
+    VerifyMisplaced = "verify-misplaced", "1", Count, Worker, "blocks that hold another block's data";
+    VerifyCorrupt = "verify-corrupt", "1", Count, Worker, "blocks whose checksum is wrong";
+    VerifyForeign = "verify-foreign", "1", Count, Worker, "blocks that hold data of others";
+    VerifyBlocks = "verify-blocks", "1", End, Worker, "blocks that the targets have";
+    VerifyBlocksKnown = "verify-blocks-known", "1", End, Worker, "blocks of which it is known what they hold";
+    VerifyBlocksSeen = "verify-blocks-seen", "1", End, Worker, "known blocks that have been read back";
+    Calls = "calls", "1", Count, StreamEnd, "system calls";
+    Packets = "packets", "1", Count, StreamEnd, "segments or datagrams";
+    Retransmits = "retransmits", "1", Count, StreamEnd, "segments sent again";
+    BackBytes = "back-bytes", "B", Count, StreamEnd, "bytes of responses";
+    Late = "late", "1", Count, StreamEnd, "responses that came too late";
+    Lost = "lost", "1", Count, StreamEnd, "datagrams that did not arrive";
+    Reordered = "reordered", "1", Count, StreamEnd, "datagrams out of order";
+    Duplicates = "duplicates", "1", Count, StreamEnd, "datagrams that arrived again";
+    Jitter = "jitter", "ns", End, StreamEnd, "smoothed variation of transit times (RFC 3550)";
+    ZeroCopyDone = "zero-copy-done", "1", Count, StreamEnd, "zero-copy sends that completed";
+    ZeroCopyCopied = "zero-copy-copied", "1", Count, StreamEnd, "of these, those that the kernel copied";
+    DatagramsSent = "datagrams-sent", "1", Count, StreamEnd, "datagrams sent in the measured time";
+    DatagramsReceived = "datagrams-received", "1", Count, StreamEnd, "of these, those that arrived";
+    DatagramsLost = "datagrams-lost", "1", Count, StreamEnd, "of these, those that did not";
+    TotalBytes = "total-bytes", "B", Count, StreamEnd, "bytes over all phases";
+    QueuedBefore = "queued-before", "B", Setting, StreamEnd, "bytes in the socket's queue as the measured time began";
+    QueuedAfter = "queued-after", "B", End, StreamEnd, "bytes in the socket's queue as the measured time ended";
+    SendBuffer = "send-buffer", "B", Setting, StreamEnd, "the socket's send buffer";
+    ReceiveBuffer = "receive-buffer", "B", Setting, StreamEnd, "the socket's receive buffer";
+    Multipath = "multipath", "1", Setting, StreamEnd, "1 where it is Multipath TCP";
+    Mss = "mss", "B", Setting, StreamEnd, "maximum segment size";
+    PathMtu = "path-mtu", "B", Setting, StreamEnd, "MTU of the path";
+    TcpTimestamps = "tcp-timestamps", "1", Setting, StreamEnd, "1 where timestamps are in use";
+    SegmentsOut = "segments-out", "1", Count, StreamEnd, "segments sent";
+    SegmentsIn = "segments-in", "1", Count, StreamEnd, "segments received";
+    DataSegmentsOut = "data-segments-out", "1", Count, StreamEnd, "segments with data sent";
+    DataSegmentsIn = "data-segments-in", "1", Count, StreamEnd, "segments with data received";
+    OutOfOrder = "out-of-order", "1", End, StreamEnd, "segments out of order since the connection began";
+    Rtt = "rtt", "ns", End, StreamEnd, "smoothed round-trip time";
+    RttDeviation = "rtt-deviation", "ns", End, StreamEnd, "its deviation";
+    RttMin = "rtt-min", "ns", End, StreamEnd, "the least round-trip time";
+    CongestionWindow = "cwnd", "1", End, StreamEnd, "congestion window in segments";
+    DeliveryRate = "delivery-rate", "B/s", End, StreamEnd, "the kernel's delivery rate";
+    TcpBusy = "tcp-busy", "ns", Time, StreamEnd, "time with data under way";
+    ReceiverLimited = "receiver-limited", "ns", Time, StreamEnd, "of this, limited by the receive window";
+    BufferLimited = "buffer-limited", "ns", Time, StreamEnd, "of this, limited by the send buffer";
+    CpuUser = "cpu-user", "ns", Time, NetworkHost, "CPU time of the process in user mode";
+    CpuSystem = "cpu-system", "ns", Time, NetworkHost, "CPU time of the process in the kernel";
+    HostUser = "host-user", "ns", Time, NetworkHost, "time of all processors in user mode";
+    HostSystem = "host-system", "ns", Time, NetworkHost, "time of all processors in the kernel";
+    HostSoftirq = "host-softirq", "ns", Time, NetworkHost, "time of all processors in soft interrupts";
+    HostIrq = "host-irq", "ns", Time, NetworkHost, "time of all processors in hard interrupts";
+    Interrupts = "interrupts", "1", Count, NetworkHost, "interrupts";
+    SoftnetDrops = "softnet-drops", "1", Count, NetworkHost, "packets dropped because the backlog was full";
+    SoftnetSqueezes = "softnet-squeezes", "1", Count, NetworkHost, "times that packet work ran out of its time";
+    Cycles = "cycles", "1", Count, NetworkHost, "processor cycles of the process";
+    Processors = "processors", "1", Setting, NetworkHost, "processors";
+    ThreadCpu = "thread-cpu", "ns", Time, NetworkHost, "CPU time of one thread, which `part` names";
+    InterfaceMtu = "interface-mtu", "B", Setting, NetworkHost, "MTU of the interface";
+    InterfaceSpeed = "interface-speed", "B/s", Setting, NetworkHost, "speed of the interface";
+    Offload = "offload", "1", Setting, NetworkHost, "1 where the offload that `part` names is on";
+}
+
+impl CounterId {
+    /// Its name in the record.
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// What its value means.
+    pub fn meaning(self) -> Meaning {
+        self.info().meaning
+    }
+
+    /// The counter of a stored name; `None` where the registry has none.
+    pub fn of(name: &str) -> Option<CounterId> {
+        CounterId::ALL.iter().copied().find(|id| id.name() == name)
+    }
+}
+
+/// A counter that the registry does not have, as the record describes it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnknownCounter {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// What its value means; `None` where the record does not say, or says what this program does not know.
+    pub meaning: Option<Meaning>,
+}
+
+/// Which counter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum CounterKind {
+    /// One of the registry.
+    Known(CounterId),
+    /// Another one.
+    Unknown(UnknownCounter),
+}
+
+/// What a source counted over an interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counter {
+    /// The hop, worker or end of a stream.
+    pub source: SourceId,
+    /// In which step, if in one.
+    pub step: Option<u32>,
+    /// Start, on the record's time base.
+    pub from: Ns,
+    /// End, exclusive.
+    pub to: Ns,
+    /// What is counted.
+    pub kind: CounterKind,
+    /// The part of the source that it is counted of, where a counter is kept of several: a thread, an offload.
+    pub part: Option<String>,
+    /// The value, in the unit of its kind; not a number where there was nothing to count.
+    pub value: f64,
+}
+
+impl From<CounterId> for CounterKind {
+    fn from(id: CounterId) -> CounterKind {
+        CounterKind::Known(id)
+    }
+}
+
+impl CounterKind {
+    /// The counter of the registry; `None` for one that it does not have.
+    pub fn id(&self) -> Option<CounterId> {
+        match self {
+            CounterKind::Known(id) => Some(*id),
+            CounterKind::Unknown(_) => None,
+        }
+    }
+
+    /// Its name in the record.
+    pub fn name(&self) -> &str {
+        match self {
+            CounterKind::Known(id) => id.name(),
+            CounterKind::Unknown(unknown) => &unknown.name,
+        }
+    }
+
+    /// Its unit.
+    pub fn unit(&self) -> &str {
+        match self {
+            CounterKind::Known(id) => id.info().unit,
+            CounterKind::Unknown(unknown) => &unknown.unit,
+        }
+    }
+
+    /// What its value means, as far as that is known.
+    pub fn meaning(&self) -> Option<Meaning> {
+        match self {
+            CounterKind::Known(id) => Some(id.meaning()),
+            CounterKind::Unknown(unknown) => unknown.meaning,
+        }
+    }
+
+    /// What a record stores: the counter of the registry where it is described as there, and as the record describes it
+    /// elsewhere.
+    pub fn stored(name: &str, unit: &str, meaning: Option<Meaning>) -> CounterKind {
+        match CounterId::of(name)
+            .filter(|id| id.info().unit == unit && Some(id.meaning()) == meaning)
+        {
+            Some(id) => CounterKind::Known(id),
+            None => CounterKind::Unknown(UnknownCounter {
+                name: name.to_owned(),
+                unit: unit.to_owned(),
+                meaning,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_counter_has_a_name_of_its_own_and_a_unit_that_fits() {
+        let names: BTreeSet<&str> = CounterId::ALL.iter().map(|id| id.name()).collect();
+        assert_eq!(names.len(), CounterId::ALL.len());
+        for id in CounterId::ALL {
+            let info = id.info();
+            assert_eq!(CounterId::of(info.name), Some(*id));
+            assert!(info.meaning != Meaning::Time || info.unit == "ns", "{id:?}");
+            assert!(!info.unit.ends_with("/s") || !info.meaning.adds_up(), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn a_level_at_the_end_and_a_mean_are_two_counters() {
+        let stored = |meaning| CounterKind::stored("queue-depth-end", "1", Some(meaning));
+        assert_eq!(stored(Meaning::End), CounterKind::Known(CounterId::QueueDepthEnd));
+        assert_eq!(stored(Meaning::Mean).id(), None);
+        assert_ne!(CounterId::QueueDepthEnd.meaning(), CounterId::QueueDepthMean.meaning());
+    }
+}
