@@ -42,6 +42,9 @@ fn every_page_is_right_everywhere() {
     }
 }
 
+/// Records whose first screens have the most words.
+const WORDY: [&str; 3] = ["sweep", "incomplete", "hostile words"];
+
 /// Readers have other fonts than the machine that a page was made on: with each of these families alone the first screen
 /// shows the same, and nothing is wider than the screen.
 #[test]
@@ -52,15 +55,14 @@ fn the_first_screen_holds_with_every_font() {
             println!("skipped: there are no {family} fonts here (see packages.txt)");
             continue;
         }
-        let all = records().iter().map(|made| (made.name, made.html.as_str()));
         let mut shown: Option<Page> = None;
-        for (name, html) in all {
+        for made in records().iter().filter(|made| WORDY.contains(&made.name)) {
             match &mut shown {
-                Some(page) => page.show(html),
-                None => shown = Page::open_in(html, Some(&fonts)),
+                Some(page) => page.show(&made.html),
+                None => shown = Page::open_in(&made.html, Some(&fonts)),
             }
             let Some(page) = &mut shown else { return };
-            let what = format!("{name} in {family}");
+            let what = format!("{} in {family}", made.name);
             sound(page, &what);
             first_screen(page, &what);
             page.size(PHONE);
