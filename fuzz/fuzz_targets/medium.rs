@@ -3,8 +3,7 @@
 
 #![no_main]
 
-use disk::{Examined, TargetReport};
-use engine::TargetSpec;
+use guard::{Examined, Found, Grants};
 use libfuzzer_sys::fuzz_target;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -34,7 +33,7 @@ fuzz_target!(|input: (u8, &[u8])| {
 });
 
 fn examine() -> Examined {
-    let target = TargetSpec::new("data", PATH.to_str().expect("a path in UTF-8"));
-    let TargetReport { examined, .. } = disk::inspect(&target, true);
+    let found = Found::at(&PATH, true).expect("a path").expect("a file");
+    let examined = guard::examine(&found, &Grants::default());
     examined.expect("it is not of Wirespeed's own making").expect("it can be read")
 }

@@ -3,12 +3,11 @@
 
 use crate::create;
 use crate::device::logical_block;
-use crate::found::Found;
-use crate::guard::{Keepsakes, WriteGrant, own_file};
-use crate::target::{Verdict, judge, open_to_read};
+use crate::target::{Verdict, judge, open_to_read, request, ungranted};
 use engine::{EngineError, TargetSpec};
+use guard::{Found, Grants, WriteGrant, own_file};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, FlockOperation, OFlags, SeekFrom, StatxFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, SeekFrom, StatxFlags};
 use rustix::fs::{flock, fstat, ioctl_blksszget, seek, statx};
 use rustix::io::Errno;
 use std::path::Path;
@@ -69,7 +68,7 @@ impl Backing {
         target.write_token.clone_from(&spec.write_token);
         target.overwrite = spec.overwrite;
         target.create = spec.size;
-        let own = Keepsakes::default();
+        let own = Grants::default();
         let there = Found::at(Path::new(&spec.path), true)
             .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
         let Some(there) = there else {
@@ -99,7 +98,7 @@ impl Backing {
     fn make(
         spec: &BackingSpec,
         target: &TargetSpec,
-        own: &Keepsakes,
+        own: &Grants,
     ) -> Result<Backing, BackingError> {
         let Some(bytes) = spec.size else {
             let advice = if spec.path.starts_with("/dev/") {
@@ -119,10 +118,11 @@ impl Backing {
         if !spec.sparse {
             judge(target, true, own).map_err(BackingError::from)?;
         }
-        let fd = create::create_empty(&spec.path, bytes, spec.sparse)
+        let file = create::create_empty(&spec.path, bytes, spec.sparse)
             .map_err(|problem| trouble(spec, problem))?;
-        let direct = spec.unit.is_multiple_of(alignment(fd.as_fd(), None));
-        let (grant, direct) = WriteGrant::made(fd, direct)
+        let direct = spec.unit.is_multiple_of(alignment(file.as_fd(), None));
+        let (grant, direct) = file
+            .into_grant(direct)
             .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
         let backing = Backing {
             held: Held::Write(grant),
@@ -143,7 +143,7 @@ impl Backing {
     ) -> Result<Backing, BackingError> {
         let device = found.kind() == FileType::BlockDevice;
         let looked = found
-            .open(OFlags::RDONLY)
+            .open_to_read(false)
             .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
         let align = alignment(looked.as_fd(), Some(found));
         if device && align > spec.unit {
@@ -160,7 +160,9 @@ impl Backing {
         }
         let open = |target: &TargetSpec| match why {
             Some(_) => open_to_read(target, found).map(Held::Read),
-            None => WriteGrant::check(target, found, &mut Keepsakes::default()).map(Held::Write),
+            None => WriteGrant::check(&request(target), found, &mut Grants::default())
+                .map(Held::Write)
+                .map_err(|e| ungranted(target, e)),
         };
         let held = match open(target) {
             // Some file systems say only now that they have no direct I/O.
@@ -242,8 +244,8 @@ fn trouble(spec: &BackingSpec, problem: impl AsRef<str>) -> BackingError {
 fn is_own(found: &Found) -> bool {
     found.kind() == FileType::RegularFile
         && found
-            .open(OFlags::RDONLY)
-            .is_ok_and(|fd| own_file(fd.as_fd(), &Keepsakes::default()).is_ok())
+            .open_to_read(false)
+            .is_ok_and(|fd| own_file(fd.as_fd(), &Grants::default()).is_ok())
 }
 
 /// What direct I/O wants offsets to be multiples of: for a device its logical block, for a file what its file system says.

@@ -1,9 +1,8 @@
 //! What the file system of a directory can do for targets that lie there, found out with a file that never has a name.
 
 use crate::create::room_in;
-use crate::guard;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use guard::{NewFile, reopen_to_read};
+use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::path::Path;
 use thiserror::Error;
@@ -29,24 +28,19 @@ pub enum Incapable {
 
 /// Whether files in `dir` can be opened past the page cache.
 pub fn direct_io(dir: &Path) -> Result<(), Incapable> {
-    scratch(dir, OFlags::empty()).map_err(Incapable::Create)?;
-    scratch(dir, OFlags::DIRECT).map_err(Incapable::Direct).map(drop)
+    let file = NewFile::nameless(dir).map_err(Incapable::Create)?;
+    reopen_to_read(file.as_fd(), true).map_err(Incapable::Direct).map(drop)
 }
 
 /// Whether files in `dir` can carry the mark by which the write guard knows its own.
 pub fn marks(dir: &Path) -> Result<(), Incapable> {
-    let file = scratch(dir, OFlags::empty()).map_err(Incapable::Create)?;
-    guard::mark(file.as_fd()).map_err(Incapable::Marks)
+    let file = NewFile::nameless(dir).map_err(Incapable::Create)?;
+    file.mark().map_err(Incapable::Marks)
 }
 
 /// Bytes that an unprivileged user may still write in `dir`.
 pub fn free_space(dir: &Path) -> Result<u64, Incapable> {
     room_in(dir).ok_or(Incapable::Room)
-}
-
-fn scratch(dir: &Path, more: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC | more;
-    openat(CWD, dir, flags, Mode::RUSR | Mode::WUSR)
 }
 
 #[cfg(test)]

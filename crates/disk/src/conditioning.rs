@@ -14,7 +14,7 @@ use crate::surface::{Held, Sink, Thing};
 use clock::{Ns, Rng};
 use engine::{EngineError, Fill as Rule, IntervalTx, Note, Output, StepSpec, Stop, TargetSpec};
 use record::{Fact, Level, Sampling};
-use rustix::fs::{Advice, OFlags, fadvise};
+use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -295,9 +295,9 @@ impl Errand<'_> {
 
 /// Opens a target to look at it, past the page cache where it can be; whether it could not.
 fn open_to_look(thing: Thing<'_>) -> Result<(Held, bool), Errno> {
-    match thing.open(OFlags::DIRECT) {
+    match thing.open(true) {
         Ok(held) => Ok((held, false)),
-        Err(Errno::INVAL) => Ok((thing.open(OFlags::empty())?, true)),
+        Err(Errno::INVAL) => Ok((thing.open(false)?, true)),
         Err(e) => Err(e),
     }
 }

@@ -10,6 +10,7 @@
 //! vdbench; the seal is ours.
 
 use clock::Rng;
+use guard::stamp::{self, STAMP, code_of};
 use workload::Data;
 
 /// Bytes of a sector: no two that were meant to differ are alike.
@@ -17,9 +18,6 @@ pub const SECTOR: usize = 512;
 
 /// Bytes of a block: what a compressor is given and what is repeated as a whole.
 pub const BLOCK: usize = 4096;
-
-/// Bytes of a stamp.
-const STAMP: usize = 16;
 
 /// Repeated blocks stand this many blocks apart or less, and most of them more than a hundred.
 const WINDOW: u64 = 256;
@@ -98,9 +96,8 @@ impl Content {
     pub(crate) fn stamp(&self, first: u64, data: &mut [u8]) {
         let mut number = self.salt.wrapping_add(first);
         for sector in data.chunks_mut(SECTOR) {
-            if let Some(stamp) = sector.first_chunk_mut::<STAMP>() {
-                let seal = seal(number) ^ u64::from(self.code);
-                *stamp = (u128::from(seal) << 64 | u128::from(number)).to_le_bytes();
+            if let Some(head) = sector.first_chunk_mut::<STAMP>() {
+                *head = stamp::sector(number, self.code);
             }
             number = number.wrapping_add(1);
         }
@@ -133,25 +130,6 @@ impl Content {
         let scattered = number - number % WINDOW + (number % WINDOW).wrapping_mul(SCATTER) % WINDOW;
         (scattered as f64 / self.dedupe) as u64
     }
-}
-
-/// Whether Wirespeed made a block, for whatever ratios.
-pub(crate) fn is_ours(block: &[u8]) -> bool {
-    code_of(block).is_some()
-}
-
-/// The ratios that a sector of ours was made for; `None` for one of others.
-fn code_of(sector: &[u8]) -> Option<u32> {
-    let stamp = u128::from_le_bytes(*sector.first_chunk::<STAMP>()?);
-    let difference = seal(stamp as u64) ^ (stamp >> 64) as u64;
-    u32::try_from(difference).ok()
-}
-
-/// A fast one-to-one scrambling of a stamp's number: 32 bits of it say whose the stamp is, the others carry the ratios.
-#[inline]
-fn seal(number: u64) -> u64 {
-    let z = (!number ^ number >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (z ^ z >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
 #[cfg(test)]

@@ -6,13 +6,11 @@
 use crate::conditioning::{Conditioning, Errand};
 use crate::create::create;
 use crate::file::{Access, FileOpener};
-use crate::found::{Found, direct, reopen};
-use crate::guard::{Identity, Keepsakes, RemoteGrant, WriteGrant, remote_identity};
-use crate::remote::{Remote, RemoteAccess, Schemes};
+use crate::remote::{RemoteAccess, Schemes};
 use crate::surface::{Sink, Thing};
 use crate::target::{
-    BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read, scheme,
-    unreachable,
+    BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read, request,
+    scheme, ungranted, unreachable,
 };
 use crate::verify::{Plan, State, Watch};
 use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
@@ -21,9 +19,10 @@ use engine::{
     Crew, Engine, EngineError, HANG_AFTER, IntervalTx, Orders, Phases, Pinning, Post, Prepared,
     Scope, StepSpec, Stop, TargetSpec, WorkerSpec,
 };
+use guard::{Found, Grants, MediumId, Remote, RemoteGrant, WriteGrant};
+use guard::{remote_id, reopen_to_read};
 use record::{Fact, Level, SourceId};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -40,7 +39,7 @@ const FRESH: u64 = 0x6672_6573;
 #[derive(Debug, Default)]
 pub struct DiskEngine {
     pinning: Pinning,
-    own: Keepsakes,
+    grants: Grants,
     /// Targets that were created or found by an earlier step: they are not made a second time.
     known: BTreeSet<String>,
     conditioning: Conditioning,
@@ -57,12 +56,13 @@ struct Resolved {
     facts: Vec<Fact>,
     /// What its blocks must hold, where they are verified.
     state: Option<Arc<State>>,
-    identity: Option<Identity>,
+    identity: Option<MediumId>,
 }
 
 enum How {
     Null,
-    Read(OwnedFd, OFlags),
+    /// Whether it goes past the page cache.
+    Read(OwnedFd, bool),
     Write(WriteGrant),
     Remote(RemoteAccess),
 }
@@ -102,7 +102,10 @@ impl DiskEngine {
         let mut facts = crate::remote::facts_of(&spec.name, &spec.url, &**remote);
         facts.extend(spec.made_as.as_ref().map(|_| errand.fact("lifetime", "this run".to_owned())));
         let grant = match writes {
-            true => Some(RemoteGrant::check(spec, remote, &mut self.own)?),
+            true => {
+                let grant = RemoteGrant::check(&request(spec), remote, &mut self.grants);
+                Some(grant.map_err(|e| ungranted(spec, e))?)
+            }
             false => None,
         };
         let thing = Thing::Remote(remote);
@@ -123,7 +126,7 @@ impl DiskEngine {
                 RemoteAccess::Write(grant)
             }
         };
-        let identity = Some(remote_identity(&**remote));
+        let identity = Some(remote_id(&**remote));
         Ok(Resolved { extent, how: How::Remote(access), facts, state, identity })
     }
 
@@ -135,7 +138,7 @@ impl DiskEngine {
             return self.resolve_remote(errand, &remote, writes);
         }
         let mut filled = None;
-        let found = match judge(spec, writes, &self.own)? {
+        let found = match judge(spec, writes, &self.grants)? {
             Verdict::Null { size } => {
                 let extent = Extent { size, block: BLOCK };
                 let facts = facts_of(spec, None);
@@ -158,7 +161,8 @@ impl DiskEngine {
         let created = filled.is_some();
         facts.extend(filled);
         if writes {
-            let grant = WriteGrant::check(spec, &found, &mut self.own)?;
+            let grant = WriteGrant::check(&request(spec), &found, &mut self.grants);
+            let grant = grant.map_err(|e| ungranted(spec, e))?;
             let extent = extent(spec, &found, &grant)?;
             let state = self.watch.state(errand, Thing::Found(&found), extent, created)?;
             facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
@@ -172,16 +176,15 @@ impl DiskEngine {
                 extent,
             )?);
             let how = How::Write(grant);
-            return Ok(Resolved { extent, how, facts, state, identity: found.identity() });
+            return Ok(Resolved { extent, how, facts, state, identity: found.id() });
         }
         let fd = open_to_read(spec, &found)?;
         let extent = extent(spec, &found, &fd)?;
         let state = self.watch.state(errand, Thing::Found(&found), extent, created)?;
         facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
         facts.extend(self.conditioning.readable(errand, Thing::Found(&found), extent));
-        let flags = OFlags::RDONLY | direct(spec.buffered);
-        let how = How::Read(fd, flags);
-        Ok(Resolved { extent, how, facts, state, identity: found.identity() })
+        let how = How::Read(fd, !spec.buffered);
+        Ok(Resolved { extent, how, facts, state, identity: found.id() })
     }
 
     /// Creates a target's file, and finds it again as any other. The fact says how it was filled.
@@ -208,8 +211,8 @@ impl DiskEngine {
         let made = made?;
         self.conditioning.note_filled(spec);
         let filled = errand.fact("fill", made.filled.to_string());
-        if let Some(fd) = made.unmarked {
-            self.own.keep(fd).map_err(|e| cannot_open(spec, e))?;
+        if let Some(file) = made.unmarked {
+            self.grants.keep_made(file).map_err(|e| cannot_open(spec, e))?;
             let text = format!(
                 "{}: its file system keeps no extended attributes, so the file carries no mark: only this run may write \
                  to it, and a later one cannot reuse it",
@@ -217,7 +220,7 @@ impl DiskEngine {
             );
             errand.say(Level::Warning, "target-unmarked", text);
         }
-        match judge(spec, writes, &self.own)? {
+        match judge(spec, writes, &self.grants)? {
             Verdict::Open(found) => Ok((found, filled)),
             Verdict::Null { .. } | Verdict::Create { .. } => Err(EngineError::Target {
                 target: spec.name.clone(),
@@ -383,7 +386,7 @@ fn opener(
             // A target is opened for writing when any worker writes to it; one that only reads gets no such right.
             How::Write(grant) if writes => grant.another().map(Access::Write),
             How::Write(grant) => grant.to_read().map(Access::Read),
-            How::Read(fd, flags) => reopen(fd.as_fd(), *flags).map(Access::Read),
+            How::Read(fd, direct) => reopen_to_read(fd.as_fd(), *direct).map(Access::Read),
             // Seen to above: none is left.
             How::Null | How::Remote(_) => Err(Errno::NXIO),
         };

@@ -4,8 +4,9 @@
 use crate::aio::AioQueue;
 use crate::pread::PreadQueue;
 use crate::uring::UringQueue;
-use crate::{Arena, OpenError, Opener, Queue, WriteGrant};
+use crate::{Arena, OpenError, Opener, Queue};
 use engine::QueueKind;
+use guard::WriteGrant;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};

@@ -1,5 +1,5 @@
-//! The live block engine: queues to files, devices and nothing at all, the workers that keep them full, and the guard
-//! that decides what may be written. It knows no iSCSI, no coordinator and no reports.
+//! The live block engine: queues to files, devices and nothing at all, and the workers that keep them full. What
+//! may be written is decided by the write guard (`guard`). It knows no iSCSI, no coordinator and no reports.
 
 mod aio;
 mod arena;
@@ -14,9 +14,7 @@ mod feed;
 mod file;
 mod fill;
 mod flight;
-mod found;
 mod fresh;
-mod guard;
 mod null;
 mod payload;
 mod pread;
@@ -39,11 +37,10 @@ pub use engine::DiskEngine;
 pub use feed::Batch;
 pub use file::{Access, FileOpener};
 pub use fresh::Fresh;
-pub use guard::{Examined, Medium, RemoteGrant, Warrant, WriteGrant};
 pub use null::NullOpener;
 pub use payload::{Payload, PayloadOpener};
 pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};
-pub use remote::{Claim, Remote, RemoteAccess, Resolver, Schemes, Unreachable};
+pub use remote::{RemoteAccess, Resolver, Schemes, Unreachable};
 pub use target::{TargetReport, Use, inspect};
 pub use uring::io_uring;
 pub use verify::Verification;

@@ -1,16 +1,11 @@
 //! Targets that are reached by a scheme of URLs which this crate does not know, such as the LUNs of an array. Whoever
 //! knows the scheme implements [`Resolver`], and the binary registers it ([`Schemes`]).
-//!
-//! A target that was found can be looked at and read. It can be written only through a [`Claim`], a claim is only taken
-//! with a [`Warrant`], and only the write guard issues warrants.
 
 use crate::Opener;
-use crate::guard::{Medium, RemoteGrant, Warrant};
+use guard::{Remote, RemoteGrant};
 use record::Fact;
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -32,52 +27,6 @@ pub enum Unreachable {
     /// The way to it, or the target itself, fails.
     #[error("{0}")]
     Target(String),
-}
-
-/// A target that was found. Its bytes are read on the control plane as those of any [`Medium`].
-pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
-    /// What it is in words, with an article, its size in bytes included.
-    fn what(&self) -> String;
-
-    /// Its logical block in bytes, a power of two.
-    fn block(&self) -> u32;
-
-    /// What it is as far as it can be told, wherever it is reached: names and values in a fixed order. The token that
-    /// names it is made of these, of its size and of its block.
-    fn identity(&self) -> Vec<(&'static str, String)>;
-
-    /// Its unit serial number, where it has one.
-    fn serial(&self) -> Option<&str> {
-        None
-    }
-
-    /// Reasons by which nobody may write to it, one sentence each, beside the reservations of others.
-    fn forbids(&self) -> Vec<String>;
-
-    /// What is worth knowing about it, for the record.
-    fn facts(&self) -> Vec<(&'static str, String)>;
-
-    /// The answer to PERSISTENT RESERVE IN; `None` where it knows no persistent reservations.
-    fn persistent_reserve_in(&self, command: &[u8; 10]) -> io::Result<Option<Vec<u8>>>;
-
-    /// The key of a reservation that is this process's own, or that was left by a process of this machine that is no
-    /// more: it is not another's.
-    fn is_ours(&self, key: u64) -> bool;
-
-    /// Makes what was written survive a power cut.
-    fn flush(&self) -> io::Result<()>;
-
-    /// Takes it for writing, as exclusively as it can be taken, until the claim is dropped.
-    fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn Claim>>;
-}
-
-/// A target taken for writing. Dropping the last reference gives it back.
-pub trait Claim: Any + Send + Sync + fmt::Debug {
-    /// Writes all of `data`, which is whole logical blocks, at a byte offset.
-    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;
-
-    /// How exclusive it is, in words.
-    fn describe(&self) -> String;
 }
 
 /// One target of a queue.

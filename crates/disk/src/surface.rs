@@ -1,10 +1,9 @@
 //! The bytes of a target on the control plane, wherever it is: what samples it, fills it or passes over it needs not know
 //! whether it holds a descriptor or a target that a resolver has found.
 
-use crate::found::Found;
-use crate::remote::{Claim, Remote};
+use guard::{Claim, Found, Remote};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, OFlags, fdatasync};
+use rustix::fs::{FileType, fdatasync};
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
@@ -53,10 +52,10 @@ pub(crate) enum Thing<'a> {
 }
 
 impl Thing<'_> {
-    /// Opens it for reading. A remote target has no page cache before it, and no other flags either.
-    pub fn open(self, flags: OFlags) -> Result<Held, Errno> {
+    /// Opens it for reading, past the page cache if `direct`. A remote target has none before it.
+    pub fn open(self, direct: bool) -> Result<Held, Errno> {
         match self {
-            Thing::Found(found) => found.open(OFlags::RDONLY | flags).map(Held::Fd),
+            Thing::Found(found) => found.open_to_read(direct).map(Held::Fd),
             Thing::Remote(remote) => Ok(Held::Remote(remote.clone())),
         }
     }

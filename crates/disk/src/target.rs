@@ -3,13 +3,12 @@
 use crate::conditioning::Filling;
 use crate::create::{folder_of, room_in, short_of_room};
 use crate::device::{device_facts, logical_block, mount_facts, polled_queues};
-use crate::found::{Found, direct};
-use crate::guard::{self, Examined, Keepsakes};
-use crate::remote::{self, Remote, Schemes, Unreachable};
+use crate::remote::{self, Schemes, Unreachable};
 use engine::{EngineError, QueueKind, TargetSpec};
+use guard::{Examined, Found, GrantError, Grants, Remote, WriteRequest};
 use record::Fact;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, OFlags, SeekFrom, StatxFlags, ioctl_blksszget, seek, statx};
+use rustix::fs::{AtFlags, FileType, SeekFrom, StatxFlags, ioctl_blksszget, seek, statx};
 use rustix::io::Errno;
 use std::path::Path;
 use std::sync::Arc;
@@ -124,10 +123,12 @@ fn inspect_remote(
         Ok(remote) => remote,
         Err(e) => return report("nothing that can be reached", Err(e)),
     };
-    let own = Keepsakes::default();
+    let own = Grants::default();
     let fate = match writes {
         false => Ok(Use::Read),
-        true => guard::may_write_remote(spec, &*remote, &own).map(|()| Use::Write),
+        true => guard::may_write_remote(&request(spec), &*remote, &own)
+            .map(|()| Use::Write)
+            .map_err(|e| ungranted(spec, e)),
     };
     TargetReport {
         size: Some(remote.size()),
@@ -142,7 +143,7 @@ fn inspect_remote(
 }
 
 fn inspect_local(spec: &TargetSpec, writes: bool) -> TargetReport {
-    let own = Keepsakes::default();
+    let own = Grants::default();
     let judged = judge(spec, writes, &own);
     let found = Found::at(Path::new(&spec.url), true).ok().flatten();
     let what = match (&found, &judged) {
@@ -181,7 +182,7 @@ fn inspect_local(spec: &TargetSpec, writes: bool) -> TargetReport {
 }
 
 /// What the guard finds at a target that is there and that Wirespeed did not make.
-fn examined(spec: &TargetSpec, own: &Keepsakes) -> Option<Result<Examined, String>> {
+fn examined(spec: &TargetSpec, own: &Grants) -> Option<Result<Examined, String>> {
     guard::examine(&find(Path::new(&spec.url), true).ok()??, own)
 }
 
@@ -193,11 +194,7 @@ pub(crate) enum Verdict {
 }
 
 /// Decides on a target: what it is, and whether the step may have it.
-pub(crate) fn judge(
-    spec: &TargetSpec,
-    writes: bool,
-    own: &Keepsakes,
-) -> Result<Verdict, EngineError> {
+pub(crate) fn judge(spec: &TargetSpec, writes: bool, own: &Grants) -> Result<Verdict, EngineError> {
     if spec.url == "null:" {
         let size = spec.size.unwrap_or(NULL_SIZE);
         return Ok(Verdict::Null { size });
@@ -227,6 +224,31 @@ pub(crate) fn judge(
 /// A target by its name and its place, for messages that speak of it without saying where it is.
 pub(crate) fn label(spec: &TargetSpec) -> String {
     format!("{} ({})", spec.name, spec.url)
+}
+
+/// What the guard is asked about a target.
+pub(crate) fn request(spec: &TargetSpec) -> WriteRequest<'_> {
+    WriteRequest {
+        token: spec.write_token.as_deref(),
+        overwrite: spec.overwrite,
+        buffered: spec.buffered,
+        made_as: spec.made_as.as_deref(),
+    }
+}
+
+/// What the guard has answered, or what the kernel says of direct I/O.
+pub(crate) fn ungranted(spec: &TargetSpec, why: GrantError) -> EngineError {
+    match why {
+        GrantError::Refused(why) => {
+            EngineError::Refused(format!("writing to {}: {why}", label(spec)))
+        }
+        GrantError::NoDirectIo => EngineError::Target {
+            target: label(spec),
+            problem:
+                "its file system refuses direct I/O; set `buffered = true` on the target to go through the page cache"
+                    .to_owned(),
+        },
+    }
 }
 
 /// A link may be read through, but what is created or written is named by itself; only devices have links for names
@@ -265,7 +287,7 @@ fn reusable(
     spec: &TargetSpec,
     found: Found,
     bytes: u64,
-    own: &Keepsakes,
+    own: &Grants,
 ) -> Result<Verdict, EngineError> {
     let refused = |what: String| {
         Err(EngineError::Refused(format!(
@@ -276,7 +298,7 @@ fn reusable(
     if found.kind() != FileType::RegularFile {
         return refused(format!("is {}", found.kind_name()));
     }
-    let file = found.open(OFlags::RDONLY).map_err(|e| cannot_open(spec, e))?;
+    let file = found.open_to_read(false).map_err(|e| cannot_open(spec, e))?;
     if let Err(why) = guard::own_file(file.as_fd(), own) {
         return refused(format!("is not to be touched: {why}"));
     }
@@ -293,11 +315,11 @@ fn usable(
     spec: &TargetSpec,
     found: Found,
     writes: bool,
-    own: &Keepsakes,
+    own: &Grants,
 ) -> Result<Verdict, EngineError> {
     if writes {
         // Examined here without opening it for writing; the grant repeats the check on the descriptor it holds.
-        guard::may_write(spec, &found, own)?;
+        guard::may_write(&request(spec), &found, own).map_err(|e| ungranted(spec, e))?;
     }
     match found.kind() {
         FileType::RegularFile if found.stat().st_size == 0 => Err(trouble(
@@ -311,8 +333,8 @@ fn usable(
 
 /// Opens what was found for reading.
 pub(crate) fn open_to_read(spec: &TargetSpec, found: &Found) -> Result<OwnedFd, EngineError> {
-    found.open(OFlags::RDONLY | direct(spec.buffered)).map_err(|e| match e {
-        Errno::INVAL if !spec.buffered => guard::no_direct(spec),
+    found.open_to_read(!spec.buffered).map_err(|e| match e {
+        Errno::INVAL if !spec.buffered => ungranted(spec, GrantError::NoDirectIo),
         e => cannot_open(spec, e),
     })
 }

@@ -6,18 +6,14 @@
 //! content can be made again, a damaged block can be compared with what it should hold, bit by bit.
 
 use clock::Rng;
+pub(crate) use guard::stamp::{BLOCK_MAX, BLOCK_MIN, is_marked, stored_sum, sum};
+use guard::stamp::{MAGIC, is_verified};
 
 /// Bytes of the header.
 pub(crate) const HEADER: usize = 64;
 
-/// Bytes of the smallest and the largest logical block that can be verified.
-pub(crate) const BLOCK_MIN: u32 = 512;
-pub(crate) const BLOCK_MAX: u32 = 1 << 16;
-
 /// Header fields up to here follow from identity, address and generation alone.
 pub(crate) const KNOWN: std::ops::Range<usize> = 4..28;
-
-const MAGIC: [u8; 4] = *b"WSv1";
 
 /// Purpose of the random stream of contents.
 const CONTENT: u64 = 0x7665_7269_6679;
@@ -102,25 +98,8 @@ impl Reading {
     /// Reads a block.
     #[inline]
     pub fn of(block: &[u8]) -> Reading {
-        if is_marked(block) && stored_sum(block) == sum(block) {
-            Reading::Whole(Header::parse(block))
-        } else {
-            Reading::Broken
-        }
+        if is_verified(block) { Reading::Whole(Header::parse(block)) } else { Reading::Broken }
     }
-}
-
-/// Whether something begins like a verified block.
-#[inline]
-pub(crate) fn is_marked(block: &[u8]) -> bool {
-    block.get(4..8) == Some(&MAGIC)
-}
-
-/// Whether `data` begins with a verified block, of whatever size.
-pub(crate) fn is_ours(data: &[u8]) -> bool {
-    let sizes = std::iter::successors(Some(BLOCK_MIN as usize), |size| Some(size * 2));
-    let mut sizes = sizes.take_while(|size| *size <= data.len());
-    is_marked(data) && sizes.any(|size| matches!(Reading::of(&data[..size]), Reading::Whole(_)))
 }
 
 /// Makes a buffer fail as a block, so that a read which moves nothing cannot pass for one.
@@ -129,16 +108,6 @@ pub(crate) fn spoil(block: &mut [u8]) {
     if let Some(magic) = block.get_mut(4..8) {
         magic.fill(0);
     }
-}
-
-/// The checksum that a block carries.
-pub(crate) fn stored_sum(block: &[u8]) -> u32 {
-    u32::from_le_bytes(array(block, 0))
-}
-
-/// The checksum that it should carry.
-pub(crate) fn sum(block: &[u8]) -> u32 {
-    crc32c::crc32c(block.get(4..).unwrap_or_default())
 }
 
 /// Fills everything after the header with what this generation holds there.

@@ -23,6 +23,5 @@ mod watch;
 mod word;
 pub use verifier::Verification;
 
-pub(crate) use block::is_ours;
 pub(crate) use state::State;
 pub(crate) use watch::{Plan, Watch};

@@ -9,12 +9,10 @@ use super::state::State;
 use super::verifier::Verification;
 use crate::PayloadOpener;
 use crate::conditioning::Errand;
-use crate::found::direct;
 use crate::surface::Thing;
 use crate::target::label;
 use engine::{EngineError, Fill, Prepared, StepSpec, TargetSpec, WorkerSpec};
 use record::Level;
-use rustix::fs::OFlags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -81,7 +79,7 @@ impl Watch {
         path: &Path,
     ) -> Result<State, EngineError> {
         let spec = errand.spec;
-        let target = thing.open(OFlags::empty()).map_err(|e| trouble(spec, format!("{e}")))?;
+        let target = thing.open(false).map_err(|e| trouble(spec, format!("{e}")))?;
         let (state, was) = State::kept(label(spec), extent, path, spec.verify_flushed, target)
             .map_err(|e| trouble(spec, e))?;
         let name = path.display();
@@ -146,7 +144,7 @@ impl Watch {
     ) -> Result<(), EngineError> {
         let spec = errand.spec;
         let held = thing
-            .open(direct(spec.buffered))
+            .open(!spec.buffered)
             .map_err(|e| trouble(spec, format!("cannot be read ({e})")))?;
         let passed = pass(state, held.source(), errand.stop).map_err(|e| trouble(spec, e))?;
         let Passed { counts, unreadable, first, blocks, notes, stopped } = passed;

@@ -7,11 +7,13 @@ use crate::common::*;
 use clock::Ns;
 use disk::{DiskEngine, inspect};
 use engine::{EngineError, Pinning, TargetSpec};
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
@@ -21,6 +23,8 @@ const SIZE: u64 = 64 * MIB;
 struct Loop {
     folder: TempDir,
     device: PathBuf,
+    /// Set when the device was given up: what has its number then is another test's.
+    lost: Cell<bool>,
 }
 
 impl Loop {
@@ -30,7 +34,10 @@ impl Loop {
         let backing = folder.path().join("backing");
         File::create(&backing).and_then(|f| f.set_len(SIZE)).expect("room");
         match run_tool("losetup", &["--find", "--show", "--partscan", path(&backing)]) {
-            Some(device) => Some(Loop { folder, device: PathBuf::from(device.trim()) }),
+            Some(device) => {
+                let device = PathBuf::from(device.trim());
+                Some(Loop { folder, device, lost: Cell::new(false) })
+            }
             None => {
                 println!("skipped: no loop devices here (root and `losetup` are needed)");
                 None
@@ -49,25 +56,52 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["-d", path(&self.device)]).status();
+        if !self.lost.get() {
+            let _ = Command::new("losetup").args(["-d", path(&self.device)]).status();
+        }
     }
 }
 
-/// Something that is undone in the end, whatever happens: a command. It is given again while something is busy, as a file
-/// system is as long as a process that another test has just started still holds what this one had open.
+/// Something that is undone in the end, whatever happens: a command.
 struct Undo(&'static str, Vec<String>);
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        let limit = clock::now().plus(Ns::secs(5));
-        while clock::now() < limit {
-            let output = Command::new(self.0).args(&self.1).output();
-            if !output.is_ok_and(|it| String::from_utf8_lossy(&it.stderr).contains("busy")) {
-                return;
-            }
-            clock::sleep_until(clock::now().plus(Ns::millis(50)));
-        }
+        let _ = settled(
+            || Command::new(self.0).args(&self.1).output().map_err(drop),
+            |output| output.as_ref().is_ok_and(is_busy),
+        );
     }
+}
+
+/// A mounted file system, which no other test may copy into a namespace of its own while it is there: in the copy it would
+/// stay mounted, and its device in use, after it was unmounted here.
+struct Mounted {
+    /// Unmounts first.
+    _mount: Undo,
+    _shared: RwLockReadGuard<'static, ()>,
+}
+
+/// Held by all that mount, and alone by whoever copies the mounts.
+static MOUNTS: RwLock<()> = RwLock::new(());
+
+/// Asks again, for some seconds, what a moment may change: a process that another test has just forked holds all that this
+/// process had open, an exclusive open of a device among that, until it becomes another program.
+fn settled<T>(mut ask: impl FnMut() -> T, passing: impl Fn(&T) -> bool) -> T {
+    let limit = clock::now().plus(Ns::secs(5));
+    loop {
+        let answer = ask();
+        if !passing(&answer) || clock::now() >= limit {
+            return answer;
+        }
+        clock::sleep_until(clock::now().plus(Ns::millis(50)));
+    }
+}
+
+/// Whether a command failed because something is in use.
+fn is_busy(output: &Output) -> bool {
+    let words = String::from_utf8_lossy(&output.stderr);
+    !output.status.success() && (words.contains("busy") || words.contains("in use"))
 }
 
 fn path(path: &Path) -> &str {
@@ -76,7 +110,8 @@ fn path(path: &Path) -> &str {
 
 /// What a command printed; `None` where it is missing or failed.
 fn run_tool(name: &str, args: &[&str]) -> Option<String> {
-    let output = Command::new(name).args(args).output().ok()?;
+    let run = || Command::new(name).args(args).output();
+    let output = settled(run, |output| output.as_ref().is_ok_and(is_busy)).ok()?;
     let text = || String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then(text)
 }
@@ -92,7 +127,12 @@ fn mkfs(device: &Path) {
 }
 
 /// Mounted so that the file system itself writes nothing: what changes would be our doing.
-fn mount(device: &Path, at: &Path) -> Undo {
+fn mount(device: &Path, at: &Path) -> Mounted {
+    let shared = MOUNTS.read().unwrap_or_else(PoisonError::into_inner);
+    Mounted { _mount: mount_unshared(device, at), _shared: shared }
+}
+
+fn mount_unshared(device: &Path, at: &Path) -> Undo {
     fs::create_dir_all(at).expect("a directory");
     must("mount", &["-o", "ro", path(device), path(at)]);
     Undo("umount", vec![path(at).to_owned()])
@@ -137,7 +177,9 @@ fn check_refused(spec: &TargetSpec, guarded: &Path, words: &str) {
     let before = digest(guarded);
     let mut engine = DiskEngine::new(Pinning::Never);
     for _ in 0..3 {
-        for result in [attempt(&mut engine, spec).map(drop), inspect(spec, true).fate.map(drop)] {
+        let run = settled(|| attempt(&mut engine, spec).map(drop), |got| is_held(got, words));
+        let plan = settled(|| inspect(spec, true).fate.map(drop), |got| is_held(got, words));
+        for result in [run, plan] {
             match result {
                 Err(EngineError::Refused(why)) => {
                     assert!(why.contains(words), "{words:?} in {why}")
@@ -147,6 +189,12 @@ fn check_refused(spec: &TargetSpec, guarded: &Path, words: &str) {
         }
     }
     assert_eq!(digest(guarded), before, "changed by a refused attempt");
+}
+
+/// Whether the refusal is for an exclusive open, and another reason is looked for.
+fn is_held<T>(got: &Result<T, EngineError>, words: &str) -> bool {
+    let held = |why: &str| why.contains("exclusively") && !why.contains(words);
+    matches!(got, Err(EngineError::Refused(why)) if held(why))
 }
 
 /// No way of asking helps: without a token, with it, with both flags, with another's.
@@ -160,7 +208,8 @@ fn check_closed(spec: &TargetSpec, guarded: &Path, words: &str) {
 
 #[track_caller]
 fn check_granted(spec: &TargetSpec) {
-    let outcome = attempt(&mut DiskEngine::new(Pinning::Never), spec).expect("a grant");
+    let run = || attempt(&mut DiskEngine::new(Pinning::Never), spec);
+    let outcome = settled(run, |got| is_held(got, "a grant")).expect("a grant");
     assert_eq!((outcome.verdict.clone(), outcome.errors()), (Ok(()), 0));
     assert!(outcome.ops() > 0);
 }
@@ -210,7 +259,7 @@ fn several_steps_and_workers_share_a_grant_and_nobody_else_gets_the_device_meanw
     let spec = with_token(&device.spec());
     let mut engine = DiskEngine::new(Pinning::Never);
     for _ in 0..3 {
-        attempt(&mut engine, &spec).expect("a grant");
+        settled(|| attempt(&mut engine, &spec), |got| is_held(got, "a grant")).expect("a grant");
         let claim = must_fail("mount", &[path(&device.device), path(device.folder.path())]);
         assert!(claim, "mounted between two steps");
     }
@@ -229,7 +278,8 @@ fn a_mounted_device_is_closed() {
     let Some(device) = Loop::new() else { return };
     mkfs(&device.device);
     let at = device.folder.path().join("a place\twith blanks");
-    let mounted = mount(&device.device, &at);
+    let alone = MOUNTS.write().unwrap_or_else(PoisonError::into_inner);
+    let mounted = mount_unshared(&device.device, &at);
     check_closed(&device.spec(), &device.device, "mounted at");
     // Seen from another namespace only, it is mounted all the same.
     let mut elsewhere = Command::new("unshare")
@@ -246,6 +296,7 @@ fn a_mounted_device_is_closed() {
     check_closed(&device.spec(), &device.device, "a place\twith blanks");
     let _ = elsewhere.kill();
     let _ = elsewhere.wait();
+    drop(alone);
     check_refused(&with_token(&device.spec()), &device.backing(), "ext");
     check_granted(&overwrite(&device.spec()));
 }
@@ -276,6 +327,7 @@ fn a_device_that_changed_since_the_plan_has_another_token() {
     File::create(&other).and_then(|f| f.set_len(2 * SIZE)).expect("room");
     if run_tool("losetup", &[path(&device.device), path(&other)]).is_none() {
         // Another test took the place, which is its right.
+        device.lost.set(true);
         return;
     }
     check_refused(&planned, &other, "stale");

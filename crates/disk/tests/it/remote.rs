@@ -3,10 +3,11 @@
 use crate::common::{closed, random, run_on, step};
 use clock::Ns;
 use disk::{
-    Arena, Claim, Completion, Completions, DiskEngine, Io, Medium, OpenError, Opener, Queue,
-    Remote, RemoteAccess, Resolver, Schemes, Unreachable, Warrant,
+    Arena, Completion, Completions, DiskEngine, Io, OpenError, Opener, Queue, RemoteAccess,
+    Resolver, Schemes, Unreachable,
 };
 use engine::{EngineError, Pinning, StepSpec, TargetSpec, WorkerSpec};
+use guard::{Claim, Medium, Remote, Warrant};
 use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

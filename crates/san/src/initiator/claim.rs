@@ -7,7 +7,7 @@
 
 use super::client::{Client, CommandError, Data};
 use super::lun::{Again, Lun};
-use disk::Claim;
+use guard::Claim;
 use iscsi::initiator::Cdb;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -33,7 +33,8 @@ pub use url::{CONNECTIONS_MAX, Options, PORT, Portal, Secrets, Url, UrlError};
 
 use clock::Ns;
 use dial::Call;
-use disk::{Opener, Remote, RemoteAccess, Resolver, Unreachable};
+use disk::{Opener, RemoteAccess, Resolver, Unreachable};
+use guard::Remote;
 use iscsi::initiator::Event;
 use iscsi::pdu::{AsyncEvent, Isid};
 use opener::LunOpener;

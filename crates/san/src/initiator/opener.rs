@@ -7,7 +7,8 @@ use super::lun::{Lun, fresh_isid};
 use super::multipath::{LunUse, Names, Post, Refusal, Roll, Teller, Way};
 use super::queue::{LunQueue, Parts};
 use super::unit::{Bundle, Target};
-use disk::{Arena, OpenError, Opener, Queue, Remote, RemoteAccess, Unreachable};
+use disk::{Arena, OpenError, Opener, Queue, RemoteAccess, Unreachable};
+use guard::Remote;
 use std::any::Any;
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@ mod files;
 mod percentiles;
 mod rust;
 mod tools;
+mod writing;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,11 @@
 use crate::initiator::peer::{HANG, schemes};
 use clock::Ns;
 use disk::{
-    Arena, Completion, Completions, DiskEngine, Io, Opener, Queue, Remote, RemoteAccess, Resolver,
-    Schemes, Unreachable,
+    Arena, Completion, Completions, DiskEngine, Io, Opener, Queue, RemoteAccess, Resolver, Schemes,
+    Unreachable,
 };
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec};
+use guard::Remote;
 use san::initiator::{Initiator, SCHEME};
 use san::server::{PortalConfig, Target, TargetConfig};
 use san::volume::Volume;

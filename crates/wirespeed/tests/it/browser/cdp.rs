@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -40,14 +41,21 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts Chromium; `None`, said in a line, where there is none.
-    pub fn start() -> Option<Browser> {
+    /// Starts Chromium, with the fonts of one directory alone where one is given; `None`, said in a line, where there is
+    /// none.
+    pub fn start(fonts: Option<&Path>) -> Option<Browser> {
         if !installed() {
             println!("skipped: chromium is not installed (see packages.txt)");
             return None;
         }
         let profile = tempfile::tempdir().expect("a directory for the browser");
-        let mut child = Command::new("sh")
+        let mut command = Command::new("sh");
+        if let Some(fonts) = fonts {
+            let file = profile.path().join("fonts.conf");
+            std::fs::write(&file, fonts_conf(fonts, profile.path())).expect("room for a file");
+            command.env("FONTCONFIG_FILE", file);
+        }
+        let mut child = command
             // The shell moves its standard input and output to where Chromium looks for its pipes.
             .args(["-c", r#"exec "$@" 3<&0 4>&1 </dev/null >/dev/null"#, "sh", "chromium"])
             .args(FLAGS)
@@ -124,6 +132,16 @@ impl Drop for Browser {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A configuration of fontconfig that knows the fonts of one directory.
+fn fonts_conf(fonts: &Path, cache: &Path) -> String {
+    format!(
+        "<?xml version=\"1.0\"?><!DOCTYPE fontconfig SYSTEM \"fonts.dtd\"><fontconfig><dir>{}</dir>\
+         <cachedir>{}</cachedir></fontconfig>",
+        fonts.display(),
+        cache.display()
+    )
 }
 
 fn installed() -> bool {

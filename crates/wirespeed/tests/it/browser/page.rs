@@ -3,7 +3,7 @@
 
 use crate::browser::cdp::Browser;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A page that is shown.
@@ -65,9 +65,14 @@ const FAULTS: &str = r#"(() => {
 impl Page {
     /// Opens a page at the size of a screen; `None` where there is no browser.
     pub fn open(html: &str) -> Option<Page> {
+        Page::open_in(html, None)
+    }
+
+    /// The same with the fonts of one directory alone.
+    pub fn open_in(html: &str, fonts: Option<&Path>) -> Option<Page> {
         let dir = tempfile::tempdir().expect("a directory for the page");
         let file = dir.path().join("page.html");
-        let mut page = Page { browser: Browser::start()?, file, _dir: dir };
+        let mut page = Page { browser: Browser::start(fonts)?, file, _dir: dir };
         page.show(html);
         Some(page)
     }

@@ -1,16 +1,14 @@
 //! What stands at a target that is not Wirespeed's own: who uses it, what it carries, and the token that names it. All of
 //! it from one opened descriptor, so that what was examined is what is written.
 
-use super::medium::{Medium, Opened};
-use super::own::{Keepsakes, own_file};
-use super::reservation::{Action, Reservation, Reservations, Scsi};
-use super::system::System;
-use super::token::Identity;
-use super::{reservation, sample, signature};
-use crate::Remote;
-use crate::found::Found;
-use crate::{content, verify};
-use rustix::fd::BorrowedFd;
+use crate::grant::{is_examinable, is_own, unopened};
+use crate::media::{Medium, Opened};
+use crate::ownership::{own_file, stamp};
+use crate::reservations::{self, Action, Reservation, Reservations, Scsi};
+use crate::token::Identity;
+use crate::uses::System;
+use crate::{Found, Grants, Remote, samples, signatures};
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, SeekFrom, StatxFlags};
 use rustix::fs::{ioctl_blksszget, major, minor, openat, seek, statx};
 use std::fs;
@@ -31,7 +29,31 @@ pub struct Examined {
     pub uses: Vec<String>,
     /// What would be lost: signatures, or data that nobody knows. The second flag is about these.
     pub carries: Vec<String>,
-    pub(super) identity: Identity,
+    pub(crate) identity: Identity,
+}
+
+/// What stands at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. An error says why
+/// it cannot be examined.
+pub fn examine(found: &Found, grants: &Grants) -> Option<Result<Examined, String>> {
+    if !is_examinable(found) || is_own(found, grants) {
+        return None;
+    }
+    Some(match found.open_to_read(false) {
+        Ok(fd) => Examined::new(found, fd.as_fd()),
+        Err(e) => Err(unopened(e)),
+    })
+}
+
+/// What a remote target is, for `plan`.
+///
+/// # Errors
+///
+/// Why it cannot be examined.
+pub fn examine_remote(remote: &dyn Remote) -> Result<Examined, String> {
+    let identity = identity_of(remote);
+    let uses = uses_of(remote)?;
+    let carries = carries(remote).map_err(|e| format!("it cannot be examined ({e})"))?;
+    Ok(Examined { what: remote.what(), token: identity.token(), uses, carries, identity })
 }
 
 impl Examined {
@@ -52,21 +74,10 @@ impl Examined {
     }
 }
 
-impl Examined {
-    /// Looks at a target that a resolver has found.
-    pub(super) fn remote(remote: &dyn Remote) -> Result<Examined, String> {
-        let identity = identity_of(remote);
-        let uses = uses_of(remote)?;
-        let carries =
-            carries(&Asked(remote)).map_err(|e| format!("it cannot be examined ({e})"))?;
-        Ok(Examined { what: remote.what(), token: identity.token(), uses, carries, identity })
-    }
-}
-
 /// Why nobody may write to a remote target now.
-pub(super) fn uses_of(remote: &dyn Remote) -> Result<Vec<String>, String> {
+pub(crate) fn uses_of(remote: &dyn Remote) -> Result<Vec<String>, String> {
     let mut uses = remote.forbids();
-    match reservation::foreign(&Asked(remote)) {
+    match reservations::foreign(&Asked(remote)) {
         Ok(None) => {}
         Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
         Err(e) => return Err(format!("its reservations cannot be read ({e})")),
@@ -86,18 +97,8 @@ pub(crate) fn identity_of(remote: &dyn Remote) -> Identity {
     identity
 }
 
-/// A remote target as the guard asks it.
+/// A remote target as it is asked for reservations.
 struct Asked<'a>(&'a dyn Remote);
-
-impl Medium for Asked<'_> {
-    fn size(&self) -> u64 {
-        self.0.size()
-    }
-
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read_at(offset, out)
-    }
-}
 
 impl Reservations for Asked<'_> {
     fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>> {
@@ -111,11 +112,10 @@ impl Reservations for Asked<'_> {
 
 /// Signatures; and where there are none, whether samples show data that Wirespeed did not write.
 fn carries(medium: &dyn Medium) -> io::Result<Vec<String>> {
-    let signatures = signature::signatures(medium)?;
+    let signatures = signatures::signatures(medium)?;
     let mut all: Vec<String> = signatures.iter().map(ToString::to_string).collect();
-    let ours = |block: &[u8]| content::is_ours(block) || verify::is_ours(block);
     if all.is_empty()
-        && let Some(offset) = sample::foreign(medium, SEED, ours)?
+        && let Some(offset) = samples::foreign(medium, SEED, stamp::is_ours)?
     {
         all.push(format!("data that Wirespeed did not write, at byte {offset} for one"));
     }
@@ -171,12 +171,12 @@ fn device(found: &Found, fd: BorrowedFd<'_>, size: u64, system: &System) -> Resu
 /// Another's reservation. A partition's disk is asked, because the kernel passes no command through for a part of one.
 fn reserved(fd: BorrowedFd<'_>, node: &Path, disk: &Path) -> io::Result<Option<Reservation>> {
     if node == disk {
-        return reservation::foreign(&Scsi::new(&fd));
+        return reservations::foreign(&Scsi::new(&fd));
     }
     let name = disk.file_name().unwrap_or_default();
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let whole = openat(CWD, Path::new("/dev").join(name), flags, Mode::empty())?;
-    reservation::foreign(&Scsi::new(&whole))
+    reservations::foreign(&Scsi::new(&whole))
 }
 
 fn file(found: &Found, fd: BorrowedFd<'_>, size: u64, system: &System) -> io::Result<Parts> {
@@ -189,7 +189,7 @@ fn file(found: &Found, fd: BorrowedFd<'_>, size: u64, system: &System) -> io::Re
     identity.push("born", format!("{}.{:09}", born.tv_sec, born.tv_nsec));
     identity.push("size", size);
     let uses = system.uses_of_file(stat.st_dev, stat.st_ino);
-    let why = own_file(fd, &Keepsakes::default()).err().unwrap_or_default();
+    let why = own_file(fd, &Grants::default()).err().unwrap_or_default();
     let why = why.trim_start_matches("it ");
     Ok((format!("a regular file of {size} bytes that {why}"), identity, uses))
 }

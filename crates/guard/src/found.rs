@@ -6,15 +6,23 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::path::Path;
 
+/// What tells a medium from all others while it exists: of a file its device and inode, of a device its number, of a
+/// remote target a digest of what it is.
+pub type MediumId = (u64, u64);
+
 /// Something that stands at a path.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub struct Found {
     handle: OwnedFd,
     stat: Stat,
 }
 
 impl Found {
     /// Looks at a path; `None` where there is nothing. Where `follow` is off a symbolic link is itself what is found.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, where the path cannot be looked up.
     pub fn at(path: &Path, follow: bool) -> Result<Option<Found>, Errno> {
         let nofollow = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let flags = OFlags::PATH | OFlags::CLOEXEC | nofollow;
@@ -47,18 +55,14 @@ impl Found {
         }
     }
 
-    /// Its identity and size.
+    /// Its numbers and its size.
     pub fn stat(&self) -> &Stat {
         &self.stat
     }
 
-    /// What it is the same as under another name: device and inode, or the block device's own number.
-    pub fn identity(&self) -> Option<(u64, u64)> {
-        match self.kind() {
-            FileType::BlockDevice => Some((u64::MAX, self.stat.st_rdev)),
-            FileType::RegularFile => Some((self.stat.st_dev, self.stat.st_ino)),
-            _ => None,
-        }
+    /// What it is the same as under another name; `None` for what is neither a file nor a block device.
+    pub fn id(&self) -> Option<MediumId> {
+        matches!(self.kind(), FileType::BlockDevice | FileType::RegularFile).then(|| id(&self.stat))
     }
 
     /// The block device that it is, or that it lies on.
@@ -69,10 +73,28 @@ impl Found {
         }
     }
 
-    /// Opens exactly this, whatever its path leads to by now.
-    pub fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
+    /// Opens exactly this for reading, whatever its path leads to by now; past the page cache if `direct`.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's; `EINVAL` where there is no direct I/O.
+    pub fn open_to_read(&self, direct: bool) -> Result<OwnedFd, Errno> {
+        reopen_to_read(self.handle.as_fd(), direct)
+    }
+
+    /// Opens exactly this with any flags: the right to write is this crate's alone to give.
+    pub(crate) fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
         reopen(self.handle.as_fd(), flags)
     }
+}
+
+/// Opens what a descriptor refers to once more for reading, as an open file of its own; past the page cache if `direct`.
+///
+/// # Errors
+///
+/// The kernel's; `EINVAL` where there is no direct I/O.
+pub fn reopen_to_read(fd: BorrowedFd<'_>, direct: bool) -> Result<OwnedFd, Errno> {
+    reopen(fd, OFlags::RDONLY | past_cache(direct))
 }
 
 /// Opens what a descriptor refers to once more, as an open file of its own.
@@ -81,7 +103,15 @@ pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno
     openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The flag that bypasses the page cache, unless the target is buffered.
-pub(crate) fn direct(buffered: bool) -> OFlags {
-    if buffered { OFlags::empty() } else { OFlags::DIRECT }
+/// The flag that bypasses the page cache.
+pub(crate) fn past_cache(direct: bool) -> OFlags {
+    if direct { OFlags::DIRECT } else { OFlags::empty() }
+}
+
+/// The identity of a file or device.
+pub(crate) fn id(stat: &Stat) -> MediumId {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::BlockDevice => (u64::MAX, stat.st_rdev),
+        _ => (stat.st_dev, stat.st_ino),
+    }
 }

@@ -5,7 +5,7 @@
 //! block are always among them. A medium with few blocks is read whole. Data that fills the share `p` of a part is missed
 //! there with the chance `1 - p`, and the parts are independent.
 
-use super::Medium;
+use crate::Medium;
 use clock::Rng;
 use std::io;
 
@@ -60,7 +60,7 @@ fn places(seed: u64, size: u64) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::signature::Made;
+    use crate::signatures::Made;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! What the tools themselves put on a medium is found. Where a tool is missing its case prints `skipped:`.
 
 use super::{Signature, signatures};
-use crate::guard::medium::Opened;
+use crate::media::Opened;
 use std::fs::File;
 use std::io;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What the tests look at: for each row the smallest structure that it finds, and media that are mostly made up.
 
 use super::{Place, Row};
-use crate::guard::Medium;
+use crate::Medium;
 use clock::Rng;
 use std::io;
 

@@ -18,9 +18,9 @@ mod real;
 mod tests;
 
 #[cfg(test)]
-pub(super) use examples::Made;
+pub(crate) use examples::Made;
 
-use super::Medium;
+use crate::Medium;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;

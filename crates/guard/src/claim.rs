@@ -1,0 +1,150 @@
+//! Targets that are reached by a protocol rather than through the kernel, such as the LUNs of an array, and the right to
+//! write them: the same rules as for a device, and in the place of the exclusive open a [`Claim`]. A claim is only taken
+//! with a [`Warrant`], and only the guard issues warrants.
+
+use crate::examine::{examine_remote, identity_of, uses_of};
+use crate::grant::permitted;
+use crate::{GrantError, Grants, Medium, MediumId, WriteRequest};
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// A target that was found. Its bytes are read on the control plane as those of any [`Medium`].
+pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
+    /// What it is in words, with an article, its size in bytes included.
+    fn what(&self) -> String;
+
+    /// Its logical block in bytes, a power of two.
+    fn block(&self) -> u32;
+
+    /// What it is as far as it can be told, wherever it is reached: names and values in a fixed order. The token that
+    /// names it is made of these, of its size and of its block.
+    fn identity(&self) -> Vec<(&'static str, String)>;
+
+    /// Its unit serial number, where it has one.
+    fn serial(&self) -> Option<&str> {
+        None
+    }
+
+    /// Reasons by which nobody may write to it, one sentence each, beside the reservations of others.
+    fn forbids(&self) -> Vec<String>;
+
+    /// What is worth knowing about it, for the record.
+    fn facts(&self) -> Vec<(&'static str, String)>;
+
+    /// The answer to PERSISTENT RESERVE IN; `None` where it knows no persistent reservations.
+    fn persistent_reserve_in(&self, command: &[u8; 10]) -> io::Result<Option<Vec<u8>>>;
+
+    /// The key of a reservation that is this process's own, or that was left by a process of this machine that is no
+    /// more: it is not another's.
+    fn is_ours(&self, key: u64) -> bool;
+
+    /// Makes what was written survive a power cut.
+    fn flush(&self) -> io::Result<()>;
+
+    /// Takes it for writing, as exclusively as it can be taken, until the claim is dropped.
+    fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn Claim>>;
+}
+
+/// A target taken for writing. Dropping the last reference gives it back.
+pub trait Claim: Any + Send + Sync + fmt::Debug {
+    /// Writes all of `data`, which is whole logical blocks, at a byte offset.
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;
+
+    /// How exclusive it is, in words.
+    fn describe(&self) -> String;
+}
+
+/// Says that the guard has nothing against taking a target for writing. No other crate can make one.
+#[derive(Debug)]
+pub struct Warrant(());
+
+/// The right to write to one remote target. It cannot be made outside the guard; a clone shares the claim.
+#[derive(Clone, Debug)]
+pub struct RemoteGrant {
+    remote: Arc<dyn Remote>,
+    claim: Arc<dyn Claim>,
+}
+
+impl RemoteGrant {
+    /// Checks a target, takes it for writing, and checks it again, so that nothing can slip in between.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not be written.
+    pub fn check(
+        request: &WriteRequest<'_>,
+        remote: &Arc<dyn Remote>,
+        grants: &mut Grants,
+    ) -> Result<RemoteGrant, GrantError> {
+        let id = remote_id(&**remote);
+        if let Some(grant) = grants.granted_remote(id) {
+            // By the way that is asked for now, which need not be the one by which it was claimed.
+            return Ok(RemoteGrant { remote: remote.clone(), claim: grant.claim.clone() });
+        }
+        may_write_remote(request, &**remote, grants)?;
+        let claimed = remote.clone().claim(Warrant(()));
+        let claim = claimed.map_err(|e| {
+            GrantError::Refused(format!("it cannot be had for writing alone ({e})"))
+        })?;
+        may_write_remote(request, &**remote, grants)?;
+        let grant = RemoteGrant { remote: remote.clone(), claim };
+        grants.keep_remote(&grant, id);
+        Ok(grant)
+    }
+
+    /// The target.
+    pub fn remote(&self) -> &Arc<dyn Remote> {
+        &self.remote
+    }
+
+    /// What keeps others away.
+    pub fn claim(&self) -> &Arc<dyn Claim> {
+        &self.claim
+    }
+}
+
+/// Whether a grant would be given, found out without claiming anything.
+///
+/// # Errors
+///
+/// Why it would not.
+pub fn may_write_remote(
+    request: &WriteRequest<'_>,
+    remote: &dyn Remote,
+    grants: &Grants,
+) -> Result<(), GrantError> {
+    if grants.granted_remote(remote_id(remote)).is_some() {
+        return Ok(());
+    }
+    let judged = match request.made_as {
+        Some(serial) => made_for_this_run(serial, remote),
+        None => examine_remote(remote).and_then(|examined| permitted(request, &examined)),
+    };
+    judged.map_err(GrantError::Refused)
+}
+
+/// Whether a target is the very volume that this run has made under a serial number, and nobody else has it: whatever it
+/// holds was written by this run. Nobody can guess the number, so that nothing else that has come to stand at its address
+/// is taken for it.
+fn made_for_this_run(serial: &str, remote: &dyn Remote) -> Result<(), String> {
+    if remote.serial() != Some(serial) {
+        let found = remote.serial().map_or("none".to_owned(), |found| format!("`{found}`"));
+        return Err(format!(
+            "it is {}, whose serial number is {found}, and not the volume that was made for this run: something else \
+             answers at its address",
+            remote.what()
+        ));
+    }
+    let uses = uses_of(remote)?;
+    if uses.is_empty() {
+        return Ok(());
+    }
+    Err(format!("it was made for this run, but {}", uses.join("; ")))
+}
+
+/// What tells a remote target from others, by whatever URL it was found.
+pub fn remote_id(remote: &dyn Remote) -> MediumId {
+    identity_of(remote).number()
+}
