@@ -291,7 +291,7 @@ fn of_tcp(direction: &Direction, seconds: f64) -> Vec<Check> {
             Ok((share, format!("{says} for {} of the time with data under way", percent(share))))
         }
         (None, _) => Err(format!("whether {says} (no counter `{name}`)")),
-        (_, None) => Err(format!("whether {says} (no counter `busy`)")),
+        (_, None) => Err(format!("whether {says} (no counter `tcp-busy`)")),
     };
     let window = part(
         sum(|tcp| tcp.receiver_limited_ns),
@@ -312,7 +312,7 @@ fn of_tcp(direction: &Direction, seconds: f64) -> Vec<Check> {
             let share = (1.0 - busy / all).max(0.0);
             Ok((share, format!("no data was under way for {} of the time", percent(share))))
         }
-        _ => Err("whether sockets were left without data (no counter `busy`)".to_owned()),
+        _ => Err("whether sockets were left without data (no counter `tcp-busy`)".to_owned()),
     };
     vec![
         check(By::ReceiverWindow, WINDOW_FROM, window),

@@ -182,7 +182,7 @@ fn each_limit_with_its_evidence() {
     check(buffer, By::SendBuffer, "the send buffer was full for 60.6%");
     let again = idle_half().each(At::Sent, &[("retransmits", 400.0)]);
     check(again, By::Congestion, "0.29% of packets were sent again");
-    let sender = idle_half().once(At::Sent, &[("busy", 2e9)]);
+    let sender = idle_half().once(At::Sent, &[("tcp-busy", 2e9)]);
     check(sender, By::Sender, "no data was under way for 80.0% of the time");
     let lossy = NetLoad::udp().once(At::Received, &[("datagrams-lost", 70_560.0)]);
     check(lossy, By::Loss, "2.0% of datagrams were lost");
@@ -211,7 +211,7 @@ fn what_is_missing_is_not_known() {
     check("thread-cpu/up-0", "no counter `thread-cpu/…` of far/");
     check("processors", "no counters `host-…` of far/");
     check("host-irq", "no counters `host-…` of far/");
-    check("busy", "no counter `busy`");
+    check("tcp-busy", "no counter `tcp-busy`");
     check("receiver-limited", "no counter `receiver-limited`");
     check("buffer-limited", "no counter `buffer-limited`");
     check("retransmits", "no counter `retransmits` or `packets`");

@@ -82,7 +82,7 @@ impl NetLoad {
         .once(At::Sent, &[("mss", 8948.0), ("path-mtu", 9000.0), ("tcp-timestamps", 1.0)])
         .once(At::Sent, &[("multipath", 0.0), ("rtt", 250_000.0), ("rtt-min", 40_000.0)])
         .once(At::Sent, &[("rtt-deviation", 20_000.0), ("cwnd", 80.0), ("delivery-rate", 1.2e9)])
-        .once(At::Sent, &[("busy", 9.9e9), ("receiver-limited", 0.0), ("buffer-limited", 1e8)])
+        .once(At::Sent, &[("tcp-busy", 9.9e9), ("receiver-limited", 0.0), ("buffer-limited", 1e8)])
         .once(At::Sent, &[("send-buffer", 4_194_304.0)])
         .once(At::Received, &[("receive-buffer", 6_291_456.0), ("out-of-order", 0.0)])
         .once(At::Hop, &[("clock-offset", -12_000.0), ("clock-bound", 45_000.0)])
@@ -97,7 +97,7 @@ impl NetLoad {
 
     /// One UDP stream of datagrams of 1,400 bytes at 490 MB/s.
     pub fn udp() -> NetLoad {
-        let tcp_only = ["mss", "tcp-timestamps", "rtt", "busy", "path-mtu", "retransmits"];
+        let tcp_only = ["mss", "tcp-timestamps", "rtt", "tcp-busy", "path-mtu", "retransmits"];
         let load = tcp_only.iter().fold(NetLoad::tcp(), |load, name| load.without(name));
         let load = NetLoad { rates: vec![490e6], message: 1400, ..load };
         load.once(At::Sent, &[("datagrams-sent", 3_528_000.0)])

@@ -13,7 +13,7 @@ fn everything_comes_back() {
     assert_eq!(record.head(), &head());
     assert_eq!(record.status(), Status::Complete);
     assert_eq!(record.steps(), [step(0, 3, 2), step(1, 3, 2)]);
-    let kinds = [SourceKind::Worker, SourceKind::Worker, SourceKind::Hop(HopKind::LunQueue)];
+    let kinds = [SourceKind::Worker, SourceKind::Worker, SourceKind::Hop(HopKind::BlockDevice)];
     for (id, kind) in (0..).zip(kinds) {
         assert_eq!(record.sources()[id as usize], source(id, kind));
     }

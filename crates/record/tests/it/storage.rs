@@ -43,7 +43,7 @@ fn a_record_that_cannot_even_begin_leaves_nothing_in_the_way() {
 fn a_full_file_system_is_named() {
     let (dir, _) = common::place();
     let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
+        .args(["-t", "tmpfs", "-o", "size=640k", "tmpfs"])
         .arg(dir.path())
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {

@@ -41,8 +41,9 @@ fn check(name: &str, producer: ProducerKind, hops: &[(&str, HopKind)]) -> Record
     let found: Vec<&str> = found.lines().map(str::trim_end).collect();
     // What follows the record's review is the program's own word on the file.
     assert_eq!(found, said[..found.len().min(said.len())], "{name}");
-    assert!(!json(&analysis).is_empty());
-    assert!(html::page(&record, &analysis).expect("a page").contains("</html>"));
+    assert!(json(&analysis).is_object());
+    let evidence = findings::evidence(&record, &analysis).expect("evidence");
+    assert!(html(&analysis, &evidence, &record.head().scenario).contains("</html>"));
     record
 }
 
