@@ -66,7 +66,7 @@ labs: ## The published labs by both solvers: docs/ledger.md, docs/labs.md, and a
 
 docs: ## Writes the generated documents anew; a test fails when they are stale
 	@scripts/need $@
-	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario -p findings -p wirespeed documents
+	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario -p findings -p review -p wirespeed documents
 
 clean: ## Removes everything that was built or found by fuzzing
 	cargo clean

@@ -10,6 +10,7 @@ use crate::sender::{self, PATIENCE, answer, compare_clocks, greet, join, out_of_
 use crate::team::Team;
 use crate::{Carriage, NetError, SendConfig, Spec};
 use clock::Ns;
+use engine::Stop;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -32,24 +33,10 @@ pub(crate) struct Asking {
 /// Where a test goes.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
-    /// The version of the control messages.
-    pub version: u16,
-    /// Nanoseconds since the Unix epoch when it was prepared.
-    pub started: u64,
-    /// The receiver's address.
-    pub target: String,
     /// Its host's name and kernel.
     pub receiver: (String, String),
     /// Its clock.
     pub clock: ClockOffset,
-}
-
-/// Whom a test obeys.
-pub(crate) struct Order<'a> {
-    /// Whether it shall end early.
-    pub stop: &'a dyn Fn() -> bool,
-    /// Then both ends stop and are accounted for. Without it the test is broken off.
-    pub in_order: bool,
 }
 
 /// Who hears of both ends' figures.
@@ -81,17 +68,16 @@ impl Asking {
             ));
         }
         let mut link = reach(config)?;
-        let version = greet(&mut link, config)?;
+        greet(&mut link, config)?;
         link.trust();
         let clock = compare_clocks(&mut link)?;
-        let started = clock::wall_ns();
         let (lines, receiver) = join(&mut link, config, spec)?;
         let team = Team::muster(spec, lines, &spec.network.cpus)?;
         match answer(&mut link, PATIENCE, "before the start")? {
             FromReceiver::Ready => {}
             other => return Err(out_of_turn(&link, &other)),
         }
-        let about = About { version, started, target: link.peer().to_owned(), receiver, clock };
+        let about = About { receiver, clock };
         Ok(Asking { link, team, spec: spec.clone(), about })
     }
 
@@ -115,11 +101,12 @@ impl Asking {
         self.team.lines.iter().find_map(|line| line.congestion())
     }
 
-    /// Carries the test out. Load begins at `at`; whole cuts are counted from `epoch`.
+    /// Carries the test out. Load begins at `at`; whole cuts are counted from `epoch`. Once `stop` is asked, both ends stop
+    /// and are accounted for.
     pub(crate) fn run(
         self,
         (epoch, at): (Ns, Ns),
-        order: Order<'_>,
+        stop: &Stop,
         hear: &mut dyn Hear,
     ) -> Result<Outcome, NetError> {
         let Asking { mut link, mut team, spec, about } = self;
@@ -131,7 +118,7 @@ impl Asking {
         let theirs = Box::new(grid.cuts());
         let streams = spec.streams().into();
         let mut attendant =
-            Attendant { link: &mut link, order, hear, theirs, streams, stopped: false };
+            Attendant { link: &mut link, stop, hear, theirs, streams, stopped: false };
         let course = Course::conduct(&mut team, grid, &mut attendant)?;
         attendant.link.expect_signs(FIGURES);
         let mut ends = team.join(true);
@@ -148,7 +135,7 @@ impl Asking {
 /// Holds the control connection while a test runs.
 struct Attendant<'a> {
     link: &'a mut Link,
-    order: Order<'a>,
+    stop: &'a Stop,
     hear: &'a mut dyn Hear,
     /// The receiver's cuts that are still to come.
     theirs: Box<dyn Iterator<Item = Cut>>,
@@ -192,10 +179,7 @@ impl Attendant<'_> {
 impl Watch for Attendant<'_> {
     fn until(&mut self, at: Ns) -> Result<Going, NetError> {
         while clock::now() < at {
-            if (self.order.stop)() {
-                if !self.order.in_order {
-                    return Err(NetError::Stopped);
-                }
+            if self.stop.asked() {
                 self.stopped = true;
                 self.link.say(&FromSender::Stop, "while it was stopped")?;
                 return Ok(Going::Stop);

@@ -1,9 +1,8 @@
 //! What one end counted between two cuts: of each stream, and of its machine. The receiver tells its figures as they come;
 //! the sender's own are the same ones with the times of transactions.
 
-use crate::Spec;
 use crate::grid::Cut;
-use crate::report::{Counts, Flow, HostReport, Interval, Phase};
+use crate::report::{Counts, HostReport, Phase};
 use clock::Ns;
 use record::Histogram;
 use serde::{Deserialize, Serialize};
@@ -90,24 +89,5 @@ impl Figures {
             return Some("an interval that ends elsewhere than it should");
         }
         (self.streams.len() != streams).then_some("an interval with other streams than the test's")
-    }
-
-    /// All streams together, at the end that writes those of `written`.
-    pub(crate) fn interval(&self, spec: &Spec, written: Flow) -> Interval {
-        let sum = |flow: Flow| {
-            let mine = (0..).zip(&self.streams).filter(|(index, _)| spec.flow(*index) == flow);
-            mine.fold(Counts::default(), |sum, (_, stream)| sum.plus(stream.counts))
-        };
-        let retransmits = self.streams.iter().map(|stream| stream.retransmits);
-        let read = if written == Flow::Up { Flow::Down } else { Flow::Up };
-        Interval {
-            phase: self.phase,
-            from: self.from,
-            to: self.to,
-            written: sum(written),
-            read: sum(read),
-            retransmits: retransmits.fold(0, u64::saturating_add),
-            cpu: self.machine.user.plus(self.machine.system),
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! The live network engine: TCP and UDP streams, requests and connections between two ends, counted at both.
 //!
-//! A [`Receiver`] waits on one host and serves many senders; [`send`] asks it for a test, which a [`Spec`] describes, and
-//! comes back with a [`Report`] of both ends. One control connection carries what the two say to each other; data goes over
-//! connections and datagrams of its own. The sender may also have the receiver send: streams go either way, or both.
+//! A [`Receiver`] waits on one host and serves many senders; a [`NetEngine`] asks it for the tests of a step, each of which a
+//! [`Spec`] describes, and tells what both ends count. One control connection carries what the two say to each other; data
+//! goes over connections and datagrams of its own. The sender may also have the receiver send: streams go either way, or both.
 //!
 //! The idea is that of NTttcp and iperf3, with three differences. What counts as measured is cut at both ends, by moments
 //! that both agreed on with a known error. What was sent and what was received are kept apart, and throughput is what was
@@ -39,11 +39,8 @@ pub use control::{Token, VERSIONS};
 pub use error::NetError;
 pub use plane::sequence::Tally;
 pub use receiver::{Adjust, Event, Listener, Receiver, ReceiverConfig};
-pub use report::{
-    ClockOffset, Counts, Datagrams, Direction, Flow, HostReport, Interval, Phase, Report,
-    SideReport, StreamReport, TcpReport, ThreadReport,
-};
-pub use sender::{SendConfig, send};
+pub use report::{Counts, Flow, HostReport, SideReport, StreamReport, TcpReport, ThreadReport};
+pub(crate) use sender::SendConfig;
 pub use spec::{PREAMBLE, Spec};
 pub use workload::{Carriage, Heading, Network, Sockets};
 

@@ -1,8 +1,6 @@
-//! What a test measured: both ends' counts, side by side. Rates are computed here and nowhere else, always from the bytes and
-//! the time of one end; throughput is what the reading end got.
+//! What one end counted in a test, as the receiver tells it. What both ends' counts come to is for those who read a record.
 
 use crate::plane::sequence::Tally;
-use crate::{Carriage, Spec};
 use clock::Ns;
 use record::Histogram;
 use serde::{Deserialize, Serialize};
@@ -37,7 +35,7 @@ pub struct Counts {
     /// Of them, those that it copied all the same.
     pub copied: u64,
     /// Datagrams passed over that had not arrived by the end of the time: what one time finds missing and a later one finds
-    /// arrived makes the later one's losses fewer, so this is what could be seen then. [`Datagrams`] is exact.
+    /// arrived makes the later one's losses fewer, so this is what could be seen then. [`Tally`] is exact.
     pub lost: u64,
     /// Datagrams that arrived after a later one.
     pub reordered: u64,
@@ -91,25 +89,6 @@ pub enum Phase {
     Measured,
     /// Load after the measurement.
     Cooldown,
-}
-
-/// What one end counted between two cuts. Times are since the start of the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interval {
-    /// Its phase.
-    pub phase: Phase,
-    /// When it began.
-    pub from: Ns,
-    /// When it ended.
-    pub to: Ns,
-    /// Of streams that this end writes, or asks on.
-    pub written: Counts,
-    /// Of streams that this end reads, or answers on.
-    pub read: Counts,
-    /// Segments that this end sent again.
-    pub retransmits: u64,
-    /// CPU time of this end's process.
-    pub cpu: Ns,
 }
 
 /// What TCP says of a stream at one end: differences over the measured time, and levels at its end.
@@ -265,76 +244,6 @@ pub struct ClockOffset {
     pub bound: Ns,
 }
 
-/// A whole test, from both ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// The version of the control messages.
-    pub version: u16,
-    /// Nanoseconds since the Unix epoch when it was prepared, on the sender's wall clock.
-    pub started: u64,
-    /// Who received.
-    pub target: String,
-    /// What was asked for.
-    pub spec: Spec,
-    /// The clocks before the load.
-    pub clock: ClockOffset,
-    /// The clocks after it.
-    pub clock_after: ClockOffset,
-    /// The end that asked for the test.
-    pub sender: SideReport,
-    /// The end that served it.
-    pub receiver: SideReport,
-    /// What the sender counted, interval by interval.
-    pub sender_intervals: Vec<Interval>,
-    /// What the receiver counted.
-    pub receiver_intervals: Vec<Interval>,
-}
-
-/// Datagrams of one direction that were sent in the measured time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Datagrams {
-    /// Sent.
-    pub sent: u64,
-    /// Arrived, each counted once.
-    pub received: u64,
-    /// Never arrived.
-    pub lost: u64,
-    /// Arrived after a later one.
-    pub reordered: u64,
-    /// Arrived again.
-    pub duplicates: u64,
-    /// The mean of the streams' jitter, in nanoseconds.
-    pub jitter: f64,
-}
-
-/// One direction of a test over the measured time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Direction {
-    /// Which.
-    pub flow: Flow,
-    /// What the writing end's kernel took.
-    pub sent: Counts,
-    /// Bytes a second of it.
-    pub sent_rate: f64,
-    /// What the reading end took.
-    pub received: Counts,
-    /// The throughput, bytes a second.
-    pub received_rate: f64,
-    /// Bytes sent less bytes received between the cuts: what the path and its queues took up.
-    pub difference: i64,
-    /// Bytes accepted in all, less bytes read in all, once every stream was closed.
-    pub undelivered: u64,
-    /// Datagrams.
-    pub datagrams: Option<Datagrams>,
-    /// Times of transactions, all streams together.
-    #[serde(skip)]
-    pub latency: Option<Histogram>,
-    /// Segments that the writing end sent again.
-    pub retransmits: u64,
-    /// The rate of each stream, as received.
-    pub streams: Vec<f64>,
-}
-
 /// Characters of a text of another host, at most.
 const TEXT_MAX: usize = 500;
 
@@ -371,81 +280,10 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().take(TEXT_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-impl Report {
-    /// The directions in use.
-    pub fn directions(&self) -> Vec<Direction> {
-        let used = [(Flow::Up, self.spec.up()), (Flow::Down, self.spec.down())];
-        used.into_iter()
-            .filter(|(_, streams)| *streams > 0)
-            .map(|(flow, _)| self.direction(flow))
-            .collect()
-    }
-
-    fn direction(&self, flow: Flow) -> Direction {
-        let (writer, reader) = match flow {
-            Flow::Up => (&self.sender, &self.receiver),
-            Flow::Down => (&self.receiver, &self.sender),
-        };
-        let of = |side: &'_ SideReport| -> Vec<StreamReport> {
-            side.streams.iter().filter(|s| s.flow == flow).cloned().collect()
-        };
-        let (writing, reading) = (of(writer), of(reader));
-        let sum = |streams: &[StreamReport]| {
-            streams.iter().fold(Counts::default(), |sum, s| sum.plus(s.measured))
-        };
-        let total = |streams: &[StreamReport]| sum_of(streams.iter().map(|s| s.total.bytes));
-        let (sent, received) = (sum(&writing), sum(&reading));
-        let mut latency: Option<Histogram> = None;
-        for histogram in writing.iter().filter_map(|s| s.latency.as_ref()) {
-            latency.get_or_insert_default().merge(histogram);
-        }
-        let rates: Vec<f64> = reading.iter().map(StreamReport::rate).collect();
-        Direction {
-            flow,
-            sent,
-            sent_rate: writing.iter().map(StreamReport::rate).sum(),
-            received,
-            received_rate: rates.iter().sum(),
-            difference: clamped(i128::from(sent.bytes) - i128::from(received.bytes)),
-            undelivered: total(&writing).saturating_sub(total(&reading)),
-            datagrams: matches!(self.spec.network.carriage, Carriage::Udp { .. })
-                .then(|| datagrams(&writing, &reading)),
-            latency,
-            retransmits: sum_of(writing.iter().filter_map(|s| s.tcp).map(|tcp| tcp.retransmits)),
-            streams: rates,
-        }
-    }
-}
-
 impl StreamReport {
     /// Bytes a second over the measured time, by this end's own cuts.
     pub fn rate(&self) -> f64 {
         let seconds = self.to.since(self.from).as_secs_f64();
         if seconds > 0.0 { self.measured.bytes as f64 / seconds } else { 0.0 }
-    }
-}
-
-fn clamped(difference: i128) -> i64 {
-    difference.clamp(i64::MIN.into(), i64::MAX.into()) as i64
-}
-
-/// A sum of what another host may have counted: it stops at the highest number.
-fn sum_of(each: impl Iterator<Item = u64>) -> u64 {
-    each.fold(0, u64::saturating_add)
-}
-
-fn datagrams(writing: &[StreamReport], reading: &[StreamReport]) -> Datagrams {
-    const MEASURED: usize = 1;
-    let sent = sum_of(writing.iter().filter_map(|s| s.datagrams).map(|sent| sent[MEASURED]));
-    let tallies: Vec<Tally> = reading.iter().filter_map(|s| s.tally).collect();
-    let sum = |of: fn(&Tally) -> u64| sum_of(tallies.iter().map(of));
-    let received = sum(|tally| tally.unique[MEASURED]);
-    Datagrams {
-        sent,
-        received,
-        lost: sent.saturating_sub(received),
-        reordered: sum(|tally| tally.reordered[MEASURED]),
-        duplicates: sum(|tally| tally.duplicates[MEASURED]),
-        jitter: tallies.iter().map(|t| t.jitter).sum::<f64>() / tallies.len().max(1) as f64,
     }
 }

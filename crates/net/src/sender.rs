@@ -1,16 +1,12 @@
-//! The end that asks: it finds the receiver, agrees with it on a test and on a moment, works along, and puts both ends' counts
-//! side by side.
+//! The end that asks: it finds the receiver, is let in, compares the clocks and brings the streams of a test there.
 
-use crate::asking::{Asking, Hear, Order, Outcome};
 use crate::control::{Cookie, FLAP, FromReceiver, FromSender, Link, Token, fresh, prove};
-use crate::figures::Figures;
 use crate::interface::Adjusted;
 use crate::line::{Line, Socket, preamble};
-use crate::report::{ClockOffset, Flow, Interval, Report, clean};
+use crate::report::{ClockOffset, Flow, clean};
 use crate::sys::socket;
 use crate::{Carriage, NetError, Sockets, Spec, VERSIONS};
 use clock::Ns;
-use engine::Stop;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
@@ -24,8 +20,6 @@ pub(crate) const PATIENCE: Ns = Ns::secs(20);
 const ADJUST: Ns = Ns::secs(60);
 /// Exchanges that compare the clocks; the fastest counts.
 const EXCHANGES: usize = 16;
-/// The least time from the agreement to the start.
-const LEAD: Ns = Ns::millis(50);
 /// Greetings of a stream of datagrams, and how long each waits for its answer.
 const GREETINGS: usize = 20;
 const GREETING: Ns = Ns::millis(250);
@@ -45,58 +39,6 @@ pub struct SendConfig {
     pub source_port: Option<u16>,
     /// What the receiver may ask for.
     pub token: Option<Token>,
-}
-
-/// Carries out one test, and hears of each of this end's intervals on the way.
-///
-/// # Errors
-/// Where the test is out of bounds, the receiver cannot be found or reached, refuses, or is lost, and where a thread of
-/// either end fails. A stream that broke off while others went on is an error within the report.
-pub fn send(
-    config: &SendConfig,
-    spec: &Spec,
-    stop: &Stop,
-    progress: &mut dyn FnMut(&Interval),
-) -> Result<Report, NetError> {
-    let asking = Asking::prepare(config, spec)?;
-    let lead = LEAD.plus(Ns(asking.about.clock.bound.0.saturating_mul(8)));
-    let start = clock::now().plus(lead);
-    let order = Order { stop: &|| stop.asked(), in_order: false };
-    let mut heard = Heard { spec, progress, mine: Vec::new(), theirs: Vec::new() };
-    let outcome = asking.run((start, start), order, &mut heard)?;
-    let Outcome { about, clock_after, sender, receiver } = outcome;
-    Ok(Report {
-        version: about.version,
-        started: about.started,
-        target: about.target,
-        spec: spec.clone(),
-        clock: about.clock,
-        clock_after,
-        sender,
-        receiver,
-        sender_intervals: heard.mine,
-        receiver_intervals: heard.theirs,
-    })
-}
-
-/// Both ends' intervals, all streams together.
-struct Heard<'a> {
-    spec: &'a Spec,
-    progress: &'a mut dyn FnMut(&Interval),
-    mine: Vec<Interval>,
-    theirs: Vec<Interval>,
-}
-
-impl Hear for Heard<'_> {
-    fn mine(&mut self, figures: &Figures) {
-        let interval = figures.interval(self.spec, Flow::Up);
-        (self.progress)(&interval);
-        self.mine.push(interval);
-    }
-
-    fn theirs(&mut self, figures: &Figures) {
-        self.theirs.push(figures.interval(self.spec, Flow::Down));
-    }
 }
 
 /// Connects to the first address that answers.
@@ -140,7 +82,7 @@ pub(crate) fn adjust(link: &mut Link, frames: Frames) -> Result<Adjusted, NetErr
     }
 }
 
-pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<u16, NetError> {
+pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<(), NetError> {
     const WHEN: &str = "while it was greeted";
     let mine = fresh()?;
     link.say(&FromSender::Hello { versions: VERSIONS, nonce: mine }, WHEN)?;
@@ -159,7 +101,7 @@ pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<u16, NetErro
         link.say(&FromSender::Proof(prove(token, &theirs, &mine)), WHEN)?;
     }
     match answer(link, PATIENCE, WHEN)? {
-        FromReceiver::Welcome => Ok(version),
+        FromReceiver::Welcome => Ok(()),
         other => Err(out_of_turn(link, &other)),
     }
 }

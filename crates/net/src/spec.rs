@@ -149,3 +149,21 @@ fn within(what: &str, value: u64, least: u64, most: u64, bounds: &str) -> Result
         refuse(format!("{what}: {bounds}; not {value}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_neither_too_short_nor_too_many() {
+        for (interval, measure, hint) in [
+            (Ns(1), Ns::secs(1), "the interval"),
+            (Ns::secs(61), Ns::secs(100), "the interval"),
+            (Ns::millis(100), Ns::secs(86_400), "more than 100,000 intervals"),
+        ] {
+            let spec = Spec { interval, measure, ..Spec::new(Carriage::Tcp) };
+            let error = spec.check().expect_err("it is out of bounds").to_string();
+            assert!(error.contains(hint), "{hint:?} is not in {error:?}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use crate::headline::plural;
 use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
 use findings::attribution::{Attribution, Limiter};
+use findings::network::By;
 use findings::{Analysis, StepFigures};
 
 /// Answers that are told; the others are in the JSON.
@@ -18,6 +19,16 @@ fn answer(step: &StepFigures) -> Option<&Attribution> {
 
 fn work(step: &StepFigures) -> f64 {
     step.total.both.bytes_per_s
+}
+
+/// What limits a step, where that was found: its storage loads together, and each direction of its network loads.
+pub(crate) fn limits(step: &StepFigures) -> Vec<String> {
+    let storage = answer(step).map(|found| clean(&found.line()));
+    let directions = step.network.iter().flat_map(|pair| &pair.directions);
+    let found = directions.filter(|way| !matches!(way.limit.by, By::NotFound | By::Unknown));
+    let network = found.map(|direction| clean(&direction.limit.text));
+    let bare = |text: String| text.strip_prefix("limited by ").unwrap_or(&text).to_owned();
+    storage.into_iter().chain(network).map(bare).collect()
 }
 
 /// What limits the step of most work.

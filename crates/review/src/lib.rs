@@ -11,6 +11,7 @@ mod cautions;
 mod charts;
 mod comparison;
 mod devices;
+pub mod estimate;
 mod fabric;
 mod footer;
 mod headline;
@@ -18,9 +19,11 @@ mod highlights;
 mod hops;
 mod html;
 mod judgements;
+mod load_line;
 mod map;
 mod markdown;
 mod network;
+mod network_loads;
 mod number;
 mod paint;
 mod projections;
@@ -35,7 +38,9 @@ pub use comparison::{
     json as comparison_json, markdown as comparison_markdown, text as comparison_text,
 };
 pub use html::{comparison as comparison_html, html};
+pub use load_line::load_line;
 pub use markdown::markdown;
+pub use network_loads::{both_units, fact, network_loads};
 pub use paint::Style;
 
 use findings::Analysis;

@@ -21,7 +21,6 @@ mod progress;
 mod receivers;
 mod targets;
 mod versus;
-mod words;
 
 use clap::Parser;
 use std::process::ExitCode;

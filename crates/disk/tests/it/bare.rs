@@ -2,6 +2,7 @@
 //! and its clock.
 
 use crate::common::*;
+use allocation_counter::{AllocationInfo, measure};
 use clock::Ns;
 use disk::{
     Access, Arena, Completion, DiskEngine, FileOpener, Fresh, Io, NullOpener, OpenError, Opener,
@@ -10,60 +11,22 @@ use disk::{
 use engine::{
     EngineError, Load, Meter, Opened, Phases, Pinning, QueueKind, Stop, TargetSpec, Task,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use workload::{Arrivals, Data, Dir, Extent, WorkingSet};
-
-/// Counts what each thread asks of the allocator.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn tick() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call is handed to the system's allocator unchanged; counting touches a plain thread-local number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// A task whose load is watched from its start to its end.
 struct Watched {
     task: Box<dyn Task>,
-    calls: Arc<AtomicU64>,
+    calls: Arc<Mutex<AllocationInfo>>,
 }
 
 struct WatchedLoad {
     load: Box<dyn Load>,
-    calls: Arc<AtomicU64>,
+    calls: Arc<Mutex<AllocationInfo>>,
 }
 
 impl Task for Watched {
@@ -76,9 +39,9 @@ impl Task for Watched {
 
 impl Load for WatchedLoad {
     fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
-        let before = CALLS.get();
-        let result = self.load.run(meter, stop);
-        self.calls.fetch_add(CALLS.get() - before, Ordering::Relaxed);
+        let mut result = Ok(());
+        let calls = measure(|| result = self.load.run(meter, stop));
+        *self.calls.lock().expect("no worker panics") += calls;
         result
     }
 }
@@ -97,7 +60,7 @@ fn check_no_allocation(opener: impl Fn() -> Box<dyn Opener>, read: f64, arrivals
 #[track_caller]
 fn check(task: impl Fn() -> Worker) -> Outcome {
     let arrivals = task().spec.arrivals;
-    let calls = Arc::new(AtomicU64::new(0));
+    let calls = Arc::<Mutex<AllocationInfo>>::default();
     let watched = |_| {
         let task = task();
         Box::new(Watched { task: Box::new(task), calls: calls.clone() }) as Box<dyn Task>
@@ -108,7 +71,8 @@ fn check(task: impl Fn() -> Worker) -> Outcome {
     let outcome = run_tasks((0..2).map(watched).collect(), open_loop, phases);
     assert_eq!(outcome.verdict, Ok(()));
     assert!(outcome.ops() > 100);
-    assert_eq!(calls.load(Ordering::Relaxed), 0, "calls of the allocator after the start");
+    let calls = *calls.lock().expect("no worker panicked");
+    assert_eq!(calls, AllocationInfo::default(), "calls of the allocator after the start");
     outcome
 }
 
@@ -201,13 +165,6 @@ fn finding_faults_allocates_nothing() {
     let outcome = check_verified(fixed(2_000.0, 16), 50);
     assert!(outcome.codes().contains(&"verify-lost"), "{:?}", outcome.codes());
     assert!(outcome.errors() > 0, "reads of wrong data are no successes");
-}
-
-#[test]
-fn the_counter_counts() {
-    let before = CALLS.get();
-    drop(std::hint::black_box(Box::new(1)));
-    assert_eq!(CALLS.get() - before, 2);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! In steady state a session allocates nothing, at either end: reads, writes with data of every kind, and at the target
 //! pings without data.
 
+use allocation_counter::{AllocationInfo, measure};
 use iscsi::initiator::{self, Command, Conn, Settings, Start, Transfer};
 use iscsi::pdu::{
     BHS_LEN, Bhs, Cdb, DataIn, DataInStatus, DataOut, Lun, NopOut, R2t, RESERVED_TAG, Residual,
@@ -10,43 +11,6 @@ use iscsi::scsi::Ending;
 use iscsi::target::{
     ConnId, ConnectionParams, Event, Limits, Out, Session, SessionParams, TaskId, Want,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts what each thread asks of the allocator.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn tick() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call is handed to the system's allocator unchanged; counting touches a plain thread-local number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 const LEN: u32 = 8192;
 /// Commands under way at once.
@@ -336,11 +300,8 @@ impl Asking {
 #[track_caller]
 fn check<T>(mut rig: T, work: fn(&mut T)) {
     work(&mut rig);
-    let before = CALLS.get();
-    for _ in 0..100 {
-        work(&mut rig);
-    }
-    assert_eq!(CALLS.get() - before, 0, "calls of the allocator");
+    let calls = measure(|| (0..100).for_each(|_| work(&mut rig)));
+    assert_eq!(calls, AllocationInfo::default(), "calls of the allocator");
 }
 
 #[test]

@@ -6,10 +6,14 @@
 
 mod around;
 mod figures;
+#[cfg(any(fuzzing, test))]
+mod fuzzing;
 mod pair;
 mod totals;
 
 pub use around::{Embedded, Surroundings};
+#[cfg(any(fuzzing, test))]
+pub(crate) use fuzzing::{tell_end, tell_interval};
 
 use crate::interface::Interfaces;
 use crate::{NetError, SendConfig};

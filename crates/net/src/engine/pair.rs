@@ -1,7 +1,7 @@
 //! A load between this host and one receiver, on a thread of its own: kept ready until the step starts, then carried out.
 
 use super::figures::Scribe;
-use crate::asking::{Asking, Order};
+use crate::asking::Asking;
 use crate::{NetError, SendConfig, Spec};
 use ::engine::{EngineError, IntervalTx, NetSpec, StepSpec, Stop};
 use clock::Ns;
@@ -108,8 +108,7 @@ impl Pair {
         let Pair { asking, net, spec, step, place } = self;
         let start = go.at.since(go.epoch);
         let mut scribe = Scribe::new((step, start), &spec, &net.sources, &go.out, place);
-        let order = Order { stop: &|| go.stop.asked(), in_order: true };
-        let outcome = asking.run((go.epoch, go.at), order, &mut scribe);
+        let outcome = asking.run((go.epoch, go.at), &go.stop, &mut scribe);
         let outcome = outcome.map_err(|e| failure(&net.name, e))?;
         scribe.close(&outcome);
         Ok(())

@@ -17,11 +17,11 @@ mod netlink;
 mod step;
 
 pub use change::Adjusted;
-pub use ends::{Back, Ends, Permission};
+pub(crate) use ends::{Ends, Permission};
 pub use error::InterfaceError;
 pub use guardian::{Guardian, keep};
 pub use keeper::Keeper;
-pub use step::Interfaces;
+pub(crate) use step::Interfaces;
 
 use crate::sys::Ethtool;
 use netlink::Which;

@@ -1,38 +1,36 @@
 //! Nothing is lost from the books: TCP's bytes accepted are bytes read and bytes queued or undelivered at the cut; of UDP's
 //! datagrams, unique ones received and lost ones are those sent.
 //!
-//! A relay in user space stands between both ends where something shall go wrong: it knows where the control connection
-//! is, learns from it which ports a test has, and passes datagrams on with losses, repetitions and delays of a seeded stream.
+//! A relay in user space stands between both ends where something shall go wrong: it learns from the control connection which
+//! ports a test has, and passes datagrams on with losses, repetitions and delays of a seeded stream.
 
-use crate::support::{Bench, short, ways, with};
+use crate::between::{Between, Hand, idle};
+use crate::support::{Bench, short, step_of, try_run, ways, with};
 use clock::{Ns, Rng};
-use net::{Carriage, SendConfig, Sockets, Spec, Stop};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
+use net::{Carriage, Sockets, Spec};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 #[test]
 fn bytes_accepted_are_bytes_read_and_bytes_on_the_way() {
     for (up, down, rate) in [(2, 2, None), (1, 0, Some(2_000_000)), (0, 1, Some(2_000_000))] {
-        let report = Bench::new().run(&with(short(Carriage::Tcp), |n| {
+        let (told, _) = Bench::new().run(&with(short(Carriage::Tcp), |n| {
             ways(n, up, down);
             n.rate = rate;
         }));
-        for (one, other) in report.sender.streams.iter().zip(&report.receiver.streams) {
-            let (writer, reader) = if one.writes { (one, other) } else { (other, one) };
-            assert_eq!(writer.total.bytes, reader.total.bytes, "all is read at the end");
+        for (sent, received) in told.streams() {
+            let [written, read] = [*sent, *received].map(|end| told.sum(end, "total-bytes"));
+            assert_eq!(written, read, "all is read at the end");
             // Between the cuts: what entered the path's queues, less what left them. The ends are cut moments apart, so
             // whatever both sockets held then, and what passed in between, is the bound of the difference.
-            assert!(
-                writer.measured.bytes <= writer.total.bytes
-                    && reader.measured.bytes <= reader.total.bytes
-            );
+            for end in [*sent, *received] {
+                assert!(told.carried(end, true).bytes <= written);
+            }
         }
-        let directions = report.directions();
-        assert!(directions.iter().all(|d| d.undelivered == 0), "{directions:?}");
+        assert_eq!(told.undelivered(), 0);
     }
 }
 
@@ -45,15 +43,11 @@ fn what_has_not_left_at_the_cut_is_told() {
         n.message = 128 << 10;
         n.sockets = sockets;
     });
-    let report = Bench::new().run(&spec);
-    let (writer, reader) = (&report.sender.streams[0], &report.receiver.streams[0]);
-    assert!(writer.queued_after > 0, "it is held up: {writer:?}");
-    assert_eq!(
-        report.directions()[0].undelivered,
-        0,
-        "it all arrives at the end, which is not paced"
-    );
-    assert_eq!(writer.total.bytes, reader.total.bytes);
+    let (told, _) = Bench::new().run(&spec);
+    let (sent, received) = told.streams()[0];
+    assert!(told.sum(sent, "queued-after") > 0, "it is held up");
+    assert_eq!(told.undelivered(), 0, "it all arrives at the end, which is not paced");
+    assert_eq!(told.sum(sent, "total-bytes"), told.sum(received, "total-bytes"));
 }
 
 /// What a relay did to the datagrams that it was given.
@@ -72,81 +66,8 @@ struct Odds {
     delay: u64,
 }
 
-/// Stands between a sender and a receiver.
-struct Relay {
-    address: SocketAddr,
-    fate: Arc<Fate>,
-    over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-}
-
+const MESSAGE: u32 = 200;
 const LOOK: Duration = Duration::from_millis(20);
-
-impl Relay {
-    /// A relay for one test. The receiver's ports are learned from its messages, and told as the relay's own.
-    fn new(receiver: SocketAddr, odds: Odds, seed: u64) -> Relay {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
-        let address = listener.local_addr().expect("it has an address");
-        let (fate, over) = (Arc::<Fate>::default(), Arc::<AtomicBool>::default());
-        let inside = (Arc::clone(&fate), Arc::clone(&over));
-        let control = std::thread::spawn(move || {
-            let (sender, _) = listener.accept().expect("a sender comes");
-            let receiver_link = TcpStream::connect(receiver).expect("the receiver is there");
-            control(sender, receiver_link, receiver, odds, seed, inside);
-        });
-        Relay { address, fate, over, threads: vec![control] }
-    }
-
-    fn end(self) -> Arc<Fate> {
-        self.over.store(true, Ordering::Relaxed);
-        for thread in self.threads {
-            thread.join().expect("the relay works");
-        }
-        self.fate
-    }
-}
-
-/// Passes control messages on; those of the receiver one by one, since ports are changed in them.
-fn control(
-    mut sender: TcpStream,
-    mut receiver: TcpStream,
-    at: SocketAddr,
-    odds: Odds,
-    seed: u64,
-    (fate, over): (Arc<Fate>, Arc<AtomicBool>),
-) {
-    let (mut from, mut to) = (sender.try_clone().unwrap(), receiver.try_clone().unwrap());
-    let up = std::thread::spawn(move || {
-        let _ = std::io::copy(&mut from, &mut to);
-        let _ = to.shutdown(std::net::Shutdown::Write);
-    });
-    let mut wires = Vec::new();
-    while let Some(body) = frame(&mut receiver) {
-        let mut message: serde_json::Value = serde_json::from_slice(&body).expect("it is JSON");
-        if let Some(ports) = message.get_mut("prepared").and_then(|p| p["datagrams"].as_array_mut())
-        {
-            for (index, port) in (0..).zip(ports) {
-                let to = SocketAddr::new(at.ip(), port.as_u64().expect("a port") as u16);
-                let (own, wire) = wire(to, odds, Rng::keyed(seed, &[index]), &fate, &over);
-                *port = own.into();
-                wires.push(wire);
-            }
-        }
-        let body = serde_json::to_vec(&message).expect("it is data");
-        let _ = sender.write_all(&[&(body.len() as u32).to_le_bytes()[..], &body].concat());
-    }
-    let _ = sender.shutdown(std::net::Shutdown::Both);
-    up.join().expect("it copies");
-    wires.into_iter().for_each(|wire| wire.join().expect("it relays"));
-}
-
-fn frame(from: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut length = [0; 4];
-    from.read_exact(&mut length).ok()?;
-    let mut body = vec![0; u32::from_le_bytes(length) as usize];
-    from.read_exact(&mut body).ok()?;
-    Some(body)
-}
 
 /// Relays one stream of datagrams. The short ones are the greeting's, which pass.
 fn wire(
@@ -213,26 +134,46 @@ fn check(odds: Odds, up: u16, seed: u64) {
 #[track_caller]
 fn happened(odds: Odds, up: u16, seed: u64) -> bool {
     let bench = Bench::new();
-    let relay = Relay::new(bench.address(), odds, seed);
-    let config = SendConfig { port: relay.address.port(), ..bench.config() };
+    let (fate, over) = (Arc::<Fate>::default(), Arc::<AtomicBool>::default());
+    let (at, inside) = (bench.address(), (Arc::clone(&fate), Arc::clone(&over)));
+    let (wires, all) = mpsc::channel::<JoinHandle<()>>();
+    // The receiver's ports are learned from its messages, and told as the relay's own.
+    let hand: Hand = Box::new(move |message| {
+        if let Some(ports) = message.get_mut("prepared").and_then(|p| p["datagrams"].as_array_mut())
+        {
+            for (index, port) in (0..).zip(ports) {
+                let to = SocketAddr::new(at.ip(), port.as_u64().expect("a port") as u16);
+                let rng = Rng::keyed(seed, &[index]);
+                let (own, wire) = wire(to, odds, rng, &inside.0, &inside.1);
+                *port = own.into();
+                wires.send(wire).expect("the test waits for it");
+            }
+        }
+        Vec::new()
+    });
+    let relay = Between::new(bench.address(), idle(), hand);
     let load = Carriage::Udp { segmented: false };
     // So few and small that the sockets' buffers hold all of them, however late the relay and the receiver wake.
     let (warmup, cooldown) = (Ns::ZERO, Ns::ZERO);
-    let rate = Some(120_000 / u64::from(up));
     let spec = with(Spec { warmup, cooldown, measure: Ns::millis(400), ..short(load) }, |n| {
         ways(n, up, 0);
-        n.rate = rate;
-        n.message = 200;
+        n.rate = Some(120_000 / u64::from(up));
+        n.message = MESSAGE;
     });
-    let report =
-        net::send(&config, &spec, &Stop::default(), &mut |_| {}).unwrap_or_else(|e| panic!("{e}"));
-    let fate = relay.end();
+    let told = try_run(&step_of(relay.place(), &spec)).unwrap_or_else(|e| panic!("{e}"));
+    relay.end();
+    over.store(true, Ordering::Relaxed);
+    all.iter().for_each(|wire| wire.join().expect("it relays"));
     let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let (mut sent, mut unique, mut reordered, mut duplicates) = (0, 0, 0, 0);
-    for stream in &report.sender.streams {
-        sent += stream.datagrams.expect("it sent").iter().sum::<u64>();
+    for (sends, receives) in told.streams() {
+        sent += told.sum(*sends, "total-bytes") / u64::from(MESSAGE);
+        let left = told.sum(*sends, "datagrams-sent");
+        let [came, lost] =
+            ["datagrams-received", "datagrams-lost"].map(|name| told.sum(*receives, name));
+        assert_eq!(came + lost, left);
     }
-    for stream in &report.receiver.streams {
+    for stream in bench.ended().streams {
         let tally = stream.tally.expect("it received");
         unique += tally.unique.iter().sum::<u64>();
         reordered += tally.reordered.iter().sum::<u64>();
@@ -241,8 +182,6 @@ fn happened(odds: Odds, up: u16, seed: u64) -> bool {
     }
     assert_eq!(unique + of(&fate.lost), sent, "unique received + lost = sent");
     assert_eq!((reordered, duplicates), (of(&fate.delayed), of(&fate.repeated)));
-    let datagrams = report.directions()[0].datagrams.expect("there were datagrams");
-    assert_eq!(datagrams.received + datagrams.lost, datagrams.sent);
     let fates =
         [(odds.lose, &fate.lost), (odds.repeat, &fate.repeated), (odds.delay, &fate.delayed)];
     sent > 20 && fates.iter().all(|(odds, count)| *odds == 0 || of(count) > 0)

@@ -1,36 +1,31 @@
 //! Interfaces at both ends, as far as loopback shows them: looked at, and left alone where nobody has permitted a change.
 //! That changes are made and undone is shown between network namespaces, by tests of the program.
 
-use crate::support::{Bench, listener};
-use net::interface::{Ends, Guardian, Interface, Permission};
-use net::{Adjust, NetError, Receiver, ReceiverConfig};
+use crate::support::{
+    Bench, Told, listener, missing_guardian, receiver_config, refused, short, step_of, try_run,
+};
+use engine::NetSources;
+use net::interface::Interface;
+use net::{Adjust, Carriage, Receiver, ReceiverConfig};
 use workload::Frames;
 
-/// A guardian that does not exist: whoever tried to change something would find out.
-fn nobody() -> Guardian {
-    Guardian { program: "/no/such/program".into(), args: Vec::new() }
-}
-
-fn prepare(bench: &Bench, adjust: Option<&str>, frames: Frames) -> Result<Ends, NetError> {
-    let guardian = nobody();
-    let permission = Permission { adjust, guardian: Some(&guardian) };
-    Ends::prepare(&bench.config(), permission, frames)
+fn prepare(bench: &Bench, adjust: Option<&str>, frames: Frames) -> Result<Told, String> {
+    let mut step = step_of(bench.place(), &short(Carriage::Tcp));
+    step.nets[0].receiver.adjust = adjust.map(str::to_owned);
+    step.nets[0].frames = frames;
+    try_run(&step)
 }
 
 #[test]
 fn both_ends_tell_of_their_interface() {
-    let bench = Bench::new();
-    let ends = prepare(&bench, None, Frames::default()).expect("nothing is changed");
+    let told = prepare(&Bench::new(), None, Frames::default()).expect("nothing is changed");
+    told.finished();
     let lo = Interface::named("lo").expect("it is there");
-    assert_eq!((&ends.near.interface, &ends.far.interface), (&lo, &lo));
-    assert!(ends.near.changed.is_empty() && ends.far.changed.is_empty());
-    assert!(ends.put_back().is_none(), "there is nothing to be done");
-}
-
-#[track_caller]
-fn refused(result: Result<Ends, NetError>, hint: &str) {
-    let error = result.expect_err("nobody permitted it").to_string();
-    assert!(error.contains(hint), "{hint:?} is not in {error:?}");
+    let both = ["sender-interface", "receiver-interface"].map(|key| told.fact(key));
+    assert_eq!(both, [Some(&*lo.to_string()); 2]);
+    let NetSources { sender, receiver, .. } = told.net().sources;
+    let mtus = [sender, receiver].map(|machine| told.sum(machine, "interface-mtu"));
+    assert_eq!(mtus, [u64::from(lo.mtu); 2]);
 }
 
 #[test]
@@ -51,14 +46,9 @@ fn nothing_is_changed_without_permission_at_both_ends() {
 
 #[test]
 fn a_receiver_must_have_the_interface_that_it_lets_change() {
-    let adjust = Adjust { interface: "no-such-one".to_owned(), guardian: nobody() };
-    let config = ReceiverConfig {
-        listen: vec!["127.0.0.1:0".parse().expect("an address")],
-        token: None,
-        cpus: Vec::new(),
-        adjust: Some(adjust),
-        listener: listener().0,
-    };
+    let adjust = Adjust { interface: "no-such-one".to_owned(), guardian: missing_guardian() };
+    let config = receiver_config("127.0.0.1:0", listener().0);
+    let config = ReceiverConfig { adjust: Some(adjust), ..config };
     let error = Receiver::start(config).expect_err("there is none").to_string();
     assert!(error.contains("no-such-one: there is no such interface here"), "{error}");
 }
@@ -70,7 +60,7 @@ fn nothing_is_changed_without_a_guardian() {
         return println!("skipped: changing an interface needs root");
     }
     let before = Interface::named("lo").expect("it is there");
-    let mut keeper = net::interface::Keeper::new("lo", nobody()).expect("root may");
+    let mut keeper = net::interface::Keeper::new("lo", missing_guardian()).expect("root may");
     let frames = Frames { mtu: Some(before.mtu - 1), offload: None };
     let error = keeper.apply(frames).expect_err("nobody stands by").to_string();
     assert!(error.contains("it stays as it is") && error.contains("/no/such/program"), "{error}");

@@ -1,6 +1,8 @@
 //! What stands between a sender and a receiver: it passes the frames of the control connection on, each through a hand that
 //! may look at it, change it, or say something after it.
 
+use crate::support::place;
+use engine::ReceiverPlace;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,25 +16,38 @@ pub fn idle() -> Hand {
     Box::new(|_| Vec::new())
 }
 
-/// For the time of one control connection.
+/// For the time of one test: of its control connection, and of those that come before it.
 pub struct Between {
-    pub address: SocketAddr,
+    address: SocketAddr,
     thread: JoinHandle<()>,
 }
 
 impl Between {
-    pub fn new(receiver: SocketAddr, from_sender: Hand, from_receiver: Hand) -> Between {
+    pub fn new(receiver: SocketAddr, mut from_sender: Hand, mut from_receiver: Hand) -> Between {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
         let address = listener.local_addr().expect("it has an address");
         let thread = std::thread::spawn(move || {
-            let (sender, _) = listener.accept().expect("a sender comes");
-            let receiver = TcpStream::connect(receiver).expect("the receiver is there");
-            let there = (sender.try_clone().unwrap(), receiver.try_clone().unwrap());
-            let up = std::thread::spawn(move || pass(there.0, there.1, from_sender));
-            pass(receiver, sender, from_receiver);
-            up.join().expect("it passes on");
+            let mut tested = false;
+            while !tested {
+                let (sender, _) = listener.accept().expect("a sender comes");
+                let receiver = TcpStream::connect(receiver).expect("the receiver is there");
+                let there = (sender.try_clone().unwrap(), receiver.try_clone().unwrap());
+                let mut from_sender = |message: &mut Value| {
+                    tested |= message.get("prepare").is_some();
+                    from_sender(message)
+                };
+                std::thread::scope(|scope| {
+                    scope.spawn(|| pass(there.0, there.1, &mut from_sender));
+                    pass(receiver, sender, &mut from_receiver);
+                });
+            }
         });
         Between { address, thread }
+    }
+
+    /// Where a sender finds it.
+    pub fn place(&self) -> ReceiverPlace {
+        place(self.address)
     }
 
     /// Waits until both ends have gone.
@@ -41,7 +56,7 @@ impl Between {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, mut hand: Hand) {
+fn pass(mut from: TcpStream, mut to: TcpStream, hand: &mut dyn FnMut(&mut Value) -> Vec<u8>) {
     while let Some(body) = frame(&mut from) {
         let mut message: Value = serde_json::from_slice(&body).expect("it is JSON");
         let after = hand(&mut message);

@@ -2,9 +2,11 @@
 //! reset, a host without a route. The other end says what it saw, soon, and the receiver is ready for the next.
 
 use crate::between::{Between, idle};
-use crate::support::{Bench, short, ways, with};
+use crate::support::{
+    Bench, Told, begin, counted, engine, place, port, short, step_of, try_run, ways, with,
+};
 use clock::Ns;
-use net::{Carriage, Event, NetError, SendConfig, Spec, Stop};
+use net::{Carriage, Spec};
 use rustix::net::sockopt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,26 +14,21 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-const LOADS: [Carriage; 3] = [
+const LOADS: [Carriage; 5] = [
     Carriage::Tcp,
     Carriage::Udp { segmented: false },
     Carriage::DatagramExchange { response: 64 },
+    Carriage::Exchange { response: 64 },
+    Carriage::Connects { response: 64 },
 ];
 
 fn long(load: Carriage) -> Spec {
     with(Spec { measure: Ns::secs(600), ..short(load) }, |n| ways(n, 2, 0))
 }
 
-fn failure(bench: &Bench) -> String {
-    bench.event(|event| match event {
-        Event::Failed { why, .. } => Some(why.clone()),
-        _ => None,
-    })
-}
-
 #[track_caller]
-fn told(result: Result<net::Report, NetError>, hints: &[&str]) {
-    let error = result.expect_err("it cannot come to its end").to_string();
+fn told(result: Result<Told, String>, hints: &[&str]) {
+    let error = result.err().expect("it cannot come to its end");
     assert!(hints.iter().any(|hint| error.contains(hint)), "none of {hints:?} is in {error:?}");
 }
 
@@ -88,21 +85,27 @@ fn say(what: impl std::fmt::Display) {
 
 #[test]
 fn a_sender_that_is_killed_leaves_the_receiver_ready() {
-    if let Some(port) = role() {
-        let (host, port) = ("127.0.0.1".to_owned(), port.parse().expect("a port"));
-        let config = SendConfig { host, port, ..SendConfig::default() };
-        let mut heard = |_: &net::Interval| say("it goes");
-        let _ = net::send(&config, &long(Carriage::Tcp), &Stop::default(), &mut heard);
+    if let Some(role) = role() {
+        let (load, at) = role.split_once(' ').expect("a load and a port");
+        let load = LOADS[load.parse::<usize>().expect("a number")];
+        let step = step_of(port(at.parse().expect("a port")), &long(load));
+        begin(&mut engine(), &step).end_with(|output| {
+            if counted(output) {
+                say("it goes");
+            }
+        });
         return;
     }
     let bench = Bench::new();
     let name = "broken::a_sender_that_is_killed_leaves_the_receiver_ready";
-    let mut sender = Other::start(name, &bench.address().port().to_string());
-    sender.says();
-    sender.signal(Signal::KILL);
-    let why = failure(&bench);
-    assert!(why.contains("was lost during a test"), "{why}");
-    bench.run(&short(Carriage::Tcp));
+    for (index, load) in LOADS.into_iter().enumerate() {
+        let mut sender = Other::start(name, &format!("{index} {}", bench.address().port()));
+        sender.says();
+        sender.signal(Signal::KILL);
+        let why = bench.failure();
+        assert!(why.contains("was lost during a test"), "{load:?}: {why}");
+        bench.run(&short(load));
+    }
 }
 
 /// A receiver in a process of its own, for the tests that end it.
@@ -119,10 +122,14 @@ fn receive() {
 fn ended(test: &str, loads: &[Carriage], signal: Signal, hints: &[&str]) {
     for load in loads {
         let mut receiver = Other::start(test, "receiver");
-        let port = receiver.says().parse().expect("a port");
-        let config = SendConfig { host: "127.0.0.1".to_owned(), port, ..SendConfig::default() };
-        let mut struck = |_: &net::Interval| receiver.signal(signal);
-        told(net::send(&config, &long(*load), &Stop::default(), &mut struck), hints);
+        let at = port(receiver.says().parse().expect("a port"));
+        let mut struck = false;
+        let ended = begin(&mut engine(), &step_of(at, &long(*load))).end_with(|output| {
+            if counted(output) && !std::mem::replace(&mut struck, true) {
+                receiver.signal(signal);
+            }
+        });
+        told(ended.failure().map_or(Ok(ended), Err), hints);
     }
 }
 
@@ -146,7 +153,7 @@ fn a_receiver_that_goes_silent_is_told() {
         return receive();
     }
     let name = "broken::a_receiver_that_goes_silent_is_told";
-    ended(name, &[Carriage::Tcp], Signal::STOP, &["nothing for 10 s, though its host is there"]);
+    ended(name, &[Carriage::Tcp], Signal::STOP, &["nothing for 11 s, though its host is there"]);
 }
 
 /// A nonsense that comes in the midst of a test, in either direction.
@@ -164,11 +171,9 @@ fn a_control_connection_that_turns_to_nonsense_ends_the_test_at_both_ends() {
         (idle(), nonsense("ready"), "does not speak this protocol"),
     ] {
         let between = Between::new(bench.address(), from_sender, from_receiver);
-        let config = SendConfig { port: between.address.port(), ..bench.config() };
-        let spec = long(Carriage::Tcp);
-        told(net::send(&config, &spec, &Stop::default(), &mut |_| {}), &[hint]);
+        told(try_run(&step_of(between.place(), &long(Carriage::Tcp))), &[hint]);
         between.end();
-        let why = failure(&bench);
+        let why = bench.failure();
         let hints = ["does not speak this protocol", "was lost"];
         assert!(hints.iter().any(|hint| why.contains(hint)), "{why}");
     }
@@ -217,18 +222,17 @@ fn a_stream_that_is_reset_is_told_and_the_others_go_on() {
         Vec::new()
     });
     let between = Between::new(receiver, idle(), hand);
-    let config = SendConfig { port: between.address.port(), ..bench.config() };
     let spec = with(Spec { measure: Ns::secs(2), ..short(Carriage::Tcp) }, |n| ways(n, 2, 0));
-    let report = net::send(&config, &spec, &Stop::default(), &mut |_| {});
-    let report = report.unwrap_or_else(|e| panic!("{e}"));
+    let told = try_run(&step_of(between.place(), &spec)).unwrap_or_else(|e| panic!("{e}"));
     between.end();
-    for side in [&report.sender, &report.receiver] {
-        let why = side.streams[0].error.as_deref().unwrap_or("none");
+    let [broken, whole] = [told.streams()[0], told.streams()[1]];
+    for (end, whose) in [(broken.0, "sender"), (broken.1, "receiver")] {
+        let why = told.broke(end).unwrap_or("none");
         assert!(why.contains("reset by peer"), "{why}");
-        assert_eq!(side.streams[1].error, None);
+        assert!(why.starts_with(&format!("stream 0 broke at the {whose}")), "{why}");
     }
-    let [broken, whole] = [0, 1].map(|index| report.receiver.streams[index].total.bytes);
-    assert!(broken > 0 && whole > 0, "{broken} {whole}");
+    assert_eq!([whole.0, whole.1].map(|end| told.broke(end)), [None; 2]);
+    assert!(told.sum(broken.1, "total-bytes") > 0 && told.sum(whole.1, "total-bytes") > 0);
 }
 
 /// In a network of its own, which has no route to anywhere: a thread's, which goes with the thread.
@@ -247,9 +251,8 @@ fn a_host_without_a_route_is_told_what_to_look_at() {
                      (Network is unreachable (os error 101))";
         // Without any address of the family the kernel does not come as far as its routes.
         for (host, hint) in [("192.0.2.1", route), ("2001:db8::1", "it has none of this family")] {
-            let (host, port) = (host.to_owned(), net::PORT);
-            let config = SendConfig { host, port, ..SendConfig::default() };
-            told(net::send(&config, &short(Carriage::Tcp), &Stop::default(), &mut |_| {}), &[hint]);
+            let far = place(SocketAddr::new(host.parse().expect("an address"), net::PORT));
+            told(try_run(&step_of(far, &short(Carriage::Tcp))), &[hint]);
         }
     });
     elsewhere.join().expect("it is told");

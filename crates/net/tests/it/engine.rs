@@ -1,194 +1,18 @@
 //! The engine driven as a step is, against a receiver in this process: what it tells of both ends is on one grid, adds up, and
 //! ends in order whatever happens.
 
-use crate::support::{listener, short, ways, with};
+use crate::support::{
+    Carried, STEP, Told, at, begin, engine, net, port, prepare, short, start, step, step_of,
+    try_run, ways, with,
+};
 use clock::Ns;
-use engine::{
-    Engine, EngineError, Handle, NetSources, NetSpec, Output, Prepared, ReceiverPlace,
-    ReceiverSpec, StepSpec, Stop, TokenFrom,
-};
-use net::{
-    Carriage, Embedded, NetEngine, NetError, Network, Receiver, ReceiverConfig, SendConfig, Spec,
-    Surroundings, Token,
-};
-use record::{Counter, Fact, Interval, Phase, SourceId};
+use engine::{Engine, NetSources, NetSpec, Output, ReceiverPlace, Stop, TokenFrom};
+use net::{Carriage, Network, Spec};
+use record::{Fact, Phase, SourceId};
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::mpsc;
 use std::time::Duration;
-use workload::Frames;
-
-/// Receivers and tokens as a test has them.
-struct Around;
-
-impl Surroundings for Around {
-    fn token(&mut self, from: &TokenFrom) -> Result<Token, NetError> {
-        match from {
-            TokenFrom::Env(token) => Token::new(token.as_bytes()),
-            TokenFrom::File(path) => Err(NetError::Spec(format!("{path}: no such token"))),
-        }
-    }
-
-    fn embed(&mut self, receiver: &ReceiverSpec) -> Result<Embedded, NetError> {
-        let token = Some(Token::new(receiver.name.repeat(16).as_bytes())?);
-        let stands = start("127.0.0.1:0", token.clone());
-        let port = stands.addresses()[0].port();
-        Ok(Embedded { host: "127.0.0.1".to_owned(), port, token, stands: Box::new(stands) })
-    }
-}
-
-fn start(address: &str, token: Option<Token>) -> Receiver {
-    let listen = vec![address.parse().expect("an address")];
-    let config =
-        ReceiverConfig { listen, token, cpus: Vec::new(), adjust: None, listener: listener().0 };
-    Receiver::start(config).expect("loopback is there")
-}
-
-/// A load of so many streams under the numbers from `first` on: hop, sender, receiver, then the streams' ends.
-fn net(name: &str, place: ReceiverPlace, network: Network, first: u32) -> NetSpec {
-    let (up, down) = network.ways();
-    let id = |n: u32| SourceId(first + n);
-    let streams = (0..u32::from(up + down)).map(|n| (id(3 + 2 * n), id(4 + 2 * n))).collect();
-    let probe = network.probe.then(|| id(3 + 2 * u32::from(up + down)));
-    NetSpec {
-        name: name.to_owned(),
-        receiver: ReceiverSpec {
-            name: name.to_owned(),
-            place,
-            ipv6: None,
-            source: None,
-            source_port: None,
-            token: None,
-            adjust: None,
-        },
-        network,
-        frames: Frames::default(),
-        sources: NetSources { hop: id(0), sender: id(1), receiver: id(2), streams, probe },
-    }
-}
-
-fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSpec {
-    StepSpec {
-        index: 7,
-        seed: 1,
-        warmup: Ns::millis(warmup),
-        measure: Ns::millis(measure),
-        cooldown: Ns::millis(cooldown),
-        targets: Vec::new(),
-        workers: Vec::new(),
-        nets,
-    }
-}
-
-/// What a step told, and the moments that it was given.
-struct Told {
-    facts: Vec<Fact>,
-    outputs: Vec<Output>,
-    /// Start and edges on the record's time base.
-    edges: [Ns; 4],
-}
-
-/// A step under way.
-struct Under {
-    handle: Box<dyn Handle>,
-    outputs: mpsc::Receiver<Output>,
-    facts: Vec<Fact>,
-    edges: [Ns; 4],
-}
-
-fn prepare(engine: &mut NetEngine, step: &StepSpec) -> Result<Box<dyn Prepared>, EngineError> {
-    let (notes, _) = mpsc::channel();
-    engine.prepare(step, &notes, &Stop::default())
-}
-
-/// Starts a step at a moment that is no whole second of its time base.
-fn begin(engine: &mut NetEngine, step: &StepSpec) -> Under {
-    let prepared = prepare(engine, step).unwrap_or_else(|e| panic!("{e}"));
-    let (out, outputs) = mpsc::channel();
-    let facts = prepared.facts();
-    let at = clock::now().plus(Ns::millis(50));
-    let epoch = Ns(at.0 - 5_700_000_000);
-    let start = at.since(epoch);
-    let measure = start.plus(step.warmup);
-    let cooldown = measure.plus(step.measure);
-    let edges = [start, measure, cooldown, cooldown.plus(step.cooldown)];
-    Under { handle: prepared.start(epoch, at, out), outputs, facts, edges }
-}
-
-impl Under {
-    /// All that it says until it is over.
-    fn end(self) -> Told {
-        let mut outputs = Vec::new();
-        loop {
-            let said = self.outputs.recv_timeout(Duration::from_secs(60)).expect("it ends");
-            let last = matches!(said, Output::Finished | Output::Failed(_));
-            outputs.push(said);
-            if last {
-                break;
-            }
-        }
-        drop(self.handle);
-        assert!(self.outputs.try_recv().is_err(), "nothing follows the end");
-        Told { facts: self.facts, outputs, edges: self.edges }
-    }
-}
-
-impl Told {
-    fn intervals(&self, source: SourceId) -> Vec<&Interval> {
-        let of = |output: &'_ Output| match output {
-            Output::Interval(interval) if interval.source == source => Some(()),
-            _ => None,
-        };
-        let mine = self.outputs.iter().filter(|output| of(output).is_some());
-        mine.filter_map(|output| match output {
-            Output::Interval(interval) => Some(&**interval),
-            _ => None,
-        })
-        .collect()
-    }
-
-    fn counters(&self, source: SourceId, name: &str) -> Vec<&Counter> {
-        let counters = self.outputs.iter().filter_map(|output| match output {
-            Output::Counter(counter) => Some(counter),
-            _ => None,
-        });
-        counters.filter(|counter| counter.source == source && counter.kind.name() == name).collect()
-    }
-
-    fn sum(&self, source: SourceId, name: &str) -> u64 {
-        let counters = self.counters(source, name);
-        assert!(!counters.is_empty(), "{name} of {source:?}");
-        counters.iter().map(|counter| counter.value as u64).sum()
-    }
-
-    /// Bytes and operations of an end, over all its intervals or the measured ones.
-    fn carried(&self, source: SourceId, measured: bool) -> (u64, u64) {
-        let mut sum = (0, 0);
-        for interval in self.intervals(source) {
-            let tally = interval.read.as_ref().or(interval.write.as_ref()).expect("an end");
-            if !measured || interval.phase == Phase::Measure {
-                sum = (sum.0 + tally.bytes, sum.1 + tally.ops);
-            }
-        }
-        sum
-    }
-
-    #[track_caller]
-    fn finished(&self) {
-        assert_eq!(self.outputs.last(), Some(&Output::Finished));
-        let events = self.outputs.iter().filter(|output| matches!(output, Output::Event(_)));
-        assert_eq!(events.collect::<Vec<_>>(), Vec::<&Output>::new());
-    }
-
-    /// Why it failed.
-    #[track_caller]
-    fn failed(&self) -> String {
-        match self.outputs.last() {
-            Some(Output::Failed(e)) => e.to_string(),
-            other => panic!("{other:?}"),
-        }
-    }
-}
 
 /// What must hold of a load that came to its end: every end's intervals are the grid's, and the books agree.
 #[track_caller]
@@ -204,17 +28,18 @@ fn sound(told: &Told, net: &NetSpec) {
         }
         let [all_sent, all_received] = [*sent, *received].map(|source| told.carried(source, false));
         let totals = [*sent, *received].map(|source| told.sum(source, "total-bytes"));
-        assert!(all_sent.0 > 0 && all_sent.0 <= totals[0], "{index}: {all_sent:?} of {totals:?}");
-        assert!(all_received.0 <= totals[1], "{index}: {all_received:?} of {totals:?}");
+        let [all_sent, all_received] = [all_sent.bytes, all_received.bytes];
+        assert!(all_sent > 0 && all_sent <= totals[0], "{index}: {all_sent} of {totals:?}");
+        assert!(all_received <= totals[1], "{index}: {all_received} of {totals:?}");
         books = (books.0 + totals[0], books.1 + totals[1]);
     }
     match datagrams {
         true => assert!(books.1 <= books.0, "{books:?}"),
         false => assert_eq!(books.0, books.1, "all that was accepted was read"),
     }
-    let received: u64 = ends(net, 0).map(|(_, r)| told.carried(r, false).0).sum();
+    let received: u64 = ends(net, 0).map(|(_, r)| told.carried(r, false).bytes).sum();
     let back = |s| if net.network.is_transactions() { told.sum(s, "back-bytes") } else { 0 };
-    let from: u64 = ends(net, 1).map(|(_, r)| told.carried(r, false).0).sum();
+    let from: u64 = ends(net, 1).map(|(_, r)| told.carried(r, false).bytes).sum();
     let from = from + ends(net, 0).map(|(s, _)| back(s)).sum::<u64>();
     assert_eq!((told.sum(*hop, "write-bytes"), told.sum(*hop, "read-bytes")), (received, from));
     for machine in [*sender, *receiver] {
@@ -239,12 +64,12 @@ fn ends(net: &NetSpec, way: usize) -> impl Iterator<Item = (SourceId, SourceId)>
 
 /// Intervals follow each other from the start to the end, cut at whole seconds and at the edges, each in one phase.
 #[track_caller]
-fn on_the_grid(told: &Told, source: SourceId, writes: bool) {
+pub fn on_the_grid(told: &Told, source: SourceId, writes: bool) {
     let [start, measure, cooldown, end] = told.edges;
     let intervals = told.intervals(source);
     let mut at = start;
     for interval in &intervals {
-        assert_eq!((interval.from, interval.step), (at, 7), "{interval:?}");
+        assert_eq!((interval.from, interval.step), (at, STEP), "{interval:?}");
         assert_eq!((interval.write.is_some(), interval.read.is_some()), (writes, !writes));
         assert!(interval.testimony.is_none());
         let whole = Ns((at.0 / 1_000_000_000 + 1) * 1_000_000_000);
@@ -268,14 +93,9 @@ fn check(network: Network) -> Told {
     let place = at(&receiver);
     let net = net("far", place, network, 10);
     let step = step(vec![net.clone()], [100, 500, 60]);
-    let told = begin(&mut NetEngine::new(Box::new(Around)), &step).end();
+    let told = begin(&mut engine(), &step).end();
     sound(&told, &net);
     told
-}
-
-fn at(receiver: &Receiver) -> ReceiverPlace {
-    let address = receiver.addresses()[0];
-    ReceiverPlace::At { host: address.ip().to_string(), port: address.port() }
 }
 
 fn network(carriage: Carriage, up: u16, down: u16) -> Network {
@@ -303,7 +123,7 @@ fn a_probe_is_told_like_an_end_that_asks() {
         let told = check(Network { probe: true, rate, ..network(carriage, 1, 0) });
         let probe = SourceId(15);
         on_the_grid(&told, probe, true);
-        let (bytes, ops) = told.carried(probe, false);
+        let Carried { bytes, ops, .. } = told.carried(probe, false);
         assert!(ops > 0 && told.sum(probe, "back-bytes") == 64 * ops, "{ops} answered");
         assert!(bytes >= 64 * ops && told.sum(probe, "mss") > 500);
         for interval in told.intervals(probe) {
@@ -324,7 +144,7 @@ fn messages_of_a_paced_stream_are_counted_where_they_end() {
     };
     let told = check(network);
     for source in [13, 14, 15, 16, 17, 18].map(SourceId) {
-        let (bytes, ops) = told.carried(source, false);
+        let Carried { bytes, ops, .. } = told.carried(source, false);
         assert_eq!(ops, bytes / 1000);
     }
 }
@@ -363,14 +183,14 @@ fn transactions_are_timed_interval_by_interval() {
             }
             let (asked, answered) = (SourceId(asked), SourceId(answered));
             assert!(told.intervals(answered).iter().all(|interval| interval.read.is_some()));
-            assert!(told.sum(asked, "back-bytes") >= 100 * told.carried(asked, true).1);
+            assert!(told.sum(asked, "back-bytes") >= 100 * told.carried(asked, true).ops);
         }
     }
 }
 
 #[test]
 fn two_loads_run_at_once_and_an_embedded_receiver_serves_every_step() {
-    let mut engine = NetEngine::new(Box::new(Around));
+    let mut engine = engine();
     let receiver = start("127.0.0.1:0", None);
     let one = net("far", at(&receiver), network(Carriage::Tcp, 1, 1), 10);
     let paced =
@@ -390,7 +210,7 @@ fn a_step_that_is_stopped_ends_in_order() {
         let receiver = start("127.0.0.1:0", None);
         let net = net("far", at(&receiver), network(carriage, 1, 0), 10);
         let step = step(vec![net.clone()], [100, 3_600_000, 0]);
-        let under = begin(&mut NetEngine::new(Box::new(Around)), &step);
+        let under = begin(&mut engine(), &step);
         assert!(!under.handle.measure(clock::now().plus(Ns::secs(1))), "it is agreed already");
         // In the midst of the measured time: this end has told some of it.
         let mut before = Vec::new();
@@ -428,7 +248,7 @@ fn every_machine_tells_the_processor_time_of_its_threads() {
     };
     let all_told = [200, 1_000, 5_000].into_iter().any(|measure| {
         let step = step(vec![net.clone()], [0, measure, 0]);
-        let told = begin(&mut NetEngine::new(Box::new(Around)), &step).end();
+        let told = begin(&mut engine(), &step).end();
         [net.sources.sender, net.sources.receiver].iter().all(|machine| tells(&told, *machine))
     });
     assert!(all_told);
@@ -439,7 +259,7 @@ fn a_step_that_is_dropped_before_its_start_leaves_the_receiver_ready() {
     let receiver = start("127.0.0.1:0", None);
     let net = net("far", at(&receiver), network(Carriage::Tcp, 1, 0), 10);
     let step = step(vec![net.clone()], [0, 200, 0]);
-    let mut engine = NetEngine::new(Box::new(Around));
+    let mut engine = engine();
     drop(prepare(&mut engine, &step).expect("it is ready"));
     sound(&begin(&mut engine, &step).end(), &net);
 }
@@ -452,10 +272,10 @@ fn a_lost_receiver_fails_the_step_and_stops_its_other_loads() {
         net("lost", at(&lost), network(Carriage::Tcp, 1, 0), 10),
         net("stays", at(&stays), network(Carriage::Tcp, 1, 0), 50),
     ];
-    let under = begin(&mut NetEngine::new(Box::new(Around)), &step(loads, [0, 3_600_000, 0]));
+    let under = begin(&mut engine(), &step(loads, [0, 3_600_000, 0]));
     let _ = under.outputs.recv_timeout(Duration::from_secs(60)).expect("it runs");
     drop(lost);
-    let why = under.end().failed();
+    let why = under.end().failure().expect("it was lost");
     assert!(why.starts_with("lost: ") && why.contains("during the test"), "{why}");
     assert!(why.contains("see what the receiver says"), "{why}");
 }
@@ -466,15 +286,14 @@ fn strangers_and_a_second_client_do_a_step_no_harm() {
     let address = receiver.addresses()[0];
     let net = net("far", at(&receiver), network(Carriage::Tcp, 1, 1), 10);
     let step = step(vec![net.clone()], [0, 700, 0]);
-    let under = begin(&mut NetEngine::new(Box::new(Around)), &step);
+    let under = begin(&mut engine(), &step);
     for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 64], b"\x06\0\0\0\"stop\"", b""] {
         let mut stranger = TcpStream::connect(address).expect("it listens");
         stranger.write_all(noise).expect("it reads");
     }
-    let (host, port) = (address.ip().to_string(), address.port());
-    let config = SendConfig { host, port, ..SendConfig::default() };
-    let second = net::send(&config, &short(Carriage::Tcp), &Stop::default(), &mut |_| {});
-    assert!(second.expect("it is served too").directions()[0].received.bytes > 0);
+    let second = try_run(&step_of(at(&receiver), &short(Carriage::Tcp)));
+    let second = second.expect("it is served too");
+    assert!(second.carried(second.streams()[0].1, false).bytes > 0);
     sound(&under.end(), &net);
 }
 
@@ -484,7 +303,7 @@ fn refused(change: impl FnOnce(&mut NetSpec), hint: &str) {
     let receiver = start("127.0.0.1:0", None);
     let mut net = net("far", at(&receiver), network(Carriage::Tcp, 1, 0), 10);
     change(&mut net);
-    let result = prepare(&mut NetEngine::new(Box::new(Around)), &step(vec![net], [0, 200, 0]));
+    let result = prepare(&mut engine(), &step(vec![net], [0, 200, 0]));
     let error = result.err().expect("it cannot work").to_string();
     assert!(error.starts_with("far: ") && error.contains(hint), "{hint:?} is not in {error:?}");
 }
@@ -492,9 +311,7 @@ fn refused(change: impl FnOnce(&mut NetSpec), hint: &str) {
 #[test]
 fn what_cannot_be_prepared_says_why() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-    let port = free.expect("loopback is there").port();
-    let host = "127.0.0.1".to_owned();
-    let nobody = ReceiverPlace::At { host, port };
+    let nobody = port(free.expect("loopback is there").port());
     refused(|net| net.receiver.place = nobody, "nobody listens there");
     refused(|net| net.receiver.ipv6 = Some(true), "no address of the family");
     refused(|net| net.network.message = 0, "1 B to 16 MiB");
@@ -507,7 +324,7 @@ fn what_cannot_be_prepared_says_why() {
     let receiver = start("127.0.0.1:0", None);
     let net = net("far", at(&receiver), network(Carriage::Tcp, 1, 0), 10);
     let (notes, _) = mpsc::channel();
-    let mut engine = NetEngine::new(Box::new(Around));
+    let mut engine = engine();
     let result = engine.prepare(&step(vec![net], [0, 200, 0]), &notes, &stopped);
     assert!(result.is_err_and(|e| e.to_string().contains("stopped")));
 }

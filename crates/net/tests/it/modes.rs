@@ -1,81 +1,74 @@
 //! Every mode between both ends: what is asked for happens, and both ends count the same.
 
-use crate::support::{Bench, short, ways, with};
+use crate::engine::on_the_grid;
+use crate::support::{Bench, Told, short, step_of, try_run, ways, with};
 use clock::Ns;
-use net::{Carriage, Direction, Flow, Phase, Report, Sockets, Spec};
+use net::{Carriage, Flow, SideReport, Sockets, Spec, StreamReport};
+use record::Counter;
 
 const UDP: Carriage = Carriage::Udp { segmented: false };
 
 /// What must hold of any test that went well.
 #[track_caller]
-fn sound(report: &Report) {
-    let spec = &report.spec;
-    let streams = usize::from(spec.up() + spec.down());
-    for (side, intervals) in
-        [(&report.sender, &report.sender_intervals), (&report.receiver, &report.receiver_intervals)]
-    {
-        assert_eq!(side.streams.len(), streams);
-        assert!((0..).zip(&side.streams).all(|(i, s)| s.index == i), "{side:?}");
-        let measured = intervals.iter().filter(|i| i.phase == Phase::Measured);
-        assert!(side.streams.iter().any(|s| s.total.bytes > 0), "{side:?}");
-        let of = |stream: &net::StreamReport| stream.measured.bytes as f64;
-        let (whole, parts): (f64, f64) = (
-            side.streams.iter().map(of).sum(),
-            measured.map(|i| (i.written.bytes + i.read.bytes) as f64).sum(),
-        );
-        // The cuts of streams and of intervals are moments apart: long ones on a machine that has much to do.
-        let all: f64 = side.streams.iter().map(|s| s.total.bytes as f64).sum();
-        assert!(
-            (whole - parts).abs() <= all / 2.0,
-            "{whole} in the whole, {parts} in the parts of {all}"
-        );
-        assert!(intervals.windows(2).all(|two| two[0].to == two[1].from), "no gaps");
-        assert!(side.machine.wall > Ns::ZERO, "{:?}", side.machine);
-        assert!(
-            side.threads
-                .iter()
-                .all(|t| t.used.is_none_or(|used| used <= side.machine.wall.plus(Ns::millis(50))))
-        );
+fn sound(told: &Told, side: &SideReport, spec: &Spec) {
+    let streams = told.streams();
+    assert_eq!(side.streams.len(), streams.len());
+    assert!((0..).zip(&side.streams).all(|(i, s)| s.index == i), "{side:?}");
+    for (stream, ends) in side.streams.iter().zip(streams) {
+        on_the_grid(told, ends.0, true);
+        on_the_grid(told, ends.1, false);
+        // What the receiver tells people is what it told the engine.
+        let here = if stream.writes { ends.0 } else { ends.1 };
+        assert_eq!(told.carried(here, true).bytes, stream.measured.bytes, "{stream:?}");
+        assert_eq!(told.sum(here, "total-bytes"), stream.total.bytes);
     }
-    for direction in report.directions() {
-        assert!(direction.received_rate.is_finite() && direction.sent_rate.is_finite());
-        // Of datagrams a busy machine may lose some.
-        assert!(direction.undelivered == 0 || spec.is_udp(), "all were closed in order");
-    }
+    assert!(side.machine.wall > Ns::ZERO, "{:?}", side.machine);
+    let used_within = |used: Ns| used <= side.machine.wall.plus(Ns::millis(50));
+    assert!(side.threads.iter().all(|thread| thread.used.is_none_or(used_within)), "{side:?}");
+    // Of datagrams a busy machine may lose some.
+    assert!(told.undelivered() == 0 || spec.is_udp(), "all were closed in order");
 }
 
+/// Runs a test that must go well.
 #[track_caller]
-fn run(spec: Spec) -> Vec<Direction> {
-    let report = Bench::new().run(&spec);
-    sound(&report);
-    report.directions()
+fn run(spec: &Spec) -> (Told, SideReport) {
+    let (told, side) = Bench::new().run(spec);
+    sound(&told, &side, spec);
+    (told, side)
+}
+
+/// A counter of each end of each stream.
+#[track_caller]
+fn of_ends<T>(told: &Told, name: &str, of: fn(&Counter) -> T) -> Vec<T> {
+    let ends = told.streams().iter().flat_map(|(one, other)| [*one, *other]);
+    ends.flat_map(|end| told.counters(end, name)).map(of).collect()
 }
 
 #[test]
 fn tcp_goes_either_way_and_both() {
     for (up, down) in [(1, 0), (0, 1), (2, 2), (3, 0)] {
-        let directions = run(with(short(Carriage::Tcp), |n| ways(n, up, down)));
-        let flows: Vec<Flow> = directions.iter().map(|d| d.flow).collect();
-        let expected: Vec<Flow> = [(Flow::Up, up), (Flow::Down, down)]
-            .into_iter()
-            .filter_map(|(flow, n)| (n > 0).then_some(flow))
-            .collect();
-        assert_eq!(flows, expected);
+        let (told, side) = run(&with(short(Carriage::Tcp), |n| ways(n, up, down)));
+        let of = |flow| side.streams.iter().filter(|stream| stream.flow == flow).count();
+        assert_eq!((of(Flow::Up), of(Flow::Down)), (up.into(), down.into()));
+        let hop = told.net().sources.hop;
+        let moved = ["write-bytes", "read-bytes"].map(|way| told.sum(hop, way) > 0);
+        assert_eq!(moved, [up > 0, down > 0]);
     }
 }
 
 #[test]
 fn many_streams_share_few_threads() {
     for threads in [1, 2, 3] {
-        let spec = with(short(Carriage::Tcp), |n| {
+        let (told, side) = run(&with(short(Carriage::Tcp), |n| {
             ways(n, 6, 6);
             n.threads = threads;
             n.message = 16 << 10;
-        });
-        let report = Bench::new().run(&spec);
-        sound(&report);
-        assert_eq!(report.sender.threads.len(), 2 * usize::from(threads));
-        let of = |thread| report.sender.streams.iter().filter(|s| s.thread == thread).count();
+        }));
+        let all = 2 * usize::from(threads);
+        assert_eq!(side.threads.len(), all);
+        let own = told.threads(told.net().sources.sender);
+        assert!(own.len() <= all && own.iter().all(|(name, _)| name.starts_with("net-")));
+        let of = |thread| side.streams.iter().filter(|s| s.thread == thread).count();
         assert_eq!(of(0), 6 / usize::from(threads));
     }
 }
@@ -88,12 +81,12 @@ fn a_message_is_one_submission_and_a_batch_is_several() {
             n.batch = batch;
             n.discard = batch > 1;
         });
-        let report = Bench::new().run(&spec);
-        sound(&report);
-        let sent = report.sender.streams[0].total;
+        let (told, _) = run(&spec);
+        let (sent, _) = told.streams()[0];
+        let (bytes, calls) = (told.carried(sent, false).bytes, told.sum(sent, "calls"));
         // The last submission of all may be cut short by the end.
-        assert!(sent.calls >= sent.bytes / spec.submission(), "{sent:?}");
-        assert!(sent.bytes / sent.calls * 2 > spec.submission(), "{sent:?}");
+        assert!(calls >= bytes / spec.submission(), "{bytes} B in {calls}");
+        assert!(bytes / calls * 2 > spec.submission(), "{bytes} B in {calls}");
     }
 }
 
@@ -107,33 +100,39 @@ fn sockets_are_set_at_both_ends() {
         dscp: Some(10),
         ..Sockets::default()
     };
-    let report = Bench::new().run(&with(short(Carriage::Tcp), |n| {
+    let (told, side) = run(&with(short(Carriage::Tcp), |n| {
         ways(n, 1, 1);
         n.sockets = sockets;
     }));
-    sound(&report);
-    for stream in report.sender.streams.iter().chain(&report.receiver.streams) {
-        assert_eq!((stream.send_buffer, stream.receive_buffer), (200_000, 300_000), "doubled");
-        assert_eq!(stream.congestion.as_deref(), Some("reno"));
-        let tcp = stream.tcp.expect("TCP tells of itself");
-        assert!(tcp.mss > 0 && tcp.pmtu > tcp.mss, "{tcp:?}");
-        let segments = if stream.writes { tcp.data_segments_out } else { tcp.data_segments_in };
-        assert!(segments > 0, "{tcp:?}");
+    assert_eq!(of_ends(&told, "send-buffer", |c| c.value), [200_000.0; 4], "doubled");
+    assert_eq!(of_ends(&told, "receive-buffer", |c| c.value), [300_000.0; 4], "doubled");
+    assert_eq!(told.fact("congestion"), Some("reno"));
+    assert!(side.streams.iter().all(|s| s.congestion.as_deref() == Some("reno")), "{side:?}");
+    for (sent, received) in told.streams() {
+        for end in [*sent, *received] {
+            let (mss, mtu) = (told.sum(end, "mss"), told.sum(end, "path-mtu"));
+            assert!(mss > 0 && mtu > mss, "{mss} of {mtu}");
+        }
+        assert!(told.sum(*sent, "data-segments-out") > 0);
+        assert!(told.sum(*received, "data-segments-in") > 0);
     }
 }
 
 #[test]
 fn zero_copy_that_was_a_copy_is_counted() {
     let sockets = Sockets { zero_copy: true, ..Sockets::default() };
-    for (up, threads) in [(1, 0), (3, 1)] {
-        let spec = with(short(Carriage::Tcp), |n| {
-            ways(n, up, 0);
+    for (up, down, threads) in [(1, 0, 0), (3, 0, 1), (0, 1, 0), (0, 3, 1)] {
+        let (told, side) = run(&with(short(Carriage::Tcp), |n| {
+            ways(n, up, down);
             n.sockets = sockets.clone();
             n.threads = threads;
-        });
-        let report = Bench::new().run(&spec);
-        sound(&report);
-        for stream in &report.sender.streams {
+        }));
+        for (sent, _) in told.streams() {
+            let done = told.sum(*sent, "zero-copy-done");
+            assert!(done > 0 && done <= told.sum(*sent, "calls"), "{done}");
+            assert_eq!(told.sum(*sent, "zero-copy-copied"), done, "loopback copies always");
+        }
+        for stream in side.streams.iter().filter(|stream| stream.writes) {
             let total = stream.total;
             assert_eq!(total.completed, total.calls, "each send has been completed");
             assert_eq!(total.copied, total.completed, "loopback copies always");
@@ -151,37 +150,41 @@ fn connections_are_multipath_where_the_kernel_has_it() {
             n.sockets.multipath = true;
             n.discard = load == Carriage::Tcp;
         });
-        let report = match Bench::new().try_run(&spec) {
-            Ok(report) => report,
+        let bench = Bench::new();
+        let told = match bench.try_run(&spec) {
+            Ok(told) => told,
             Err(e) => {
                 println!("skipped: {e}");
-                assert!(e.to_string().contains("net.mptcp.enabled"), "{e}");
+                assert!(e.contains("net.mptcp.enabled"), "{e}");
                 return;
             }
         };
-        sound(&report);
-        let streams = report.sender.streams.iter().chain(&report.receiver.streams);
-        let standing = load != connects;
-        assert!(streams.clone().all(|s| (s.subflows > 0) == standing), "{load:?}");
-        assert!(streams.clone().all(|s| s.error.is_none() && s.total.failed == 0));
+        sound(&told, &bench.ended(), &spec);
+        told.finished();
+        // Connections one after the other have none that stands when the kernel is asked.
+        let expected = if load == connects { &[][..] } else { &[1.0; 2] };
+        assert_eq!(of_ends(&told, "multipath", |c| c.value), expected, "{load:?}");
+        let failed = told.streams().iter().map(|(sent, _)| told.carried(*sent, false).errors);
+        assert_eq!(failed.sum::<u64>(), 0);
     }
-    let plain = Bench::new().run(&short(Carriage::Tcp));
-    assert_eq!(plain.sender.streams[0].subflows, 0, "nobody asked for it");
+    let (plain, _) = run(&short(Carriage::Tcp));
+    assert_eq!(of_ends(&plain, "multipath", |c| c.value), [0.0; 2], "it was not asked for");
 }
 
 #[test]
 fn a_file_in_memory_is_sent() {
     let sockets = Sockets { sendfile: true, ..Sockets::default() };
     for (up, threads, batch) in [(1, 0, 1), (3, 1, 7)] {
-        let spec = with(short(Carriage::Tcp), |n| {
+        let (told, _) = run(&with(short(Carriage::Tcp), |n| {
             ways(n, up, 0);
             n.sockets = sockets.clone();
             n.threads = threads;
             n.batch = batch;
-        });
-        let report = Bench::new().run(&spec);
-        sound(&report);
-        assert!(report.sender.streams.iter().all(|s| s.total.bytes > 0 && s.total.completed == 0));
+        }));
+        for (sent, _) in told.streams() {
+            assert!(told.carried(*sent, false).bytes > 0);
+            assert!(told.counters(*sent, "zero-copy-done").is_empty());
+        }
     }
 }
 
@@ -192,8 +195,10 @@ fn a_rate_is_kept() {
             n.rate = Some(4_000_000);
             n.message = 1_000;
         });
-        let directions = run(spec);
-        let rate = directions[0].received_rate;
+        let (told, _) = run(&spec);
+        let [_, from, to, _] = told.edges;
+        let bytes = told.carried(told.streams()[0].1, true).bytes;
+        let rate = bytes as f64 / to.since(from).as_secs_f64();
         // Without a pace it would be hundreds; on a machine that has much to do it may be any less.
         assert!(rate < 20_000_000.0, "{load:?}: {rate}");
     }
@@ -204,31 +209,33 @@ fn udp_is_sent_one_by_one_batched_and_segmented() {
     for (segmented, batch) in [(false, 1), (false, 16), (true, 16)] {
         for (up, down, threads) in [(1, 1, 0), (3, 0, 1)] {
             let load = Carriage::Udp { segmented };
-            let rate = Some(400_000);
-            let report = Bench::new().run(&with(short(load), |n| {
+            let (told, side) = run(&with(short(load), |n| {
                 ways(n, up, down);
                 n.batch = batch;
                 n.threads = threads;
-                n.rate = rate;
+                n.rate = Some(400_000);
             }));
-            sound_datagrams(&report);
+            sound_datagrams(&told, &side);
         }
     }
 }
 
 #[track_caller]
-fn sound_datagrams(report: &Report) {
-    for stream in report.sender.streams.iter().chain(&report.receiver.streams) {
+fn sound_datagrams(told: &Told, side: &SideReport) {
+    for stream in &side.streams {
         let [sent, taken] = [stream.datagrams, stream.tally.map(|tally| tally.unique)];
         let phases = sent.or(taken).expect("datagrams are counted");
         assert!(phases.iter().sum::<u64>() > 0, "{stream:?}");
         assert_eq!(phases.iter().sum::<u64>(), stream.total.items);
     }
-    for direction in report.directions() {
-        let datagrams = direction.datagrams.expect("there were datagrams");
-        assert_eq!(datagrams.received + datagrams.lost, datagrams.sent);
-        assert_eq!((datagrams.reordered, datagrams.duplicates), (0, 0), "{datagrams:?}");
-        assert!(datagrams.jitter.is_finite() && datagrams.jitter >= 0.0);
+    for (sent, received) in told.streams() {
+        let left = told.sum(*sent, "datagrams-sent");
+        let came = told.sum(*received, "datagrams-received");
+        assert_eq!(came + told.sum(*received, "datagrams-lost"), left);
+        let harmed = ["reordered", "duplicates"].map(|name| told.sum(*received, name));
+        assert_eq!(harmed, [0; 2]);
+        let jitter = told.counters(*received, "jitter");
+        assert!(jitter.iter().all(|c| c.value.is_finite() && c.value >= 0.0), "{jitter:?}");
     }
 }
 
@@ -238,23 +245,22 @@ fn requests_are_answered_and_timed() {
     let exchange = Carriage::Exchange { response: 4096 };
     for load in [exchange, by_datagram, Carriage::Connects { response: 1 }] {
         for up in [1, 3] {
-            let report = Bench::new().run(&with(short(load), |n| ways(n, up, 0)));
-            sound(&report);
-            let direction = &report.directions()[0];
-            let latency = direction.latency.as_ref().expect("there are times");
-            let all: u64 = report.sender.streams.iter().map(|s| s.total.items).sum();
-            // Only those that were begun in the measured time are timed.
-            assert!((1..=all).contains(&latency.count()), "{} timed of {all}", latency.count());
-            assert!(direction.sent.items <= all);
-            // A datagram may be late on a machine that has much to do.
-            assert!(direction.sent.failed == 0 || load == by_datagram);
-            assert!(latency.percentile(50.0) > Some(Ns(1_000)));
-            let (asked, answered): (u64, u64) = (
-                report.sender.streams.iter().map(|s| s.total.items).sum(),
-                report.receiver.streams.iter().map(|s| s.total.items).sum(),
-            );
-            let failed: u64 = report.sender.streams.iter().map(|s| s.total.failed).sum();
-            assert!((asked..=asked + failed).contains(&answered), "each transaction has two ends");
+            let spec = with(short(load), |n| ways(n, up, 0));
+            let (told, side) = run(&spec);
+            let (mut asked, mut done) = (0, 0);
+            for (asks, _) in told.streams() {
+                let measured = told.carried(*asks, true);
+                assert!(measured.ops > 0, "{load:?}");
+                assert_eq!(measured.service.count(), measured.ops, "each is timed");
+                assert!(measured.service.percentile(50.0) > Some(Ns(1_000)));
+                let all = told.carried(*asks, false);
+                // A datagram may be late on a machine that has much to do.
+                assert!(all.errors == 0 || load == by_datagram);
+                asked += told.sum(*asks, "total-bytes") / u64::from(spec.network.message);
+                done += all.ops;
+            }
+            let answered = side.streams.iter().map(|stream| stream.total.items).sum();
+            assert!((done..=asked).contains(&answered), "{done} done, {answered} of {asked}");
         }
     }
 }
@@ -264,31 +270,30 @@ fn a_probe_goes_beside_every_load_and_is_counted_apart() {
     let answers = Carriage::DatagramExchange { response: 64 };
     let calls = Carriage::Connects { response: 64 };
     for load in [Carriage::Tcp, UDP, Carriage::Exchange { response: 64 }, answers, calls] {
-        let spec = with(short(load), |n| {
+        let (told, side) = run(&with(short(load), |n| {
             n.probe = true;
             n.rate = (load == UDP).then_some(400_000);
             ways(n, 2, if load == Carriage::Tcp { 2 } else { 0 });
-        });
-        let report = Bench::new().run(&spec);
-        sound(&report);
-        let probe = report.sender.probe.as_ref().expect("it was asked for");
-        assert!(probe.total.items > 0 && probe.error.is_none(), "{load:?}: {probe:?}");
-        assert_eq!(
-            (probe.total.bytes, probe.total.back),
-            (probe.total.items * 64, probe.total.bytes)
-        );
-        let latency = probe.latency.as_ref().expect("it is timed");
-        assert_eq!(latency.count(), probe.measured.items);
+        }));
+        let probe = told.net().sources.probe.expect("it was asked for");
+        on_the_grid(&told, probe, true);
+        let all = told.carried(probe, false);
+        assert!(all.ops > 0 && all.errors == 0, "{load:?}: {} and {}", all.ops, all.errors);
+        // One may be under way at the last cut.
+        assert!((all.ops * 64..=(all.ops + 1) * 64).contains(&all.bytes), "{} B", all.bytes);
+        assert_eq!(told.sum(probe, "back-bytes"), all.ops * 64);
+        let measured = told.carried(probe, true);
+        assert_eq!(measured.service.count(), measured.ops, "it is timed");
         // A pause of a millisecond lies between two.
-        let most = 2 * (probe.to.since(probe.from).0 / 1_000_000) + 10;
-        assert!(probe.measured.items <= most, "{} of at most {most}", probe.measured.items);
-        assert_eq!(report.receiver.probe, None, "only who asks can tell");
-        for side in [&report.sender, &report.receiver] {
-            let own = side.threads.iter().filter(|thread| thread.name == "net-probe");
-            assert_eq!(own.count(), 1, "{:?}", side.threads);
-        }
+        let [_, from, to, _] = told.edges;
+        let most = 2 * (to.since(from).0 / 1_000_000) + 10;
+        assert!(measured.ops <= most, "{} of at most {most}", measured.ops);
+        assert_eq!(side.probe, None, "only the end that asks can tell");
+        let own = side.threads.iter().filter(|thread| thread.name == "net-probe");
+        assert_eq!(own.count(), 1, "{:?}", side.threads);
+        let near = told.threads(told.net().sources.sender);
+        assert!(near.iter().filter(|(name, _)| *name == "net-probe").count() <= 1, "{near:?}");
     }
-    assert_eq!(Bench::new().run(&short(UDP)).sender.probe, None, "nobody asked for it");
 }
 
 #[test]
@@ -305,36 +310,41 @@ fn ipv6_is_taken() {
         Carriage::DatagramExchange { response: 40 },
         Carriage::Connects { response: 10 },
     ] {
-        let report = bench.run(&short(load));
-        assert!(report.target.starts_with("[::1]:"), "{}", report.target);
-        assert!(report.sender.streams[0].peer.starts_with("[::1]:"));
+        let (told, side) = bench.run(&short(load));
+        assert_eq!(told.fact("ip-version"), Some("ipv6"));
+        assert_eq!(told.fact("addresses"), Some("::1 to ::1"));
+        assert!(side.streams[0].local.starts_with("[::1]:"), "{side:?}");
     }
 }
 
 #[test]
 fn a_source_is_taken() {
     let bench = Bench::new();
-    let source = Some("127.0.0.9".parse().expect("an address"));
-    let config = net::SendConfig { source, source_port: Some(42_317), ..bench.config() };
-    let spec = with(short(Carriage::Tcp), |n| ways(n, 2, 0));
-    let report = net::send(&config, &spec, &net::Stop::default(), &mut |_| {}).expect("it runs");
-    let locals: Vec<&str> = report.sender.streams.iter().map(|s| s.local.as_str()).collect();
-    assert_eq!(locals, ["127.0.0.9:42317", "127.0.0.9:42318"]);
-    assert_eq!(report.receiver.streams[1].peer, "127.0.0.9:42318");
+    let mut step = step_of(bench.place(), &with(short(Carriage::Tcp), |n| ways(n, 2, 0)));
+    let receiver = &mut step.nets[0].receiver;
+    receiver.source = Some("127.0.0.9".parse().expect("an address"));
+    receiver.source_port = Some(42_317);
+    let told = try_run(&step).expect("it runs");
+    assert_eq!(told.fact("addresses"), Some("127.0.0.9 to 127.0.0.1"));
+    let of = |stream: &StreamReport| stream.peer.clone();
+    let peers: Vec<String> = bench.ended().streams.iter().map(of).collect();
+    assert_eq!(peers, ["127.0.0.9:42317", "127.0.0.9:42318"]);
 }
 
 #[test]
 fn clocks_of_one_host_agree_within_their_bound() {
-    let report = Bench::new().run(&short(Carriage::Exchange { response: 1 }));
-    for clock in [report.clock, report.clock_after] {
-        assert!(clock.offset.unsigned_abs() <= clock.bound.0, "{clock:?}");
-        assert!(clock.bound < Ns::secs(1));
-    }
+    let (told, _) = run(&short(Carriage::Exchange { response: 1 }));
+    let hop = told.net().sources.hop;
+    let [offset, bound] = ["clock-offset", "clock-bound"].map(|name| told.counters(hop, name));
+    let (offset, bound) = (offset[0].value, bound[0].value);
+    assert!(offset.abs() <= bound && bound < 1e9, "{offset} ns by at most {bound} ns");
 }
 
 #[test]
 fn a_report_is_kept_whole_by_json() {
-    let report = Bench::new().run(&short(Carriage::Exchange { response: 7 }));
-    let text = serde_json::to_string(&report).expect("it is data");
-    assert_eq!(serde_json::from_str::<Report>(&text).expect("it is the same data"), report);
+    for load in [Carriage::Exchange { response: 7 }, UDP] {
+        let (_, side) = run(&short(load));
+        let text = serde_json::to_string(&side).expect("it is data");
+        assert_eq!(serde_json::from_str::<SideReport>(&text).expect("it is the same data"), side);
+    }
 }

@@ -1,10 +1,12 @@
 //! What goes wrong between two hosts: everybody is told, nothing hangs, and the receiver is ready for the next.
 
-use crate::support::{Bench, listener, short, ways, with};
-use clock::Ns;
-use net::{
-    Carriage, Event, NetError, Receiver, ReceiverConfig, SendConfig, Sockets, Spec, Stop, Token,
+use crate::support::{
+    Bench, at, begin, counted, engine, listener, place, port, receiver_config, refused, short,
+    start, step_of, try_run, ways, with,
 };
+use clock::Ns;
+use engine::{ReceiverPlace, ReceiverSpec, StepSpec, TokenFrom};
+use net::{Carriage, Event, Receiver, Sockets, Spec, Token};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
@@ -20,47 +22,25 @@ fn long(load: Carriage) -> Spec {
     with(Spec { measure: Ns::secs(60), ..short(load) }, |n| ways(n, 2, 0))
 }
 
-fn send(config: &SendConfig, spec: &Spec) -> Result<net::Report, NetError> {
-    net::send(config, spec, &Stop::default(), &mut |_| {})
-}
-
-/// The reason of the next failure that the receiver tells.
-fn failure(bench: &Bench) -> String {
-    bench.event(|event| match event {
-        Event::Failed { why, .. } => Some(why.clone()),
-        _ => None,
-    })
-}
-
-#[track_caller]
-fn refused(result: Result<net::Report, NetError>, hint: &str) {
-    let error = result.expect_err("it cannot work").to_string();
-    assert!(error.contains(hint), "{hint:?} is not in {error:?}");
-}
-
-#[test]
-fn a_sender_that_goes_leaves_the_receiver_ready() {
-    for load in LOADS {
-        let bench = Bench::new();
-        let stop = Stop::default();
-        let asks = stop.clone();
-        let result = net::send(&bench.config(), &long(load), &stop, &mut |_| asks.ask());
-        assert!(matches!(result, Err(NetError::Stopped)), "{result:?}");
-        let why = failure(&bench);
-        assert!(why.contains("was lost during a test"), "{why}");
-        bench.run(&short(load));
-    }
+/// A short step whose receiver is reached in another way.
+fn reaching(place: ReceiverPlace, change: impl FnOnce(&mut ReceiverSpec)) -> StepSpec {
+    let mut step = step_of(place, &short(Carriage::Tcp));
+    change(&mut step.nets[0].receiver);
+    step
 }
 
 #[test]
 fn a_receiver_that_goes_is_told() {
     for load in LOADS {
         let bench = Bench::new();
-        let config = bench.config();
+        let step = step_of(bench.place(), &long(load));
         let mut receiver = Some(bench.receiver);
-        let result =
-            net::send(&config, &long(load), &Stop::default(), &mut |_| drop(receiver.take()));
-        refused(result, "was lost during the test");
+        let told = begin(&mut engine(), &step).end_with(|output| {
+            if counted(output) {
+                drop(receiver.take());
+            }
+        });
+        refused(told.failure().map_or(Ok(told), Err), "was lost during the test");
     }
 }
 
@@ -71,12 +51,12 @@ fn many_senders_are_served_at_once() {
         .into_iter()
         .cycle()
         .take(8)
-        .map(|load| (load, bench.config()))
-        .map(|(load, config)| std::thread::spawn(move || send(&config, &short(load))))
+        .map(|load| step_of(bench.place(), &short(load)))
+        .map(|step| std::thread::spawn(move || try_run(&step)))
         .collect();
     for run in runs {
-        let report = run.join().expect("no panic").expect("each comes to its end");
-        assert!(report.directions()[0].received.bytes > 0);
+        let told = run.join().expect("no panic").expect("each comes to its end");
+        assert!(told.carried(told.streams()[0].1, false).bytes > 0);
     }
     let ended = |event: &Event| matches!(event, Event::Ended { .. }).then_some(());
     (0..8).for_each(|_| bench.event(ended));
@@ -99,7 +79,7 @@ fn what_is_not_the_protocol_is_turned_away() {
         stream.shutdown(Shutdown::Write).expect("it stands");
         // The end comes, with or without a reason for us.
         let _ = stream.read_to_end(&mut Vec::new());
-        let why = failure(&bench);
+        let why = bench.failure();
         assert!(why.contains(hint), "{hint:?} is not in {why:?}");
     }
     bench.run(&short(Carriage::Tcp));
@@ -117,7 +97,7 @@ fn an_older_sender_is_refused_with_a_reason() {
     stream.write_all(&[&length, hello.as_bytes()].concat()).expect("it reads");
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("it answers and closes");
-    let why = failure(&bench);
+    let why = bench.failure();
     let expected = format!(
         "speaks versions {low} to {high} of the protocol, the sender 1 to {older}; update the older one"
     );
@@ -127,7 +107,7 @@ fn an_older_sender_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_test_out_of_bounds_is_refused_by_both_ends() {
+fn a_test_out_of_bounds_is_refused() {
     let bench = Bench::new();
     let base = short(Carriage::Tcp);
     let sockets = |sockets| with(base.clone(), |n| n.sockets = sockets);
@@ -152,7 +132,6 @@ fn a_test_out_of_bounds_is_refused_by_both_ends() {
         ),
         (Spec { measure: Ns::ZERO, ..base.clone() }, "measured time"),
         (Spec { measure: Ns::MAX, ..base.clone() }, "measured time"),
-        (Spec { interval: Ns(1), ..base.clone() }, "interval"),
         (with(base.clone(), |n| n.rate = Some(0)), "rate"),
         (with(short(LOADS[1]), |n| n.message = 23), "24 to 65,507"),
         (
@@ -185,70 +164,49 @@ fn a_test_out_of_bounds_is_refused_by_both_ends() {
 
 #[test]
 fn who_listens_openly_needs_a_token_and_senders_too() {
-    let start = |address: &str, token: Option<&str>| {
-        let token = token.map(|token| Token::new(token.as_bytes()).expect("long enough"));
-        let listen = vec![address.parse().expect("an address")];
-        Receiver::start(ReceiverConfig {
-            listen,
-            token,
-            cpus: Vec::new(),
-            adjust: None,
-            listener: listener().0,
-        })
-    };
-    let error = start("0.0.0.0:0", None).expect_err("others could come").to_string();
+    let open = Receiver::start(receiver_config("0.0.0.0:0", listener().0));
+    let error = open.expect_err("others could come").to_string();
     assert!(error.contains("must know a token"), "{error}");
-    let receiver = start("127.0.0.1:0", Some("correct horse battery")).expect("loopback is there");
-    let port = receiver.addresses()[0].port();
-    let config = |token: Option<&str>| SendConfig {
-        host: "127.0.0.1".to_owned(),
-        port,
-        token: token.map(|token| Token::new(token.as_bytes()).expect("long enough")),
-        ..SendConfig::default()
+    let token = Token::new(b"correct horse battery").expect("long enough");
+    let receiver = start("127.0.0.1:0", Some(token));
+    let send = |token: Option<&str>| {
+        let token = token.map(|token| TokenFrom::Env(token.to_owned()));
+        try_run(&reaching(at(&receiver), |receiver| receiver.token = token))
     };
-    let spec = short(Carriage::Tcp);
-    refused(send(&config(None), &spec), "it asks for a token");
-    refused(send(&config(Some("wrong horse battery")), &spec), "token is not the receiver's");
-    send(&config(Some("correct horse battery")), &spec).expect("it is the token");
+    refused(send(None), "it asks for a token");
+    refused(send(Some("wrong horse battery")), "token is not the receiver's");
+    send(Some("correct horse battery")).expect("it is the token");
 }
 
 #[test]
 fn what_cannot_be_reached_is_told_apart() {
-    let spec = short(Carriage::Tcp);
-    let config =
-        |host: &str, port| SendConfig { host: host.to_owned(), port, ..SendConfig::default() };
-    refused(send(&config("no.such.host.invalid", 1), &spec), "no such host is known");
-    refused(send(&config("240.0.0.1", 1), &spec), "240.0.0.1");
+    let send = |place, change: &dyn Fn(&mut ReceiverSpec)| try_run(&reaching(place, change));
+    let nowhere = ReceiverPlace::At { host: "no.such.host.invalid".to_owned(), port: 1 };
+    refused(send(nowhere, &|_| {}), "no such host is known");
+    refused(send(place(([240, 0, 0, 1], 1).into()), &|_| {}), "240.0.0.1");
     let free =
         TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("loopback is there");
-    refused(send(&config("127.0.0.1", free.port()), &spec), "nobody listens there");
-    let source = Some("192.0.2.1".parse().expect("an address"));
-    let foreign = SendConfig { source, ..config("127.0.0.1", free.port()) };
-    refused(send(&foreign, &spec), "source address is not one of this host's");
-    refused(
-        send(&SendConfig { ipv6: Some(true), ..config("127.0.0.1", 1) }, &spec),
-        "no address of the family",
-    );
+    refused(send(place(free), &|_| {}), "nobody listens there");
+    let foreign = |receiver: &mut ReceiverSpec| {
+        receiver.source = Some("192.0.2.1".parse().expect("an address"));
+    };
+    refused(send(place(free), &foreign), "source address is not one of this host's");
+    refused(send(port(1), &|receiver| receiver.ipv6 = Some(true)), "no address of the family");
 }
 
 #[test]
 fn addresses_in_use_are_told() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
-    let listen = vec![taken.local_addr().expect("it has an address")];
-    let config = ReceiverConfig {
-        listen,
-        token: None,
-        cpus: Vec::new(),
-        adjust: None,
-        listener: listener().0,
-    };
+    let address = taken.local_addr().expect("it has an address").to_string();
+    let config = receiver_config(&address, listener().0);
     let error = Receiver::start(config).expect_err("it is taken").to_string();
     assert!(error.contains("the port is in use"), "{error}");
     let bench = Bench::new();
     let taken = UdpSocket::bind("0.0.0.0:0").expect("a port is free");
     let source_port = Some(taken.local_addr().expect("it has an address").port());
-    let config = SendConfig { source_port, ..bench.config() };
-    refused(send(&config, &short(Carriage::Udp { segmented: false })), "in use");
+    let mut step = step_of(bench.place(), &short(Carriage::Udp { segmented: false }));
+    step.nets[0].receiver.source_port = source_port;
+    refused(try_run(&step), "in use");
     bench.run(&short(Carriage::Udp { segmented: false }));
 }
 
@@ -278,7 +236,7 @@ fn a_receiver_that_talks_nonsense_is_told() {
         (b"", "closed the connection"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
-        let port = listener.local_addr().expect("it has an address").port();
+        let address = listener.local_addr().expect("it has an address");
         let peer = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a sender comes");
             let _ = stream.read(&mut [0; 1024]);
@@ -286,8 +244,7 @@ fn a_receiver_that_talks_nonsense_is_told() {
             stream.shutdown(Shutdown::Write).expect("it stands");
             let _ = stream.read_to_end(&mut Vec::new());
         });
-        let config = SendConfig { host: "127.0.0.1".to_owned(), port, ..SendConfig::default() };
-        refused(send(&config, &short(Carriage::Tcp)), hint);
+        refused(try_run(&step_of(place(address), &short(Carriage::Tcp))), hint);
         peer.join().expect("it answered");
     }
 }

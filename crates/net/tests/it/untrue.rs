@@ -1,8 +1,8 @@
 //! A receiver that tells what cannot be: whatever it counts is held to the test's cuts and streams before it is believed.
 
 use crate::between::{Between, Hand, idle};
-use crate::support::{Bench, short, ways, with};
-use net::{Carriage, SendConfig, Stop};
+use crate::support::{Bench, short, step_of, try_run, ways, with};
+use net::Carriage;
 use serde_json::{Value, json};
 
 /// A test whose receiver's messages of one kind are changed on the way: the sender says what is wrong with them.
@@ -16,11 +16,8 @@ fn check(kind: &'static str, change: fn(&mut Value), hint: &str) {
         Vec::new()
     });
     let between = Between::new(bench.address(), idle(), hand);
-    let config = SendConfig { port: between.address.port(), ..bench.config() };
     let spec = with(short(Carriage::Tcp), |n| ways(n, 2, 2));
-    let error = net::send(&config, &spec, &Stop::default(), &mut |_| {})
-        .expect_err("it is not believed")
-        .to_string();
+    let error = try_run(&step_of(between.place(), &spec)).err().expect("it is not believed");
     between.end();
     assert!(error.contains(hint), "{hint:?} is not in {error:?}");
     assert!(error.contains("does not speak this protocol"), "{error}");
@@ -65,11 +62,9 @@ fn words_of_a_receiver_do_a_terminal_no_harm() {
         Vec::new()
     });
     let between = Between::new(bench.address(), idle(), hand);
-    let config = SendConfig { port: between.address.port(), ..bench.config() };
-    let report = net::send(&config, &short(Carriage::Tcp), &Stop::default(), &mut |_| {});
-    let side = report.expect("it runs").receiver;
+    let told = try_run(&step_of(between.place(), &short(Carriage::Tcp))).expect("it runs");
     between.end();
-    assert_eq!(side.host, "far [2J");
-    let error = side.streams[0].error.clone().expect("it is kept");
-    assert!(error.len() == 500 && error.chars().all(|c| !c.is_control()), "{error}");
+    let why = told.broke(told.streams()[0].1).expect("it is kept");
+    let kept = format!("(far [2J): {};", "x ".repeat(250));
+    assert!(why.contains(&kept) && why.chars().all(|c| !c.is_control()), "{why}");
 }

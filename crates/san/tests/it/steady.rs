@@ -1,49 +1,13 @@
 //! A queue over a session's sockets allocates nothing in steady state, whatever its blocks, its depth and its connections.
 //! What the target's threads do is not counted: only the thread of the queue.
 
+use allocation_counter::{AllocationInfo, measure};
 use clock::Ns;
 use disk::{Arena, Completions, Io, RemoteAccess, Resolver};
 use san::initiator::Initiator;
 use san::server::{PortalConfig, Target, TargetConfig};
 use san::volume::Volume;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use workload::Dir;
-
-/// Counts what each thread asks of the allocator.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn tick() {
-    let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
-}
-
-// SAFETY: every call is handed to the system's allocator unchanged; counting touches a plain thread-local number.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        tick();
-        // SAFETY: the caller's promise, passed on.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 const NAME: &str = "iqn.2026-11.example.wirespeed:steady";
 const SIZE: u64 = 4 << 20;
@@ -64,26 +28,24 @@ fn check(target: &Target, len: u32, depth: u32, options: &str) {
     let mut batch = Vec::with_capacity(depth as usize);
     let mut done = Completions::with_capacity(depth as usize);
     batch.extend((0..depth).map(|slot| read(slot, slot, len)));
-    let (mut ended, mut calls) = (0, 0);
-    while ended < BEFORE + COUNTED {
-        if ended < BEFORE {
-            calls = CALLS.get();
+    let mut nth = 0;
+    let mut carry = |ios: u32| {
+        let until = nth + ios;
+        while nth < until {
+            assert_eq!(queue.submit(&batch), batch.len());
+            batch.clear();
+            queue.reap(1, clock::now().plus(Ns::secs(20)), &mut done);
+            assert!(!done.is_empty(), "nothing came for too long");
+            for completion in done.drain(..) {
+                assert_eq!(completion.result, Ok(len));
+                nth += 1;
+                batch.push(read(completion.slot, nth * 7, len));
+            }
         }
-        assert_eq!(queue.submit(&batch), batch.len());
-        batch.clear();
-        queue.reap(1, clock::now().plus(Ns::secs(20)), &mut done);
-        assert!(!done.is_empty(), "nothing came for too long");
-        for completion in done.drain(..) {
-            assert_eq!(completion.result, Ok(len));
-            ended += 1;
-            batch.push(read(completion.slot, ended * 7, len));
-        }
-    }
-    assert_eq!(
-        CALLS.get() - calls,
-        0,
-        "calls of the allocator: {len} B, depth {depth}, {options:?}"
-    );
+    };
+    carry(BEFORE);
+    let calls = measure(|| carry(COUNTED));
+    assert_eq!(calls, AllocationInfo::default(), "{len} B, depth {depth}, {options:?}");
 }
 
 fn read(slot: u32, nth: u32, len: u32) -> Io {

@@ -1,41 +1,16 @@
 //! After the start the loop allocates nothing, and memory does not grow with simulated time.
 
+use allocation_counter::{AllocationInfo, measure};
 use sim::Ps;
 use sim::engine::Simulation;
 use sim::model::*;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches a plain thread-local cell.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Runs a network for a while: nothing is allocated, and so nothing grows with simulated time.
 #[track_caller]
 fn bare(network: &Network) {
     let mut simulation = Simulation::new(network, 1).unwrap();
-    let before = ALLOCATIONS.get();
-    simulation.run_until(Ps::millis(50)).unwrap();
-    assert_eq!(ALLOCATIONS.get() - before, 0);
+    let calls = measure(|| simulation.run_until(Ps::millis(50)).unwrap());
+    assert_eq!(calls, AllocationInfo::default());
     assert!(simulation.dispatched() > 10_000);
 }
 
@@ -67,13 +42,6 @@ fn check(stations: &[Station]) {
     route.push(Hop::Give { pool, tokens: 1 });
     over(&mut network, route);
     bare(&network);
-}
-
-#[test]
-fn the_counter_counts() {
-    let before = ALLOCATIONS.get();
-    drop(std::hint::black_box(Box::new(1)));
-    assert_eq!(ALLOCATIONS.get() - before, 1);
 }
 
 #[test]

@@ -60,11 +60,12 @@ const ARROWS: [(&str, &[&str]); 22] = [
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
 /// An empty room means that the library is weighed, but for crates that do not exist yet; the data plane never has it.
-const ROOMS: [(&str, &[&str]); 17] = [
+const ROOMS: [(&str, &[&str]); 18] = [
     ("libc", &["clock", "disk", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
     ("rustix", &["disk", "engine", "fleet", "guard", "net", "probe", "san", "wirespeed"]),
+    ("neli", &["net"]),
     ("rtrb", &["disk", "engine", "net", "san"]),
     ("hdrhistogram", &["record"]),
     ("statrs", &["findings", "sim"]),

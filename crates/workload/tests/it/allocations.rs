@@ -1,52 +1,22 @@
 //! After it is built, a stream allocates nothing, whatever its workload.
 
 use crate::common::*;
+use allocation_counter::{AllocationInfo, measure};
 use clock::Ns;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use workload::*;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches a plain thread-local cell.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[track_caller]
 fn check(spec: &Spec) {
     let mut slots = slots(spec, &place(&[64 * MIB, 8 * MIB]));
-    let before = ALLOCATIONS.get();
-    for at in 0..10_000 {
-        for slot in &mut slots {
-            std::hint::black_box(slot.next(Ns(at * 1000)));
-            slot.completed(Ns(at * 1000));
+    let calls = measure(|| {
+        for at in 0..10_000 {
+            for slot in &mut slots {
+                std::hint::black_box(slot.next(Ns(at * 1000)));
+                slot.completed(Ns(at * 1000));
+            }
         }
-    }
-    assert_eq!(ALLOCATIONS.get() - before, 0);
-}
-
-#[test]
-fn the_counter_counts() {
-    let before = ALLOCATIONS.get();
-    drop(std::hint::black_box(Box::new(1)));
-    assert_eq!(ALLOCATIONS.get() - before, 1);
+    });
+    assert_eq!(calls, AllocationInfo::default());
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! `wirespeed estimate FILE`: what the scenario's lab will carry and what limits it, at once and without simulating.
 
-mod document;
-mod text;
+mod told;
 
 use crate::cli::{Estimate, Format};
 use crate::exit::{Exit, Failure};
 use crate::labs::Lab;
 use crate::{files, live, out};
 use clock::Ns;
-use document::{Document, Estimated};
 use record::{Record, RunHead, Writer};
+use review::estimate::{Document, Estimated};
 use scenario::{Scenario, Source, Stage};
 use sim::estimate::{Order, Told, sensitivities};
 use std::path::{Path, PathBuf};
@@ -30,13 +29,9 @@ pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
     let Carried { steps, failure } = carry_out(&order, &head(&source, &scenario), &kept.path)?;
     let record = Record::open(&kept.path)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
-    let mut document = Document::of(&scenario, &steps, &analysis);
-    if !args.step.is_empty() {
-        // Goals speak of the whole plan.
-        document.verdict = "not-judged".to_owned();
-    }
+    let document = Document::of(&scenario.head.title, steps, &analysis, args.step.is_empty());
     out::result(&match args.output.format {
-        Format::Text => text::render(&document),
+        Format::Text => document.text(),
         Format::Json => document.json(),
     })?;
     if let (Some(path), false) = (&args.out, args.output.quiet) {
@@ -110,7 +105,7 @@ fn carry_out(order: &Order, head: &RunHead, path: &Path) -> Result<Carried, Fail
     let mut tell = |told: Told| {
         // By how much each hop matters costs a solution for each: for the first step, where assumptions are the same.
         let matters = if steps.is_empty() { sensitivities(told.plant) } else { Vec::new() };
-        steps.push(Estimated::of(&told, &matters));
+        steps.push(told::estimated(&told, &matters));
     };
     let failure = sim::estimate::record(order, writer, &mut tell)?;
     Ok(Carried { steps, failure })

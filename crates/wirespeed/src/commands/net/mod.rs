@@ -1,6 +1,5 @@
 //! `wirespeed net`: the network engine ad hoc.
 
-mod figures;
 mod json;
 mod receive;
 mod send;

@@ -1,7 +1,6 @@
 //! `wirespeed net send`: a network load without a scenario file. The options become a scenario, so that the record and its
 //! review are those of any other run.
 
-use super::figures;
 use crate::cli::{NetSend, OnOff, Preset, ResultFormat};
 use crate::commands::plan;
 use crate::exit::{Exit, Failure};
@@ -50,7 +49,7 @@ pub fn send(args: &NetSend) -> Result<Exit, Failure> {
         }
         match args.output.format {
             None | Some(ResultFormat::Text) => {
-                out::result(&figures::text(&job.scenario, record, analysis))
+                out::result(&review::network_loads(&job.scenario, record, analysis))
             }
             format => present::print(record, analysis, Choice::of(format)),
         }

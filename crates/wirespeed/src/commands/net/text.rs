@@ -1,25 +1,15 @@
 //! What a receiver tells people of a test: a heading, then a line a fact, with the unit in each.
 
-use crate::words;
 use clock::Ns;
 use net::{HostReport, SideReport, Spec, StreamReport};
+use review::{both_units, fact};
 use std::fmt::Write as _;
 use std::time::Duration;
-use units::{duration, rate};
+use units::duration;
 
 /// What a test is, in a line.
 pub fn title(spec: &Spec) -> String {
-    format!("{}; {} measured", words::network(&spec.network), time(spec.measure))
-}
-
-/// A fact: its name, and what is to be said of it.
-pub fn line(out: &mut String, name: &str, text: &str) {
-    // A string takes everything.
-    let _ = writeln!(out, "  {name:<18}{text}");
-}
-
-fn both_units(bytes_a_second: f64) -> String {
-    format!("{} ({:.2} Gb/s)", rate(bytes_a_second), bytes_a_second * 8.0 / 1e9)
+    format!("{}; {} measured", review::load_line(&spec.network), time(spec.measure))
 }
 
 /// What CPU time is set against.
@@ -52,7 +42,7 @@ fn cpu(machine: &HostReport, work: &Work) -> String {
 fn errors(out: &mut String, name: &str, side: &SideReport) {
     for stream in side.streams.iter().filter(|stream| stream.error.is_some()) {
         let why = stream.error.as_deref().unwrap_or_default();
-        line(out, "failed", &format!("{name}, stream {}: {why}", stream.index));
+        fact(out, "failed", &format!("{name}, stream {}: {why}", stream.index));
     }
 }
 
@@ -65,9 +55,9 @@ pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> String {
             (bytes + s.measured.bytes, speed + s.rate(), items + s.measured.items)
         });
         if spec.is_transactions() && items > 0 {
-            line(&mut out, "answered", &format!("{items} requests"));
+            fact(&mut out, "answered", &format!("{items} requests"));
         } else if bytes > 0 {
-            line(&mut out, name, &format!("{}, {}", both_units(speed), size(bytes)));
+            fact(&mut out, name, &format!("{}, {}", both_units(speed), size(bytes)));
         }
     }
     let sum = |of: fn(&StreamReport) -> u64| side.streams.iter().map(of).sum();
@@ -75,7 +65,7 @@ pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> String {
         true => Work::Transactions(sum(|s| s.measured.items)),
         false => Work::Bytes(sum(|s| s.measured.bytes)),
     };
-    line(&mut out, "CPU", &cpu(&side.machine, &work));
+    fact(&mut out, "CPU", &cpu(&side.machine, &work));
     errors(&mut out, "receiver", side);
     out
 }

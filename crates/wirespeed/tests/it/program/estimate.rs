@@ -74,6 +74,85 @@ fn a_record_is_left_where_it_is_asked_for_and_can_be_reviewed() {
     assert!(first.contains("Estimated, not measured nor simulated: by wirespeed"), "{first}");
 }
 
+/// What limits, as an estimate and the JSON review of its record name it.
+fn named(limit: &Value) -> (String, Vec<String>) {
+    let text = |key: &str| limit[key].as_str().map(str::to_owned);
+    let list = |key: &str| -> Vec<String> {
+        let all = limit[key].as_array().into_iter().flatten();
+        all.filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    };
+    let kind = text("kind").expect("a kind");
+    let hops = match kind.as_str() {
+        "two" => [text("first"), text("second")].into_iter().flatten().collect(),
+        _ => text("hop").into_iter().chain(list("also")).collect(),
+    };
+    let limit = match kind.as_str() {
+        "hop" | "two" | "path-imbalance" | "slow-drain" => "hop",
+        "depth" | "latency" => "depth",
+        "rate" => "rate",
+        _ => "unknown",
+    };
+    (limit.to_owned(), hops)
+}
+
+#[test]
+fn an_estimate_and_its_review_name_the_same_limit() {
+    for scenario in [
+        include_str!("../../../../../scenarios/fabric.toml"),
+        include_str!("../../../../../scenarios/lab1-xen-4gb.toml"),
+        include_str!("../../../../../scenarios/lab2-esx-8gb.toml"),
+        include_str!("../../../../../scenarios/lab3-lto9.toml"),
+        include_str!("../../../../../scenarios/lab4-nvme.toml"),
+        include_str!("../../../../../scenarios/lab5-iscsi.toml"),
+        include_str!("../../../../../scenarios/lab5-network.toml"),
+    ] {
+        let bench = Bench::new(scenario);
+        let run = |args: &[&str]| bench.run(args).stdout;
+        let estimate = run(&["estimate", "s.toml", "--out", "e.wsr", "--format", "json"]);
+        let estimate: Value = serde_json::from_str(&estimate).expect("JSON");
+        let review: Value =
+            serde_json::from_str(&run(&["review", "e.wsr", "--format", "json"])).expect("JSON");
+        let (mine, theirs) = (&estimate["steps"], &review["steps"]);
+        let (mine, theirs) = (mine.as_array().expect("steps"), theirs.as_array().expect("steps"));
+        assert_eq!(mine.len(), theirs.len());
+        let mut most = (0.0, "");
+        for (mine, theirs) in mine.iter().zip(theirs) {
+            let (first, found) = (&mine["limits"][0], &theirs["attribution"]["limit"]);
+            if found.is_object() {
+                let (limit, hops) = named(found);
+                assert_eq!(first["limit"], limit.as_str(), "{found:#}");
+                let same = hops.is_empty() || first["hops"] == serde_json::json!(hops);
+                assert!(same, "{first:#} and {found:#}");
+                let work = theirs["total"]["both"]["bytes_per_s"].as_f64().expect("a rate");
+                let said = mine["limited"][0].as_str().expect("it is said");
+                if work >= most.0 {
+                    most = (work, said);
+                }
+            }
+            for pair in theirs["network"].as_array().into_iter().flatten() {
+                for way in pair["directions"].as_array().expect("directions") {
+                    if ["not-found", "unknown"]
+                        .map(|by| serde_json::json!(by))
+                        .contains(&way["limit"]["by"])
+                    {
+                        // The review names none; the estimate's model may.
+                        continue;
+                    }
+                    let said = way["limit"]["text"].as_str().expect("a text");
+                    let said = said.strip_prefix("limited by ").unwrap_or(said);
+                    let limited = mine["limited"].to_string();
+                    assert!(limited.contains(said), "{said} is not in {limited}");
+                }
+            }
+        }
+        // The text of both says of the step of most work the same words.
+        let (text, review) =
+            (words(&run(&["estimate", "s.toml"])), words(&run(&["review", "e.wsr"])));
+        assert!(text.contains(&format!("limit: {}", words(most.1))), "{} in {text}", most.1);
+        assert!(review.contains(&words(most.1)), "{} in {review}", most.1);
+    }
+}
+
 /// Words of a text or a page, whatever its lines and tags.
 fn words(text: &str) -> String {
     let bare = text.split('<').map(|part| part.split_once('>').map_or(part, |(_, rest)| rest));

@@ -1,8 +1,7 @@
 //! What a run of network loads found, for people: for each step and pair a heading, then a line a fact, with the unit in
 //! each. All figures are those of `findings`; the review of the record has more.
 
-use super::text::line;
-use crate::words;
+use crate::load_line::load_line;
 use findings::network::{Direction, Machine, Pair, Repeated, Way};
 use findings::{Analysis, Latency, StepFigures};
 use record::{Event, Level, Record};
@@ -12,8 +11,19 @@ use std::time::Duration;
 use units::{binary_bytes, count, duration, percent, rate};
 use workload::Network;
 
+/// A fact: its name, and what is to be said of it.
+pub fn fact(out: &mut String, name: &str, text: &str) {
+    // A string takes everything.
+    let _ = writeln!(out, "  {name:<18}{text}");
+}
+
+/// Bytes a second, in bits besides.
+pub fn both_units(bytes_per_s: f64) -> String {
+    format!("{} ({:.2} Gb/s)", rate(bytes_per_s), bytes_per_s * 8.0 / 1e9)
+}
+
 /// All steps of a run, and what their repetitions say together.
-pub fn text(scenario: &Scenario, record: &Record, analysis: &Analysis) -> String {
+pub fn network_loads(scenario: &Scenario, record: &Record, analysis: &Analysis) -> String {
     let steps = scenario.steps();
     let mut out = String::new();
     for figures in &analysis.steps {
@@ -26,7 +36,7 @@ pub fn text(scenario: &Scenario, record: &Record, analysis: &Analysis) -> String
     // Why a run came to nothing is the business of stderr.
     let lost = |event: &&Event| event.level == Level::Error && !out.is_empty();
     let lost: Vec<&Event> = record.events().iter().filter(lost).collect();
-    lost.iter().for_each(|event| line(&mut out, "failed", &event.text));
+    lost.iter().for_each(|event| fact(&mut out, "failed", &event.text));
     out
 }
 
@@ -45,22 +55,22 @@ fn one(out: &mut String, scenario: &Scenario, step: &Step, figures: &StepFigures
         n => format!("; repetition {}", n + 1),
     };
     let measured = Duration::from_nanos(figures.planned_ns);
-    let what = words::network(network);
+    let what = load_line(network);
     let _ = writeln!(out, "{place} ({what}; {} measured{again})", duration(measured));
     for direction in &pair.directions {
         way(out, pair, direction, network, measured);
     }
     if let Some(probe) = &pair.probe {
-        line(out, "probe", &times(probe));
+        fact(out, "probe", &times(probe));
     }
     for (name, machine) in [("sender", &pair.sender), ("receiver", &pair.receiver)] {
         machine_lines(out, name, machine, pair, measured);
     }
     if let (Some(offset), Some(bound)) = (pair.clock_offset_ns, pair.clock_bound_ns) {
         let sign = if offset < 0.0 { "-" } else { "+" };
-        line(out, "receiver's clock", &format!("{sign}{} ± {}", time(offset.abs()), time(bound)));
+        fact(out, "receiver's clock", &format!("{sign}{} ± {}", time(offset.abs()), time(bound)));
     }
-    pair.missing.iter().for_each(|missing| line(out, "missing", missing));
+    pair.missing.iter().for_each(|missing| fact(out, "missing", missing));
 }
 
 fn way(
@@ -90,11 +100,11 @@ fn way(
         multipath(out, direction);
     }
     if direction.wire.share.is_some() {
-        line(out, "of the wire", &direction.wire.text);
+        fact(out, "of the wire", &direction.wire.text);
     }
     let limit = &direction.limit.text;
     if !limit.is_empty() {
-        line(out, "limited", limit.strip_prefix("limited ").unwrap_or(limit));
+        fact(out, "limited", limit.strip_prefix("limited ").unwrap_or(limit));
     }
 }
 
@@ -104,13 +114,13 @@ fn transactions(out: &mut String, direction: &Direction) {
         n => format!("; {n} failed"),
     };
     let (per_s, done) = (count(direction.sent.ops_per_s), direction.sent.ops);
-    line(out, "transactions", &format!("{per_s}/s, {done} done{failed}"));
+    fact(out, "transactions", &format!("{per_s}/s, {done} done{failed}"));
     match &direction.transactions {
-        Some(latency) => line(out, "time", &times(latency)),
-        None => line(out, "time", "none was done in the measured time"),
+        Some(latency) => fact(out, "time", &times(latency)),
+        None => fact(out, "time", "none was done in the measured time"),
     }
     if direction.streams.len() > 1 {
-        line(out, "streams", &streams(direction));
+        fact(out, "streams", &streams(direction));
     }
 }
 
@@ -131,13 +141,13 @@ fn moved(out: &mut String, direction: &Direction, network: &Network) {
     let amount = |amount: &findings::network::Amount| {
         format!("{}, {}", both_units(amount.bytes_per_s), binary_bytes(amount.bytes))
     };
-    line(out, "received", &amount(&direction.received));
-    line(out, "sent", &amount(&direction.sent));
+    fact(out, "received", &amount(&direction.received));
+    fact(out, "sent", &amount(&direction.sent));
     if let Some(asked) = network.rate {
         let asked = asked as f64 * direction.streams.len() as f64;
         let share = percent(direction.sent.bytes_per_s / asked * 100.0);
         // A pace that was missed is the generator's own testimony: the path may have carried it.
-        line(out, "pace", &format!("{share} of what was asked for left the sender"));
+        fact(out, "pace", &format!("{share} of what was asked for left the sender"));
     }
     let late = match direction.undelivered_bytes {
         None => String::new(),
@@ -146,9 +156,9 @@ fn moved(out: &mut String, direction: &Direction, network: &Network) {
     };
     let sign = if direction.difference_bytes < 0.0 { "-" } else { "" };
     let difference = binary_bytes(direction.difference_bytes.abs() as u64);
-    line(out, "difference", &format!("{sign}{difference} between the cuts{late}"));
+    fact(out, "difference", &format!("{sign}{difference} between the cuts{late}"));
     if direction.streams.len() > 1 {
-        line(out, "streams", &streams(direction));
+        fact(out, "streams", &streams(direction));
     }
 }
 
@@ -174,18 +184,18 @@ fn datagrams(out: &mut String, direction: &Direction) {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.0}"));
     let share = all.lost_share().map_or(String::new(), |s| format!(" ({})", percent(s * 100.0)));
     let (sent, received, lost) = (number(all.sent), number(all.received), number(all.lost));
-    line(out, "datagrams", &format!("{sent} sent, {received} received, {lost} lost{share}"));
+    fact(out, "datagrams", &format!("{sent} sent, {received} received, {lost} lost{share}"));
     let jitter = all.jitter_ns.map_or("-".to_owned(), time);
     let (reordered, duplicates) = (number(all.reordered), number(all.duplicates));
     let text = format!("{reordered} reordered, {duplicates} duplicates; jitter {jitter}");
-    line(out, "order", &text);
+    fact(out, "order", &text);
     if let Some(calls) = sum(direction, |stream| stream.calls).filter(|calls| *calls > 0.0) {
         let each = count(direction.sent.ops as f64 / calls);
-        line(out, "a system call", &format!("{each} datagrams sent"));
+        fact(out, "a system call", &format!("{each} datagrams sent"));
     }
     if direction.sent.errors > 0 {
         let why = "the kernel's queue was full, or nobody listened";
-        line(out, "not sent", &format!("{}: {why}", direction.sent.errors));
+        fact(out, "not sent", &format!("{}: {why}", direction.sent.errors));
     }
 }
 
@@ -196,7 +206,7 @@ fn tcp(out: &mut String, direction: &Direction, measured: Duration) {
         format!("; a send took {}", binary_bytes(size as u64))
     });
     let text = format!("{}/s received{a_call}", count(direction.messages_per_s()));
-    line(out, "messages", &text);
+    fact(out, "messages", &text);
     let first = direction.streams.iter().find_map(|stream| stream.tcp);
     if let (Some(again), Some(packets)) = (direction.retransmitted, direction.packets) {
         let bytes = |name: &str, size: Option<f64>| {
@@ -207,7 +217,7 @@ fn tcp(out: &mut String, direction: &Direction, measured: Duration) {
             bytes("MTU", first.and_then(|tcp| tcp.path_mtu)),
         ];
         let sizes = sizes.iter().filter(|s| !s.is_empty()).cloned().collect::<Vec<_>>().join(", ");
-        line(out, "retransmitted", &format!("{again:.0} of {packets:.0} segments; {sizes}"));
+        fact(out, "retransmitted", &format!("{again:.0} of {packets:.0} segments; {sizes}"));
     }
     round_trip(out, direction);
     busy(out, direction, measured);
@@ -217,7 +227,7 @@ fn tcp(out: &mut String, direction: &Direction, measured: Duration) {
         let text = format!(
             "{done:.0} sends completed, {copied:.0} of them copied by the kernel after all"
         );
-        line(out, "zero-copy", &text);
+        fact(out, "zero-copy", &text);
     }
 }
 
@@ -228,7 +238,7 @@ fn multipath(out: &mut String, direction: &Direction) {
         0 => "plain TCP after all: the path or the other end has no Multipath TCP".to_owned(),
         n => format!("{n} of {} streams", direction.streams.len()),
     };
-    line(out, "Multipath TCP", &text);
+    fact(out, "Multipath TCP", &text);
 }
 
 /// Of the streams of a direction, as the kernel has it when the measured time ends.
@@ -239,7 +249,7 @@ fn round_trip(out: &mut String, direction: &Direction) {
     let least = least.map_or(String::new(), |least| format!(" (least {})", time(least)));
     let window = sum(direction, |s| s.tcp?.cwnd)
         .map_or(String::new(), |sum| format!("; window {:.0} segments", sum / n));
-    line(out, "round trip", &format!("{}{least} at the end{window}", time(rtt)));
+    fact(out, "round trip", &format!("{}{least} at the end{window}", time(rtt)));
 }
 
 fn busy(out: &mut String, direction: &Direction, measured: Duration) {
@@ -253,7 +263,7 @@ fn busy(out: &mut String, direction: &Direction, measured: Duration) {
         share(sum(direction, |s| s.tcp?.receiver_limited_ns)),
         share(sum(direction, |s| s.tcp?.buffer_limited_ns)),
     );
-    line(out, "busy, limited", &text);
+    fact(out, "busy, limited", &text);
 }
 
 fn machine_lines(out: &mut String, name: &str, machine: &Machine, pair: &Pair, wall: Duration) {
@@ -282,11 +292,11 @@ fn machine_lines(out: &mut String, name: &str, machine: &Machine, pair: &Pair, w
             share(user),
             share(system)
         );
-        line(out, &format!("CPU, {name}"), &text);
+        fact(out, &format!("CPU, {name}"), &text);
     }
     if let Some(drops) = machine.softnet_drops.filter(|drops| *drops > 0.0) {
         let text = format!("{drops:.0} packets: the host's backlog was full");
-        line(out, &format!("drops, {name}"), &text);
+        fact(out, &format!("drops, {name}"), &text);
     }
 }
 
@@ -307,10 +317,6 @@ fn mean(out: &mut String, repeated: &Repeated) {
         rate(estimate.mean),
         estimate.runs
     );
-}
-
-fn both_units(bytes_a_second: f64) -> String {
-    format!("{} ({:.2} Gb/s)", rate(bytes_a_second), bytes_a_second * 8.0 / 1e9)
 }
 
 fn time(ns: f64) -> String {

@@ -1,11 +1,16 @@
-//! An estimate as programs read it: `docs/estimate.schema.json` describes it.
+//! An estimate as people and programs read it: `docs/estimate.schema.json` describes the latter.
+//!
+//! Its figures are plain data, which the estimator's caller fills in. What limits a step is what findings say of the
+//! estimate's record, so that an estimate and its review agree.
 
-use findings::Analysis;
-use scenario::Scenario;
+mod text;
+
+use crate::attributed;
+use findings::attribution::{HopLoad, Limiter};
+use findings::{Analysis, StepFigures, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sim::estimate::{Flow, Limit, Limiting, Sensitivity, Told};
-use sim::plant::Plant;
+use std::slice;
 
 /// The version of this form.
 const VERSION: u32 = 1;
@@ -46,6 +51,8 @@ pub struct Estimated {
     pub most_iops: f64,
     /// The same by balanced jobs, where every time is exponential: at least and at most.
     pub balanced_iops: Option<[f64; 2]>,
+    /// What limits, in the words of the review of its record; nothing where the record shows none of it.
+    pub limited: Vec<String>,
     /// What limits, what would limit if that were doubled, and so on.
     pub limits: Vec<Limited>,
     /// Every hop.
@@ -63,9 +70,10 @@ pub struct Estimated {
 /// What limits.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Limited {
-    /// `hop`, `depth` (the load is the limit: so many are outstanding, and no hop is full) or `rate` (all that falls due is
-    /// carried).
-    pub limit: &'static str,
+    /// What.
+    pub limit: LimitKind,
+    /// The hops that were doubled for it, those before stay so; none where it is the first, or where the load was doubled.
+    pub doubled: Vec<String>,
     /// The hops that are full, those that are alike together; the fullest where none is.
     pub hops: Vec<String>,
     /// Utilization of the fullest of them, 0 to 1.
@@ -76,6 +84,20 @@ pub struct Limited {
     pub iops: f64,
     /// Bytes a second, with all before it in the list doubled.
     pub rate: f64,
+}
+
+/// What can limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitKind {
+    /// Hops that are full.
+    Hop,
+    /// The load: so many are outstanding, and no hop is full.
+    Depth,
+    /// Nothing: all that falls due is carried.
+    Rate,
+    /// It is not known from what the record holds.
+    Unknown,
 }
 
 /// A hop.
@@ -145,21 +167,32 @@ pub struct Matters {
 }
 
 impl Document {
-    pub fn of(scenario: &Scenario, steps: &[Estimated], analysis: &Analysis) -> Document {
-        let verdict = match analysis.verdict {
-            findings::Verdict::Met { .. } => "met",
-            findings::Verdict::Failed { .. } => "failed",
-            findings::Verdict::Undecided { .. } => "undecided",
-            findings::Verdict::NoGoals => "no-goals",
-            findings::Verdict::Incomplete { .. } => "incomplete",
-            findings::Verdict::Wrong { .. } => "wrong",
-        };
-        Document {
-            version: VERSION,
-            title: scenario.head.title.clone(),
-            verdict: verdict.to_owned(),
-            steps: steps.to_vec(),
+    /// The document of steps in the order of the record that they were written to, and of what findings say of that record.
+    /// `whole` is false where steps were chosen: goals speak of the whole plan.
+    pub fn of(
+        title: &str,
+        mut steps: Vec<Estimated>,
+        analysis: &Analysis,
+        whole: bool,
+    ) -> Document {
+        for (step, figures) in steps.iter_mut().zip(&analysis.steps) {
+            step.judge(figures);
         }
+        let verdict = match analysis.verdict {
+            _ if !whole => "not-judged",
+            Verdict::Met { .. } => "met",
+            Verdict::Failed { .. } => "failed",
+            Verdict::Undecided { .. } => "undecided",
+            Verdict::NoGoals => "no-goals",
+            Verdict::Incomplete { .. } => "incomplete",
+            Verdict::Wrong { .. } => "wrong",
+        };
+        Document { version: VERSION, title: title.to_owned(), verdict: verdict.to_owned(), steps }
+    }
+
+    /// The same for people: a line a step, what limits it and what would be next, and what was assumed.
+    pub fn text(&self) -> String {
+        text::render(self)
     }
 
     /// One document on a few lines.
@@ -172,95 +205,41 @@ impl Document {
 }
 
 impl Estimated {
-    pub fn of(told: &Told, matters: &[Sensitivity]) -> Estimated {
-        let (plant, of) = (told.plant, told.estimate);
-        let [read, write] = of.flows();
-        let assumed = plant.assumptions.iter().map(|one| Assumed {
-            subject: one.subject.clone(),
-            figure: one.figure.clone(),
-            value: one.value.clone(),
-            reason: one.reason.clone(),
-        });
-        let matters = matters
-            .iter()
-            .map(|one| Matters { hops: names(plant, &one.hops), elasticity: one.elasticity });
-        Estimated {
-            plan: told.step.plan.clone(),
-            name: told.step.name(),
-            iops: of.iops,
-            read_rate: read.bytes,
-            write_rate: write.bytes,
-            latency: of.latency(),
-            least_iops: of.bounds.low,
-            most_iops: of.bounds.high,
-            balanced_iops: of.balanced.map(|bounds| [bounds.low, bounds.high]),
-            limits: of.limits.iter().map(|limit| Limited::of(plant, limit)).collect(),
-            hops: hops(told),
-            workers: workers(told),
-            assumptions: assumed.collect(),
-            sensitivities: matters.collect(),
-            left_out: of.left_out.clone(),
-        }
-    }
-}
-
-fn hops(told: &Told) -> Vec<Hop> {
-    let hop = |(hop, of): (&sim::plant::PlantHop, &sim::estimate::HopEstimate)| {
-        let [read, write]: [Flow; 2] = of.flows;
-        let ops = read.ops + write.ops;
-        Hop {
-            name: hop.name.clone(),
-            utilization: of.utilization,
-            read_iops: read.ops,
-            write_iops: write.ops,
-            read_rate: read.bytes,
-            write_rate: write.bytes,
-            queue: of.queue,
-            residence: (ops > 0.0).then(|| (read.time + write.time) / ops),
-            slots_used: of.slots_used,
-            slots: hop.limits.slots,
-        }
-    };
-    told.plant.hops.iter().zip(&told.estimate.hops).map(hop).collect()
-}
-
-fn workers(told: &Told) -> Vec<Worker> {
-    let worker = |(issuer, of): (&sim::plant::Issuer, &sim::estimate::IssuerEstimate)| {
-        let [read, write]: [Flow; 2] = of.flows;
-        Worker {
-            name: issuer.source.clone(),
-            group: issuer.group.clone(),
-            iops: read.ops + write.ops,
-            read_rate: read.bytes,
-            write_rate: write.bytes,
-            service: of.service,
-            response: of.response,
-        }
-    };
-    told.plant.issuers.iter().zip(&told.estimate.issuers).map(worker).collect()
-}
-
-impl Limited {
-    fn of(plant: &Plant, limiting: &Limiting) -> Limited {
-        let fullest: Vec<usize> = limiting.fullest.into_iter().collect();
-        let (limit, hops) = match &limiting.limit {
-            Limit::Hops(hops) => ("hop", names(plant, hops)),
-            Limit::Depth => ("depth", names(plant, &fullest)),
-            Limit::Rate => ("rate", names(plant, &fullest)),
+    /// Has the record's findings say what limits the step, as a review of it does. Where they say nothing of it, what the
+    /// estimate itself found stays.
+    fn judge(&mut self, step: &StepFigures) {
+        self.limited = attributed::limits(step);
+        let (Some(first), Some(found)) = (self.limits.first_mut(), &step.attribution) else {
+            return;
         };
-        Limited {
-            limit,
-            hops,
-            utilization: limiting.utilization,
-            headroom: Some(limiting.headroom).filter(|headroom| headroom.is_finite()),
-            iops: limiting.iops,
-            rate: limiting.rate,
+        let (limit, hops) = match &found.limit {
+            Limiter::Hop { hop, also, .. } => {
+                (LimitKind::Hop, [slice::from_ref(hop), also.as_slice()].concat())
+            }
+            Limiter::Two { first, second } => (LimitKind::Hop, vec![first.clone(), second.clone()]),
+            Limiter::PathImbalance { hop, .. } | Limiter::SlowDrain { hop, .. } => {
+                (LimitKind::Hop, vec![hop.clone()])
+            }
+            Limiter::Latency { hop } => (LimitKind::Depth, vec![hop.clone()]),
+            Limiter::Depth => (LimitKind::Depth, fullest(first)),
+            Limiter::Rate => (LimitKind::Rate, fullest(first)),
+            Limiter::Generator | Limiter::Unknown { .. } | Limiter::None => {
+                (LimitKind::Unknown, fullest(first))
+            }
+        };
+        let of = |hop: &&HopLoad| hops.contains(&hop.hop);
+        let used = found.hops.iter().filter(of).filter_map(|hop| hop.utilization);
+        if let Some(used) = used.max_by(f64::total_cmp) {
+            first.utilization = used;
+            first.headroom = (used > 0.0).then(|| 1.0 / used - 1.0);
         }
+        (first.limit, first.hops) = (limit, hops);
     }
 }
 
-fn names(plant: &Plant, hops: &[usize]) -> Vec<String> {
-    hops.iter().filter_map(|hop| plant.hops.get(*hop)).map(|hop| hop.name.clone()).collect()
+/// The fullest of the hops that the estimate named, where no hop is the limit.
+fn fullest(limited: &Limited) -> Vec<String> {
+    limited.hops.first().cloned().into_iter().collect()
 }
 
 #[cfg(test)]

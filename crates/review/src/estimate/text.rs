@@ -1,7 +1,6 @@
 //! An estimate for people: a line a step, what limits it and what would be next, and what was assumed.
 
-use super::document::{Document, Estimated, Limited};
-use std::fmt::Write as _;
+use super::{Document, Estimated, LimitKind, Limited};
 use std::time::Duration;
 
 /// Names of hops alike that are written out.
@@ -11,7 +10,7 @@ const ASSUMED_MAX: usize = 40;
 /// From this elasticity on a hop matters.
 const MATTERS: f64 = 0.05;
 
-pub fn render(document: &Document) -> String {
+pub(super) fn render(document: &Document) -> String {
     let mut out = String::new();
     let mut line = |text: &str| {
         out.push_str(text.trim_end());
@@ -35,7 +34,7 @@ pub fn render(document: &Document) -> String {
             ));
         }
         line(&row(number, width, step));
-        let chain = chain(&step.limits);
+        let chain = chain(step);
         if chain != last_chain {
             chain.lines().for_each(|text| line(&format!("        {text}")));
             last_chain = chain;
@@ -66,23 +65,22 @@ fn time(seconds: f64) -> String {
     units::duration(Duration::from_secs_f64(seconds.clamp(0.0, 1e9)))
 }
 
-/// What limits, a line each.
-fn chain(limits: &[Limited]) -> String {
-    let mut out = String::new();
-    for (place, limited) in limits.iter().enumerate() {
-        let before = place.checked_sub(1).and_then(|place| limits.get(place));
-        let gain = before.map(|before| limited.iops / before.iops.max(1e-9) - 1.0);
-        let text = match (before, gain) {
-            (None, _) | (_, None) => format!("limit: {}", describe(limited)),
-            (Some(before), Some(gain)) => {
-                let doubled =
-                    if before.limit == "hop" { named(&before.hops) } else { "the load".to_owned() };
-                format!("twice {doubled}: {:+.0}% IOPS, then {}", gain * 100.0, describe(limited))
-            }
-        };
-        writeln!(out, "{text}").expect("a String takes every line");
+/// What limits, a line each: first in the words of the record's review.
+fn chain(step: &Estimated) -> String {
+    let mut out: Vec<String> = step.limited.iter().map(|text| format!("limit: {text}")).collect();
+    let limits = &step.limits;
+    if out.is_empty() {
+        out.extend(limits.first().map(|first| format!("limit: {}", describe(first))));
     }
-    out
+    out.extend(limits.iter().zip(limits.iter().skip(1)).map(|(before, limited)| {
+        let gain = limited.iops / before.iops.max(1e-9) - 1.0;
+        let doubled = match limited.doubled.as_slice() {
+            [] => "the load".to_owned(),
+            hops => named(hops),
+        };
+        format!("twice {doubled}: {:+.0}% IOPS, then {}", gain * 100.0, describe(limited))
+    }));
+    out.join("\n")
 }
 
 fn describe(limited: &Limited) -> String {
@@ -91,15 +89,15 @@ fn describe(limited: &Limited) -> String {
     let room = limited
         .headroom
         .map_or_else(String::new, |more| format!(", full with {:.0}% more", more * 100.0));
+    let fullest = match limited.hops.as_slice() {
+        [] => String::new(),
+        _ => format!("; fullest {hops} ({used} in use{room})"),
+    };
     match limited.limit {
-        "hop" => format!("{hops} ({used} in use)"),
-        "rate" => {
-            format!("nothing, all that falls due is carried; fullest {hops} ({used} in use{room})")
-        }
-        _ if limited.hops.is_empty() => "the load, so many I/Os are outstanding".to_owned(),
-        _ => {
-            format!("the load, so many I/Os are outstanding; fullest {hops} ({used} in use{room})")
-        }
+        LimitKind::Hop => format!("{hops} ({used} in use)"),
+        LimitKind::Rate => format!("nothing, all that falls due is carried{fullest}"),
+        LimitKind::Depth => format!("the load, so many I/Os are outstanding{fullest}"),
+        LimitKind::Unknown => format!("not determined{fullest}"),
     }
 }
 
@@ -132,7 +130,7 @@ fn matters(document: &Document) -> Vec<String> {
 
 fn assumptions(document: &Document) -> Vec<String> {
     // The same figure of several subjects is said once.
-    let mut all: Vec<(&super::document::Assumed, Vec<String>)> = Vec::new();
+    let mut all: Vec<(&super::Assumed, Vec<String>)> = Vec::new();
     for one in document.steps.iter().flat_map(|step| &step.assumptions) {
         let same = all.iter_mut().find(|(known, _)| {
             (&known.figure, &known.value, &known.reason) == (&one.figure, &one.value, &one.reason)

@@ -4,7 +4,7 @@ use units::{Bytes, rate};
 use workload::{Carriage, Network};
 
 /// What a load carries, and over how many streams.
-pub fn network(network: &Network) -> String {
+pub fn load_line(network: &Network) -> String {
     let streams = |n: u16, way: &str| match n {
         0 => None,
         1 => Some(format!("1 stream {way}")),
@@ -65,7 +65,7 @@ mod tests {
                 "TCP, messages of 128KiB, batched: 4 a submission; 1 stream to the receiver, 1 MB/s a stream",
             ),
         ] {
-            assert_eq!(network(load), expected);
+            assert_eq!(load_line(load), expected);
         }
     }
 }
