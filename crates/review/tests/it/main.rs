@@ -11,5 +11,3 @@ mod san;
 #[path = "../../../findings/tests/support/mod.rs"]
 mod support;
 mod terminal;
-#[path = "../../../findings/tests/support/valid.rs"]
-mod valid;

@@ -1,7 +1,7 @@
 //! Records that nobody could have measured: whatever stands in one, it is analysed and reviewed without a panic, and
 //! nothing in the review could steer a terminal.
 
-use crate::valid;
+use crate::support::valid;
 
 use clock::Ns;
 use proptest::prelude::*;

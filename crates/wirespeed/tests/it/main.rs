@@ -7,3 +7,5 @@ mod estimate;
 mod labs;
 mod peers;
 mod program;
+#[path = "../../../findings/tests/support/mod.rs"]
+mod sketch;

@@ -4,8 +4,6 @@
 mod cdp;
 mod page;
 mod records;
-#[path = "../../../../findings/tests/support/mod.rs"]
-mod sketch;
 
 use page::{A4, PHONE, Page, SCREEN};
 use records::{Made, records};

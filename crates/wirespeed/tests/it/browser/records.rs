@@ -1,6 +1,6 @@
 //! Records written by hand, each with something that a page must bear, and their pages.
 
-use crate::browser::sketch::{Sketch, Work};
+use crate::sketch::{Sketch, Work};
 use findings::{analyse, evidence};
 use record::{Level, Record, Status};
 use scenario::Step;

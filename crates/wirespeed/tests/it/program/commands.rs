@@ -1,7 +1,7 @@
 //! Every command as a user or another program calls it: what it prints, what it leaves, how it ends.
 
 use crate::program::support::{Bench, open, slow_null};
-use crate::program::valid;
+use crate::sketch::valid;
 use record::Status;
 use serde_json::Value;
 use std::process::Stdio;

@@ -27,7 +27,5 @@ mod simulate;
 mod steady;
 mod support;
 mod target;
-#[path = "../../../../findings/tests/support/valid.rs"]
-mod valid;
 mod verify;
 mod versus;
