@@ -7,7 +7,7 @@
 
 use clock::Rng;
 use sim::Ps;
-use sim::engine::{Event, Key, Pending, Simulation};
+use sim::engine::{EventKey, EventQueue, SimEvent, Simulation};
 use sim::model::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -182,21 +182,21 @@ fn hold_model() {
     }
 }
 
-fn events(count: u64, spans: &[u64]) -> impl Iterator<Item = Event> + '_ {
-    (0..count).map(|n| Event::new(Ps(spans[n as usize % spans.len()] + n), 0, n, n as u32))
+fn events(count: u64, spans: &[u64]) -> impl Iterator<Item = SimEvent> + '_ {
+    (0..count).map(|n| SimEvent::new(Ps(spans[n as usize % spans.len()] + n), 0, n, n as u32))
 }
 
-fn later(event: Event, number: u64, spans: &[u64]) -> Event {
+fn later(event: SimEvent, number: u64, spans: &[u64]) -> SimEvent {
     let span = Ps(spans[number as usize % spans.len()]);
-    Event::new(event.time.plus(span), 0, number, event.who)
+    SimEvent::new(event.time.plus(span), 0, number, event.who)
 }
 
 fn hold_ours(count: u64, spans: &[u64]) -> f64 {
-    let mut pending = Pending::with_capacity(count as usize);
+    let mut pending = EventQueue::with_capacity(count as usize);
     events(count, spans).for_each(|event| pending.push(event));
     let began = clock::thread_cpu();
     for number in count..count + HOLDS {
-        if let Some(event) = pending.pop_before(Key::MAX) {
+        if let Some(event) = pending.pop_before(EventKey::MAX) {
             pending.push(later(event, number, spans));
         }
     }
@@ -205,12 +205,12 @@ fn hold_ours(count: u64, spans: &[u64]) -> f64 {
 }
 
 fn hold_binary(count: u64, spans: &[u64]) -> f64 {
-    let mut pending: BinaryHeap<Reverse<(Key, u32)>> =
+    let mut pending: BinaryHeap<Reverse<(EventKey, u32)>> =
         events(count, spans).map(|event| Reverse((event.key(), event.who))).collect();
     let began = clock::thread_cpu();
     for number in count..count + HOLDS {
         if let Some(Reverse((key, who))) = pending.pop() {
-            let event = Event::new(Ps((key >> 64) as u64), 0, number, who);
+            let event = SimEvent::new(Ps((key >> 64) as u64), 0, number, who);
             let next = later(event, number, spans);
             pending.push(Reverse((next.key(), who)));
         }

@@ -2,7 +2,9 @@
 
 use clock::Ns;
 use sim::Ps;
-use sim::engine::{At, Ended, Halt, Observer, Progress, Simulation, Snapshot, Waits};
+use sim::engine::{
+    Ended, Halt, Observer, SharedProgress, Simulation, Snapshot, WaitPoint, Waiting,
+};
 use sim::model::*;
 use std::sync::Arc;
 
@@ -121,7 +123,7 @@ fn arms_are_taken_by_the_policy() {
 #[test]
 fn who_is_on_an_arm_that_dies_takes_another_after_a_while() {
     for (policy, expected) in [
-        // At 25 the first two are pulled out; at 30 they take the second arm, and so does who comes meanwhile. The first
+        // WaitPoint 25 the first two are pulled out; at 30 they take the second arm, and so does who comes meanwhile. The first
         // arm lives from 45 on: `Fixed` goes back to it, `ActivePassive` does not.
         (Policy::Fixed, [70, 80, 80, 80, 80, 90]),
         (Policy::ActivePassive, [80, 80, 80, 90, 100, 110]),
@@ -156,7 +158,7 @@ fn without_an_arm_that_lives_they_wait_or_give_up() {
     network.change(us(25), Change::ArmDown { selector, arm: 0 });
     network.change(us(25), Change::ArmDown { selector, arm: 1 });
     let halt = Simulation::new(&network, 1).unwrap().run_until(us(1000)).unwrap_err();
-    let waits = vec![Waits { at: At::Selector(selector), ios: 6 }];
+    let waits = vec![Waiting { at: WaitPoint::Selector(selector), ios: 6 }];
     assert_eq!(halt, Halt::Deadlock { at: us(60), waits });
     assert!(halt.to_string().contains("6 for an arm of selector 0"), "{halt}");
 }
@@ -261,7 +263,7 @@ fn somebody_outside_sees_how_far_it_is_and_may_stop_it() {
     let station = network.station(Station::SINGLE);
     network.load(Load::closed(1, Law::ZERO, Class::read(0, vec![visit(station, 1)])));
     let mut simulation = Simulation::new(&network, 1).unwrap();
-    let progress = Arc::new(Progress::default());
+    let progress = Arc::new(SharedProgress::default());
     simulation.report_to(progress.clone());
     simulation.run_until(us(1000)).unwrap();
     assert_eq!((progress.now(), progress.events()), (us(1000), simulation.dispatched()));

@@ -1,7 +1,7 @@
 //! Networks that cannot be simulated are refused with the place and the reason, and what cannot go on says so.
 
 use sim::Ps;
-use sim::engine::{At, Halt, SetUpError, Simulation, Waits};
+use sim::engine::{Halt, SetUpError, Simulation, WaitPoint, Waiting};
 use sim::model::*;
 
 /// A station, links, a pool of two, and a closed load over this route.
@@ -224,7 +224,7 @@ fn a_circle_of_waiting() {
     let halt = halts(&network);
     let Halt::Deadlock { at, waits } = &halt else { panic!("{halt:?}") };
     assert!(*at > Ps::ZERO);
-    assert_eq!(*waits, [Waits { at: At::Pool(POOL), ios: 3 }]);
+    assert_eq!(*waits, [Waiting { at: WaitPoint::Pool(POOL), ios: 3 }]);
     assert!(halt.to_string().ends_with("any more: 3 for tokens of pool 0"), "{halt}");
 }
 
