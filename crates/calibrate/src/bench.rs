@@ -13,7 +13,7 @@ use scenario::{Figure, FigureKind, Scenario};
 use sim::Ps;
 use sim::estimate::{Estimate, estimate};
 use sim::plant::Plant;
-use sim::study::{Length, Plan, study};
+use sim::study::{Length, StudyPlan, study};
 use std::collections::BTreeMap;
 
 /// I/Os that a step is simulated for, so that its figures are known to some thousandths.
@@ -224,7 +224,7 @@ fn simulate(plant: &Plant, estimate: &Estimate, seed: u64) -> Result<Flows, Cali
         warmup: Ps::from_secs_f64(WARM_UP * seconds),
         measured: Ps::from_secs_f64(seconds),
     };
-    let study = study(&plant.network, &Plan { seed, length, runs: 1, threads: 1 })
+    let study = study(&plant.network, &StudyPlan { seed, length, runs: 1, threads: 1 })
         .map_err(|why| CalibrateError::Simulation(why.to_string()))?;
     let mut loads: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
     let mut span = 0.0;

@@ -15,14 +15,14 @@ const NAMED: usize = 8;
 pub enum Halt {
     /// I/Os circulate without time passing.
     #[error(
-        "at {} ns I/Os go around without end and without time passing; give one of their hops, or their think time, \
+        "at {} ns I/Os circulate endlessly without time passing; give one of their hops, or their think time, \
          a duration",
         .0.as_ns().0
     )]
     Livelock(Ps),
     /// I/Os are outstanding, and all wait for each other.
     #[error(
-        "at {} ns all I/Os wait for each other and nothing will happen any more: {}",
+        "at {} ns deadlock, all I/Os wait for each other: {}",
         .at.as_ns().0,
         WaitingList(.waits)
     )]

@@ -4,7 +4,7 @@
 use super::fluid::Fluid;
 use super::station::{Discipline, StationState};
 use crate::Ps;
-use crate::model::{Demand, Held, Hop, Network, StationId, hold, net_of};
+use crate::model::{Demand, HeldTokens, Hop, Network, StationId, hold, net_of};
 use std::collections::BTreeMap;
 use workload::Dir;
 
@@ -119,7 +119,7 @@ impl StepScope {
 /// The context in which a route is laid out.
 #[derive(Clone)]
 struct RouteContext {
-    held: Held,
+    held: HeldTokens,
     arms: Vec<EnclosingArm>,
     inherited: usize,
     strand: Strand,
@@ -160,7 +160,7 @@ impl<'a> RouteLayout<'a> {
     /// Lays out the route of a class and returns its first step.
     pub fn class(&mut self, route: &[Hop]) -> u32 {
         let first = self.steps.len() as u32;
-        let (held, arms) = (Held::new(), Vec::new());
+        let (held, arms) = (HeldTokens::new(), Vec::new());
         self.route(
             route,
             &RouteContext { held, arms, inherited: 0, strand: Strand::Main },
@@ -237,7 +237,8 @@ impl<'a> RouteLayout<'a> {
                 self.starts.resize(self.starts.len() + routes.len(), 0);
                 let at = self.push(RouteStep::Together { starts, count, next: 0 }, inside);
                 let (arms, strand) = (inside.arms.clone(), Strand::Waited);
-                let copy = RouteContext { held: Held::new(), inherited: arms.len(), arms, strand };
+                let copy =
+                    RouteContext { held: HeldTokens::new(), inherited: arms.len(), arms, strand };
                 for (number, route) in (starts..).zip(routes) {
                     self.starts[number as usize] = self.steps.len() as u32;
                     self.route(route, &copy, RouteStep::Joined);

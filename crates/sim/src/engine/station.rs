@@ -5,7 +5,7 @@ use super::fluid::{Fluid, LinkTally};
 use super::lane::NO_LANE;
 use crate::Ps;
 use crate::model::{Full, PRIORITIES, Pool, Station};
-use crate::statistics::{Histogram, Tally};
+use crate::statistics::{Tally, TimeHistogram};
 use clock::Rng;
 
 /// The state of a station.
@@ -18,7 +18,7 @@ pub struct StationState {
     /// The event lane for the ends of its services.
     pub lane: u8,
     /// Residence times.
-    pub latency: Histogram,
+    pub latency: TimeHistogram,
 }
 
 /// Its queueing discipline.
@@ -77,7 +77,7 @@ pub struct PoolState {
     pub line: Fifo,
     /// The queue: requests, grants and waiting times; `busy` counts tokens in use.
     pub tally: Tally,
-    pub waits: Histogram,
+    pub waits: TimeHistogram,
 }
 
 /// The counts of a class.
@@ -88,9 +88,9 @@ pub struct ClassCounts {
     /// Sum of the times from due to end, in picoseconds.
     pub responded: u128,
     /// From issue to end.
-    pub service: Histogram,
+    pub service: TimeHistogram,
     /// From due to end; `None` where both are always equal.
-    pub response: Option<Histogram>,
+    pub response: Option<TimeHistogram>,
 }
 
 impl StationState {
@@ -241,7 +241,8 @@ impl PoolState {
 impl ClassCounts {
     /// Empty counts; `times` says whether to keep histograms.
     pub fn new(may_be_late: bool, times: bool) -> ClassCounts {
-        let histogram = || if times { Histogram::three_digits() } else { Histogram::none() };
+        let histogram =
+            || if times { TimeHistogram::three_digits() } else { TimeHistogram::none() };
         ClassCounts {
             tally: Tally::default(),
             responded: 0,
@@ -252,6 +253,6 @@ impl ClassCounts {
 }
 
 /// A histogram of two digits, or an empty one.
-fn histogram(times: bool) -> Histogram {
-    if times { Histogram::two_digits() } else { Histogram::none() }
+fn histogram(times: bool) -> TimeHistogram {
+    if times { TimeHistogram::two_digits() } else { TimeHistogram::none() }
 }

@@ -5,7 +5,7 @@ use super::station::Discipline;
 use super::{Observer, Simulation};
 use crate::Ps;
 use crate::model::{PoolId, StationId};
-use crate::statistics::{Histogram, Tally};
+use crate::statistics::{Tally, TimeHistogram};
 
 /// All counts at one moment or, as a difference of two, of one span.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -131,23 +131,23 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Residence times at a station. This and the other histograms are `None` where the observer keeps no times.
-    pub fn latency(&self, station: StationId) -> Option<&Histogram> {
+    pub fn latency(&self, station: StationId) -> Option<&TimeHistogram> {
         self.stations.get(station.0 as usize).filter(|_| O::TIMES).map(|place| &place.latency)
     }
 
     /// Times in the queue of a pool, zeros included.
-    pub fn waits(&self, pool: PoolId) -> Option<&Histogram> {
+    pub fn waits(&self, pool: PoolId) -> Option<&TimeHistogram> {
         self.pools.get(pool.0 as usize).filter(|_| O::TIMES).map(|pool| &pool.waits)
     }
 
     /// Times from issue to end, for a class numbered through all loads.
-    pub fn service(&self, class: u32) -> Option<&Histogram> {
+    pub fn service(&self, class: u32) -> Option<&TimeHistogram> {
         let class = self.classes.get(class as usize).filter(|_| O::TIMES)?;
         Some(&class.account.service)
     }
 
     /// Times from due to end of a class; equal to the service times for a closed load.
-    pub fn response(&self, class: u32) -> Option<&Histogram> {
+    pub fn response(&self, class: u32) -> Option<&TimeHistogram> {
         let account = &self.classes.get(class as usize).filter(|_| O::TIMES)?.account;
         account.response.as_ref().or(Some(&account.service))
     }

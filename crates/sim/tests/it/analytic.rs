@@ -157,9 +157,9 @@ fn closed_forms_agree_where_they_meet() {
 
 #[track_caller]
 fn shares(capacities: &[f64], flows: &[(&[usize], f64)], truth: &[f64]) {
-    let flows: Vec<Flow> = flows
+    let flows: Vec<LinkFlow> = flows
         .iter()
-        .map(|(links, ceiling)| Flow {
+        .map(|(links, ceiling)| LinkFlow {
             links: links.iter().map(|link| (*link, 1.0)).collect(),
             ceiling: *ceiling,
         })
@@ -178,10 +178,10 @@ fn fair_rates() {
     shares(&[10.0], &[(&[0], 1.0), (&[0], free)], &[1.0, 9.0]);
     shares(&[10.0], &[(&[0], 0.0), (&[7], free), (&[0], free)], &[0.0, 0.0, 10.0]);
     shares(&[0.0, 5.0], &[(&[0, 1], free), (&[1], free)], &[0.0, 5.0]);
-    assert_eq!(max_min(&[], &[Flow { links: vec![], ceiling: free }]), [free]);
+    assert_eq!(max_min(&[], &[LinkFlow { links: vec![], ceiling: free }]), [free]);
     // What uses a link twice gets half as much from it.
-    let twice = Flow { links: vec![(0, 2.0)], ceiling: free };
-    let once = Flow { links: vec![(0, 1.0)], ceiling: free };
+    let twice = LinkFlow { links: vec![(0, 2.0)], ceiling: free };
+    let once = LinkFlow { links: vec![(0, 1.0)], ceiling: free };
     assert_eq!(max_min(&[9.0], &[twice, once]), [3.0, 3.0]);
 }
 

@@ -118,7 +118,7 @@ fn a_limit_makes_operations_late() {
     let served: u128 = snapshot.classes.iter().map(|class| class.tally.stayed).sum();
     assert!(responded > 10 * served);
     let class = (0..4).find(|class| simulation.service(*class).unwrap().count() > 0).unwrap();
-    let p50 = |histogram: &sim::statistics::Histogram| histogram.quantile(0.5).unwrap();
+    let p50 = |histogram: &sim::statistics::TimeHistogram| histogram.quantile(0.5).unwrap();
     let (response, service) =
         (simulation.response(class).unwrap(), simulation.service(class).unwrap());
     assert!(p50(response).0 > 10 * p50(service).0);

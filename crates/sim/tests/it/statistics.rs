@@ -3,13 +3,13 @@
 use clock::Rng;
 use sim::Ps;
 use sim::statistics::{
-    Histogram, mean, mser5, normal_quantile, ratio, skew, student_quantile, von_neumann,
+    TimeHistogram, mean, mser5, normal_quantile, ratio, skew, student_quantile, von_neumann,
 };
 
 #[test]
 fn a_quantile_is_within_its_bin() {
     for (mut histogram, within) in
-        [(Histogram::two_digits(), 1.0 / 128.0), (Histogram::three_digits(), 1.0 / 1024.0)]
+        [(TimeHistogram::two_digits(), 1.0 / 128.0), (TimeHistogram::three_digits(), 1.0 / 1024.0)]
     {
         let mut rng = Rng::keyed(1, &[]);
         let mut times: Vec<u64> = (0..5000).map(|_| 1000 + rng.exp(3e9) as u64).collect();
@@ -28,21 +28,21 @@ fn a_quantile_is_within_its_bin() {
 #[test]
 fn bins_hold_what_they_say() {
     for ps in [0, 999, 1000, 127_999, 128_000, 255_999, 256_000, 1_000_000_007, u64::MAX] {
-        let mut histogram = Histogram::two_digits();
+        let mut histogram = TimeHistogram::two_digits();
         histogram.record(Ps(ps));
         let (from, to, count) = histogram.bins().next().unwrap();
         assert_eq!(count, 1);
         let last = ps >> 42 >= 1000;
         assert!(from <= Ps(ps) && (last || Ps(ps) < to), "{ps}: {from:?} to {to:?}");
     }
-    assert_eq!(Histogram::two_digits().quantile(0.5), None);
+    assert_eq!(TimeHistogram::two_digits().quantile(0.5), None);
 }
 
 #[test]
 fn histograms_are_added_and_taken_away() {
     let times = |step: u64| (1..500).map(move |n| Ps::nanos(n * step));
     let of = |steps: &[u64]| {
-        let mut histogram = Histogram::three_digits();
+        let mut histogram = TimeHistogram::three_digits();
         steps.iter().flat_map(|step| times(*step)).for_each(|time| histogram.record(time));
         histogram
     };
@@ -52,7 +52,7 @@ fn histograms_are_added_and_taken_away() {
     assert_eq!(sum, both);
     sum.subtract(&a);
     assert_eq!(sum, b);
-    let mut coarse = Histogram::two_digits();
+    let mut coarse = TimeHistogram::two_digits();
     coarse.add(&both);
     assert_eq!(coarse.count(), both.count());
     let (fine, coarse) = (both.quantile(0.9).unwrap(), coarse.quantile(0.9).unwrap());

@@ -2,7 +2,7 @@
 
 use sim::Ps;
 use sim::model::*;
-use sim::study::{Length, Plan, Study, StudyError, study};
+use sim::study::{Length, Study, StudyError, StudyPlan, study};
 
 /// One server at this load, with a service of a microsecond.
 fn queue(load: f64) -> Network {
@@ -32,7 +32,8 @@ fn threads_change_nothing() {
         Length::Fixed { warmup: Ps::millis(1), measured: Ps::millis(5) },
         Length::Settled { first: Ps::millis(1), most: Ps::millis(4) },
     ] {
-        let with = |threads| study(&network, &Plan { seed: 3, length, runs: 7, threads }).unwrap();
+        let with =
+            |threads| study(&network, &StudyPlan { seed: 3, length, runs: 7, threads }).unwrap();
         let one = with(1);
         for threads in [2, 3, 16] {
             same(&one, &with(threads));
@@ -45,14 +46,14 @@ fn threads_change_nothing() {
 fn a_seed_repeats_and_another_differs() {
     let network = queue(0.7);
     let length = Length::Fixed { warmup: Ps::ZERO, measured: Ps::millis(2) };
-    let with = |seed| study(&network, &Plan { seed, length, runs: 1, threads: 1 }).unwrap();
+    let with = |seed| study(&network, &StudyPlan { seed, length, runs: 1, threads: 1 }).unwrap();
     same(&with(1), &with(1));
     assert_ne!(with(1).runs[0].cells, with(2).runs[0].cells);
 }
 
 #[test]
 fn a_run_that_may_not_settle_says_so() {
-    let plan = |most| Plan {
+    let plan = |most| StudyPlan {
         seed: 1,
         length: Length::Settled { first: Ps::micros(320), most },
         runs: 1,
@@ -71,7 +72,7 @@ fn a_run_that_may_not_settle_says_so() {
 #[test]
 fn histograms_hold_what_was_measured_and_nothing_else() {
     let length = Length::Fixed { warmup: Ps::millis(3), measured: Ps::millis(5) };
-    let study = study(&queue(0.5), &Plan { seed: 1, length, runs: 2, threads: 1 }).unwrap();
+    let study = study(&queue(0.5), &StudyPlan { seed: 1, length, runs: 2, threads: 1 }).unwrap();
     let cells = || study.runs.iter().flat_map(|run| &run.cells);
     let departures: u64 = cells().map(|cell| cell.stations[0].departures).sum();
     assert_eq!(study.latency(StationId(0)).unwrap().count(), departures);
@@ -85,7 +86,7 @@ fn histograms_hold_what_was_measured_and_nothing_else() {
 #[test]
 fn what_cannot_be_simulated_is_refused() {
     let length = Length::Fixed { warmup: Ps::ZERO, measured: Ps::millis(1) };
-    let plan = Plan { seed: 1, length, runs: 2, threads: 2 };
+    let plan = StudyPlan { seed: 1, length, runs: 2, threads: 2 };
     let mut network = Network::new();
     network.load(Load::closed(0, Law::ZERO, Class::read(0, vec![])));
     assert!(matches!(study(&network, &plan), Err(StudyError::SetUp(_))));
@@ -93,7 +94,7 @@ fn what_cannot_be_simulated_is_refused() {
     let mut network = Network::new();
     network.load(Load::closed(1, Law::ZERO, Class::read(0, vec![])));
     let error = study(&network, &plan).unwrap_err();
-    assert!(error.to_string().starts_with("run 0: at 0 ns I/Os go around"), "{error}");
+    assert!(error.to_string().starts_with("run 0: at 0 ns I/Os circulate"), "{error}");
 }
 
 /// Of so many seeds, how many intervals hold the mean response time, which is known.
@@ -102,7 +103,7 @@ fn holding(load: f64, seeds: std::ops::Range<u64>, runs: u32) -> usize {
     let truth = 1e-6 / (1.0 - load);
     let length = Length::Settled { first: Ps::millis(20), most: Ps::secs(100) };
     let holds = |seed: &u64| {
-        let plan = Plan { seed: *seed, length, runs, threads: 1 };
+        let plan = StudyPlan { seed: *seed, length, runs, threads: 1 };
         let study = study(&network, &plan).unwrap();
         let response = study.estimate(0.95, |span| {
             let class = &span.classes[0];

@@ -7,8 +7,8 @@ mod stations;
 use sim::Ps;
 use sim::engine::Snapshot;
 use sim::model::*;
-use sim::statistics::Estimate;
-use sim::study::{Length, Plan, Study, study};
+use sim::statistics::ConfidenceInterval;
+use sim::study::{Length, Study, StudyPlan, study};
 
 /// Exponential around so many microseconds.
 fn exponential(micros: f64) -> Law {
@@ -27,7 +27,7 @@ fn open(station: Station, gap: f64, service: Law) -> Network {
 /// Half a second: some hundred thousand I/Os where they are microseconds apart.
 fn simulated(network: &Network) -> Study {
     let length = Length::Fixed { warmup: Ps::millis(20), measured: Ps::millis(500) };
-    study(network, &Plan { seed: 1, length, runs: 1, threads: 1 }).unwrap()
+    study(network, &StudyPlan { seed: 1, length, runs: 1, threads: 1 }).unwrap()
 }
 
 /// Mean time at the station, in seconds.
@@ -64,7 +64,7 @@ fn response(class: usize) -> impl Fn(&Snapshot) -> (f64, f64) {
 /// The figure's interval, which holds 99.9% of the time, holds what is true, and is narrow.
 #[track_caller]
 fn check(study: &Study, what: &str, figure: impl Fn(&Snapshot) -> (f64, f64), truth: f64) {
-    let estimate: Estimate = study.estimate(0.999, figure).expect("something happened");
+    let estimate: ConfidenceInterval = study.estimate(0.999, figure).expect("something happened");
     assert!(estimate.holds(truth), "{what}: {truth} is not in {estimate:?}");
     assert!(estimate.relative() < 0.15, "{what}: {estimate:?} says too little");
 }

@@ -1,11 +1,11 @@
 //! Single stations.
 
 use super::*;
-use sim::analytic::{Steady, finite, many_servers, priorities, repairman, single_server};
+use sim::analytic::{SteadyState, finite, many_servers, priorities, repairman, single_server};
 
 /// Compares all that is known of the first station.
 #[track_caller]
-fn steady(study: &Study, servers: f64, truth: Option<Steady>) {
+fn steady(study: &Study, servers: f64, truth: Option<SteadyState>) {
     let truth = truth.expect("less arrives than can be served");
     check(study, "time at the station", stay(0), truth.response);
     check(study, "present", present(0), truth.present);

@@ -9,7 +9,7 @@ use sim::study::{Length, study};
 /// Simulated I/Os a second, and mean seconds from issue to end.
 fn simulated(plant: &Plant) -> (f64, f64) {
     let length = Length::Fixed { warmup: us(200_000), measured: us(2_000_000) };
-    let plan = sim::study::Plan { seed: 11, length, runs: 2, threads: 1 };
+    let plan = sim::study::StudyPlan { seed: 11, length, runs: 2, threads: 1 };
     let study = study(&plant.network, &plan).unwrap();
     let (mut done, mut present, mut seconds) = (0.0, 0.0, 0.0);
     for cell in study.runs.iter().flat_map(|run| &run.cells) {
