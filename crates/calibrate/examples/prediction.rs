@@ -1,8 +1,8 @@
-//! The page of `scripts/predict`: what was predicted, what was measured afterwards, and by how much they differ.
+//! The page of `scripts/predict`: predictions, later measurements, and the errors.
 //!
-//! `prediction DIR NAME…` reads `NAME.predicted.wsr`, `NAME.low.wsr`, `NAME.high.wsr` and `NAME.measured.wsr`, `digests` and
-//! `calibration.txt` of a directory, and prints the page. It fails where a prediction is not older than every measurement,
-//! and where the median error of throughput is more than a tenth.
+//! `prediction DIR NAME…` reads `NAME.predicted.wsr`, `NAME.low.wsr`, `NAME.high.wsr` and `NAME.measured.wsr`,
+//! `digests` and `calibration.txt` of a directory, and prints the page. It fails where a prediction is not older than
+//! every measurement, and where the median error of throughput is above 10%.
 
 use findings::{Analysis, StepFigures, analyse};
 use record::Record;
@@ -14,12 +14,12 @@ use std::time::Duration;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The median error of throughput that a prediction may have.
+/// Greatest median error of throughput that is accepted.
 const MEDIAN_MAX: f64 = 0.10;
-/// An error from which a reason is told.
+/// The page explains errors from this on.
 const FAR: f64 = 0.10;
 
-/// What the model lacks in a run: told where its steps are far off.
+/// What the model lacks in a run: printed where its steps have large errors.
 const REASONS: [(&str, &str); 4] = [
     (
         "alone",
@@ -89,7 +89,7 @@ impl Run {
     }
 }
 
-/// A run before and after.
+/// The prediction and the measurement of a run.
 struct Pair {
     name: String,
     predicted: Run,
@@ -110,7 +110,7 @@ impl Pair {
     }
 }
 
-/// A step: predicted with its range, and measured.
+/// A step: its prediction with range, and its measurement.
 struct Row<'a> {
     run: &'a str,
     title: &'a str,
@@ -287,7 +287,7 @@ fn reasons(text: &mut String, rows: &[Row]) -> Outcome<()> {
     Ok(())
 }
 
-/// Lines of at most 118 characters; the second and later ones belong to an item of a list.
+/// Wraps a text to 118 characters; continuation lines are indented for a list item.
 fn wrapped(text: &str) -> String {
     let (mut all, mut column) = (String::new(), 0);
     for word in text.split_whitespace() {

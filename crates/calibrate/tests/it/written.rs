@@ -1,4 +1,4 @@
-//! A part that is written is a part that is read, and simulates to what was measured.
+//! A part file that is written can be read, and simulates to what was measured.
 
 use crate::support;
 
@@ -16,7 +16,7 @@ fn written_read_and_simulated() {
     let before = analysed(&measured);
     let found = fit(vec![measured], &["box"], &[]).unwrap_or_else(|error| panic!("{error}"));
     let file = found.part_file(&[]);
-    // The part of the file stands for the one of the scenario.
+    // The file's part replaces the scenario's.
     let text = ARRAY.scenario(false);
     let start = text.find("[[part]]").expect("it has one");
     let end = text[start..].find("\n\n").expect("it ends") + start;

@@ -1,7 +1,7 @@
-//! Labs with planted figures, simulated into records whose scenarios state others.
+//! Labs with planted figures, simulated into records whose scenarios state other figures.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use calibrate::{CalibrateError, Calibrated, Order, calibrate};
+use calibrate::{CalibrateError, Calibrated, CalibrationRequest, calibrate};
 use clock::Ns;
 use record::{Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source};
@@ -9,14 +9,14 @@ use sim::simulate::simulate;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A figure that is planted, and what the scenario of the record states instead.
+/// A planted figure, and what the record's scenario states instead.
 pub struct Planted {
     pub figure: &'static str,
     /// In the base unit.
     pub value: f64,
-    /// The same as written.
+    /// The value as written.
     pub text: &'static str,
-    /// What the search begins with.
+    /// The starting value of the fit.
     pub instead: &'static str,
 }
 
@@ -33,7 +33,7 @@ const fn planted(
 pub struct Lab {
     pub part: &'static str,
     pub kind: &'static str,
-    /// Figures that stay.
+    /// Figures that stay the same.
     pub given: &'static [(&'static str, &'static str)],
     pub planted: &'static [Planted],
     pub text: &'static str,
@@ -75,7 +75,7 @@ sweep = { block = ["4KiB", "16KiB", "64KiB"], depth = [1, 12] }
 "#,
 };
 
-/// An adapter whose chip limits small blocks, between a host and an array of memory.
+/// An adapter whose chip limits small blocks, between a host and a memory array.
 pub const HBA: Lab = Lab {
     part: "card",
     kind: "hba",
@@ -107,7 +107,7 @@ sweep = { depth = [1, 2, 4, 8, 32] }
 "#,
 };
 
-/// A virtual disk whose queue is shorter than what is asked of it.
+/// A virtual disk whose queue is shorter than the workload's depth.
 pub const VIRTUAL: Lab = Lab {
     part: "scsi",
     kind: "virtual-scsi",
@@ -174,7 +174,7 @@ sweep = { depth = [1, 4, 8, 16] }
 "#,
 };
 
-/// Six VMs of one host, alike.
+/// Six like VMs of one host.
 pub const FARM: Lab = Lab {
     part: "ours",
     kind: "hypervisor",
@@ -208,7 +208,7 @@ sweep = { block = ["4KiB", "64KiB"], depth = [1, 2, 4] }
 };
 
 impl Lab {
-    /// The scenario with what is planted, or with what is stated instead.
+    /// The scenario with the planted figures, or with those stated instead.
     pub fn scenario(&self, truly: bool) -> String {
         let figure = |name: &str, value: &str| {
             format!(
@@ -235,7 +235,7 @@ impl Lab {
         record(&path, &self.scenario(true), &self.scenario(false), seed)
     }
 
-    /// The figures fitted to a record of it: those named, or those that are planted.
+    /// The figures fitted to a record of it: those named, or the planted ones.
     pub fn calibrate(&self, seed: u64, figures: &[&str]) -> Calibrated {
         let dir = tempfile::tempdir().expect("a place");
         let record = self.record(dir.path(), seed);
@@ -254,7 +254,7 @@ pub fn fit(
     figures: &[&str],
 ) -> Result<Calibrated, CalibrateError> {
     let own = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let order = Order { parts: own(parts), figures: own(figures), seed: 99 };
+    let order = CalibrationRequest { parts: own(parts), figures: own(figures), seed: 99 };
     let named = (1..).zip(records).map(|(n, record)| (format!("run{n}.wsr"), record));
     calibrate(&named.collect::<Vec<_>>(), &order)
 }
@@ -264,7 +264,7 @@ pub fn scenario(text: &str) -> Scenario {
     scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// The head of a record that tells the scenario `told`.
+/// The head of a record that contains the scenario `told`.
 pub fn head(scenario: &Scenario, told: &str, seed: u64) -> RunHead {
     RunHead {
         title: scenario.head.title.clone(),
@@ -280,7 +280,7 @@ pub fn head(scenario: &Scenario, told: &str, seed: u64) -> RunHead {
     }
 }
 
-/// Simulates the scenario `truly`, into a record that tells the scenario `told`.
+/// Simulates the scenario `truly` into a record that contains the scenario `told`.
 pub fn record(path: &Path, truly: &str, told: &str, seed: u64) -> Record {
     let scenario = scenario(truly);
     let topology = scenario.topology().unwrap_or_else(|mistakes| panic!("{mistakes}"));

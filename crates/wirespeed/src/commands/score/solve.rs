@@ -9,7 +9,7 @@ use crate::{files, labs, live, out};
 use findings::Analysis;
 use record::{Fact, Record, Writer};
 use scenario::{Scenario, Stage};
-use score::{Ledger, Scored};
+use score::{ClaimLedger, Scored};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,8 +70,8 @@ fn one(args: &Score, lab: &Lab, kept: &Kept, stop: &AtomicBool) -> Result<Scored
 }
 
 /// What the findings of a record are to know of its claims.
-fn facts(ledger: &Ledger) -> Vec<Fact> {
-    let of = |resting: &score::Resting| {
+fn facts(ledger: &ClaimLedger) -> Vec<Fact> {
+    let of = |resting: &score::ClaimDependence| {
         Some(Fact {
             subject: format!("claim/{}", resting.claim),
             key: "calibration".to_owned(),
