@@ -60,7 +60,7 @@ fn an_array_behind_its_ports() {
 }
 
 #[test]
-fn many_vms_that_are_alike_are_one_observation() {
+fn like_vms_are_one_observation() {
     check(&FARM, 0.05);
     let found = FARM.calibrate(1, &[]).calibration;
     assert!(found.residuals.iter().all(|of| of.vms.len() == 6), "{:#?}", found.residuals);

@@ -23,7 +23,7 @@ fn planted(dir: &Path) -> Record {
 }
 
 #[test]
-fn parts_and_figures_that_are_not_there() {
+fn unknown_parts_and_figures_are_refused() {
     let dir = tempfile::tempdir().expect("a place");
     let run = |name: &str| {
         let path = dir.path().join(name);
@@ -46,7 +46,7 @@ fn a_lab_without_parts() {
 }
 
 #[test]
-fn a_scenario_that_is_none() {
+fn an_invalid_scenario_is_refused() {
     let dir = tempfile::tempdir().expect("a place");
     let truly = ARRAY.scenario(true);
     for (n, told, expected) in [
@@ -92,7 +92,7 @@ fn runs_that_did_not_end_and_runs_without_steps() {
 }
 
 #[test]
-fn steps_that_tell_nothing_are_named() {
+fn steps_without_information_are_named() {
     let dir = tempfile::tempdir().expect("a place");
     // The steps of the record are not those of its scenario.
     let truly = ARRAY.scenario(true);

@@ -36,7 +36,7 @@ fn check(
 }
 
 #[test]
-fn one_size_does_not_tell_bytes_from_ios() {
+fn one_size_cannot_separate_costs_per_byte_and_io() {
     let asked = ["cpu_per_io", "cpu_per_byte"];
     let sweep = r#"sweep = { depth = [1, 12] }"#;
     let found = check(
@@ -53,7 +53,7 @@ fn one_size_does_not_tell_bytes_from_ios() {
 }
 
 #[test]
-fn a_queue_that_never_fills_is_not_told() {
+fn a_queue_that_never_fills_is_not_determined() {
     let asked = ["disk_queue", "cpu_per_io"];
     let next = "more outstanding than the limit";
     let sweep = r#"sweep = { depth = [1, 2, 4] }"#;
@@ -62,7 +62,7 @@ fn a_queue_that_never_fills_is_not_told() {
 }
 
 #[test]
-fn saturated_steps_alone_tell_no_latency() {
+fn saturated_steps_alone_do_not_determine_latency() {
     let sweep = r#"sweep = { depth = [32, 64] }"#;
     let next = "one I/O outstanding";
     let found = [("latency", "no measurement", next)];
@@ -70,7 +70,7 @@ fn saturated_steps_alone_tell_no_latency() {
 }
 
 #[test]
-fn one_depth_does_not_tell_a_delay_from_a_server() {
+fn one_depth_cannot_separate_a_delay_from_a_server() {
     let sweep = r#"sweep = { depth = [1] }"#;
     let asked = ["latency", "controller_time_per_io"];
     let found = check(
@@ -84,7 +84,7 @@ fn one_depth_does_not_tell_a_delay_from_a_server() {
 }
 
 #[test]
-fn nothing_at_all_may_be_told() {
+fn no_figure_may_be_determined() {
     let found = [("write_rate", "no measurement", "large blocks")];
     check(&ARRAY, r#"sweep = { depth = [1, 4] }"#, &["write_rate"], &[], &found);
 }

@@ -177,22 +177,12 @@ pub fn medium() -> Given<Medium> {
 
 /// The RAID level of several disks.
 pub fn raid() -> Given<RaidLevel> {
-    Given::assumed(
-        "raid",
-        RaidLevel::Striped,
-        "not given; no redundancy is assumed",
-        plain,
-    )
+    Given::assumed("raid", RaidLevel::Striped, "not given; no redundancy is assumed", plain)
 }
 
 /// The stripe unit in bytes.
 pub fn stripe_unit() -> Given<f64> {
-    Given::assumed(
-        "stripe_unit",
-        65_536.0,
-        "not given; a common size of arrays",
-        bytes,
-    )
+    Given::assumed("stripe_unit", 65_536.0, "not given; a common size of arrays", bytes)
 }
 
 /// Size of a volume in bytes, where a workload does not need more.

@@ -449,7 +449,7 @@ mod tests {
     /// Three wires of 1 kB/s, all crossed together by one I/O, the last by another as well: the first two become one
     /// link, unless one of them changes.
     #[test]
-    fn what_is_always_crossed_together_is_one_link() {
+    fn wires_always_crossed_together_are_one_link() {
         for changes in [false, true] {
             let mut draft = Draft::new(&topology(&["a", "b", "c"]));
             let wires: Vec<Wire> =

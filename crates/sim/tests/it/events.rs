@@ -1,4 +1,4 @@
-//! The pending events come out in the order of (time, place, sequence), whatever goes in between.
+//! Pending events are removed in the order of (time, station, sequence), whatever is inserted in between.
 
 use proptest::prelude::*;
 use sim::Ps;
@@ -6,15 +6,15 @@ use sim::engine::{EventKey, EventQueue, SimEvent, end_of};
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// On a lane, or on none.
+    /// Into a lane, or into the heap.
     Push(u64, u32, u8),
     Pop(u64),
-    /// All of a place.
+    /// All events of a station.
     Remove(u32),
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    // Few moments and places, so that many events coincide.
+    // Few times and stations, so that many events coincide.
     prop_oneof![
         3 => (0u64..20, 0u32..3, 0u8..5).prop_map(|(time, place, lane)| Act::Push(time, place, lane)),
         2 => (0u64..25).prop_map(Act::Pop),
@@ -60,7 +60,7 @@ proptest! {
 }
 
 #[test]
-fn a_key_orders_time_before_place_before_sequence() {
+fn a_key_orders_time_before_station_before_sequence() {
     let key = |time, place, sequence| SimEvent::new(Ps(time), place, sequence, 0).key();
     let ordered = [key(1, 9, 9), key(2, 0, 9), key(2, 1, 0), key(2, 1, 1), key(3, 0, 0)];
     assert!(ordered.is_sorted());

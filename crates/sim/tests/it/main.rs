@@ -1,4 +1,4 @@
-//! What `sim` promises, tested from outside.
+//! The behaviour of `sim`, tested through its public interface.
 
 mod allocations;
 mod analytic;

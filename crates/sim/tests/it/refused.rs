@@ -1,4 +1,4 @@
-//! Networks that cannot be simulated are refused with the place and the reason, and what cannot go on says so.
+//! Networks that cannot be simulated are refused with the location and the reason, and halts report their cause.
 
 use sim::Ps;
 use sim::engine::{Halt, SetUpError, Simulation, WaitPoint, Waiting};
@@ -207,9 +207,9 @@ fn halts(network: &Network) -> Halt {
 }
 
 #[test]
-fn time_that_does_not_pass() {
+fn time_that_does_not_advance_is_a_livelock() {
     assert_eq!(halts(&over(vec![])), Halt::Livelock(Ps::ZERO));
-    // Who is turned away comes again at once.
+    // A rejected I/O is issued again at once.
     let mut network = Network::new();
     let station = network.station(Station::finite(1, 1, Full::Lose));
     let class = Class::read(0, vec![Hop::visit(station, Law::Constant(Ps::micros(1)))]);
@@ -217,9 +217,9 @@ fn time_that_does_not_pass() {
     assert_eq!(halts(&network), Halt::Livelock(Ps::ZERO));
 }
 
-/// Two who each hold a token and want a second.
+/// Two I/Os that each hold a token and want a second.
 #[test]
-fn a_circle_of_waiting() {
+fn a_cycle_of_waiting_is_a_deadlock() {
     let network = over(vec![take(1), visit(), take(1), visit(), give(2)]);
     let halt = halts(&network);
     let Halt::Deadlock { at, waits } = &halt else { panic!("{halt:?}") };
@@ -229,7 +229,7 @@ fn a_circle_of_waiting() {
 }
 
 #[test]
-fn nothing_to_do_is_no_deadlock() {
+fn an_idle_network_is_no_deadlock() {
     let mut simulation = Simulation::new(&Network::new(), 1).unwrap();
     assert_eq!(simulation.run_until(Ps::secs(1)), Ok(()));
     assert_eq!((simulation.now(), simulation.dispatched()), (Ps::secs(1), 0));

@@ -177,8 +177,12 @@ pub const SWITCH: FigureDefault<f64> = FigureDefault::new(
 );
 
 /// Buffer credits of a Fibre Channel link.
-pub const CREDITS: FigureDefault<u32> =
-    FigureDefault::new("credits", 8, "8", "not given; the usual credits of a short-reach switch port");
+pub const CREDITS: FigureDefault<u32> = FigureDefault::new(
+    "credits",
+    8,
+    "8",
+    "not given; the usual credits of a short-reach switch port",
+);
 
 /// Seconds without a response before a path is given up.
 pub const PATH_TIMEOUT: FigureDefault<f64> = FigureDefault::new(

@@ -1,4 +1,4 @@
-//! Plants made by hand.
+//! Hand-made plants.
 
 use record::Loop;
 use scenario::topology::HopKind;
@@ -57,7 +57,7 @@ impl Lab {
         id
     }
 
-    /// Links of one station, each a hop for what is read.
+    /// Links of one station, each a hop for reads.
     pub fn links(&mut self, names: &[&str], rates: &[u64]) -> StationId {
         let id = self.network().station(Station::Links { rates: rates.to_vec() });
         for (number, name) in names.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Lab {
         id
     }
 
-    /// Who issues.
+    /// Adds an issuer.
     pub fn issuer(&mut self, name: &str, load: Load) -> LoadId {
         let arrivals = Loop::Closed { depth: load.limit(), think: false };
         let load = self.network().load(load);
@@ -82,7 +82,7 @@ impl Lab {
     }
 }
 
-/// `depth` at a time through these stations.
+/// `depth` I/Os outstanding through these stations.
 pub fn line(stations: &[(Station, Law)], depth: u32, think: Law) -> Plant {
     let mut lab = Lab::default();
     let mut route = Vec::new();
