@@ -12,7 +12,7 @@ use crate::model::{LabModel, LogFigures};
 /// A floor under the scatter of measurements, as a share: no model of such hardware is closer.
 const CLOSEST: f64 = 0.005;
 /// The scatter assumed where none is known.
-const UNTOLD: f64 = 0.01;
+const SCATTER_DEFAULT: f64 = 0.01;
 /// A residual that changes by less than this share of a figure's change does not determine the figure.
 pub(crate) const MATTERS: f64 = 0.02;
 /// Factors for further, lower and higher, starting values of each figure.
@@ -241,12 +241,12 @@ fn observations(model: &LabModel) -> Vec<Observation> {
     }
     let usual = [0, 1].map(|n| {
         let mut known: Vec<f64> =
-            all.iter().filter(|(_, told)| *told).map(|(of, _)| of.error[n]).collect();
+            all.iter().filter(|(_, known)| *known).map(|(of, _)| of.error[n]).collect();
         known.sort_by(f64::total_cmp);
-        known.get(known.len() / 2).copied().unwrap_or(UNTOLD)
+        known.get(known.len() / 2).copied().unwrap_or(SCATTER_DEFAULT)
     });
-    let floored = |(mut of, told): (Observation, bool)| {
-        let error = if told { of.error } else { usual };
+    let floored = |(mut of, known): (Observation, bool)| {
+        let error = if known { of.error } else { usual };
         of.error = error.map(|e| e.hypot(CLOSEST));
         of
     };

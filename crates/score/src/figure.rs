@@ -8,7 +8,7 @@
 use crate::pair::PairEstimate;
 use findings::{same_key, selects};
 use scenario::{Claim, Metric, Scope, ShapePoint, Step};
-use sim::estimate::{Flow, Means};
+use sim::estimate::{DirectionRates, Means};
 use sim::plant::Plant;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,9 +50,9 @@ pub enum NoElasticity {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepEstimate {
     /// By VM or target: read and written.
-    groups: BTreeMap<String, [Flow; 2]>,
+    groups: BTreeMap<String, [DirectionRates; 2]>,
     /// By hop: read and written, and utilization from 0 to 1.
-    hops: BTreeMap<String, ([Flow; 2], f64)>,
+    hops: BTreeMap<String, ([DirectionRates; 2], f64)>,
     /// By name of a pair of machines of a network load.
     pairs: BTreeMap<String, PairEstimate>,
 }
@@ -101,7 +101,7 @@ impl StepEstimate {
         }
     }
 
-    fn members<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a [Flow; 2]> {
+    fn members<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a [DirectionRates; 2]> {
         names.iter().filter_map(|name| self.groups.get(name))
     }
 
@@ -124,7 +124,7 @@ impl StepEstimate {
 
     /// The greatest deviation of a member from the mean, as a share of the mean.
     fn imbalance(&self, scope: &Scope) -> Result<f64, NoElasticity> {
-        let of = |flows: &[Flow; 2]| flows.iter().map(|flow| flow.bytes).sum::<f64>();
+        let of = |flows: &[DirectionRates; 2]| flows.iter().map(|flow| flow.bytes).sum::<f64>();
         let rates: Vec<f64> = match scope {
             Scope::Streams(hop) => {
                 return self.pairs.get(hop).ok_or(NoElasticity::Name)?.imbalance();
@@ -139,10 +139,10 @@ impl StepEstimate {
 
 /// A metric of several flows together.
 fn flowing<'a>(
-    all: impl Iterator<Item = &'a [Flow; 2]>,
+    all: impl Iterator<Item = &'a [DirectionRates; 2]>,
     metric: &Metric,
 ) -> Result<f64, NoElasticity> {
-    let mut flows = [Flow::default(); 2];
+    let mut flows = [DirectionRates::default(); 2];
     let mut some = false;
     for of in all {
         add(&mut flows, of);
@@ -155,7 +155,7 @@ fn flowing<'a>(
         Metric::WriteRate => Ok(write.bytes),
         Metric::TotalRate => Ok(read.bytes + write.bytes),
         Metric::Iops => Ok(read.ops + write.ops),
-        Metric::Latency { .. } => latency(&Flow {
+        Metric::Latency { .. } => latency(&DirectionRates {
             ops: read.ops + write.ops,
             bytes: read.bytes + write.bytes,
             time: read.time + write.time,
@@ -166,7 +166,7 @@ fn flowing<'a>(
 }
 
 /// Mean residence time of a flow's I/Os in seconds.
-pub fn latency(flow: &Flow) -> Result<f64, NoElasticity> {
+pub fn latency(flow: &DirectionRates) -> Result<f64, NoElasticity> {
     if flow.ops > 0.0 { Ok(flow.time / flow.ops) } else { Err(NoElasticity::Nothing) }
 }
 
@@ -177,7 +177,7 @@ pub fn deviation(rates: &[f64]) -> Option<f64> {
     (rates.len() > 1 && mean > 0.0).then(|| furthest / mean)
 }
 
-fn add(to: &mut [Flow; 2], flows: &[Flow; 2]) {
+fn add(to: &mut [DirectionRates; 2], flows: &[DirectionRates; 2]) {
     for (mine, theirs) in to.iter_mut().zip(flows) {
         mine.ops += theirs.ops;
         mine.bytes += theirs.bytes;

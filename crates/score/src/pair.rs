@@ -3,7 +3,7 @@
 
 use crate::figure::{NoElasticity, deviation, latency};
 use scenario::{Metric, PROBE, RECEIVER, SENDER};
-use sim::estimate::{Flow, HopEstimate, IssuerEstimate};
+use sim::estimate::{DirectionRates, HopEstimate, IssuerEstimate};
 use sim::plant;
 
 /// The estimated traffic of a pair of machines.
@@ -16,17 +16,18 @@ pub struct PairEstimate {
     /// CPU utilization of the sender and of the receiver, over all cores.
     busy: [f64; 2],
     /// Requests with responses: of the loads, and of the probe.
-    asked: [Flow; 2],
+    asked: [DirectionRates; 2],
 }
 
 impl PairEstimate {
     /// The traffic of a pair, from the estimates of its streams in order.
     pub fn of<'a>(
-        pair: &plant::Pair,
+        pair: &plant::MachinePair,
         streams: &mut impl Iterator<Item = &'a IssuerEstimate>,
         hops: &[HopEstimate],
     ) -> PairEstimate {
-        let busy = |machine: &plant::Machine| hops.get(machine.processors).map(|of| of.utilization);
+        let busy =
+            |machine: &plant::EndMachine| hops.get(machine.processors).map(|of| of.utilization);
         let mut out = PairEstimate {
             busy: [0, 1].map(|n| busy(&pair.machines[n]).unwrap_or(0.0)),
             ..PairEstimate::default()
@@ -34,7 +35,7 @@ impl PairEstimate {
         for (number, (stream, of)) in pair.all().zip(streams).enumerate() {
             let jobs = of.flows.iter().map(|flow| flow.ops).sum::<f64>();
             let bytes = jobs * f64::from(stream.job.bytes);
-            let asked = Flow { ops: jobs, bytes, time: of.service * jobs };
+            let asked = DirectionRates { ops: jobs, bytes, time: of.service * jobs };
             if number >= pair.streams.len() {
                 out.asked[1] = asked;
                 continue;

@@ -20,43 +20,43 @@ pub struct Plant {
     /// Figures that the scenario and the catalog do not give.
     pub assumptions: Vec<Assumption>,
     /// Pairs of machines that exchange network traffic, with their streams.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<MachinePair>,
     /// Remarks on the step for its reader.
     pub notes: Vec<String>,
 }
 
 impl Plant {
     /// The streams of all pairs; a pair's probe follows its other streams.
-    pub fn streams(&self) -> impl Iterator<Item = &Stream> {
-        self.pairs.iter().flat_map(Pair::all)
+    pub fn streams(&self) -> impl Iterator<Item = &NetStream> {
+        self.pairs.iter().flat_map(MachinePair::all)
     }
 }
 
 /// A member of a network load and its receiver.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
+pub struct MachinePair {
     /// Its name in the record (`far`, `vm1.far`).
     pub name: String,
     /// The machine that runs the load, and the one that serves it.
-    pub machines: [Machine; 2],
+    pub machines: [EndMachine; 2],
     /// Largest packet, in bytes.
     pub mtu: u32,
     /// The streams of all loads between the two.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<NetStream>,
     /// Small requests beside the streams, for latency.
-    pub probe: Option<Stream>,
+    pub probe: Option<NetStream>,
 }
 
-impl Pair {
+impl MachinePair {
     /// Its streams, then its probe.
-    pub fn all(&self) -> impl Iterator<Item = &Stream> {
+    pub fn all(&self) -> impl Iterator<Item = &NetStream> {
         self.streams.iter().chain(&self.probe)
     }
 }
 
 /// A machine at one end of a machine pair.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
+pub struct EndMachine {
     /// Its name: a host or a VM.
     pub host: String,
     /// Index in [`Plant::hops`] of its processors.
@@ -71,7 +71,7 @@ pub struct Machine {
 
 /// A stream of a network load. Its I/Os are jobs: one or more messages, or a part of one, handled at once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stream {
+pub struct NetStream {
     /// Its load in the network.
     pub load: LoadId,
     /// Its name in the record, without the end (`far/up1`).
@@ -85,10 +85,10 @@ pub struct Stream {
     /// The number of the thread that carries it at each end.
     pub thread: u16,
     /// The cost of one job.
-    pub job: Job,
+    pub job: StreamJob,
 }
 
-impl Stream {
+impl NetStream {
     /// Whether its payload goes to the receiver.
     pub fn is_up(&self) -> bool {
         self.flow == Flow::Up
@@ -97,7 +97,7 @@ impl Stream {
 
 /// What a job of a stream moves, and what that costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Job {
+pub struct StreamJob {
     /// Payload, or bytes of the request.
     pub bytes: u32,
     /// Bytes of the response.
@@ -140,14 +140,14 @@ pub struct PlantHop {
     /// Its model in the catalog or in the scenario.
     pub part: Option<String>,
     /// Where its traffic is served or limited; empty where it costs no time and cannot fill up.
-    pub places: Vec<Place>,
+    pub places: Vec<HopElement>,
     /// What it is known to carry.
-    pub limits: Limits,
+    pub limits: HopLimits,
 }
 
 /// An element of the network that a hop consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum HopElement {
     /// A station that serves both directions.
     Station(StationId),
     /// A link of a station of links that carries reads (towards the guest).
@@ -162,7 +162,7 @@ pub enum Place {
 
 /// The rated capacity of a hop, from parts, standards and the scenario; overhead beside payload is already subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct HopLimits {
     /// Payload bytes a second, read.
     pub read_rate: Option<f64>,
     /// Payload bytes a second, written.

@@ -48,14 +48,14 @@ fn a_lab_without_parts() {
 #[test]
 fn an_invalid_scenario_is_refused() {
     let dir = tempfile::tempdir().expect("a place");
-    let truly = ARRAY.scenario(true);
-    for (n, told, expected) in [
+    let actual = ARRAY.scenario(true);
+    for (n, stated, expected) in [
         (1, "[[[".to_owned(), "has no lab that can be modelled"),
         (2, String::new(), "has no lab that can be modelled"),
-        (3, truly.replace("embedded = { ports = [{ name = \"p1\" }] }", ""), "no lab that can be"),
-        (4, truly.replace("title = \"Planted\"", "title = \"\\u0000\""), "no step"),
+        (3, actual.replace("embedded = { ports = [{ name = \"p1\" }] }", ""), "no lab that can be"),
+        (4, actual.replace("title = \"Planted\"", "title = \"\\u0000\""), "no step"),
     ] {
-        let record = record(&dir.path().join(format!("{n}.wsr")), &truly, &told, 1);
+        let record = record(&dir.path().join(format!("{n}.wsr")), &actual, &stated, 1);
         match n {
             // A title may be anything; the fit succeeds.
             4 => assert!(fit(vec![record], &["box"], &[]).is_ok(), "{expected}"),
@@ -95,9 +95,9 @@ fn runs_that_did_not_end_and_runs_without_steps() {
 fn steps_without_information_are_named() {
     let dir = tempfile::tempdir().expect("a place");
     // The steps of the record are not those of its scenario.
-    let truly = ARRAY.scenario(true);
-    let told = truly.replace("depth = [1, 4, 8, 16]", "depth = [2]");
-    let record = record(&dir.path().join("a.wsr"), &truly, &told, 1);
+    let actual = ARRAY.scenario(true);
+    let stated = actual.replace("depth = [1, 4, 8, 16]", "depth = [2]");
+    let record = record(&dir.path().join("a.wsr"), &actual, &stated, 1);
     check(vec![record], &["box"], &[], &["no step of", "does not have it", "depth 1"]);
 }
 

@@ -19,8 +19,8 @@ fn check(
         let end = text[start..].find('\n').expect("a line") + start;
         format!("{}{sweep}{}", &text[..start], &text[end..])
     };
-    let (truly, told) = (swept(lab.scenario(true)), swept(lab.scenario(false)));
-    let record = record(&dir.path().join("a.wsr"), &truly, &told, 5);
+    let (actual, stated) = (swept(lab.scenario(true)), swept(lab.scenario(false)));
+    let record = record(&dir.path().join("a.wsr"), &actual, &stated, 5);
     let calibration =
         fit(vec![record], &[lab.part], asked).unwrap_or_else(|error| panic!("{error}")).calibration;
     let names: Vec<&str> = calibration.figures.iter().map(|of| of.figure.as_str()).collect();

@@ -41,9 +41,10 @@ fn written_read_and_simulated() {
 fn a_new_name_and_text_that_would_break_out() {
     let dir = tempfile::tempdir().expect("a place");
     let evil = "\\\"]\\n[[part]]\\nname = \\\"x";
-    let told = ARRAY.scenario(false).replace("title = \"Planted\"", &format!("title = \"{evil}\""));
-    let told = told.replace("source = \"a test\"", &format!("source = \"{evil}\""));
-    let measured = record(&dir.path().join("a.wsr"), &ARRAY.scenario(true), &told, 3);
+    let stated =
+        ARRAY.scenario(false).replace("title = \"Planted\"", &format!("title = \"{evil}\""));
+    let stated = stated.replace("source = \"a test\"", &format!("source = \"{evil}\""));
+    let measured = record(&dir.path().join("a.wsr"), &ARRAY.scenario(true), &stated, 3);
     let found =
         fit(vec![measured], &["box"], &["latency"]).unwrap_or_else(|error| panic!("{error}"));
     let file = found.part_file(&["mine".to_owned()]);

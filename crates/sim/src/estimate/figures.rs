@@ -4,15 +4,15 @@ use super::limits::{Solved, spots_of};
 use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::SiteSums;
-use super::{Flow, HopEstimate, IssuerEstimate};
+use super::{DirectionRates, HopEstimate, IssuerEstimate};
 use crate::analytic::many_servers;
-use crate::plant::{Place, Plant, PlantHop};
+use crate::plant::{HopElement, Plant, PlantHop};
 use scenario::topology::HopKind;
 use workload::Dir;
 
 /// Figures of one site of each spot, by direction.
 struct Here {
-    flows: [Flow; 2],
+    flows: [DirectionRates; 2],
     /// Busy servers due to that direction alone.
     busy: [f64; 2],
     /// Mean numbers present and waiting.
@@ -41,7 +41,7 @@ fn of_hop(
         let alone = PlantHop { places: vec![*place], ..PlantHop::clone(hop) };
         let Some(spot) = spots_of(&alone, sites, lumped).first().copied() else { continue };
         let at = &here[spot];
-        if matches!(place, Place::Pool(_)) {
+        if matches!(place, HopElement::Pool(_)) {
             out.slots_used = Some(out.slots_used.unwrap_or(0.0).max(at.tokens));
             out.slots_waiting += at.waiting;
         } else {
@@ -64,7 +64,7 @@ fn of_hop(
 /// Figures of one site of each spot.
 fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
     let none = || Here {
-        flows: [Flow::default(); 2],
+        flows: [DirectionRates::default(); 2],
         busy: [0.0; 2],
         present: 0.0,
         waiting: 0.0,
@@ -109,7 +109,7 @@ fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
     here
 }
 
-impl Flow {
+impl DirectionRates {
     fn add(&mut self, ops: f64, bytes: f64, time: f64) {
         self.ops += ops;
         self.bytes += bytes;
@@ -169,8 +169,8 @@ fn issuer(load: &LumpedLoad, number: usize, solved: &Solved) -> IssuerEstimate {
 }
 
 /// The traffic of all issuers together, read and written.
-pub fn of_all(issuers: &[IssuerEstimate]) -> [Flow; 2] {
-    let mut all = [Flow::default(); 2];
+pub fn of_all(issuers: &[IssuerEstimate]) -> [DirectionRates; 2] {
+    let mut all = [DirectionRates::default(); 2];
     for (sum, flow) in issuers.iter().flat_map(|issuer| (0..2).zip(issuer.flows)) {
         all[sum].add(flow.ops, flow.bytes, flow.time);
     }

@@ -4,7 +4,7 @@ use super::lumped::{ItemKind, Lumped, SiteKind};
 use super::sites::Sites;
 use super::state::{CopyEnd, SiteSums, SolverState};
 use super::{blend, fluid, mean};
-use crate::plant::{Place, Plant, PlantHop};
+use crate::plant::{HopElement, Plant, PlantHop};
 use std::collections::BTreeMap;
 
 /// Bottlenecks named, one after the other.
@@ -84,13 +84,13 @@ pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<HopGroup> {
 
 /// The spots of a hop, one for each of its elements that I/Os come to.
 pub fn spots_of(hop: &PlantHop, sites: &Sites, lumped: &Lumped) -> Vec<usize> {
-    let spot = |place: &Place| {
+    let spot = |place: &HopElement| {
         let site = match place {
-            Place::Station(station) => sites.station(*station),
-            Place::ReadLink(station, link)
-            | Place::WriteLink(station, link)
-            | Place::BothLink(station, link) => sites.link(*station, *link),
-            Place::Pool(pool) => sites.pool(*pool),
+            HopElement::Station(station) => sites.station(*station),
+            HopElement::ReadLink(station, link)
+            | HopElement::WriteLink(station, link)
+            | HopElement::BothLink(station, link) => sites.link(*station, *link),
+            HopElement::Pool(pool) => sites.pool(*pool),
         };
         lumped.spot_of[site as usize]
     };

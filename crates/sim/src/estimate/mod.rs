@@ -63,7 +63,7 @@ pub struct HopEstimate {
     /// Utilization of its busiest server or direction, 0 to 1.
     pub utilization: f64,
     /// Read and written.
-    pub flows: [Flow; 2],
+    pub flows: [DirectionRates; 2],
     /// Mean I/Os present, waiting or in service.
     pub queue: f64,
     /// Mean I/Os waiting.
@@ -76,7 +76,7 @@ pub struct HopEstimate {
 
 /// The traffic in one direction, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Flow {
+pub struct DirectionRates {
     /// I/Os a second.
     pub ops: f64,
     /// Bytes a second.
@@ -89,7 +89,7 @@ pub struct Flow {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IssuerEstimate {
     /// Read and written.
-    pub flows: [Flow; 2],
+    pub flows: [DirectionRates; 2],
     /// Mean seconds from submission to completion.
     pub service: f64,
     /// Mean seconds from when an I/O was due; `None` where more falls due than is carried, so that it grows without
@@ -103,7 +103,7 @@ pub struct IssuerEstimate {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limiting {
     /// What limits.
-    pub limit: Limit,
+    pub limit: LimitedBy,
     /// Utilization of its fullest hop, 0 to 1.
     pub utilization: f64,
     /// How much more of this load fills it, as a share: 0.25 is a quarter more.
@@ -118,7 +118,7 @@ pub struct Limiting {
 
 /// What limits the throughput.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum LimitedBy {
     /// Hops that are full: indices in the plant. Several where they are alike, or full at once.
     Hops(Vec<usize>),
     /// The number of outstanding I/Os; no hop is full. More depth, or less latency, would bring more.
@@ -198,7 +198,7 @@ pub fn estimate(plant: &Plant) -> Estimate {
 
 impl Estimate {
     /// The traffic of all issuers together, read and written.
-    pub fn flows(&self) -> [Flow; 2] {
+    pub fn flows(&self) -> [DirectionRates; 2] {
         figures::of_all(&self.issuers)
     }
 
@@ -237,7 +237,7 @@ fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting
         let found = limits::find(&network, groups, now);
         chain.push(limiting(&network, groups, now, &found));
         let next = match chain.last().map(|last| &last.limit) {
-            Some(Limit::Hops(_)) => {
+            Some(LimitedBy::Hops(_)) => {
                 let spots: Vec<usize> =
                     found.full.iter().flat_map(|group| groups[*group].spots.clone()).collect();
                 limits::scaled(&network, &spots, 2.0)
@@ -267,9 +267,9 @@ fn limiting(lumped: &Lumped, groups: &[HopGroup], solved: &Solved, found: &Bottl
         hops
     };
     let limit = match found.full.as_slice() {
-        [] if free => Limit::Rate,
-        [] => Limit::Depth,
-        full => Limit::Hops(hops(full)),
+        [] if free => LimitedBy::Rate,
+        [] => LimitedBy::Depth,
+        full => LimitedBy::Hops(hops(full)),
     };
     let bytes = |(load, rate): (&lumped::LumpedLoad, &f64)| -> f64 {
         let mean: f64 = load.classes.iter().map(|class| class.share * class.bytes).sum();

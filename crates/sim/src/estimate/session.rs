@@ -6,8 +6,8 @@
 //! exponential, and an event of the record says so.
 
 use super::figures::of_all;
-use super::{Estimate, Flow, HopEstimate, IssuerEstimate, estimate};
-use crate::plant::{Issuer, Machine, Plant, Stream};
+use super::{DirectionRates, Estimate, HopEstimate, IssuerEstimate, estimate};
+use crate::plant::{EndMachine, Issuer, NetStream, Plant};
 use crate::simulate::book::Book;
 use crate::simulate::meter::Carried;
 use crate::simulate::piece::{Begun, Cut, HopHead, Note, Reading};
@@ -197,7 +197,7 @@ fn see(
     of: &Estimate,
 ) -> Seen {
     let all = of_all(&of.issuers);
-    let side = |flow: &Flow| Side {
+    let side = |flow: &DirectionRates| Side {
         ops: flow.ops.round() as u64,
         bytes: flow.bytes.round() as u64,
         errors: 0,
@@ -249,7 +249,7 @@ fn ops(issuer: &IssuerEstimate) -> f64 {
 }
 
 /// Adds what an issuer does in a second; a direction in which it does nothing stays away.
-fn add(side: &mut Option<Tally>, flow: &Flow, open: bool) {
+fn add(side: &mut Option<Tally>, flow: &DirectionRates, open: bool) {
     if flow.ops <= 0.0 {
         return;
     }
@@ -263,7 +263,7 @@ fn add(side: &mut Option<Tally>, flow: &Flow, open: bool) {
 }
 
 /// What a stream does in a second.
-fn carried((stream, of): (&Stream, &IssuerEstimate)) -> Carried {
+fn carried((stream, of): (&NetStream, &IssuerEstimate)) -> Carried {
     let jobs = of.flows.iter().map(|flow| flow.ops).sum::<f64>();
     let times = Tally {
         ops: jobs.round() as u64,
@@ -275,7 +275,7 @@ fn carried((stream, of): (&Stream, &IssuerEstimate)) -> Carried {
 
 /// Seconds of a second for which the processors of each pair's machines are busy, all of them together.
 fn machines(plant: &Plant, of: &Estimate) -> Vec<[f64; 2]> {
-    let busy = |machine: &Machine| {
+    let busy = |machine: &EndMachine| {
         let share = of.hops.get(machine.processors).map_or(0.0, |hop| hop.utilization);
         share * f64::from(machine.cores)
     };

@@ -11,7 +11,7 @@ use super::draft::{Draft, Wire, WireDirection};
 use super::sheet::Sheet;
 use crate::Ps;
 use crate::model::{Hop, Law, PoolId, Station};
-use crate::plant::{Limits, PlantHop};
+use crate::plant::{HopLimits, PlantHop};
 use scenario::topology::{HopId, HopKind, Topology};
 use scenario::{Array, Medium, Scenario};
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn whole(draft: &mut Draft, topology: &Topology, array: &Array) -> HopId {
             device,
             part,
             places: Vec::new(),
-            limits: Limits::default(),
+            limits: HopLimits::default(),
         })
     })
 }

@@ -10,7 +10,7 @@ use crate::Ps;
 use crate::model::{
     Change, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
 };
-use crate::plant::{Assumption, Issuer, Limits, Pair, Place, Plant, PlantHop};
+use crate::plant::{Assumption, HopElement, HopLimits, Issuer, MachinePair, Plant, PlantHop};
 use scenario::topology::{HopId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -34,11 +34,11 @@ pub enum WireDirection {
 }
 
 impl WireDirection {
-    fn link(self, wire: Wire) -> Place {
+    fn link(self, wire: Wire) -> HopElement {
         match self {
-            WireDirection::Read => Place::ReadLink(WIRES, wire.0),
-            WireDirection::Write => Place::WriteLink(WIRES, wire.0),
-            WireDirection::Both => Place::BothLink(WIRES, wire.0),
+            WireDirection::Read => HopElement::ReadLink(WIRES, wire.0),
+            WireDirection::Write => HopElement::WriteLink(WIRES, wire.0),
+            WireDirection::Both => HopElement::BothLink(WIRES, wire.0),
         }
     }
 }
@@ -61,7 +61,7 @@ pub struct Draft {
     hops: Vec<PlantHop>,
     issuers: Vec<Issuer>,
     assumptions: BTreeSet<Assumption>,
-    pairs: Vec<Pair>,
+    pairs: Vec<MachinePair>,
     notes: BTreeSet<String>,
     /// Rate of each wire in bytes a second.
     wires: Vec<u64>,
@@ -77,7 +77,7 @@ impl Draft {
             device: hop.device.clone(),
             part: hop.part.clone(),
             places: Vec::new(),
-            limits: Limits::default(),
+            limits: HopLimits::default(),
         });
         Draft {
             network: Network::new(),
@@ -108,14 +108,14 @@ impl Draft {
     }
 
     /// The limits of a hop, for writing.
-    pub fn limits(&mut self, hop: HopId) -> &mut Limits {
+    pub fn limits(&mut self, hop: HopId) -> &mut HopLimits {
         &mut self.hops[hop.0 as usize].limits
     }
 
     /// Adds a station to a hop.
     pub fn station(&mut self, hop: HopId, station: Station) -> StationId {
         let station = self.network.station(station);
-        self.place(hop, Place::Station(station));
+        self.place(hop, HopElement::Station(station));
         station
     }
 
@@ -123,7 +123,7 @@ impl Draft {
     pub fn pool(&mut self, hop: HopId, tokens: u32) -> PoolId {
         let tokens = tokens.max(1);
         let pool = self.network.pool(Pool { tokens });
-        self.place(hop, Place::Pool(pool));
+        self.place(hop, HopElement::Pool(pool));
         let slots = &mut self.limits(hop).slots;
         *slots = Some(slots.map_or(tokens, |slots| slots.min(tokens)));
         pool
@@ -165,7 +165,7 @@ impl Draft {
     }
 
     /// Adds an element to a hop.
-    pub fn place(&mut self, hop: HopId, place: Place) {
+    pub fn place(&mut self, hop: HopId, place: HopElement) {
         self.hops[hop.0 as usize].places.push(place);
     }
 
@@ -194,7 +194,7 @@ impl Draft {
     }
 
     /// Adds a pair of a network load.
-    pub fn pair(&mut self, pair: Pair) {
+    pub fn pair(&mut self, pair: MachinePair) {
         self.pairs.push(pair);
     }
 
@@ -249,9 +249,9 @@ impl Draft {
             }
         }
         for place in hops.iter_mut().flat_map(|hop| &mut hop.places) {
-            if let Place::ReadLink(station, link)
-            | Place::WriteLink(station, link)
-            | Place::BothLink(station, link) = place
+            if let HopElement::ReadLink(station, link)
+            | HopElement::WriteLink(station, link)
+            | HopElement::BothLink(station, link) = place
                 && *station == WIRES
             {
                 *station = division.station(&[*link]);
@@ -423,7 +423,7 @@ mod tests {
             .hops
             .iter()
             .map(|hop| match hop.places[..] {
-                [Place::ReadLink(station, link)] => (station.0, link),
+                [HopElement::ReadLink(station, link)] => (station.0, link),
                 _ => panic!("{:?}", hop.places),
             })
             .collect();
@@ -462,8 +462,9 @@ mod tests {
                 draft.change_rate(Ps(5), &wires[..1], 500.0);
             }
             let plant = draft.finish().expect("a plant");
-            let links: Vec<Place> = plant.hops.iter().flat_map(|hop| hop.places.clone()).collect();
-            let link = |number| Place::WriteLink(StationId(0), number);
+            let links: Vec<HopElement> =
+                plant.hops.iter().flat_map(|hop| hop.places.clone()).collect();
+            let link = |number| HopElement::WriteLink(StationId(0), number);
             let expected = match changes {
                 false => [link(0), link(0), link(1)],
                 true => [link(0), link(1), link(2)],

@@ -45,7 +45,7 @@ pub enum LabError {
     },
     /// A receiver that is not part of the lab.
     #[error(
-        "`{receiver}` stands nowhere in the lab; give the receiver a `host`, and `from` for the host that sends"
+        "`{receiver}` is not in the lab; give the receiver a `host`, and `from` for the host that sends"
     )]
     NoPlace {
         /// The receiver.
@@ -53,7 +53,7 @@ pub enum LabError {
     },
     /// No host is given that sends to a receiver.
     #[error(
-        "which host sends to `{receiver}` is not said; give the receiver `from`, or let the load run on a VM with \
+        "no host is given that sends to `{receiver}`; give the receiver `from`, or let the load run on a VM with \
          `nics = [{{ receiver = \"{receiver}\" }}]`"
     )]
     NoSender {
@@ -61,7 +61,7 @@ pub enum LabError {
         receiver: String,
     },
     /// A VM with NICs that has no host.
-    #[error("`{vm}` has no `host` whose adapter its network load could leave by; give it one")]
+    #[error("`{vm}` has no `host` with an adapter for its network load; give it one")]
     NoHost {
         /// The VM.
         vm: String,
@@ -96,7 +96,7 @@ pub enum LabError {
     },
     /// A load that waits for one that never ends.
     #[error(
-        "`{load}` waits for `{after}`, which is no load of this step that ends; give that an `amount`"
+        "`{load}` waits for `{after}`, which is not a load of this step with an end; give it an `amount`"
     )]
     After {
         /// The load that waits.
@@ -106,7 +106,7 @@ pub enum LabError {
     },
     /// An incident at something that the lab does not have.
     #[error(
-        "`{name}` is no part of the lab that a path of this step uses; name a device, a port or a link of one"
+        "`{name}` is not part of the lab on a path of this step; name a device, a port or a link of one"
     )]
     NoPart {
         /// The name.

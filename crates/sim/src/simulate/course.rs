@@ -13,7 +13,7 @@ use super::steady::Warming;
 use super::trust;
 use crate::Ps;
 use crate::engine::{Seeds, Simulation};
-use crate::plant::{Pair, Plant};
+use crate::plant::{MachinePair, Plant};
 use crate::study::CELLS;
 use clock::Ns;
 use record::{Level, Phase, StepTimes};
@@ -102,7 +102,7 @@ struct Course<'a> {
     simulation: Simulation<Meter>,
     ledger: Ledger,
     scatter: Scatter,
-    pairs: Vec<Pair>,
+    pairs: Vec<MachinePair>,
     terms: &'a Terms<'a>,
     workers: usize,
     times: StepTimes,

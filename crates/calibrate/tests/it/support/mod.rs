@@ -209,7 +209,7 @@ sweep = { block = ["4KiB", "64KiB"], depth = [1, 2, 4] }
 
 impl Lab {
     /// The scenario with the planted figures, or with those stated instead.
-    pub fn scenario(&self, truly: bool) -> String {
+    pub fn scenario(&self, actual: bool) -> String {
         let figure = |name: &str, value: &str| {
             format!(
                 "{{ name = \"{name}\", value = \"{value}\", source = \"a test\", kind = \"assumed\" }}"
@@ -217,7 +217,7 @@ impl Lab {
         };
         let given = self.given.iter().map(|(name, value)| figure(name, value));
         let planted = self.planted.iter().map(|of| {
-            let value = if truly { of.text } else { of.instead };
+            let value = if actual { of.text } else { of.instead };
             figure(of.figure, value)
         });
         let figures: Vec<String> = given.chain(planted).collect();
@@ -264,14 +264,14 @@ pub fn scenario(text: &str) -> Scenario {
     scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// The head of a record that contains the scenario `told`.
-pub fn head(scenario: &Scenario, told: &str, seed: u64) -> RunHead {
+/// The head of a record that contains the scenario `stated`.
+pub fn head(scenario: &Scenario, stated: &str, seed: u64) -> RunHead {
     RunHead {
         title: scenario.head.title.clone(),
         producer: "a test".to_owned(),
         scenario: ScenarioText {
             name: "lab.toml".to_owned(),
-            text: told.to_owned(),
+            text: stated.to_owned(),
             overrides: Vec::new(),
         },
         epoch: Ns::ZERO,
@@ -280,12 +280,12 @@ pub fn head(scenario: &Scenario, told: &str, seed: u64) -> RunHead {
     }
 }
 
-/// Simulates the scenario `truly` into a record that contains the scenario `told`.
-pub fn record(path: &Path, truly: &str, told: &str, seed: u64) -> Record {
-    let scenario = scenario(truly);
+/// Simulates the scenario `actual` into a record that contains the scenario `stated`.
+pub fn record(path: &Path, actual: &str, stated: &str, seed: u64) -> Record {
+    let scenario = scenario(actual);
     let topology = scenario.topology().unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let stages = scenario.stages();
-    let head = head(&scenario, told, seed);
+    let head = head(&scenario, stated, seed);
     let writer = Writer::create(path, &head).expect("a record");
     let stop = std::sync::Arc::new(AtomicBool::new(false));
     let order = sim::simulate::Order {

@@ -11,7 +11,7 @@ use super::{FrontBuilder, defaults, network, visit};
 use crate::lab::draft::{Wire, WireDirection};
 use crate::lab::sheet::Sheet;
 use crate::model::{Station, StationId};
-use crate::plant::Place;
+use crate::plant::HopElement;
 use scenario::topology::{Hop as Stop, HopId, HopKind};
 use std::collections::BTreeMap;
 
@@ -243,9 +243,9 @@ impl<'a> FrontBuilder<'a> {
     }
 
     fn has_wires(&self, hop: HopId) -> bool {
-        let own = |side: &dyn Fn(&Place) -> bool| self.draft.hop(hop).places.iter().any(side);
-        own(&|place| matches!(place, Place::ReadLink(..)))
-            && own(&|place| matches!(place, Place::WriteLink(..)))
+        let own = |side: &dyn Fn(&HopElement) -> bool| self.draft.hop(hop).places.iter().any(side);
+        own(&|place| matches!(place, HopElement::ReadLink(..)))
+            && own(&|place| matches!(place, HopElement::WriteLink(..)))
             && !self.stages[hop.0 as usize].read.is_empty()
     }
 

@@ -8,7 +8,7 @@
 //! where `no_delay` asks for it; a datagram that does not fit is fragmented (RFC 791).
 
 use crate::lab::front::frames::PathProtocol;
-use crate::plant::Job;
+use crate::plant::StreamJob;
 use workload::{Carriage, Network};
 
 /// Small messages are combined up to this many bytes.
@@ -75,18 +75,18 @@ fn alone(bytes: f64, mtu: f64, udp: bool) -> (f64, f64) {
 }
 
 /// The job of a stream of `load` over `medium`, without its costs.
-pub fn shape(load: &Network, medium: PathProtocol, window: u32) -> Job {
+pub fn shape(load: &Network, medium: PathProtocol, window: u32) -> StreamJob {
     let mtu = mtu(medium);
     let udp = matches!(load.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. });
     let headers = if udp { UDP + IPV4 } else { TCP_IP };
     let segment = (f64::from(mtu) - headers).max(1.0) as u32;
-    let mut job = Job {
+    let mut job = StreamJob {
         message: load.message.max(1),
         segment,
         datagrams: udp,
         window: u64::from(window),
         rate: load.rate,
-        ..Job::default()
+        ..StreamJob::default()
     };
     if load.is_transactions() {
         job.timed = true;
@@ -122,12 +122,12 @@ pub fn shape(load: &Network, medium: PathProtocol, window: u32) -> Job {
 }
 
 /// The frames of one datagram, and its bytes on the wire.
-fn datagram(job: &Job, mtu: u32) -> (f64, f64) {
+fn datagram(job: &StreamJob, mtu: u32) -> (f64, f64) {
     alone(f64::from(job.message), f64::from(mtu), true)
 }
 
 /// The overhead of a job on the wires.
-pub fn burden(job: &Job, medium: PathProtocol) -> JobOverhead {
+pub fn burden(job: &StreamJob, medium: PathProtocol) -> JobOverhead {
     let PathProtocol::Ethernet { mtu } = medium else {
         return JobOverhead { along: 0.0, against: f64::from(job.back) };
     };
@@ -148,7 +148,7 @@ pub fn burden(job: &Job, medium: PathProtocol) -> JobOverhead {
 }
 
 /// Sets the CPU cost of a job for the thread at the sending or requesting end, and at the other.
-pub fn price(job: &mut Job, load: &Network, prices: [Prices; 2]) {
+pub fn price(job: &mut StreamJob, load: &Network, prices: [Prices; 2]) {
     let [writing, reading] = prices;
     let bytes = f64::from(job.bytes);
     let copied = !(load.sockets.zero_copy || load.sockets.sendfile);

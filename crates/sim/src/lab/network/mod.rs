@@ -18,7 +18,7 @@ use super::front::{Front, NetPath, defaults};
 use super::sheet::Sheet;
 use crate::Ps;
 use crate::model::{Class, Law, Load, Pool, PoolId, Source};
-use crate::plant::{Job, Machine, Pair, Stream};
+use crate::plant::{EndMachine, MachinePair, NetStream, StreamJob};
 use job::Prices;
 use record::Flow;
 use route::{StreamPath, Threads};
@@ -77,7 +77,7 @@ fn no_place(hop: &NetHop) -> LabError {
 /// Both ends of a pair and the path between them.
 struct PairPath {
     course: NetPath,
-    machines: [Machine; 2],
+    machines: [EndMachine; 2],
     prices: [Prices; 2],
     /// Interrupt coalescing at the receiving end of each direction: packets, and how long the first waits.
     coalesce: [Option<(u32, f64)>; 2],
@@ -111,7 +111,7 @@ impl PairPath {
                 (0, Some(guest)) => guest,
                 _ => of.processors,
             };
-            Machine {
+            EndMachine {
                 host: topology.hop(hop).device.clone(),
                 processors: hop.0 as usize,
                 cores,
@@ -124,7 +124,7 @@ impl PairPath {
     }
 
     /// A pair with all of its loads.
-    fn pair(&self, name: &str, loads: &[(&StepNet, NetHop)], draft: &mut Draft) -> Pair {
+    fn pair(&self, name: &str, loads: &[(&StepNet, NetHop)], draft: &mut Draft) -> MachinePair {
         let mut streams = Vec::new();
         for (net, _) in loads {
             // Named as in live runs: with the workload where several run on a pair.
@@ -138,7 +138,7 @@ impl PairPath {
         let probes = loads.iter().find(|(net, _)| net.workload.network.probe);
         let probe = probes.map(|(net, _)| self.probe(name, &net.workload.name, draft));
         let mtu = job::mtu(self.course.medium);
-        Pair { name: name.to_owned(), machines: self.machines.clone(), mtu, streams, probe }
+        MachinePair { name: name.to_owned(), machines: self.machines.clone(), mtu, streams, probe }
     }
 
     fn load(
@@ -146,7 +146,7 @@ impl PairPath {
         stem: &str,
         workload: &str,
         load: &Network,
-        streams: &mut Vec<Stream>,
+        streams: &mut Vec<NetStream>,
         draft: &mut Draft,
     ) {
         let (window, by_sender) = window(load, stem, draft);
@@ -163,7 +163,7 @@ impl PairPath {
                 let threads = pools[usize::from(thread)];
                 let (load, job) = self.stream(load, job, flow, threads, draft);
                 let workload = workload.to_owned();
-                streams.push(Stream { load, name, workload, flow, number, thread, job });
+                streams.push(NetStream { load, name, workload, flow, number, thread, job });
             }
         }
         self.too_fast(stem, load, streams, draft);
@@ -173,11 +173,11 @@ impl PairPath {
     fn stream(
         &self,
         load: &Network,
-        mut job: Job,
+        mut job: StreamJob,
         flow: Flow,
         threads: Threads,
         draft: &mut Draft,
-    ) -> (crate::model::LoadId, Job) {
+    ) -> (crate::model::LoadId, StreamJob) {
         let turned = flow == Flow::Down;
         let [near, far] = self.prices;
         job::price(&mut job, load, if turned { [far, near] } else { [near, far] });
@@ -207,7 +207,7 @@ impl PairPath {
     }
 
     /// Adds a probe: a small request and its response, 1 ms after the one before.
-    fn probe(&self, pair: &str, workload: &str, draft: &mut Draft) -> Stream {
+    fn probe(&self, pair: &str, workload: &str, draft: &mut Draft) -> NetStream {
         let load = Network {
             carriage: Carriage::Exchange { response: PROBE_BYTES },
             message: PROBE_BYTES,
@@ -222,11 +222,11 @@ impl PairPath {
             *think = Law::Constant(Ps::from_secs_f64(PROBE_PAUSE));
         }
         let (name, workload) = (format!("{pair}/{}", scenario::PROBE), workload.to_owned());
-        Stream { load: id, name, workload, flow: Flow::Up, number: 0, thread: 0, job }
+        NetStream { load: id, name, workload, flow: Flow::Up, number: 0, thread: 0, job }
     }
 
     /// Adds a note where datagrams would be lost.
-    fn too_fast(&self, stem: &str, load: &Network, streams: &[Stream], draft: &mut Draft) {
+    fn too_fast(&self, stem: &str, load: &Network, streams: &[NetStream], draft: &mut Draft) {
         let Some(rate) = load.rate.filter(|_| matches!(load.carriage, Carriage::Udp { .. })) else {
             return;
         };

@@ -6,7 +6,7 @@ use crate::Ps;
 use crate::lab::draft::{Draft, Wire};
 use crate::lab::front::{NetPath, visit, work};
 use crate::model::{Hop, Law, PoolId, Station, StationId};
-use crate::plant::Job;
+use crate::plant::StreamJob;
 
 /// The threads of a stream.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub struct StreamPath<'a> {
 
 impl StreamPath<'_> {
     /// The route of a job, and its latency without queueing.
-    pub fn route(&self, job: &Job, connects: bool, draft: &mut Draft) -> (Vec<Hop>, f64) {
+    pub fn route(&self, job: &StreamJob, connects: bool, draft: &mut Draft) -> (Vec<Hop>, f64) {
         let burden = job::burden(job, self.course.medium);
         let scale = self.course.scale;
         let units = |bytes: f64| (bytes * scale).round() as u32;
@@ -96,7 +96,7 @@ impl StreamPath<'_> {
     }
 
     /// The work of a VM's host: each packet again, and one copy.
-    fn by_host(&self, end: usize, job: &Job, route: &mut Vec<Hop>) {
+    fn by_host(&self, end: usize, job: &StreamJob, route: &mut Vec<Hop>) {
         let machine = usize::from((end == 1) != self.turned);
         if machine == 0 && self.course.guest.is_some() {
             let Prices { packet, byte, .. } = self.prices[0];
@@ -111,7 +111,7 @@ impl StreamPath<'_> {
     }
 
     /// Jobs of one interrupt continue together.
-    fn interrupt(&self, job: &Job, draft: &mut Draft) -> Option<Hop> {
+    fn interrupt(&self, job: &StreamJob, draft: &mut Draft) -> Option<Hop> {
         let (packets, within) = self.reading?;
         let count = (f64::from(packets) / job.packets.max(1e-9)).ceil() as u32;
         if count < 2 {

@@ -1,13 +1,13 @@
 //! The bottlenecks that the estimator names; and that like elements are solved once.
 
 use crate::estimate::labs::*;
-use sim::estimate::{Estimate, Limit, estimate, sensitivities};
+use sim::estimate::{Estimate, LimitedBy, estimate, sensitivities};
 use sim::model::*;
 use sim::plant::Plant;
 
 fn names(plant: &Plant, estimate: &Estimate, place: usize) -> Vec<String> {
     match &estimate.limits[place].limit {
-        Limit::Hops(hops) => hops.iter().map(|hop| plant.hops[*hop].name.clone()).collect(),
+        LimitedBy::Hops(hops) => hops.iter().map(|hop| plant.hops[*hop].name.clone()).collect(),
         other => vec![format!("{other:?}")],
     }
 }

@@ -7,7 +7,7 @@ use sim::engine::{Simulation, Snapshot};
 use sim::lab::draft::Draft;
 use sim::lab::front::Front;
 use sim::model::*;
-use sim::plant::{Place, Plant};
+use sim::plant::{HopElement, Plant};
 use workload::Dir;
 
 /// Ways of a lab: the owner, and each path as its hops in order.
@@ -113,8 +113,8 @@ impl Seen {
         let (mut read, mut write) = (0.0, 0.0);
         for place in &hop.places {
             match place {
-                Place::ReadLink(station, link) => read = on(*station, *link),
-                Place::WriteLink(station, link) => write = on(*station, *link),
+                HopElement::ReadLink(station, link) => read = on(*station, *link),
+                HopElement::WriteLink(station, link) => write = on(*station, *link),
                 _ => {}
             }
         }
@@ -125,7 +125,7 @@ impl Seen {
     pub fn slots(&self, hop: &str) -> f64 {
         let hop = self.plant.hops.iter().find(|known| known.name == hop).expect("a hop");
         let pool = hop.places.iter().find_map(|place| match place {
-            Place::Pool(pool) => Some(*pool),
+            HopElement::Pool(pool) => Some(*pool),
             _ => None,
         });
         let tally = &self.counts.pools[pool.expect("a pool").0 as usize];

@@ -5,7 +5,7 @@ use super::{array, volume};
 use proptest::prelude::*;
 use sim::Ps;
 use sim::model::{PoolId, Station, StationId};
-use sim::plant::Place;
+use sim::plant::HopElement;
 
 /// Figures of an array and of the volume on it, and the load.
 #[derive(Clone, Debug)]
@@ -109,13 +109,13 @@ fn check(seen: &Seen) {
     for hop in &seen.plant.hops {
         for place in &hop.places {
             let known = match place {
-                Place::Station(StationId(station))
-                | Place::ReadLink(StationId(station), _)
-                | Place::WriteLink(StationId(station), _)
-                | Place::BothLink(StationId(station), _) => {
+                HopElement::Station(StationId(station))
+                | HopElement::ReadLink(StationId(station), _)
+                | HopElement::WriteLink(StationId(station), _)
+                | HopElement::BothLink(StationId(station), _) => {
                     network.stations().len() > *station as usize
                 }
-                Place::Pool(PoolId(pool)) => network.pools().len() > *pool as usize,
+                HopElement::Pool(PoolId(pool)) => network.pools().len() > *pool as usize,
             };
             assert!(known, "{} has a place that is not there", hop.name);
         }

@@ -159,8 +159,8 @@ impl Seen {
     /// Visits a second of all elements of a hop.
     pub fn visits(&self, hop: &str) -> f64 {
         let hop = self.plant.hops.iter().find(|known| known.name == hop).expect("a hop");
-        let of = |place: &sim::plant::Place| match place {
-            sim::plant::Place::Station(station) => {
+        let of = |place: &sim::plant::HopElement| match place {
+            sim::plant::HopElement::Station(station) => {
                 self.counts.stations[station.0 as usize].departures as f64
             }
             _ => 0.0,

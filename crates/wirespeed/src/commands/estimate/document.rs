@@ -4,7 +4,7 @@ use findings::Analysis;
 use scenario::Scenario;
 use schemars::JsonSchema;
 use serde::Serialize;
-use sim::estimate::{Flow, Limit, Limiting, Sensitivity, Told};
+use sim::estimate::{DirectionRates, LimitedBy, Limiting, Sensitivity, Told};
 use sim::plant::Plant;
 
 /// The version of this form.
@@ -206,7 +206,7 @@ impl Estimated {
 
 fn hops(told: &Told) -> Vec<Hop> {
     let hop = |(hop, of): (&sim::plant::PlantHop, &sim::estimate::HopEstimate)| {
-        let [read, write]: [Flow; 2] = of.flows;
+        let [read, write]: [DirectionRates; 2] = of.flows;
         let ops = read.ops + write.ops;
         Hop {
             name: hop.name.clone(),
@@ -226,7 +226,7 @@ fn hops(told: &Told) -> Vec<Hop> {
 
 fn workers(told: &Told) -> Vec<Worker> {
     let worker = |(issuer, of): (&sim::plant::Issuer, &sim::estimate::IssuerEstimate)| {
-        let [read, write]: [Flow; 2] = of.flows;
+        let [read, write]: [DirectionRates; 2] = of.flows;
         Worker {
             name: issuer.source.clone(),
             group: issuer.group.clone(),
@@ -244,9 +244,9 @@ impl Limited {
     fn of(plant: &Plant, limiting: &Limiting) -> Limited {
         let fullest: Vec<usize> = limiting.fullest.into_iter().collect();
         let (limit, hops) = match &limiting.limit {
-            Limit::Hops(hops) => ("hop", names(plant, hops)),
-            Limit::Depth => ("depth", names(plant, &fullest)),
-            Limit::Rate => ("rate", names(plant, &fullest)),
+            LimitedBy::Hops(hops) => ("hop", names(plant, hops)),
+            LimitedBy::Depth => ("depth", names(plant, &fullest)),
+            LimitedBy::Rate => ("rate", names(plant, &fullest)),
         };
         Limited {
             limit,
