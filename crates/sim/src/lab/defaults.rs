@@ -37,7 +37,7 @@ impl<T> Given<T> {
     }
 
     /// The figure, its value with unit, and the reason.
-    pub fn as_assumption(self) -> (&'static str, String, &'static str) {
+    pub fn assumption(self) -> (&'static str, String, &'static str) {
         (self.figure, (self.shown)(&self.value), self.reason)
     }
 

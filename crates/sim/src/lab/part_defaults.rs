@@ -96,12 +96,12 @@ fn of_disk(part: &Part) -> Vec<PartDefault> {
 }
 
 fn given<T>(of: Given<T>) -> PartDefault {
-    let (figure, value, reason) = of.as_assumption();
+    let (figure, value, reason) = of.assumption();
     PartDefault { figure, value, reason }
 }
 
 fn of<T: Copy>(of: &FigureDefault<T>) -> PartDefault {
-    let (figure, value, reason) = of.as_assumption();
+    let (figure, value, reason) = of.assumption();
     PartDefault { figure, value: value.to_owned(), reason }
 }
 

@@ -22,7 +22,7 @@ impl<T: Copy> FigureDefault<T> {
     }
 
     /// The figure, its value with unit, and the reason.
-    pub fn as_assumption(&self) -> (&'static str, &'static str, &'static str) {
+    pub fn assumption(&self) -> (&'static str, &'static str, &'static str) {
         (self.figure, self.shown, self.reason)
     }
 
