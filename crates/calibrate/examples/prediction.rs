@@ -1,8 +1,8 @@
-//! The page of `scripts/predict`: what was predicted, what was measured afterwards, and by how much they differ.
+//! The page of `scripts/predict`: predictions, later measurements, and the errors.
 //!
-//! `prediction DIR NAME…` reads `NAME.predicted.wsr`, `NAME.low.wsr`, `NAME.high.wsr` and `NAME.measured.wsr`, `digests` and
-//! `calibration.txt` of a directory, and prints the page. It fails where a prediction is not older than every measurement,
-//! and where the median error of throughput is more than a tenth.
+//! `prediction DIR NAME…` reads `NAME.predicted.wsr`, `NAME.low.wsr`, `NAME.high.wsr` and `NAME.measured.wsr`,
+//! `digests` and `calibration.txt` of a directory, and prints the page. It fails where a prediction is not older than
+//! every measurement, and where the median error of throughput is above 10%.
 
 use findings::{Analysis, StepFigures, analyse};
 use record::Record;
@@ -14,31 +14,30 @@ use std::time::Duration;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The median error of throughput that a prediction may have.
+/// Greatest median error of throughput that is accepted.
 const MEDIAN_MAX: f64 = 0.10;
-/// An error from which a reason is told.
+/// The page explains errors from this on.
 const FAR: f64 = 0.10;
 
-/// What the model lacks in a run: told where its steps are far off.
+/// What the model lacks in a run: printed where its steps have large errors.
 const REASONS: [(&str, &str); 4] = [
     (
         "alone",
-        "A paced port is a bucket that lets a millisecond's worth of bytes pass at once, so that a single read often does \
-         not wait at all, and the port's time and the machine's lie beside each other. The model has a wire, on which both \
-         follow each other.",
+        "A paced port is a token bucket that passes 1 ms worth of bytes at once, so that a single read often does not wait \
+         at all, and the port's time and the machine's overlap. The model has a wire, where they follow each other.",
     ),
     (
         "machine",
-        "Nothing but the machine limits. What an I/O costs falls with what is outstanding: a thread that is busy is not woken \
-         for each I/O, and answers several by one system call. The model has one cost an I/O and one a byte, fitted to one \
-         VM with at most eight outstanding.",
+        "Only the machine limits. The cost of an I/O falls with the number outstanding: a busy thread is not woken for each \
+         I/O, and answers several with one system call. The model has one cost per I/O and one per byte, fitted to one VM \
+         with at most eight outstanding.",
     ),
     (
         "open",
-        "Reads that fall due by a clock find the array's threads asleep. Waking them is part of the latency and depends on \
-         the governor and on whoever else runs; a fit to closed loops that keep them awake does not see it.",
+        "Reads of an open loop find the array's threads asleep. Waking them is part of the latency and depends on the \
+         governor and on other load; a fit to closed loops, which keep them awake, does not include it.",
     ),
-    ("", "The port is full, and what it carries is known; the rest is the machine's processors."),
+    ("", "The port is full, and its rate is known; the rest is the machine's processors."),
 ];
 
 fn main() -> ExitCode {
@@ -89,7 +88,7 @@ impl Run {
     }
 }
 
-/// A run before and after.
+/// The prediction and the measurement of a run.
 struct Pair {
     name: String,
     predicted: Run,
@@ -110,7 +109,7 @@ impl Pair {
     }
 }
 
-/// A step: predicted with its range, and measured.
+/// A step: its prediction with range, and its measurement.
 struct Row<'a> {
     run: &'a str,
     title: &'a str,
@@ -188,12 +187,12 @@ fn rows_of(pair: &Pair) -> Outcome<Vec<Row<'_>>> {
             }
         };
         let settings = &step.settings;
-        let told: Vec<String> =
+        let settings: Vec<String> =
             settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
         Ok(Row {
             run: &pair.name,
             title: &pair.measured.record.head().title,
-            step: told.join(", "),
+            step: settings.join(", "),
             iops: figure(|f| f.0, own[0]),
             latency: figure(|f| f.1, own[1].map(|(a, b)| (a / 1e9, b / 1e9))),
             rate: pair.measured.analysis.steps[n].total.both.bytes_per_s,
@@ -216,7 +215,7 @@ fn head(text: &mut String, pairs: &[Pair], steps: usize, medians: [f64; 2]) -> O
          <!-- Written by scripts/predict. -->\n\n\
          `make predict` measures a small lab on an embedded SAN, fits this machine's figures to it with\n\
          [`wirespeed calibrate`](calibrate.md), and predicts {} other runs with `wirespeed simulate` **before** they are\n\
-         measured with `wirespeed run`. The same scenario goes through both. This page is written by the script.\n\n\
+         measured with `wirespeed run`. Both use the same scenario. The script writes this page.\n\n\
          | | |\n|---|---|\n\
          | steps predicted | {steps} in {} runs |\n\
          | median error of throughput | **{:.1}%** |\n\
@@ -237,7 +236,7 @@ fn table(text: &mut String, rows: &[Row]) -> Outcome<()> {
     writeln!(
         text,
         "## Every step\n\n\
-         In brackets is the range that the simulator's own scatter and the intervals of the fitted figures make.\n\n\
+         The range in brackets comes from the simulator's own scatter and the intervals of the fitted figures.\n\n\
          | run | step | predicted IOPS | measured | error | MB/s | predicted latency | measured | error |\n\
          |---|---|---|---|---|---|---|---|---|"
     )?;
@@ -273,12 +272,12 @@ fn reasons(text: &mut String, rows: &[Row]) -> Outcome<()> {
         writeln!(text, "No step is off by more than {:.0}%.\n", 100.0 * FAR)?;
         return Ok(());
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut explained: Vec<&str> = Vec::new();
     for row in far {
-        if told.contains(&row.run) {
+        if explained.contains(&row.run) {
             continue;
         }
-        told.push(row.run);
+        explained.push(row.run);
         let reason = REASONS.iter().find(|(run, _)| *run == row.run || run.is_empty());
         let why = format!("- **{}** {}", row.title, reason.map_or("", |(_, why)| why));
         writeln!(text, "{}", wrapped(&why))?;
@@ -287,7 +286,7 @@ fn reasons(text: &mut String, rows: &[Row]) -> Outcome<()> {
     Ok(())
 }
 
-/// Lines of at most 118 characters; the second and later ones belong to an item of a list.
+/// Wraps a text to 118 characters; continuation lines are indented for a list item.
 fn wrapped(text: &str) -> String {
     let (mut all, mut column) = (String::new(), 0);
     for word in text.split_whitespace() {
@@ -307,7 +306,7 @@ fn wrapped(text: &str) -> String {
 
 fn fitted(text: &mut String, dir: &Path) -> Outcome<()> {
     let calibration = std::fs::read_to_string(dir.join("calibration.txt"))?;
-    writeln!(text, "## What it was fitted to\n\n```text\n{}\n```\n", calibration.trim_end())?;
+    writeln!(text, "## The fit\n\n```text\n{}\n```\n", calibration.trim_end())?;
     Ok(())
 }
 
@@ -316,13 +315,13 @@ fn order(text: &mut String, dir: &Path, (last, first): (u64, u64)) -> Outcome<()
     writeln!(
         text,
         "## The order\n\n\
-         The last prediction was begun {} before the first measurement. The script writes the digests of all predictions\n\
-         before it measures anything, and checks them afterwards. SHA-256 of the records, in their first 16 digits:\n\n\
+         The last prediction started {} before the first measurement. The script writes the digests of all predictions\n\
+         before it measures anything, and checks them afterwards. SHA-256 of the records, first 16 digits:\n\n\
          | record | digest |\n|---|---|",
         units::duration(Duration::from_nanos(first - last)),
     )?;
     for line in digests.lines() {
-        let (digest, name) = line.split_once("  ").ok_or("a line of digests that is none")?;
+        let (digest, name) = line.split_once("  ").ok_or("an invalid line of digests")?;
         let digest = digest.get(..16).ok_or("a digest that is too short")?;
         writeln!(text, "| `{}` | `{digest}` |", name.trim_start_matches("./"))?;
     }

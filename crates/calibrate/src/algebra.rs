@@ -1,9 +1,9 @@
-//! Small symmetric matrices: the normal equations of a fit with a handful of figures.
+//! Small symmetric matrices: the normal equations of a fit with few figures.
 
 /// A symmetric matrix, by rows.
 pub(crate) type Matrix = Vec<Vec<f64>>;
 
-/// JᵀJ of rows.
+/// JᵀJ from the rows of J.
 pub(crate) fn normal(jacobian: &[Vec<f64>], columns: usize) -> Matrix {
     let mut all = vec![vec![0.0; columns]; columns];
     for row in jacobian {
@@ -16,7 +16,7 @@ pub(crate) fn normal(jacobian: &[Vec<f64>], columns: usize) -> Matrix {
     all
 }
 
-/// The solution of `a` x = `b` by Cholesky's decomposition; `None` where `a` is not positive definite.
+/// The solution of `a` x = `b` by Cholesky decomposition; `None` where `a` is not positive definite.
 pub(crate) fn solve(a: &Matrix, b: &[f64]) -> Option<Vec<f64>> {
     let n = b.len();
     let mut l = vec![vec![0.0; n]; n];
@@ -46,15 +46,15 @@ pub(crate) fn solve(a: &Matrix, b: &[f64]) -> Option<Vec<f64>> {
     x.iter().all(|x| x.is_finite()).then_some(x)
 }
 
-/// The inverse; `None` where it is not positive definite.
+/// The inverse; `None` where the matrix is not positive definite.
 pub(crate) fn inverse(a: &Matrix) -> Option<Matrix> {
     let n = a.len();
     let unit = |i: usize| (0..n).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
     (0..n).map(|i| solve(a, &unit(i))).collect()
 }
 
-/// Eigenvalues in ascending order, each with its vector, by Jacobi's rotations: exact enough after a few sweeps for
-/// matrices of this size.
+/// Eigenvalues in ascending order, each with its vector, by Jacobi rotations: accurate after a few sweeps for matrices
+/// of this size.
 pub(crate) fn eigen(a: &Matrix) -> Vec<(f64, Vec<f64>)> {
     const SWEEPS: usize = 50;
     let n = a.len();
@@ -79,7 +79,7 @@ pub(crate) fn eigen(a: &Matrix) -> Vec<(f64, Vec<f64>)> {
     all
 }
 
-/// Makes the element (p, q) nothing.
+/// Makes the element (p, q) zero.
 fn rotate(a: &mut Matrix, v: &mut Matrix, p: usize, q: usize) {
     if a[p][q].abs() < 1e-300 {
         return;

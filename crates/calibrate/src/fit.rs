@@ -1,53 +1,53 @@
-//! The fit: figures as logarithms, residuals weighted by scatter, and how well the residuals tell the figures.
+//! The fit: figures as logarithms, residuals weighted by scatter, and how well the residuals determine the figures.
 //!
-//! In a closed loop that never thinks, throughput and latency say the same (Little's law), so both of a set's residuals
-//! count as one observation there. Residuals that no figure moves say nothing of the scatter of those that figures do move,
-//! and are left out of it.
+//! In a closed loop without think time, throughput and latency carry the same information (Little's law), so both of a
+//! set's residuals count as one observation there. Residuals that no figure affects say nothing about the scatter of
+//! the others, and are excluded from it.
 
 use crate::CalibrateError;
 use crate::algebra::{Matrix, inverse, normal};
-use crate::bench::{Bench, Pair};
-use crate::least::{self, Bounds};
+use crate::least::{self, CoordinateBounds};
+use crate::model::{LabModel, LogFigures};
 
-/// What no model of such hardware is closer than: a floor under the scatter of measurements, as a share.
+/// A floor under the scatter of measurements, as a share: no model of such hardware is closer.
 const CLOSEST: f64 = 0.005;
-/// What scatter is taken for where nothing tells it.
-const UNTOLD: f64 = 0.01;
-/// A residual that changes by less than this share of a figure's change says nothing of the figure.
+/// The scatter assumed where none is known.
+const SCATTER_DEFAULT: f64 = 0.01;
+/// A residual that changes by less than this share of a figure's change does not determine the figure.
 pub(crate) const MATTERS: f64 = 0.02;
-/// Factors by which the search begins lower and higher in each figure.
+/// Factors for further, lower and higher, starting values of each figure.
 const ELSEWHERE: [f64; 2] = [0.15, 6.0];
-/// Times that the estimates are aligned with simulations.
+/// How often estimates are aligned with simulations.
 const ALIGNMENTS: usize = 3;
-/// A change of all figures by less ends that.
+/// A smaller change of all figures ends the alignment.
 const ALIKE: f64 = 0.002;
 
-/// What was seen of a set of VMs.
+/// The observation of a set of VMs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observation {
     /// Logarithms of operations a second and of seconds.
-    pub seen: Pair,
+    pub seen: LogFigures,
     /// Standard errors of both.
-    pub error: Pair,
+    pub error: LogFigures,
     /// Whether one follows from the other.
     pub closed: bool,
 }
 
-/// A search that has come to its end.
+/// The result of a search.
 pub(crate) struct Fit {
-    /// Logarithms of all parameters; those that are held are where they began.
+    /// Logarithms of all parameters; fixed ones keep their starting values.
     pub at: Vec<f64>,
-    /// Positions of the parameters that were fitted.
+    /// Indices of the fitted parameters.
     pub free: Vec<usize>,
-    /// What the model says there, by set.
-    pub fitted: Vec<Pair>,
-    /// Derivatives of the weighted residuals, by row; two rows a set.
+    /// The model's values there, by set.
+    pub fitted: Vec<LogFigures>,
+    /// Derivatives of the weighted residuals, by row; two rows per set.
     pub weighted: Vec<Vec<f64>>,
-    /// Relative change of what is seen for one of a figure, by row.
+    /// Relative change of an observation per relative change of a figure, by row.
     pub elasticity: Vec<Vec<f64>>,
     /// Weighted sum of squares.
     pub cost: f64,
-    /// Of the rows that figures move: their sum of squares and how many observations they are.
+    /// Of the rows that figures affect: their sum of squares and their number of observations.
     pub informed: (f64, f64),
 }
 
@@ -57,12 +57,12 @@ impl Fit {
         self.informed.1 - self.free.len() as f64
     }
 
-    /// The variance of a residual of weight 1, where more was seen than figures are fitted.
+    /// The variance of a residual of weight 1, where there are more observations than fitted figures.
     pub fn variance(&self) -> Option<f64> {
         (self.freedom() >= 1.0).then(|| self.informed.0 / self.freedom())
     }
 
-    /// The covariance of the fitted figures' logarithms; `None` where they cannot be told apart at all.
+    /// The covariance of the fitted figures' logarithms; `None` where they cannot be distinguished at all.
     pub fn covariance(&self) -> Option<Matrix> {
         let scale = self.variance().unwrap_or(1.0);
         let mut all = inverse(&normal(&self.weighted, self.free.len()))?;
@@ -70,34 +70,34 @@ impl Fit {
         Some(all)
     }
 
-    /// The most that any row changes for a change of the fitted figure number `j`.
+    /// The greatest relative change of any row per relative change of the fitted figure number `j`.
     pub fn matters(&self, j: usize) -> f64 {
         self.elasticity.iter().map(|row| row[j].abs()).fold(0.0, f64::max)
     }
 }
 
-/// A bench with what was seen.
+/// A model with its observations.
 pub(crate) struct Fitter {
-    pub bench: Bench,
+    pub model: LabModel,
     pub seen: Vec<Observation>,
-    bounds: Vec<Bounds>,
-    /// Where each parameter stands while it is not fitted.
+    bounds: Vec<CoordinateBounds>,
+    /// The value of each parameter while it is not fitted.
     pub rest: Vec<f64>,
 }
 
 impl Fitter {
-    pub fn new(bench: Bench) -> Fitter {
-        let seen = observations(&bench);
+    pub fn new(model: LabModel) -> Fitter {
+        let seen = observations(&model);
         let ln = |(low, high): (f64, f64)| (low.ln(), high.ln());
-        let bounds = bench.parameters.iter().map(|of| ln(of.bounds())).collect();
-        let rest = bench.parameters.iter().map(|of| of.start.ln()).collect();
-        Fitter { bench, seen, bounds, rest }
+        let bounds = model.parameters.iter().map(|of| ln(of.bounds())).collect();
+        let rest = model.parameters.iter().map(|of| of.start.ln()).collect();
+        Fitter { model, seen, bounds, rest }
     }
 
-    /// Fits the parameters `free`, each from several starts unless `near` says where to begin.
+    /// Fits the parameters `free`, each from several starting values unless `near` gives one.
     pub fn fit(&mut self, free: &[usize], near: Option<&[f64]>) -> Result<Fit, CalibrateError> {
         let begin: Vec<f64> = free.iter().map(|j| near.unwrap_or(&self.rest)[*j]).collect();
-        let bounds: Vec<Bounds> = free.iter().map(|j| self.bounds[*j]).collect();
+        let bounds: Vec<CoordinateBounds> = free.iter().map(|j| self.bounds[*j]).collect();
         let mut starts = vec![begin.clone()];
         if near.is_none() {
             for (n, (low, high)) in bounds.iter().enumerate() {
@@ -120,12 +120,12 @@ impl Fitter {
         self.look(free, &found, &bounds)
     }
 
-    /// The same, with the estimates aligned with simulations at the best values until that changes nothing.
+    /// Continues a fit with estimates aligned with simulations at the best values, until that changes nothing.
     pub fn fit_aligned(&mut self, fit: Fit) -> Result<Fit, CalibrateError> {
         let mut fit = fit;
         for _ in 0..ALIGNMENTS {
             let values: Vec<f64> = fit.at.iter().map(|x| x.exp()).collect();
-            self.bench.align(&values)?;
+            self.model.align(&values)?;
             let next = self.fit(&fit.free.clone(), Some(&fit.at))?;
             let moved = fit.at.iter().zip(&next.at).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             fit = next;
@@ -136,7 +136,7 @@ impl Fitter {
         Ok(fit)
     }
 
-    /// The weighted sum of squares with one parameter elsewhere and all others where a fit left them.
+    /// The weighted sum of squares with one parameter changed and the others as fitted.
     pub fn cost_with(&mut self, fit: &Fit, j: usize, x: f64) -> Result<f64, CalibrateError> {
         let mut at = fit.at.clone();
         at[j] = x;
@@ -144,15 +144,15 @@ impl Fitter {
         Ok(least::cost(&self.residuals(&all, &at)?))
     }
 
-    /// What a fit would be with one of its figures elsewhere.
+    /// The fit's derivatives with one of its figures changed.
     pub fn look_with(&mut self, fit: &Fit, j: usize, x: f64) -> Result<Fit, CalibrateError> {
         let at = |k: &usize| if *k == j { x } else { fit.at[*k] };
         let there: Vec<f64> = fit.free.iter().map(at).collect();
-        let bounds: Vec<Bounds> = fit.free.iter().map(|k| self.bounds[*k]).collect();
+        let bounds: Vec<CoordinateBounds> = fit.free.iter().map(|k| self.bounds[*k]).collect();
         self.look(&fit.free, &there, &bounds)
     }
 
-    pub fn bounds(&self, j: usize) -> Bounds {
+    pub fn bounds(&self, j: usize) -> CoordinateBounds {
         self.bounds[j]
     }
 
@@ -162,9 +162,9 @@ impl Fitter {
         at
     }
 
-    fn predict(&mut self, free: &[usize], x: &[f64]) -> Result<Vec<Pair>, CalibrateError> {
+    fn predict(&mut self, free: &[usize], x: &[f64]) -> Result<Vec<LogFigures>, CalibrateError> {
         let values: Vec<f64> = self.whole(free, x).iter().map(|x| x.exp()).collect();
-        self.bench.predict(&values)
+        self.model.predict(&values)
     }
 
     fn residuals(&mut self, free: &[usize], x: &[f64]) -> Result<Vec<f64>, CalibrateError> {
@@ -172,9 +172,9 @@ impl Fitter {
         Ok(self.weigh(&fitted))
     }
 
-    /// Fitted over seen, each by its standard error; rows that are one observation by half each.
-    fn weigh(&self, fitted: &[Pair]) -> Vec<f64> {
-        let of = |(seen, fitted): (&Observation, &Pair)| {
+    /// Fitted less observed, each divided by its standard error; rows that form one observation count half each.
+    fn weigh(&self, fitted: &[LogFigures]) -> Vec<f64> {
+        let of = |(seen, fitted): (&Observation, &LogFigures)| {
             [0, 1].map(|n| (fitted[n] - seen.seen[n]) * seen.weight(n))
         };
         self.seen.iter().zip(fitted).flat_map(of).collect()
@@ -184,7 +184,7 @@ impl Fitter {
         &mut self,
         free: &[usize],
         x: &[f64],
-        bounds: &[Bounds],
+        bounds: &[CoordinateBounds],
     ) -> Result<Fit, CalibrateError> {
         let fitted = self.predict(free, x)?;
         let residuals = self.weigh(&fitted);
@@ -216,11 +216,11 @@ impl Observation {
     }
 }
 
-/// What was seen of each set: its VMs together.
-fn observations(bench: &Bench) -> Vec<Observation> {
-    let mut all: Vec<(Observation, bool)> = Vec::with_capacity(bench.sets.len());
-    for set in &bench.sets {
-        let seen = &bench.runs[set.run].seen[set.step];
+/// The observation of each set: its VMs together.
+fn observations(model: &LabModel) -> Vec<Observation> {
+    let mut all: Vec<(Observation, bool)> = Vec::with_capacity(model.sets.len());
+    for set in &model.sets {
+        let seen = &model.runs[set.run].seen[set.step];
         let groups = || seen.groups.iter().filter(|group| set.groups.contains(&group.name));
         let ops: f64 = groups().map(|group| group.iops).sum();
         let time: f64 = groups().map(|group| group.iops * group.latency).sum();
@@ -241,12 +241,12 @@ fn observations(bench: &Bench) -> Vec<Observation> {
     }
     let usual = [0, 1].map(|n| {
         let mut known: Vec<f64> =
-            all.iter().filter(|(_, told)| *told).map(|(of, _)| of.error[n]).collect();
+            all.iter().filter(|(_, known)| *known).map(|(of, _)| of.error[n]).collect();
         known.sort_by(f64::total_cmp);
-        known.get(known.len() / 2).copied().unwrap_or(UNTOLD)
+        known.get(known.len() / 2).copied().unwrap_or(SCATTER_DEFAULT)
     });
-    let floored = |(mut of, told): (Observation, bool)| {
-        let error = if told { of.error } else { usual };
+    let floored = |(mut of, known): (Observation, bool)| {
+        let error = if known { of.error } else { usual };
         of.error = error.map(|e| e.hypot(CLOSEST));
         of
     };

@@ -1,31 +1,31 @@
-//! Nonlinear least squares: Levenberg's and Marquardt's method (K. Levenberg, *Quarterly of Applied Mathematics* 2, 1944;
-//! D. W. Marquardt, *SIAM J. Applied Mathematics* 11, 1963) with bounds, from several starts.
+//! Nonlinear least squares: the Levenberg-Marquardt method (K. Levenberg, *Quarterly of Applied Mathematics* 2, 1944;
+//! D. W. Marquardt, *SIAM J. Applied Mathematics* 11, 1963) with bounds and several starting points.
 //!
-//! It knows numbers only: whoever calls brings a function from coordinates to residuals. Derivatives are differences over
-//! [`REACH`], which is wide enough that a model whose inputs are rounded still has a slope.
+//! It knows only numbers: the caller supplies a function from coordinates to residuals. Derivatives are differences
+//! over [`REACH`], wide enough that a model with rounded inputs still has a slope.
 
 use crate::algebra::{normal, solve};
 
-/// How far a coordinate is moved to each side for a derivative: a hundredth and a half, where it is a logarithm.
+/// How far a coordinate is moved to each side for a derivative: 1.5%, where it is a logarithm.
 pub(crate) const REACH: f64 = 0.015;
-/// Steps of one descent at most.
+/// Greatest number of steps of one descent.
 const STEPS_MAX: usize = 40;
 /// A step that changes no coordinate by more than this ends a descent.
 const STILL: f64 = 1e-5;
-/// How many starts are followed to the end: those that begin lowest.
+/// How many starting points are followed to the end: those with the lowest cost.
 const FOLLOWED: usize = 3;
 
-/// What is minimised. Its sum of squares counts; nothing where the model has no answer.
+/// The function to minimise the sum of squares of; an empty vector where the model has no answer.
 pub(crate) type Residuals<'a, E> = dyn FnMut(&[f64]) -> Result<Vec<f64>, E> + 'a;
 
-/// Where a coordinate may be.
-pub(crate) type Bounds = (f64, f64);
+/// Lower and upper bound of a coordinate.
+pub(crate) type CoordinateBounds = (f64, f64);
 
-/// The lowest point that was found from any of `starts`.
+/// The lowest point found from any of `starts`.
 pub(crate) fn lowest<E>(
     of: &mut Residuals<E>,
     starts: &[Vec<f64>],
-    bounds: &[Bounds],
+    bounds: &[CoordinateBounds],
 ) -> Result<Vec<f64>, E> {
     let mut begun = Vec::with_capacity(starts.len());
     for start in starts {
@@ -45,7 +45,7 @@ pub(crate) fn lowest<E>(
 fn descend<E>(
     of: &mut Residuals<E>,
     start: Vec<f64>,
-    bounds: &[Bounds],
+    bounds: &[CoordinateBounds],
 ) -> Result<(f64, Vec<f64>), E> {
     let mut at = start;
     let mut residuals = of(&at)?;
@@ -58,7 +58,7 @@ fn descend<E>(
             .map(|j| jacobian.iter().zip(&residuals).map(|(row, r)| row[j] * r).sum())
             .collect();
         let mut moved = 0.0_f64;
-        // Damped more and more until a step leads down.
+        // Damping is increased until a step lowers the cost.
         for _ in 0..12 {
             let next = step(&at, &a, &slope, damping, bounds);
             let there = of(&next)?;
@@ -78,8 +78,14 @@ fn descend<E>(
     Ok((low, at))
 }
 
-/// A damped step that stays within the bounds. A coordinate without any slope stays where it is.
-fn step(at: &[f64], a: &[Vec<f64>], slope: &[f64], damping: f64, bounds: &[Bounds]) -> Vec<f64> {
+/// A damped step within the bounds. A coordinate without slope stays where it is.
+fn step(
+    at: &[f64],
+    a: &[Vec<f64>],
+    slope: &[f64],
+    damping: f64,
+    bounds: &[CoordinateBounds],
+) -> Vec<f64> {
     /// The longest step, in logarithms: about a factor of seven.
     const LONGEST: f64 = 2.0;
     let mut damped = a.to_vec();
@@ -92,11 +98,11 @@ fn step(at: &[f64], a: &[Vec<f64>], slope: &[f64], damping: f64, bounds: &[Bound
     moved.map(|((x, d), (low, high))| (x + d.clamp(-LONGEST, LONGEST)).clamp(*low, *high)).collect()
 }
 
-/// Derivatives of all residuals, by rows.
+/// Derivatives of all residuals, by row.
 pub(crate) fn jacobian<E>(
     of: &mut Residuals<E>,
     at: &[f64],
-    bounds: &[Bounds],
+    bounds: &[CoordinateBounds],
 ) -> Result<Vec<Vec<f64>>, E> {
     let mut columns = Vec::with_capacity(at.len());
     for (j, (low, high)) in bounds.iter().enumerate() {
@@ -114,7 +120,7 @@ pub(crate) fn jacobian<E>(
     Ok((0..rows).map(|i| columns.iter().map(|column| column[i]).collect()).collect())
 }
 
-/// The sum of squares; what is no number is worse than any.
+/// The sum of squares; infinite where it is not a number.
 pub(crate) fn cost(residuals: &[f64]) -> f64 {
     let sum: f64 = residuals.iter().map(|r| r * r).sum();
     if sum.is_finite() { sum } else { f64::INFINITY }
@@ -129,7 +135,7 @@ mod tests {
     fn check(
         of: impl Fn(&[f64]) -> Vec<f64>,
         starts: &[&[f64]],
-        bounds: &[Bounds],
+        bounds: &[CoordinateBounds],
         lowest_at: &[f64],
     ) {
         let starts: Vec<Vec<f64>> = starts.iter().map(|start| start.to_vec()).collect();
@@ -140,11 +146,11 @@ mod tests {
         }
     }
 
-    const FREE: Bounds = (-100.0, 100.0);
+    const FREE: CoordinateBounds = (-100.0, 100.0);
 
     #[test]
     fn the_lowest_point_is_found() {
-        // A line, a valley that bends (Rosenbrock), and a well beside a deeper one.
+        // A line, a curved valley (Rosenbrock), and a minimum beside a deeper one.
         check(|x| vec![x[0] - 3.0, 2.0 * (x[0] - 3.0)], &[&[0.0]], &[FREE], &[3.0]);
         let rosenbrock = |x: &[f64]| vec![10.0 * (x[1] - x[0] * x[0]), 1.0 - x[0]];
         check(rosenbrock, &[&[-1.2, 1.0]], &[FREE, FREE], &[1.0, 1.0]);
@@ -156,7 +162,7 @@ mod tests {
     fn bounds_hold_and_what_does_not_matter_stays() {
         check(|x| vec![x[0] - 3.0], &[&[0.0]], &[(-1.0, 2.0)], &[2.0]);
         check(|x| vec![x[0] - 3.0], &[&[0.0, 7.0]], &[FREE, FREE], &[3.0, 7.0]);
-        // Where there is no number, nothing is lower.
+        // Where the cost is not a number, nothing is lower.
         let mut cliff =
             |x: &[f64]| Ok::<_, Infallible>(vec![if x[0] > 1.0 { f64::NAN } else { x[0] - 3.0 }]);
         let Ok(found) = lowest(&mut cliff, &[vec![0.0]], &[FREE]);

@@ -2,58 +2,60 @@
 //!
 //! ```text
 //! records ──► observed (steps, VMs, scatter) ─┐
-//!    └ scenarios ──► bench (labs, bent, estimated, aligned with simulations) ──► fit ──► tell ──► outcome ──► part
+//!    └ scenarios ──► model (labs, estimated, aligned with simulations) ──► fit ──► identifiability ──► outcome ──► part
 //! ```
 //!
-//! The model is the scenario in the record itself, compiled and estimated as `wirespeed estimate` does, with the figures of
-//! the part bent until throughput and mean latency of every step and VM are met as closely as they can be. Which figures the
-//! runs tell is computed and said ([`tell`]); a figure that they do not tell is left out by name, with the run that would
-//! tell it. It measures nothing, and judges no run: what to be careful about in one is taken from `findings`.
+//! The model is the scenario in the record itself, compiled and estimated as by `wirespeed estimate`; the figures of the
+//! part are varied for the best fit to throughput and mean latency of every step and VM. A figure that the runs do not
+//! determine ([`identifiability`]) is left out by name, with a run that would determine it. This crate measures nothing
+//! and does not judge runs: warnings about them come from `findings`.
 
 #![forbid(unsafe_code)]
 
 mod algebra;
-mod bench;
 mod fit;
+mod identifiability;
 mod least;
+mod model;
 mod observed;
 mod outcome;
 mod parameter;
 mod part;
 mod session;
 mod structure;
-mod tell;
 
 pub use outcome::{
-    Calibration, Caution, Closeness, Fitted, LeftOut, Residual, RunUsed, Skipped, VERSION,
+    Calibration, CalibrationWarning, Closeness, Fitted, RunUsed, Skipped, StepResidual,
+    UndeterminedFigure, VERSION,
 };
 
 use record::{Record, RecordError};
 use scenario::Part;
 use thiserror::Error;
 
-/// What is to be fitted.
+/// What to fit.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct CalibrationRequest {
     /// The parts, by name: at least one.
     pub parts: Vec<String>,
-    /// Their figures, as `FIGURE` or `PART.FIGURE`; where there is none, costs and queue limits.
+    /// Their figures, as `FIGURE` or `PART.FIGURE`; where empty, costs and queue limits.
     pub figures: Vec<String>,
     /// The seed of the simulations that estimates are aligned with.
     pub seed: u64,
 }
 
-/// A fit, and the parts as they come out of it.
+/// A fit, and the parts it applies to.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
-    /// What was found.
+    /// The results.
     pub calibration: Calibration,
-    /// The parts as they were before.
+    /// The parts before the fit.
     pub parts: Vec<Part>,
 }
 
 impl Calibrated {
-    /// The parts with what was found, as a file of a catalog. `names` replaces their names, in order, where it has any.
+    /// The parts with the fitted figures, as a catalog file. `names` replaces their names, in order, where it is not
+    /// empty.
     pub fn part_file(&self, names: &[String]) -> String {
         let named = (0..).zip(&self.parts).map(|(n, part): (usize, &Part)| {
             (part.clone(), names.get(n).unwrap_or(&part.name).clone())
@@ -62,62 +64,62 @@ impl Calibrated {
     }
 }
 
-/// Why nothing could be fitted.
+/// Undetermined nothing could be fitted.
 #[derive(Debug, Error)]
 pub enum CalibrateError {
-    /// A run did not come to its end.
+    /// A run is incomplete.
     #[error("{run}: the run is not complete ({how}); calibrate on one that ran to its end")]
     Incomplete {
-        /// The run.
+        /// The run's name.
         run: String,
         /// How it ended.
         how: &'static str,
     },
-    /// The scenario within a record is none, or its lab cannot be modelled.
-    #[error("{run}: the scenario in the record is no lab that can be modelled: {why}")]
+    /// The scenario within a record is invalid, or its lab cannot be modelled.
+    #[error("{run}: the scenario in the record has no lab that can be modelled: {why}")]
     Lab {
-        /// The run.
+        /// The run's name.
         run: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A part that the lab does not have.
+    /// The lab does not use the part.
     #[error("{run}: its lab does not use the part `{part}`; {has}")]
     Unused {
-        /// The run.
+        /// The run's name.
         run: String,
         /// The part.
         part: String,
-        /// What it uses instead, in words.
+        /// The parts it uses instead, in words.
         has: String,
     },
-    /// Runs whose parts of one name are of different kinds.
-    #[error("{run}: the part `{part}` is of another kind there than in the first run")]
+    /// The runs use parts of one name but of different kinds.
+    #[error("{run}: the part `{part}` has another kind than in the first run")]
     Kinds {
-        /// The run.
+        /// The run's name.
         run: String,
         /// The part.
         part: String,
     },
     /// A figure that cannot be fitted.
-    #[error("`{figure}` is no figure that could be fitted; there are {known}")]
+    #[error("`{figure}` is not a figure that can be fitted; these can: {known}")]
     Figure {
         /// The figure.
         figure: String,
-        /// Those that can be.
+        /// The figures that can be fitted.
         known: String,
     },
     /// No step can be used.
-    #[error("no step of {runs} can be fitted to: {why}")]
+    #[error("no step of {runs} can be used: {why}")]
     NoSteps {
-        /// The runs.
+        /// The runs' names.
         runs: String,
-        /// Why not, of the first steps.
+        /// The reasons for the first steps.
         why: String,
     },
     /// A step cannot be simulated.
     #[error(
-        "the model cannot be simulated: {0}; let the search begin elsewhere (`--set part.NAME.FIGURE=VALUE` in the run)"
+        "the model cannot be simulated: {0}; give the search another starting value (`--set part.NAME.FIGURE=VALUE` in the run)"
     )]
     Simulation(String),
     /// A record cannot be read.
@@ -125,15 +127,19 @@ pub enum CalibrateError {
     Record(#[from] RecordError),
 }
 
-/// Fits `order` to these runs, each with the name by which it is called.
+/// Fits `order` to these runs, each with a name for messages.
 ///
 /// # Errors
-/// What was given cannot be fitted to.
-pub fn calibrate(runs: &[(String, Record)], order: &Order) -> Result<Calibrated, CalibrateError> {
+/// The runs do not allow a fit of what `order` asks for.
+pub fn calibrate(
+    runs: &[(String, Record)],
+    order: &CalibrationRequest,
+) -> Result<Calibrated, CalibrateError> {
     session::calibrate(runs, order)
 }
 
-/// The day of a moment since the Unix epoch, in UTC: `2026-11-22` (H. Hinnant, *chrono-Compatible Low-Level Date Algorithms*).
+/// The UTC date of a time since the Unix epoch: `2026-11-22` (H. Hinnant, *chrono-Compatible Low-Level Date
+/// Algorithms*).
 fn day(wall_ns: u64) -> String {
     let days = wall_ns / 86_400_000_000_000 + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -1,7 +1,7 @@
-//! What runs showed: throughput and mean latency of each step and VM, with how far they scatter.
+//! The observations of runs: throughput and mean latency of each step and VM, with their scatter.
 //!
-//! Which steps can be used is decided here, and of each that cannot the reason is kept. Scatter comes from the intervals of
-//! confidence that a simulated record brings, or else from the seconds of the measured time.
+//! Decides which steps can be used, and keeps the reason for each that cannot. Scatter comes from the confidence
+//! intervals of a simulated record, or else from the seconds of the measured time.
 
 use crate::Skipped;
 use findings::statistics::{Element, Figure, Scale, autocorrelated, independent, quantile};
@@ -10,43 +10,43 @@ use record::{Loop, Phase, Record, RecordError, SourceId};
 use scenario::{Course, Scenario, Step};
 use std::collections::BTreeMap;
 
-/// Seconds that a scatter needs to be known.
+/// Least number of seconds for scatter to be known.
 const SECONDS_MIN: usize = 4;
 
 /// A step with what its VMs did.
-pub(crate) struct Seen {
+pub(crate) struct UsableStep {
     /// The step of the scenario.
     pub step: Step,
-    /// As results call it.
+    /// Its name in results.
     pub label: String,
-    pub groups: Vec<Group>,
+    pub groups: Vec<VmObservation>,
 }
 
 /// A VM or target in a step.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
+pub(crate) struct VmObservation {
     pub name: String,
     pub workloads: Vec<String>,
     /// Operations a second.
     pub iops: f64,
     /// Bytes a second.
     pub rate: f64,
-    /// Mean time of an operation from submission, in seconds.
+    /// Mean seconds from submission to completion.
     pub latency: f64,
-    /// Whether one follows from the other: in closed loops that never think, by Little's law.
+    /// Whether throughput and latency follow from each other: in closed loops without think time, by Little's law.
     pub closed: bool,
-    /// Relative standard errors of operations a second and of the mean latency, where they are known.
+    /// Relative standard errors of throughput and mean latency, where they are known.
     pub error: Option<[f64; 2]>,
 }
 
-/// The steps of a run that can be used; the others go to `skipped`.
+/// The steps of a run that can be used; the others are added to `skipped`.
 pub(crate) fn steps(
     run: &str,
     record: &Record,
     scenario: &Scenario,
     analysis: &Analysis,
     skipped: &mut Vec<Skipped>,
-) -> Result<Vec<Seen>, RecordError> {
+) -> Result<Vec<UsableStep>, RecordError> {
     let course = Course::of(scenario);
     let mut seen = Vec::new();
     for (head, figures) in record.steps().iter().zip(&analysis.steps) {
@@ -59,7 +59,7 @@ pub(crate) fn steps(
         match (planned, why) {
             (Some(step), None) => {
                 let groups = groups(record, head.index, figures)?;
-                seen.push(Seen { step, label, groups });
+                seen.push(UsableStep { step, label, groups });
             }
             (_, why) => skipped.push(Skipped { step: label, why: why.unwrap_or_default() }),
         }
@@ -77,7 +77,7 @@ fn label(run: &str, figures: &StepFigures) -> String {
     }
 }
 
-/// Why a step says nothing that a model of costs could be fitted to.
+/// Undetermined a model of costs cannot be fitted to a step.
 fn unusable(step: &Step, figures: &StepFigures) -> Option<String> {
     if step.disk_loads().next().is_none() {
         return Some("it loads no disks: networks and copies are not fitted".to_owned());
@@ -89,21 +89,25 @@ fn unusable(step: &Step, figures: &StepFigures) -> Option<String> {
         return Some("something fails, moves or slows down during it".to_owned());
     }
     if step.loads.iter().any(|load| load.phase.is_some()) {
-        return Some("its loads are phases of a job, which begin and end within it".to_owned());
+        return Some("its loads are phases of a job, which start and end within it".to_owned());
     }
     if !figures.complete() {
         return Some("not every worker reported the whole measured time".to_owned());
     }
     let both = &figures.total.both;
     if both.ops == 0 {
-        return Some("nothing was done in its measured time".to_owned());
+        return Some("no operation completed in its measured time".to_owned());
     }
     (both.errors > 0).then(|| format!("{} of its operations failed", both.errors))
 }
 
-/// The VMs of a step that did anything.
-fn groups(record: &Record, step: u32, figures: &StepFigures) -> Result<Vec<Group>, RecordError> {
-    let series = Series::of(record, step)?;
+/// The VMs of a step that completed any operation.
+fn groups(
+    record: &Record,
+    step: u32,
+    figures: &StepFigures,
+) -> Result<Vec<VmObservation>, RecordError> {
+    let series = WorkerSeries::of(record, step)?;
     let head = record.steps().iter().find(|head| head.index == step);
     let loads = head.map(|head| &head.workers[..]).unwrap_or_default();
     let of = |name: &str| -> Vec<SourceId> {
@@ -111,7 +115,7 @@ fn groups(record: &Record, step: u32, figures: &StepFigures) -> Result<Vec<Group
         sources.filter(|source| source.group == name).map(|source| source.id).collect()
     };
     let whole = figures.total.both.ops as f64;
-    let told = told(figures);
+    let stated_error = stated_error(figures);
     let mut groups = Vec::new();
     for group in &figures.groups {
         let both = &group.figures.both;
@@ -120,10 +124,10 @@ fn groups(record: &Record, step: u32, figures: &StepFigures) -> Result<Vec<Group
         let closed =
             |load: &&record::WorkerLoad| matches!(load.arrivals, Loop::Closed { think: false, .. });
         let mine = || loads.iter().filter(|load| members.contains(&load.source));
-        // What all VMs together scatter by, a part of them scatters by more.
+        // A part of the VMs scatters more than all of them together.
         let narrower = (whole / both.ops as f64).sqrt();
-        let error = told.map(|errors| errors.map(|error| error * narrower));
-        groups.push(Group {
+        let error = stated_error.map(|errors| errors.map(|error| error * narrower));
+        groups.push(VmObservation {
             name: group.group.clone(),
             workloads: group.workloads.clone(),
             iops: both.iops,
@@ -136,8 +140,8 @@ fn groups(record: &Record, step: u32, figures: &StepFigures) -> Result<Vec<Group
     Ok(groups)
 }
 
-/// Relative standard errors that the record itself states, over all workers.
-fn told(figures: &StepFigures) -> Option<[f64; 2]> {
+/// Relative standard errors that the record states, over all workers.
+fn stated_error(figures: &StepFigures) -> Option<[f64; 2]> {
     let of = |name: &str| {
         let found = figures.confidence.iter().find(|one| one.figure == name)?;
         let middle = (found.low + found.high) / 2.0;
@@ -148,13 +152,13 @@ fn told(figures: &StepFigures) -> Option<[f64; 2]> {
 }
 
 /// What each worker did in each second of a step's measured time.
-struct Series {
-    /// By source and beginning: seconds, operations, nanoseconds of service.
+struct WorkerSeries {
+    /// By source and start: seconds, operations, nanoseconds of service.
     all: BTreeMap<(SourceId, u64), [f64; 3]>,
 }
 
-impl Series {
-    fn of(record: &Record, step: u32) -> Result<Series, RecordError> {
+impl WorkerSeries {
+    fn of(record: &Record, step: u32) -> Result<WorkerSeries, RecordError> {
         let mut all: BTreeMap<(SourceId, u64), [f64; 3]> = BTreeMap::new();
         record.for_each_interval(step, &mut |interval| {
             if interval.phase != Phase::Measure {
@@ -167,10 +171,10 @@ impl Series {
                 sums[2] += tally.service_sum.0 as f64;
             }
         })?;
-        Ok(Series { all })
+        Ok(WorkerSeries { all })
     }
 
-    /// Relative standard errors of the operations a second and of the mean latency of some workers together.
+    /// Relative standard errors of throughput and mean latency of some workers together.
     fn error(&self, members: &[SourceId]) -> Option<[f64; 2]> {
         let mut seconds: BTreeMap<u64, [f64; 3]> = BTreeMap::new();
         for ((_, from), sums) in self.all.iter().filter(|((id, _), _)| members.contains(id)) {

@@ -1,8 +1,9 @@
-//! What a calibration says: figures with their intervals, what was left out and why, and each residual.
+//! The result of a calibration: figures with their intervals, what was left out and why, and all residuals.
 
 use serde::Serialize;
 
-/// Version of the shape of a [`Calibration`] as JSON. A field that goes or changes its meaning raises it; a new one does not.
+/// Schema version of a [`Calibration`] as JSON. Removing a field or changing its meaning raises it; adding one does
+/// not.
 pub const VERSION: u32 = 1;
 
 /// Figures of parts, fitted to runs.
@@ -10,42 +11,42 @@ pub const VERSION: u32 = 1;
 pub struct Calibration {
     /// [`VERSION`].
     pub version: u32,
-    /// What was fitted to.
+    /// The runs used.
     pub runs: Vec<RunUsed>,
-    /// What was found, in the order in which parts list their figures.
+    /// The figures found, in the order in which parts list them.
     pub figures: Vec<Fitted>,
-    /// Figures that the runs do not tell.
-    pub left_out: Vec<LeftOut>,
-    /// What each step showed, and what the fit says.
-    pub residuals: Vec<Residual>,
+    /// Figures that the runs do not determine.
+    pub left_out: Vec<UndeterminedFigure>,
+    /// Each step's measured and fitted values.
+    pub residuals: Vec<StepResidual>,
     /// Steps that were not used.
     pub skipped: Vec<Skipped>,
-    /// How close the fit is as a whole.
+    /// The quality of the fit as a whole.
     pub fit: Closeness,
-    /// What to be careful about.
-    pub warnings: Vec<Caution>,
+    /// Warnings.
+    pub warnings: Vec<CalibrationWarning>,
 }
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunUsed {
-    /// As the caller calls it.
+    /// Its name, from the caller.
     pub name: String,
     /// Its scenario's title.
     pub title: String,
     /// What made the record.
     pub producer: String,
-    /// Its beginning in nanoseconds since the Unix epoch.
+    /// Its start, in nanoseconds since the Unix epoch.
     pub wall_ns: u64,
-    /// What it ran on, where the record says so.
+    /// The machine it ran on, where the record says so.
     pub machine: Option<String>,
-    /// Whether nothing was measured: it was simulated or estimated.
+    /// It was simulated or estimated, not measured.
     pub simulated: bool,
-    /// Steps that were used.
+    /// Number of steps used.
     pub steps: usize,
 }
 
-/// A figure with its value.
+/// A fitted figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fitted {
     /// The part.
@@ -54,42 +55,42 @@ pub struct Fitted {
     pub figure: String,
     /// The value, unit included.
     pub value: String,
-    /// The same in the base unit: seconds, bytes, bytes a second, seconds a byte, operations a second, 0 to 1.
+    /// The value in the base unit: seconds, bytes, bytes a second, seconds a byte, operations a second, 0 to 1.
     pub base: f64,
-    /// The lower end of its 95% interval, in the base unit.
+    /// Lower end of the 95% interval, in the base unit.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the 95% interval, in the base unit.
     pub high: f64,
-    /// The interval as a part file has it: `9.1us to 10.3us`.
+    /// The interval as in a part file: `9.1us to 10.3us`.
     pub interval: String,
-    /// What the part stated before, where it did.
+    /// What the part stated before, if anything.
     pub before: Option<String>,
-    /// By how many percent at most what was seen changes where the figure changes by one.
+    /// Greatest change of an observation, in percent, for a 1% change of the figure.
     pub matters: f64,
-    /// Whether the runs only bound it from one side, beyond which it shows no more.
+    /// Whether the runs only bound it on one side, beyond which it has no effect.
     pub one_sided: bool,
 }
 
-/// A figure that the runs do not tell.
+/// A figure that the runs do not determine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LeftOut {
+pub struct UndeterminedFigure {
     /// The part.
     pub part: String,
     /// The figure.
     pub figure: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// What it was taken for meanwhile, unit included.
+    /// The value used for it meanwhile, unit included.
     pub taken: String,
-    /// Whether the part states that, or the model assumes it.
+    /// Whether the part states that value; otherwise the model assumes it.
     pub given: bool,
-    /// The run that would tell it.
+    /// A run that would determine it.
     pub next: String,
 }
 
-/// What a step showed for VMs that are alike, and what the fit says.
+/// Measured and fitted values of like VMs in a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Residual {
+pub struct StepResidual {
     /// The step.
     pub step: String,
     /// The VMs.
@@ -106,13 +107,13 @@ pub struct Residual {
     pub iops_error: f64,
     /// Mean latency in seconds, measured.
     pub latency: f64,
-    /// The same by the fit.
+    /// Mean latency in seconds, by the fit.
     pub latency_fitted: f64,
     /// Fitted over measured, less 1.
     pub latency_error: f64,
-    /// Relative standard errors of what was measured, as the fit weighs them: operations a second, latency.
+    /// Relative standard errors of the measured values, as the fit weighs them: operations a second, latency.
     pub scatter: [f64; 2],
-    /// Whether any of the fitted figures matters to it. What a port alone decides, say, is no evidence of a cost.
+    /// Whether any fitted figure affects it. A step that a port alone limits, for example, says nothing about a cost.
     pub informs: bool,
 }
 
@@ -121,32 +122,32 @@ pub struct Residual {
 pub struct Skipped {
     /// The step.
     pub step: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// How close a fit is.
+/// The quality of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Closeness {
-    /// Observations that figures matter to; throughput and latency of a closed loop are one.
+    /// Number of observations that figures affect; throughput and latency of a closed loop are one.
     pub observations: f64,
-    /// The same, less the figures that were fitted.
+    /// `observations` less the number of fitted figures.
     pub degrees_of_freedom: f64,
-    /// Root of the mean square of the relative errors of operations a second, over steps that figures matter to.
+    /// Root mean square of the relative errors of operations a second, over steps that figures affect.
     pub iops_error: f64,
-    /// The same of the mean latency.
+    /// Root mean square of the relative errors of mean latency, over the same steps.
     pub latency_error: f64,
-    /// Standard deviation of residuals over what their scatter alone would make of them: far above 1 the model is wrong
-    /// somewhere. Nothing where there is no freedom.
+    /// Standard deviation of the residuals over that expected from scatter alone: far above 1, the model is wrong
+    /// somewhere. `None` without degrees of freedom.
     pub excess: Option<f64>,
-    /// Condition number of the scaled Jacobian: from 30 on figures can hardly be told apart.
+    /// Condition number of the scaled Jacobian: from 30 on, figures can hardly be distinguished.
     pub condition: f64,
 }
 
-/// Something to be careful about.
+/// A warning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Caution {
-    /// A stable, lower-case, hyphenated word.
+pub struct CalibrationWarning {
+    /// A stable, lower-case, hyphenated code.
     pub code: &'static str,
     /// A sentence for people.
     pub text: String,

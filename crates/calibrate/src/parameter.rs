@@ -1,12 +1,13 @@
-//! A figure of a part as a number that can be bent: which figures those are, where the search for one begins, within which
-//! bounds it lies, and how a number becomes the text that a part states.
+//! A figure of a part as a number to be fitted: which figures those are, their starting values and bounds, and how a
+//! number becomes the text that a part states.
 //!
-//! The search goes over logarithms, so that no figure becomes negative and a step means the same at 1 us and at 1 ms.
+//! The search is over logarithms, so no figure becomes negative and a step has the same relative size at 1 us and at 1
+//! ms.
 
 use scenario::{Dimension, Figure, FigureKind, Part, PartKind, figures_of};
 
-/// Figures that are fitted where nobody says which: costs, limits of queues and delays, by kind of part. Speeds of ports and
-/// shares are known beforehand as a rule, and are fitted where they are asked for.
+/// Figures that are fitted unless others are named: costs, queue limits and delays, by kind of part. Speeds of ports
+/// and shares are usually known, and are fitted on request.
 pub(crate) fn usual(kind: PartKind) -> &'static [&'static str] {
     match kind {
         PartKind::Host => &["cores"],
@@ -25,27 +26,27 @@ pub(crate) fn usual(kind: PartKind) -> &'static [&'static str] {
 
 /// A figure that is fitted.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Parameter {
+pub(crate) struct FitParameter {
     pub part: String,
     pub kind: PartKind,
     pub figure: &'static str,
     pub dimension: Dimension,
-    /// What the part states, where it does.
+    /// The figure that the part states, if any.
     pub given: Option<Figure>,
-    /// Where the search begins, in the base unit.
+    /// Starting value of the search, in the base unit.
     pub start: f64,
 }
 
-impl Parameter {
-    /// The figure `name` of `part`; `None` where it has no such figure, or none that is a number of this kind. `assumed` is
-    /// what a model takes where the part gives nothing.
-    pub fn new(part: &Part, name: &str, assumed: Option<&str>) -> Option<Parameter> {
+impl FitParameter {
+    /// The figure `name` of `part`; `None` where it has no such figure, or the value is not a number of this kind.
+    /// `assumed` is the model's default where the part gives nothing.
+    pub fn new(part: &Part, name: &str, assumed: Option<&str>) -> Option<FitParameter> {
         let def = figures_of(part.kind).iter().find(|def| def.name == name)?;
         let given = part.figure(name).cloned();
         let of_text = |text: &str| def.dimension.number(text);
         let start = given.as_ref().and_then(|figure| of_text(&figure.value));
         let start = start.or_else(|| assumed.and_then(of_text)).or(blind(def.dimension))?;
-        let mut parameter = Parameter {
+        let mut parameter = FitParameter {
             part: part.name.clone(),
             kind: part.kind,
             figure: def.name,
@@ -58,7 +59,7 @@ impl Parameter {
         Some(parameter)
     }
 
-    /// Between which values it is looked for.
+    /// The range of the search.
     pub fn bounds(&self) -> (f64, f64) {
         match self.dimension {
             Dimension::Count(least, most) => (least.max(1) as f64, most as f64),
@@ -71,22 +72,22 @@ impl Parameter {
         }
     }
 
-    /// Whether only whole numbers make sense.
+    /// Whether only whole numbers are valid.
     pub fn is_whole(&self) -> bool {
         matches!(self.dimension, Dimension::Count(..))
     }
 
-    /// Its full name, as overrides and results have it.
+    /// Its full name, as in overrides and results.
     pub fn name(&self) -> String {
         format!("{}.{}", self.part, self.figure)
     }
 
-    /// A value as a model reads it, to every digit that it can tell apart.
+    /// A value as the model reads it, with every digit that matters to it.
     pub fn exact(&self, value: f64) -> String {
         self.dimension.text(value).unwrap_or_default()
     }
 
-    /// A value for people and for part files: four digits.
+    /// A value for people and for part files, with four digits.
     pub fn shown(&self, value: f64) -> String {
         match self.dimension {
             Dimension::Count(..) => format!("{:.0}", value.round()),
@@ -108,7 +109,7 @@ impl Parameter {
     }
 }
 
-/// Four digits that count, and never an exponent.
+/// Four significant digits, without an exponent.
 fn digits(value: f64) -> String {
     let whole = value.abs().max(1e-12).log10().floor() as i32 + 1;
     let places = usize::try_from(4 - whole).unwrap_or(0).min(9);
@@ -119,7 +120,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Where a search begins that nothing guides; `None` for what is no number.
+/// A starting value where nothing else gives one; `None` for what is not a number.
 fn blind(dimension: Dimension) -> Option<f64> {
     match dimension {
         Dimension::Count(..) => Some(32.0),
@@ -133,7 +134,7 @@ fn blind(dimension: Dimension) -> Option<f64> {
     }
 }
 
-/// A figure to be filled in.
+/// An empty figure.
 pub(crate) fn blank() -> Figure {
     Figure {
         name: String::new(),

@@ -1,10 +1,10 @@
-//! A calibrated part as a file of the catalog, which `--catalog` takes, or which is copied into a scenario.
+//! Writes a calibrated part as a catalog file, for `--catalog` or to be copied into a scenario.
 
 use crate::outcome::{Calibration, Fitted};
 use scenario::{Figure, FigureKind, Part};
 use std::fmt::Write;
 
-/// The text of `parts`, with the figures that were found in the place of those that they had.
+/// The text of `parts`, with the fitted figures in place of their old ones.
 pub(crate) fn text(calibration: &Calibration, parts: &[(Part, String)]) -> String {
     let mut text = String::from("# Fitted by `wirespeed calibrate`; docs/calibrate.md says how.\n");
     for run in &calibration.runs {
@@ -32,7 +32,7 @@ pub(crate) fn text(calibration: &Calibration, parts: &[(Part, String)]) -> Strin
     text
 }
 
-/// Where a fitted figure comes from.
+/// The source of a fitted figure.
 fn source(calibration: &Calibration) -> String {
     let runs: Vec<String> = calibration
         .runs
@@ -89,7 +89,7 @@ fn kept(figure: &Figure) -> String {
     text
 }
 
-/// A basic string of TOML: names of records and scenarios may hold anything.
+/// A TOML basic string: names of records and scenarios may contain anything.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -106,7 +106,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// On one line of a comment.
+/// A text as one line of a comment.
 fn comment(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

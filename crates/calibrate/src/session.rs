@@ -1,14 +1,16 @@
-//! From records to a calibration: what can be used is read, fitted, asked whether it tells, and written down.
+//! The calibration session: reads what can be used of the records, fits it, checks which figures are determined, and
+//! collects the results.
 
-use crate::bench::{Bench, Run};
 use crate::fit::{Fit, Fitter, MATTERS};
-use crate::observed::{self, Seen};
+use crate::identifiability::{self, Undetermined};
+use crate::model::{CalibrationRun, LabModel};
+use crate::observed::{self, UsableStep};
 use crate::outcome::{
-    Calibration, Caution, Closeness, Fitted, LeftOut, Residual, RunUsed, Skipped, VERSION,
+    Calibration, CalibrationWarning, Closeness, Fitted, RunUsed, Skipped, StepResidual,
+    UndeterminedFigure, VERSION,
 };
-use crate::parameter::{Parameter, usual};
-use crate::tell::{self, Why};
-use crate::{CalibrateError, Calibrated, Order, structure};
+use crate::parameter::{FitParameter, usual};
+use crate::{CalibrateError, Calibrated, CalibrationRequest, structure};
 use findings::generator::Limit;
 use findings::statistics::quantile;
 use findings::{Analysis, Steadiness};
@@ -17,16 +19,16 @@ use scenario::{Medium, Part, Scenario, Source};
 use sim::plant::Assumption;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The probability with which an interval holds the true figure.
+/// Confidence level of the intervals.
 const CONFIDENCE: f64 = 0.95;
-/// Steps that a warning names.
+/// Steps that a warning lists.
 const NAMED: usize = 3;
-/// Residuals beyond this say that the model is wrong somewhere, as a share.
+/// Residuals beyond this share mean that the model is wrong somewhere.
 const FAR: f64 = 0.1;
 
 pub(crate) fn calibrate(
     records: &[(String, Record)],
-    order: &Order,
+    order: &CalibrationRequest,
 ) -> Result<Calibrated, CalibrateError> {
     let mut cautions = Vec::new();
     let mut skipped = Vec::new();
@@ -41,20 +43,20 @@ pub(crate) fn calibrate(
     }
     let parts = parts(&mut runs, order)?;
     let parameters = parameters(&runs, &parts, order)?;
-    let mut fitter = Fitter::new(Bench::new(runs, parameters, order.seed)?);
+    let mut fitter = Fitter::new(LabModel::new(runs, parameters, order.seed)?);
     let found = search(&mut fitter)?;
     let outcome = outcome(&mut fitter, &found, used, skipped, cautions)?;
     Ok(Calibrated { calibration: outcome, parts })
 }
 
-/// A record with its lab and the steps that can be used.
+/// Reads a record with its lab and the steps that can be used.
 fn read(
     name: &str,
     record: &Record,
-    order: &Order,
+    order: &CalibrationRequest,
     skipped: &mut Vec<Skipped>,
-    cautions: &mut Vec<Caution>,
-) -> Result<Run, CalibrateError> {
+    cautions: &mut Vec<CalibrationWarning>,
+) -> Result<CalibrationRun, CalibrateError> {
     let how = match record.status() {
         Status::Complete => None,
         Status::Running => Some("it is running, or was killed"),
@@ -87,11 +89,11 @@ fn read(
             false
         }
     });
-    beware(&analysis, &seen, cautions);
-    Ok(Run { name: name.to_owned(), scenario, topology, seen })
+    measurement_warnings(&analysis, &seen, cautions);
+    Ok(CalibrationRun { name: name.to_owned(), scenario, topology, seen })
 }
 
-/// Each run's lab has at least one of the parts.
+/// Checks that each run's lab uses at least one of the parts.
 fn check_used(run: &str, scenario: &Scenario, parts: &[String]) -> Result<(), CalibrateError> {
     let used = parts_used(scenario);
     if parts.iter().any(|part| used.contains(part.as_str())) {
@@ -99,15 +101,14 @@ fn check_used(run: &str, scenario: &Scenario, parts: &[String]) -> Result<(), Ca
     }
     let names: Vec<String> = used.iter().map(|name| format!("`{name}`")).collect();
     let has = match names.is_empty() {
-        true => "it uses none at all: say of its hosts, adapters or arrays which `part` they are"
-            .to_owned(),
+        true => "it uses no parts: give its hosts, adapters or arrays a `part`".to_owned(),
         false => format!("it uses {}", names.join(", ")),
     };
     let part = parts.first().cloned().unwrap_or_default();
     Err(CalibrateError::Unused { run: run.to_owned(), part, has })
 }
 
-/// The models that a lab refers to.
+/// The parts that a lab refers to.
 fn parts_used(scenario: &Scenario) -> BTreeSet<&str> {
     let lab = &scenario.lab;
     let mut used: Vec<&str> = Vec::new();
@@ -129,7 +130,7 @@ fn parts_used(scenario: &Scenario) -> BTreeSet<&str> {
     used.into_iter().collect()
 }
 
-fn no_steps(runs: &[Run], skipped: &[Skipped]) -> CalibrateError {
+fn no_steps(runs: &[CalibrationRun], skipped: &[Skipped]) -> CalibrateError {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let mut why: Vec<String> =
         skipped.iter().take(NAMED).map(|of| format!("{}: {}", of.step, of.why)).collect();
@@ -139,8 +140,11 @@ fn no_steps(runs: &[Run], skipped: &[Skipped]) -> CalibrateError {
     CalibrateError::NoSteps { runs: names.join(", "), why: why.join("; ") }
 }
 
-/// The parts as the first run has them; every run gets a copy of its own that can be bent.
-fn parts(runs: &mut [Run], order: &Order) -> Result<Vec<Part>, CalibrateError> {
+/// The parts as in the first run; every run gets its own copy, to be varied.
+fn parts(
+    runs: &mut [CalibrationRun],
+    order: &CalibrationRequest,
+) -> Result<Vec<Part>, CalibrateError> {
     let mut all: Vec<Part> = Vec::new();
     for name in &order.parts {
         let mut first: Option<Part> = None;
@@ -174,16 +178,17 @@ fn parts(runs: &mut [Run], order: &Order) -> Result<Vec<Part>, CalibrateError> {
     Ok(all)
 }
 
-/// The figures that are asked for, or the usual ones.
+/// The figures asked for, or the usual ones.
 fn parameters(
-    runs: &[Run],
+    runs: &[CalibrationRun],
     parts: &[Part],
-    order: &Order,
-) -> Result<Vec<Parameter>, CalibrateError> {
+    order: &CalibrationRequest,
+) -> Result<Vec<FitParameter>, CalibrateError> {
     let assumed = assumptions(runs);
-    let of =
-        |part: &Part, name: &str| Parameter::new(part, name, assumed.get(name).map(String::as_str));
-    let mut all: Vec<Parameter> = Vec::new();
+    let of = |part: &Part, name: &str| {
+        FitParameter::new(part, name, assumed.get(name).map(String::as_str))
+    };
+    let mut all: Vec<FitParameter> = Vec::new();
     for asked in &order.figures {
         let found = parts.iter().filter_map(|part| {
             let own =
@@ -203,7 +208,7 @@ fn parameters(
         }
     }
     if order.figures.is_empty() {
-        let usual = |part: &Part| -> Vec<Parameter> {
+        let usual = |part: &Part| -> Vec<FitParameter> {
             usual(part.kind).iter().filter_map(|name| of(part, name)).collect()
         };
         all = parts.iter().flat_map(usual).collect();
@@ -216,14 +221,14 @@ fn unknown(parts: &[Part], asked: &str) -> CalibrateError {
         .iter()
         .flat_map(|part| {
             let all = scenario::figures_of(part.kind).iter();
-            all.filter(|def| Parameter::new(part, def.name, None).is_some()).map(|def| def.name)
+            all.filter(|def| FitParameter::new(part, def.name, None).is_some()).map(|def| def.name)
         })
         .collect();
     CalibrateError::Figure { figure: asked.to_owned(), known: known.join(", ") }
 }
 
-/// What the model takes for figures that nobody gives, by figure.
-fn assumptions(runs: &[Run]) -> BTreeMap<String, String> {
+/// The model's defaults for figures that are not given, by figure.
+fn assumptions(runs: &[CalibrationRun]) -> BTreeMap<String, String> {
     let first = runs.iter().filter_map(|run| Some((run, run.seen.first()?)));
     let plants = first
         .filter_map(|(run, seen)| sim::lab::compile(&run.scenario, &run.topology, &seen.step).ok());
@@ -231,23 +236,26 @@ fn assumptions(runs: &[Run]) -> BTreeMap<String, String> {
     all.map(|Assumption { figure, value, .. }| (figure, value)).collect()
 }
 
-/// What a search came to.
-struct Found {
+/// The result of a search.
+struct SearchResult {
     fit: Fit,
-    /// Figures that are not told, with the reason.
-    untold: Vec<(usize, Why)>,
-    /// Figures that only show on one side of a value: logarithms of the ends of their intervals.
+    /// Figures that are not determined, with the reason.
+    undetermined: Vec<(usize, Undetermined)>,
+    /// Figures with an effect on one side of a value only: logarithms of the ends of their intervals.
     one_sided: BTreeMap<usize, (f64, f64)>,
 }
 
-/// Fits all figures, and again without the one that is told least until all that are left are told.
-fn search(fitter: &mut Fitter) -> Result<Found, CalibrateError> {
-    let mut found =
-        Found { fit: fitter.fit(&[], None)?, untold: Vec::new(), one_sided: BTreeMap::new() };
-    let mut free: Vec<usize> = (0..fitter.bench.parameters.len()).collect();
+/// Fits all figures, then drops the least determined one and fits again until all that are left are determined.
+fn search(fitter: &mut Fitter) -> Result<SearchResult, CalibrateError> {
+    let mut found = SearchResult {
+        fit: fitter.fit(&[], None)?,
+        undetermined: Vec::new(),
+        one_sided: BTreeMap::new(),
+    };
+    let mut free: Vec<usize> = (0..fitter.model.parameters.len()).collect();
     for aligned in [false, true] {
         loop {
-            // Once aligned, the search goes on from where it came to before.
+            // Once aligned, the search continues from its last result.
             found.fit = match aligned {
                 false => fitter.fit(&free, None)?,
                 true => {
@@ -255,18 +263,18 @@ fn search(fitter: &mut Fitter) -> Result<Found, CalibrateError> {
                     fitter.fit_aligned(near)?
                 }
             };
-            let Some((j, why)) = tell::untold(&found.fit) else { break };
+            let Some((j, why)) = identifiability::undetermined(&found.fit) else { break };
             let why = match why {
-                Why::Nothing(_) => tell::reconsider(fitter, &found.fit, j)?,
+                Undetermined::Nothing(_) => identifiability::reconsider(fitter, &found.fit, j)?,
                 other => other,
             };
             match one_sided(fitter, &found.fit, j, &why)? {
                 Some(ends) => {
-                    // It stays where the fit drives it, out of the way of the others.
+                    // It stays where the fit drives it, so that it does not affect the others.
                     fitter.rest[j] = found.fit.at[j];
                     found.one_sided.insert(j, ends);
                 }
-                None => found.untold.push((j, why)),
+                None => found.undetermined.push((j, why)),
             }
             free.retain(|k| *k != j);
         }
@@ -274,15 +282,15 @@ fn search(fitter: &mut Fitter) -> Result<Found, CalibrateError> {
     Ok(found)
 }
 
-/// The ends of the interval of a figure that shows nothing where the fit drives it, but would where it began: a cost that is
-/// nothing, a limit that is not reached. `None` where it would not show there either.
+/// The ends of the interval of a figure without effect where the fit drives it, but with one at its starting value: a
+/// cost of zero, a limit that is not reached. `None` where it has no effect there either.
 fn one_sided(
     fitter: &mut Fitter,
     fit: &Fit,
     j: usize,
-    why: &Why,
+    why: &Undetermined,
 ) -> Result<Option<(f64, f64)>, CalibrateError> {
-    if !matches!(why, Why::Nothing(_)) {
+    if !matches!(why, Undetermined::Nothing(_)) {
         return Ok(None);
     }
     let variance = fit.variance().unwrap_or(1.0).max(1e-6);
@@ -306,21 +314,21 @@ fn one_sided(
 
 fn outcome(
     fitter: &mut Fitter,
-    found: &Found,
+    found: &SearchResult,
     runs: Vec<RunUsed>,
     skipped: Vec<Skipped>,
-    mut warnings: Vec<Caution>,
+    mut warnings: Vec<CalibrationWarning>,
 ) -> Result<Calibration, CalibrateError> {
     let residuals = residuals(fitter, &found.fit);
     let fit = closeness(&found.fit, &residuals);
     let figures = figures(fitter, found);
     warnings.extend(structure::trends(&residuals));
-    warnings.extend(about(&fit, &figures, &runs));
-    let left_out = found.untold.iter().map(|(j, why)| left_out(fitter, *j, why)).collect();
+    warnings.extend(fit_warnings(&fit, &figures, &runs));
+    let left_out = found.undetermined.iter().map(|(j, why)| left_out(fitter, *j, why)).collect();
     Ok(Calibration { version: VERSION, runs, figures, left_out, residuals, skipped, fit, warnings })
 }
 
-fn figures(fitter: &Fitter, found: &Found) -> Vec<Fitted> {
+fn figures(fitter: &Fitter, found: &SearchResult) -> Vec<Fitted> {
     let fit = &found.fit;
     let covariance = fit.covariance();
     let freedom = fit.freedom();
@@ -329,7 +337,7 @@ fn figures(fitter: &Fitter, found: &Found) -> Vec<Fitted> {
         false => quantile(0.5 + CONFIDENCE / 2.0, 1e6),
     };
     let mut all = Vec::new();
-    for (j, parameter) in fitter.bench.parameters.iter().enumerate() {
+    for (j, parameter) in fitter.model.parameters.iter().enumerate() {
         let (ends, matters, one_sided) = match fit.free.iter().position(|k| *k == j) {
             Some(n) => {
                 let error = covariance.as_ref().map_or(f64::INFINITY, |c| c[n][n].max(0.0).sqrt());
@@ -353,7 +361,7 @@ fn figures(fitter: &Fitter, found: &Found) -> Vec<Fitted> {
 }
 
 fn fitted(
-    parameter: &Parameter,
+    parameter: &FitParameter,
     value: f64,
     (low, high): (f64, f64),
     matters: f64,
@@ -381,28 +389,28 @@ fn fitted(
     }
 }
 
-fn left_out(fitter: &Fitter, j: usize, why: &Why) -> LeftOut {
-    let parameter = &fitter.bench.parameters[j];
-    LeftOut {
+fn left_out(fitter: &Fitter, j: usize, why: &Undetermined) -> UndeterminedFigure {
+    let parameter = &fitter.model.parameters[j];
+    UndeterminedFigure {
         part: parameter.part.clone(),
         figure: parameter.figure.to_owned(),
-        why: tell::reason(why, parameter, &fitter.bench.parameters),
+        why: identifiability::reason(why, parameter, &fitter.model.parameters),
         taken: parameter.shown(parameter.start),
         given: parameter.given.is_some(),
-        next: tell::advice(parameter).to_owned(),
+        next: identifiability::advice(parameter).to_owned(),
     }
 }
 
-fn residuals(fitter: &Fitter, fit: &Fit) -> Vec<Residual> {
+fn residuals(fitter: &Fitter, fit: &Fit) -> Vec<StepResidual> {
     let rows = fit.elasticity.chunks(2);
-    let sets = fitter.bench.sets.iter().zip(&fitter.seen).zip(&fit.fitted).zip(rows);
+    let sets = fitter.model.sets.iter().zip(&fitter.seen).zip(&fit.fitted).zip(rows);
     sets.map(|(((set, seen), fitted), rows)| {
-        let step = &fitter.bench.runs[set.run].seen[set.step];
+        let step = &fitter.model.runs[set.run].seen[set.step];
         let groups = || step.groups.iter().filter(|group| set.groups.contains(&group.name));
         let rate: f64 = groups().map(|group| group.rate).sum();
         let [iops, latency] = seen.seen.map(f64::exp);
         let [iops_fitted, latency_fitted] = fitted.map(f64::exp);
-        Residual {
+        StepResidual {
             step: step.label.clone(),
             vms: set.groups.clone(),
             block: rate / iops,
@@ -420,8 +428,8 @@ fn residuals(fitter: &Fitter, fit: &Fit) -> Vec<Residual> {
     .collect()
 }
 
-fn closeness(fit: &Fit, residuals: &[Residual]) -> Closeness {
-    let root = |of: fn(&Residual) -> f64| {
+fn closeness(fit: &Fit, residuals: &[StepResidual]) -> Closeness {
+    let root = |of: fn(&StepResidual) -> f64| {
         let all: Vec<f64> = residuals.iter().filter(|r| r.informs).map(of).collect();
         (all.iter().map(|e| e * e).sum::<f64>() / (all.len().max(1)) as f64).sqrt()
     };
@@ -431,25 +439,25 @@ fn closeness(fit: &Fit, residuals: &[Residual]) -> Closeness {
         iops_error: root(|r| r.iops_error),
         latency_error: root(|r| r.latency_error),
         excess: fit.variance().map(f64::sqrt),
-        condition: tell::condition(fit).0,
+        condition: identifiability::condition(fit).0,
     }
 }
 
 /// Warnings about the fit as a whole.
-fn about(fit: &Closeness, figures: &[Fitted], runs: &[RunUsed]) -> Vec<Caution> {
+fn fit_warnings(fit: &Closeness, figures: &[Fitted], runs: &[RunUsed]) -> Vec<CalibrationWarning> {
     let mut all = Vec::new();
-    let mut add = |code: &'static str, text: String| all.push(Caution { code, text });
+    let mut add = |code: &'static str, text: String| all.push(CalibrationWarning { code, text });
     if fit.degrees_of_freedom < 1.0 && figures.iter().any(|of| !of.one_sided) {
         add(
             "no-freedom",
-            "there are as many figures as observations, so nothing shows whether the model fits: measure more steps".to_owned(),
+            "there are as many figures as observations, so the quality of the fit is unknown: measure more steps".to_owned(),
         );
     }
     if fit.iops_error.max(fit.latency_error) > FAR {
         add(
             "far-off",
             format!(
-                "the fit is {:.0}% off on average: the model lacks something that these runs show, and intervals say nothing of that",
+                "the fit is {:.0}% off on average: the model lacks something that these runs show, which the intervals do not cover",
                 100.0 * fit.iops_error.max(fit.latency_error)
             ),
         );
@@ -460,7 +468,7 @@ fn about(fit: &Closeness, figures: &[Fitted], runs: &[RunUsed]) -> Vec<Caution> 
         add(
             "simulated",
             format!(
-                "{} was simulated: what is found are the figures of a model",
+                "{} was simulated: the figures found are those of a model",
                 simulated.join(", ")
             ),
         );
@@ -468,8 +476,12 @@ fn about(fit: &Closeness, figures: &[Fitted], runs: &[RunUsed]) -> Vec<Caution> 
     all
 }
 
-/// Warnings about what was measured: where the generator limited, and where a step was not steady.
-fn beware(analysis: &Analysis, seen: &[Seen], cautions: &mut Vec<Caution>) {
+/// Warnings about the measurements: the generator was the limit, or a step was not steady.
+fn measurement_warnings(
+    analysis: &Analysis,
+    seen: &[UsableStep],
+    cautions: &mut Vec<CalibrationWarning>,
+) {
     let used = |index: u32| seen.iter().find(|seen| seen.step.index == index);
     let mut limited = Vec::new();
     let mut unsteady = Vec::new();
@@ -491,17 +503,17 @@ fn beware(analysis: &Analysis, seen: &[Seen], cautions: &mut Vec<Caution>) {
             n => format!(" and {n} more"),
         };
         let named = of.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        cautions.push(Caution { code, text: format!("{text}: {named}{more}") });
+        cautions.push(CalibrationWarning { code, text: format!("{text}: {named}{more}") });
     };
     add(
         "generator-limited",
         limited,
-        "the generator may have limited what was measured, which is then a figure of the generator",
+        "the load generator may have been the limit, so the figures may be its own",
     );
-    add("not-steady", unsteady, "what was measured was not steady");
+    add("not-steady", unsteady, "the measurement was not steady");
 }
 
-fn run_used(run: &Run, record: &Record) -> RunUsed {
+fn run_used(run: &CalibrationRun, record: &Record) -> RunUsed {
     let fact = |key: &str| {
         let known = record.facts().iter().find(|fact| fact.key == key);
         known.map(|fact| fact.value.clone())

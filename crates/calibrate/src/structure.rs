@@ -1,48 +1,51 @@
-//! Whether residuals show structure: errors that grow with the size of blocks, with what is in flight, with the VMs. Then
-//! something is missing in the model, and intervals that take residuals for chance are too narrow.
+//! Whether residuals show structure: errors that grow with the block size, the I/Os in flight or the number of VMs.
+//! Then the model lacks something, and intervals that treat residuals as random are too narrow.
 
-use crate::outcome::{Caution, Residual};
+use crate::outcome::{CalibrationWarning, StepResidual};
 use findings::statistics::two_sided;
 use units::percent;
 
-/// Sets below which no trend is looked for.
+/// Least number of sets for a trend to be tested.
 const SETS_MIN: usize = 5;
-/// The probability by chance below which a trend is told.
+/// A trend is reported where its p-value is below this.
 const CHANCE: f64 = 0.01;
-/// A trend that changes errors by less from end to end is not told.
+/// A trend that changes errors by less from end to end is not reported.
 const TELLING: f64 = 0.03;
 
-/// An axis along which errors may grow: its code, its words, where a set stands on it, and what a trend may mean.
-type Axis = (&'static str, &'static str, fn(&Residual) -> f64, &'static str);
+/// An axis along which errors may grow: its code, its words, a set's position on it, and what a trend may mean.
+type TrendAxis = (&'static str, &'static str, fn(&StepResidual) -> f64, &'static str);
 
-const AXES: [Axis; 3] = [
+const AXES: [TrendAxis; 3] = [
     (
         "grows-with-block",
-        "the size of blocks",
+        "block size",
         |of| of.block,
-        "a cost a byte, or a limit of bytes a second, may be missing from what is fitted",
+        "the fit may lack a cost per byte or a limit of bytes per second",
     ),
     (
         "grows-with-depth",
-        "what is in flight",
+        "I/Os in flight",
         |of| of.in_flight,
-        "a limit of a queue, or one that is shared by fewer servers than the model has, may be missing",
+        "a queue limit may be missing, or the model may have too many servers",
     ),
     (
         "grows-with-vms",
         "the number of VMs",
         |of| of.vms.len() as f64,
-        "something that all VMs share may cost more than the model says",
+        "a resource that all VMs share may cost more than in the model",
     ),
 ];
 
-/// Every trend that chance does not explain.
-pub(crate) fn trends(residuals: &[Residual]) -> Vec<Caution> {
-    let used: Vec<&Residual> = residuals.iter().filter(|of| of.informs).collect();
+/// Every trend that is statistically significant.
+pub(crate) fn trends(residuals: &[StepResidual]) -> Vec<CalibrationWarning> {
+    let used: Vec<&StepResidual> = residuals.iter().filter(|of| of.informs).collect();
     AXES.iter().filter_map(|axis| trend(&used, axis)).collect()
 }
 
-fn trend(used: &[&Residual], (code, words, of, meaning): &Axis) -> Option<Caution> {
+fn trend(
+    used: &[&StepResidual],
+    (code, words, of, meaning): &TrendAxis,
+) -> Option<CalibrationWarning> {
     let points: Vec<(f64, f64)> =
         used.iter().map(|residual| (of(residual).max(1e-9).ln(), residual.iops_error)).collect();
     let n = points.len() as f64;
@@ -63,7 +66,7 @@ fn trend(used: &[&Residual], (code, words, of, meaning): &Axis) -> Option<Cautio
     let line = |x: f64| my + xy / xx * (x - mx);
     let (first, last) = (line(ends.0), line(ends.1));
     let telling = two_sided(t, n - 2.0) < CHANCE && (last - first).abs() >= TELLING;
-    telling.then(|| Caution {
+    telling.then(|| CalibrationWarning {
         code,
         text: format!(
             "errors change with {words}, from {} to {}: {meaning}",

@@ -1,8 +1,8 @@
-//! A scenario with its lab and its steps, ready to be estimated; the same with some values set on top of it.
+//! A scenario with its lab and its steps, ready to be estimated, optionally with some values overridden.
 //!
-//! Searches are left out: what they find is not known before they are carried out, and no claim selects it.
+//! Searches are left out: their steps are known only when they run, and no claim selects them.
 
-use crate::figure::Carried;
+use crate::figure::StepEstimate;
 use scenario::topology::Topology;
 use scenario::{Diagnostics, Scenario, Source, Stage, Step};
 use sim::lab::{self, LabError};
@@ -12,24 +12,24 @@ use thiserror::Error;
 /// Why a scenario has no ledger.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// It is full of mistakes.
+    /// The scenario has mistakes.
     #[error("{0}")]
     Scenario(#[from] Diagnostics),
     /// A step cannot be solved on the lab.
     #[error("step {} cannot be estimated: {why}", index + 1)]
     Step {
-        /// Its number, from 0.
+        /// The step's number, from 0.
         index: u32,
-        /// Why.
+        /// The reason.
         why: LabError,
     },
 }
 
-/// A scenario that has been read, with its lab as a graph.
+/// A scenario with the graph of its lab.
 pub struct Built {
     /// The scenario.
     pub scenario: Scenario,
-    /// Its steps that are known beforehand, in order.
+    /// Its steps, in order, without those of searches.
     pub steps: Vec<Step>,
     topology: Topology,
 }
@@ -38,7 +38,7 @@ impl Built {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// Its mistakes, those of its lab among them.
+    /// Its mistakes, including those of its lab.
     pub fn new(source: &Source) -> Result<Built, BuildError> {
         let scenario = scenario::load(source)?;
         let topology = scenario.topology()?;
@@ -51,10 +51,10 @@ impl Built {
         Ok(Built { scenario, steps, topology })
     }
 
-    /// The network of a step, by its position.
+    /// The plant of a step, by its index.
     ///
     /// # Errors
-    /// The step asks for what the lab cannot do.
+    /// The step needs something that the lab cannot do.
     pub fn plant(&self, position: usize) -> Result<Plant, BuildError> {
         let step = &self.steps[position];
         let failed = |why| BuildError::Step { index: step.index, why };
@@ -62,7 +62,7 @@ impl Built {
     }
 }
 
-/// What a network carries, by the estimator.
-pub fn carried(plant: &Plant) -> Carried {
-    Carried::of(plant, &sim::estimate::means(plant))
+/// What a plant carries, by the estimator.
+pub fn carried(plant: &Plant) -> StepEstimate {
+    StepEstimate::of(plant, &sim::estimate::means(plant))
 }

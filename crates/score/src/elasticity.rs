@@ -1,44 +1,44 @@
-//! By how much each claim's figure follows each parameter: d ln(figure) / d ln(parameter), by the estimator, with the
-//! parameter a tenth higher and a tenth lower, whole numbers by one at least.
+//! The elasticity of each claim's figure to each parameter: d ln(figure) / d ln(parameter), by the estimator, with the
+//! parameter 10% higher and 10% lower, whole numbers by at least one.
 //!
-//! The greater of both sides is taken: a claim that rests on a parameter to one side rests on it. Only steps that claims
-//! select are estimated, and of those only the ones whose network the parameter changes.
+//! The greater of both sides is taken: a claim that depends on a parameter in one direction depends on it. Only steps
+//! that claims select are estimated, and of those only the ones whose plant the parameter changes.
 
-use crate::bend::bent;
 use crate::built::{BuildError, Built, carried};
-use crate::figure::{Carried, Lack, figure, steps_of};
+use crate::figure::{NoElasticity, StepEstimate, figure, steps_of};
 use crate::parameter::{Parameter, parameters};
 use crate::stand_in;
+use crate::vary::varied;
 use scenario::{Claim, Source};
 use sim::plant::Plant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A parameter is multiplied with each of these.
-const BENDS: [f64; 2] = [1.1, 0.9];
+/// A parameter is multiplied by each of these.
+const FACTORS: [f64; 2] = [1.1, 0.9];
 
-/// A scenario as its parameters have it: what claims speak of, estimated.
-pub struct Bench {
-    /// As parameters are bent on it: with what stands for parts that are not given.
+/// The estimates of a scenario's claims at its parameter values.
+pub struct ClaimEstimates {
+    /// The scenario that is varied, with stand-ins for parts that are not given.
     source: Source,
     built: Built,
-    /// By position of the step, those that claims select.
-    base: BTreeMap<usize, (Plant, Carried)>,
-    /// By position of the claim: its figure, or why there is none.
-    figures: Vec<Result<f64, Lack>>,
+    /// By step index, for steps that claims select.
+    base: BTreeMap<usize, (Plant, StepEstimate)>,
+    /// By claim index: its figure, or why there is none.
+    figures: Vec<Result<f64, NoElasticity>>,
     parameters: Vec<Parameter>,
 }
 
-/// Elasticities of every claim, in the scenario's order, to one parameter; `None` where there is none. No row at all where
-/// the lab takes the parameter with no other value.
-pub type Row = Option<Vec<Option<f64>>>;
+/// Elasticities of every claim to one parameter, in the scenario's order; `None` for a claim without one. The row is
+/// `None` where the lab accepts no other value of the parameter.
+pub type ElasticityRow = Option<Vec<Option<f64>>>;
 
-impl Bench {
-    /// Estimates what the claims of a scenario speak of.
+impl ClaimEstimates {
+    /// Estimates the claims of a scenario.
     ///
     /// # Errors
-    /// The scenario's mistakes, or a step that the lab cannot do.
-    pub fn new(source: &Source) -> Result<Bench, BuildError> {
+    /// The scenario's mistakes, or a step that the lab cannot carry out.
+    pub fn new(source: &Source) -> Result<ClaimEstimates, BuildError> {
         let built = Built::new(source)?;
         let plants = (0..built.steps.len()).map(|at| built.plant(at));
         let plants = plants.collect::<Result<Vec<_>, _>>()?;
@@ -53,18 +53,18 @@ impl Bench {
             let carried = carried(&plant);
             (at, (plant, carried))
         });
-        let base: BTreeMap<usize, (Plant, Carried)> = base.collect();
+        let base: BTreeMap<usize, (Plant, StepEstimate)> = base.collect();
         let all = base.iter().map(|(at, (_, carried))| (*at, carried)).collect();
         let figures = claims.iter().map(|claim| figure(claim, &built.steps, &all)).collect();
-        Ok(Bench { source, base, figures, built, parameters })
+        Ok(ClaimEstimates { source, base, figures, built, parameters })
     }
 
-    /// Why claims have no elasticities, by their position; `None` of those that have them.
-    pub fn lacks(&self) -> impl Iterator<Item = Option<Lack>> {
+    /// By claim index, why it has no elasticities; `None` where it has them.
+    pub fn lacks(&self) -> impl Iterator<Item = Option<NoElasticity>> {
         self.figures.iter().map(|figure| figure.err())
     }
 
-    /// The claims that are looked at.
+    /// The scenario's claims.
     pub fn claims(&self) -> &[Claim] {
         &self.built.scenario.claims
     }
@@ -79,9 +79,13 @@ impl Bench {
         &self.parameters
     }
 
-    /// Elasticities to every parameter, in their order, worked out by so many threads (at least 1), which change nothing.
-    /// `tell` hears how many are done.
-    pub fn elasticities(&self, threads: usize, tell: &(dyn Fn(usize) + Sync)) -> Vec<Row> {
+    /// Elasticities to all parameters, in order, computed by `threads` threads (at least 1), which do not change the
+    /// result. `tell` is called with the number done.
+    pub fn elasticities(
+        &self,
+        threads: usize,
+        tell: &(dyn Fn(usize) + Sync),
+    ) -> Vec<ElasticityRow> {
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let work = || {
             let mut mine = Vec::new();
@@ -92,7 +96,7 @@ impl Bench {
                 tell(done.fetch_add(1, Ordering::Relaxed) + 1);
             }
         };
-        let mut rows: Vec<(usize, Row)> = std::thread::scope(|scope| {
+        let mut rows: Vec<(usize, ElasticityRow)> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let mine = work();
             let joined = others.into_iter().map(|other| match other.join() {
@@ -105,8 +109,8 @@ impl Bench {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    fn row(&self, parameter: &Parameter) -> Row {
-        let bends = BENDS.iter().filter_map(|by| self.bent(parameter, *by));
+    fn row(&self, parameter: &Parameter) -> ElasticityRow {
+        let bends = FACTORS.iter().filter_map(|by| self.varied(parameter, *by));
         let rows = bends.map(|(after, ratio)| {
             let of = |(n, claim)| self.elasticity((n, claim), &after, ratio);
             self.claims().iter().enumerate().map(of).collect::<Vec<Option<f64>>>()
@@ -114,13 +118,17 @@ impl Bench {
         rows.reduce(|row, other| row.into_iter().zip(other).map(greater).collect())
     }
 
-    /// What steps carry with a parameter bent, those that it changes, and how many times its value it is. `None` where it
-    /// cannot be bent.
-    fn bent(&self, parameter: &Parameter, by: f64) -> Option<(BTreeMap<usize, Carried>, f64)> {
+    /// The steps that a varied parameter changes, estimated, and the ratio to its old value. `None` where it cannot be
+    /// varied.
+    fn varied(
+        &self,
+        parameter: &Parameter,
+        by: f64,
+    ) -> Option<(BTreeMap<usize, StepEstimate>, f64)> {
         let mut source = self.source.clone();
         let mut ratio = None;
         for (path, value) in &parameter.settings {
-            let (value, of_this) = bent(value, by)?;
+            let (value, of_this) = varied(value, by)?;
             source.overrides.push((path.clone(), value));
             ratio = ratio.or(Some(of_this));
         }
@@ -140,7 +148,7 @@ impl Bench {
     fn elasticity(
         &self,
         (number, claim): (usize, &Claim),
-        after: &BTreeMap<usize, Carried>,
+        after: &BTreeMap<usize, StepEstimate>,
         ratio: f64,
     ) -> Option<f64> {
         let steps = &self.built.steps;
@@ -150,14 +158,14 @@ impl Bench {
             return Some(0.0);
         }
         let here = |at: &usize| Some((*at, &self.base.get(at)?.1));
-        let before: BTreeMap<usize, &Carried> = mine.iter().filter_map(here).collect();
-        let bent = before.iter().map(|(at, before)| (*at, after.get(at).unwrap_or(before)));
-        let new = figure(claim, steps, &bent.collect()).ok()?;
+        let before: BTreeMap<usize, &StepEstimate> = mine.iter().filter_map(here).collect();
+        let varied = before.iter().map(|(at, before)| (*at, after.get(at).unwrap_or(before)));
+        let new = figure(claim, steps, &varied.collect()).ok()?;
         Some((new / old).ln() / ratio.ln())
     }
 }
 
-/// The one of two elasticities that is further from none.
+/// The elasticity of greater magnitude.
 fn greater((one, other): (Option<f64>, Option<f64>)) -> Option<f64> {
     one.into_iter().chain(other).reduce(|a, b| if b.abs() > a.abs() { b } else { a })
 }

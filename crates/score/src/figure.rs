@@ -1,67 +1,66 @@
-//! The figure that a claim speaks of, read off estimates: a number and nothing of what was published.
+//! Reads the figure of a claim off estimates: a number that does not depend on what was published.
 //!
-//! It serves to be compared with itself after a parameter was bent, so it need not be what a review shows: of several steps
-//! and members it is the mean, of a ratio that of its sides, and of a shape how its last point stands to its first. A
-//! percentile moves as the mean does, which is all that an estimate knows. Where an estimate has no such figure, that is said.
+//! It is only compared with itself under another parameter value, so it can differ from what a review shows: for
+//! several steps and members it is the mean, for a ratio the ratio of its sides, for a shape the last point over the
+//! first. Percentiles are taken to move as the mean, since an estimate has only means. Where an estimate has no such
+//! figure, [`NoElasticity`] says why.
 
-use crate::pair::Pair;
+use crate::pair::PairEstimate;
 use findings::{same_key, selects};
 use scenario::{Claim, Metric, Scope, ShapePoint, Step};
-use sim::estimate::{Flow, Means};
+use sim::estimate::{DirectionRates, Means};
 use sim::plant::Plant;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
-/// Settings that a step must have; `plan` is one of them.
-type Wanted = Vec<(String, String)>;
+/// Settings that a step must have, including `plan`.
+type StepSettings = Vec<(String, String)>;
 
-/// Rates that differ by less, relative to their mean, are alike: estimates are rounded.
+/// Rates that differ by less, relative to their mean, count as equal: estimates are rounded.
 const ALIKE: f64 = 1e-6;
 
 /// Why a claim's figure has no elasticity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Lack {
-    /// Of a search, whose steps are found while it is carried out, or of no step at all.
-    #[error("it speaks of no step that is known beforehand")]
+pub enum NoElasticity {
+    /// It belongs to a search, whose steps are found during the run, or to no step at all.
+    #[error("no step is known in advance")]
     Step,
     /// The steps have no such hop, VM or target.
-    #[error("the estimator has nothing of that name in its steps")]
+    #[error("its steps have no such hop, VM or target")]
     Name,
-    /// Means do not have it.
-    #[error("an estimate does not have this figure of what it speaks of")]
+    /// An estimate has no such metric.
+    #[error("an estimate does not have this metric")]
     Metric,
-    /// Nothing fails in an estimate.
-    #[error("nothing fails in an estimate")]
+    /// An estimate has no errors.
+    #[error("an estimate has no errors")]
     Errors,
-    /// Means of members that are alike are the same, whatever the parameters.
-    #[error(
-        "its members are alike, and an estimate, which knows means only, has them all at their mean"
-    )]
+    /// Means of like members are equal, whatever the parameters.
+    #[error("its members are alike, and an estimate gives like members equal means")]
     Alike,
-    /// There is nothing of it, so that no share of it can change.
-    #[error("it is nothing by the estimator")]
+    /// The figure is 0, so it has no relative change.
+    #[error("it is 0 in the estimate")]
     Nothing,
-    /// It is there, and goes with every parameter that is bent.
-    #[error("the estimator has none of it once a parameter changes")]
+    /// The figure vanishes with every varied parameter.
+    #[error("it disappears from the estimate when a parameter changes")]
     Gone,
 }
 
-/// What an estimated step carries.
+/// The traffic of an estimated step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Carried {
+pub struct StepEstimate {
     /// By VM or target: read and written.
-    groups: BTreeMap<String, [Flow; 2]>,
-    /// By hop: read and written, and how busy it is, 0 to 1.
-    hops: BTreeMap<String, ([Flow; 2], f64)>,
-    /// By the name of a member of a network load and its receiver.
-    pairs: BTreeMap<String, Pair>,
+    groups: BTreeMap<String, [DirectionRates; 2]>,
+    /// By hop: read and written, and utilization from 0 to 1.
+    hops: BTreeMap<String, ([DirectionRates; 2], f64)>,
+    /// By name of a pair of machines of a network load.
+    pairs: BTreeMap<String, PairEstimate>,
 }
 
-impl Carried {
+impl StepEstimate {
     /// Of a plant and its estimate.
-    pub fn of(plant: &Plant, means: &Means) -> Carried {
-        let mut carried = Carried::default();
+    pub fn of(plant: &Plant, means: &Means) -> StepEstimate {
+        let mut carried = StepEstimate::default();
         for (issuer, of) in plant.issuers.iter().zip(&means.issuers) {
             add(carried.groups.entry(issuer.group.clone()).or_default(), &of.flows);
         }
@@ -72,17 +71,19 @@ impl Carried {
         }
         let mut streams = means.streams.iter();
         for pair in &plant.pairs {
-            carried.pairs.insert(pair.name.clone(), Pair::of(pair, &mut streams, &means.hops));
+            carried
+                .pairs
+                .insert(pair.name.clone(), PairEstimate::of(pair, &mut streams, &means.hops));
         }
         carried
     }
 
     /// A metric of a scope.
-    fn read(&self, scope: &Scope, metric: &Metric) -> Result<f64, Lack> {
+    fn read(&self, scope: &Scope, metric: &Metric) -> Result<f64, NoElasticity> {
         if *metric == Metric::Imbalance {
             return self.imbalance(scope).and_then(|found| match found > ALIKE {
                 true => Ok(found),
-                false => Err(Lack::Alike),
+                false => Err(NoElasticity::Alike),
             });
         }
         match scope {
@@ -96,16 +97,16 @@ impl Carried {
                 flowing(self.members(names), metric).map(|all| all / members)
             }
             Scope::Hop(hop) => self.hop(hop, metric),
-            Scope::Streams(_) => Err(Lack::Metric),
+            Scope::Streams(_) => Err(NoElasticity::Metric),
         }
     }
 
-    fn members<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a [Flow; 2]> {
+    fn members<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a [DirectionRates; 2]> {
         names.iter().filter_map(|name| self.groups.get(name))
     }
 
     /// A metric of a hop of the lab, of a network load, or of a part of one (`far/sender`).
-    fn hop(&self, name: &str, metric: &Metric) -> Result<f64, Lack> {
+    fn hop(&self, name: &str, metric: &Metric) -> Result<f64, NoElasticity> {
         if let Some(pair) = self.pairs.get(name) {
             return pair.read(None, metric);
         }
@@ -114,29 +115,34 @@ impl Carried {
         {
             return pair.read(Some(part), metric);
         }
-        let (flows, busy) = self.hops.get(name).ok_or(Lack::Name)?;
+        let (flows, busy) = self.hops.get(name).ok_or(NoElasticity::Name)?;
         match metric {
             Metric::Cpu => Ok(*busy),
             _ => flowing([flows].into_iter(), metric),
         }
     }
 
-    /// How far the member that is furthest from the mean is from it, as a share of it.
-    fn imbalance(&self, scope: &Scope) -> Result<f64, Lack> {
-        let of = |flows: &[Flow; 2]| flows.iter().map(|flow| flow.bytes).sum::<f64>();
+    /// The greatest deviation of a member from the mean, as a share of the mean.
+    fn imbalance(&self, scope: &Scope) -> Result<f64, NoElasticity> {
+        let of = |flows: &[DirectionRates; 2]| flows.iter().map(|flow| flow.bytes).sum::<f64>();
         let rates: Vec<f64> = match scope {
-            Scope::Streams(hop) => return self.pairs.get(hop).ok_or(Lack::Name)?.imbalance(),
+            Scope::Streams(hop) => {
+                return self.pairs.get(hop).ok_or(NoElasticity::Name)?.imbalance();
+            }
             Scope::Total => self.groups.values().map(of).collect(),
             Scope::Over(names) | Scope::Each(names) => self.members(names).map(of).collect(),
-            Scope::Hop(_) => return Err(Lack::Metric),
+            Scope::Hop(_) => return Err(NoElasticity::Metric),
         };
-        deviation(&rates).ok_or(Lack::Name)
+        deviation(&rates).ok_or(NoElasticity::Name)
     }
 }
 
-/// A metric of flows together.
-fn flowing<'a>(all: impl Iterator<Item = &'a [Flow; 2]>, metric: &Metric) -> Result<f64, Lack> {
-    let mut flows = [Flow::default(); 2];
+/// A metric of several flows together.
+fn flowing<'a>(
+    all: impl Iterator<Item = &'a [DirectionRates; 2]>,
+    metric: &Metric,
+) -> Result<f64, NoElasticity> {
+    let mut flows = [DirectionRates::default(); 2];
     let mut some = false;
     for of in all {
         add(&mut flows, of);
@@ -144,34 +150,34 @@ fn flowing<'a>(all: impl Iterator<Item = &'a [Flow; 2]>, metric: &Metric) -> Res
     }
     let [read, write] = flows;
     match metric {
-        _ if !some => Err(Lack::Name),
+        _ if !some => Err(NoElasticity::Name),
         Metric::ReadRate => Ok(read.bytes),
         Metric::WriteRate => Ok(write.bytes),
         Metric::TotalRate => Ok(read.bytes + write.bytes),
         Metric::Iops => Ok(read.ops + write.ops),
-        Metric::Latency { .. } => latency(&Flow {
+        Metric::Latency { .. } => latency(&DirectionRates {
             ops: read.ops + write.ops,
             bytes: read.bytes + write.bytes,
             time: read.time + write.time,
         }),
-        Metric::Errors => Err(Lack::Errors),
-        Metric::Cpu | Metric::Imbalance => Err(Lack::Metric),
+        Metric::Errors => Err(NoElasticity::Errors),
+        Metric::Cpu | Metric::Imbalance => Err(NoElasticity::Metric),
     }
 }
 
-/// Seconds that each I/O of a flow stays.
-pub fn latency(flow: &Flow) -> Result<f64, Lack> {
-    if flow.ops > 0.0 { Ok(flow.time / flow.ops) } else { Err(Lack::Nothing) }
+/// Mean residence time of a flow's I/Os in seconds.
+pub fn latency(flow: &DirectionRates) -> Result<f64, NoElasticity> {
+    if flow.ops > 0.0 { Ok(flow.time / flow.ops) } else { Err(NoElasticity::Nothing) }
 }
 
-/// How far the rate that is furthest from the mean of several is from it, as a share of it.
+/// The greatest deviation of a rate from the mean, as a share of the mean.
 pub fn deviation(rates: &[f64]) -> Option<f64> {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     let furthest = rates.iter().map(|rate| (rate - mean).abs()).reduce(f64::max)?;
     (rates.len() > 1 && mean > 0.0).then(|| furthest / mean)
 }
 
-fn add(to: &mut [Flow; 2], flows: &[Flow; 2]) {
+fn add(to: &mut [DirectionRates; 2], flows: &[DirectionRates; 2]) {
     for (mine, theirs) in to.iter_mut().zip(flows) {
         mine.ops += theirs.ops;
         mine.bytes += theirs.bytes;
@@ -179,35 +185,35 @@ fn add(to: &mut [Flow; 2], flows: &[Flow; 2]) {
     }
 }
 
-/// One side of a claim: steps, and what is read off them.
-struct Side<'a> {
-    wanted: Wanted,
+/// One side of a claim: steps, and the figure read off them.
+struct ClaimSide<'a> {
+    wanted: StepSettings,
     scope: Cow<'a, Scope>,
 }
 
-/// The positions of all steps that a claim's figure is made of.
+/// Indices of all steps that a claim's figure uses.
 pub fn steps_of(claim: &Claim, steps: &[Step]) -> BTreeSet<usize> {
     let (over, under) = sides(claim, steps);
     [over].iter().chain(&under).flat_map(|side| chosen(&side.wanted, steps)).collect()
 }
 
-/// A claim's figure, more than 0, by the estimates of [`steps_of`] by position; or why there is none.
+/// A claim's figure, above 0, from the estimates of [`steps_of`] by index; or why there is none.
 pub fn figure(
     claim: &Claim,
     steps: &[Step],
-    carried: &BTreeMap<usize, &Carried>,
-) -> Result<f64, Lack> {
-    let mean = |side: &Side| {
+    carried: &BTreeMap<usize, &StepEstimate>,
+) -> Result<f64, NoElasticity> {
+    let mean = |side: &ClaimSide| {
         let here = chosen(&side.wanted, steps);
         let read = |at: &usize| {
-            let step = carried.get(at).ok_or(Lack::Step)?;
+            let step = carried.get(at).ok_or(NoElasticity::Step)?;
             step.read(&side.scope, &claim.metric)
         };
-        let figures = here.iter().map(read).collect::<Result<Vec<f64>, Lack>>()?;
+        let figures = here.iter().map(read).collect::<Result<Vec<f64>, NoElasticity>>()?;
         match (figures.len(), figures.iter().sum::<f64>()) {
-            (0, _) => Err(Lack::Step),
+            (0, _) => Err(NoElasticity::Step),
             (count, sum) if sum > 0.0 => Ok(sum / count as f64),
-            _ => Err(Lack::Nothing),
+            _ => Err(NoElasticity::Nothing),
         }
     };
     let (over, under) = sides(claim, steps);
@@ -218,16 +224,16 @@ pub fn figure(
     }
 }
 
-/// What is read, and what it is held against: the other side of a ratio, or the first point of a shape.
-fn sides<'a>(claim: &'a Claim, steps: &[Step]) -> (Side<'a>, Option<Side<'a>>) {
-    let side = |wanted: Wanted, hop: Option<&String>| {
+/// What is read and what it is compared with: the other side of a ratio, or the first point of a shape.
+fn sides<'a>(claim: &'a Claim, steps: &[Step]) -> (ClaimSide<'a>, Option<ClaimSide<'a>>) {
+    let side = |wanted: StepSettings, hop: Option<&String>| {
         let hop = hop.map(|hop| Scope::Hop(hop.clone()));
-        Side { wanted, scope: hop.map_or(Cow::Borrowed(&claim.scope), Cow::Owned) }
+        ClaimSide { wanted, scope: hop.map_or(Cow::Borrowed(&claim.scope), Cow::Owned) }
     };
     if let Some(shape) = &claim.shape {
         let point =
             |point: &ShapePoint| side(instead(&claim.step, &point.step), point.hop.as_ref());
-        // Points of an axis that no step goes through say nothing.
+        // Points of an axis without a step are ignored.
         let real = |of: &&ShapePoint| !chosen(&instead(&claim.step, &of.step), steps).is_empty();
         let first = shape.points.iter().find(real).map(point);
         let last = shape.points.iter().rev().find(real).map(point);
@@ -241,8 +247,8 @@ fn sides<'a>(claim: &'a Claim, steps: &[Step]) -> (Side<'a>, Option<Side<'a>>) {
     (side(claim.step.clone(), None), under)
 }
 
-/// What is asked of a step that differs in some settings from one of which `wanted` is asked.
-fn instead(wanted: &[(String, String)], differs: &[(String, String)]) -> Wanted {
+/// The settings required of a step that differs in some from one that `wanted` selects.
+fn instead(wanted: &[(String, String)], differs: &[(String, String)]) -> StepSettings {
     let kept = |(key, _): &&(String, String)| {
         !differs.iter().any(|(other, _)| same_key(key, other) || same_key(other, key))
     };

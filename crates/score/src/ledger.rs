@@ -1,49 +1,49 @@
-//! The ledger of a scenario: its parameters, and how much each of its claims rests on them.
+//! The ledger of a scenario: its parameters, and how much each of its claims depends on them.
 //!
-//! It knows nothing of what was published: it can be made, and committed, before anything is scored.
+//! It does not use published figures, so it can be made, and committed, before anything is scored.
 
 use crate::built::BuildError;
-use crate::elasticity::Bench;
-use crate::figure::Lack;
+use crate::elasticity::ClaimEstimates;
+use crate::figure::NoElasticity;
 use crate::parameter::Parameter;
 use crate::rule::why;
 use scenario::{ClaimKind, Source};
 use serde::Serialize;
 
-/// Elasticities of at least this are shown.
+/// The least elasticity that is shown.
 pub const SHOWN: f64 = 0.05;
 
-/// Parameters of a scenario, and what rests on them.
+/// The parameters of a scenario, and the claims that depend on them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ledger {
-    /// The scenario's file, without its ending.
+pub struct ClaimLedger {
+    /// Name of the scenario's file, without extension.
     pub lab: String,
-    /// Its question.
+    /// The scenario's title.
     pub title: String,
-    /// Every figure that no document gives.
+    /// Every figure without a documented source.
     pub parameters: Vec<Parameter>,
-    /// Its claims, in the scenario's order.
-    pub claims: Vec<Resting>,
+    /// The claims, in the scenario's order.
+    pub claims: Vec<ClaimDependence>,
 }
 
-/// A claim and what it rests on.
+/// A claim and the parameters that it depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Resting {
+pub struct ClaimDependence {
     /// The claim's name.
     pub claim: String,
     /// What the scenario says that it proves.
     pub kind: &'static str,
-    /// Elasticities of at least [`SHOWN`], the greatest first.
+    /// Elasticities of at least [`SHOWN`], greatest first.
     pub elasticities: Vec<Elasticity>,
-    /// Why it is calibration though the scenario holds it out.
+    /// Why it is calibration although the scenario holds it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<String>,
-    /// Why it has no elasticities, so that nothing can be said of what it rests on.
+    /// Why it has no elasticities, so that its dependence is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
 
-/// How much a claim follows a parameter.
+/// The elasticity of a claim to a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Elasticity {
     /// The parameter's name.
@@ -52,32 +52,32 @@ pub struct Elasticity {
     pub value: f64,
 }
 
-impl Ledger {
-    /// Works it out for the scenario `lab`, by so many threads (at least 1), which change nothing. `tell` hears how many
-    /// parameters are done, and of how many.
+impl ClaimLedger {
+    /// Computes the ledger of the scenario `lab` with `threads` threads (at least 1), which do not change the result.
+    /// `tell` is called with the number of parameters done and their total.
     ///
     /// # Errors
-    /// The scenario's mistakes, or a step that its lab cannot do.
+    /// The scenario's mistakes, or a step that its lab cannot carry out.
     pub fn new(
         lab: &str,
         source: &Source,
         threads: usize,
         tell: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Ledger, BuildError> {
-        let bench = Bench::new(source)?;
+    ) -> Result<ClaimLedger, BuildError> {
+        let bench = ClaimEstimates::new(source)?;
         let mut parameters = bench.parameters().to_vec();
         let rows = bench.elasticities(threads, &|done| tell(done, parameters.len()));
         for (parameter, _) in parameters.iter_mut().zip(&rows).filter(|(_, row)| row.is_none()) {
-            // Neither a little more nor a little less is a value that the lab takes.
+            // The lab accepts neither a greater nor a smaller value.
             parameter.settings.clear();
         }
         let claims =
             bench.claims().iter().zip(bench.lacks()).enumerate().map(|(n, (claim, lack))| {
                 let column: Vec<Option<f64>> = rows.iter().map(|row| row.as_ref()?[n]).collect();
-                let bent = rows.iter().flatten().count();
-                let gone = bent > 0 && column.iter().all(Option::is_none);
-                let lack = lack.or(gone.then_some(Lack::Gone));
-                Resting {
+                let varied = rows.iter().flatten().count();
+                let gone = varied > 0 && column.iter().all(Option::is_none);
+                let lack = lack.or(gone.then_some(NoElasticity::Gone));
+                ClaimDependence {
                     claim: claim.name.clone(),
                     kind: kind_word(claim.kind),
                     elasticities: shown(&parameters, &column),
@@ -85,7 +85,7 @@ impl Ledger {
                     unknown: lack.map(|lack| lack.to_string()),
                 }
             });
-        Ok(Ledger {
+        Ok(ClaimLedger {
             lab: lab.to_owned(),
             title: bench.title().to_owned(),
             claims: claims.collect(),
@@ -93,8 +93,8 @@ impl Ledger {
         })
     }
 
-    /// What a claim rests on, by its name.
-    pub fn claim(&self, name: &str) -> Option<&Resting> {
+    /// The entry of the claim named `name`.
+    pub fn claim(&self, name: &str) -> Option<&ClaimDependence> {
         self.claims.iter().find(|resting| resting.claim == name)
     }
 }
@@ -110,7 +110,7 @@ fn shown(parameters: &[Parameter], column: &[Option<f64>]) -> Vec<Elasticity> {
     shown
 }
 
-/// A kind of claims as it is written.
+/// The name of a kind of claims.
 pub fn kind_word(kind: ClaimKind) -> &'static str {
     match kind {
         ClaimKind::HeldOut => "held-out",

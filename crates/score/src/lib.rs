@@ -1,15 +1,14 @@
-//! Published claims held against both solvers, and how far that proves anything.
+//! Published claims compared with both solvers, and how much the comparison proves.
 //!
-//! A simulated figure that agrees with a published one proves something only where the figure did not decide the model's
-//! parameters. So before anything is compared, a [`Ledger`] lists every [`Parameter`] that no document gives and how much each
-//! claim follows it, by the estimator alone and without the published figure. A claim that follows what was fitted on it, or
-//! what nobody published, is then shown as calibration ([`rule`]).
+//! A simulated figure that agrees with a published one proves something only where the figure did not determine the
+//! model's parameters. So before anything is compared, a [`ClaimLedger`] lists every [`Parameter`] without a documented
+//! source and the elasticity of each claim to it, by the estimator alone and without the published figure. A claim that
+//! depends on a parameter that was fitted to it, or that nothing documents, is then shown as calibration ([`rule`]).
 //!
-//! This crate opens no file and runs no simulation: it is given a scenario, and the findings of two records of it.
+//! This crate opens no file and runs no simulation: its input is a scenario, and the findings of two records of it.
 
 #![forbid(unsafe_code)]
 
-mod bend;
 mod built;
 mod elasticity;
 mod figure;
@@ -21,12 +20,13 @@ mod parameter;
 pub mod rule;
 mod scored;
 mod stand_in;
+mod vary;
 
 pub use built::BuildError;
-pub use elasticity::Bench;
-pub use figure::Lack;
+pub use elasticity::ClaimEstimates;
+pub use figure::NoElasticity;
 pub use labs_page::{chapter, page as labs_page};
-pub use ledger::{Elasticity, Ledger, Resting};
+pub use ledger::{ClaimDependence, ClaimLedger, Elasticity};
 pub use ledger_page::page as ledger_page;
-pub use parameter::{Origin, Parameter, UNPUBLISHED};
+pub use parameter::{Parameter, ParameterOrigin, UNPUBLISHED};
 pub use scored::{Scored, ScoredClaim, ScoredStep, verdict_word};

@@ -1,40 +1,41 @@
-//! What an estimate says of a network load: a pair of machines by its streams, each of its machines by its processors, and
-//! its probe by its times. The same figures that findings read off a record, as far as means have them.
+//! Figures of a network load, read off an estimate: the streams of a pair of machines, the CPU of each machine, and the
+//! latency of its probe. The same figures that `findings` reads off a record, as far as means provide them.
 
-use crate::figure::{Lack, deviation, latency};
+use crate::figure::{NoElasticity, deviation, latency};
 use scenario::{Metric, PROBE, RECEIVER, SENDER};
-use sim::estimate::{Flow, HopEstimate, IssuerEstimate};
+use sim::estimate::{DirectionRates, HopEstimate, IssuerEstimate};
 use sim::plant;
 
-/// What an estimated pair carries.
+/// The estimated traffic of a pair of machines.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pair {
-    /// Payload of each stream in bytes a second: those that come from the receiver, then those that go to it.
+pub struct PairEstimate {
+    /// Payload of each stream in bytes a second: first those from the receiver, then those to it.
     streams: [Vec<f64>; 2],
     /// Messages a second, both ways.
     messages: f64,
-    /// Shares of all their processors that the machines are busy: the sender's and the receiver's.
+    /// CPU utilization of the sender and of the receiver, over all cores.
     busy: [f64; 2],
-    /// Requests whose answers are waited for: of the loads, and of the probe.
-    asked: [Flow; 2],
+    /// Requests with responses: of the loads, and of the probe.
+    asked: [DirectionRates; 2],
 }
 
-impl Pair {
-    /// Of a pair and the estimates of its streams, in its order.
+impl PairEstimate {
+    /// The traffic of a pair, from the estimates of its streams in order.
     pub fn of<'a>(
-        pair: &plant::Pair,
+        pair: &plant::MachinePair,
         streams: &mut impl Iterator<Item = &'a IssuerEstimate>,
         hops: &[HopEstimate],
-    ) -> Pair {
-        let busy = |machine: &plant::Machine| hops.get(machine.processors).map(|of| of.utilization);
-        let mut out = Pair {
+    ) -> PairEstimate {
+        let busy =
+            |machine: &plant::EndMachine| hops.get(machine.processors).map(|of| of.utilization);
+        let mut out = PairEstimate {
             busy: [0, 1].map(|n| busy(&pair.machines[n]).unwrap_or(0.0)),
-            ..Pair::default()
+            ..PairEstimate::default()
         };
         for (number, (stream, of)) in pair.all().zip(streams).enumerate() {
             let jobs = of.flows.iter().map(|flow| flow.ops).sum::<f64>();
             let bytes = jobs * f64::from(stream.job.bytes);
-            let asked = Flow { ops: jobs, bytes, time: of.service * jobs };
+            let asked = DirectionRates { ops: jobs, bytes, time: of.service * jobs };
             if number >= pair.streams.len() {
                 out.asked[1] = asked;
                 continue;
@@ -51,8 +52,8 @@ impl Pair {
         out
     }
 
-    /// A metric of the pair, or of the `part` of it that a hop's name has behind the pair's.
-    pub fn read(&self, part: Option<&str>, metric: &Metric) -> Result<f64, Lack> {
+    /// A metric of the pair, or of the `part` of it that the hop's name has after the pair's.
+    pub fn read(&self, part: Option<&str>, metric: &Metric) -> Result<f64, NoElasticity> {
         match (part, metric) {
             (Some(SENDER), Metric::Cpu) => Ok(self.busy[0]),
             (Some(RECEIVER), Metric::Cpu) => Ok(self.busy[1]),
@@ -63,14 +64,17 @@ impl Pair {
             (None, Metric::TotalRate) => Ok(self.streams.iter().flatten().sum()),
             (None, Metric::Iops) => Ok(self.messages),
             (None, Metric::Latency { .. }) => latency(&self.asked[0]),
-            (_, Metric::Errors) => Err(Lack::Errors),
-            _ => Err(Lack::Metric),
+            (_, Metric::Errors) => Err(NoElasticity::Errors),
+            _ => Err(NoElasticity::Metric),
         }
     }
 
-    /// How far the stream that is furthest from the mean of those that go its way is from it, as a share of it.
-    pub fn imbalance(&self) -> Result<f64, Lack> {
+    /// The greatest deviation of a stream from the mean of its direction, as a share of that mean.
+    pub fn imbalance(&self) -> Result<f64, NoElasticity> {
         let several = self.streams.iter().filter(|streams| streams.len() > 1);
-        several.filter_map(|streams| deviation(streams)).reduce(f64::max).ok_or(Lack::Metric)
+        several
+            .filter_map(|streams| deviation(streams))
+            .reduce(f64::max)
+            .ok_or(NoElasticity::Metric)
     }
 }

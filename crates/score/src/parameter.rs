@@ -1,20 +1,20 @@
-//! The parameters of a scenario: every figure that decides what its lab carries and that no data sheet, standard or published
-//! document gives.
+//! The parameters of a scenario: every figure that affects what its lab carries and that no data sheet, standard or
+//! published document gives.
 //!
-//! They come from three places. Parts say of each figure where it comes from. What no part gives, the solver assumes, and its
-//! plant says so; such a figure is bent by giving it to the part. And settings of the scenario: an experiment publishes what
-//! was varied and measured, but hardly ever how many I/Os were outstanding, so those settings ([`UNPUBLISHED`]) are
-//! parameters unless the scenario says where they come from (`[[assume]]`).
+//! They come from three places. Figures of parts state where they come from. Figures that no part gives are assumed by
+//! the solver, which its plant lists; such a figure is varied by giving it to the part. And settings of the scenario:
+//! an experiment publishes what was varied and measured, but hardly ever how many I/Os were outstanding, so those
+//! settings ([`UNPUBLISHED`]) are parameters unless the scenario says where they come from (`[[assume]]`).
 
-use crate::bend::bent;
 use crate::built::Built;
 use crate::stand_in;
+use crate::vary::varied;
 use scenario::{FigureKind, Lab, Scenario, Source, figures_of};
 use serde::Serialize;
 use sim::plant::{Assumption, Plant};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Settings that sources do not publish, by their paths.
+/// Paths of settings that sources do not publish.
 pub const UNPUBLISHED: &[&str] = &[
     "workload.*.depth",
     "workload.*.workers",
@@ -25,60 +25,60 @@ pub const UNPUBLISHED: &[&str] = &[
     "link.*.credits",
 ];
 
-/// A figure that nobody published.
+/// A figure without a published source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parameter {
-    /// Its path as `--set` takes it, or what it is about where it has none.
+    /// Its path as `--set` takes it, or a description where it has none.
     pub name: String,
     /// Its value as written.
     pub value: String,
-    /// How it came to be.
-    pub kind: Origin,
-    /// Where it comes from, or why it has this value.
+    /// Where it comes from.
+    pub kind: ParameterOrigin,
+    /// Its source, or why it has this value.
     pub source: String,
     /// The claim that it was fitted on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
-    /// What is set to bend it: paths with their values. Empty where it cannot be bent.
+    /// Paths to set, with their values, in order to vary it; empty where it cannot be varied.
     #[serde(skip)]
     pub settings: Vec<(String, String)>,
 }
 
-/// How a parameter came to be.
+/// Where a parameter comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
-    /// A part or the scenario assumes it, and says why.
+pub enum ParameterOrigin {
+    /// Assumed by a part or the scenario, with a reason.
     Assumed,
-    /// The solver assumes it, since nothing gives it.
+    /// Assumed by the solver, since nothing gives it.
     Default,
-    /// The scenario has it and does not say why.
+    /// Set by the scenario without a reason.
     Unexplained,
     /// Fitted.
     Calibrated,
 }
 
 impl Parameter {
-    /// Whether it is a number that can be bent.
-    pub fn is_bendable(&self) -> bool {
-        self.settings.iter().all(|(_, value)| bent(value, 1.1).is_some())
+    /// Whether it is a number that can be varied.
+    pub fn can_vary(&self) -> bool {
+        self.settings.iter().all(|(_, value)| varied(value, 1.1).is_some())
             && !self.settings.is_empty()
     }
 }
 
-impl Origin {
-    /// As it is shown.
+impl ParameterOrigin {
+    /// The word that is shown.
     pub fn word(self) -> &'static str {
         match self {
-            Origin::Assumed => "assumed",
-            Origin::Default => "default",
-            Origin::Unexplained => "unexplained",
-            Origin::Calibrated => "calibrated",
+            ParameterOrigin::Assumed => "assumed",
+            ParameterOrigin::Default => "default",
+            ParameterOrigin::Unexplained => "unexplained",
+            ParameterOrigin::Calibrated => "calibrated",
         }
     }
 }
 
-/// All parameters of a scenario whose steps have these plants, each once: parts, then what is assumed, then settings.
+/// All distinct parameters of a scenario whose steps have these plants: of parts, then solver defaults, then settings.
 pub fn parameters(source: &Source, built: &Built, plants: &[Plant]) -> Vec<Parameter> {
     let mut all = of_parts(&built.scenario, plants);
     all.extend(defaults(source, &built.scenario, plants));
@@ -88,7 +88,7 @@ pub fn parameters(source: &Source, built: &Built, plants: &[Plant]) -> Vec<Param
     all
 }
 
-/// Figures of the parts that the lab names, assumed or fitted.
+/// Assumed or calibrated figures of the parts that the lab names.
 fn of_parts(scenario: &Scenario, plants: &[Plant]) -> Vec<Parameter> {
     let mut names: BTreeSet<&str> = named(&scenario.lab).into_iter().collect();
     let hops = plants.iter().flat_map(|plant| &plant.hops);
@@ -109,11 +109,11 @@ fn of_parts(scenario: &Scenario, plants: &[Plant]) -> Vec<Parameter> {
     figures.filter_map(of).collect()
 }
 
-/// What a kind of provenance makes of a figure; nothing where it has a source.
-fn origin(kind: FigureKind) -> Option<Origin> {
+/// The origin of a figure of this kind; `None` where it has a source.
+fn origin(kind: FigureKind) -> Option<ParameterOrigin> {
     match kind {
-        FigureKind::Assumed => Some(Origin::Assumed),
-        FigureKind::Calibrated => Some(Origin::Calibrated),
+        FigureKind::Assumed => Some(ParameterOrigin::Assumed),
+        FigureKind::Calibrated => Some(ParameterOrigin::Calibrated),
         FigureKind::DataSheet | FigureKind::Published | FigureKind::Standard => None,
     }
 }
@@ -132,17 +132,17 @@ fn named(lab: &Lab) -> Vec<&str> {
     optional.chain(scsi).map(String::as_str).collect()
 }
 
-/// What the solver assumes: under the part that could give it, or else for all hops and devices that it is assumed of.
+/// Solver defaults: under the part that could give them, or else for all hops and devices they apply to.
 fn defaults(source: &Source, scenario: &Scenario, plants: &[Plant]) -> Vec<Parameter> {
     let mut of_parts: BTreeMap<String, Parameter> = BTreeMap::new();
-    let mut others: BTreeMap<Assumed, BTreeSet<&str>> = BTreeMap::new();
+    let mut others: BTreeMap<SolverDefault, BTreeSet<&str>> = BTreeMap::new();
     for plant in plants {
         for assumption in &plant.assumptions {
             let Assumption { subject, figure, value, reason } = assumption;
             let part = part_of(scenario, plant, assumption);
             let stands = part == Some(stand_in::NAME);
             let Some(part) = part.filter(|_| !stands) else {
-                let assumed = Assumed { figure, value, reason, stands };
+                let assumed = SolverDefault { figure, value, reason, stands };
                 others.entry(assumed).or_default().insert(subject);
                 continue;
             };
@@ -153,7 +153,7 @@ fn defaults(source: &Source, scenario: &Scenario, plants: &[Plant]) -> Vec<Param
         }
     }
     let others = others.into_iter().map(|(of, subjects)| {
-        let Assumed { figure, value, reason, stands } = of;
+        let SolverDefault { figure, value, reason, stands } = of;
         let settings = match stands {
             true => vec![(format!("part.{}.{figure}", stand_in::NAME), value.to_owned())],
             false => of_vms(source, figure, value),
@@ -164,22 +164,22 @@ fn defaults(source: &Source, scenario: &Scenario, plants: &[Plant]) -> Vec<Param
     of_parts.into_values().chain(others).collect()
 }
 
-/// What is assumed, of whatever.
+/// A solver default and the hops and devices it applies to.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Assumed<'a> {
+struct SolverDefault<'a> {
     figure: &'a str,
     value: &'a str,
     reason: &'a str,
-    /// A part that is not given could have it, and something stands for that part.
+    /// A part that is not given could have the figure, and a stand-in part exists.
     stands: bool,
 }
 
 fn default(name: String, value: &str, reason: &str, settings: Vec<(String, String)>) -> Parameter {
     let (value, source) = (value.to_owned(), reason.to_owned());
-    Parameter { name, value, kind: Origin::Default, source, claim: None, settings }
+    Parameter { name, value, kind: ParameterOrigin::Default, source, claim: None, settings }
 }
 
-/// The name of what is assumed of several hops or devices.
+/// The name of a default that applies to several hops or devices.
 fn together(figure: &str, subjects: &BTreeSet<&str>) -> String {
     let first = subjects.first().copied().unwrap_or_default();
     match subjects.len() {
@@ -188,7 +188,7 @@ fn together(figure: &str, subjects: &BTreeSet<&str>) -> String {
     }
 }
 
-/// The settings by which VMs are given what is assumed of all that do not have it; none where VMs have no such key.
+/// The settings that give VMs without this figure the assumed value; empty where VMs have no such key.
 fn of_vms(source: &Source, figure: &str, value: &str) -> Vec<(String, String)> {
     if figure != "vcpus" {
         return Vec::new();
@@ -202,7 +202,7 @@ fn of_vms(source: &Source, figure: &str, value: &str) -> Vec<(String, String)> {
     all.difference(&given).map(|vm| (format!("{vm}{figure}"), value.to_owned())).collect()
 }
 
-/// The part to which the figure of an assumption would belong.
+/// The part that could give an assumed figure.
 fn part_of<'a>(scenario: &'a Scenario, plant: &'a Plant, of: &Assumption) -> Option<&'a str> {
     let lab = &scenario.lab;
     let hop = plant.hops.iter().find(|hop| hop.name == of.subject);
@@ -224,7 +224,7 @@ fn part_of<'a>(scenario: &'a Scenario, plant: &'a Plant, of: &Assumption) -> Opt
     known.into_iter().find(takes)
 }
 
-/// Settings that the source of the experiment does not publish.
+/// Settings that the experiment's source does not publish.
 fn settings(source: &Source, scenario: &Scenario) -> Vec<Parameter> {
     let mut all: Vec<Parameter> = Vec::new();
     let explained = scenario.assumed.iter().flat_map(|assumed| &assumed.settings);
@@ -253,7 +253,7 @@ fn settings(source: &Source, scenario: &Scenario) -> Vec<Parameter> {
             all.push(Parameter {
                 name: setting.path.clone(),
                 value: setting.value.clone(),
-                kind: Origin::Unexplained,
+                kind: ParameterOrigin::Unexplained,
                 source: "the scenario does not say".to_owned(),
                 claim: None,
                 settings: vec![(setting.path.clone(), setting.value.clone())],

@@ -1,17 +1,18 @@
-//! Which claims prove nothing, because their figure follows a parameter that was made to fit it or that nobody published.
+//! Which claims prove nothing, because their figure depends on a parameter that was fitted to it or has no published
+//! source.
 //!
-//! A held-out claim whose elasticity is above [`LIMIT`] to a parameter that was fitted on this very claim, or on its arithmetic
-//! twin, or that has no source, counts as calibration: whoever chose the parameter has chosen the figure.
+//! A held-out claim counts as calibration where its elasticity is above [`LIMIT`] to a parameter that was fitted on
+//! this claim or on its arithmetic twin, or that has no source: choosing the parameter means choosing the figure.
 
-use crate::parameter::{Origin, Parameter};
+use crate::parameter::{Parameter, ParameterOrigin};
 use scenario::{Claim, ClaimKind};
 
-/// Above this a claim follows a parameter.
+/// A claim depends on a parameter where the elasticity is above this.
 pub const LIMIT: f64 = 0.5;
 
-/// Why a claim of the scenario `lab` (its file's name without the ending) is calibration, though the scenario holds it out;
-/// `None` where it is not, or where the scenario says itself that it is calibration or context. `elasticities` are to
-/// `parameters`, in their order.
+/// Why a claim of the scenario `lab` (its file's name without extension) is calibration although the scenario holds it
+/// out; `None` where it is not, or where the scenario itself declares it calibration or context. `elasticities` are in
+/// the order of `parameters`.
 pub fn why(
     lab: &str,
     claims: &[Claim],
@@ -31,15 +32,15 @@ pub fn why(
     found.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs())).map(|(_, why)| why)
 }
 
-/// What is wrong with a parameter for a claim that follows it.
+/// Why a parameter disqualifies a claim that depends on it.
 fn fault(lab: &str, claims: &[Claim], claim: &Claim, parameter: &Parameter) -> Option<String> {
     match (parameter.kind, &parameter.claim) {
-        (Origin::Assumed, _) => Some("which is assumed".to_owned()),
-        (Origin::Default, _) => Some("which the simulator assumes".to_owned()),
-        (Origin::Unexplained, _) => Some("which has no source".to_owned()),
+        (ParameterOrigin::Assumed, _) => Some("which is assumed".to_owned()),
+        (ParameterOrigin::Default, _) => Some("which the simulator assumes".to_owned()),
+        (ParameterOrigin::Unexplained, _) => Some("which has no source".to_owned()),
         // Fitted on a run, which its source names.
-        (Origin::Calibrated, None) => None,
-        (Origin::Calibrated, Some(on)) => {
+        (ParameterOrigin::Calibrated, None) => None,
+        (ParameterOrigin::Calibrated, Some(on)) => {
             let on = own(lab, claims, on)?;
             if on == claim.name {
                 return Some("which was fitted on it".to_owned());
@@ -56,7 +57,7 @@ fn fault(lab: &str, claims: &[Claim], claim: &Claim, parameter: &Parameter) -> O
     }
 }
 
-/// The claim of this lab that a parameter was fitted on, which is named alone or after the lab's name.
+/// The claim of this lab that a parameter was fitted on, named alone or with the lab's name in front.
 fn own<'a>(lab: &str, claims: &[Claim], on: &'a str) -> Option<&'a str> {
     if claims.iter().any(|claim| claim.name == on) {
         return Some(on);

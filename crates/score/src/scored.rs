@@ -1,4 +1,4 @@
-//! A scenario with both solvers' answers: its claims beside what was published, or the figures of its steps.
+//! A scenario with the answers of both solvers: its claims beside the published figures, or the figures of its steps.
 
 use crate::ledger::kind_word;
 use findings::{
@@ -7,45 +7,46 @@ use findings::{
 use scenario::Scenario;
 use serde::Serialize;
 
-/// A scenario, scored.
+/// A scored scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scored {
-    /// The scenario's file, without its ending.
+    /// Name of the scenario's file, without extension.
     pub lab: String,
-    /// Its question.
+    /// The scenario's title.
     pub title: String,
     /// Who published the experiment.
     pub source: Option<String>,
-    /// Its claims, in the scenario's order.
+    /// The claims, in the scenario's order.
     pub claims: Vec<ScoredClaim>,
-    /// How many of them came out how, by the simulator, or by the estimator where nothing was simulated.
+    /// The number of claims by verdict, from the simulator, or from the estimator where nothing was simulated.
     pub summary: ClaimSummary,
-    /// Its steps, in order.
+    /// The steps, in order.
     pub steps: Vec<ScoredStep>,
-    /// What its searches found, by whichever solver was asked last.
+    /// Results of its searches, from the last solver used.
     pub searches: Vec<String>,
 }
 
-/// A claim with both answers.
+/// A claim with the answers of both solvers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScoredClaim {
     /// Its name.
     pub name: String,
     /// What the scenario says that it proves.
     pub kind: &'static str,
-    /// What was published, every reading of it.
+    /// The published figure, in every reading.
     pub published: String,
-    /// By the estimator.
+    /// The estimator's figure.
     pub estimated: String,
-    /// By the simulator, with its interval of confidence.
+    /// The simulator's figure, with its confidence interval.
     pub simulated: String,
-    /// How far the simulated figure is from each reading.
+    /// The deviation of the simulated figure from each reading.
     pub error: String,
-    /// How it came out.
+    /// The verdict.
     pub verdict: Score,
-    /// Of the limit of a wire: the reading that frames support, how far the figure is from it, and whether that is within 2%.
+    /// For the limit of a wire: the reading that frame overhead supports, the deviation from it, and whether that is
+    /// within 2%.
     pub frames: Option<(String, String, bool)>,
-    /// What a reader must know besides.
+    /// Further remarks for readers.
     pub notes: Vec<String>,
 }
 
@@ -54,17 +55,17 @@ pub struct ScoredClaim {
 pub struct ScoredStep {
     /// Its settings.
     pub name: String,
-    /// By the estimator: operations and bytes a second, and the mean service time.
+    /// By the estimator: operations and bytes a second, and mean service time.
     pub estimated: [String; 3],
-    /// By the simulator.
+    /// By the simulator, in the same order.
     pub simulated: [String; 3],
 }
 
-/// Nothing to show.
+/// Shown where a figure is missing.
 const NONE: &str = "–";
 
 impl Scored {
-    /// Puts both solvers' findings together: of the estimator, and of the simulator where one was run.
+    /// Merges the findings of both solvers: the estimator's, and the simulator's where there was a simulation.
     pub fn new(
         lab: &str,
         scenario: &Scenario,
@@ -99,7 +100,7 @@ impl Scored {
     }
 }
 
-/// A step by its settings, and by its plan as well where there are several.
+/// The name of a step by its settings, and by its plan where there are several.
 fn named(step: &StepFigures, several: bool) -> String {
     let label = step.label();
     if several && !step.settings.is_empty() { format!("{}: {label}", step.plan) } else { label }
@@ -148,7 +149,7 @@ fn of_claim(
     }
 }
 
-/// What was published, with its relation.
+/// The published figure, with its relation.
 fn published(claim: &ClaimOutcome) -> String {
     if let Some(shape) = &claim.shape {
         let along = shape.along.as_ref().map(|axis| format!(" along {axis}"));
@@ -165,7 +166,7 @@ fn published(claim: &ClaimOutcome) -> String {
     }
 }
 
-/// A published figure in the unit in which it was probably written.
+/// A published figure in the unit in which it was probably stated.
 fn reading(of: &Quantity) -> String {
     let mebi = of.value / f64::from(1 << 20);
     let is_whole = |value: f64| (value - value.round()).abs() < 1e-6;
@@ -175,7 +176,7 @@ fn reading(of: &Quantity) -> String {
     }
 }
 
-/// What a solver says, with its interval where it has one and is asked for it.
+/// A solver's figure, with its interval where it has one and `spanned` asks for it.
 fn answer(claim: &ClaimOutcome, spanned: bool) -> String {
     if let Some(shape) = &claim.shape {
         return curve(shape);
@@ -187,7 +188,7 @@ fn answer(claim: &ClaimOutcome, spanned: bool) -> String {
     }
 }
 
-/// An interval, with its unit once where both ends have the same.
+/// An interval, with the unit only once where both ends have the same.
 fn span(low: &Quantity, high: &Quantity) -> String {
     let (low, high) = (low.to_string(), high.to_string());
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
@@ -196,7 +197,7 @@ fn span(low: &Quantity, high: &Quantity) -> String {
     }
 }
 
-/// A curve by its ends.
+/// A curve by its two ends.
 fn curve(shape: &ShapeOutcome) -> String {
     let point = |point: &findings::PointOutcome| {
         let value = point.value.map_or(NONE.to_owned(), |value| value.to_string());
@@ -222,7 +223,7 @@ fn signed(percent: f64) -> String {
     if text == "-0.0%" { "+0.0%".to_owned() } else { text.replace('-', "−") }
 }
 
-/// A verdict as it is shown.
+/// The word for a verdict.
 pub fn verdict_word(score: Score) -> &'static str {
     match score {
         Score::Met => "met",

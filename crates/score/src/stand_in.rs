@@ -1,7 +1,8 @@
-//! A part for virtual machines that name no virtual adapter, so that what the solver assumes of theirs can be bent.
+//! A stand-in part for virtual machines without a named virtual adapter, so that solver defaults of theirs can be
+//! varied.
 //!
-//! A figure is bent by giving it to a part, and such a VM has none that could take it. The stand-in has no figures of its own:
-//! all that is assumed without it is assumed with it. It is taken only where no network changes by it, and is never shown.
+//! A figure is varied by giving it to a part, and such a VM has none. The stand-in has no figures of its own: the same
+//! defaults are assumed with it as without it. It is used only where it changes no plant, and is never shown.
 
 use crate::built::Built;
 use scenario::{AssumedSetting, Catalog, Source};
@@ -11,8 +12,8 @@ use std::collections::BTreeSet;
 /// The part's name.
 pub const NAME: &str = "scsi-not-given";
 
-/// The scenario with the stand-in, and its networks; nothing where every VM names its adapter, or where it would change what
-/// the lab is.
+/// The scenario with the stand-in, and its plants; `None` where every VM names its adapter, or where the stand-in would
+/// change the lab.
 pub fn with(source: &Source, plants: &[Plant]) -> Option<(Source, Built, Vec<Plant>)> {
     let bare = bare(source);
     if bare.is_empty() {

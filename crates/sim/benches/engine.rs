@@ -1,13 +1,13 @@
-//! How fast the engine is: the pending events by the hold model, and M/M/1 with every event going through them, against
-//! Cimba and SimPy in the same run.
+//! Engine speed: the event queue by the hold model, and M/M/1 with every event going through it, against Cimba and
+//! SimPy in the same run.
 //!
-//! All figures are processor time of the one thread that simulates, taken in turn (ours, Cimba, SimPy, ours …), so that
-//! whatever drifts on the machine drifts for all; ratios are medians. Set-up, compiling and loading are not counted.
-//! `scripts/simulators` installs the peers beside what is built; where it cannot, their lines say `skipped`.
+//! All figures are processor time of the one simulating thread, taken in turn (ours, Cimba, SimPy, ours …), so that
+//! drift of the machine affects all; ratios are medians. Set-up, compiling and loading are not counted.
+//! `scripts/simulators` installs the peers beside the build; where it cannot, their lines say `skipped`.
 
 use clock::Rng;
 use sim::Ps;
-use sim::engine::{Event, Key, Pending, Simulation};
+use sim::engine::{EventKey, EventQueue, SimEvent, Simulation};
 use sim::model::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,15 +15,15 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Turns that each takes.
+/// Rounds of each.
 const ROUNDS: usize = 5;
-/// Customers of a round: as many as take half a second or so.
+/// Customers of a round: about half a second's worth.
 const CUSTOMERS: u64 = 4_000_000;
 const CUSTOMERS_CIMBA: u64 = 2_000_000;
 const CUSTOMERS_SIMPY: u64 = 100_000;
 /// Holds of a round.
 const HOLDS: u64 = 2_000_000;
-/// Loads of M/M/1 and its mean time in the system, in units of service.
+/// Load of M/M/1, and its mean residence time in units of service time.
 const LOAD: f64 = 0.75;
 
 fn main() {
@@ -54,7 +54,7 @@ fn main() {
 /// Hops of a simulated I/O in the comparison of fused with plain.
 const HOPS: u64 = 10;
 
-/// A path of constant delays to one queue: what fusing saves.
+/// A path of constant delays to one queue: the saving by fusing.
 fn fused_hops() {
     let mut network = Network::new();
     let delay = |number: u64| Law::Constant(Ps::nanos(300 + 70 * number));
@@ -90,12 +90,12 @@ fn fused_hops() {
     }
 }
 
-/// What one round of M/M/1 showed.
+/// The result of one M/M/1 round.
 #[derive(Clone, Copy)]
 struct Round {
     events: f64,
     seconds: f64,
-    /// Mean time in the system, in units of service.
+    /// Mean residence time in units of service time.
     stay: f64,
 }
 
@@ -124,7 +124,7 @@ fn compare(name: &str, bar: f64, rounds: impl Iterator<Item = (Round, Option<Rou
     );
 }
 
-/// Our own round: every arrival and every end of a service is an event of the list.
+/// Our own round: every arrival and every end of service goes through the event queue.
 fn mm1() -> Round {
     let mut network = Network::new();
     let station = network.station(Station::SINGLE);
@@ -147,7 +147,7 @@ fn seconds_since(began: clock::CpuTime) -> f64 {
     used.user.plus(used.system).as_secs_f64()
 }
 
-/// A Python that has the peers; `None` where they cannot be installed.
+/// A Python with the peers; `None` where they cannot be installed.
 fn peers() -> Option<PathBuf> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/simulators");
     let room = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulators");
@@ -165,7 +165,7 @@ fn run(python: &Path, script: &Path, customers: u64) -> Option<Round> {
     Some(Round { events: next()?, seconds: next()?, stay: next()? })
 }
 
-/// Takes out the first and puts in another, over and over (Jones 1986), with exponential increments.
+/// Removes the first event and inserts another, repeatedly (Jones 1986), with exponential increments.
 fn hold_model() {
     println!("hold model: ns a hold, {HOLDS} holds, medians of {ROUNDS} rounds in turn");
     println!("  pending      ours   std::collections::BinaryHeap   ratio");
@@ -182,21 +182,21 @@ fn hold_model() {
     }
 }
 
-fn events(count: u64, spans: &[u64]) -> impl Iterator<Item = Event> + '_ {
-    (0..count).map(|n| Event::new(Ps(spans[n as usize % spans.len()] + n), 0, n, n as u32))
+fn events(count: u64, spans: &[u64]) -> impl Iterator<Item = SimEvent> + '_ {
+    (0..count).map(|n| SimEvent::new(Ps(spans[n as usize % spans.len()] + n), 0, n, n as u32))
 }
 
-fn later(event: Event, number: u64, spans: &[u64]) -> Event {
+fn later(event: SimEvent, number: u64, spans: &[u64]) -> SimEvent {
     let span = Ps(spans[number as usize % spans.len()]);
-    Event::new(event.time.plus(span), 0, number, event.who)
+    SimEvent::new(event.time.plus(span), 0, number, event.who)
 }
 
 fn hold_ours(count: u64, spans: &[u64]) -> f64 {
-    let mut pending = Pending::with_capacity(count as usize);
+    let mut pending = EventQueue::with_capacity(count as usize);
     events(count, spans).for_each(|event| pending.push(event));
     let began = clock::thread_cpu();
     for number in count..count + HOLDS {
-        if let Some(event) = pending.pop_before(Key::MAX) {
+        if let Some(event) = pending.pop_before(EventKey::MAX) {
             pending.push(later(event, number, spans));
         }
     }
@@ -205,12 +205,12 @@ fn hold_ours(count: u64, spans: &[u64]) -> f64 {
 }
 
 fn hold_binary(count: u64, spans: &[u64]) -> f64 {
-    let mut pending: BinaryHeap<Reverse<(Key, u32)>> =
+    let mut pending: BinaryHeap<Reverse<(EventKey, u32)>> =
         events(count, spans).map(|event| Reverse((event.key(), event.who))).collect();
     let began = clock::thread_cpu();
     for number in count..count + HOLDS {
         if let Some(Reverse((key, who))) = pending.pop() {
-            let event = Event::new(Ps((key >> 64) as u64), 0, number, who);
+            let event = SimEvent::new(Ps((key >> 64) as u64), 0, number, who);
             let next = later(event, number, spans);
             pending.push(Reverse((next.key(), who)));
         }

@@ -1,6 +1,6 @@
-//! How long an estimate takes, from the text of a scenario to the answer, for a lab of 6 VMs, 60 LUNs and 960 disks: twelve
-//! ports of 8Gb into an array of eight engines, ten disks a VM, each on a meta-LUN of eight mirrored pairs. The answer is to
-//! be there in under 50 ms. Printed in parts, as the median of some rounds.
+//! The time of an estimate, from the text of a scenario to the result, for a lab of 6 VMs, 60 LUNs and 960 disks:
+//! twelve ports of 8Gb into an array of eight engines, ten disks per VM, each on a meta-LUN of eight mirrored pairs.
+//! The target is 50 ms. Printed by phase, as the median of several rounds.
 
 use scenario::Source;
 use sim::estimate::estimate;
@@ -57,7 +57,7 @@ impl Timed {
     }
 }
 
-/// Milliseconds of the wall's clock.
+/// Wall-clock milliseconds.
 fn now() -> f64 {
     clock::now().0 as f64 / 1e6
 }

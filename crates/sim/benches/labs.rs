@@ -1,11 +1,11 @@
 //! How fast a whole lab is simulated: VMware's million I/Os a second of 2011, on one thread, against real time.
 //!
-//! What is timed is the engine at work on the step that does the most, after it has run in: 6 VMs, 60 virtual disks on 18
-//! virtual adapters, processors of guests and of the hypervisor, queue limits, 12 ports of 8Gb with their wires through a
-//! switch to 60 ports of an array, its controllers and its cache. That is 1.2 million I/Os a second, what the ports carry; the
-//! same lab with 4 I/Os outstanding at each disk in the place of 32 is timed beside it, which is the step of its plans that
-//! comes nearest to the million of the claim. Rounds are short and many, because other work on the machine only ever makes one slower: the best and the
-//! median are printed. Compiling and estimating are timed too, because elasticities ask for hundreds of them. Nothing is
+//! Times the engine on the step with the highest throughput, after warm-up: 6 VMs, 60 virtual disks on 18 virtual
+//! adapters, processors of guests and of the hypervisor, queue limits, 12 ports of 8Gb with their wires through a
+//! switch to 60 ports of an array, its controllers and its cache. That is 1.2 million I/Os a second, the limit of the
+//! ports; the same lab with 4 instead of 32 I/Os outstanding per disk is timed as well, the step closest to the million
+//! of the claim. Rounds are short and many, because other work on the machine only slows a round down: the best and the
+//! median are printed. Compiling and estimating are timed too, because elasticities need hundreds of them. Nothing is
 //! asserted.
 //!
 //! `cargo bench --package sim --bench labs -- FILE [KEY=VALUE …]` times another scenario.
@@ -19,14 +19,14 @@ use sim::plant::Plant;
 use std::hint::black_box;
 
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lab4-million-iops.toml");
-/// Simulated time before the first round, and of a round.
+/// Simulated time before the first round, and per round.
 const WARMUP: Ps = Ps::millis(50);
 const ROUND: Ps = Ps::millis(200);
 const ROUNDS: u64 = 10;
 /// Compilations and estimates.
 const LAPS: usize = 20;
 
-/// Keeps no histograms, as whoever writes a record does not.
+/// Keeps no histograms, like the observer of a recorded simulation.
 struct Plain;
 
 impl Observer for Plain {
@@ -51,7 +51,7 @@ fn main() {
     }
 }
 
-/// The file and what is set differently in it.
+/// The file and its overrides.
 fn arguments() -> (String, Vec<(String, String)>) {
     let given: Vec<String> =
         std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
@@ -60,7 +60,7 @@ fn arguments() -> (String, Vec<(String, String)>) {
     (file, sets.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
-/// The step that the million is claimed of, and the one that does about a million; of another scenario the first.
+/// The step of the claim, and the one closest to a million I/Os a second; of another scenario the first.
 fn timed(scenario: &Scenario) -> Vec<Step> {
     let of = |plan: &str, key: &str, value: &str| {
         let asked = (key.to_owned(), value.to_owned());
@@ -110,33 +110,33 @@ fn round_trip(plant: &Plant) {
     }
 }
 
-/// I/Os that have ended.
+/// I/Os that have completed.
 fn ios(simulation: &mut Simulation<Plain>) -> u64 {
     simulation.snapshot().classes.iter().map(|class| class.tally.departures).sum()
 }
 
-/// Seconds of this thread's processor and of the wall's clock.
+/// Thread CPU seconds and wall-clock seconds.
 struct Laps {
     cpu: f64,
     wall: f64,
 }
 
 impl Laps {
-    /// Where both clocks stand.
+    /// Current readings of both clocks.
     fn begin() -> Laps {
         let used = clock::thread_cpu();
         let cpu = used.user.plus(used.system).as_secs_f64();
         Laps { cpu, wall: clock::now().as_secs_f64() }
     }
 
-    /// What has passed.
+    /// Elapsed time on both clocks.
     fn end(self) -> Laps {
         let now = Laps::begin();
         Laps { cpu: now.cpu - self.cpu, wall: now.wall - self.wall }
     }
 }
 
-/// How long something takes: processor time, of all laps together because its clock ticks slowly.
+/// The duration of an operation: CPU time over all laps, because its clock is coarse.
 fn laps(name: &str, what: impl Fn() -> usize) {
     let all = Laps::begin();
     let mut best = f64::INFINITY;

@@ -1,11 +1,10 @@
-//! Queueing networks, solved twice: by discrete events, and by formulas.
+//! Queueing networks, solved twice: by discrete-event simulation and by formulas.
 //!
-//! A [`model::Network`] says what stands there (stations, pools of tokens) and which I/O goes through it (loads, classes,
-//! routes). [`engine::Simulation`] lets I/Os walk through it, one event after the other; [`study`] repeats that over
-//! seeds and threads and says how far its figures can be trusted. [`analytic`] answers at once, for the networks whose
-//! answer is known. A [`plant::Plant`] is such a network with the names of a scenario's lab; [`lab`] makes it. No device,
-//! no engine that moves data and no clock of the system is known here: time is simulated, and everything random comes from
-//! a seed.
+//! A [`model::Network`] holds stations and token pools, and the loads whose I/Os follow routes through them.
+//! [`engine::Simulation`] executes it event by event; [`study`] repeats that over seeds and threads and gives
+//! confidence intervals. [`analytic`] solves the networks that have a known solution. A [`plant::Plant`] is such a
+//! network with the names of a scenario's lab; [`lab`] compiles it. Nothing here knows devices, live engines or the
+//! system's clock: time is simulated, and all randomness comes from a seed.
 
 #![deny(clippy::disallowed_types)]
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
-//! A step of a scenario on its lab, ready to be solved: one graph for both solvers.
+//! A step of a scenario on its lab, compiled for both solvers.
 //!
-//! The compiler ([`crate::lab`]) makes a plant; the estimator reads its demands, the event engine runs its network, and both
-//! write what they find under the names of its hops. What nobody gave and had to be assumed stands beside it, so that no
-//! figure comes from nowhere.
+//! The compiler ([`crate::lab`]) makes a plant; the estimator reads its demands, the event engine runs its network, and
+//! both report results under the names of its hops. Figures that had to be assumed are listed, so that every figure has
+//! a source.
 
 use crate::model::{LoadId, Network, PoolId, StationId};
 use record::{Flow, Loop};
@@ -11,124 +11,124 @@ use scenario::topology::HopKind;
 /// A network of stations, with the names of the lab.
 #[derive(Clone, Debug, Default)]
 pub struct Plant {
-    /// What is solved.
+    /// The network to solve.
     pub network: Network,
     /// The hops, in the order of the topology.
     pub hops: Vec<PlantHop>,
-    /// Who issues: at least one load each.
+    /// The workers; each has at least one load.
     pub issuers: Vec<Issuer>,
-    /// Figures that were not given.
+    /// Figures that the scenario and the catalog do not give.
     pub assumptions: Vec<Assumption>,
-    /// Who talks to whom over networks, with their streams.
-    pub pairs: Vec<Pair>,
-    /// What is to be known of the step besides.
+    /// Pairs of machines that exchange network traffic, with their streams.
+    pub pairs: Vec<MachinePair>,
+    /// Remarks on the step for its reader.
     pub notes: Vec<String>,
 }
 
 impl Plant {
-    /// The streams of all pairs, each pair's probe behind its others.
-    pub fn streams(&self) -> impl Iterator<Item = &Stream> {
-        self.pairs.iter().flat_map(Pair::all)
+    /// The streams of all pairs; a pair's probe follows its other streams.
+    pub fn streams(&self) -> impl Iterator<Item = &NetStream> {
+        self.pairs.iter().flat_map(MachinePair::all)
     }
 }
 
 /// A member of a network load and its receiver.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
+pub struct MachinePair {
     /// Its name in the record (`far`, `vm1.far`).
     pub name: String,
-    /// The machine that asks for the load, and the one that serves it.
-    pub machines: [Machine; 2],
-    /// Bytes of a packet at most.
+    /// The machine that runs the load, and the one that serves it.
+    pub machines: [EndMachine; 2],
+    /// Largest packet, in bytes.
     pub mtu: u32,
-    /// The streams of all loads on it.
-    pub streams: Vec<Stream>,
-    /// Small requests beside the streams.
-    pub probe: Option<Stream>,
+    /// The streams of all loads between the two.
+    pub streams: Vec<NetStream>,
+    /// Small requests beside the streams, for latency.
+    pub probe: Option<NetStream>,
 }
 
-impl Pair {
-    /// Its streams, the probe behind the others.
-    pub fn all(&self) -> impl Iterator<Item = &Stream> {
+impl MachinePair {
+    /// Its streams, then its probe.
+    pub fn all(&self) -> impl Iterator<Item = &NetStream> {
         self.streams.iter().chain(&self.probe)
     }
 }
 
-/// A machine at one end of a pair.
+/// A machine at one end of a machine pair.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
-    /// Its host, or the VM.
+pub struct EndMachine {
+    /// Its name: a host or a VM.
     pub host: String,
-    /// The hop of its processors, by its place in [`Plant::hops`].
+    /// Index in [`Plant::hops`] of its processors.
     pub processors: usize,
-    /// How many they are.
+    /// Number of cores.
     pub cores: u32,
-    /// The adapter that it leaves by.
+    /// The network adapter used.
     pub interface: String,
-    /// Bytes a second of that adapter's port, with everything that is on the wire.
+    /// Speed of that adapter's port in bytes a second, all headers included.
     pub speed: Option<f64>,
 }
 
-/// A stream of a network load. Its I/Os are jobs: as many messages, or as much of one, as are handled at once.
+/// A stream of a network load. Its I/Os are jobs: one or more messages, or a part of one, handled at once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stream {
+pub struct NetStream {
     /// Its load in the network.
     pub load: LoadId,
-    /// Its name in the record, without its end (`far/up1`).
+    /// Its name in the record, without the end (`far/up1`).
     pub name: String,
-    /// The workload.
+    /// The workload's name.
     pub workload: String,
-    /// Which way it goes.
+    /// Direction of its payload.
     pub flow: Flow,
-    /// Its number among those of its workload that go the same way.
+    /// Its number among the streams of its workload with the same direction.
     pub number: u16,
-    /// The thread that carries it at each end, by number.
+    /// The number of the thread that carries it at each end.
     pub thread: u16,
-    /// What a job is.
-    pub job: Job,
+    /// The cost of one job.
+    pub job: StreamJob,
 }
 
-impl Stream {
-    /// Its payload goes to the receiver, and does not come from it.
+impl NetStream {
+    /// Whether its payload goes to the receiver.
     pub fn is_up(&self) -> bool {
         self.flow == Flow::Up
     }
 }
 
-/// What a stream moves at once, and what that costs.
+/// What a job of a stream moves, and what that costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Job {
+pub struct StreamJob {
     /// Payload, or bytes of the request.
     pub bytes: u32,
     /// Bytes of the response.
     pub back: u32,
-    /// Bytes of a message.
+    /// Bytes of a message, headers excluded.
     pub message: u32,
-    /// Each is a request whose answer is waited for, so that it has a time.
+    /// Each job is a request that waits for its response, so latency is recorded.
     pub timed: bool,
     /// Its messages are datagrams.
     pub datagrams: bool,
-    /// System calls of the writing end.
+    /// System calls of the sending end.
     pub calls: f64,
     /// Packets of the payload.
     pub packets: f64,
     /// Payload of a full packet.
     pub segment: u32,
-    /// Seconds of the thread at the writing end, and at the reading end.
+    /// CPU seconds of the thread at the sending end and at the receiving end.
     pub thread: [f64; 2],
-    /// Of them, seconds for packets.
+    /// The part of `thread` spent on packets.
     pub packet_time: [f64; 2],
-    /// Seconds from the first to the last, with nobody else there.
+    /// Seconds from start to end without any queueing.
     pub floor: f64,
-    /// Bytes that may be on their way at once.
+    /// Bytes in flight at most.
     pub window: u64,
-    /// The send buffer is what allows no more, and not the receive buffer.
+    /// The send buffer limits the window, rather than the receive buffer.
     pub by_sender: bool,
-    /// Bytes a second, where that is set.
+    /// Rate limit in bytes a second, if one is set.
     pub rate: Option<u64>,
 }
 
-/// A hop with the places of the network that it consists of.
+/// A hop with the elements of the network that it consists of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlantHop {
     /// Its name in the record.
@@ -139,30 +139,30 @@ pub struct PlantHop {
     pub device: String,
     /// Its model in the catalog or in the scenario.
     pub part: Option<String>,
-    /// Where its traffic is served or limited; empty where nothing of it takes time or can be full.
-    pub places: Vec<Place>,
+    /// Where its traffic is served or limited; empty where it costs no time and cannot fill up.
+    pub places: Vec<HopElement>,
     /// What it is known to carry.
-    pub limits: Limits,
+    pub limits: HopLimits,
 }
 
-/// A place of the network.
+/// An element of the network that a hop consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum HopElement {
     /// A station that serves both directions.
     Station(StationId),
-    /// A link of a station of links, which carries what is read (towards the guest).
+    /// A link of a station of links that carries reads (towards the guest).
     ReadLink(StationId, u16),
-    /// A link that carries what is written (towards the device).
+    /// A link that carries writes (towards the device).
     WriteLink(StationId, u16),
-    /// A link that carries both, which limits the sum of the directions.
+    /// A link that carries both directions and limits their sum.
     BothLink(StationId, u16),
-    /// A queue limit: so many I/Os at once.
+    /// A queue limit: I/Os outstanding at once.
     Pool(PoolId),
 }
 
-/// What a hop is known to carry: from parts, standards and the scenario, after everything that it takes besides payload.
+/// The rated capacity of a hop, from parts, standards and the scenario; overhead beside payload is already subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct HopLimits {
     /// Payload bytes a second, read.
     pub read_rate: Option<f64>,
     /// Payload bytes a second, written.
@@ -171,13 +171,13 @@ pub struct Limits {
     pub both_rate: Option<f64>,
     /// I/Os a second.
     pub ops_rate: Option<f64>,
-    /// I/Os at once.
+    /// I/Os outstanding at once.
     pub slots: Option<u32>,
-    /// Servers that work at once.
+    /// Servers that work in parallel.
     pub servers: Option<u32>,
 }
 
-/// A worker of the step, as a live run would have it.
+/// A worker of the step, as in a live run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Issuer {
     /// Its load in the network.
@@ -188,13 +188,13 @@ pub struct Issuer {
     pub group: String,
     /// The workload's name.
     pub workload: String,
-    /// Its loop.
+    /// Closed or open loop.
     pub arrivals: Loop,
     /// Operations of one transaction; 1 where the workload has none.
     pub ops_per_transaction: u32,
 }
 
-/// A figure that nobody gave.
+/// A figure that had to be assumed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Assumption {
     /// The hop or part that it belongs to.

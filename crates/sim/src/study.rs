@@ -1,20 +1,20 @@
-//! A network simulated so that its figures can be trusted: warm-up left out, run as long as it takes, and repeated with
-//! seeds of their own on any number of threads.
+//! Simulates a network until its figures can be trusted: warm-up discarded, runs as long as needed and replicated with
+//! independent seeds on any number of threads.
 //!
-//! A run begins with a warm-up that is left out wholly, and what follows is cut into [`CELLS`] spans of equal length, which
-//! make [`BATCHES`] batches. A run that is to settle finds both lengths by a pilot: that is doubled (its cells merged by
-//! twos, so that memory stays what it is) until von Neumann's test finds no correlation within it and MSER-5
-//! finds the warm-up within its first half. The pilot is the warm-up, and as much again is measured. So nothing that is
-//! measured had a part in deciding how much is: choosing a warm-up by the data that are kept was seen to cost a hundredth
-//! of coverage, and stopping by them as much again.
+//! A run begins with a warm-up that is discarded; the rest is cut into [`CELLS`] spans of equal length, which form
+//! [`BATCHES`] batches. With [`Length::Settled`] a pilot finds both lengths: it is doubled (its cells merged in pairs,
+//! so that memory stays constant) until von Neumann's test finds no correlation within it and MSER-5 puts the end of
+//! the warm-up in its first half. The pilot is the warm-up, and a span of the same length is measured. The measured
+//! data thus has no influence on how much is measured: choosing a warm-up by the data that is kept cost 1% of coverage,
+//! and choosing when to stop by it cost as much again.
 //!
-//! Each run is a function of the network and of (seed, number of the run) alone, and runs are put together in the order
-//! of their numbers, so the number of threads changes nothing.
+//! Each run is a function of the network and of (seed, run number) alone, and runs are merged in the order of their
+//! numbers, so the number of threads changes nothing.
 
 use crate::Ps;
 use crate::engine::{Halt, SetUpError, Simulation, Snapshot};
 use crate::model::{Network, StationId};
-use crate::statistics::{Estimate, Histogram, mser5, ratio, von_neumann};
+use crate::statistics::{ConfidenceInterval, TimeHistogram, mser5, ratio, von_neumann};
 use clock::Rng;
 use thiserror::Error;
 
@@ -22,39 +22,39 @@ use thiserror::Error;
 pub const CELLS: usize = 320;
 /// Batches that a run yields.
 pub const BATCHES: usize = 32;
-/// From so many runs on, each is one batch.
+/// From this many runs on, each run is one batch.
 const RUNS_AS_BATCHES: usize = 10;
-/// Pairs of cells are taken for uncorrelated when von Neumann's test gives at least this probability.
+/// Pairs of cells count as uncorrelated when von Neumann's test gives at least this probability.
 const UNCORRELATED: f64 = 0.3;
 
-/// How a network is to be studied.
+/// How to study a network.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// Names all randomness.
+pub struct StudyPlan {
+    /// Seeds all randomness.
     pub seed: u64,
     /// How long each run is.
     pub length: Length,
-    /// Runs with seeds of their own, at least 1.
+    /// Replications with independent seeds, at least 1.
     pub runs: u32,
-    /// Threads that share the runs, at least 1. Changes no figure.
+    /// Threads that share the runs, at least 1. Changes no result.
     pub threads: usize,
 }
 
-/// How long a run is, in simulated time.
+/// The length of a run, in simulated time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// As said.
+    /// Given.
     Fixed {
-        /// Left out.
+        /// Discarded.
         warmup: Ps,
-        /// Of which figures are taken.
+        /// The span that figures are taken from.
         measured: Ps,
     },
-    /// As a pilot finds.
+    /// Found by a pilot.
     Settled {
-        /// The pilot's length at first.
+        /// The pilot's initial length.
         first: Ps,
-        /// The pilot's length at most; one that comes to it says that it has not settled.
+        /// The pilot's greatest length; a pilot that reaches it reports that it has not settled.
         most: Ps,
     },
 }
@@ -62,52 +62,52 @@ pub enum Length {
 /// Why a study has no result.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StudyError {
-    /// It could not begin.
+    /// The simulation could not be set up.
     #[error(transparent)]
     SetUp(#[from] SetUpError),
-    /// A run could not go on.
+    /// A run could not continue.
     #[error("run {run}: {halt}")]
     Halt {
-        /// Its number.
+        /// The run's number.
         run: u32,
         /// Why.
         halt: Halt,
     },
 }
 
-/// What one run showed.
+/// The result of one run.
 #[derive(Clone, Debug)]
-pub struct Run {
-    /// What happened in the cells after the warm-up, in order.
+pub struct Replication {
+    /// The counts of each cell after the warm-up, in order.
     pub cells: Vec<Snapshot>,
-    /// How long the warm-up was.
+    /// Length of the warm-up.
     pub warmup: Ps,
-    /// Whether the pilot settled; always so where the lengths were said.
+    /// Whether the pilot settled; always true with [`Length::Fixed`].
     pub settled: bool,
-    /// Events dispatched, those of the warm-up included.
+    /// Events dispatched, warm-up included.
     pub events: u64,
     histograms: Histograms,
 }
 
-/// What all runs showed.
+/// The results of all runs.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// In the order of their numbers.
-    pub runs: Vec<Run>,
+    /// In the order of run numbers.
+    pub runs: Vec<Replication>,
 }
 
 #[derive(Clone, Debug)]
 struct Histograms {
-    stations: Vec<Histogram>,
-    service: Vec<Histogram>,
-    response: Vec<Histogram>,
+    stations: Vec<TimeHistogram>,
+    service: Vec<TimeHistogram>,
+    response: Vec<TimeHistogram>,
 }
 
 /// Simulates `network` as `plan` says.
 ///
 /// # Errors
-/// The network cannot be simulated, or comes to a halt.
-pub fn study(network: &Network, plan: &Plan) -> Result<Study, StudyError> {
+/// The network cannot be simulated, or a run halts.
+pub fn study(network: &Network, plan: &StudyPlan) -> Result<Study, StudyError> {
     let (runs, threads) = (plan.runs.max(1), plan.threads.max(1));
     let of_thread = |first: usize| {
         let numbers = (first as u32..runs).step_by(threads);
@@ -128,11 +128,11 @@ pub fn study(network: &Network, plan: &Plan) -> Result<Study, StudyError> {
     Ok(Study { runs: in_order.collect::<Result<_, _>>()? })
 }
 
-/// One run.
-fn run(network: &Network, plan: &Plan, number: u32) -> Result<Run, StudyError> {
+/// Executes one run.
+fn run(network: &Network, plan: &StudyPlan, number: u32) -> Result<Replication, StudyError> {
     let halted = |halt| StudyError::Halt { run: number, halt };
     let seed = Rng::keyed(plan.seed, &[u64::from(number)]).next_u64();
-    let mut course = Course { simulation: Simulation::new(network, seed)?, cell: Ps(1) };
+    let mut course = RunInProgress { simulation: Simulation::new(network, seed)?, cell: Ps(1) };
     let settled = match plan.length {
         Length::Fixed { warmup, measured } => {
             course.simulation.run_until(warmup).map_err(halted)?;
@@ -150,23 +150,23 @@ fn run(network: &Network, plan: &Plan, number: u32) -> Result<Run, StudyError> {
     course.fill(&mut cells).map_err(halted)?;
     let mut histograms = course.histograms();
     histograms.subtract(&before);
-    Ok(Run { cells, warmup, settled, events: course.simulation.dispatched(), histograms })
+    Ok(Replication { cells, warmup, settled, events: course.simulation.dispatched(), histograms })
 }
 
-/// The length of the cells of a span.
+/// The cell length for a span.
 fn cell_of(span: Ps) -> Ps {
     Ps((span.0 / CELLS as u64).max(1))
 }
 
-/// A run on its way.
-struct Course {
+/// A run in progress.
+struct RunInProgress {
     simulation: Simulation,
     /// Length of a cell.
     cell: Ps,
 }
 
-impl Course {
-    /// Simulates until there are all cells.
+impl RunInProgress {
+    /// Simulates until all cells are there.
     fn fill(&mut self, cells: &mut Vec<Snapshot>) -> Result<(), Halt> {
         let mut before = self.simulation.snapshot();
         while cells.len() < CELLS {
@@ -178,7 +178,7 @@ impl Course {
         Ok(())
     }
 
-    /// Simulates until the run has settled, or for `most`; whether it has settled.
+    /// Simulates until the run has settled, at most `most`; whether it settled.
     fn pilot(&mut self, most: Ps) -> Result<bool, Halt> {
         let mut cells = Vec::with_capacity(CELLS);
         loop {
@@ -196,7 +196,7 @@ impl Course {
 
     fn histograms(&self) -> Histograms {
         let simulation = &self.simulation;
-        let all = |of: &dyn Fn(u32) -> Option<Histogram>| (0..).map_while(of).collect();
+        let all = |of: &dyn Fn(u32) -> Option<TimeHistogram>| (0..).map_while(of).collect();
         Histograms {
             stations: all(&|number| simulation.latency(StationId(number)).cloned()),
             service: all(&|number| simulation.service(number).cloned()),
@@ -206,9 +206,9 @@ impl Course {
 }
 
 impl Histograms {
-    /// Takes away what was counted `before`.
+    /// Subtracts the counts of `before`.
     fn subtract(&mut self, before: &Histograms) {
-        let each = |ours: &mut [Histogram], theirs: &[Histogram]| {
+        let each = |ours: &mut [TimeHistogram], theirs: &[TimeHistogram]| {
             ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| ours.subtract(theirs));
         };
         each(&mut self.stations, &before.stations);
@@ -217,15 +217,15 @@ impl Histograms {
     }
 }
 
-/// Sum of the response times of a span's I/Os of all classes, and how many they are.
+/// The sum of the response times of a span's I/Os, over all classes, and their number.
 fn responses(span: &Snapshot) -> (f64, f64) {
     let responded: u128 = span.classes.iter().map(|class| class.responded).sum();
     let ended: u64 = span.classes.iter().map(|class| class.tally.departures).sum();
     (responded as f64, ended as f64)
 }
 
-/// Whether a pilot of these cells is long enough: pairs of them show no correlation, so that batches, five pairs each, have
-/// none worth speaking of. Where nothing varies there is none.
+/// Whether a pilot with these cells is long enough: pairs of cells show no correlation, so batches of five pairs each
+/// have none that matters. Constant results have none.
 fn settled(cells: &[Snapshot]) -> bool {
     let pairs: Vec<(f64, f64)> = cells.chunks_exact(2).map(|pair| sums(pair, &responses)).collect();
     if pairs.iter().any(|(_, ended)| *ended <= 0.0) {
@@ -236,7 +236,7 @@ fn settled(cells: &[Snapshot]) -> bool {
         && von_neumann(&pairs).is_none_or(|(_, probability)| probability >= UNCORRELATED)
 }
 
-/// Both sums of a figure for each batch of these cells.
+/// Both sums of a figure for each batch of cells.
 fn batches(cells: &[Snapshot], figure: &impl Fn(&Snapshot) -> (f64, f64)) -> Vec<(f64, f64)> {
     let size = (cells.len() / BATCHES).max(1);
     cells.chunks_exact(size).map(|batch| sums(batch, figure)).collect()
@@ -248,15 +248,15 @@ fn sums(cells: &[Snapshot], figure: &impl Fn(&Snapshot) -> (f64, f64)) -> (f64, 
 }
 
 impl Study {
-    /// A figure that is the ratio of two sums over time (bytes over seconds, time stayed over I/Os), with the interval
-    /// that holds the true one with probability `confidence` (0 to 1). `figure` yields both for a span.
+    /// A figure that is the ratio of two sums over time (bytes over seconds, residence times over I/Os), with its
+    /// confidence interval at level `confidence` (0 to 1). `figure` returns both sums for a span.
     ///
-    /// `None` where the lower sum is nothing.
+    /// `None` where the denominator is zero.
     pub fn estimate(
         &self,
         confidence: f64,
         figure: impl Fn(&Snapshot) -> (f64, f64),
-    ) -> Option<Estimate> {
+    ) -> Option<ConfidenceInterval> {
         if self.runs.len() >= RUNS_AS_BATCHES {
             let runs: Vec<(f64, f64)> =
                 self.runs.iter().map(|run| sums(&run.cells, &figure)).collect();
@@ -276,22 +276,22 @@ impl Study {
         ratio(&all, confidence, correlation)
     }
 
-    /// Times from coming to a station to going on, over all runs without their warm-ups; `None` for an unknown station.
-    pub fn latency(&self, station: StationId) -> Option<Histogram> {
+    /// Residence times at a station over all runs, warm-ups excluded; `None` for an unknown station.
+    pub fn latency(&self, station: StationId) -> Option<TimeHistogram> {
         self.merged(|histograms| histograms.stations.get(station.0 as usize))
     }
 
-    /// Times from issue to end of a class, numbered through all loads; `None` for an unknown one.
-    pub fn service(&self, class: u32) -> Option<Histogram> {
+    /// Times from issue to end of a class, numbered through all loads; `None` for an unknown class.
+    pub fn service(&self, class: u32) -> Option<TimeHistogram> {
         self.merged(|histograms| histograms.service.get(class as usize))
     }
 
-    /// Times from when I/Os of a class were due to their end; `None` for an unknown one.
-    pub fn response(&self, class: u32) -> Option<Histogram> {
+    /// Times from due to end of a class; `None` for an unknown class.
+    pub fn response(&self, class: u32) -> Option<TimeHistogram> {
         self.merged(|histograms| histograms.response.get(class as usize))
     }
 
-    fn merged(&self, of: impl Fn(&Histograms) -> Option<&Histogram>) -> Option<Histogram> {
+    fn merged(&self, of: impl Fn(&Histograms) -> Option<&TimeHistogram>) -> Option<TimeHistogram> {
         let mut all = self.runs.iter().map(|run| of(&run.histograms));
         let mut merged = all.next()??.clone();
         all.flatten().for_each(|histogram| merged.add(histogram));

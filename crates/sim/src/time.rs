@@ -1,5 +1,5 @@
-//! Simulated time. Nanoseconds would round what a byte costs on a fast link (80 ps at 100 Gb/s), so the simulator counts
-//! picoseconds: a `u64` of them spans 213 days.
+//! Simulated time, in picoseconds: nanoseconds would round the time of a byte on a fast link (80 ps at 100 Gb/s). A
+//! `u64` of picoseconds spans 213 days.
 
 use clock::Ns;
 
@@ -8,7 +8,7 @@ use clock::Ns;
 pub struct Ps(pub u64);
 
 impl Ps {
-    /// The origin, and the empty span.
+    /// The start of the simulation, and the empty span.
     pub const ZERO: Ps = Ps(0);
     /// Later than any event.
     pub const MAX: Ps = Ps(u64::MAX);
@@ -48,12 +48,12 @@ impl Ps {
         self.0 as f64 / 1e12
     }
 
-    /// `seconds` rounded to picoseconds; nothing below zero, and [`Ps::MAX`] for what does not fit.
+    /// `seconds` rounded to picoseconds: 0 for negative values, [`Ps::MAX`] where it does not fit.
     pub fn from_secs_f64(seconds: f64) -> Ps {
         Ps((seconds * 1e12 + 0.5) as u64)
     }
 
-    /// The last whole nanosecond at this point: what a stream of operations is told.
+    /// This point in whole nanoseconds, rounded down, as operation streams take it.
     pub const fn as_ns(self) -> Ns {
         Ns(self.0 / 1_000)
     }

@@ -1,7 +1,7 @@
-//! What `calibrate` promises, tested from outside.
+//! The behaviour of `calibrate`, tested through its public interface.
 
 mod planted;
 mod refused;
 mod support;
-mod untold;
+mod undetermined;
 mod written;

@@ -1,8 +1,8 @@
-//! Planted figures come back: labs are simulated with figures that the scenario in the record does not know, fitted, and the
-//! interval of each figure holds what was planted.
+//! Planted figures are recovered: labs are simulated with figures that the scenario in the record does not have, and
+//! each fitted interval contains the planted figure.
 //!
-//! `CALIBRATE_SEEDS=40 cargo test -p calibrate --test it planted -- --nocapture` tells how often intervals do; they are to in
-//! 95% of cases. What is run without it is few and fixed, so that chance decides nothing.
+//! `CALIBRATE_SEEDS=40 cargo test -p calibrate --test it planted -- --nocapture` counts how often it does; the target
+//! is 95%. Without it the few cases are fixed, so that the result is deterministic.
 
 use crate::support::{ARRAY, FARM, HBA, Lab, Planted, SERVER, VIRTUAL};
 use calibrate::{Calibration, Fitted};
@@ -16,7 +16,8 @@ fn figure<'a>(found: &'a Calibration, name: &str) -> &'a Fitted {
     all.find(|of| of.figure == name).unwrap_or_else(|| panic!("no {name}: {found:#?}"))
 }
 
-/// Every planted figure is found within `off` of what it is, and as often within its interval as that says.
+/// Every planted figure is found within `off` of its value, and within its interval as often as the confidence level
+/// says.
 #[track_caller]
 fn check(lab: &Lab, off: f64) {
     let seeds = seeds();
@@ -32,7 +33,8 @@ fn check(lab: &Lab, off: f64) {
         }
     }
     println!("{}: {held} of {all} intervals hold the figure", lab.part);
-    // One seed is fixed: all of its intervals hold. Of several, so many that chance hardly explains fewer.
+    // With one seed, which is fixed, all intervals contain the figure; with several, at least a number that chance
+    // hardly undercuts.
     let least = if seeds == 1 { all } else { all * 3 / 4 };
     assert!(held >= least, "{held} of {all}");
 }
@@ -58,7 +60,7 @@ fn an_array_behind_its_ports() {
 }
 
 #[test]
-fn many_vms_that_are_alike_are_one_observation() {
+fn like_vms_are_one_observation() {
     check(&FARM, 0.05);
     let found = FARM.calibrate(1, &[]).calibration;
     assert!(found.residuals.iter().all(|of| of.vms.len() == 6), "{:#?}", found.residuals);

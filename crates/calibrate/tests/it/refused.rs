@@ -1,4 +1,4 @@
-//! What cannot be fitted to is refused, with what would be right.
+//! What cannot be fitted is refused, with the remedy.
 
 use crate::support;
 
@@ -23,7 +23,7 @@ fn planted(dir: &Path) -> Record {
 }
 
 #[test]
-fn parts_and_figures_that_are_not_there() {
+fn unknown_parts_and_figures_are_refused() {
     let dir = tempfile::tempdir().expect("a place");
     let run = |name: &str| {
         let path = dir.path().join(name);
@@ -32,9 +32,9 @@ fn parts_and_figures_that_are_not_there() {
     };
     check(vec![run("a")], &["other"], &[], &["does not use the part `other`", "it uses `box`"]);
     check(vec![run("b")], &["box", "other"], &[], &["`other`", "no run of these"]);
-    check(vec![run("c")], &["box"], &["speed"], &["`speed` is no figure", "latency"]);
-    check(vec![run("d")], &["box"], &["media"], &["`media` is no figure"]);
-    check(vec![run("e")], &["box"], &["ours.latency"], &["`ours.latency` is no figure"]);
+    check(vec![run("c")], &["box"], &["speed"], &["`speed` is not a figure", "latency"]);
+    check(vec![run("d")], &["box"], &["media"], &["`media` is not a figure"]);
+    check(vec![run("e")], &["box"], &["ours.latency"], &["`ours.latency` is not a figure"]);
 }
 
 #[test]
@@ -42,29 +42,29 @@ fn a_lab_without_parts() {
     let dir = tempfile::tempdir().expect("a place");
     let text = ARRAY.scenario(true).replace("part = \"box\"\n", "");
     let record = record(&dir.path().join("a.wsr"), &text, &text, 1);
-    check(vec![record], &["box"], &[], &["does not use the part `box`", "none at all"]);
+    check(vec![record], &["box"], &[], &["does not use the part `box`", "no parts"]);
 }
 
 #[test]
-fn a_scenario_that_is_none() {
+fn an_invalid_scenario_is_refused() {
     let dir = tempfile::tempdir().expect("a place");
-    let truly = ARRAY.scenario(true);
-    for (n, told, expected) in [
-        (1, "[[[".to_owned(), "is no lab that can be modelled"),
-        (2, String::new(), "is no lab that can be modelled"),
-        (3, truly.replace("embedded = { ports = [{ name = \"p1\" }] }", ""), "no lab that can be"),
-        (4, truly.replace("title = \"Planted\"", "title = \"\\u0000\""), "no step"),
+    let actual = ARRAY.scenario(true);
+    for (n, stated, expected) in [
+        (1, "[[[".to_owned(), "has no lab that can be modelled"),
+        (2, String::new(), "has no lab that can be modelled"),
+        (3, actual.replace("embedded = { ports = [{ name = \"p1\" }] }", ""), "no lab that can be"),
+        (4, actual.replace("title = \"Planted\"", "title = \"\\u0000\""), "no step"),
     ] {
-        let record = record(&dir.path().join(format!("{n}.wsr")), &truly, &told, 1);
+        let record = record(&dir.path().join(format!("{n}.wsr")), &actual, &stated, 1);
         match n {
-            // A title may be anything; the fit goes on.
+            // A title may be anything; the fit succeeds.
             4 => assert!(fit(vec![record], &["box"], &[]).is_ok(), "{expected}"),
             _ => check(vec![record], &["box"], &[], &[expected]),
         }
     }
 }
 
-/// A record whose head is that of a scenario, without any step, which ended so.
+/// A record with the head of a scenario, without steps, with this final status.
 fn empty(path: &Path, text: &str, status: Option<Status>) -> Record {
     let scenario = support::scenario(text);
     let source = Source { name: "lab.toml".to_owned(), text: text.to_owned(), ..Source::default() };
@@ -92,12 +92,12 @@ fn runs_that_did_not_end_and_runs_without_steps() {
 }
 
 #[test]
-fn steps_that_tell_nothing_are_named() {
+fn steps_without_information_are_named() {
     let dir = tempfile::tempdir().expect("a place");
-    // The steps of the record are not those of the scenario in it.
-    let truly = ARRAY.scenario(true);
-    let told = truly.replace("depth = [1, 4, 8, 16]", "depth = [2]");
-    let record = record(&dir.path().join("a.wsr"), &truly, &told, 1);
+    // The steps of the record are not those of its scenario.
+    let actual = ARRAY.scenario(true);
+    let stated = actual.replace("depth = [1, 4, 8, 16]", "depth = [2]");
+    let record = record(&dir.path().join("a.wsr"), &actual, &stated, 1);
     check(vec![record], &["box"], &[], &["no step of", "does not have it", "depth 1"]);
 }
 
@@ -107,5 +107,5 @@ fn parts_of_one_name_and_two_kinds() {
     let (first, second) = (ARRAY.record(dir.path(), 1), SERVER.scenario(true));
     let second = second.replace("\"ours\"", "\"box\"");
     let second = record(&dir.path().join("b.wsr"), &second, &second, 1);
-    check(vec![first, second], &["box"], &[], &["`box` is of another kind"]);
+    check(vec![first, second], &["box"], &[], &["`box` has another kind"]);
 }

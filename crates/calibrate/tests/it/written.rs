@@ -1,4 +1,4 @@
-//! A part that is written is a part that is read, and simulates to what was measured.
+//! A part file that is written can be read, and simulates to what was measured.
 
 use crate::support;
 
@@ -16,7 +16,7 @@ fn written_read_and_simulated() {
     let before = analysed(&measured);
     let found = fit(vec![measured], &["box"], &[]).unwrap_or_else(|error| panic!("{error}"));
     let file = found.part_file(&[]);
-    // The part of the file stands for the one of the scenario.
+    // The file's part replaces the scenario's.
     let text = ARRAY.scenario(false);
     let start = text.find("[[part]]").expect("it has one");
     let end = text[start..].find("\n\n").expect("it ends") + start;
@@ -41,9 +41,10 @@ fn written_read_and_simulated() {
 fn a_new_name_and_text_that_would_break_out() {
     let dir = tempfile::tempdir().expect("a place");
     let evil = "\\\"]\\n[[part]]\\nname = \\\"x";
-    let told = ARRAY.scenario(false).replace("title = \"Planted\"", &format!("title = \"{evil}\""));
-    let told = told.replace("source = \"a test\"", &format!("source = \"{evil}\""));
-    let measured = record(&dir.path().join("a.wsr"), &ARRAY.scenario(true), &told, 3);
+    let stated =
+        ARRAY.scenario(false).replace("title = \"Planted\"", &format!("title = \"{evil}\""));
+    let stated = stated.replace("source = \"a test\"", &format!("source = \"{evil}\""));
+    let measured = record(&dir.path().join("a.wsr"), &ARRAY.scenario(true), &stated, 3);
     let found =
         fit(vec![measured], &["box"], &["latency"]).unwrap_or_else(|error| panic!("{error}"));
     let file = found.part_file(&["mine".to_owned()]);

@@ -257,9 +257,9 @@ impl Told {
 
     /// The processor time of a machine's threads, by their names.
     pub fn threads(&self, machine: SourceId) -> Vec<(&str, Ns)> {
-        let named = |counter: &'_ Counter| counter.name.starts_with("thread-cpu/");
+        let named = |counter: &'_ Counter| counter.kind.name() == "thread-cpu";
         let threads = self.all_counters(machine).filter(|counter| named(counter));
-        threads.map(|c| (&c.name["thread-cpu/".len()..], Ns(c.value as u64))).collect()
+        threads.map(|c| (c.part.as_deref().unwrap_or_default(), Ns(c.value as u64))).collect()
     }
 
     /// What an end carried, over all its intervals or the measured ones.

@@ -1,9 +1,9 @@
-//! What a ledger finds: parameters without a source, how much claims follow them, and which claims prove nothing.
+//! Ledgers: parameters without a source, elasticities of claims, and which claims prove nothing.
 
 use scenario::Source;
-use score::{Ledger, Origin, rule};
+use score::{ClaimLedger, ParameterOrigin, rule};
 
-/// Hosts with eight VMs that read 4 KiB through a port that carries far more than their host's one core.
+/// Hosts with eight VMs that read 4 KiB through a port much faster than their host's one core.
 const LAB: &str = r#"
 scenario = { title = "t" }
 array = [{ name = "ssd", part = "ram" }]
@@ -67,17 +67,17 @@ fn source(text: &str) -> Source {
     Source { name: "lab.toml".into(), text: text.into(), ..Source::default() }
 }
 
-fn ledger(text: &str) -> Ledger {
+fn ledger(text: &str) -> ClaimLedger {
     let quiet = |_, _| {};
-    Ledger::new("lab", &source(text), 2, &quiet).unwrap_or_else(|error| panic!("{error}"))
+    ClaimLedger::new("lab", &source(text), 2, &quiet).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The lab with its claims, the host's cost an I/O of this kind, and more.
-fn of_kind(kind: &str, more: &str) -> Ledger {
+/// The lab with its claims, the host's cost per I/O of this kind, and more.
+fn of_kind(kind: &str, more: &str) -> ClaimLedger {
     ledger(&format!("{}{CLAIMS}{more}", LAB.replace("KIND\"", kind)))
 }
 
-fn elasticity(ledger: &Ledger, claim: &str, parameter: &str) -> f64 {
+fn elasticity(ledger: &ClaimLedger, claim: &str, parameter: &str) -> f64 {
     let resting = ledger.claim(claim).expect("the claim");
     let found = resting.elasticities.iter().find(|of| of.parameter == parameter);
     found.map_or(0.0, |of| of.value)
@@ -86,7 +86,7 @@ fn elasticity(ledger: &Ledger, claim: &str, parameter: &str) -> f64 {
 const COST: &str = "part.visor.cpu_per_io";
 
 #[test]
-fn a_claim_follows_what_limits_it_and_nothing_else() {
+fn a_claim_depends_on_its_bottleneck_only() {
     let ledger = of_kind("assumed\"", "");
     let of = |claim: &str| elasticity(&ledger, claim, COST);
     assert!((of("small I/O") + 1.0).abs() < 0.15, "the host's core limits: {}", of("small I/O"));
@@ -101,10 +101,10 @@ fn a_claim_follows_what_limits_it_and_nothing_else() {
 fn figures_without_a_source_are_parameters() {
     let ledger = of_kind("assumed\"", "");
     let kind = |name: &str| ledger.parameters.iter().find(|p| p.name == name).map(|p| p.kind);
-    assert_eq!(kind(COST), Some(Origin::Assumed));
-    assert_eq!(kind("workload.small.depth"), Some(Origin::Unexplained));
-    assert_eq!(kind("part.card.lun_queue"), Some(Origin::Default));
-    assert_eq!(kind("part.ram.latency"), Some(Origin::Default));
+    assert_eq!(kind(COST), Some(ParameterOrigin::Assumed));
+    assert_eq!(kind("workload.small.depth"), Some(ParameterOrigin::Unexplained));
+    assert_eq!(kind("part.card.lun_queue"), Some(ParameterOrigin::Default));
+    assert_eq!(kind("part.ram.latency"), Some(ParameterOrigin::Default));
     for sourced in ["part.card.port_rate", "part.virtual.disk_queue", "part.box.cores"] {
         assert_eq!(kind(sourced), None, "{sourced}");
     }
@@ -113,7 +113,7 @@ fn figures_without_a_source_are_parameters() {
             "[[assume]]\nset = \"workload.*.depth\"\nsource = \"it says so\"\nkind = \"{kind}\"\n"
         )
     };
-    let depths = |ledger: &Ledger| {
+    let depths = |ledger: &ClaimLedger| {
         let names = ledger.parameters.iter().map(|parameter| parameter.name.clone());
         names.filter(|name| name.ends_with("depth")).collect::<Vec<_>>()
     };
@@ -121,7 +121,7 @@ fn figures_without_a_source_are_parameters() {
     assert_eq!(depths(&of_kind("assumed\"", &explained("published"))), [""; 0]);
 }
 
-/// Which claims are calibration, by their names.
+/// Which claims are calibration, by name.
 #[track_caller]
 fn check(kind: &str, expected: &[&str], why: &str) {
     let ledger = of_kind(kind, "");
@@ -135,13 +135,13 @@ fn check(kind: &str, expected: &[&str], why: &str) {
 }
 
 #[test]
-fn what_follows_an_assumption_is_calibration() {
+fn a_claim_that_depends_on_an_assumption_is_calibration() {
     check("assumed\"", &["small I/O", "its data"], "assumed");
     check("published\"", &[], "");
 }
 
 #[test]
-fn what_follows_what_was_fitted_on_it_or_its_twin_is_calibration() {
+fn a_claim_that_depends_on_a_parameter_fitted_on_it_or_its_twin_is_calibration() {
     let both = ["small I/O", "its data"];
     check("calibrated\", claim = \"small I/O\"", &both, "fitted on");
     check("calibrated\", claim = \"lab: its data\"", &both, "fitted on");
@@ -150,7 +150,7 @@ fn what_follows_what_was_fitted_on_it_or_its_twin_is_calibration() {
 }
 
 #[test]
-fn claims_that_the_scenario_gives_away_need_no_reason() {
+fn claims_declared_as_calibration_need_no_reason() {
     let text = format!("{}{CLAIMS}", LAB.replace("KIND", "assumed"));
     let ledger = ledger(&text.replace("kind = \"held-out\"", "kind = \"context\""));
     assert!(ledger.claims.iter().all(|claim| claim.calibration.is_none()));
@@ -158,7 +158,7 @@ fn claims_that_the_scenario_gives_away_need_no_reason() {
 }
 
 #[test]
-fn what_is_assumed_of_adapters_that_vms_do_not_name_is_bent() {
+fn defaults_of_unnamed_adapters_are_varied() {
     let bare = LAB.replace("scsi = [\"virtual\"], ", "").replace("KIND", "published");
     // A guest takes longer for an I/O than its host does.
     let bare = bare.replace("\"40 us\"", "\"100 ns\"").replace("vcpus = 2", "vcpus = 1");
@@ -173,10 +173,10 @@ fn what_is_assumed_of_adapters_that_vms_do_not_name_is_bent() {
     for (figure, value) in [("cpu_per_io", "5 us"), ("adapter_queue", "128"), ("disk_queue", "32")]
     {
         let parameter = found(figure);
-        assert_eq!((parameter.kind, parameter.value.as_str()), (Origin::Default, value));
-        assert!(parameter.is_bendable(), "{figure}");
+        assert_eq!((parameter.kind, parameter.value.as_str()), (ParameterOrigin::Default, value));
+        assert!(parameter.can_vary(), "{figure}");
     }
-    assert!(!found("iops_max").is_bendable(), "no limit is no number");
+    assert!(!found("iops_max").can_vary(), "no limit is no number");
     let cost = elasticity(&ledger, "alone", &found("cpu_per_io").name);
     assert!((cost + 1.0).abs() < 0.3, "the guest's processor limits: {cost}");
     assert!(
@@ -236,7 +236,7 @@ fn claims_of_networks_follow_what_costs_their_machines() {
 }
 
 #[test]
-fn what_has_no_elasticity_is_said() {
+fn claims_without_elasticity_say_why() {
     let net = ledger(NETWORK);
     let text = format!("{}{CLAIMS}", LAB.replace("KIND", "published"));
     let all = ledger(&format!(
@@ -245,7 +245,7 @@ fn what_has_no_elasticity_is_said() {
     ));
     for (ledger, claim, why) in [
         (&net, "balance", "members are alike"),
-        (&net, "nothing back", "nothing by the estimator"),
+        (&net, "nothing back", "0 in the estimate"),
         (&all, "even", "members are alike"),
     ] {
         let resting = ledger.claim(claim).expect("the claim");
@@ -267,17 +267,18 @@ fn the_published_figure_changes_nothing() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn results_do_not_depend_on_threads() {
     let text = format!("{}{CLAIMS}", LAB.replace("KIND", "assumed"));
     let quiet = |_: usize, _: usize| {};
-    let of = |threads| Ledger::new("lab", &source(&text), threads, &quiet).expect("a ledger");
+    let of = |threads| ClaimLedger::new("lab", &source(&text), threads, &quiet).expect("a ledger");
     assert_eq!(of(1), of(5));
 }
 
 #[test]
-fn a_bad_scenario_is_told() {
+fn a_bad_scenario_is_reported() {
     let quiet = |_: usize, _: usize| {};
-    let error = Ledger::new("lab", &source("scenario = 1"), 1, &quiet).expect_err("no scenario");
+    let error =
+        ClaimLedger::new("lab", &source("scenario = 1"), 1, &quiet).expect_err("no scenario");
     assert!(error.to_string().contains("lab.toml:1"), "{error}");
 }
 

@@ -1,3 +1,3 @@
-//! What `score` promises, tested from outside.
+//! The behaviour of `score`, tested through its public interface.
 
 mod ledger;

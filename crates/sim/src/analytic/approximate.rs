@@ -1,23 +1,23 @@
-//! Approximate mean value analysis for populations that are too large for the exact one: Schweitzer's fixed point (1979;
-//! an arriving customer sees its own class in proportion). A centre of several servers, or one whose speed depends on how
-//! many are there, is solved as one of two centres, the second being the rest of the network (`marginal`). Cheap whatever
-//! the size. Against exact solutions of 400 networks drawn at random, with one or two classes and two to five centres of up to
-//! eight servers, its throughput is off by 1.6% on average and by 7.3% at most.
+//! Approximate mean value analysis for populations too large for the exact one: Schweitzer's fixed point (1979; an
+//! arriving customer sees its own class in proportion). A centre with several servers, or whose speed depends on the
+//! number present, is solved as one of two centres, the other being the rest of the network (`marginal`). Cheap at any
+//! size. Against exact solutions of 400 random networks, with one or two classes and two to five centres of up to eight
+//! servers, its throughput is off by 1.6% on average and 7.3% at most.
 
 use super::marginal::{Others, met};
 use super::{AnalyticError, Center, Population, Service, Solution, check};
 
-/// Rounds of the fixed point at most.
+/// Greatest number of iterations.
 const ROUNDS_MAX: usize = 10_000;
-/// Share of its customers by which two rounds may still differ.
+/// Convergence: the greatest change in an iteration, as a share of a class's customers.
 const SETTLED: f64 = 1e-9;
-/// Share of the way to its new value that what is known of the rest of the network goes in a round: faster, it can swing.
+/// Step, as a share, towards new values for the rest of the network: larger steps can oscillate.
 const SLOW: f64 = 0.1;
 
 /// The approximate solution.
 ///
 /// # Errors
-/// Senseless numbers.
+/// A number is invalid.
 pub fn approximate(centers: &[Center], classes: &[Population]) -> Result<Solution, AnalyticError> {
     check(centers, classes)?;
     let spread = |class: usize| f64::from(classes[class].customers) / centers.len().max(1) as f64;
@@ -50,7 +50,7 @@ pub fn approximate(centers: &[Center], classes: &[Population]) -> Result<Solutio
             for (center, time) in present.iter_mut().zip(times) {
                 let now = throughput[class] * time;
                 change = change.max((now - center[class]).abs() / customers);
-                // Half way: with several servers whole steps can swing.
+                // Half steps: with several servers full steps can oscillate.
                 center[class] = (now + center[class]) / 2.0;
             }
         }
@@ -61,14 +61,14 @@ pub fn approximate(centers: &[Center], classes: &[Population]) -> Result<Solutio
     Ok(Solution { throughput, present })
 }
 
-/// Customers that can be at a centre.
+/// Customers that can be at a centre at once.
 fn visitors(center: &Center, classes: &[Population]) -> f64 {
     let visits = center.demands.iter().zip(classes).filter(|(demand, _)| **demand > 0.0);
     visits.map(|(_, class)| f64::from(class.customers)).sum()
 }
 
-/// Of each centre: how far what its visitors find elsewhere is like one queue: the share that its slowest other centre
-/// has of the time that they need elsewhere, if nobody waits.
+/// Per centre: how far the rest of the network is like one queue, as its visitors see it. This is the slowest other
+/// centre's share of the time they need elsewhere without queueing.
 fn queued_now(centers: &[Center], classes: &[Population], throughput: &[f64]) -> Vec<f64> {
     let work = |center: &Center| -> f64 {
         center.demands.iter().zip(throughput).map(|(demand, rate)| demand * rate).sum()
@@ -91,7 +91,7 @@ fn queued_now(centers: &[Center], classes: &[Population], throughput: &[f64]) ->
     centers.iter().enumerate().map(of).collect()
 }
 
-/// Seconds that a customer stays at a centre where it sees others.
+/// Residence time, in seconds, of a customer at a centre where it meets `others`.
 fn residence(center: &Center, class: usize, others: Others) -> f64 {
     let demand = center.demands[class];
     match &center.service {

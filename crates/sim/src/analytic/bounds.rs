@@ -1,20 +1,20 @@
-//! What a closed load cannot exceed and cannot miss: asymptotic bounds (Denning and Buzen 1978), and the tighter ones of
-//! balanced jobs (Zahorjan, Sevcik, Eager and Galler 1982).
+//! Throughput bounds of a closed load: asymptotic bounds (Denning and Buzen 1978), and the tighter ones of balanced
+//! jobs (Zahorjan, Sevcik, Eager and Galler 1982).
 
 use super::{AnalyticError, Center, Population, Service, check};
 
-/// I/Os a second: not less and not more.
+/// ThroughputBounds of a throughput, in I/Os a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
-    /// Not less.
+pub struct ThroughputBounds {
+    /// Lower bound.
     pub low: f64,
-    /// Not more.
+    /// Upper bound.
     pub high: f64,
 }
 
-/// Sums over the centres of a single class.
-struct Sums {
-    /// Of all demands where one may wait, and of those where nobody does with the think time.
+/// DemandSums over the centres of a single class.
+struct DemandSums {
+    /// Demands at queueing centres, and demands at delays with the think time.
     waiting: f64,
     delays: f64,
     /// The least time between two I/Os at the slowest centre.
@@ -22,11 +22,11 @@ struct Sums {
     customers: f64,
 }
 
-fn sums(centers: &[Center], population: Population) -> Sums {
+fn sums(centers: &[Center], population: Population) -> DemandSums {
     let delay = |center: &&Center| center.service == Service::Delay;
     let waits = |center: &&Center| center.service != Service::Delay;
     let demand = |center: &Center| center.demands[0];
-    Sums {
+    DemandSums {
         waiting: centers.iter().filter(waits).map(demand).sum(),
         delays: centers.iter().filter(delay).map(demand).sum::<f64>() + population.think,
         slowest: centers.iter().map(|c| c.demands[0] / c.service.fastest()).fold(0.0, f64::max),
@@ -34,28 +34,32 @@ fn sums(centers: &[Center], population: Population) -> Sums {
     }
 }
 
-/// Throughput of one class: nobody ever waits, or everybody always waits for all others; and no faster than the slowest
-/// centre. Holds for whatever distributions and orders of service, as long as no centre is idle while somebody waits.
+/// Throughput bounds of one class: without queueing or with all customers queueing for each other everywhere, and never
+/// faster than the slowest centre. Holds for any distributions and service orders, as long as no centre is idle while
+/// customers wait.
 ///
 /// # Errors
-/// Senseless numbers.
-pub fn asymptotic(centers: &[Center], population: Population) -> Result<Bounds, AnalyticError> {
+/// A number is invalid.
+pub fn asymptotic(
+    centers: &[Center],
+    population: Population,
+) -> Result<ThroughputBounds, AnalyticError> {
     check(centers, &[population])?;
-    let Sums { waiting, delays, slowest, customers } = sums(centers, population);
+    let DemandSums { waiting, delays, slowest, customers } = sums(centers, population);
     let alone = if population.customers == 0 { 0.0 } else { customers / (waiting + delays) };
     let low = customers / (customers * waiting + delays);
-    Ok(Bounds { low, high: alone.min(1.0 / slowest) })
+    Ok(ThroughputBounds { low, high: alone.min(1.0 / slowest) })
 }
 
-/// Throughput of one class, closer: networks whose demands are all as the largest, or all as the mean, are slower and
-/// faster. `None` where a centre has several servers, since the theorem speaks of one.
+/// Tighter throughput bounds of one class: networks whose demands all equal the largest, or the mean, are slower and
+/// faster. `None` where a centre has several servers, which the theorem does not cover.
 ///
 /// # Errors
-/// Senseless numbers.
+/// A number is invalid.
 pub fn balanced(
     centers: &[Center],
     population: Population,
-) -> Result<Option<Bounds>, AnalyticError> {
+) -> Result<Option<ThroughputBounds>, AnalyticError> {
     check(centers, &[population])?;
     let single = |center: &&Center| center.service == Service::Single && center.demands[0] > 0.0;
     let waiting = centers.iter().filter(single).count();
@@ -63,11 +67,11 @@ pub fn balanced(
     if !centers.iter().all(known) || waiting == 0 || population.customers == 0 {
         return Ok(None);
     }
-    let Sums { waiting: demand, delays, slowest, customers } = sums(centers, population);
+    let DemandSums { waiting: demand, delays, slowest, customers } = sums(centers, population);
     let others = customers - 1.0;
     let mean = demand / waiting as f64;
     let low =
         customers / (demand + delays + others * slowest / (1.0 + delays / (customers * demand)));
     let high = customers / (demand + delays + others * mean / (1.0 + delays / demand));
-    Ok(Some(Bounds { low, high: high.min(1.0 / slowest) }))
+    Ok(Some(ThroughputBounds { low, high: high.min(1.0 / slowest) }))
 }

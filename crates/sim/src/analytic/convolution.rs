@@ -1,23 +1,23 @@
-//! Exact solutions with centres whose speed depends on how many are there: by normalizing constants (Buzen 1973; Reiser
-//! and Kobayashi 1975). Only sums and products of positive numbers, in logarithms, so that neither the cancellation nor
-//! the overflow that spoils mean value analysis with several servers can occur.
+//! Exact solutions with centres whose speed depends on the number present, by normalizing constants (Buzen 1973; Reiser
+//! and Kobayashi 1975). Uses only sums and products of positive numbers, in logarithms, so it cannot suffer the
+//! cancellation and overflow that spoil mean value analysis with several servers.
 
 use super::lattice::Lattice;
 use super::{AnalyticError, Center, Population, Service, Solution, check};
 
-/// Pairs of vectors that are multiplied at most.
+/// Greatest number of products of two vectors' constants.
 const PAIRS_MAX: u64 = 1 << 28;
 
-/// Logarithms of the constants of a network, one for each population vector.
+/// Logarithms of a network's normalizing constants, one for each population vector.
 type Constants = Vec<f64>;
 
 /// The exact solution.
 ///
 /// # Errors
-/// Senseless numbers, or too many population vectors.
+/// A number is invalid, or there are too many population vectors.
 pub fn convolution(centers: &[Center], classes: &[Population]) -> Result<Solution, AnalyticError> {
     check(centers, classes)?;
-    let solver = Solver { lattice: Lattice::new(classes)?, centers, classes };
+    let solver = ConvolutionSolver { lattice: Lattice::new(classes)?, centers, classes };
     solver.affordable()?;
     let all = solver.without(None);
     let whole = solver.lattice.states() - 1;
@@ -30,14 +30,15 @@ pub fn convolution(centers: &[Center], classes: &[Population]) -> Result<Solutio
     Ok(Solution { present: present.collect(), throughput })
 }
 
-struct Solver<'a> {
+struct ConvolutionSolver<'a> {
     lattice: Lattice,
     centers: &'a [Center],
     classes: &'a [Population],
 }
 
-impl Solver<'_> {
-    /// Whether the products can be made: a dependent centre costs a product of all pairs, for each other one's marginals.
+impl ConvolutionSolver<'_> {
+    /// Checks the cost: a load-dependent centre needs a product of all pairs, and one for each other centre's
+    /// marginals.
     fn affordable(&self) -> Result<(), AnalyticError> {
         let dependent =
             |center: &&Center| !matches!(center.service, Service::Single | Service::Delay);
@@ -67,7 +68,7 @@ impl Solver<'_> {
         constants
     }
 
-    /// Thinking and all delays are one place where nobody waits.
+    /// Think times and all delays together are one delay centre.
     fn thinking(&self, left_out: Option<usize>) -> Constants {
         let delay = |class: usize| {
             let delays = self.centers.iter().enumerate().filter(|(number, center)| {
@@ -79,7 +80,8 @@ impl Solver<'_> {
         self.powers(&delays, |_| 0.0)
     }
 
-    /// For each vector the product of the classes' values to their numbers over factorials, times `weight` of all.
+    /// For each vector the product of the classes' values to the power of their counts over factorials, times `weight`
+    /// of the total.
     fn powers(&self, logs: &[f64], weight: impl Fn(u32) -> f64) -> Constants {
         let most = self.classes.iter().map(|class| class.customers).max().unwrap_or(0);
         let factorials = log_factorials(most);
@@ -95,7 +97,7 @@ impl Solver<'_> {
         states.map(value).collect()
     }
 
-    /// The factors of a centre whose speed depends on how many are there.
+    /// The factors of a load-dependent centre.
     fn factors(&self, center: &Center) -> Constants {
         let logs: Vec<f64> = center.demands.iter().map(|demand| demand.ln()).collect();
         let most = self.lattice.total(self.lattice.states() - 1);
@@ -110,7 +112,7 @@ impl Solver<'_> {
     /// Adds a centre with one server: g(n) += Σ demand · g(n - 1 of the class).
     fn add_single(&self, constants: &mut Constants, center: &Center) {
         for state in 1..self.lattice.states() {
-            let mut sum = Sum::of(constants[state]);
+            let mut sum = LogSum::of(constants[state]);
             for (class, demand) in center.demands.iter().enumerate() {
                 if let Some(before) = self.lattice.without(state, class) {
                     sum.add(demand.ln() + constants[before]);
@@ -123,14 +125,14 @@ impl Solver<'_> {
     fn product(&self, left: &Constants, right: &Constants) -> Constants {
         let value = |whole: usize| {
             let parts = (0..=whole).filter(|part| self.lattice.within(*part, whole));
-            let mut sum = Sum::of(f64::NEG_INFINITY);
+            let mut sum = LogSum::of(f64::NEG_INFINITY);
             parts.for_each(|part| sum.add(left[part] + right[whole - part]));
             sum.log()
         };
         (0..self.lattice.states()).map(value).collect()
     }
 
-    /// Customers of each class at a centre.
+    /// Mean customers of each class at a centre.
     fn present(&self, number: usize, all: &Constants, throughput: &[f64]) -> Vec<f64> {
         let center = &self.centers[number];
         let whole = self.lattice.states() - 1;
@@ -138,7 +140,7 @@ impl Solver<'_> {
             Service::Delay => {
                 center.demands.iter().zip(throughput).map(|(demand, rate)| demand * rate).collect()
             }
-            // With the centre a second time: Σ over n of P(at least n) telescopes.
+            // With a second copy of the centre, Σ over n of P(at least n) telescopes.
             Service::Single => {
                 let mut twice = all.clone();
                 self.add_single(&mut twice, center);
@@ -171,16 +173,16 @@ fn log_factorials(most: u32) -> Vec<f64> {
     logs
 }
 
-/// A sum of numbers that are known by their logarithms.
-struct Sum {
+/// A sum of numbers given by their logarithms.
+struct LogSum {
     largest: f64,
-    /// In units of the largest.
+    /// In units of the largest number.
     scaled: f64,
 }
 
-impl Sum {
-    fn of(log: f64) -> Sum {
-        Sum { largest: log, scaled: 1.0 }
+impl LogSum {
+    fn of(log: f64) -> LogSum {
+        LogSum { largest: log, scaled: 1.0 }
     }
 
     fn add(&mut self, log: f64) {

@@ -1,28 +1,28 @@
-//! Rates of streams that share links, fair by max-min: no stream could go faster without slowing one that is not faster
-//! than it (progressive filling, Bertsekas and Gallager 1992). A stream may have a ceiling of its own, and may use more
-//! of one link than of another (encapsulation, mirrored writes).
+//! Max-min fair rates of streams that share links: no stream could go faster without slowing one that is not faster
+//! than it (progressive filling, Bertsekas and Gallager 1992). A stream may have a rate limit of its own, and may use
+//! more of one link than of another (encapsulation, mirrored writes).
 
-/// A stream.
+/// A stream over links.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
-    /// The links that it crosses, and how many bytes each carries for a byte of it (more than 0).
+pub struct LinkFlow {
+    /// The links that it crosses, and the bytes on each for a byte of the stream (more than 0).
     pub links: Vec<(usize, f64)>,
-    /// Bytes a second beyond which it does not go; infinite where nothing but links holds it.
+    /// Its own rate limit in bytes a second; infinite where only links limit it.
     pub ceiling: f64,
 }
 
-/// Bytes a second of each flow, over links of `capacities` bytes a second. A flow that names a link which is not there, or a
-/// capacity below zero, gets nothing; one without links and without a ceiling has an infinite rate.
-pub fn max_min(capacities: &[f64], flows: &[Flow]) -> Vec<f64> {
+/// The rate of each stream in bytes a second, over links of `capacities` bytes a second. A stream over an unknown link
+/// or one of negative capacity gets 0; one without links and rate limit gets infinity.
+pub fn max_min(capacities: &[f64], flows: &[LinkFlow]) -> Vec<f64> {
     let mut rates = vec![0.0; flows.len()];
     let mut left: Vec<f64> = capacities.iter().map(|capacity| capacity.max(0.0)).collect();
-    let sound = |flow: &Flow| {
+    let sound = |flow: &LinkFlow| {
         let links = |(link, share): &(usize, f64)| *link < left.len() && *share > 0.0;
         flow.links.iter().all(links) && flow.ceiling > 0.0
     };
     let mut open: Vec<bool> = flows.iter().map(sound).collect();
     let mut level: f64 = 0.0;
-    // Every round settles a flow at least.
+    // Every round settles at least one stream.
     while open.contains(&true) {
         let mut weights = vec![0.0; capacities.len()];
         let filling = || flows.iter().zip(&open).filter(|(_, open)| **open).map(|(flow, _)| flow);

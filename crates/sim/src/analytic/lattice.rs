@@ -1,11 +1,11 @@
-//! Population vectors in an order in which each comes after those it is built from.
+//! Population vectors, ordered so that each comes after those it is built from.
 
 use super::{AnalyticError, Population};
 
-/// Population vectors that an exact solution may have.
+/// Greatest number of population vectors of an exact solution.
 const STATES_MAX: u64 = 1 << 20;
 
-/// All vectors from none to the whole population. A vector's number is the sum of its entries times the strides.
+/// All vectors from zero to the whole population. A vector's number is the sum of its entries times the strides.
 #[derive(Clone, Debug)]
 pub struct Lattice {
     sides: Vec<u32>,
@@ -14,7 +14,7 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// The vectors below and including the population.
+    /// The vectors up to and including the whole population.
     pub fn new(classes: &[Population]) -> Result<Lattice, AnalyticError> {
         let sides: Vec<u32> = classes.iter().map(|class| class.customers).collect();
         let factors = sides.iter().map(|side| u64::from(*side) + 1);
@@ -31,7 +31,7 @@ impl Lattice {
         Ok(Lattice { strides: strides.collect(), sides, states: states as usize })
     }
 
-    /// How many vectors there are; the last is the whole population.
+    /// Number of vectors; the last is the whole population.
     pub fn states(&self) -> usize {
         self.states
     }
@@ -41,7 +41,7 @@ impl Lattice {
         (state / self.strides[class] % (self.sides[class] as usize + 1)) as u32
     }
 
-    /// The customers of all classes in vector `state`.
+    /// The customers in vector `state`, over all classes.
     pub fn total(&self, state: usize) -> u32 {
         (0..self.sides.len()).map(|class| self.of(state, class)).sum()
     }
@@ -51,7 +51,7 @@ impl Lattice {
         (self.of(state, class) > 0).then(|| state - self.strides[class])
     }
 
-    /// Whether no entry of `part` is beyond that of `whole`: then their difference is the difference of their numbers.
+    /// Whether no entry of `part` exceeds that of `whole`; then their difference is the difference of their numbers.
     pub fn within(&self, part: usize, whole: usize) -> bool {
         (0..self.sides.len()).all(|class| self.of(part, class) <= self.of(whole, class))
     }

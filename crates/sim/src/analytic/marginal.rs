@@ -1,41 +1,41 @@
-//! What an arriving customer meets at a centre whose speed depends on how many are there, when only their mean is known: a
-//! birth-and-death process with that mean. Births come from the rest of the network, which is taken for a centre of its own
-//! whose rate grows with those who are in it, the less so the nearer its slowest part is to being full. So the centre is
-//! solved as in a network of two (Norton's theorem of Chandy, Herzog and Woo 1975), with the second one known by two figures.
+//! What an arriving customer sees at a centre whose speed depends on the number present, when only the mean number is
+//! known: a birth-and-death process with that mean. Births come from the rest of the network, modelled as one centre
+//! whose rate grows with its customers, and grows less as its slowest part fills up. So the centre is solved in a
+//! network of two (Norton's theorem of Chandy, Herzog and Woo 1975), where two figures describe the other one.
 
 use super::Service;
 
-/// States of the process at most, for each server and besides.
+/// Greatest number of states of the process, per server and additional.
 const STATES_A_SERVER: f64 = 16.0;
 const STATES_MORE: f64 = 1024.0;
-/// Steps of Newton's method at most.
+/// Greatest number of Newton steps.
 const STEPS_MAX: usize = 40;
 
-/// Share of all states, counting those present squared, below which the rest are not summed.
+/// Weight, as a share of all states and times the squared number present, below which the remaining states are ignored.
 const NOTHING: f64 = 1e-12;
 
-/// What an arriving customer meets.
+/// What an arriving customer sees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Met {
-    /// How many times as long as its service alone it stays, if all customers are alike.
+    /// Its residence time as a multiple of its service time, if all customers are alike.
     pub stretch: f64,
-    /// Others that are served while it is: one fewer than servers, at most.
+    /// Others in service at the same time: at most one fewer than servers.
     pub beside: f64,
 }
 
-/// The others: how many there can be, and how the rest of the network hands them on.
+/// The other customers: how many there are, and how the rest of the network returns them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Others {
     /// At the centre, on average.
     pub mean: f64,
-    /// In the network.
+    /// In the network, at most.
     pub most: f64,
-    /// 0: the rest of the network hands each on by itself; 1: one after the other.
+    /// From 0, where the rest of the network is a pure delay, to 1, where it is a single queue.
     pub queued: f64,
 }
 
-/// What a customer meets that comes to a centre of at most `servers` at once. Who asks again and again leaves in `births`
-/// what was found, the logarithm of their rate, so that the next search begins there.
+/// What a customer sees at a centre that serves at most `servers` at once. `births` carries the logarithm of the birth
+/// rate from call to call, as the start of the next search.
 pub(crate) fn met(
     service: &Service,
     servers: f64,
@@ -53,13 +53,13 @@ pub(crate) fn met(
         return Met { stretch: (mean + 1.0) / alone, beside: mean.min(servers - 1.0) };
     }
     let states = most.min(STATES_A_SERVER * servers + STATES_MORE) as u32;
-    // Newton's method in the logarithm of the rate of births: the derivative of the mean is the variance. The mean grows with
-    // the rate, so that what is too low and what is too high hold it.
+    // Newton's method on the logarithm of the birth rate: the derivative of the mean is the variance. The mean grows
+    // with the rate, so a value too low and one too high bracket it.
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut rate: f64 = births.unwrap_or_else(|| (mean / most.max(1.0)).ln());
-    let mut sums = Sums::default();
+    let mut sums = StateSums::default();
     for _ in 0..STEPS_MAX {
-        sums = Sums::of(service, servers, rate.exp(), states, Others { most, ..others });
+        sums = StateSums::of(service, servers, rate.exp(), states, Others { most, ..others });
         let off = mean - sums.mean();
         if off.abs() <= 1e-7 * (1.0 + mean) {
             break;
@@ -76,9 +76,9 @@ pub(crate) fn met(
     Met { stretch: sums.stretch / sums.all, beside: sums.beside / sums.all }
 }
 
-/// Sums over the states, each times its weight.
+/// StateSums over the states, weighted.
 #[derive(Default)]
-struct Sums {
+struct StateSums {
     all: f64,
     first: f64,
     second: f64,
@@ -86,9 +86,9 @@ struct Sums {
     beside: f64,
 }
 
-impl Sums {
-    fn of(service: &Service, servers: f64, rate: f64, states: u32, others: Others) -> Sums {
-        let mut sums = Sums::default();
+impl StateSums {
+    fn of(service: &Service, servers: f64, rate: f64, states: u32, others: Others) -> StateSums {
+        let mut sums = StateSums::default();
         let mut weight = 1.0;
         for present in 0..=states {
             let n = f64::from(present);
@@ -102,7 +102,7 @@ impl Sums {
             let births = elsewhere / (1.0 + (elsewhere - 1.0).max(0.0) * others.queued);
             let grows = rate * births / speed;
             weight *= grows;
-            // Beyond the servers there are ever fewer births and no more speed, so that what follows is a geometric tail.
+            // Beyond the servers births only decrease and speed is constant, so the rest is a geometric tail.
             if n > servers && grows < 0.9 && weight * (n + 1.0) * (n + 1.0) < NOTHING * sums.all {
                 break;
             }

@@ -1,8 +1,8 @@
-//! Answers without simulating: formulas for single stations, exact and approximate solutions of closed networks of
-//! product form, bounds that need no more than sums, and the rates of streams that share links.
+//! Analytic solutions: formulas for single stations, exact and approximate solutions of closed product-form networks,
+//! throughput bounds, and fair rates of streams that share links.
 //!
-//! Figures are `f64` seconds and I/Os a second. What is not of product form (finite rooms, tokens over several visits,
-//! priorities) is for the simulator, or for a centre whose rates were found by solving the part behind the limit alone
+//! Figures are `f64` seconds and I/Os a second. What has no product form (finite rooms, tokens held over several
+//! visits, priorities) needs the simulator, or a centre whose rates come from solving the part behind the limit alone
 //! ([`Service::Rates`], a flow-equivalent server).
 
 mod approximate;
@@ -15,11 +15,11 @@ mod mva;
 mod open;
 
 pub use approximate::approximate;
-pub use bounds::{Bounds, asymptotic, balanced};
+pub use bounds::{ThroughputBounds, asymptotic, balanced};
 pub use convolution::convolution;
-pub use fair::{Flow, max_min};
+pub use fair::{LinkFlow, max_min};
 pub use mva::mva;
-pub use open::{Steady, finite, many_servers, priorities, repairman, single_server};
+pub use open::{SteadyState, finite, many_servers, priorities, repairman, single_server};
 
 pub(crate) use marginal::{Met, Others, met};
 
@@ -30,25 +30,25 @@ use thiserror::Error;
 pub struct Center {
     /// How it serves.
     pub service: Service,
-    /// What each class asks of it between two of its thinks, over all visits: seconds.
+    /// Service demand per class between two thinks, summed over visits, in seconds.
     pub demands: Vec<f64>,
 }
 
-/// How a centre serves.
+/// The service discipline of a centre.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
-    /// Nobody waits.
+    /// No queueing.
     Delay,
-    /// One server: first come first served with exponential times that are the same for all classes, or shared.
+    /// One server: first come, first served with exponential times equal for all classes, or processor sharing.
     Single,
-    /// So many servers.
+    /// This many servers.
     Servers(u32),
-    /// With n present it works this many times as fast as with one alone: the n-th entry, the last one beyond.
+    /// With n present it works at the n-th entry's multiple of its speed with one; the last entry holds for more.
     Rates(Vec<f64>),
 }
 
 impl Service {
-    /// How many times as fast as with one alone it works with `present`.
+    /// Its speed with `present` customers, as a multiple of that with one.
     pub(crate) fn speed(&self, present: u32) -> f64 {
         match self {
             Service::Delay => f64::from(present),
@@ -61,7 +61,7 @@ impl Service {
         }
     }
 
-    /// How fast it can work at most; infinite for a delay.
+    /// Its greatest speed; infinite for a delay.
     pub(crate) fn fastest(&self) -> f64 {
         match self {
             Service::Delay => f64::INFINITY,
@@ -72,7 +72,7 @@ impl Service {
     }
 }
 
-/// Customers of one class of a closed network.
+/// The customers of one class of a closed network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Population {
     /// How many.
@@ -81,53 +81,53 @@ pub struct Population {
     pub think: f64,
 }
 
-/// A closed network, solved.
+/// The solution of a closed network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// Of each class: I/Os a second.
+    /// Per class, in I/Os a second.
     pub throughput: Vec<f64>,
-    /// Of each centre and class: customers present, waiting or served, on average.
+    /// Per centre and class: mean number of customers, waiting or in service.
     pub present: Vec<Vec<f64>>,
 }
 
 impl Solution {
-    /// Seconds from the end of a think to the beginning of the next: by Little's law. Zero where nothing flows.
+    /// Seconds from the end of a think to the start of the next, by Little's law. Zero without throughput.
     pub fn response(&self, class: usize) -> f64 {
         let present: f64 = self.present.iter().map(|center| center[class]).sum();
         if self.throughput[class] > 0.0 { present / self.throughput[class] } else { 0.0 }
     }
 
-    /// Work that centre `number` does, in units of one server: its utilization if it has one.
+    /// Mean busy servers of centre `number`: its utilization where it has one server.
     pub fn work(&self, centers: &[Center], number: usize) -> f64 {
         let demands = &centers[number].demands;
         self.throughput.iter().zip(demands).map(|(rate, demand)| rate * demand).sum()
     }
 }
 
-/// Why a network has no analytic answer here.
+/// Why a network has no analytic solution here.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum AnalyticError {
-    /// A number that makes no sense.
+    /// An invalid number.
     #[error("{0}")]
     Invalid(String),
-    /// More states than an exact solution may have.
+    /// More population vectors than an exact solution can have.
     #[error(
-        "{states} population vectors; at most {most} are solved exactly, ask for the approximate solution"
+        "{states} population vectors; at most {most} are solved exactly, use the approximate solution"
     )]
     TooLarge {
-        /// How many there are.
+        /// Their number.
         states: u64,
-        /// How many may be.
+        /// The greatest number possible.
         most: u64,
     },
-    /// A centre that the method cannot treat.
+    /// A centre that the method cannot handle.
     #[error(
-        "centre {0} works at a speed that depends on how many are there; mean value analysis here needs one server"
+        "centre {0} has a speed that depends on the number present; exact mean value analysis needs one server"
     )]
     LoadDependent(usize),
 }
 
-/// Whether every number is one that can be calculated with.
+/// Checks that all numbers are valid.
 pub(crate) fn check(centers: &[Center], classes: &[Population]) -> Result<(), AnalyticError> {
     let refuse = |problem: String| Err(AnalyticError::Invalid(problem));
     let sound = |time: f64| time.is_finite() && time >= 0.0;
@@ -136,11 +136,11 @@ pub(crate) fn check(centers: &[Center], classes: &[Population]) -> Result<(), An
     }
     for (class, of) in classes.iter().enumerate() {
         if !sound(of.think) {
-            return refuse(format!("class {class} thinks for {} s", of.think));
+            return refuse(format!("class {class} has a think time of {} s", of.think));
         }
         let demand: f64 = centers.iter().filter_map(|center| center.demands.get(class)).sum();
         if demand + of.think <= 0.0 {
-            return refuse(format!("class {class} asks for nothing and does not think"));
+            return refuse(format!("class {class} has neither demands nor a think time"));
         }
     }
     for (number, center) in centers.iter().enumerate() {
@@ -159,7 +159,7 @@ pub(crate) fn check(centers: &[Center], classes: &[Population]) -> Result<(), An
             }
         };
         if !works {
-            return refuse(format!("centre {number} does not work; give it servers or rates"));
+            return refuse(format!("centre {number} has no servers or rates; give it some"));
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! Exact mean value analysis (Reiser and Lavenberg 1980) of centres with one server and of delays, for any number of
-//! classes: an arriving customer sees what would be there without it. No probabilities, so nothing cancels or overflows.
+//! Exact mean value analysis (Reiser and Lavenberg 1980) of single-server centres and delays, for any number of
+//! classes: an arriving customer sees the network without itself. It uses no probabilities, so nothing cancels or
+//! overflows.
 
 use super::lattice::Lattice;
 use super::{AnalyticError, Center, Population, Service, Solution, check};
@@ -7,7 +8,8 @@ use super::{AnalyticError, Center, Population, Service, Solution, check};
 /// The exact solution.
 ///
 /// # Errors
-/// Senseless numbers, too many population vectors, or a centre with several servers (see [`super::convolution`]).
+/// A number is invalid, there are too many population vectors, or a centre has several servers (see
+/// [`super::convolution`]).
 pub fn mva(centers: &[Center], classes: &[Population]) -> Result<Solution, AnalyticError> {
     check(centers, classes)?;
     let dependent =
@@ -16,7 +18,7 @@ pub fn mva(centers: &[Center], classes: &[Population]) -> Result<Solution, Analy
         return Err(AnalyticError::LoadDependent(number));
     }
     let lattice = Lattice::new(classes)?;
-    // Of each vector: customers of all classes at each centre.
+    // Per vector: customers of all classes at each centre.
     let width = centers.len();
     let mut present = vec![0.0; lattice.states() * width];
     let mut throughput = vec![0.0; classes.len()];

@@ -1,40 +1,40 @@
-//! From a network to one that can run: routes laid out in one table, room for all that can be outstanding.
+//! Builds a simulation from a network: routes in one table, memory for all I/Os that can be outstanding.
 
 use super::alarm::Alarms;
 use super::choose::Chooser;
-use super::entity::{Entities, Line};
-use super::event::Pending;
+use super::copies::CopyState;
+use super::entity::{Entities, Fifo};
+use super::event::EventQueue;
 use super::fuse::fuse;
-use super::kin::Kin;
 use super::lane;
-use super::layout::Layout;
-use super::source::{self, Origin};
-use super::station::{Account, Place, Tokens};
-use super::{Class, Observer, Seeds, SetUpError, Simulation, Turn};
+use super::layout::RouteLayout;
+use super::source::{self, SourceState};
+use super::station::{ClassCounts, PoolState, StationState};
+use super::{ClassState, Observer, Scheduled, Seeds, SetUpError, Simulation};
 use crate::Ps;
 use crate::model::{
     Begin, Change, Full, Hop, Network, Station, arms_of, copies_at_once, ios_at_once, ios_of,
 };
 use clock::Rng;
 
-/// Events of one moment that can be right, for each that may be outstanding: a route's hops, twice.
+/// Events at one moment that are plausible for each outstanding I/O: twice the longest route.
 const MOMENT: u64 = 8192;
 
 impl Simulation {
-    /// The network at time 0, with the randomness named by `seed`.
+    /// The network at time 0, its randomness seeded with `seed`.
     ///
     /// # Errors
-    /// The network does not pass its check, or a workload does not fit its targets.
+    /// The network fails its check, or a workload does not fit its targets.
     pub fn new(network: &Network, seed: u64) -> Result<Simulation, SetUpError> {
         Simulation::observed(network, seed, ())
     }
 }
 
 impl<O: Observer> Simulation<O> {
-    /// As [`Simulation::new`], telling `observer` of each I/O.
+    /// As [`Simulation::new`], reporting each I/O to `observer`.
     ///
     /// # Errors
-    /// The same.
+    /// As [`Simulation::new`].
     pub fn observed(
         network: &Network,
         seeds: impl Into<Seeds>,
@@ -43,11 +43,11 @@ impl<O: Observer> Simulation<O> {
         Simulation::built(network, seeds.into(), observer, true)
     }
 
-    /// As [`Simulation::observed`], with an event for each visit and all links in one division: what the shortcuts save is
-    /// seen by it, and that they change nothing.
+    /// As [`Simulation::observed`], without shortcuts: one event per visit, and all links divided together. Tests
+    /// compare both for equal results and measure what the shortcuts save.
     ///
     /// # Errors
-    /// The same.
+    /// As [`Simulation::new`].
     pub fn unfused(
         network: &Network,
         seeds: impl Into<Seeds>,
@@ -63,7 +63,7 @@ impl<O: Observer> Simulation<O> {
         fast: bool,
     ) -> Result<Simulation<O>, SetUpError> {
         network.check()?;
-        // What passes the check fits.
+        // A network that passes the check fits.
         let ios = u32::try_from(ios_at_once(network)).unwrap_or(u32::MAX);
         let fails =
             network.changes.iter().any(|(_, change)| matches!(change, Change::ArmDown { .. }));
@@ -73,24 +73,24 @@ impl<O: Observer> Simulation<O> {
             dispatched: 0,
             standing: 0,
             standing_max: (u64::from(ios) + 1024) * MOMENT,
-            // An I/O has one event at most, and so has a source besides.
-            pending: Pending::with_capacity(ios as usize + network.loads.len()),
+            // At most one event per I/O, plus one per source.
+            pending: EventQueue::with_capacity(ios as usize + network.loads.len()),
             alarms: alarms(network),
             entities: Entities::new(ios),
-            kin: Kin::all(network, ios),
+            copies: CopyState::all(network, ios),
             issued: 0,
-            ready: Line::EMPTY,
+            ready: Fifo::EMPTY,
             steps: Box::default(),
             scopes: Box::default(),
             starts: Box::default(),
             runs: Box::default(),
-            places: Vec::with_capacity(network.stations.len()),
-            pools: network.pools.iter().map(|pool| Tokens::new(pool, O::TIMES)).collect(),
+            stations: Vec::with_capacity(network.stations.len()),
+            pools: network.pools.iter().map(|pool| PoolState::new(pool, O::TIMES)).collect(),
             choosers: Vec::new(),
             origins: Vec::new(),
             classes: Vec::new(),
-            turns: turns(network),
-            turned: 0,
+            scheduled: scheduled(network),
+            scheduled_done: 0,
             pulled: Vec::with_capacity(if fails { ios as usize } else { 0 }),
             doors: network
                 .stations
@@ -101,43 +101,43 @@ impl<O: Observer> Simulation<O> {
         };
         for (number, station) in network.stations.iter().enumerate() {
             let rng = Rng::keyed(seeds.draws, &[super::STATION, number as u64]);
-            simulation.places.push(Place::new(station, rng, O::TIMES));
+            simulation.stations.push(StationState::new(station, rng, O::TIMES));
         }
         let arms = arms_of(network).into_iter();
         simulation.choosers =
             network.selectors.iter().zip(arms).map(|(of, arms)| Chooser::new(of, arms)).collect();
         simulation.lay_out(network, seeds, fast)?;
-        // Who is on a run can be neither pulled out nor stopped.
+        // An I/O on fused visits can be neither pulled out nor stopped.
         if fast && network.changes.is_empty() {
             let steps = &mut simulation.steps;
-            simulation.runs = fuse(steps, &simulation.starts, &simulation.places).into();
+            simulation.runs = fuse(steps, &simulation.starts, &simulation.stations).into();
         }
-        lane::assign(&mut simulation.steps, &mut simulation.places, ios);
+        lane::assign(&mut simulation.steps, &mut simulation.stations, ios);
         simulation.begin(network);
         Ok(simulation)
     }
 
-    /// Routes and sources.
+    /// Lays out the routes and the sources.
     fn lay_out(&mut self, network: &Network, seeds: Seeds, fast: bool) -> Result<(), SetUpError> {
         let copies = copies_at_once(network);
-        let mut layout = Layout::new(&mut self.places);
+        let mut layout = RouteLayout::new(&mut self.stations);
         for (number, load) in network.loads.iter().enumerate() {
-            let origin = Origin::new(load, number, self.classes.len() as u32, seeds)?;
+            let origin = SourceState::new(load, number, self.classes.len() as u32, seeds)?;
             let may_be_late = match &origin.kind {
-                source::Kind::Closed { .. } => false,
-                source::Kind::Open(_) => true,
-                source::Kind::Operations(worker) => worker.open,
+                source::SourceKind::Closed { .. } => false,
+                source::SourceKind::Open(_) => true,
+                source::SourceKind::Operations(worker) => worker.open,
             };
             self.origins.push(origin);
             layout.load(number, ios_of(load).saturating_add(copies));
             for class in &load.classes {
-                self.classes.push(Class {
+                self.classes.push(ClassState {
                     load: number as u32,
                     first_step: layout.class(&class.route),
                     bytes: class.bytes,
                     priority: class.priority,
                     dir: class.dir,
-                    account: Account::new(may_be_late, O::TIMES),
+                    account: ClassCounts::new(may_be_late, O::TIMES),
                 });
             }
         }
@@ -155,7 +155,7 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
-/// No alarm yet; of those stations that ever set one.
+/// Unset alarms for the stations that can ever set one.
 fn alarms(network: &Network) -> Alarms {
     let with = |station: &Station| match station {
         Station::Sharing { .. } | Station::Links { .. } | Station::Batch { .. } => true,
@@ -167,20 +167,20 @@ fn alarms(network: &Network) -> Alarms {
     Alarms::new(network.stations.len(), &numbers)
 }
 
-/// What happens at moments that are known beforehand, in order: of one moment loads begin first.
-fn turns(network: &Network) -> Box<[(Ps, Turn)]> {
+/// Scheduled begins and changes in order of time; at the same time begins come first.
+fn scheduled(network: &Network) -> Box<[(Ps, Scheduled)]> {
     let begins = network.loads.iter().enumerate().filter_map(|(number, load)| match load.begins {
-        Begin::At(at) => Some((at, Turn::Begin(number as u32))),
+        Begin::At(at) => Some((at, Scheduled::Begin(number as u32))),
         Begin::Now | Begin::After(_) => None,
     });
-    let changes = network.changes.iter().map(|(at, change)| (*at, Turn::Change(*change)));
-    let mut turns: Vec<(Ps, Turn)> = begins.chain(changes).collect();
-    // Stable: what was added first happens first.
-    turns.sort_by_key(|(at, _)| *at);
-    turns.into()
+    let changes = network.changes.iter().map(|(at, change)| (*at, Scheduled::Change(*change)));
+    let mut scheduled: Vec<(Ps, Scheduled)> = begins.chain(changes).collect();
+    // The sort is stable and keeps the order of insertion at equal times.
+    scheduled.sort_by_key(|(at, _)| *at);
+    scheduled.into()
 }
 
-/// Whether a hop of any route, within arms and copies too, is one that `which` says.
+/// Whether any hop of any route, arms and copies included, satisfies `which`.
 pub fn any_hop(network: &Network, which: &impl Fn(&Hop) -> bool) -> bool {
     fn any(hops: &[Hop], which: &impl Fn(&Hop) -> bool) -> bool {
         hops.iter().any(|hop| {

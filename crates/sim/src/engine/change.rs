@@ -1,74 +1,75 @@
-//! What changes at moments known beforehand: arms that die and live again, rates, what is stopped and goes on.
+//! Scheduled changes: arms fail and recover, link rates change, stations stop and resume.
 //!
-//! When an arm dies, this happens in this order: all I/Os within it are taken from where they are, with their tokens; then
-//! the stations they were at serve whoever is next, in the order of their numbers; then tokens are granted anew, pool by
-//! pool; then the I/Os begin to wait until they choose again, in the order in which they were issued. Copies in the
-//! background have left the arm and go on.
+//! When an arm fails: all I/Os on it are removed from where they are, with their tokens; the stations they were at
+//! serve the next in their queues, in order of number; tokens are granted again, pool by pool; then the removed I/Os
+//! wait, in the order of issue, until they choose an arm again. Background copies have left the arm and continue.
 
-use super::entity::{Line, NONE};
-use super::layout::Step;
-use super::station::Kind;
+use super::entity::{Fifo, NONE};
+use super::layout::RouteStep;
+use super::station::Discipline;
 use super::walk::brings_payload;
-use super::{Observer, Simulation, Turn};
+use super::{Observer, Scheduled, Simulation};
 use crate::model::Change;
 
 impl<O: Observer> Simulation<O> {
-    /// What was foreseen for this moment happens.
+    /// Carries out a scheduled begin or change.
     #[cold]
-    pub(super) fn turn(&mut self, turn: Turn) {
+    pub(super) fn apply(&mut self, turn: Scheduled) {
         match turn {
-            Turn::Begin(load) => self.start(load),
-            Turn::Change(Change::ArmDown { selector, arm }) => self.arm_down(selector.0, arm),
-            Turn::Change(Change::ArmUp { selector, arm }) => self.arm_up(selector.0, arm),
-            Turn::Change(Change::LinkRate { station, link, rate }) => {
-                let place = &mut self.places[station.0 as usize];
-                if let Kind::Fluid(fluid) = &mut place.kind {
+            Scheduled::Begin(load) => self.start(load),
+            Scheduled::Change(Change::ArmDown { selector, arm }) => self.arm_down(selector.0, arm),
+            Scheduled::Change(Change::ArmUp { selector, arm }) => self.arm_up(selector.0, arm),
+            Scheduled::Change(Change::LinkRate { station, link, rate }) => {
+                let place = &mut self.stations[station.0 as usize];
+                if let Discipline::Fluid(fluid) = &mut place.kind {
                     fluid.set_rate(self.now, link, rate);
                 }
                 self.set_alarm(station.0);
             }
-            Turn::Change(Change::Stop(station)) => self.stop(station.0, true),
-            Turn::Change(Change::Go(station)) => self.stop(station.0, false),
-            Turn::Change(Change::LoadStop(load)) => self.origins[load.0 as usize].stopped = true,
-            Turn::Change(Change::LoadStart(load)) => self.resume(load.0),
+            Scheduled::Change(Change::Stop(station)) => self.stop(station.0, true),
+            Scheduled::Change(Change::Go(station)) => self.stop(station.0, false),
+            Scheduled::Change(Change::LoadStop(load)) => {
+                self.origins[load.0 as usize].stopped = true
+            }
+            Scheduled::Change(Change::LoadStart(load)) => self.resume(load.0),
         }
         self.walk_ready();
     }
 
-    /// A station serves nobody new, or serves again.
+    /// A station stops serving new I/Os, or resumes.
     fn stop(&mut self, station: u32, stopped: bool) {
         let now = self.now;
-        let place = &mut self.places[station as usize];
+        let place = &mut self.stations[station as usize];
         place.tally.touch(now);
         match &mut place.kind {
-            Kind::Queue(queue) => {
+            Discipline::Queue(queue) => {
                 queue.servers = if stopped { 0 } else { queue.servers_all };
                 self.refill(station);
             }
-            Kind::Delay(delay) => {
+            Discipline::Delay(delay) => {
                 delay.stopped = stopped;
                 if !stopped {
-                    let mut line = std::mem::replace(&mut delay.line, Line::EMPTY);
+                    let mut line = std::mem::replace(&mut delay.line, Fifo::EMPTY);
                     while let Some(who) = line.pop(&self.entities) {
-                        self.places[station as usize].tally.level.busy += 1;
+                        self.stations[station as usize].tally.level.busy += 1;
                         let demand = self.entities[who].demand;
                         self.schedule(demand, station, who);
                     }
                 }
             }
-            Kind::Fluid(fluid) => {
+            Discipline::Fluid(fluid) => {
                 fluid.stop(now, stopped);
                 place.tally.level.busy = fluid.at_work();
                 self.set_alarm(station);
             }
-            Kind::Batch(batch) => {
+            Discipline::Batch(batch) => {
                 batch.stopped = stopped;
                 self.gathered(station);
             }
         }
     }
 
-    /// An arm dies.
+    /// An arm fails.
     fn arm_down(&mut self, selector: u32, arm: u32) {
         if !std::mem::take(&mut self.choosers[selector as usize].arms[arm as usize].alive) {
             return;
@@ -82,10 +83,10 @@ impl<O: Observer> Simulation<O> {
             self.pull(*who);
             self.give_back(*who, selector, arm);
         }
-        (0..self.places.len() as u32).for_each(|station| self.refill(station));
+        (0..self.stations.len() as u32).for_each(|station| self.refill(station));
         (0..self.pools.len() as u32).for_each(|pool| self.grant(pool));
         pulled.retain(|who| self.belongs(*who, selector, arm));
-        pulled.sort_unstable_by_key(|who| self.kin[*who as usize].number);
+        pulled.sort_unstable_by_key(|who| self.copies[*who as usize].number);
         let patience = self.choosers[selector as usize].patience;
         let place = self.place_of_selector(selector);
         for who in pulled.drain(..) {
@@ -95,15 +96,15 @@ impl<O: Observer> Simulation<O> {
         self.pulled = pulled;
     }
 
-    /// If `who` is on its way and within this arm: which of the arms that its step is within this one is.
+    /// Where `who` is on its way within this arm: the arm's level at its step.
     fn on(&self, who: u32, selector: u32, arm: u32) -> Option<usize> {
         self.scopes.get(self.entities[who].hop as usize)?.level(selector, arm)
     }
 
-    /// Takes back the events of all who are within an arm: ends of service, of patience, and of waiting for an arm.
+    /// Cancels the events of all I/Os within an arm: ends of service, of patience, and of waiting for an arm.
     fn unschedule(&mut self, selector: u32, arm: u32) {
         let (entities, scopes) = (&self.entities, &self.scopes);
-        let stations = self.places.len() as u32;
+        let stations = self.stations.len() as u32;
         let sources = stations..stations + self.origins.len() as u32;
         self.pending.remove(|event| {
             let of_source = sources.contains(&event.place());
@@ -112,7 +113,7 @@ impl<O: Observer> Simulation<O> {
         });
     }
 
-    /// `who` is on the arm no more, nor on arms within it, and what it took on them goes back; granted to nobody yet.
+    /// Takes `who` off the arm and the arms within it, and returns the tokens it took there without granting them yet.
     fn give_back(&mut self, who: u32, selector: u32, arm: u32) {
         let scope = &self.scopes[self.entities[who].hop as usize];
         let Some(level) = scope.level(selector, arm) else { return };
@@ -120,7 +121,7 @@ impl<O: Observer> Simulation<O> {
         for within in &scope.arms[own..] {
             self.choosers[within.selector as usize].arms[within.arm as usize].inside -= 1;
         }
-        // A copy of one who is within the arm held nothing when it began.
+        // A copy of an I/O within the arm held nothing when it began.
         let copy = level < scope.inherited;
         let before: &[(u32, u32)] =
             if copy { &[] } else { &self.scopes[scope.arms[level].branch as usize].held };
@@ -133,7 +134,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Whether `who` is within the arm itself; a copy whose I/O is within it is gone.
+    /// Whether `who` itself is within the arm; if not, it is a copy whose I/O is within it, and is discarded.
     fn belongs(&mut self, who: u32, selector: u32, arm: u32) -> bool {
         let scope = &self.scopes[self.entities[who].hop as usize];
         let belongs = scope.level(selector, arm).is_some_and(|level| level >= scope.inherited);
@@ -143,7 +144,7 @@ impl<O: Observer> Simulation<O> {
         belongs
     }
 
-    /// `who` stands before the branch again.
+    /// Returns `who` to the branch.
     fn send_back(&mut self, selector: u32, arm: u32, who: u32) {
         let scope = &self.scopes[self.entities[who].hop as usize];
         let Some(level) = scope.level(selector, arm) else { return };
@@ -153,41 +154,41 @@ impl<O: Observer> Simulation<O> {
         self.choosers[selector as usize].tally.arrive(self.now);
     }
 
-    /// Takes `who` from where it is. Its events are gone already.
+    /// Removes `who` from where it is. Its events are already cancelled.
     fn pull(&mut self, who: u32) {
         let entity = &self.entities[who];
         let stayed = self.now.since(entity.entered);
         match self.steps[entity.hop as usize] {
-            Step::Visit { .. } | Step::Spread { .. } | Step::Cross { .. } => {
+            RouteStep::Visit { .. } | RouteStep::Spread { .. } | RouteStep::Cross { .. } => {
                 self.pull_from_station(entity.at, who);
             }
-            Step::Take { pool, .. } => {
+            RouteStep::Take { pool, .. } => {
                 let pool = &mut self.pools[pool as usize];
                 pool.line.remove(&mut self.entities, who);
                 pool.tally.pull(self.now, stayed);
             }
-            // It waits at a branch within the arm, for patience's end or for an arm to live.
-            Step::Branch { selector, .. } => {
+            // It waits at a branch within the arm, for the end of its patience or for an arm to recover.
+            RouteStep::Branch { selector, .. } => {
                 let chooser = &mut self.choosers[selector as usize];
                 chooser.line.remove(&mut self.entities, who);
                 chooser.tally.pull(self.now, stayed);
             }
-            // Who waits for copies is nowhere else.
+            // An I/O that waits for copies is in no queue.
             _ => {}
         }
     }
 
-    /// Takes `who` from a station: out of a line, from before the door, or out of service.
+    /// Removes `who` from a station: from its queue, from before it, or from service.
     fn pull_from_station(&mut self, station: u32, who: u32) {
         let now = self.now;
-        let Some(place) = self.places.get_mut(station as usize) else { return };
+        let Some(place) = self.stations.get_mut(station as usize) else { return };
         let stayed = now.since(self.entities[who].entered);
         match &mut place.kind {
-            Kind::Queue(queue) => {
+            Discipline::Queue(queue) => {
                 if queue.door.remove(&mut self.entities, who) {
                     queue.at_door -= 1;
                     let kept = std::mem::replace(&mut self.entities[who].keeps, NONE);
-                    if let Some(before) = self.places.get_mut(kept as usize) {
+                    if let Some(before) = self.stations.get_mut(kept as usize) {
                         before.tally.pull(now, stayed);
                         before.tally.level.blocked -= 1;
                     }
@@ -197,15 +198,15 @@ impl<O: Observer> Simulation<O> {
                 place.tally.pull(now, stayed);
                 place.tally.level.busy -= u32::from(!waited);
             }
-            Kind::Delay(delay) => {
+            Discipline::Delay(delay) => {
                 let waited = delay.line.remove(&mut self.entities, who);
                 place.tally.pull(now, stayed);
                 place.tally.level.busy -= u32::from(!waited);
             }
-            Kind::Fluid(fluid) => {
+            Discipline::Fluid(fluid) => {
                 place.tally.pull(now, stayed);
                 let hop = self.entities[who].hop as usize;
-                if let Step::Cross { path, scale, .. } = self.steps[hop]
+                if let RouteStep::Cross { path, scale, .. } = self.steps[hop]
                     && brings_payload(scale)
                 {
                     fluid.tally(path).pull(now, stayed);
@@ -214,7 +215,7 @@ impl<O: Observer> Simulation<O> {
                 place.tally.level.busy = fluid.at_work();
                 self.set_alarm(station);
             }
-            Kind::Batch(batch) => {
+            Discipline::Batch(batch) => {
                 place.tally.pull(now, stayed);
                 batch.line.remove(&mut self.entities, who);
                 batch.here -= 1;

@@ -1,31 +1,31 @@
-//! Which arm an I/O takes, and what becomes of those who find none alive.
+//! Which arm of a branch an I/O takes, and what happens when none is up.
 
-use super::entity::{Line, NONE, PARKED};
-use super::layout::Step;
+use super::entity::{Fifo, NONE, PARKED};
+use super::layout::RouteStep;
 use super::{Observer, Simulation};
 use crate::Ps;
 use crate::model::{Policy, Selector};
 use crate::statistics::Tally;
 
-/// A selector at work.
+/// The state of a selector.
 #[derive(Clone, Debug)]
 pub struct Chooser {
     policy: Policy,
     pub patience: Ps,
     pub give_up: Ps,
-    pub arms: Box<[Arm]>,
-    /// Whose turn it is, and what is left of it.
+    pub arms: Box<[ArmState]>,
+    /// The arm whose turn it is, and what is left of that turn.
     current: usize,
     left: u64,
-    /// Those who wait for an arm to live.
-    pub line: Line,
-    /// Of those who were pulled out or found nothing alive, until they go on.
+    /// I/Os that wait for an arm to recover.
+    pub line: Fifo,
+    /// I/Os that were pulled out or found no arm up, until they continue.
     pub tally: Tally,
 }
 
-/// An arm at work.
+/// The state of an arm.
 #[derive(Clone, Copy, Debug)]
-pub struct Arm {
+pub struct ArmState {
     pub alive: bool,
     /// I/Os on it.
     pub inside: u32,
@@ -37,15 +37,15 @@ impl Chooser {
             policy: selector.policy,
             patience: selector.patience,
             give_up: selector.give_up,
-            arms: vec![Arm { alive: true, inside: 0 }; arms as usize].into(),
+            arms: vec![ArmState { alive: true, inside: 0 }; arms as usize].into(),
             current: 0,
             left: turn(selector.policy),
-            line: Line::EMPTY,
+            line: Fifo::EMPTY,
             tally: Tally::default(),
         }
     }
 
-    /// The arm for an I/O of `bytes`; `None` where none lives.
+    /// The arm for an I/O of `bytes`; `None` where no arm is up.
     fn choose(&mut self, bytes: u32) -> Option<usize> {
         let first = self.arms.iter().position(|arm| arm.alive)?;
         match self.policy {
@@ -76,7 +76,7 @@ impl Chooser {
     }
 }
 
-/// What a turn consists of: I/Os or bytes.
+/// The length of a turn, in I/Os or bytes.
 fn turn(policy: Policy) -> u64 {
     match policy {
         Policy::RoundRobin { ios } => u64::from(ios),
@@ -86,12 +86,12 @@ fn turn(policy: Policy) -> u64 {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// The place of a selector in the order of events: behind all loads.
+    /// The selector's position in the order of events: after all loads.
     pub(super) fn place_of_selector(&self, selector: u32) -> u32 {
-        (self.places.len() + self.origins.len()) as u32 + selector
+        (self.stations.len() + self.origins.len()) as u32 + selector
     }
 
-    /// Whether `who`, who stands before a branch, was set on an arm; else it waits.
+    /// Puts `who`, which is at a branch, on an arm. False where none is up: it waits.
     pub(super) fn branch(&mut self, selector: u32, starts: u32, who: u32) -> bool {
         let chooser = &mut self.choosers[selector as usize];
         let entity = &mut self.entities[who];
@@ -106,7 +106,7 @@ impl<O: Observer> Simulation<O> {
         false
     }
 
-    /// `who` is counted as waiting, and does so until an arm lives or its patience is over.
+    /// `who` waits until an arm recovers or its patience ends.
     fn park(&mut self, selector: u32, who: u32) {
         self.entities[who].at = PARKED;
         let chooser = &mut self.choosers[selector as usize];
@@ -118,7 +118,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The event of a selector: `who` chooses again after it was pulled out, or gives up.
+    /// Handles a selector's event: `who` chooses again after it was pulled out, or gives up.
     #[cold]
     pub(super) fn selector_event(&mut self, selector: u32, who: u32) {
         if self.entities[who].at == PARKED {
@@ -134,21 +134,21 @@ impl<O: Observer> Simulation<O> {
         self.choose_again(selector, who);
     }
 
-    /// `who` waited, and an arm lives.
+    /// `who` was waiting and an arm is up.
     fn choose_again(&mut self, selector: u32, who: u32) {
         let entity = &mut self.entities[who];
         entity.at = NONE;
         let waited = self.now.since(entity.entered);
         let chooser = &mut self.choosers[selector as usize];
         chooser.tally.depart(self.now, waited, entity.dir, entity.bytes);
-        if let Step::Branch { starts, .. } = self.steps[entity.hop as usize]
+        if let RouteStep::Branch { starts, .. } = self.steps[entity.hop as usize]
             && self.branch(selector, starts, who)
         {
             self.ready.push(&mut self.entities, who);
         }
     }
 
-    /// An arm lives again, and takes those who waited for one.
+    /// An arm recovers and takes the I/Os that waited for one.
     pub(super) fn arm_up(&mut self, selector: u32, arm: u32) {
         let place = self.place_of_selector(selector);
         let chooser = &mut self.choosers[selector as usize];

@@ -1,48 +1,49 @@
-//! I/Os on their way, in places that are made beforehand and used again, and lines of them that need no memory of their own.
+//! The table of I/Os: preallocated entries that are reused, and queues linked through them that need no memory of their
+//! own.
 
 use crate::Ps;
 use workload::Dir;
 
-/// Nobody.
+/// No I/O.
 pub const NONE: u32 = u32::MAX;
 
-/// Of [`Entity::at`]: before a branch of which no arm lives.
+/// For [`Entity::at`]: waiting before a branch with no arm up.
 pub const PARKED: u32 = u32::MAX - 1;
 
-/// One I/O: one line of the processor's cache.
+/// One I/O, one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Entity {
-    /// When it was due: its response time counts from here.
+    /// When it was due; response time counts from here.
     pub due: Ps,
-    /// When its source let it go.
+    /// When its source issued it.
     pub issued: Ps,
-    /// When it came to where it is: a station, or the line of a pool.
+    /// When it came to its current station or pool queue.
     pub entered: Ps,
-    /// What it asks of the station where it is.
+    /// Service time that it needs at its current station.
     pub demand: Ps,
-    /// The hop that it is at, in the table of all routes; [`NONE`] of a place that is free or whose customer thinks.
+    /// Its hop in the table of all routes; [`NONE`] for a free entry or a customer that thinks.
     pub hop: u32,
-    /// The one behind it in the line where it stands, or the next free place.
+    /// The next in its queue, or the next free entry.
     pub next: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// The class, numbered over all loads.
+    /// The class, numbered through all loads.
     pub class: u32,
     /// The slot of its source.
     pub slot: u32,
-    /// The station whose server it keeps while it waits at another's door.
+    /// The station whose server it keeps while it is blocked before another.
     pub keeps: u32,
-    /// The station that it is at, or [`PARKED`] where it waits for an arm to live.
+    /// Its station, or [`PARKED`] while it waits for an arm to recover.
     pub at: u32,
     /// Read or write.
     pub dir: Dir,
-    /// 0 is first.
+    /// 0 is highest.
     pub priority: u8,
 }
 
 impl Entity {
-    const NOBODY: Entity = Entity {
+    const FREE: Entity = Entity {
         due: Ps::ZERO,
         issued: Ps::ZERO,
         entered: Ps::ZERO,
@@ -67,17 +68,17 @@ pub struct Entities {
 }
 
 impl Entities {
-    /// `count` free places.
+    /// `count` free entries.
     pub fn new(count: u32) -> Entities {
         let place = |number| Entity {
             next: if number + 1 < count { number + 1 } else { NONE },
-            ..Entity::NOBODY
+            ..Entity::FREE
         };
         let free = if count == 0 { NONE } else { 0 };
         Entities { all: (0..count).map(place).collect(), free }
     }
 
-    /// A free place; `None` where all are taken.
+    /// Takes a free entry; `None` where there is none.
     #[inline]
     pub fn take(&mut self) -> Option<u32> {
         let taken = self.free;
@@ -85,7 +86,7 @@ impl Entities {
         Some(taken)
     }
 
-    /// Gives a place back.
+    /// Frees an entry.
     #[inline]
     pub fn give(&mut self, place: u32) {
         self.all[place as usize].hop = NONE;
@@ -95,7 +96,7 @@ impl Entities {
 }
 
 impl Entities {
-    /// How many places there are.
+    /// Number of entries, free or not.
     pub fn count(&self) -> u32 {
         self.all.len() as u32
     }
@@ -117,30 +118,30 @@ impl std::ops::IndexMut<u32> for Entities {
     }
 }
 
-/// A line of I/Os, first come first out, linked through them.
+/// A first-in, first-out queue of I/Os, linked through their entries.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct Fifo {
     head: u32,
     tail: u32,
 }
 
-impl Line {
-    /// Nobody in it.
-    pub const EMPTY: Line = Line { head: NONE, tail: NONE };
+impl Fifo {
+    /// An empty queue.
+    pub const EMPTY: Fifo = Fifo { head: NONE, tail: NONE };
 
-    /// Whether nobody stands in it.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == NONE
     }
 
-    /// Who is first; [`NONE`] where nobody is.
+    /// The first I/O; [`NONE`] where the queue is empty.
     #[inline]
     pub fn first(&self) -> u32 {
         self.head
     }
 
-    /// `who` goes to the end.
+    /// Appends `who`.
     #[inline]
     pub fn push(&mut self, entities: &mut Entities, who: u32) {
         entities[who].next = NONE;
@@ -152,7 +153,7 @@ impl Line {
         self.tail = who;
     }
 
-    /// The first leaves.
+    /// Removes the first.
     #[inline]
     pub fn pop(&mut self, entities: &Entities) -> Option<u32> {
         let first = self.head;
@@ -163,7 +164,7 @@ impl Line {
         Some(first)
     }
 
-    /// `who` leaves from wherever it stands; whether it stood there.
+    /// Removes `who` from any position; false where it was not in the queue.
     pub fn remove(&mut self, entities: &mut Entities, who: u32) -> bool {
         let (mut before, mut at) = (NONE, self.head);
         while at != who {

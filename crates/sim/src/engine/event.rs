@@ -1,125 +1,125 @@
-//! The pending events, in the order of (time, place, sequence).
+//! The pending events, in the order of (time, station, sequence).
 //!
-//! An implicit heap with four children a node: half the depth of a binary one, and the four lie side by side, so that a
-//! level costs one or two cache lines. Most events cause one other, so a removal leaves a hole at the root that the next
-//! insertion fills: one walk down in the place of two (after the hold operation of Jones, 1986, who compared event sets).
+//! An implicit heap with four children per node: half the depth of a binary heap, and siblings are adjacent, so a level
+//! costs one or two cache lines. Most events cause one other, so a removal leaves a hole at the root that the next
+//! insertion fills: one walk down instead of two (after the hold operation of Jones, 1986, who compared event sets).
 //!
-//! What is scheduled always the same time ahead comes in the order in which it goes: it stands in a lane beside the heap, where
-//! it costs no walk at all and makes nobody else's longer. Which lane an event is pushed on is a hint and no promise: one that
-//! would stand before the last of its lane goes into the heap.
+//! Events that are always scheduled the same time ahead arrive in the order in which they leave. They go into lanes
+//! (FIFO queues) beside the heap, which costs no walk and keeps the heap small. The lane is only a hint: an event that
+//! would precede the last of its lane goes into the heap.
 
 use crate::Ps;
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
-/// Bits of [`Event::tie`] that hold the sequence; above them stands the place.
+/// Bits of [`SimEvent::tie`] that hold the sequence; the station's number is above them.
 const SEQUENCE_BITS: u32 = 44;
 const ARITY: usize = 4;
-/// Lanes beside the heap; a greater number of a lane says that there is none.
+/// Lanes beside the heap; any lane number from here on means the heap.
 pub const LANES: usize = 3;
-/// Events that a lane has room for: more than this many at once are seldom the same time ahead, and there is the heap.
+/// Capacity of a lane. More events than this are rarely scheduled the same time ahead; the rest go into the heap.
 const LANE_ROOM: usize = 1 << 14;
 
-/// Something that happens at a place.
+/// Something that happens at a station, a source or a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// When.
+pub struct SimEvent {
+    /// When it happens.
     pub time: Ps,
-    /// What decides between events of one moment.
+    /// Orders events of one moment.
     tie: u64,
-    /// To whom: an I/O, or a slot of a source.
+    /// What it concerns: an I/O, or a slot of a source.
     pub who: u32,
 }
 
-/// Orders events: the time, then the place, then the sequence.
-pub type Key = u128;
+/// The order of events: time, then station, then sequence.
+pub type EventKey = u128;
 
-impl Event {
-    /// An event at `place` (below 2^20). Sequences count modulo 2^44, which is days of simulating.
+impl SimEvent {
+    /// An event at `place` (below 2^20). Sequences count modulo 2^44, which is days of simulation.
     #[inline]
-    pub fn new(time: Ps, place: u32, sequence: u64, who: u32) -> Event {
+    pub fn new(time: Ps, place: u32, sequence: u64, who: u32) -> SimEvent {
         let sequence = sequence & ((1 << SEQUENCE_BITS) - 1);
-        Event { time, tie: u64::from(place) << SEQUENCE_BITS | sequence, who }
+        SimEvent { time, tie: u64::from(place) << SEQUENCE_BITS | sequence, who }
     }
 
-    /// The event of this key that is nobody's in particular.
+    /// The event of this key, for alarms that concern no particular I/O.
     #[inline]
-    pub(super) fn of(key: Key) -> Event {
-        Event { time: Ps((key >> 64) as u64), tie: key as u64, who: 0 }
+    pub(super) fn of(key: EventKey) -> SimEvent {
+        SimEvent { time: Ps((key >> 64) as u64), tie: key as u64, who: 0 }
     }
 
-    /// Where.
+    /// The number of the station; sources and selectors come after all stations.
     #[inline]
     pub fn place(&self) -> u32 {
         (self.tie >> SEQUENCE_BITS) as u32
     }
 
-    /// Its place in the order of all events.
+    /// Its position in the order of all events.
     #[inline]
-    pub fn key(&self) -> Key {
+    pub fn key(&self) -> EventKey {
         u128::from(self.time.0) << 64 | u128::from(self.tie)
     }
 }
 
-/// Before all events of `time`, and after all earlier ones.
+/// Before all events at `time`, after all earlier ones.
 #[inline]
-pub fn start_of(time: Ps) -> Key {
+pub fn start_of(time: Ps) -> EventKey {
     u128::from(time.0) << 64
 }
 
-/// Before all events later than `time`, and after all others.
+/// After all events at `time`, before all later ones.
 #[inline]
-pub fn end_of(time: Ps) -> Key {
+pub fn end_of(time: Ps) -> EventKey {
     (u128::from(time.0) + 1) << 64
 }
 
 /// Events that have not happened yet.
 #[derive(Clone, Debug)]
-pub struct Pending {
-    heap: Vec<Event>,
-    /// The root has been taken out, and nobody has taken its place yet.
+pub struct EventQueue {
+    heap: Vec<SimEvent>,
+    /// The root has been removed and not replaced yet.
     hole: bool,
-    /// The first key of each lane; beyond all where nobody stands in it.
-    heads: [Key; LANES],
-    lanes: [VecDeque<Event>; LANES],
-    /// How many stand in all of them.
+    /// The first key of each lane; [`EventKey::MAX`] for an empty lane.
+    heads: [EventKey; LANES],
+    lanes: [VecDeque<SimEvent>; LANES],
+    /// Events in all lanes.
     lined: usize,
-    /// How many a lane takes.
+    /// Capacity of a lane.
     room: usize,
 }
 
-impl Pending {
-    /// Room for `events` without allocating.
-    pub fn with_capacity(events: usize) -> Pending {
+impl EventQueue {
+    /// Preallocates for `events` events.
+    pub fn with_capacity(events: usize) -> EventQueue {
         let room = events.min(LANE_ROOM);
-        Pending {
+        EventQueue {
             heap: Vec::with_capacity(events),
             hole: false,
-            heads: [Key::MAX; LANES],
+            heads: [EventKey::MAX; LANES],
             lined: 0,
             lanes: std::array::from_fn(|_| VecDeque::with_capacity(room)),
             room,
         }
     }
 
-    /// How many there are.
+    /// Number of events.
     pub fn len(&self) -> usize {
         self.heap.len() - usize::from(self.hole) + self.lined
     }
 
-    /// Whether there are none.
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All of them, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+    /// All events, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &SimEvent> {
         self.heap[usize::from(self.hole)..].iter().chain(self.lanes.iter().flatten())
     }
 
-    /// Adds one.
+    /// Adds an event.
     #[inline]
-    pub fn push(&mut self, event: Event) {
+    pub fn push(&mut self, event: SimEvent) {
         if self.hole {
             self.hole = false;
             self.sink_from(0, event);
@@ -129,9 +129,9 @@ impl Pending {
         }
     }
 
-    /// Adds one that comes after all that were pushed on the same lane, as far as is known.
+    /// Adds an event that is expected to come after all others pushed on this lane.
     #[inline]
-    pub fn push_on(&mut self, lane: u8, event: Event) {
+    pub fn push_on(&mut self, lane: u8, event: SimEvent) {
         let number = usize::from(lane);
         let Some(lane) = self.lanes.get_mut(number) else { return self.push(event) };
         match lane.back() {
@@ -143,18 +143,18 @@ impl Pending {
         self.lined += 1;
     }
 
-    /// Takes out the first, if it comes before `end`.
+    /// Removes the first event if it comes before `end`.
     #[inline]
-    pub fn pop_before(&mut self, end: Key) -> Option<Event> {
+    pub fn pop_before(&mut self, end: EventKey) -> Option<SimEvent> {
         if self.lined > 0 {
             return self.pop_any(end);
         }
         if self.hole {
             self.hole = false;
-            // Nobody was pushed: the last fills it.
+            // Nothing was pushed: the last event fills the hole.
             let last = self.heap.pop()?;
             if self.heap.is_empty() {
-                // What was popped was the hole itself.
+                // The hole itself was popped.
                 return None;
             }
             self.sink_from(0, last);
@@ -167,10 +167,10 @@ impl Pending {
         Some(first)
     }
 
-    /// The same, where somebody stands in a lane. A hole at the root stays for whoever is pushed next. Apart, so that what is
-    /// done without lanes stays small enough to be a part of the loop.
+    /// [`EventQueue::pop_before`] where lanes are in use. A hole at the root is left for the next push. A separate
+    /// function, so that the path without lanes is small enough to be inlined into the loop.
     #[inline(never)]
-    fn pop_any(&mut self, end: Key) -> Option<Event> {
+    fn pop_any(&mut self, end: EventKey) -> Option<SimEvent> {
         let (mut least, mut chosen) = (self.first_of_heap(), LANES);
         for (lane, head) in self.heads.iter().enumerate() {
             let before = *head < least;
@@ -182,7 +182,7 @@ impl Pending {
         }
         if let Some(lane) = self.lanes.get_mut(chosen) {
             let first = lane.pop_front();
-            self.heads[chosen] = lane.front().map_or(Key::MAX, Event::key);
+            self.heads[chosen] = lane.front().map_or(EventKey::MAX, SimEvent::key);
             self.lined -= 1;
             return first;
         }
@@ -194,36 +194,36 @@ impl Pending {
         self.heap.first().copied()
     }
 
-    /// The first key of the heap; beyond all where nobody is in it.
+    /// The first key of the heap; [`EventKey::MAX`] where it is empty.
     #[inline]
-    fn first_of_heap(&self) -> Key {
+    fn first_of_heap(&self) -> EventKey {
         if self.hole {
             return least_of(&self.heap[1..self.heap.len().min(1 + ARITY)]).0;
         }
-        self.heap.first().map_or(Key::MAX, Event::key)
+        self.heap.first().map_or(EventKey::MAX, SimEvent::key)
     }
 
-    /// Takes out all events that `which` says, wherever they are. Costs a look at each pending one.
-    pub fn remove(&mut self, mut which: impl FnMut(&Event) -> bool) {
+    /// Removes all events that satisfy `which`; visits every pending event.
+    pub fn remove(&mut self, mut which: impl FnMut(&SimEvent) -> bool) {
         if std::mem::take(&mut self.hole) {
             self.heap.swap_remove(0);
         }
         self.heap.retain(|event| !which(event));
-        // Sinking from the last parent up makes a heap again (Floyd 1964).
+        // Sinking from the last parent up restores the heap (Floyd 1964).
         for at in (0..self.heap.len().div_ceil(ARITY)).rev() {
             let event = self.heap[at];
             self.sink_from(at, event);
         }
         for (lane, head) in self.lanes.iter_mut().zip(&mut self.heads) {
             lane.retain(|event| !which(event));
-            *head = lane.front().map_or(Key::MAX, Event::key);
+            *head = lane.front().map_or(EventKey::MAX, SimEvent::key);
         }
         self.lined = self.lanes.iter().map(VecDeque::len).sum();
     }
 
-    /// Lets `event`, the last of the heap, rise to its place.
+    /// Moves `event`, the last of the heap, up to its position.
     #[inline]
-    fn rise(&mut self, event: Event) {
+    fn rise(&mut self, event: SimEvent) {
         let key = event.key();
         let mut at = self.heap.len() - 1;
         while at > 0 {
@@ -237,9 +237,9 @@ impl Pending {
         self.heap[at] = event;
     }
 
-    /// Puts `event` in the place of the one at `at` and lets it sink to its place.
+    /// Replaces the event at `at` with `event` and moves it down to its position.
     #[inline]
-    fn sink_from(&mut self, mut at: usize, event: Event) {
+    fn sink_from(&mut self, mut at: usize, event: SimEvent) {
         let key = event.key();
         let heap = self.heap.as_mut_slice();
         loop {
@@ -256,12 +256,12 @@ impl Pending {
     }
 }
 
-/// The least key of up to [`ARITY`] events, and which of them has it.
+/// The least key of up to [`ARITY`] events, and its position.
 ///
-/// Which one it is cannot be foreseen, so that a branch would be mispredicted every other time: the rounds of a small
-/// tournament choose without one.
+/// Which one is least is unpredictable, so a branch would be mispredicted every other time: a small tournament chooses
+/// without branches.
 #[inline]
-fn least_of(children: &[Event]) -> (Key, usize) {
+fn least_of(children: &[SimEvent]) -> (EventKey, usize) {
     if let [a, b, c, d] = children {
         let (a, b, c, d) = (a.key(), b.key(), c.key(), d.key());
         let (second, fourth) = (b < a, d < c);
@@ -272,7 +272,7 @@ fn least_of(children: &[Event]) -> (Key, usize) {
         let chosen = select_unpredictable(to_right, 2 + usize::from(fourth), usize::from(second));
         return (least, chosen);
     }
-    let mut least = (Key::MAX, 0);
+    let mut least = (EventKey::MAX, 0);
     for (number, child) in children.iter().enumerate() {
         if child.key() < least.0 {
             least = (child.key(), number);

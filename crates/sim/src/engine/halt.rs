@@ -1,107 +1,107 @@
-//! Why a simulation cannot go on, and who waits where when all wait for each other.
+//! Why a simulation cannot continue, and which I/Os wait where in a deadlock.
 
-use super::station::Kind;
+use super::station::Discipline;
 use super::{Observer, Simulation};
 use crate::Ps;
 use crate::model::{PoolId, SelectorId, StationId};
 use std::fmt;
 use thiserror::Error;
 
-/// Places that a message names; there may be thousands.
+/// Places that a message lists; there may be thousands.
 const NAMED: usize = 8;
 
-/// Why a simulation cannot go on.
+/// Why a simulation cannot continue.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Halt {
-    /// I/Os go around without time passing.
+    /// I/Os circulate without time passing.
     #[error(
-        "at {} ns I/Os go around without end and without time passing; give one of their hops, or their think time, \
+        "at {} ns I/Os circulate endlessly without time passing; give one of their hops, or their think time, \
          a duration",
         .0.as_ns().0
     )]
     Livelock(Ps),
     /// I/Os are outstanding, and all wait for each other.
     #[error(
-        "at {} ns all I/Os wait for each other and nothing will happen any more: {}",
+        "at {} ns deadlock, all I/Os wait for each other: {}",
         .at.as_ns().0,
-        List(.waits)
+        WaitingList(.waits)
     )]
     Deadlock {
         /// Since when.
         at: Ps,
-        /// Who waits where, each place once.
-        waits: Vec<Waits>,
+        /// What they wait for, each place once.
+        waits: Vec<Waiting>,
     },
-    /// It was told to stop.
+    /// [`SharedProgress::stop`] was called.
     #[error("stopped at {} ns", .0.as_ns().0)]
     Stopped(Ps),
 }
 
 /// I/Os that wait at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
-    /// Where.
-    pub at: At,
-    /// How many.
+pub struct Waiting {
+    /// What they wait for.
+    pub at: WaitPoint,
+    /// How many I/Os wait.
     pub ios: u32,
 }
 
-/// A place where I/Os wait for something that does not come.
+/// What an I/O in a deadlock waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// For tokens.
+pub enum WaitPoint {
+    /// PoolState of a pool.
     Pool(PoolId),
-    /// For room at a station that is full.
+    /// Room at a full station.
     Door(StationId),
-    /// For service.
+    /// Service at a station.
     Station(StationId),
-    /// For an arm that lives.
+    /// An arm that is up.
     Selector(SelectorId),
 }
 
-struct List<'a>(&'a [Waits]);
+struct WaitingList<'a>(&'a [Waiting]);
 
-impl fmt::Display for List<'_> {
+impl fmt::Display for WaitingList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, Waits { at, ios }) in self.0.iter().take(NAMED).enumerate() {
+        for (number, Waiting { at, ios }) in self.0.iter().take(NAMED).enumerate() {
             let comma = if number > 0 { ", " } else { "" };
             let (what, of) = match at {
-                At::Pool(pool) => ("for tokens of pool", pool.0),
-                At::Door(station) => ("for room at station", station.0),
-                At::Station(station) => ("for service at station", station.0),
-                At::Selector(selector) => ("for an arm of selector", selector.0),
+                WaitPoint::Pool(pool) => ("for tokens of pool", pool.0),
+                WaitPoint::Door(station) => ("for room at station", station.0),
+                WaitPoint::Station(station) => ("for service at station", station.0),
+                WaitPoint::Selector(selector) => ("for an arm of selector", selector.0),
             };
             write!(f, "{comma}{ios} {what} {of}")?;
         }
         match self.0.len().saturating_sub(NAMED) {
             0 => Ok(()),
-            more => write!(f, ", and at {more} more places"),
+            more => write!(f, ", and at {more} more stations"),
         }
     }
 }
 
 impl<O: Observer> Simulation<O> {
-    /// All wait for each other: who waits where.
+    /// The deadlock that has occurred.
     pub(super) fn deadlock(&self) -> Halt {
         let mut waits = Vec::new();
         let mut add = |at, ios| {
             if ios > 0 {
-                waits.push(Waits { at, ios });
+                waits.push(Waiting { at, ios });
             }
         };
         for (number, pool) in (0..).zip(&self.pools) {
-            add(At::Pool(PoolId(number)), pool.tally.level.present);
+            add(WaitPoint::Pool(PoolId(number)), pool.tally.level.present);
         }
-        for (number, place) in (0..).zip(&self.places) {
-            if let Kind::Queue(queue) = &place.kind {
-                add(At::Door(StationId(number)), queue.at_door);
+        for (number, place) in (0..).zip(&self.stations) {
+            if let Discipline::Queue(queue) = &place.kind {
+                add(WaitPoint::Door(StationId(number)), queue.at_door);
             }
-            // Nobody is served any more, so whoever is there and keeps no server waits.
+            // Nothing is served any more, so an I/O that is there and keeps no server waits.
             let level = place.tally.level;
-            add(At::Station(StationId(number)), level.present - level.blocked);
+            add(WaitPoint::Station(StationId(number)), level.present - level.blocked);
         }
         for (number, chooser) in (0..).zip(&self.choosers) {
-            add(At::Selector(SelectorId(number)), chooser.tally.level.present);
+            add(WaitPoint::Selector(SelectorId(number)), chooser.tally.level.present);
         }
         Halt::Deadlock { at: self.now, waits }
     }

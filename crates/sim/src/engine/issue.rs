@@ -1,8 +1,8 @@
-//! How I/Os begin, and what their end means to their source.
+//! How sources issue I/Os, and how an I/O's end affects its source.
 
 use super::entity::NONE;
 use super::lane::AT_ONCE;
-use super::source::Kind;
+use super::source::SourceKind;
 use super::{Observer, Simulation};
 use crate::Ps;
 use crate::model::{Begin, Network};
@@ -10,7 +10,7 @@ use clock::Ns;
 use workload::{Dir, Next};
 
 impl<O: Observer> Simulation<O> {
-    /// All sources begin that begin at once.
+    /// Starts all sources that begin at time 0.
     pub(super) fn begin(&mut self, network: &Network) {
         for (number, load) in (0..).zip(&network.loads) {
             if load.begins == Begin::Now {
@@ -19,21 +19,21 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The first event of a source.
+    /// Schedules the first event of a source.
     pub(super) fn start(&mut self, load: u32) {
         let place = self.place_of(load);
         let origin = &mut self.origins[load as usize];
         origin.origin = self.now.as_ns();
         match &mut origin.kind {
-            Kind::Closed { customers, .. } => {
+            SourceKind::Closed { customers, .. } => {
                 for _ in 0..*customers {
                     let Some(who) = self.entities.take() else { return };
                     let pause = self.origins[load as usize].pause();
                     self.schedule(pause, place, who);
                 }
             }
-            Kind::Open(_) => self.await_arrival(load),
-            Kind::Operations(worker) => {
+            SourceKind::Open(_) => self.await_arrival(load),
+            SourceKind::Operations(worker) => {
                 for slot in 0..worker.streams.len() as u32 {
                     self.schedule(Ps::ZERO, place, slot);
                 }
@@ -41,24 +41,24 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The clock of arrivals begins.
+    /// Starts the arrival clock.
     fn await_arrival(&mut self, load: u32) {
         let place = self.place_of(load);
         let now = self.now;
         let origin = &mut self.origins[load as usize];
-        let Kind::Open(open) = &mut origin.kind else { return };
+        let SourceKind::Open(open) = &mut origin.kind else { return };
         open.due = now.plus(open.gap.draw(&mut origin.rng));
         let due = open.due;
         self.schedule_at(due, place, 0);
     }
 
-    /// A source that was stopped issues again.
+    /// A stopped source issues again.
     pub(super) fn resume(&mut self, load: u32) {
         let place = self.place_of(load);
         let origin = &mut self.origins[load as usize];
         origin.stopped = false;
         let mut parked = std::mem::take(&mut origin.parked);
-        let open = matches!(origin.kind, Kind::Open(_));
+        let open = matches!(origin.kind, SourceKind::Open(_));
         for who in parked.drain(..) {
             if open {
                 self.await_arrival(load);
@@ -69,7 +69,7 @@ impl<O: Observer> Simulation<O> {
         self.origins[load as usize].parked = parked;
     }
 
-    /// Whether all that a load was to issue has ended: then those begin that waited for it.
+    /// Whether all I/Os of a load have ended; if so, starts the loads that waited for it.
     fn is_done(&mut self, load: u32) {
         let first = self.origins[load as usize].first_class;
         let its = self.classes[first as usize..].iter().take_while(|class| class.load == load);
@@ -88,18 +88,18 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// The place of a load in the order of events: behind all stations.
+    /// The load's position in the order of events: after all stations.
     #[inline]
     fn place_of(&self, load: u32) -> u32 {
-        self.places.len() as u32 + load
+        self.stations.len() as u32 + load
     }
 
-    /// The event of a source: a customer comes again, an arrival is due, a slot is to be asked.
+    /// Handles a source's event: a customer returns, an arrival is due, or a slot asks for an operation.
     #[inline]
     pub(super) fn issue_from(&mut self, load: u32, who: u32) {
         let origin = &mut self.origins[load as usize];
         match &mut origin.kind {
-            Kind::Closed { .. } => {
+            SourceKind::Closed { .. } => {
                 if !origin.may_issue(who) {
                     return;
                 }
@@ -107,29 +107,29 @@ impl<O: Observer> Simulation<O> {
                 let now = self.now;
                 self.issue(who, class, 0, now, None);
             }
-            Kind::Open(open) if open.outstanding >= open.limit => open.late = true,
-            Kind::Open(_) => self.arrival(load),
-            Kind::Operations(_) => self.ask(load, who),
+            SourceKind::Open(open) if open.outstanding >= open.limit => open.late = true,
+            SourceKind::Open(_) => self.arrival(load),
+            SourceKind::Operations(_) => self.ask(load, who),
         }
     }
 
-    /// The arrival that is due begins, and the next one is awaited.
+    /// Issues the arrival that is due and schedules the next one.
     fn arrival(&mut self, load: u32) {
         let place = self.place_of(load);
         let origin = &mut self.origins[load as usize];
         if !origin.may_issue(0) {
-            if let Kind::Open(open) = &mut origin.kind {
+            if let SourceKind::Open(open) = &mut origin.kind {
                 open.late = false;
             }
             return;
         }
         let class = origin.choose();
         let ended = origin.left == 0;
-        let Kind::Open(open) = &mut origin.kind else { return };
+        let SourceKind::Open(open) = &mut origin.kind else { return };
         let due = open.due;
         open.due = due.plus(open.gap.draw(&mut origin.rng));
         open.outstanding += 1;
-        // One that is past already is seen when an I/O ends: within the limit there is none.
+        // An arrival that is already overdue is found when an I/O ends: within the limit there is none.
         open.late = !ended && open.due <= self.now && open.outstanding >= open.limit;
         if !open.late && !ended {
             let next = open.due.max(self.now);
@@ -139,7 +139,7 @@ impl<O: Observer> Simulation<O> {
         self.issue(who, class, 0, due, None);
     }
 
-    /// Asks a slot for its next operation; a slot of an open loop for all that are due.
+    /// Asks a slot for its next operation; for an open loop, for all that are due.
     fn ask(&mut self, load: u32, slot: u32) {
         let place = self.place_of(load);
         let began = self.origins[load as usize].origin;
@@ -153,7 +153,7 @@ impl<O: Observer> Simulation<O> {
                 }
                 return;
             }
-            let Kind::Operations(worker) = &mut origin.kind else { return };
+            let SourceKind::Operations(worker) = &mut origin.kind else { return };
             if worker.outstanding >= worker.limit {
                 worker.late = worker.open;
                 return;
@@ -166,7 +166,7 @@ impl<O: Observer> Simulation<O> {
                         + 2 * u32::from(op.target)
                         + u32::from(op.dir == Dir::Write);
                     let Some(who) = self.entities.take() else { return };
-                    // A closed loop's operation is due when it is asked for, which is now to the picosecond.
+                    // A closed loop's operation is due when the slot asks, which is now to the picosecond.
                     let due = if op.due == now { self.now } else { later(op.due) };
                     self.issue(who, class, slot, due, Some(op.len));
                 }
@@ -176,7 +176,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// An I/O begins its route.
+    /// An I/O starts its route.
     #[inline]
     fn issue(&mut self, who: u32, class: u32, slot: u32, due: Ps, bytes: Option<u32>) {
         let of = &mut self.classes[class as usize];
@@ -190,7 +190,7 @@ impl<O: Observer> Simulation<O> {
         self.ready.push(&mut self.entities, who);
     }
 
-    /// An I/O has ended: its customer thinks, or whatever waited for it may come.
+    /// An I/O has ended: its customer thinks, or the source issues what was waiting for it.
     #[inline]
     pub(super) fn ended_at_source(&mut self, load: u32, slot: u32, who: u32) {
         let place = self.place_of(load);
@@ -198,11 +198,11 @@ impl<O: Observer> Simulation<O> {
         let origin = &mut self.origins[load as usize];
         let ended = origin.left == 0;
         match &mut origin.kind {
-            Kind::Closed { think, .. } => {
+            SourceKind::Closed { think, .. } => {
                 let pause = think.draw(&mut origin.rng);
                 self.schedule(pause, place, who);
             }
-            Kind::Open(open) => {
+            SourceKind::Open(open) => {
                 open.outstanding -= 1;
                 let late = open.late;
                 self.entities.give(who);
@@ -210,7 +210,7 @@ impl<O: Observer> Simulation<O> {
                     self.arrival(load);
                 }
             }
-            Kind::Operations(worker) => {
+            SourceKind::Operations(worker) => {
                 worker.outstanding -= 1;
                 worker.streams[slot as usize].completed(Ns(now.as_ns().0 - origin.origin.0));
                 let again = !worker.open || std::mem::take(&mut worker.late);

@@ -1,26 +1,26 @@
-//! Which events go on lanes beside the heap: those that are scheduled always the same time ahead.
+//! Which events go into lanes beside the heap: those always scheduled the same time ahead.
 //!
-//! Lane 0 is for what happens at once: a slot that asks for its next operation. The others are for the constant times that
-//! most steps ask for, at whichever stations.
+//! Lane 0 is for immediate events: a slot that asks for its next operation. The others are for the constant times that
+//! most steps use, at any station.
 
 use super::event::LANES;
-use super::layout::Step;
-use super::station::Place;
+use super::layout::RouteStep;
+use super::station::StationState;
 use crate::Ps;
 use crate::model::{Demand, Law};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// For what happens at once.
+/// For immediate events.
 pub const AT_ONCE: u8 = 0;
-/// I/Os whose events fit a heap so flat that to look at lanes besides costs more than they save.
+/// I/Os whose events make so flat a heap that lanes would cost more than they save.
 const FEW: u32 = 64;
-/// For what is not known to come in order.
+/// For events that may come in any order.
 pub const NO_LANE: u8 = LANES as u8;
 
-/// Gives the constant times that are asked for most a lane each, and tells the stations and runs that take them; of no more
-/// than `ios` at once.
-pub fn assign(steps: &mut [Step], places: &mut [Place], ios: u32) {
+/// Gives each of the most common constant times a lane, and sets it at the stations and fused visits that use it. At
+/// most `ios` I/Os exist at once.
+pub fn assign(steps: &mut [RouteStep], stations: &mut [StationState], ios: u32) {
     if ios <= FEW {
         return;
     }
@@ -30,8 +30,8 @@ pub fn assign(steps: &mut [Step], places: &mut [Place], ios: u32) {
         if let Some(time) = time_of(step) {
             *asked.entry(time).or_insert(0) += 1;
         }
-        // Nobody comes to the visits that a run has taken the place of.
-        at = if let Step::Run { next, .. } = step { *next as usize } else { at + 1 };
+        // The visits that fused ones replaced are never reached.
+        at = if let RouteStep::Run { next, .. } = step { *next as usize } else { at + 1 };
     }
     let mut times: Vec<(Ps, usize)> = asked.into_iter().collect();
     times.sort_by_key(|(time, steps)| (Reverse(*steps), *time));
@@ -41,20 +41,20 @@ pub fn assign(steps: &mut [Step], places: &mut [Place], ios: u32) {
         let Some(at) = times.iter().position(|(of, _)| *of == time) else { continue };
         let number = at as u8 + AT_ONCE + 1;
         match step {
-            Step::Visit { station, .. } => places[*station as usize].lane = number,
-            Step::Run { lane, .. } => *lane = number,
+            RouteStep::Visit { station, .. } => stations[*station as usize].lane = number,
+            RouteStep::Run { lane, .. } => *lane = number,
             _ => {}
         }
     }
 }
 
-/// The time that a step takes always.
-fn time_of(step: &Step) -> Option<Ps> {
+/// The constant time of a step, if it has one.
+fn time_of(step: &RouteStep) -> Option<Ps> {
     match step {
-        Step::Visit { demand: Demand { time: Law::Constant(time), per_byte: 0.0 }, .. } => {
-            Some(*time)
-        }
-        Step::Run { total, .. } => Some(*total),
+        RouteStep::Visit {
+            demand: Demand { time: Law::Constant(time), per_byte: 0.0 }, ..
+        } => Some(*time),
+        RouteStep::Run { total, .. } => Some(*total),
         _ => None,
     }
 }

@@ -1,25 +1,25 @@
-//! Discrete events: I/Os walk through a network, one event after the other.
+//! Discrete-event simulation of a queueing network.
 //!
-//! Events are ordered by (time, place, sequence), so that a seed determines all that happens. The loop allocates nothing
-//! and calls nothing through a table: stations are an enum, I/Os live in places made beforehand, lines are links through
-//! them. Each station and each load draws from a random stream of its own, so that a change at one does not change what
-//! another draws.
+//! Events are ordered by (time, station, sequence), so a seed determines everything that happens. The event loop
+//! allocates nothing and has no dynamic dispatch: stations are an enum, I/Os live in a preallocated table, and queues
+//! are linked lists through that table. Each station and each load has a random stream of its own, so changing one does
+//! not change what another draws.
 //!
-//! What happens within one event, in this order: who has been served is counted out; the freed server takes the next in
-//! line; the freed room lets in the first at the door, which may free a server further up, and so on; then the served
-//! I/O goes on to its next hop, and after it all who were granted tokens, in the order of the grants.
+//! EnclosingArm one event the order is: the served I/O is counted out; the freed server takes the next in its queue; the
+//! freed room admits the first I/O blocked before the station, which may free a server upstream, and so on; then the
+//! served I/O continues to its next hop, followed by the I/Os that were granted tokens, in the order of the grants.
 
 mod alarm;
 mod build;
 mod change;
 mod choose;
+mod copies;
 mod entity;
 mod event;
 mod fluid;
 mod fuse;
 mod halt;
 mod issue;
-mod kin;
 mod lane;
 mod layout;
 mod progress;
@@ -29,27 +29,27 @@ mod station;
 mod view;
 mod walk;
 
-pub use event::{Event, Key, Pending, end_of};
+pub use event::{EventKey, EventQueue, SimEvent, end_of};
 pub use fluid::LinkTally;
-pub use halt::{At, Halt, Waits};
-pub use progress::Progress;
+pub use halt::{Halt, WaitPoint, Waiting};
+pub use progress::SharedProgress;
 pub use view::{ClassTally, Snapshot};
 
 use crate::Ps;
 use crate::model::{Change, NetworkError};
 use alarm::Alarms;
 use choose::Chooser;
-use entity::{Entities, Line};
-use fuse::Run;
-use kin::Kin;
-use layout::{Scope, Step};
-use source::Origin;
-use station::{Account, Place, Tokens};
+use copies::CopyState;
+use entity::{Entities, Fifo};
+use fuse::FusedRun;
+use layout::{RouteStep, StepScope};
+use source::SourceState;
+use station::{ClassCounts, PoolState, StationState};
 use std::sync::Arc;
 use thiserror::Error;
 use workload::SpecError;
 
-/// Names of random streams: those of stations, and those of loads.
+/// Keys of random streams: stations and loads.
 const STATION: u64 = 1;
 const LOAD: u64 = 2;
 
@@ -62,14 +62,14 @@ pub enum SetUpError {
     /// A worker's operations do not fit its targets.
     #[error("load {load}: {problem}")]
     Operations {
-        /// Its number.
+        /// The load's number.
         load: usize,
-        /// Why.
+        /// What is wrong with them.
         problem: SpecError,
     },
 }
 
-/// What wants to hear of each I/O; what it does not ask for costs nothing.
+/// Receives an I/O's services and its end; an event that is not overridden costs nothing.
 pub trait Observer {
     /// Whether the histograms of stations, pools and classes are kept.
     const TIMES: bool = true;
@@ -83,7 +83,7 @@ pub trait Observer {
     fn ended(&mut self, _io: &Ended) {}
 }
 
-/// An I/O whose way is over.
+/// An I/O that has left the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// Its class, numbered through all loads.
@@ -92,20 +92,20 @@ pub struct Ended {
     pub bytes: u32,
     /// When it was due.
     pub due: Ps,
-    /// When its source let it go.
+    /// When its source issued it.
     pub issued: Ps,
-    /// When it ended.
+    /// When it left.
     pub now: Ps,
-    /// It did not come to the end of its route.
+    /// It did not reach the end of its route.
     pub lost: bool,
 }
 
-/// Names of all randomness. One number names all of it.
+/// Seeds of all randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Operations of workers, which are those of a live engine with the same seed.
+    /// Seeds the workers' operations; a live engine with the same seed issues the same ones.
     pub operations: u64,
-    /// Everything else that is drawn: times, gaps, what is skipped.
+    /// Seeds everything else: service times, gaps, skipped hops.
     pub draws: u64,
 }
 
@@ -117,64 +117,64 @@ impl From<u64> for Seeds {
 
 impl Observer for () {}
 
-/// Something that happens at a moment known beforehand.
+/// Something scheduled before the simulation starts.
 #[derive(Clone, Copy, Debug)]
-enum Turn {
+enum Scheduled {
     /// A load begins.
     Begin(u32),
     Change(Change),
 }
 
-/// A network at work.
+/// A network being simulated.
 pub struct Simulation<O: Observer = ()> {
     now: Ps,
-    /// Of the next event.
+    /// Sequence number of the next event.
     sequence: u64,
-    /// Events dispatched.
+    /// Events dispatched so far.
     dispatched: u64,
-    /// Events since time last passed, and how many of them can be right.
+    /// Events since time last advanced, and the limit beyond which that is a livelock.
     standing: u64,
     standing_max: u64,
-    pending: Pending,
+    pending: EventQueue,
     alarms: Alarms,
     entities: Entities,
-    /// Of each I/O, where anything of it is asked.
-    kin: Box<[Kin]>,
-    /// I/Os and copies that have begun, where that is counted.
+    /// Per I/O; empty where the network makes no copies and fails no arms.
+    copies: Box<[CopyState]>,
+    /// I/Os and copies begun, counted where `copies` is kept.
     issued: u64,
-    /// I/Os that go on within the event that is being dispatched.
-    ready: Line,
+    /// I/Os that continue within the current event.
+    ready: Fifo,
     /// All routes, one after the other.
-    steps: Box<[Step]>,
-    /// What is known of whoever is at a step, for each.
-    scopes: Box<[Scope]>,
+    steps: Box<[RouteStep]>,
+    /// What an I/O at each step holds.
+    scopes: Box<[StepScope]>,
     /// First steps of arms and copies.
     starts: Box<[u32]>,
-    /// Visits that are fused.
-    runs: Box<[Run]>,
-    places: Vec<Place>,
-    pools: Vec<Tokens>,
+    /// Sequences of visits that are one event each.
+    runs: Box<[FusedRun]>,
+    stations: Vec<StationState>,
+    pools: Vec<PoolState>,
     choosers: Vec<Chooser>,
-    origins: Vec<Origin>,
-    /// For each class: its load, its first step, and what became of its I/Os.
-    classes: Vec<Class>,
-    /// What happens at moments known beforehand, and how much of it has.
-    turns: Box<[(Ps, Turn)]>,
-    turned: usize,
-    /// Room to gather those who are pulled out.
+    origins: Vec<SourceState>,
+    /// Per class: its load, first step and counts.
+    classes: Vec<ClassState>,
+    /// Scheduled begins and changes, and how many of them have happened.
+    scheduled: Box<[(Ps, Scheduled)]>,
+    scheduled_done: usize,
+    /// Scratch space for the I/Os pulled out of a failed arm.
     pulled: Vec<u32>,
-    /// Whether some station lets I/Os wait at its door.
+    /// Whether any station blocks I/Os before it when it is full.
     doors: bool,
-    progress: Option<Arc<Progress>>,
+    progress: Option<Arc<SharedProgress>>,
     observer: O,
 }
 
-/// A class at work.
-struct Class {
+/// A class being simulated.
+struct ClassState {
     load: u32,
     first_step: u32,
     bytes: u32,
     priority: u8,
     dir: workload::Dir,
-    account: Account,
+    account: ClassCounts,
 }

@@ -1,18 +1,18 @@
-//! How far a simulation is, for whoever waits for it, and a way to end it: three words that both may touch.
+//! The progress of a simulation and a request to stop it, shared between threads as three atomic words.
 
 use crate::Ps;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What a simulation tells while it runs, each some tens of thousands of events.
+/// Updated by a running simulation every few ten thousand events.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct SharedProgress {
     now: AtomicU64,
     events: AtomicU64,
     stop: AtomicBool,
 }
 
-impl Progress {
-    /// The moment that the simulation has come to.
+impl SharedProgress {
+    /// The simulated time reached.
     pub fn now(&self) -> Ps {
         Ps(self.now.load(Ordering::Relaxed))
     }
@@ -22,12 +22,12 @@ impl Progress {
         self.events.load(Ordering::Relaxed)
     }
 
-    /// The simulation is to halt as soon as it looks here again.
+    /// Asks the simulation to halt at its next update.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Says how far it is; whether it is to halt.
+    /// Publishes the progress; true where the simulation is to halt.
     pub(super) fn tell(&self, now: Ps, events: u64) -> bool {
         self.now.store(now.0, Ordering::Relaxed);
         self.events.store(events, Ordering::Relaxed);

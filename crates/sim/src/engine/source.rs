@@ -1,4 +1,4 @@
-//! Where I/Os come from: customers who come again, arrivals by a clock, or the operations of a worker.
+//! Sources of I/Os: closed customers, open arrivals, or the operations of a worker.
 
 use super::{Seeds, SetUpError};
 use crate::Ps;
@@ -6,82 +6,83 @@ use crate::model::{Law, Load, Source};
 use clock::{Ns, Rng};
 use workload::{Key, Stream};
 
-/// A load at work.
-pub struct Origin {
-    pub kind: Kind,
-    /// The number of its first class among those of all loads.
+/// The state of a load.
+pub struct SourceState {
+    pub kind: SourceKind,
+    /// The number of its first class, counted through all loads.
     pub first_class: u32,
     /// Draws gaps, think times and classes.
     pub rng: Rng,
-    /// Draws what is skipped.
+    /// Draws which hops are skipped.
     pub chance: Rng,
-    /// Sums of shares, each with those before it.
+    /// Running sums of the classes' shares.
     shares: Box<[f64]>,
-    /// I/Os that it may still issue; it has an end if it may issue less than [`u64::MAX`].
+    /// I/Os that it may still issue; [`u64::MAX`] for a load without end.
     pub left: u64,
-    /// It issues nothing meanwhile.
+    /// It issues nothing for now.
     pub stopped: bool,
-    /// Customers or slots that came meanwhile, or an arrival.
+    /// Customers or slots that came back while it was stopped, or an arrival.
     pub parked: Vec<u32>,
-    /// When it began, in whole nanoseconds: the origin of its streams' time.
+    /// When it began, in whole nanoseconds: time 0 of its streams.
     pub origin: Ns,
-    /// Loads that it begins after, and that are not done yet.
+    /// Loads that must finish before it begins.
     pub waits: u32,
     /// Loads that begin after it.
     pub followers: Vec<u32>,
-    /// Its followers know that it is done.
+    /// Its followers have been started.
     pub done: bool,
 }
 
-/// When it lets I/Os go.
-pub enum Kind {
-    /// A slot is a customer, who keeps the same place among the entities.
+/// What makes it issue I/Os.
+pub enum SourceKind {
+    /// A slot is a customer and keeps its entry in the table of I/Os.
     Closed {
         think: Law,
         customers: u32,
     },
-    Open(Open),
-    Operations(Worker),
+    Open(OpenArrivals),
+    Operations(WorkerSlots),
 }
 
-/// Arrivals by a clock.
-pub struct Open {
+/// An arrival process.
+pub struct OpenArrivals {
     pub gap: Law,
     pub limit: u32,
     pub outstanding: u32,
-    /// The next arrival.
+    /// When the next arrival is due.
     pub due: Ps,
-    /// It is past, and waits for one of those outstanding to end.
+    /// That arrival is overdue and waits for an outstanding I/O to end.
     pub late: bool,
 }
 
 /// A worker's slots.
-pub struct Worker {
+pub struct WorkerSlots {
     pub streams: Vec<Stream>,
     pub limit: u32,
     pub outstanding: u32,
-    /// An open loop at its limit, to be asked again when an I/O ends.
+    /// An open loop at its limit, asked again when an I/O ends.
     pub late: bool,
-    /// One stream issues up to the limit; else each slot has its own.
+    /// One stream issues up to the limit; otherwise each slot has its own.
     pub open: bool,
 }
 
-impl Origin {
+impl SourceState {
     pub fn new(
         load: &Load,
         number: usize,
         first_class: u32,
         seeds: Seeds,
-    ) -> Result<Origin, SetUpError> {
+    ) -> Result<SourceState, SetUpError> {
         let stream = |purpose| Rng::keyed(seeds.draws, &[super::LOAD, number as u64, purpose]);
         let (kind, shares) = match &load.source {
-            Source::Closed { think, shares, customers } => {
-                (Kind::Closed { think: think.clone(), customers: *customers }, shares.as_slice())
-            }
+            Source::Closed { think, shares, customers } => (
+                SourceKind::Closed { think: think.clone(), customers: *customers },
+                shares.as_slice(),
+            ),
             Source::Open { gap, limit, shares } => {
                 let (gap, limit) = (gap.clone(), *limit);
-                let open = Open { gap, limit, outstanding: 0, due: Ps::ZERO, late: false };
-                (Kind::Open(open), shares.as_slice())
+                let open = OpenArrivals { gap, limit, outstanding: 0, due: Ps::ZERO, late: false };
+                (SourceKind::Open(open), shares.as_slice())
             }
             Source::Operations(of) => {
                 let seed = seeds.operations;
@@ -91,8 +92,8 @@ impl Origin {
                 let limit = of.spec.outstanding_max();
                 let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
                 let streams = streams.into_iter().map(Stream::without_offsets).collect();
-                let worker = Worker { streams, limit, outstanding: 0, late: false, open };
-                (Kind::Operations(worker), &[][..])
+                let worker = WorkerSlots { streams, limit, outstanding: 0, late: false, open };
+                (SourceKind::Operations(worker), &[][..])
             }
         };
         let mut sum = 0.0;
@@ -102,11 +103,11 @@ impl Origin {
         });
         let shares = sums.collect();
         let room = match &kind {
-            Kind::Closed { customers, .. } => *customers as usize,
-            Kind::Open(_) => 1,
-            Kind::Operations(worker) => worker.streams.len(),
+            SourceKind::Closed { customers, .. } => *customers as usize,
+            SourceKind::Open(_) => 1,
+            SourceKind::Operations(worker) => worker.streams.len(),
         };
-        Ok(Origin {
+        Ok(SourceState {
             kind,
             first_class,
             rng: stream(0),
@@ -122,15 +123,15 @@ impl Origin {
         })
     }
 
-    /// How long a customer thinks; no time where there are none.
+    /// A customer's think time; zero for other sources.
     pub fn pause(&mut self) -> Ps {
         match &self.kind {
-            Kind::Closed { think, .. } => think.draw(&mut self.rng),
-            Kind::Open(_) | Kind::Operations(_) => Ps::ZERO,
+            SourceKind::Closed { think, .. } => think.draw(&mut self.rng),
+            SourceKind::Open(_) | SourceKind::Operations(_) => Ps::ZERO,
         }
     }
 
-    /// Whether `who` may issue one now, which is counted. Who comes while it is stopped is parked.
+    /// Whether `who` may issue an I/O now, which is then counted. While stopped, `who` is parked.
     #[inline]
     pub fn may_issue(&mut self, who: u32) -> bool {
         if self.left == 0 || self.stopped {
@@ -139,12 +140,12 @@ impl Origin {
             }
             return false;
         }
-        // Of a load without an end there is no end in any time that can be simulated.
+        // A load without end cannot use up its count in any simulated time.
         self.left -= 1;
         true
     }
 
-    /// The class of the next I/O, by the shares.
+    /// Draws the class of the next I/O by the shares.
     #[inline]
     pub fn choose(&mut self) -> u32 {
         let last = self.shares.len().saturating_sub(1);

@@ -1,155 +1,162 @@
-//! What a station, a pool and a class know while I/Os go through them.
+//! The state of stations, pools and classes.
 
-use super::entity::{Entities, Entity, Line};
+use super::entity::{Entities, Entity, Fifo};
 use super::fluid::{Fluid, LinkTally};
 use super::lane::NO_LANE;
 use crate::Ps;
 use crate::model::{Full, PRIORITIES, Pool, Station};
-use crate::statistics::{Histogram, Tally};
+use crate::statistics::{Tally, TimeHistogram};
 use clock::Rng;
 
-/// A station at work.
+/// The state of a station.
 #[derive(Clone, Debug)]
-pub struct Place {
-    pub kind: Kind,
-    /// Draws the demands of its visits.
+pub struct StationState {
+    pub kind: Discipline,
+    /// Draws the service times of its visits.
     pub rng: Rng,
     pub tally: Tally,
-    /// On which the ends of its services are pushed.
+    /// The event lane for the ends of its services.
     pub lane: u8,
-    /// Times from coming in to going on.
-    pub latency: Histogram,
+    /// Residence times.
+    pub latency: TimeHistogram,
 }
 
-/// How it serves.
+/// Its queueing discipline.
 #[derive(Clone, Debug)]
-pub enum Kind {
-    Queue(Queue),
-    Delay(Delay),
+pub enum Discipline {
+    Queue(QueueState),
+    Delay(DelayState),
     Fluid(Fluid),
-    Batch(Batch),
+    Batch(BatchState),
 }
 
-/// Everybody is served at once, unless it is stopped.
+/// Serves every I/O at once, unless it is stopped.
 #[derive(Clone, Debug)]
-pub struct Delay {
+pub struct DelayState {
     pub stopped: bool,
-    /// Those who came while it was.
-    pub line: Line,
+    /// I/Os that came while it was stopped.
+    pub line: Fifo,
 }
 
-/// Those who wait to go on together.
+/// I/Os that wait to continue together.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub struct BatchState {
     pub count: u32,
     pub within: Ps,
-    pub line: Line,
+    pub line: Fifo,
     pub here: u32,
-    /// When the first that came has waited long enough.
+    /// When the first of them has waited long enough.
     pub due: Ps,
     pub stopped: bool,
 }
 
-/// Lines before servers.
+/// Queues before servers.
 #[derive(Clone, Debug)]
-pub struct Queue {
-    /// Servers that may serve: none while it is stopped.
+pub struct QueueState {
+    /// Servers that may serve; 0 while it is stopped.
     pub servers: u32,
     pub servers_all: u32,
-    /// What times are divided by as service begins, for one present and more; nothing where they are not.
+    /// Divisors of service times by the number present when service begins, from 1 up; empty where times do not depend
+    /// on it.
     gain: Box<[f64]>,
     pub capacity: u32,
     pub full: Full,
-    /// One line a priority.
-    lines: Box<[Line]>,
-    /// A bit for each line that somebody stands in.
+    /// One queue per priority.
+    lines: Box<[Fifo]>,
+    /// A bit per non-empty queue.
     standing: u32,
-    /// Those who wait for room.
-    pub door: Line,
+    /// I/Os blocked until there is room.
+    pub door: Fifo,
     pub at_door: u32,
 }
 
-/// Tokens and those who wait for them.
+/// The tokens of a pool and the I/Os that wait for them.
 #[derive(Clone, Debug)]
-pub struct Tokens {
+pub struct PoolState {
     pub free: u32,
-    pub line: Line,
-    /// Of the line: who asked, who was granted and how long they waited; `busy` is tokens in use.
+    pub line: Fifo,
+    /// The queue: requests, grants and waiting times; `busy` counts tokens in use.
     pub tally: Tally,
-    pub waits: Histogram,
+    pub waits: TimeHistogram,
 }
 
-/// What became of the I/Os of a class.
+/// The counts of a class.
 #[derive(Clone, Debug)]
-pub struct Account {
-    /// Of I/Os between issue and end.
+pub struct ClassCounts {
+    /// I/Os between issue and end.
     pub tally: Tally,
-    /// Sum of the times from when I/Os were due to their end, in picoseconds.
+    /// Sum of the times from due to end, in picoseconds.
     pub responded: u128,
     /// From issue to end.
-    pub service: Histogram,
-    /// From when it was due to its end; none where both are the same.
-    pub response: Option<Histogram>,
+    pub service: TimeHistogram,
+    /// From due to end; `None` where both are always equal.
+    pub response: Option<TimeHistogram>,
 }
 
-impl Place {
-    /// A station that nobody has come to; `times` says whether their histogram is kept.
-    pub fn new(station: &Station, rng: Rng, times: bool) -> Place {
+impl StationState {
+    /// An idle station; `times` says whether to keep the histogram.
+    pub fn new(station: &Station, rng: Rng, times: bool) -> StationState {
         let kind = match station {
-            Station::Delay => Kind::Delay(Delay { stopped: false, line: Line::EMPTY }),
-            Station::Sharing { servers } => Kind::Fluid(Fluid::servers(*servers)),
-            Station::Links { rates } => Kind::Fluid(Fluid::links(rates)),
+            Station::Delay => Discipline::Delay(DelayState { stopped: false, line: Fifo::EMPTY }),
+            Station::Sharing { servers } => Discipline::Fluid(Fluid::servers(*servers)),
+            Station::Links { rates } => Discipline::Fluid(Fluid::links(rates)),
             Station::Queue { servers, capacity, full } => {
-                Kind::Queue(Queue::new(*servers, *capacity, *full, &[]))
+                Discipline::Queue(QueueState::new(*servers, *capacity, *full, &[]))
             }
             Station::Sorted { servers, gain } => {
-                Kind::Queue(Queue::new(*servers, None, Full::Lose, gain))
+                Discipline::Queue(QueueState::new(*servers, None, Full::Lose, gain))
             }
-            Station::Batch { count, within } => Kind::Batch(Batch {
+            Station::Batch { count, within } => Discipline::Batch(BatchState {
                 count: *count,
                 within: *within,
-                line: Line::EMPTY,
+                line: Fifo::EMPTY,
                 here: 0,
                 due: Ps::ZERO,
                 stopped: false,
             }),
         };
-        Place { kind, rng, tally: Tally::default(), lane: NO_LANE, latency: histogram(times) }
-    }
-
-    /// What each link did until `now`; none where there are none.
-    pub fn links_until(&mut self, now: Ps) -> Vec<LinkTally> {
-        match &mut self.kind {
-            Kind::Fluid(fluid) => fluid.links_until(now),
-            Kind::Queue(_) | Kind::Delay(_) | Kind::Batch(_) => Vec::new(),
+        StationState {
+            kind,
+            rng,
+            tally: Tally::default(),
+            lane: NO_LANE,
+            latency: histogram(times),
         }
     }
 
-    /// Whether one who comes now would have to wait at the door.
+    /// What each link did up to `now`; empty for a station without links.
+    pub fn links_until(&mut self, now: Ps) -> Vec<LinkTally> {
+        match &mut self.kind {
+            Discipline::Fluid(fluid) => fluid.links_until(now),
+            Discipline::Queue(_) | Discipline::Delay(_) | Discipline::Batch(_) => Vec::new(),
+        }
+    }
+
+    /// Whether an I/O that comes now would be blocked before the station.
     #[inline]
     pub fn makes_wait(&self) -> bool {
-        let Kind::Queue(queue) = &self.kind else { return false };
+        let Discipline::Queue(queue) = &self.kind else { return false };
         queue.full == Full::Block
             && (queue.at_door > 0 || self.tally.level.present >= queue.capacity)
     }
 }
 
-impl Queue {
-    fn new(servers: u32, capacity: Option<u32>, full: Full, gain: &[f64]) -> Queue {
-        Queue {
+impl QueueState {
+    fn new(servers: u32, capacity: Option<u32>, full: Full, gain: &[f64]) -> QueueState {
+        QueueState {
             servers,
             servers_all: servers,
             gain: gain.into(),
             capacity: capacity.unwrap_or(u32::MAX),
             full,
-            lines: vec![Line::EMPTY; usize::from(PRIORITIES)].into(),
+            lines: vec![Fifo::EMPTY; usize::from(PRIORITIES)].into(),
             standing: 0,
-            door: Line::EMPTY,
+            door: Fifo::EMPTY,
             at_door: 0,
         }
     }
 
-    /// How long the service of a `demand` takes that begins with so many `present`.
+    /// The service time for a `demand` that begins with `present` I/Os there.
     #[inline]
     pub fn service(&self, demand: Ps, present: u32) -> Ps {
         if self.gain.is_empty() {
@@ -159,7 +166,7 @@ impl Queue {
         Ps((demand.0 as f64 / self.gain[at] + 0.5) as u64)
     }
 
-    /// `who` leaves the line; whether it stood in one.
+    /// Removes `who` from its queue; false where it was in none.
     pub fn remove(&mut self, entities: &mut Entities, who: u32) -> bool {
         let priority = entities[who].priority;
         let line = &mut self.lines[usize::from(priority)];
@@ -177,7 +184,7 @@ impl Queue {
         self.standing |= 1 << priority;
     }
 
-    /// The next to be served.
+    /// The next I/O to be served.
     #[inline]
     pub fn call(&mut self, entities: &Entities) -> Option<u32> {
         if self.standing == 0 {
@@ -193,18 +200,18 @@ impl Queue {
     }
 }
 
-impl Tokens {
-    /// All of them free; `times` says whether waits are kept.
-    pub fn new(pool: &Pool, times: bool) -> Tokens {
-        Tokens {
+impl PoolState {
+    /// All tokens free; `times` says whether to keep waiting times.
+    pub fn new(pool: &Pool, times: bool) -> PoolState {
+        PoolState {
             free: pool.tokens,
-            line: Line::EMPTY,
+            line: Fifo::EMPTY,
             tally: Tally::default(),
             waits: histogram(times),
         }
     }
 
-    /// An I/O that asks for tokens gets them at once, if there are enough and nobody waits; whether it is so.
+    /// Grants tokens at once if enough are free and no I/O waits; whether it did.
     #[inline]
     pub fn take(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) -> bool {
         if !self.line.is_empty() || self.free < tokens {
@@ -219,7 +226,7 @@ impl Tokens {
         true
     }
 
-    /// The I/O that waited for them gets its tokens.
+    /// Grants tokens to an I/O that waited for them.
     pub fn grant(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) {
         let waited = now.since(entity.entered);
         self.tally.depart(now, waited, entity.dir, entity.bytes);
@@ -231,11 +238,12 @@ impl Tokens {
     }
 }
 
-impl Account {
-    /// No I/O yet; `times` says whether theirs are kept.
-    pub fn new(may_be_late: bool, times: bool) -> Account {
-        let histogram = || if times { Histogram::three_digits() } else { Histogram::none() };
-        Account {
+impl ClassCounts {
+    /// Empty counts; `times` says whether to keep histograms.
+    pub fn new(may_be_late: bool, times: bool) -> ClassCounts {
+        let histogram =
+            || if times { TimeHistogram::three_digits() } else { TimeHistogram::none() };
+        ClassCounts {
             tally: Tally::default(),
             responded: 0,
             service: histogram(),
@@ -244,7 +252,7 @@ impl Account {
     }
 }
 
-/// Of two digits, or none.
-fn histogram(times: bool) -> Histogram {
-    if times { Histogram::two_digits() } else { Histogram::none() }
+/// A histogram of two digits, or an empty one.
+fn histogram(times: bool) -> TimeHistogram {
+    if times { TimeHistogram::two_digits() } else { TimeHistogram::none() }
 }

@@ -1,38 +1,38 @@
-//! What can be seen of a simulation from outside: its integer counts at a moment, and its histograms.
+//! The counts and histograms of a simulation at a moment.
 
 use super::fluid::LinkTally;
-use super::station::Kind;
+use super::station::Discipline;
 use super::{Observer, Simulation};
 use crate::Ps;
 use crate::model::{PoolId, StationId};
-use crate::statistics::{Histogram, Tally};
+use crate::statistics::{Tally, TimeHistogram};
 
-/// All counts at one moment, or (as a difference of two) of one span.
+/// All counts at one moment or, as a difference of two, of one span.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// The moment, or the length of the span.
     pub at: Ps,
-    /// Of the stations, in the order of their numbers.
+    /// The stations, in order of number.
     pub stations: Vec<Tally>,
-    /// Of the lines before the pools, in the order of their numbers; busy are tokens in use.
+    /// The queues of the pools, in order of number; `busy` counts tokens in use.
     pub pools: Vec<Tally>,
-    /// Of the links of each station, in the order of their numbers; none of a station that is not of links.
+    /// The links of each station, in order of number; empty for a station without links.
     pub links: Vec<Vec<LinkTally>>,
-    /// Of those who wait before the branches of each selector: pulled out of an arm that died, or without an arm that
-    /// lives. Lost are those who gave up.
+    /// The I/Os that wait before the branches of each selector, because their arm failed or no arm is up. `lost` counts
+    /// those that gave up.
     pub selectors: Vec<Tally>,
-    /// Of the classes, numbered through all loads in order.
+    /// The classes, numbered through all loads.
     pub classes: Vec<ClassTally>,
 }
 
 /// The counts of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassTally {
-    /// The load that it belongs to.
+    /// The load's number.
     pub load: u32,
-    /// Of its I/Os between issue and end.
+    /// I/Os between issue and end.
     pub tally: Tally,
-    /// Sum of the times from when they were due to their end, in picoseconds.
+    /// Sum of the times from due to end, in picoseconds.
     pub responded: u128,
 }
 
@@ -48,7 +48,7 @@ fn links(
 }
 
 impl Snapshot {
-    /// What happened since `earlier`, a snapshot of the same simulation.
+    /// The difference from `earlier`, a snapshot of the same simulation.
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
         let tallies = |ours: &[Tally], theirs: &[Tally]| {
             ours.iter().zip(theirs).map(|(now, then)| now.since(then)).collect()
@@ -66,7 +66,7 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// This span and the one that followed it, as one.
+    /// This span and the next one, merged.
     pub fn joined(&self, later: &Snapshot) -> Snapshot {
         let tallies = |ours: &[Tally], theirs: &[Tally]| {
             ours.iter().zip(theirs).map(|(first, then)| first.joined(then)).collect()
@@ -102,7 +102,7 @@ impl ClassTally {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// All counts until now.
+    /// All counts up to now.
     pub fn snapshot(&mut self) -> Snapshot {
         let now = self.now;
         let touched = |tally: &mut Tally| {
@@ -110,13 +110,13 @@ impl<O: Observer> Simulation<O> {
             *tally
         };
         let mut stations: Vec<Tally> =
-            self.places.iter_mut().map(|place| touched(&mut place.tally)).collect();
+            self.stations.iter_mut().map(|place| touched(&mut place.tally)).collect();
         self.add_runs(&mut stations);
         Snapshot {
             at: now,
             stations,
             pools: self.pools.iter_mut().map(|pool| touched(&mut pool.tally)).collect(),
-            links: self.places.iter_mut().map(|place| place.links_until(now)).collect(),
+            links: self.stations.iter_mut().map(|place| place.links_until(now)).collect(),
             selectors: self.choosers.iter_mut().map(|of| touched(&mut of.tally)).collect(),
             classes: self
                 .classes
@@ -130,41 +130,41 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Times from coming to a station to going on; here and below `None` where the observer keeps no times.
-    pub fn latency(&self, station: StationId) -> Option<&Histogram> {
-        self.places.get(station.0 as usize).filter(|_| O::TIMES).map(|place| &place.latency)
+    /// Residence times at a station. This and the other histograms are `None` where the observer keeps no times.
+    pub fn latency(&self, station: StationId) -> Option<&TimeHistogram> {
+        self.stations.get(station.0 as usize).filter(|_| O::TIMES).map(|place| &place.latency)
     }
 
-    /// Times in the line before a pool, zeros included.
-    pub fn waits(&self, pool: PoolId) -> Option<&Histogram> {
+    /// Times in the queue of a pool, zeros included.
+    pub fn waits(&self, pool: PoolId) -> Option<&TimeHistogram> {
         self.pools.get(pool.0 as usize).filter(|_| O::TIMES).map(|pool| &pool.waits)
     }
 
-    /// Times from issue to end of a class, numbered through all loads.
-    pub fn service(&self, class: u32) -> Option<&Histogram> {
+    /// Times from issue to end, for a class numbered through all loads.
+    pub fn service(&self, class: u32) -> Option<&TimeHistogram> {
         let class = self.classes.get(class as usize).filter(|_| O::TIMES)?;
         Some(&class.account.service)
     }
 
-    /// Times from when I/Os of a class were due to their end; of a closed load they are those from issue to end.
-    pub fn response(&self, class: u32) -> Option<&Histogram> {
+    /// Times from due to end of a class; equal to the service times for a closed load.
+    pub fn response(&self, class: u32) -> Option<&TimeHistogram> {
         let account = &self.classes.get(class as usize).filter(|_| O::TIMES)?.account;
         account.response.as_ref().or(Some(&account.service))
     }
 
-    /// What is counted of the payload over each link of a station of links, until now.
+    /// Payload over each link of a station of links, up to now.
     pub fn crossed(&mut self, station: StationId) -> Vec<Tally> {
         let now = self.now;
-        match self.places.get_mut(station.0 as usize).map(|place| &mut place.kind) {
-            Some(Kind::Fluid(fluid)) => fluid.crossed(now),
+        match self.stations.get_mut(station.0 as usize).map(|place| &mut place.kind) {
+            Some(Discipline::Fluid(fluid)) => fluid.crossed(now),
             _ => Vec::new(),
         }
     }
 
-    /// Bytes that have flowed over each link of a station of links, on the wire.
+    /// Bytes on the wire over each link of a station of links.
     pub fn carried(&mut self, station: StationId) -> Vec<f64> {
         let now = self.now;
-        let place = self.places.get_mut(station.0 as usize);
+        let place = self.stations.get_mut(station.0 as usize);
         let links = place.map(|place| place.links_until(now)).unwrap_or_default();
         links.iter().map(LinkTally::bytes).collect()
     }

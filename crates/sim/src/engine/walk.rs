@@ -1,15 +1,15 @@
-//! How I/Os come to stations, leave them, and go on.
+//! How I/Os enter stations, leave them and continue along their routes.
 
-use super::entity::{Entity, Line, NONE};
-use super::layout::{Step, Strand};
-use super::station::Kind;
+use super::entity::{Entity, Fifo, NONE};
+use super::layout::{RouteStep, Strand};
+use super::station::Discipline;
 use super::{Ended, Observer, Simulation};
 use crate::Ps;
 use crate::model::Full;
 use clock::Rng;
 
 impl<O: Observer> Simulation<O> {
-    /// Lets all go on who are ready, and all who become so by that.
+    /// Continues all I/Os that are ready, and those that become ready thereby.
     #[inline]
     pub(super) fn walk_ready(&mut self) {
         while let Some(who) = self.ready.pop(&self.entities) {
@@ -17,98 +17,100 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// `who`, whose event this is, goes on from the hop behind it, before all others who are ready by then.
+    /// Continues `who`, whose event this is, after its hop, before all other ready I/Os.
     #[inline]
     pub(super) fn go_on_first(&mut self, who: u32) {
         self.entities[who].hop += 1;
         self.walk(who);
     }
 
-    /// `who` goes on from the hop behind it.
+    /// Makes `who` ready to continue after its hop.
     #[inline]
     fn go_on(&mut self, who: u32) {
         self.entities[who].hop += 1;
         self.ready.push(&mut self.entities, who);
     }
 
-    /// `who` begins its hop, and every one after it that takes no time, until it comes to rest.
+    /// Starts the hop of `who` and every following one that takes no time, until it comes to rest.
     #[inline]
     pub(super) fn walk(&mut self, who: u32) {
         loop {
             match self.steps[self.entities[who].hop as usize] {
-                Step::Visit { station, .. } => return self.visit(station, who),
-                Step::Spread { first, count, .. } => {
+                RouteStep::Visit { station, .. } => return self.visit(station, who),
+                RouteStep::Spread { first, count, .. } => {
                     let station = first + self.chance_of(who).below(u64::from(count)) as u32;
                     return self.visit(station, who);
                 }
-                Step::Cross { station, path, scale, extra } => {
+                RouteStep::Cross { station, path, scale, extra } => {
                     return self.cross(station, path, scale, extra, who);
                 }
-                Step::Take { pool, tokens } => {
+                RouteStep::Take { pool, tokens } => {
                     if !self.take(pool, tokens, who) {
                         return;
                     }
                 }
-                Step::Give { pool, tokens } => self.give(pool, tokens),
-                Step::Skip { chance, to } => {
+                RouteStep::Give { pool, tokens } => self.give(pool, tokens),
+                RouteStep::Skip { chance, to } => {
                     if self.chance_of(who).chance(chance) {
                         self.entities[who].hop = to;
                         continue;
                     }
                 }
-                Step::As { dir } => self.entities[who].dir = dir,
-                Step::Branch { selector, starts } => {
+                RouteStep::As { dir } => self.entities[who].dir = dir,
+                RouteStep::Branch { selector, starts } => {
                     if !self.branch(selector, starts, who) {
                         return;
                     }
                     continue;
                 }
-                Step::Leave { selector, arm, to } => {
+                RouteStep::Leave { selector, arm, to } => {
                     self.choosers[selector as usize].arms[arm as usize].inside -= 1;
                     self.entities[who].hop = to;
                     continue;
                 }
-                Step::Fork { next } => {
+                RouteStep::Fork { next } => {
                     self.fork(who);
                     self.entities[who].hop = next;
                     continue;
                 }
-                Step::Run { last, total, lane, .. } => {
+                RouteStep::Run { last, total, lane, .. } => {
                     self.entities[who].entered = self.now;
                     return self.schedule_on(lane, total, last, who);
                 }
-                Step::Together { starts, count, .. } => return self.together(starts, count, who),
-                Step::Joined => return self.joined(who, false),
-                Step::Gone => return self.entities.give(who),
-                Step::End => return self.end(who, false),
+                RouteStep::Together { starts, count, .. } => {
+                    return self.together(starts, count, who);
+                }
+                RouteStep::Joined => return self.joined(who, false),
+                RouteStep::Gone => return self.entities.give(who),
+                RouteStep::End => return self.end(who, false),
             }
             self.entities[who].hop += 1;
         }
     }
 
-    /// What decides for `who` where its route leaves something to chance.
+    /// The random stream for choices on the route of `who`.
     #[inline]
     fn chance_of(&mut self, who: u32) -> &mut Rng {
         let load = self.classes[self.entities[who].class as usize].load;
         &mut self.origins[load as usize].chance
     }
 
-    /// Decides every skip that `who` stands before.
+    /// Decides every skip directly ahead of `who`.
     #[inline]
-    fn leap(&mut self, who: u32) {
+    fn decide_skips(&mut self, who: u32) {
         let entity = &mut self.entities[who];
-        while let Step::Skip { chance, to } = self.steps[entity.hop as usize] {
+        while let RouteStep::Skip { chance, to } = self.steps[entity.hop as usize] {
             let load = self.classes[entity.class as usize].load;
             let skipped = self.origins[load as usize].chance.chance(chance);
             entity.hop = if skipped { to } else { entity.hop + 1 };
         }
     }
 
-    /// `who` comes to a station, where it may be turned away or have to wait at the door.
+    /// `who` comes to a station, where it may be rejected or blocked.
     #[inline]
     fn visit(&mut self, station: u32, who: u32) {
-        let place = &mut self.places[station as usize];
-        if let Kind::Queue(queue) = &mut place.kind
+        let place = &mut self.stations[station as usize];
+        if let Discipline::Queue(queue) = &mut place.kind
             && queue.capacity != u32::MAX
         {
             let full = place.tally.level.present >= queue.capacity;
@@ -128,14 +130,14 @@ impl<O: Observer> Simulation<O> {
         self.enter(station, who);
     }
 
-    /// `who` comes in: is served at once, or stands in line.
+    /// `who` enters: it is served at once or queued.
     #[inline]
     fn enter(&mut self, station: u32, who: u32) {
-        let place = &mut self.places[station as usize];
+        let place = &mut self.stations[station as usize];
         let entity = &mut self.entities[who];
         place.tally.arrive(self.now);
         (entity.entered, entity.at) = (self.now, station);
-        if let Step::Visit { demand, .. } | Step::Spread { demand, .. } =
+        if let RouteStep::Visit { demand, .. } | RouteStep::Spread { demand, .. } =
             &self.steps[entity.hop as usize]
         {
             let mut time = demand.time.draw(&mut place.rng);
@@ -145,7 +147,7 @@ impl<O: Observer> Simulation<O> {
             entity.demand = time;
         }
         match &mut place.kind {
-            Kind::Queue(queue) => {
+            Discipline::Queue(queue) => {
                 let level = &mut place.tally.level;
                 if level.busy + level.blocked < queue.servers {
                     level.busy += 1;
@@ -156,7 +158,7 @@ impl<O: Observer> Simulation<O> {
                     queue.wait(&mut self.entities, who);
                 }
             }
-            Kind::Delay(delay) => {
+            Discipline::Delay(delay) => {
                 if delay.stopped {
                     return delay.line.push(&mut self.entities, who);
                 }
@@ -164,7 +166,7 @@ impl<O: Observer> Simulation<O> {
                 let (lane, demand) = (place.lane, entity.demand);
                 self.schedule_on(lane, demand, station, who);
             }
-            Kind::Batch(batch) => {
+            Discipline::Batch(batch) => {
                 batch.line.push(&mut self.entities, who);
                 batch.here += 1;
                 if batch.here == 1 {
@@ -174,7 +176,7 @@ impl<O: Observer> Simulation<O> {
                     self.gathered(station);
                 }
             }
-            Kind::Fluid(fluid) => {
+            Discipline::Fluid(fluid) => {
                 fluid.serve(self.now, who, entity.demand);
                 place.tally.level.busy = fluid.at_work();
                 self.set_alarm(station);
@@ -183,11 +185,11 @@ impl<O: Observer> Simulation<O> {
     }
 
     fn cross(&mut self, station: u32, path: u32, scale: f64, extra: u32, who: u32) {
-        let place = &mut self.places[station as usize];
+        let place = &mut self.stations[station as usize];
         let entity = &mut self.entities[who];
         place.tally.arrive(self.now);
         (entity.entered, entity.at) = (self.now, station);
-        if let Kind::Fluid(fluid) = &mut place.kind {
+        if let Discipline::Fluid(fluid) = &mut place.kind {
             let bytes = (f64::from(entity.bytes) * scale + 0.5) as u64 + u64::from(extra);
             fluid.cross(self.now, path, who, bytes);
             if brings_payload(scale) {
@@ -198,10 +200,10 @@ impl<O: Observer> Simulation<O> {
         self.set_alarm(station);
     }
 
-    /// `who` is counted out of a station. Levels other than those present are the caller's.
+    /// Counts `who` out of a station. The caller updates the levels of busy and blocked servers.
     #[inline]
     pub(super) fn leave(&mut self, station: u32, who: u32) {
-        let place = &mut self.places[station as usize];
+        let place = &mut self.stations[station as usize];
         let entity = &self.entities[who];
         let stayed = self.now.since(entity.entered);
         place.tally.depart(self.now, stayed, entity.dir, entity.bytes);
@@ -209,11 +211,11 @@ impl<O: Observer> Simulation<O> {
             place.latency.record(stayed);
         }
         match &mut place.kind {
-            Kind::Queue(_) | Kind::Batch(_) => {}
-            Kind::Delay(_) => place.tally.level.busy -= 1,
-            Kind::Fluid(fluid) => {
+            Discipline::Queue(_) | Discipline::Batch(_) => {}
+            Discipline::Delay(_) => place.tally.level.busy -= 1,
+            Discipline::Fluid(fluid) => {
                 place.tally.level.busy = fluid.at_work();
-                if let Step::Cross { path, scale, .. } = self.steps[entity.hop as usize]
+                if let RouteStep::Cross { path, scale, .. } = self.steps[entity.hop as usize]
                     && brings_payload(scale)
                 {
                     fluid.tally(path).depart(self.now, stayed, entity.dir, entity.bytes);
@@ -223,7 +225,7 @@ impl<O: Observer> Simulation<O> {
         self.observer.served(station, entity.class, who, self.now);
     }
 
-    /// A server of a queue is done with `who`, which goes on, or keeps the server while there is no room for it.
+    /// A server has finished `who`, which continues, or keeps the server while the next station is full.
     #[inline]
     pub(super) fn served_in_line(&mut self, station: u32, who: u32) {
         self.entities[who].hop += 1;
@@ -233,38 +235,38 @@ impl<O: Observer> Simulation<O> {
             return self.keep(station, next, who);
         }
         self.leave(station, who);
-        self.places[station as usize].tally.level.busy -= 1;
+        self.stations[station as usize].tally.level.busy -= 1;
         self.release(station);
         self.walk(who);
     }
 
-    /// The station that `who` goes to from `station`, if there is no room for it. What its route leaves to chance before
-    /// that is decided.
+    /// The full station that blocks `who` at `station`, if there is one. Decides the skips before it.
     fn closed_door(&mut self, station: u32, who: u32) -> Option<u32> {
-        self.leap(who);
-        let Step::Visit { station: next, .. } = self.steps[self.entities[who].hop as usize] else {
+        self.decide_skips(who);
+        let RouteStep::Visit { station: next, .. } = self.steps[self.entities[who].hop as usize]
+        else {
             return None;
         };
-        (next != station && self.places[next as usize].makes_wait()).then_some(next)
+        (next != station && self.stations[next as usize].makes_wait()).then_some(next)
     }
 
-    /// `who` waits at the door of `next`, and keeps its server of `station` from serving others.
+    /// `who` is blocked before `next` and keeps its server of `station`.
     #[cold]
     fn keep(&mut self, station: u32, next: u32, who: u32) {
         (self.entities[who].keeps, self.entities[who].at) = (station, next);
-        if let Kind::Queue(queue) = &mut self.places[next as usize].kind {
+        if let Discipline::Queue(queue) = &mut self.stations[next as usize].kind {
             queue.at_door += 1;
             queue.door.push(&mut self.entities, who);
         }
-        let tally = &mut self.places[station as usize].tally;
+        let tally = &mut self.stations[station as usize].tally;
         tally.touch(self.now);
         tally.level.busy -= 1;
         tally.level.blocked += 1;
     }
 
-    /// Who has gathered at a station goes on, if they are enough or have waited long enough; else their time is set.
+    /// I/Os gathered in a batch continue if they are enough or have waited long enough; otherwise sets their deadline.
     pub(super) fn gathered(&mut self, station: u32) {
-        let Kind::Batch(batch) = &mut self.places[station as usize].kind else { return };
+        let Discipline::Batch(batch) = &mut self.stations[station as usize].kind else { return };
         if batch.stopped || batch.here == 0 {
             return self.alarms.clear(station);
         }
@@ -272,7 +274,7 @@ impl<O: Observer> Simulation<O> {
             return self.alarms.set(station, batch.due);
         }
         self.alarms.clear(station);
-        let mut line = std::mem::replace(&mut batch.line, Line::EMPTY);
+        let mut line = std::mem::replace(&mut batch.line, Fifo::EMPTY);
         batch.here = 0;
         while let Some(who) = line.pop(&self.entities) {
             self.leave(station, who);
@@ -280,8 +282,8 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A server of `station` is free, and there is room for one more: the next is served, the door opens, and if that
-    /// frees a server elsewhere, the same there.
+    /// A server of `station` is free and there is room for one more: serves the next in the queue, admits a blocked
+    /// I/O, and repeats this where that frees another server.
     #[inline]
     fn release(&mut self, mut station: u32) {
         loop {
@@ -291,17 +293,17 @@ impl<O: Observer> Simulation<O> {
                 return self.enter(station, entering);
             }
             self.leave(kept, entering);
-            self.places[kept as usize].tally.level.blocked -= 1;
+            self.stations[kept as usize].tally.level.blocked -= 1;
             self.enter(station, entering);
             station = kept;
         }
     }
 
-    /// The next in line is served, if a server may serve and somebody waits; whether it is so.
+    /// Serves the next in the queue, if a server is free; whether it did.
     #[inline]
     fn call_next(&mut self, station: u32) -> bool {
-        let place = &mut self.places[station as usize];
-        let Kind::Queue(queue) = &mut place.kind else { return false };
+        let place = &mut self.stations[station as usize];
+        let Discipline::Queue(queue) = &mut place.kind else { return false };
         let level = &mut place.tally.level;
         if level.busy + level.blocked >= queue.servers {
             return false;
@@ -314,10 +316,12 @@ impl<O: Observer> Simulation<O> {
         true
     }
 
-    /// The first at the door of `station` may come in, and the station whose server it keeps.
+    /// Admits the first I/O blocked before `station`; returns it and the station whose server it keeps.
     #[inline]
     fn let_in(&mut self, station: u32) -> Option<(u32, u32)> {
-        let Kind::Queue(queue) = &mut self.places[station as usize].kind else { return None };
+        let Discipline::Queue(queue) = &mut self.stations[station as usize].kind else {
+            return None;
+        };
         if queue.at_door == 0 {
             return None;
         }
@@ -326,12 +330,12 @@ impl<O: Observer> Simulation<O> {
         Some((entering, std::mem::replace(&mut self.entities[entering].keeps, NONE)))
     }
 
-    /// Servers and room have become free at `station`, however many: whoever can be served is, and the door opens.
+    /// Any number of servers and stations are free at `station`: serves and admits all I/Os possible.
     pub(super) fn refill(&mut self, station: u32) {
         loop {
             while self.call_next(station) {}
-            let place = &self.places[station as usize];
-            let Kind::Queue(queue) = &place.kind else { return };
+            let place = &self.stations[station as usize];
+            let Discipline::Queue(queue) = &place.kind else { return };
             if place.tally.level.present >= queue.capacity {
                 return;
             }
@@ -341,13 +345,13 @@ impl<O: Observer> Simulation<O> {
                 continue;
             }
             self.leave(kept, entering);
-            self.places[kept as usize].tally.level.blocked -= 1;
+            self.stations[kept as usize].tally.level.blocked -= 1;
             self.enter(station, entering);
             self.release(kept);
         }
     }
 
-    /// Whether `who` got its tokens at once; else it stands in line for them.
+    /// Whether `who` gets its tokens at once; otherwise it is queued.
     #[inline]
     fn take(&mut self, pool: u32, tokens: u32, who: u32) -> bool {
         let pool = &mut self.pools[pool as usize];
@@ -361,7 +365,7 @@ impl<O: Observer> Simulation<O> {
         false
     }
 
-    /// Tokens come back, and those who waited for them go on.
+    /// Returns tokens and continues the I/Os that waited for them.
     fn give(&mut self, pool: u32, tokens: u32) {
         let of = &mut self.pools[pool as usize];
         of.tally.touch(self.now);
@@ -370,7 +374,7 @@ impl<O: Observer> Simulation<O> {
         self.grant(pool);
     }
 
-    /// The free tokens of a pool go to those who wait for them, in the order in which they stand.
+    /// Grants the free tokens of a pool to waiting I/Os, in order.
     #[inline]
     pub(super) fn grant(&mut self, pool: u32) {
         let number = pool;
@@ -381,7 +385,9 @@ impl<O: Observer> Simulation<O> {
                 return;
             }
             let entity = &mut self.entities[first];
-            let Step::Take { pool: of, tokens } = self.steps[entity.hop as usize] else { return };
+            let RouteStep::Take { pool: of, tokens } = self.steps[entity.hop as usize] else {
+                return;
+            };
             debug_assert_eq!(of, number);
             if pool.free < tokens {
                 return;
@@ -393,7 +399,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// `who` has come to the end of its route, or was turned away on it.
+    /// `who` has reached the end of its route, or was rejected on it.
     pub(super) fn end(&mut self, who: u32, lost: bool) {
         if lost {
             match self.let_go(who) {
@@ -424,7 +430,7 @@ impl<O: Observer> Simulation<O> {
         self.ended_at_source(load, slot, who);
     }
 
-    /// `who` is lost: its tokens go back, and it is on no arm any more. Yields whose step it stood at.
+    /// `who` is lost: returns its tokens and leaves its arms. Returns what its step belonged to.
     #[cold]
     fn let_go(&mut self, who: u32) -> Strand {
         let hop = self.entities[who].hop as usize;
@@ -440,7 +446,7 @@ impl<O: Observer> Simulation<O> {
     }
 }
 
-/// Whether a transfer carries the I/O's bytes, rather than only speaks of them: commands, answers, acknowledgements.
+/// Whether a transfer carries the I/O's bytes, unlike commands, responses and acknowledgements.
 #[inline]
 pub(super) fn brings_payload(scale: f64) -> bool {
     scale >= 0.5

@@ -1,23 +1,23 @@
-//! Between two solutions: one in which nothing varies, and one in which everything is exponential.
+//! Interpolates between two solutions: one with constant times, one with exponential times.
 //!
-//! How long customers wait grows with the variability of arrivals and of service, half of each (Kingman 1961). So each wait
-//! lies between its two values by that share, which is 0 where both are constant and 1 where both are exponential. That of
-//! service is known. That of arrivals comes from how much a cycle varies against the time between two arrivals: customers
-//! who always take the same time fall into step and stay in it, those who do not come at random (as in the network
-//! analyzer of Whitt 1983, whose idea it is to go by two moments).
+//! Waiting grows with the variability of arrivals and of service, half of each (Kingman 1961). So each wait is
+//! interpolated by that share: 0 where both are constant, 1 where both are exponential. The variability of service is
+//! known. That of arrivals follows from how much a cycle varies, compared with the time between two arrivals: customers
+//! whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's Queueing
+//! Network Analyzer, 1983).
 
-use super::lumped::{ItemKind, Kind, Load, Lumped};
-use super::state::{State, Sums};
+use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
+use super::state::{SiteSums, SolverState};
 use std::collections::BTreeMap;
 
-/// What chances that add up to a whole number may lack of it.
+/// Tolerance of probabilities that should add up to a whole number.
 const ROUNDED: f64 = 1e-9;
-/// Variability that is believed of arrivals and service, against exponential ones.
+/// Greatest variability of arrivals and service considered, relative to exponential.
 const VARIABLE_MOST: f64 = 4.0;
 
-/// The state between the two.
-pub fn blend(lumped: &Lumped, steady: &State, random: &State) -> State {
-    let sums = Sums::of(lumped, random);
+/// Interpolates between the two states.
+pub fn blend(lumped: &Lumped, steady: &SolverState, random: &SolverState) -> SolverState {
+    let sums = SiteSums::of(lumped, random);
     let shares = shares(lumped, random, &sums);
     let mut out = random.clone();
     for (number, load) in lumped.loads.iter().enumerate() {
@@ -37,8 +37,14 @@ pub fn blend(lumped: &Lumped, steady: &State, random: &State) -> State {
     out
 }
 
-/// One share for all of a load's items: that of its waits, by how long they are.
-fn share_of(load: &Load, number: usize, steady: &State, random: &State, shares: &[f64]) -> f64 {
+/// One share for all of a load's items: the mean share of its waits, weighted by their length.
+fn share_of(
+    load: &LumpedLoad,
+    number: usize,
+    steady: &SolverState,
+    random: &SolverState,
+    shares: &[f64],
+) -> f64 {
     let (mut waits, mut shared) = (0.0, 0.0);
     for (at, item) in load.items.iter().enumerate() {
         let apart = random.stays[number][at] - steady.stays[number][at];
@@ -48,12 +54,12 @@ fn share_of(load: &Load, number: usize, steady: &State, random: &State, shares: 
         shared += weight * share;
     }
     let share = if waits > 0.0 { shared / waits } else { 1.0 };
-    // A closed load that is more variable than exponential loses less by it than an open one.
+    // More variability than exponential costs a closed load less than an open one.
     if load.mix.rate.is_none() { share.min(1.0 + (share - 1.0).max(0.0) / 2.0) } else { share }
 }
 
-/// Of each spot: half the variability of arrivals and half that of service.
-fn shares(lumped: &Lumped, random: &State, sums: &Sums) -> Vec<f64> {
+/// Per spot: half the variability of arrivals plus half that of service.
+fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> Vec<f64> {
     let none = || vec![0.0f64; lumped.spots.len()];
     let (mut arrivals, mut first, mut second, mut all) = (none(), none(), none(), none());
     for (number, load) in lumped.loads.iter().enumerate() {
@@ -79,27 +85,27 @@ fn shares(lumped: &Lumped, random: &State, sums: &Sums) -> Vec<f64> {
         let mean = first[spot] / all[spot];
         let serves = if mean > 0.0 { second[spot] / all[spot] / mean / mean - 1.0 } else { 0.0 };
         match lumped.spots[spot].kind {
-            // Who shares is not made to wait by long ones.
-            Kind::Sharing(_) | Kind::Link(_) | Kind::Pool(_) => arrives.min(1.0),
+            // Sharing lets no I/O wait behind a long one.
+            SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
             _ => (arrives + serves.clamp(0.0, VARIABLE_MOST)) / 2.0,
         }
     };
     (0..lumped.spots.len()).map(share).collect()
 }
 
-/// How long a cycle takes if nobody waits.
+/// The cycle time without queueing.
 struct Cycle {
     mean: f64,
     variance: f64,
 }
 
 impl Cycle {
-    fn of(load: &Load) -> Cycle {
+    fn of(load: &LumpedLoad) -> Cycle {
         let (mut first, mut second) = (0.0, 0.0);
         for class in &load.classes {
             let items = load.items[class.items.clone()].iter().filter(|item| !item.background);
             let items = items.filter(|item| !matches!(item.kind, ItemKind::Tokens(_)));
-            // Ways that are alike are one visit, whichever of them an I/O takes.
+            // Arms that are alike count as one visit, whichever an I/O takes.
             let mut visits: BTreeMap<(u64, u64), f64> = BTreeMap::new();
             for item in items {
                 *visits.entry((item.time.to_bits(), item.scv.to_bits())).or_default() +=
@@ -120,11 +126,11 @@ impl Cycle {
         Cycle { mean: first + think, variance }
     }
 
-    /// The squared coefficient of variation of what comes to a place, `all` a second, if one I/O of this load comes there
-    /// with probability `comes`.
-    fn varies(&self, load: &Load, rate: f64, comes: f64, all: f64) -> f64 {
+    /// The squared coefficient of variation of the arrivals at a spot, `all` a second, if one I/O of this load visits
+    /// it with probability `comes`.
+    fn varies(&self, load: &LumpedLoad, rate: f64, comes: f64, all: f64) -> f64 {
         if load.mix.rate.is_some() {
-            // Thinned arrivals of a clock.
+            // Thinned arrivals of an open load.
             return (load.mix.scv * comes + 1.0 - comes).max(0.0);
         }
         let comes = comes.max(1e-9);
@@ -135,14 +141,16 @@ impl Cycle {
     }
 }
 
-/// Slows loads down where a place would be more than full.
-fn fit(lumped: &Lumped, state: &mut State) {
-    let sums = Sums::in_use(lumped, state);
+/// Slows loads down where a spot would be more than full.
+fn fit(lumped: &Lumped, state: &mut SolverState) {
+    let sums = SiteSums::in_use(lumped, state);
     let over: Vec<f64> =
         (0..lumped.spots.len()).map(|spot| sums.utilization(lumped, spot)).collect();
     for (number, load) in lumped.loads.iter().enumerate() {
-        let most =
-            load.locals.iter().filter(|spot| !matches!(lumped.spots[**spot].kind, Kind::Pool(_)));
+        let most = load
+            .locals
+            .iter()
+            .filter(|spot| !matches!(lumped.spots[**spot].kind, SiteKind::Pool(_)));
         let most = most.map(|spot| over[*spot]).fold(1.0, f64::max);
         if most > 1.0 {
             state.rates[number] /= most;

@@ -1,24 +1,24 @@
-//! What the throughput cannot exceed and cannot miss, whatever the distributions: nobody ever waits, and everybody always
-//! waits for all others (Denning and Buzen 1978). Where all loads see one network of single servers, the closer bounds of
-//! balanced jobs besides (Zahorjan, Sevcik, Eager and Galler 1982), which hold for exponential times.
+//! Throughput bounds for any distributions: without queueing, and with all customers queueing for each other everywhere
+//! (Denning and Buzen 1978). Where all loads see one network of single servers, also the tighter bounds of balanced
+//! jobs (Zahorjan, Sevcik, Eager and Galler 1982), which hold for exponential times.
 
-use super::lumped::{Item, ItemKind, Kind, Load, Lumped};
-use super::state::{Copies, State};
-use crate::analytic::{self, Bounds, Center, Population, Service};
+use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
+use super::state::{CopyEnd, SolverState};
+use crate::analytic::{self, Center, Population, Service, ThroughputBounds};
 
-/// Bounds of the I/Os a second of one load of each kind.
-pub fn asymptotic(lumped: &Lumped) -> Vec<Bounds> {
-    let alone = State::alone(lumped, Copies::Steady);
+/// ThroughputBounds of the I/Os a second of one load of each kind.
+pub fn asymptotic(lumped: &Lumped) -> Vec<ThroughputBounds> {
+    let alone = SolverState::alone(lumped, CopyEnd::Steady);
     let crowded = crowded(lumped, &alone);
     let bounds = lumped.loads.iter().enumerate().map(|(number, load)| {
         let high = alone.rates[number].min(alone_at_capacity(lumped, load));
-        Bounds { low: crowded.rates[number].min(high), high }
+        ThroughputBounds { low: crowded.rates[number].min(high), high }
     });
     bounds.collect()
 }
 
-/// I/Os a second of one load if all capacity were left to those of its kind.
-fn alone_at_capacity(lumped: &Lumped, load: &Load) -> f64 {
+/// I/Os a second of one load if only loads of its kind used the capacity.
+fn alone_at_capacity(lumped: &Lumped, load: &LumpedLoad) -> f64 {
     let mut demands = vec![0.0; lumped.spots.len()];
     for item in &load.items {
         for touch in &item.touches {
@@ -30,19 +30,19 @@ fn alone_at_capacity(lumped: &Lumped, load: &Load) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Seconds of a server that a visit takes; tokens are not one.
-fn demand(lumped: &Lumped, item: &Item, spot: usize) -> f64 {
+/// Server seconds of a visit; waiting for tokens has none.
+fn demand(lumped: &Lumped, item: &LumpedItem, spot: usize) -> f64 {
     match (&lumped.spots[spot].kind, item.kind) {
         (_, ItemKind::Tokens(_)) => 0.0,
-        (Kind::Link(rate), _) => item.wire / rate,
+        (SiteKind::Link(rate), _) => item.wire / rate,
         _ => item.time,
     }
 }
 
-/// Everybody waits for all others, everywhere.
-fn crowded(lumped: &Lumped, alone: &State) -> State {
+/// The state in which all customers wait for each other everywhere.
+fn crowded(lumped: &Lumped, alone: &SolverState) -> SolverState {
     let mut state = alone.clone();
-    // The slowest service of anybody at a spot: the others are not faster.
+    // The slowest service at each spot bounds all others.
     let mut slowest = vec![0.0f64; lumped.spots.len()];
     for item in lumped.loads.iter().flat_map(|load| &load.items) {
         for touch in &item.touches {
@@ -53,7 +53,7 @@ fn crowded(lumped: &Lumped, alone: &State) -> State {
     let wait = |spot: usize, floor: f64| {
         let of = &lumped.spots[spot];
         let servers = match &of.kind {
-            Kind::Sorted(speeds) => speeds.iter().copied().fold(f64::INFINITY, f64::min),
+            SiteKind::Sorted(speeds) => speeds.iter().copied().fold(f64::INFINITY, f64::min),
             _ => of.servers(),
         };
         if servers.is_finite() {
@@ -66,17 +66,17 @@ fn crowded(lumped: &Lumped, alone: &State) -> State {
         for (item, stay) in load.items.iter().zip(stays) {
             *stay = match (item.kind, &lumped.spots[item.touches[0].spot].kind) {
                 (ItemKind::Tokens(_), _) => 0.0,
-                (_, Kind::Batch(_, within)) => *within,
+                (_, SiteKind::Batch(_, within)) => *within,
                 _ => item.touches.iter().fold(item.time, |sum, touch| sum + wait(touch.spot, 0.0)),
             };
         }
     }
-    // Inner sections come after those around them.
+    // Inner sections come after the enclosing ones.
     for (number, load) in lumped.loads.iter().enumerate() {
         for section in (0..load.sections.len()).rev() {
             let hold = state.holds(number, load)[section];
             let of = load.sections[section];
-            let Kind::Pool(tokens) = lumped.spots[of.spot].kind else { continue };
+            let SiteKind::Pool(tokens) = lumped.spots[of.spot].kind else { continue };
             let slots = (tokens / of.tokens).floor().max(1.0);
             let ahead = (lumped.spots[of.spot].most - slots).max(0.0);
             let tokens = load.items.iter().position(|i| i.kind == ItemKind::Tokens(section));
@@ -85,12 +85,12 @@ fn crowded(lumped: &Lumped, alone: &State) -> State {
             }
         }
     }
-    state.settle(lumped, Copies::Random);
+    state.settle(lumped, CopyEnd::Random);
     state
 }
 
-/// The bounds of balanced jobs, of all loads together, where they apply.
-pub fn balanced(lumped: &Lumped) -> Option<Bounds> {
+/// The bounds of balanced jobs for all loads together, where they apply.
+pub fn balanced(lumped: &Lumped) -> Option<ThroughputBounds> {
     let [load] = lumped.loads.as_slice() else { return None };
     let copies = load.items.iter().any(|item| item.background)
         || load.classes.iter().any(|class| !class.together.is_empty());
@@ -100,15 +100,17 @@ pub fn balanced(lumped: &Lumped) -> Option<Bounds> {
     let mut centers: Vec<Center> = Vec::new();
     for (number, spot) in lumped.spots.iter().enumerate() {
         let service = match &spot.kind {
-            Kind::Delay => Service::Delay,
-            Kind::Queue(servers) | Kind::Sharing(servers) if *servers <= 1.0 => Service::Single,
-            Kind::Link(_) => Service::Single,
-            Kind::Pool(tokens) if *tokens >= spot.most => continue,
+            SiteKind::Delay => Service::Delay,
+            SiteKind::Queue(servers) | SiteKind::Sharing(servers) if *servers <= 1.0 => {
+                Service::Single
+            }
+            SiteKind::Link(_) => Service::Single,
+            SiteKind::Pool(tokens) if *tokens >= spot.most => continue,
             _ => return None,
         };
-        let time = |item: &Item| {
+        let time = |item: &LumpedItem| {
             let here = item.touches.iter().any(|touch| touch.spot == number);
-            // A transfer over several links is no visit to each of them after the other.
+            // A transfer over several links is not a sequence of visits to them.
             let dear = item.kind == ItemKind::Service || slowest(lumped, item) == Some(number);
             if here && dear { item.visits * item.time } else { 0.0 }
         };
@@ -124,9 +126,9 @@ pub fn balanced(lumped: &Lumped) -> Option<Bounds> {
 }
 
 /// The slowest link of a transfer.
-fn slowest(lumped: &Lumped, item: &Item) -> Option<usize> {
+fn slowest(lumped: &Lumped, item: &LumpedItem) -> Option<usize> {
     let rate = |spot: usize| match lumped.spots[spot].kind {
-        Kind::Link(rate) => rate,
+        SiteKind::Link(rate) => rate,
         _ => f64::INFINITY,
     };
     let spots = item.touches.iter().map(|touch| touch.spot);

@@ -1,28 +1,28 @@
-//! What a solved network means for the hops and the issuers of its plant.
+//! Translates a solved network into figures of its plant's hops and issuers.
 
 use super::limits::{Solved, spots_of};
-use super::lumped::{ItemKind, Kind, Load, Lumped};
+use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
-use super::state::Sums;
-use super::{Flow, HopEstimate, IssuerEstimate};
+use super::state::SiteSums;
+use super::{DirectionRates, HopEstimate, IssuerEstimate};
 use crate::analytic::many_servers;
-use crate::plant::{Place, Plant, PlantHop};
+use crate::plant::{HopElement, Plant, PlantHop};
 use scenario::topology::HopKind;
 use workload::Dir;
 
-/// What happens at one place of each spot, by direction.
+/// Figures of one site of each spot, by direction.
 struct Here {
-    flows: [Flow; 2],
-    /// Busy, of that direction alone.
+    flows: [DirectionRates; 2],
+    /// Busy servers due to that direction alone.
     busy: [f64; 2],
-    /// Present on average, and those of them that wait.
+    /// Mean numbers present and waiting.
     present: f64,
     waiting: f64,
-    /// Of a pool: tokens taken.
+    /// For a pool: tokens in use.
     tokens: f64,
 }
 
-/// Figures of every hop, in the order of the plant.
+/// Figures of all hops, in the order of the plant.
 pub fn hops(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<HopEstimate> {
     let sites = Sites::new(&plant.network);
     let here = at_spots(lumped, solved);
@@ -41,7 +41,7 @@ fn of_hop(
         let alone = PlantHop { places: vec![*place], ..PlantHop::clone(hop) };
         let Some(spot) = spots_of(&alone, sites, lumped).first().copied() else { continue };
         let at = &here[spot];
-        if matches!(place, Place::Pool(_)) {
+        if matches!(place, HopElement::Pool(_)) {
             out.slots_used = Some(out.slots_used.unwrap_or(0.0).max(at.tokens));
             out.slots_waiting += at.waiting;
         } else {
@@ -50,7 +50,8 @@ fn of_hop(
             out.waiting += at.waiting;
         }
         for (mine, theirs) in out.flows.iter_mut().zip(&at.flows) {
-            // The same I/O comes to several places of a hop and is counted once; to one of many disks, and they add up.
+            // The same I/O visits several elements of a hop and is counted once; it visits one of many disks, which add
+            // up.
             let with = if hop.kind == HopKind::Disks { |a, b| a + b } else { f64::max };
             mine.ops = with(mine.ops, theirs.ops);
             mine.bytes = with(mine.bytes, theirs.bytes);
@@ -60,10 +61,10 @@ fn of_hop(
     out
 }
 
-/// What happens at one place of each spot.
+/// Figures of one site of each spot.
 fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
     let none = || Here {
-        flows: [Flow::default(); 2],
+        flows: [DirectionRates::default(); 2],
         busy: [0.0; 2],
         present: 0.0,
         waiting: 0.0,
@@ -83,9 +84,9 @@ fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
                 let each = rate * item.visits / spot.count;
                 let mut stay = solved.state.stays[number][at];
                 let mut alone = item.time;
-                if let Kind::Link(of_link) = spot.kind {
+                if let SiteKind::Link(of_link) = spot.kind {
                     alone = item.wire / of_link;
-                    // A transfer is at all its links at once, and waits at the dearest of them.
+                    // A transfer is at all its links at once, and waits at the dearest.
                     if dearest != Some(touch.spot) {
                         stay = alone;
                     }
@@ -108,7 +109,7 @@ fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
     here
 }
 
-impl Flow {
+impl DirectionRates {
     fn add(&mut self, ops: f64, bytes: f64, time: f64) {
         self.ops += ops;
         self.bytes += bytes;
@@ -116,7 +117,7 @@ impl Flow {
     }
 }
 
-/// Figures of every issuer, in the order of the plant.
+/// Figures of all issuers, in the order of the plant.
 pub fn issuers(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<IssuerEstimate> {
     let of = |load: &crate::model::LoadId| {
         let number = lumped.load_of[load.0 as usize];
@@ -125,7 +126,7 @@ pub fn issuers(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<IssuerEst
     plant.issuers.iter().map(|issuer| of(&issuer.load)).collect()
 }
 
-/// Figures of every stream of a network load, in the order of the plant.
+/// Figures of all streams of network loads, in the order of the plant.
 pub fn streams(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<IssuerEstimate> {
     let of = |load: &crate::model::LoadId| {
         let number = lumped.load_of[load.0 as usize];
@@ -134,7 +135,7 @@ pub fn streams(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<IssuerEst
     plant.streams().map(|stream| of(&stream.load)).collect()
 }
 
-fn issuer(load: &Load, number: usize, solved: &Solved) -> IssuerEstimate {
+fn issuer(load: &LumpedLoad, number: usize, solved: &Solved) -> IssuerEstimate {
     let rate = solved.state.rates[number];
     let mut out = IssuerEstimate { asked: load.mix.rate, ..IssuerEstimate::default() };
     let mut service = 0.0;
@@ -155,7 +156,8 @@ fn issuer(load: &Load, number: usize, solved: &Solved) -> IssuerEstimate {
     out.service = service;
     out.response = match load.mix.rate {
         Some(wanted) => {
-            // Whoever finds the limit of outstanding I/Os reached waits outside; a load that is not carried waits ever longer.
+            // An arrival that finds the limit of outstanding I/Os reached waits at the source; where the load is not
+            // carried, ever longer.
             let slots = load.mix.customers.min(1e6) as u32;
             many_servers(wanted, service, slots)
                 .filter(|_| load.is_free(rate))
@@ -166,26 +168,26 @@ fn issuer(load: &Load, number: usize, solved: &Solved) -> IssuerEstimate {
     out
 }
 
-/// What all issuers do together, read and written.
-pub fn of_all(issuers: &[IssuerEstimate]) -> [Flow; 2] {
-    let mut all = [Flow::default(); 2];
+/// The traffic of all issuers together, read and written.
+pub fn of_all(issuers: &[IssuerEstimate]) -> [DirectionRates; 2] {
+    let mut all = [DirectionRates::default(); 2];
     for (sum, flow) in issuers.iter().flat_map(|issuer| (0..2).zip(issuer.flows)) {
         all[sum].add(flow.ops, flow.bytes, flow.time);
     }
     all
 }
 
-/// Bounds of all loads together.
-pub fn bounds(lumped: &Lumped) -> crate::analytic::Bounds {
+/// Throughput bounds of all loads together.
+pub fn bounds(lumped: &Lumped) -> crate::analytic::ThroughputBounds {
     let each = super::bounds::asymptotic(lumped);
-    let sum = |of: fn(&crate::analytic::Bounds) -> f64| {
+    let sum = |of: fn(&crate::analytic::ThroughputBounds) -> f64| {
         each.iter().zip(&lumped.loads).map(|(bounds, load)| of(bounds) * load.count).sum()
     };
-    crate::analytic::Bounds { low: sum(|b| b.low), high: sum(|b| b.high) }
+    crate::analytic::ThroughputBounds { low: sum(|b| b.low), high: sum(|b| b.high) }
 }
 
-/// What of a network the estimate leaves out.
-pub fn left_out(plant: &Plant, sums: &Sums) -> Vec<String> {
+/// What the estimate ignores of a network.
+pub fn left_out(plant: &Plant, sums: &SiteSums) -> Vec<String> {
     use crate::model::{Begin, Hop, Policy, Station};
     let mut notes = Vec::new();
     let network = &plant.network;
@@ -201,20 +203,23 @@ pub fn left_out(plant: &Plant, sums: &Sums) -> Vec<String> {
     );
     note(
         loads.iter().any(|load| load.begins != Begin::Now || load.total.is_some()),
-        "the order of phases: all loads are at work at once",
+        "the order of phases: all loads run at once",
     );
     note(
         loads.iter().flat_map(|load| &load.classes).any(|class| class.priority > 0),
-        "priorities: whoever comes first is served first",
+        "priorities: service is first come, first served",
     );
     let rooms = |at: &Station| matches!(at, Station::Queue { capacity: Some(_), .. });
-    note(network.stations().iter().any(rooms), "finite rooms: nobody is turned away");
+    note(network.stations().iter().any(rooms), "finite queues: no I/O is rejected");
     let by_queue = network.selectors().iter().any(|s| s.policy == Policy::LeastQueue);
     let branches = loads
         .iter()
         .flat_map(|load| &load.classes)
         .any(|class| class.route.iter().any(|hop| matches!(hop, Hop::Branch { .. })));
-    note(by_queue && branches, "what a path's queue holds: each path gets as many I/Os");
+    note(
+        by_queue && branches,
+        "least-queue path selection: each path gets the same number of I/Os",
+    );
     note(sums.rates.iter().any(|rate| !rate.is_finite()), "figures that are not finite");
     notes
 }

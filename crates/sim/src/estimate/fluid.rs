@@ -1,52 +1,52 @@
-//! The network as if nothing varied: everybody goes as fast as depth and latency allow, unless a place is full. Then it has
-//! a price, the wait there, which is just so high that it is full and no fuller; a place that is not full has none. For
-//! closed loads this is the limit of many customers, where throughput is that of asymptotic analysis; shares of a queue go
-//! by who comes there, and shares of links are fair by max-min, because a transfer waits at the dearest of its links and at no
-//! other (Bertsekas and Gallager 1992).
+//! The fluid solution: no times vary, and all loads go as fast as depth and latency allow until a spot is full. A full
+//! spot has a price, the wait there, just high enough that it is full and no fuller; other spots have none. For closed
+//! loads this is the limit of many customers, where throughput is that of asymptotic analysis; a queue's capacity is
+//! shared in proportion to visits, and links are shared max-min fair, because a transfer waits only at the dearest of
+//! its links (Bertsekas and Gallager 1992).
 //!
-//! The price of tokens is not a time but how many times as long one waits for them as they are held. With a time, what is
-//! dearer behind the tokens would call for less of a price before them, and that again for more behind: where many wait for
-//! few tokens the two would drive each other ever further. So many times the hold is right whatever is dear behind.
+//! The price of tokens is not a time but a multiple of the time for which they are held. With a time, a higher price
+//! behind the tokens would require a lower one before them, and that again a higher one behind: where many I/Os wait
+//! for few tokens, the two would diverge. A multiple of the hold stays right whatever the prices behind.
 
-use super::lumped::{Item, ItemKind, Kind, Lumped, Spot};
-use super::state::{Copies, State, Sums};
+use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedSite, SiteKind};
+use super::state::{CopyEnd, SiteSums, SolverState};
 
-/// Prices that are set at most.
+/// Greatest number of prices that are set.
 pub const SET_MAX: usize = 400;
-/// Utilization by which a full place may be off.
+/// Tolerance of the utilization of a full spot.
 const OFF: f64 = 2e-5;
-/// Tries to set one price.
+/// Iterations to set one price.
 const TRIES: usize = 60;
-/// Passes over waits for tokens within tokens, and the share by which two may still differ.
+/// Passes over waits for nested tokens, and the share by which two passes may still differ.
 const PASSES: usize = 40;
 const SAME: f64 = 1e-9;
 
-/// The solution.
+/// The fluid solution.
 #[derive(Clone, Debug)]
-pub struct Fluid {
-    /// Rates and stays.
-    pub state: State,
-    /// Of each spot: seconds of waiting a visit, or the part of a service by which it takes longer; of tokens, the wait for
-    /// them as a multiple of how long they are held.
+pub struct FluidSolution {
+    /// Rates and residence times.
+    pub state: SolverState,
+    /// Per spot: seconds of waiting per visit, or the share by which a service takes longer; for tokens, the wait as a
+    /// multiple of the time for which they are held.
     pub prices: Vec<f64>,
-    /// Of each spot, as it comes out.
+    /// Utilization per spot.
     pub utilization: Vec<f64>,
     /// How many prices were set.
     pub set: usize,
-    /// Of each spot where nobody is waited for: the pools whose tokens bound who is there.
+    /// Per spot in the background: the pools whose tokens bound the I/Os there.
     copies: Vec<Vec<usize>>,
 }
 
-/// Solves it. Waits for company are taken from `steady`, since they are no queues.
-pub fn fluid(lumped: &Lumped, steady: &State) -> Fluid {
+/// Solves the network. Batch waits are taken from `steady`, since they are not queues.
+pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
     let prices = vec![0.0; lumped.spots.len()];
     let copies = copies(lumped);
-    let state = State::alone(lumped, Copies::Steady);
-    let mut fluid = Fluid { state, prices, utilization: Vec::new(), set: 0, copies };
+    let state = SolverState::alone(lumped, CopyEnd::Steady);
+    let mut fluid = FluidSolution { state, prices, utilization: Vec::new(), set: 0, copies };
     for (load, stays) in lumped.loads.iter().zip(fluid.state.stays.iter_mut().zip(&steady.stays)) {
         for ((item, stay), known) in load.items.iter().zip(stays.0).zip(stays.1) {
             if item.kind == ItemKind::Service
-                && matches!(lumped.spots[item.touches[0].spot].kind, Kind::Batch(..))
+                && matches!(lumped.spots[item.touches[0].spot].kind, SiteKind::Batch(..))
             {
                 *stay = *known;
             }
@@ -61,13 +61,13 @@ pub fn fluid(lumped: &Lumped, steady: &State) -> Fluid {
     fluid
 }
 
-/// Whether anybody waits for company.
+/// Whether the network has batches.
 pub fn has_company(lumped: &Lumped) -> bool {
-    lumped.spots.iter().any(|spot| matches!(spot.kind, Kind::Batch(..)))
+    lumped.spots.iter().any(|spot| matches!(spot.kind, SiteKind::Batch(..)))
 }
 
-impl Fluid {
-    /// Stays, rates and utilizations that follow from the prices.
+impl FluidSolution {
+    /// Computes residence times, rates and utilizations from the prices.
     fn update(&mut self, lumped: &Lumped) {
         for (load, stays) in lumped.loads.iter().zip(&mut self.state.stays) {
             for (item, stay) in load.items.iter().zip(stays) {
@@ -76,17 +76,18 @@ impl Fluid {
                 }
             }
         }
-        self.state.settle(lumped, Copies::Steady);
+        self.state.settle(lumped, CopyEnd::Steady);
         self.wait(lumped);
-        let sums = Sums::in_use(lumped, &self.state);
+        let sums = SiteSums::in_use(lumped, &self.state);
         let spots = 0..lumped.spots.len();
         self.utilization = spots.map(|spot| sums.utilization(lumped, spot)).collect();
     }
 
-    /// The waits for tokens that follow from their prices and from how long all who take them hold them. Who waits for tokens
-    /// holds those that it already has, so that it takes as many passes as tokens are within others.
+    /// Computes the waits for tokens from their prices and hold times. An I/O that waits for tokens keeps those that it
+    /// has, so this takes one pass per nesting level.
     fn wait(&mut self, lumped: &Lumped) {
-        let dear = |spot: &Spot, price: &f64| matches!(spot.kind, Kind::Pool(_)) && *price > 0.0;
+        let dear =
+            |spot: &LumpedSite, price: &f64| matches!(spot.kind, SiteKind::Pool(_)) && *price > 0.0;
         if !lumped.spots.iter().zip(&self.prices).any(|(spot, price)| dear(spot, price)) {
             return;
         }
@@ -106,11 +107,11 @@ impl Fluid {
             if !moved {
                 return;
             }
-            self.state.settle(lumped, Copies::Steady);
+            self.state.settle(lumped, CopyEnd::Steady);
         }
     }
 
-    /// Of each pool: seconds that its tokens are held, averaged over all who take them.
+    /// Per pool: mean seconds that tokens are held.
     fn held(&self, lumped: &Lumped) -> Vec<f64> {
         let mut held = vec![0.0; lumped.spots.len()];
         let mut taken = vec![0.0; lumped.spots.len()];
@@ -127,7 +128,7 @@ impl Fluid {
         held
     }
 
-    /// The spot whose price is furthest from right.
+    /// The spot whose price is furthest off.
     fn worst(&self) -> Option<usize> {
         let off = |spot: usize| {
             let over = self.utilization[spot] - 1.0;
@@ -141,7 +142,7 @@ impl Fluid {
     fn at(&mut self, lumped: &Lumped, spot: usize, price: f64) -> f64 {
         self.prices[spot] = price;
         self.update(lumped);
-        // A price in the background makes nobody slower but those who then wait for tokens.
+        // A price in the background only delays I/Os that then wait for tokens.
         for pool in self.copies[spot].clone() {
             if self.utilization[pool] > 1.0 + OFF || self.prices[pool] > 0.0 {
                 self.clear(lumped, pool);
@@ -150,10 +151,10 @@ impl Fluid {
         self.utilization[spot] - 1.0
     }
 
-    /// Sets the price of one spot so that it is just full, or to nothing where it is not.
+    /// Sets the price of one spot so that it is just full, or to zero where it is not.
     fn clear(&mut self, lumped: &Lumped, spot: usize) {
         let before = self.prices[spot];
-        let first = if matches!(lumped.spots[spot].kind, Kind::Pool(_)) { 1.0 } else { 1e-6 };
+        let first = if matches!(lumped.spots[spot].kind, SiteKind::Pool(_)) { 1.0 } else { 1e-6 };
         let mut low = 0.0;
         let mut over_low = self.at(lumped, spot, 0.0);
         if over_low <= 0.0 {
@@ -168,7 +169,7 @@ impl Fluid {
             over_high = self.at(lumped, spot, high);
             tries += 1;
         }
-        // False position; an end that stays twice counts half (Illinois), so that the other comes nearer too.
+        // False position; an end that stays twice counts half (Illinois), so that the other end moves too.
         let mut side = 0;
         for _ in 0..TRIES {
             let price = (low * over_high - high * over_low) / (over_high - over_low);
@@ -196,8 +197,8 @@ impl Fluid {
     }
 }
 
-/// Of each spot, the pools that bound who is there in the background: those for whose tokens an I/O itself waits before it
-/// hands them to a copy. What the copy waits for, tokens too, makes nobody slower before these are gone.
+/// Per spot, the pools that bound its background I/Os: those whose tokens an I/O waits for before it hands them to a
+/// copy. What the copy waits for, tokens included, delays no I/O before these run out.
 fn copies(lumped: &Lumped) -> Vec<Vec<usize>> {
     let mut copies = vec![Vec::new(); lumped.spots.len()];
     for load in &lumped.loads {
@@ -222,13 +223,13 @@ fn copies(lumped: &Lumped) -> Vec<Vec<usize>> {
     copies
 }
 
-/// Seconds that a visit takes at these prices; nothing where no price changes it, and of tokens, whose wait follows from
-/// how long they are held.
-fn stay_of(lumped: &Lumped, item: &Item, prices: &[f64]) -> Option<f64> {
+/// Seconds of a visit at these prices; `None` where no price applies, and for tokens, whose wait follows from the hold
+/// time.
+fn stay_of(lumped: &Lumped, item: &LumpedItem, prices: &[f64]) -> Option<f64> {
     match item.kind {
         ItemKind::Transfer(_) => {
             let links = item.touches.iter().map(|touch| match lumped.spots[touch.spot].kind {
-                Kind::Link(rate) => item.wire / rate * (1.0 + prices[touch.spot]),
+                SiteKind::Link(rate) => item.wire / rate * (1.0 + prices[touch.spot]),
                 _ => 0.0,
             });
             Some(links.fold(0.0, f64::max))
@@ -237,8 +238,8 @@ fn stay_of(lumped: &Lumped, item: &Item, prices: &[f64]) -> Option<f64> {
         ItemKind::Service => {
             let spot = item.touches[0].spot;
             match &lumped.spots[spot].kind {
-                Kind::Queue(_) | Kind::Sorted(_) => Some(item.time + prices[spot]),
-                Kind::Sharing(_) => Some(item.time * (1.0 + prices[spot])),
+                SiteKind::Queue(_) | SiteKind::Sorted(_) => Some(item.time + prices[spot]),
+                SiteKind::Sharing(_) => Some(item.time * (1.0 + prices[spot])),
                 _ => None,
             }
         }

@@ -1,32 +1,33 @@
-//! What limits: the hop that is full, and what would be next if there were two of it.
+//! Bottlenecks: the hop that is full, and the next one if the first were doubled.
 
-use super::lumped::{ItemKind, Kind, Lumped};
+use super::lumped::{ItemKind, Lumped, SiteKind};
 use super::sites::Sites;
-use super::state::{Copies, State, Sums};
+use super::state::{CopyEnd, SiteSums, SolverState};
 use super::{blend, fluid, mean};
-use crate::plant::{Place, Plant, PlantHop};
+use crate::plant::{HopElement, Plant, PlantHop};
 use std::collections::BTreeMap;
 
-/// How many bottlenecks are named, one after the other.
+/// Bottlenecks named, one after the other.
 pub const CHAIN: usize = 3;
-/// Doubling a hop that gains less is not worth while: another one is as full.
+/// Least gain, as a share, for doubling a hop to count; with less, another hop is equally full.
 const GAIN_LEAST: f64 = 0.01;
 
-/// Everything that is known of one solved network.
+/// The solution of a network.
 pub struct Solved {
-    pub state: State,
-    /// Of each spot: the price in the fluid solution.
+    pub state: SolverState,
+    /// Per spot: the price in the fluid solution.
     pub prices: Vec<f64>,
-    /// Of each spot.
+    /// Utilization per spot.
     pub utilization: Vec<f64>,
-    /// Rounds and prices that it took.
+    /// Iterations and prices that it took.
     pub work: usize,
 }
 
-/// Solves a network by all means.
-pub fn solve(lumped: &Lumped, from: Option<&State>) -> Solved {
-    // What nothing varies in tells nearly where the other is. Waits for company are no queues and are known only there.
-    let from = from.cloned().unwrap_or_else(|| State::alone(lumped, Copies::Random));
+/// Solves a network by all methods.
+pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
+    // The fluid solution is close to the others and starts them. Batch waits are not queues and are known only from
+    // `from`.
+    let from = from.cloned().unwrap_or_else(|| SolverState::alone(lumped, CopyEnd::Random));
     let first = fluid::fluid(lumped, &from);
     let (random, rounds) = mean::mean(lumped, first.state.clone());
     let steady = match &random {
@@ -35,7 +36,7 @@ pub fn solve(lumped: &Lumped, from: Option<&State>) -> Solved {
     };
     let random = random.unwrap_or_else(|| steady.state.clone());
     let state = blend::blend(lumped, &steady.state, &random);
-    let sums = Sums::in_use(lumped, &state);
+    let sums = SiteSums::in_use(lumped, &state);
     let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
     Solved {
         utilization: utilization.collect(),
@@ -46,24 +47,24 @@ pub fn solve(lumped: &Lumped, from: Option<&State>) -> Solved {
 }
 
 /// I/Os a second of all loads.
-pub fn total(lumped: &Lumped, state: &State) -> f64 {
+pub fn total(lumped: &Lumped, state: &SolverState) -> f64 {
     lumped.loads.iter().zip(&state.rates).map(|(load, rate)| load.count * rate).sum()
 }
 
 /// Hops that are alike, with the spots that they consist of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alike {
-    /// Positions in the plant.
+pub struct HopGroup {
+    /// Indices in the plant.
     pub hops: Vec<usize>,
     /// Their spots.
     pub spots: Vec<usize>,
 }
 
-/// The hops of a plant, those that are alike together, in the order of the plant.
-pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<Alike> {
+/// The hops of a plant, grouped by likeness, in the order of the plant.
+pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<HopGroup> {
     let sites = Sites::new(&plant.network);
     let mut known: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
-    let mut groups: Vec<Alike> = Vec::new();
+    let mut groups: Vec<HopGroup> = Vec::new();
     for (number, hop) in plant.hops.iter().enumerate() {
         let mut spots = spots_of(hop, &sites, lumped);
         spots.sort_unstable();
@@ -74,43 +75,43 @@ pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<Alike> {
         let next = groups.len();
         let group = *known.entry(spots.clone()).or_insert(next);
         if group == next {
-            groups.push(Alike { hops: Vec::new(), spots });
+            groups.push(HopGroup { hops: Vec::new(), spots });
         }
         groups[group].hops.push(number);
     }
     groups
 }
 
-/// The spots of a hop, one for each of its places to which somebody comes.
+/// The spots of a hop, one for each of its elements that I/Os come to.
 pub fn spots_of(hop: &PlantHop, sites: &Sites, lumped: &Lumped) -> Vec<usize> {
-    let spot = |place: &Place| {
+    let spot = |place: &HopElement| {
         let site = match place {
-            Place::Station(station) => sites.station(*station),
-            Place::ReadLink(station, link)
-            | Place::WriteLink(station, link)
-            | Place::BothLink(station, link) => sites.link(*station, *link),
-            Place::Pool(pool) => sites.pool(*pool),
+            HopElement::Station(station) => sites.station(*station),
+            HopElement::ReadLink(station, link)
+            | HopElement::WriteLink(station, link)
+            | HopElement::BothLink(station, link) => sites.link(*station, *link),
+            HopElement::Pool(pool) => sites.pool(*pool),
         };
         lumped.spot_of[site as usize]
     };
     hop.places.iter().filter_map(spot).collect()
 }
 
-/// What limits, in one network of a chain.
+/// The bottleneck of one network of a chain.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// The groups that are full together; none where no hop is.
+pub struct Bottleneck {
+    /// The groups that are full together; empty where no hop is full.
     pub full: Vec<usize>,
-    /// The fullest group of all.
+    /// The fullest group.
     pub fullest: Option<usize>,
-    /// Its utilization, or that of the fullest of `full`.
+    /// Utilization of the fullest of `full`, or of `fullest`.
     pub utilization: f64,
 }
 
-/// The groups of hops that limit a solved network: the one whose doubling gains most; with the others that are as full,
-/// where it alone gains nothing.
-pub fn find(lumped: &Lumped, groups: &[Alike], solved: &Solved) -> Found {
-    let of = |group: &Alike, figure: &[f64]| {
+/// The groups of hops that limit a solved network: the one whose doubling gains most; where it alone gains nothing,
+/// also the others that are as full.
+pub fn find(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> Bottleneck {
+    let of = |group: &HopGroup, figure: &[f64]| {
         group.spots.iter().map(|spot| figure[*spot]).fold(0.0, f64::max)
     };
     let used = |group: &usize| of(&groups[*group], &solved.utilization);
@@ -119,7 +120,7 @@ pub fn find(lumped: &Lumped, groups: &[Alike], solved: &Solved) -> Found {
         (0..groups.len()).filter(|group| of(&groups[*group], &solved.prices) > 0.0).collect();
     if candidates.is_empty() {
         let utilization = fullest.as_ref().map_or(0.0, used);
-        return Found { full: Vec::new(), fullest, utilization };
+        return Bottleneck { full: Vec::new(), fullest, utilization };
     }
     let now = total(lumped, &fluid::fluid(lumped, &solved.state).state);
     let gain = |of: &[usize]| {
@@ -132,34 +133,36 @@ pub fn find(lumped: &Lumped, groups: &[Alike], solved: &Solved) -> Found {
     let full = match best {
         Some(best) if gains[best] >= GAIN_LEAST => vec![candidates[best]],
         _ => {
-            // Equal links in a row, of which the first alone has a price, or several hops that are full at once.
+            // Equal links in series, of which only the first has a price, or several hops that are full at once.
             let least = candidates.iter().map(used).fold(f64::INFINITY, f64::min);
             let equal = |group: &usize| candidates.contains(group) || used(group) >= least * 0.999;
             (0..groups.len()).filter(equal).collect()
         }
     };
     let utilization = full.iter().map(used).fold(0.0, f64::max);
-    Found { full, fullest, utilization }
+    Bottleneck { full, fullest, utilization }
 }
 
-/// The network with some of its spots so many times as large: more servers, tokens and bytes a second.
+/// The network with some of its spots `by` times as large: servers, tokens and bytes a second.
 pub fn scaled(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     let mut out = lumped.clone();
     for spot in spots {
         let spot = &mut out.spots[*spot];
         match &mut spot.kind {
-            Kind::Delay | Kind::Batch(..) => {}
-            Kind::Queue(servers) | Kind::Sharing(servers) => *servers = (*servers * by).ceil(),
-            Kind::Sorted(speeds) => {
-                // Two beside each other: each has half of those who are there.
+            SiteKind::Delay | SiteKind::Batch(..) => {}
+            SiteKind::Queue(servers) | SiteKind::Sharing(servers) => {
+                *servers = (*servers * by).ceil()
+            }
+            SiteKind::Sorted(speeds) => {
+                // Two side by side: each has half of those present.
                 let half = |n: usize| (n as f64 / by).ceil() as usize - 1;
                 let last = speeds.len() - 1;
                 let longest = (speeds.len() as f64 * by) as usize;
                 *speeds =
                     (1..=longest).map(|n| speeds[half(n).min(last)] * by.min(n as f64)).collect();
             }
-            Kind::Link(rate) => *rate *= by,
-            Kind::Pool(tokens) => *tokens *= by,
+            SiteKind::Link(rate) => *rate *= by,
+            SiteKind::Pool(tokens) => *tokens *= by,
         }
     }
     out.crowd();
@@ -167,13 +170,13 @@ pub fn scaled(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     out
 }
 
-/// The network with some of its spots so many times as fast; tokens are that many more.
+/// The network with some of its spots `by` times as fast; pools have that many more tokens.
 pub fn faster(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     let mut out = lumped.clone();
     let links: Vec<usize> = spots
         .iter()
         .copied()
-        .filter(|spot| matches!(lumped.spots[*spot].kind, Kind::Link(_) | Kind::Pool(_)))
+        .filter(|spot| matches!(lumped.spots[*spot].kind, SiteKind::Link(_) | SiteKind::Pool(_)))
         .collect();
     for load in &mut out.loads {
         for item in &mut load.items {
@@ -185,8 +188,8 @@ pub fn faster(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     }
     for spot in links {
         match &mut out.spots[spot].kind {
-            Kind::Link(rate) => *rate *= by,
-            Kind::Pool(tokens) => *tokens *= by,
+            SiteKind::Link(rate) => *rate *= by,
+            SiteKind::Pool(tokens) => *tokens *= by,
             _ => {}
         }
     }
@@ -194,13 +197,13 @@ pub fn faster(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     out
 }
 
-/// The times of transfers over links whose rates have changed.
+/// Recomputes the times of transfers after link rates have changed.
 fn retime(lumped: &mut Lumped) {
     for load in &mut lumped.loads {
         for item in &mut load.items {
             if let ItemKind::Transfer(_) = item.kind {
                 let rates = item.touches.iter().map(|t| match lumped.spots[t.spot].kind {
-                    Kind::Link(rate) => rate,
+                    SiteKind::Link(rate) => rate,
                     _ => f64::INFINITY,
                 });
                 item.time = item.wire / rates.fold(f64::INFINITY, f64::min);
@@ -209,7 +212,7 @@ fn retime(lumped: &mut Lumped) {
     }
 }
 
-/// The network with twice as many I/Os outstanding, or with twice as many arrivals.
+/// The network with twice as many outstanding I/Os, or twice the arrival rate.
 pub fn more_load(lumped: &Lumped) -> Lumped {
     let mut out = lumped.clone();
     for load in &mut out.loads {

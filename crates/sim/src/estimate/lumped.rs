@@ -1,130 +1,130 @@
-//! The network as the solvers see it: one load for all that are alike, one spot for all places that are alike, and for each
-//! thing that takes an I/O's time where that is and who else is there.
+//! The network as the solvers see it: like loads merged into one, like stations, links and pools merged into one spot,
+//! and for each item that takes an I/O's time the spots where it does.
 
-use super::mix::{self, Mix};
+use super::mix::{self, LoadMix};
 use super::sites::Sites;
-use super::symmetry::{Alike, alike};
-use super::walk::{LegKind, Walk, walk};
+use super::symmetry::{Colouring, alike};
+use super::walk::{FlatRoute, LegKind, walk};
 use crate::model::{Network, Station};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use workload::Dir;
 
-/// The network, with what is alike put together.
+/// The network with like elements merged.
 #[derive(Clone, Debug, Default)]
 pub struct Lumped {
-    /// Places that I/Os come to.
-    pub spots: Vec<Spot>,
+    /// Stations, links and pools that I/Os come to.
+    pub spots: Vec<LumpedSite>,
     /// Loads.
-    pub loads: Vec<Load>,
-    /// Transfers that cross the same links, by load.
-    pub flows: Vec<Flow>,
-    /// How many pairs there are of a pool and a place that is visited with its tokens, of each kind.
+    pub loads: Vec<LumpedLoad>,
+    /// Transfers over the same links, by load.
+    pub flows: Vec<TransferFlow>,
+    /// Number of (pool, station visited with its tokens) pairs of each kind.
     pub pairs: Vec<f64>,
-    /// The number of the pair of a pool and a spot.
+    /// The number of a pair of pool and spot.
     pub pair_of: BTreeMap<(usize, usize), usize>,
-    /// Of each load of the network: which of `loads` stands for it.
+    /// The index in `loads` of each load of the network.
     pub load_of: Vec<usize>,
-    /// Of each site of the network: which of `spots` stands for it, if anybody comes there.
+    /// The index in `spots` of each site of the network; `None` where no I/O comes.
     pub spot_of: Vec<Option<usize>>,
 }
 
-/// Copies in the background at one place, where no tokens bound them.
+/// Background copies at one spot at most, where no tokens bound them.
 const COPIES_MOST: f64 = 1e4;
 
-/// A place, or several alike.
+/// A station, link or pool, or several alike.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spot {
+pub struct LumpedSite {
     /// How it serves.
-    pub kind: Kind,
+    pub kind: SiteKind,
     /// How many are alike.
     pub count: f64,
-    /// Customers that can be at one of them.
+    /// Customers that can be at one of them at most.
     pub most: f64,
 }
 
-/// How a place serves.
+/// How a spot serves.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// Nobody waits.
+pub enum SiteKind {
+    /// No queueing.
     Delay,
-    /// First come, first served, by so many servers.
+    /// First come, first served, by this many servers.
     Queue(f64),
-    /// Shared by all who are there, with so many servers.
+    /// Processor sharing among this many servers.
     Sharing(f64),
-    /// So many times as fast as with one, for each number present.
+    /// A queue whose speed grows with the number present: multiples of its speed with one.
     Sorted(Vec<f64>),
-    /// Waits for company: so many, or so many seconds.
+    /// A batch of this many I/Os, or after this many seconds.
     Batch(f64, f64),
-    /// A link of so many bytes a second.
+    /// A link of this many bytes a second.
     Link(f64),
-    /// So many tokens.
+    /// A pool of this many tokens.
     Pool(f64),
 }
 
 /// A load, or several alike.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Load {
+pub struct LumpedLoad {
     /// How many are alike.
     pub count: f64,
     /// What one of them issues.
-    pub mix: Mix,
+    pub mix: LoadMix,
     /// Its classes.
-    pub classes: Vec<Class>,
-    /// What takes time, class by class.
-    pub items: Vec<Item>,
-    /// What is done while tokens are held, class by class.
-    pub sections: Vec<Section>,
-    /// The spots that it comes to, one entry for each place of the network.
+    pub classes: Vec<LumpedClass>,
+    /// What takes time, by class.
+    pub items: Vec<LumpedItem>,
+    /// What is done while tokens are held, by class.
+    pub sections: Vec<TokenSection>,
+    /// The spots that it comes to, one entry for each site of the network.
     pub locals: Vec<usize>,
 }
 
 /// A class of a load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Class {
+pub struct LumpedClass {
     /// Share of the load's I/Os.
     pub share: f64,
     /// Bytes of one I/O.
     pub bytes: f64,
     /// Direction.
     pub dir: Dir,
-    /// Its items.
+    /// Indices of its items.
     pub items: Range<usize>,
-    /// Copies that go at once: ranges of items, inner ones first.
+    /// CopyEnd that run at once: ranges of items, inner ones first.
     pub together: Vec<Vec<Range<usize>>>,
 }
 
 /// Something that takes time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
-    /// What.
+pub struct LumpedItem {
+    /// What takes the time.
     pub kind: ItemKind,
-    /// Visits an I/O of the load, whatever its class.
+    /// Visits per I/O of the load, over all classes.
     pub visits: f64,
-    /// Visits an I/O of its class.
+    /// Visits per I/O of its class.
     pub chance: f64,
-    /// Seconds, alone.
+    /// Seconds without queueing.
     pub time: f64,
-    /// Squared coefficient of variation of that.
+    /// Squared coefficient of variation of `time`.
     pub scv: f64,
-    /// Bytes on the wire; 0 elsewhere.
+    /// Bytes on the wire; 0 for other items.
     pub wire: f64,
-    /// Where it is: several where links are crossed.
-    pub touches: Vec<Touch>,
-    /// Sections of the load within which it lies.
+    /// The spots where it is: several for a transfer over several links.
+    pub touches: Vec<ItemSite>,
+    /// Sections of the load that enclose it.
     pub within: Vec<usize>,
-    /// Nobody waits for it.
+    /// The I/O does not wait for it.
     pub background: bool,
-    /// Under which its bytes count.
+    /// The direction of its bytes.
     pub dir: Dir,
-    /// Its class.
+    /// Index of its class.
     pub class: usize,
 }
 
 /// What takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemKind {
-    /// Service at the one spot that is touched.
+    /// Service at its only spot.
     Service,
     /// A transfer: the number of its flow.
     Transfer(usize),
@@ -132,66 +132,66 @@ pub enum ItemKind {
     Tokens(usize),
 }
 
-/// An item's visit to a place.
+/// An item's visit to a spot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Touch {
-    /// Where.
+pub struct ItemSite {
+    /// Index of the spot.
     pub spot: usize,
-    /// Which place of the load's own.
+    /// Index in the load's `locals`.
     pub local: usize,
-    /// Visits go to so many places alike, each as often.
+    /// Number of like sites that the visits are spread over evenly.
     pub spread: f64,
-    /// For each section that the item is within: which pair.
+    /// For each section that encloses the item: its pair.
     pub pairs: Vec<usize>,
 }
 
 /// What is done while tokens are held.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Section {
-    /// The pool.
+pub struct TokenSection {
+    /// The spot of the pool.
     pub spot: usize,
-    /// Which place of the load's own.
+    /// Index in the load's `locals`.
     pub local: usize,
     /// Tokens that one I/O holds.
     pub tokens: f64,
-    /// Times that an I/O of the load comes into it.
+    /// Times that an I/O of the load enters it.
     pub visits: f64,
 }
 
 /// Transfers of one load over the same links.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
-    /// Whose.
+pub struct TransferFlow {
+    /// Index of the load.
     pub load: usize,
-    /// The links, with how many alike it crosses of each.
+    /// The links, and how many like ones it crosses of each.
     pub links: Vec<(usize, f64)>,
-    /// Flows that it shares links with, itself included, belong to one group.
+    /// Flows that share links, directly or indirectly, have the same group.
     pub group: usize,
-    /// One of its items.
+    /// Index of one of its items.
     pub item: usize,
 }
 
-impl Spot {
-    /// Customers served at once; infinite where nobody waits.
+impl LumpedSite {
+    /// Customers served at once; infinite without queueing.
     pub fn servers(&self) -> f64 {
         match &self.kind {
-            Kind::Delay | Kind::Batch(..) => f64::INFINITY,
-            Kind::Queue(servers) | Kind::Sharing(servers) => *servers,
-            Kind::Sorted(speeds) => {
+            SiteKind::Delay | SiteKind::Batch(..) => f64::INFINITY,
+            SiteKind::Queue(servers) | SiteKind::Sharing(servers) => *servers,
+            SiteKind::Sorted(speeds) => {
                 let within = speeds.iter().take(self.most.max(1.0) as usize);
                 within.copied().fold(0.0, f64::max)
             }
-            Kind::Link(_) => 1.0,
-            Kind::Pool(tokens) => *tokens,
+            SiteKind::Link(_) => 1.0,
+            SiteKind::Pool(tokens) => *tokens,
         }
     }
 }
 
 impl Lumped {
-    /// Finds how many customers can be at each spot: those who come there, and no more than hold the tokens that it takes.
+    /// Finds how many customers can be at each spot: those that come there, limited by the tokens needed.
     pub fn crowd(&mut self) {
         let mut visitors = vec![0.0; self.spots.len()];
-        // Pools without whose tokens nobody comes to the spot.
+        // Pools whose tokens every visitor of the spot holds.
         let mut needed: Vec<Option<BTreeSet<usize>>> = vec![None; self.spots.len()];
         for load in &self.loads {
             self.comers(load, &mut visitors, &mut needed);
@@ -199,7 +199,7 @@ impl Lumped {
         for (spot, visitors) in visitors.into_iter().enumerate() {
             let pools = needed[spot].iter().flatten();
             let most = pools.fold(visitors, |most, pool| {
-                let Kind::Pool(tokens) = self.spots[*pool].kind else { return most };
+                let SiteKind::Pool(tokens) = self.spots[*pool].kind else { return most };
                 let pair = self.pair_of.get(&(*pool, spot)).map_or(1.0, |pair| self.pairs[*pair]);
                 most.min(tokens * (pair / self.spots[spot].count).max(1.0))
             });
@@ -207,8 +207,13 @@ impl Lumped {
         }
     }
 
-    /// Adds those of one load.
-    fn comers(&self, load: &Load, visitors: &mut [f64], needed: &mut [Option<BTreeSet<usize>>]) {
+    /// Adds the visitors of one load.
+    fn comers(
+        &self,
+        load: &LumpedLoad,
+        visitors: &mut [f64],
+        needed: &mut [Option<BTreeSet<usize>>],
+    ) {
         let mut own = vec![0.0; self.spots.len()];
         let mut known = BTreeSet::new();
         for item in &load.items {
@@ -227,9 +232,9 @@ impl Lumped {
                     None => pools.clone(),
                 });
             }
-            // Copies in the background hold tokens besides those who wait for some.
+            // Background copies hold tokens in addition to the I/Os that wait for some.
             for pool in pools.iter().filter(|_| item.background) {
-                if let Kind::Pool(tokens) = self.spots[*pool].kind {
+                if let SiteKind::Pool(tokens) = self.spots[*pool].kind {
                     visitors[*pool] += tokens;
                 }
             }
@@ -241,23 +246,23 @@ impl Lumped {
     }
 }
 
-/// Puts together what is alike.
+/// Merges like elements of a network.
 pub fn lump(network: &Network) -> Lumped {
     let sites = Sites::new(network);
-    let mixes: Vec<Mix> = network.loads().iter().map(mix::mix).collect();
+    let mixes: Vec<LoadMix> = network.loads().iter().map(mix::mix).collect();
     let alike = alike(network, &sites, &mixes);
-    let mut builder = Builder::new(network, &sites, &alike);
+    let mut builder = LumpedBuilder::new(network, &sites, &alike);
     for (number, of) in mixes.iter().enumerate() {
         builder.load(number, of);
     }
     builder.finish()
 }
 
-struct Builder<'a> {
+struct LumpedBuilder<'a> {
     network: &'a Network,
     sites: &'a Sites,
-    alike: &'a Alike,
-    kinds: Vec<Kind>,
+    alike: &'a Colouring,
+    kinds: Vec<SiteKind>,
     counts: BTreeMap<u64, f64>,
     spots: BTreeMap<u64, usize>,
     loads: BTreeMap<u64, usize>,
@@ -265,8 +270,8 @@ struct Builder<'a> {
     out: Lumped,
 }
 
-impl<'a> Builder<'a> {
-    fn new(network: &'a Network, sites: &'a Sites, alike: &'a Alike) -> Builder<'a> {
+impl<'a> LumpedBuilder<'a> {
+    fn new(network: &'a Network, sites: &'a Sites, alike: &'a Colouring) -> LumpedBuilder<'a> {
         let mut counts = BTreeMap::new();
         for colour in &alike.sites {
             *counts.entry(*colour).or_default() += 1.0;
@@ -275,7 +280,7 @@ impl<'a> Builder<'a> {
         let kinds = kinds(network);
         let (spots, loads) = (BTreeMap::new(), BTreeMap::new());
         let flows = BTreeMap::new();
-        Builder { network, sites, alike, kinds, counts, spots, loads, flows, out }
+        LumpedBuilder { network, sites, alike, kinds, counts, spots, loads, flows, out }
     }
 
     fn spot(&mut self, site: u32) -> usize {
@@ -285,12 +290,12 @@ impl<'a> Builder<'a> {
         if spot == next {
             let kind = self.kinds[site as usize].clone();
             let count = self.counts.get(&colour).copied().unwrap_or(1.0);
-            self.out.spots.push(Spot { kind, count, most: 0.0 });
+            self.out.spots.push(LumpedSite { kind, count, most: 0.0 });
         }
         spot
     }
 
-    fn load(&mut self, number: usize, of: &Mix) {
+    fn load(&mut self, number: usize, of: &LoadMix) {
         let next = self.out.loads.len();
         let load = *self.loads.entry(self.alike.loads[number]).or_insert(next);
         self.out.load_of.push(load);
@@ -298,7 +303,7 @@ impl<'a> Builder<'a> {
             self.out.loads[load].count += 1.0;
             return;
         }
-        let mut built = Load {
+        let mut built = LumpedLoad {
             count: 1.0,
             mix: of.clone(),
             classes: Vec::new(),
@@ -309,7 +314,7 @@ impl<'a> Builder<'a> {
         let mut locals = BTreeMap::new();
         for (class, part) in self.network.loads()[number].classes.iter().zip(&of.parts) {
             let first = built.items.len();
-            let mut this = Class {
+            let mut this = LumpedClass {
                 share: part.share,
                 bytes: part.bytes,
                 dir: class.dir,
@@ -329,24 +334,24 @@ impl<'a> Builder<'a> {
     /// Adds a class's items and sections to its load.
     fn class(
         &mut self,
-        load: &mut Load,
+        load: &mut LumpedLoad,
         locals: &mut BTreeMap<u32, usize>,
-        walk: &Walk,
-        class: &mut Class,
+        walk: &FlatRoute,
+        class: &mut LumpedClass,
     ) {
         let first_section = load.sections.len();
         for section in &walk.sections {
             let (spot, local) = self.local(load, locals, section.pool);
             let visits = class.share * section.chance;
-            load.sections.push(Section { spot, local, tokens: section.tokens, visits });
+            load.sections.push(TokenSection { spot, local, tokens: section.tokens, visits });
         }
-        // A spread visit becomes one item for each kind of station, so numbers of legs are looked up.
+        // A spread visit becomes one item per kind of station, so the items' numbers are looked up by leg.
         let mut starts = Vec::with_capacity(walk.legs.len() + 1);
         for leg in &walk.legs {
             starts.push(load.items.len());
             let within: Vec<usize> =
                 leg.within.iter().map(|section| first_section + usize::from(*section)).collect();
-            let base = Item {
+            let base = LumpedItem {
                 kind: ItemKind::Service,
                 visits: leg.chance * class.share,
                 chance: leg.chance,
@@ -364,10 +369,10 @@ impl<'a> Builder<'a> {
                 LegKind::Links(links) => self.transfer(load, locals, links, base),
                 LegKind::Tokens(section) => {
                     let section = first_section + usize::from(*section);
-                    let Section { spot, local, .. } = load.sections[section];
+                    let TokenSection { spot, local, .. } = load.sections[section];
                     let touches = vec![self.touch(load, &base.within, spot, local, 1.0)];
                     let kind = ItemKind::Tokens(section);
-                    load.items.push(Item { kind, touches, ..base });
+                    load.items.push(LumpedItem { kind, touches, ..base });
                 }
             }
         }
@@ -378,10 +383,10 @@ impl<'a> Builder<'a> {
         class.together = walk.together.iter().map(ranges).collect();
     }
 
-    /// The spot of a site, and its number among the load's own.
+    /// The spot of a site, and its index among the load's `locals`.
     fn local(
         &mut self,
-        load: &mut Load,
+        load: &mut LumpedLoad,
         locals: &mut BTreeMap<u32, usize>,
         site: u32,
     ) -> (usize, usize) {
@@ -396,30 +401,30 @@ impl<'a> Builder<'a> {
 
     fn touch(
         &mut self,
-        load: &Load,
+        load: &LumpedLoad,
         within: &[usize],
         spot: usize,
         local: usize,
         spread: f64,
-    ) -> Touch {
+    ) -> ItemSite {
         let pairs = within.iter().map(|section| {
             let key = (load.sections[*section].spot, spot);
             let next = self.out.pair_of.len();
             *self.out.pair_of.entry(key).or_insert(next)
         });
         let pairs = pairs.collect();
-        Touch { spot, local, spread, pairs }
+        ItemSite { spot, local, spread, pairs }
     }
 
     fn stations(
         &mut self,
-        load: &mut Load,
+        load: &mut LumpedLoad,
         locals: &mut BTreeMap<u32, usize>,
         row: Range<u32>,
-        base: Item,
+        base: LumpedItem,
     ) {
         let all = f64::from(row.end - row.start);
-        // By kind, in the order in which kinds come in the row.
+        // By kind, in the order in which kinds first appear in the range.
         let mut kinds: Vec<(usize, usize, f64)> = Vec::new();
         for site in row {
             let (spot, local) = self.local(load, locals, site);
@@ -431,7 +436,7 @@ impl<'a> Builder<'a> {
         for (spot, local, count) in kinds {
             let share = count / all;
             let touches = vec![self.touch(load, &base.within, spot, local, count)];
-            load.items.push(Item {
+            load.items.push(LumpedItem {
                 visits: base.visits * share,
                 chance: base.chance * share,
                 touches,
@@ -442,17 +447,17 @@ impl<'a> Builder<'a> {
 
     fn transfer(
         &mut self,
-        load: &mut Load,
+        load: &mut LumpedLoad,
         locals: &mut BTreeMap<u32, usize>,
         links: &[u32],
-        base: Item,
+        base: LumpedItem,
     ) {
         let mut touches = Vec::with_capacity(links.len());
         let mut slowest = f64::INFINITY;
         for link in links {
             let (spot, local) = self.local(load, locals, *link);
             touches.push(self.touch(load, &base.within, spot, local, 1.0));
-            if let Kind::Link(rate) = self.out.spots[spot].kind {
+            if let SiteKind::Link(rate) = self.out.spots[spot].kind {
                 slowest = slowest.min(rate);
             }
         }
@@ -465,10 +470,10 @@ impl<'a> Builder<'a> {
         if flow == next {
             let links = crossed.into_iter().map(|(spot, count)| (spot, count as f64)).collect();
             let item = load.items.len();
-            self.out.flows.push(Flow { load: number, links, group: flow, item });
+            self.out.flows.push(TransferFlow { load: number, links, group: flow, item });
         }
         let (kind, wire) = (ItemKind::Transfer(flow), base.time * slowest);
-        load.items.push(Item { kind, wire, touches, ..base });
+        load.items.push(LumpedItem { kind, wire, touches, ..base });
     }
 
     fn finish(mut self) -> Lumped {
@@ -483,12 +488,12 @@ impl<'a> Builder<'a> {
 }
 
 /// How each site serves.
-fn kinds(network: &Network) -> Vec<Kind> {
+fn kinds(network: &Network) -> Vec<SiteKind> {
     let stations = network.stations().iter().flat_map(|station| match station {
-        Station::Queue { servers, .. } => vec![Kind::Queue(f64::from(*servers))],
-        Station::Delay => vec![Kind::Delay],
-        Station::Sharing { servers } => vec![Kind::Sharing(f64::from(*servers))],
-        Station::Links { rates } => rates.iter().map(|rate| Kind::Link(*rate as f64)).collect(),
+        Station::Queue { servers, .. } => vec![SiteKind::Queue(f64::from(*servers))],
+        Station::Delay => vec![SiteKind::Delay],
+        Station::Sharing { servers } => vec![SiteKind::Sharing(f64::from(*servers))],
+        Station::Links { rates } => rates.iter().map(|rate| SiteKind::Link(*rate as f64)).collect(),
         Station::Sorted { servers, gain } => {
             let longest = gain.len().max(*servers as usize) as u32;
             let last = gain.last().copied().unwrap_or(1.0);
@@ -496,17 +501,17 @@ fn kinds(network: &Network) -> Vec<Kind> {
                 let gain = gain.get(n as usize - 1).copied().unwrap_or(last);
                 f64::from(n.min(*servers)) * gain
             };
-            vec![Kind::Sorted((1..=longest).map(speed).collect())]
+            vec![SiteKind::Sorted((1..=longest).map(speed).collect())]
         }
         Station::Batch { count, within } => {
-            vec![Kind::Batch(f64::from(*count), within.as_secs_f64())]
+            vec![SiteKind::Batch(f64::from(*count), within.as_secs_f64())]
         }
     });
-    let pools = network.pools().iter().map(|pool| Kind::Pool(f64::from(pool.tokens)));
+    let pools = network.pools().iter().map(|pool| SiteKind::Pool(f64::from(pool.tokens)));
     stations.chain(pools).collect()
 }
 
-/// Flows that share a link, directly or over others, get one group.
+/// Gives flows that share a link, directly or over others, the same group.
 fn groups(out: &mut Lumped) {
     let mut first_on: BTreeMap<usize, usize> = BTreeMap::new();
     for number in 0..out.flows.len() {
@@ -520,7 +525,7 @@ fn groups(out: &mut Lumped) {
     }
 }
 
-/// How many pairs of a pool and a place there are of each kind: what one side sees of the other, times how many it is.
+/// Number of (pool, station) pairs of each kind: those seen from one side, times the number of that side.
 fn pair_counts(out: &Lumped) -> Vec<f64> {
     let mut counts = vec![1.0f64; out.pair_of.len()];
     for load in &out.loads {

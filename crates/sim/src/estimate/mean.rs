@@ -1,34 +1,34 @@
-//! Mean value analysis of the whole network, as if every service time were exponential: Schweitzer's fixed point, with what
-//! the loads of a storage fabric need besides. Stations of several servers and queues that sort are solved as one of two
-//! centres ([`crate::analytic`]). Tokens are a station whose service is what is done while they are held: a server that is
-//! equivalent to the flow behind it (Chandy, Herzog and Woo 1975; Jacobson and Lazowska 1982 for several resources held at
-//! once), and who has got tokens meets at most the others that have. Transfers share links by max-min.
+//! Mean value analysis of the whole network with exponential service times: Schweitzer's fixed point, extended to the
+//! loads of a storage fabric. Stations with several servers and sorting queues are solved as one of two centres
+//! ([`crate::analytic`]). Tokens are a station whose service is what is done while they are held: a flow-equivalent
+//! server (Chandy, Herzog and Woo 1975; Jacobson and Lazowska 1982 for simultaneous resource possession); an I/O with
+//! tokens sees at most the other holders. Transfers share links max-min fair.
 
-use super::lumped::{Item, ItemKind, Kind, Lumped};
-use super::state::{Copies, State, Sums};
-use crate::analytic::{Flow as Stream, Met, Others, Service, max_min, met};
+use super::lumped::{ItemKind, Lumped, LumpedItem, SiteKind};
+use super::state::{CopyEnd, SiteSums, SolverState};
+use crate::analytic::{LinkFlow, Met, Others, Service, max_min, met};
 
-/// Rounds at most, and after how many the steps become smaller: what runs in circles is drawn to their middle.
+/// Greatest number of iterations, and after how many the steps become smaller, which damps oscillations.
 const ROUNDS_MAX: usize = 800;
 const ROUNDS_BOLD: usize = 200;
-/// Share of a cycle by which two rounds may still differ.
+/// Convergence: the greatest change in an iteration, as a share of a cycle.
 const SETTLED: f64 = 1e-6;
-/// Who still moves so far when the steps become smaller will not come to rest.
+/// Where the change is still this large when the steps become smaller, the iteration will not converge.
 const LOST: f64 = 0.02;
-/// What is known of the rest of the network is renewed so often, and moves this share of the way.
+/// Iterations between updates of the rest of the network, and the step of an update.
 const RENEWED: usize = 4;
 const SLOW: f64 = 0.3;
-/// Tokens of one pool that are looked at one by one.
+/// Tokens of one pool that are modelled individually, at most.
 const SLOTS_MOST: f64 = 512.0;
 
-/// The solution, and the rounds that it took; none where they come to no end.
-pub fn mean(lumped: &Lumped, from: State) -> (Option<State>, usize) {
+/// The solution, if the iteration converges, and the iterations that it took.
+pub fn mean(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize) {
     let mut state = from;
-    state.settle(lumped, Copies::Random);
-    let mut solver = Solver::new(lumped);
+    state.settle(lumped, CopyEnd::Random);
+    let mut solver = MeanSolver::new(lumped);
     for round in 0..ROUNDS_MAX {
         let change = solver.round(&mut state, round);
-        state.settle(lumped, Copies::Random);
+        state.settle(lumped, CopyEnd::Random);
         if change < SETTLED && round > 2 * RENEWED {
             return (Some(state), round);
         }
@@ -39,22 +39,22 @@ pub fn mean(lumped: &Lumped, from: State) -> (Option<State>, usize) {
     (None, ROUNDS_MAX)
 }
 
-struct Solver<'a> {
+struct MeanSolver<'a> {
     lumped: &'a Lumped,
-    /// How each spot of several servers serves.
+    /// The service of each spot with several servers.
     services: Vec<Option<Service>>,
-    /// Of each spot: how far the rest of the network is like one queue.
+    /// Per spot: how far the rest of the network is like one queue.
     queued: Vec<f64>,
-    /// Of each spot: where the search for what is met there begins, since it ended there in the round before.
+    /// Per spot: the birth rate found in the iteration before, where the next search starts.
     births: Vec<Option<f64>>,
-    /// Spots with which a spot shares customers by tokens.
+    /// Per spot: the spots with which it shares customers through tokens.
     related: Vec<Vec<usize>>,
     /// Groups of flows that share links.
     groups: Vec<Vec<usize>>,
 }
 
-impl<'a> Solver<'a> {
-    fn new(lumped: &'a Lumped) -> Solver<'a> {
+impl<'a> MeanSolver<'a> {
+    fn new(lumped: &'a Lumped) -> MeanSolver<'a> {
         let mut related = vec![Vec::new(); lumped.spots.len()];
         for load in &lumped.loads {
             for item in &load.items {
@@ -77,20 +77,20 @@ impl<'a> Solver<'a> {
         }
         groups.retain(|group| !group.is_empty());
         let services = lumped.spots.iter().map(|spot| match &spot.kind {
-            Kind::Queue(servers) | Kind::Sharing(servers) if *servers > 1.0 => {
+            SiteKind::Queue(servers) | SiteKind::Sharing(servers) if *servers > 1.0 => {
                 Some(Service::Servers(*servers as u32))
             }
-            Kind::Sorted(speeds) => Some(Service::Rates(speeds.clone())),
+            SiteKind::Sorted(speeds) => Some(Service::Rates(speeds.clone())),
             _ => None,
         });
         let services = services.collect();
         let (queued, births) = (vec![0.0; lumped.spots.len()], vec![None; lumped.spots.len()]);
-        Solver { lumped, services, queued, births, related, groups }
+        MeanSolver { lumped, services, queued, births, related, groups }
     }
 
-    /// One round; by which share of its cycle an item of a load moved at most.
-    fn round(&mut self, state: &mut State, round: usize) -> f64 {
-        let sums = Sums::of(self.lumped, state);
+    /// One iteration; returns the greatest change of an item's time as a share of its load's cycle.
+    fn round(&mut self, state: &mut SolverState, round: usize) -> f64 {
+        let sums = SiteSums::of(self.lumped, state);
         if round.is_multiple_of(RENEWED) {
             self.renew(state, &sums);
         }
@@ -119,35 +119,42 @@ impl<'a> Solver<'a> {
         change
     }
 
-    /// Seconds that a visit to a station takes.
-    fn service(&self, load: usize, item: &Item, sums: &Sums, spots: &[Met]) -> f64 {
+    /// Seconds of a visit to a station.
+    fn service(&self, load: usize, item: &LumpedItem, sums: &SiteSums, spots: &[Met]) -> f64 {
         let spot = item.touches[0].spot;
         let mean = |of: &[f64]| {
             if sums.present[spot] > 0.0 { of[spot] / sums.present[spot] } else { 0.0 }
         };
         match &self.lumped.spots[spot].kind {
-            Kind::Queue(servers) if *servers <= 1.0 => {
+            SiteKind::Queue(servers) if *servers <= 1.0 => {
                 let others = sums.present[spot] - self.own(load, item, 0, sums, spots);
                 item.time + mean(&sums.work) * others.max(0.0)
             }
-            Kind::Sharing(servers) if *servers <= 1.0 => {
+            SiteKind::Sharing(servers) if *servers <= 1.0 => {
                 let others = sums.present[spot] - self.own(load, item, 0, sums, spots);
                 item.time * (1.0 + others.max(0.0))
             }
-            Kind::Queue(_) => {
+            SiteKind::Queue(_) => {
                 let mean = sums.busy[spot] / sums.rates[spot].max(1e-12);
                 item.time + mean * (spots[spot].stretch - 1.0).max(0.0)
             }
-            Kind::Sharing(_) | Kind::Sorted(_) => item.time * spots[spot].stretch,
-            Kind::Batch(count, within) => {
+            SiteKind::Sharing(_) | SiteKind::Sorted(_) => item.time * spots[spot].stretch,
+            SiteKind::Batch(count, within) => {
                 company(*count, *within, sums.rates[spot], self.lumped.spots[spot].most)
             }
-            Kind::Delay | Kind::Link(_) | Kind::Pool(_) => item.time,
+            SiteKind::Delay | SiteKind::Link(_) | SiteKind::Pool(_) => item.time,
         }
     }
 
-    /// How many of those at a place an arriving customer must not count: itself, on average.
-    fn own(&self, load: usize, item: &Item, touch: usize, sums: &Sums, spots: &[Met]) -> f64 {
+    /// The share of those present that an arriving customer must not count: itself, on average.
+    fn own(
+        &self,
+        load: usize,
+        item: &LumpedItem,
+        touch: usize,
+        sums: &SiteSums,
+        spots: &[Met],
+    ) -> f64 {
         let of = &self.lumped.loads[load];
         let at = &item.touches[touch];
         let mut own: f64 = match of.mix.rate {
@@ -165,8 +172,8 @@ impl<'a> Solver<'a> {
         own.min(1.0)
     }
 
-    /// Of each spot: the share of a customer that arriving ones see too few of, averaged over its loads.
-    fn shares(&self, sums: &Sums) -> Vec<f64> {
+    /// Per spot: the share of one customer that arriving customers see too few of, averaged over its loads.
+    fn shares(&self, sums: &SiteSums) -> Vec<f64> {
         let mut seen = vec![0.0; self.lumped.spots.len()];
         let mut weights = vec![0.0; self.lumped.spots.len()];
         for (number, load) in self.lumped.loads.iter().enumerate() {
@@ -182,20 +189,20 @@ impl<'a> Solver<'a> {
         seen.into_iter().zip(&weights).map(share).collect()
     }
 
-    /// What arriving customers meet at a spot of several servers or of tokens.
-    fn meet(&mut self, spot: usize, sums: &Sums, shares: &[f64]) -> Met {
+    /// What arriving customers see at a spot with several servers or tokens.
+    fn meet(&mut self, spot: usize, sums: &SiteSums, shares: &[f64]) -> Met {
         let of = &self.lumped.spots[spot];
         let mean = (sums.present[spot] - shares[spot]).max(0.0);
         let others = Others { mean, most: of.most - 1.0, queued: self.queued[spot] };
         let births = &mut self.births[spot];
         match (&of.kind, &self.services[spot]) {
-            (Kind::Pool(tokens), _) => {
+            (SiteKind::Pool(tokens), _) => {
                 let slots = (tokens / sums.tokens[spot].max(1e-9)).floor().max(1.0);
                 if of.most <= slots {
                     return Met { stretch: 1.0, beside: mean };
                 }
-                // Of very many slots a smaller image: how many are taken varies less the more there are, so that a wait comes
-                // out a little longer than it is.
+                // Very many tokens are scaled down: the relative variation of their use falls with their number, so
+                // waits come out slightly too long.
                 let scale = (slots / SLOTS_MOST).max(1.0);
                 let (slots, most) = ((slots / scale).round(), others.most / scale);
                 let others = Others { mean: mean / scale, most, ..others };
@@ -207,13 +214,13 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Renews what is known of the rest of the network, for spots that are solved with it.
-    fn renew(&mut self, state: &State, sums: &Sums) {
+    /// Updates the rest of the network as seen from the spots that are solved with it.
+    fn renew(&mut self, state: &SolverState, sums: &SiteSums) {
         let lumped = self.lumped;
         let busy: Vec<f64> =
             (0..lumped.spots.len()).map(|spot| sums.utilization(lumped, spot).min(1.0)).collect();
         let mut slowest = vec![0.0f64; lumped.spots.len()];
-        // Of the loads that come to a spot: I/Os elsewhere if nobody waits, and visits of open ones and of all.
+        // Of the loads that visit a spot: I/Os elsewhere without queueing, and visits of open loads and of all.
         let mut alone = vec![0.0; lumped.spots.len()];
         let mut open = vec![[0.0; 2]; lumped.spots.len()];
         for (number, load) in lumped.loads.iter().enumerate() {
@@ -224,7 +231,7 @@ impl<'a> Solver<'a> {
             spots.dedup();
             for spot in &spots {
                 let is_solved = self.services[*spot].is_some()
-                    || matches!(lumped.spots[*spot].kind, Kind::Pool(_));
+                    || matches!(lumped.spots[*spot].kind, SiteKind::Pool(_));
                 if !is_solved {
                     continue;
                 }
@@ -249,8 +256,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Bytes a second of one more transfer of each flow.
-    fn paces(&self, state: &State, sums: &Sums, spots: &[Met]) -> Vec<f64> {
+    /// Bytes a second that one more transfer of each flow would get.
+    fn paces(&self, state: &SolverState, sums: &SiteSums, spots: &[Met]) -> Vec<f64> {
         let lumped = self.lumped;
         let mut present = vec![0.0; lumped.flows.len()];
         for (number, load) in lumped.loads.iter().enumerate() {
@@ -268,7 +275,7 @@ impl<'a> Solver<'a> {
             links.sort_unstable();
             links.dedup();
             let rate = |link: usize| match lumped.spots[link].kind {
-                Kind::Link(rate) => rate,
+                SiteKind::Link(rate) => rate,
                 _ => 0.0,
             };
             let rates: Vec<f64> = links.iter().map(|link| rate(*link)).collect();
@@ -280,9 +287,9 @@ impl<'a> Solver<'a> {
                 });
                 let slowest = of.links.iter().map(|(link, _)| rate(*link));
                 let ceiling = slowest.fold(f64::INFINITY, f64::min);
-                Stream { links: crossed.collect(), ceiling }
+                LinkFlow { links: crossed.collect(), ceiling }
             };
-            let mut streams: Vec<Stream> = group.iter().map(|flow| stream(*flow)).collect();
+            let mut streams: Vec<LinkFlow> = group.iter().map(|flow| stream(*flow)).collect();
             for (at, flow) in group.iter().enumerate() {
                 let of = &lumped.flows[*flow];
                 let item = &lumped.loads[of.load].items[of.item];
@@ -301,7 +308,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Seconds until `count` are there at `rate` a second, or `within` has passed since the first came, averaged over all.
+/// Mean seconds until `count` I/Os have arrived at `rate` a second, or `within` has passed since the first.
 fn company(count: f64, within: f64, rate: f64, most: f64) -> f64 {
     let by_time = within * (1.0 + rate * within / 2.0) / (1.0 + rate * within);
     if most < count || rate <= 0.0 { by_time } else { by_time.min((count - 1.0) / (2.0 * rate)) }

@@ -1,29 +1,29 @@
-//! What a load issues on average: how many I/Os at once, how long it pauses, which share of them is of which class, and how
-//! large those are. Read off a workload's specification; nothing is drawn.
+//! The average of what a load issues: I/Os at once, pauses, shares of the classes and I/O sizes. Computed from a
+//! workload's specification without random draws.
 
 use crate::model::{Load, Source};
 use workload::{Arrivals, Kind, Process, Spec};
 
 const NS: f64 = 1e-9;
 
-/// A load on average.
+/// The averages of a load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mix {
-    /// I/Os at once, at most.
+pub struct LoadMix {
+    /// Outstanding I/Os at most.
     pub customers: f64,
-    /// Pause between an end and the next I/O, in seconds.
+    /// Mean pause between an end and the next I/O, in seconds.
     pub think: f64,
     /// Squared coefficient of variation of the pause, or of the gap between arrivals.
     pub scv: f64,
-    /// Arrivals a second, where a clock makes them.
+    /// Arrivals a second, for an open load.
     pub rate: Option<f64>,
-    /// One a class.
-    pub parts: Vec<Part>,
+    /// One entry per class.
+    pub parts: Vec<ClassMix>,
 }
 
-/// The I/Os of one class on average.
+/// The averages of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct ClassMix {
     /// Share of the load's I/Os.
     pub share: f64,
     /// Mean bytes.
@@ -32,11 +32,11 @@ pub struct Part {
     pub scv: f64,
 }
 
-/// The averages of a load.
-pub fn mix(load: &Load) -> Mix {
+/// Computes the averages of a load.
+pub fn mix(load: &Load) -> LoadMix {
     let constant = |shares: &[f64]| {
         let sum: f64 = shares.iter().sum();
-        let parts = load.classes.iter().zip(shares).map(|(class, share)| Part {
+        let parts = load.classes.iter().zip(shares).map(|(class, share)| ClassMix {
             share: if sum > 0.0 { share / sum } else { 0.0 },
             bytes: f64::from(class.bytes),
             scv: 0.0,
@@ -44,14 +44,14 @@ pub fn mix(load: &Load) -> Mix {
         parts.collect()
     };
     match &load.source {
-        Source::Closed { customers, think, shares } => Mix {
+        Source::Closed { customers, think, shares } => LoadMix {
             customers: f64::from(*customers),
             think: think.mean() * 1e-12,
             scv: think.scv(),
             rate: None,
             parts: constant(shares),
         },
-        Source::Open { gap, limit, shares } => Mix {
+        Source::Open { gap, limit, shares } => LoadMix {
             customers: f64::from(*limit),
             think: 0.0,
             scv: gap.scv(),
@@ -62,8 +62,8 @@ pub fn mix(load: &Load) -> Mix {
     }
 }
 
-/// The averages of a worker on `targets` targets.
-fn operations(spec: &Spec, targets: usize) -> Mix {
+/// Computes the averages of a worker on `targets` targets.
+fn operations(spec: &Spec, targets: usize) -> LoadMix {
     let (pause, sides) = sides(&spec.kind);
     let (think, scv, rate) = match spec.arrivals {
         Arrivals::Closed { think, .. } => (think.0 as f64 * NS, 0.0, None),
@@ -74,11 +74,11 @@ fn operations(spec: &Spec, targets: usize) -> Mix {
         },
     };
     let count = targets.max(1) as f64;
-    let side = |side: &Part| Part { share: side.share / count, ..*side };
+    let side = |side: &ClassMix| ClassMix { share: side.share / count, ..*side };
     let parts = (0..targets).flat_map(|_| [side(&sides[0]), side(&sides[1])]);
-    Mix {
+    LoadMix {
         customers: f64::from(spec.outstanding_max()),
-        // A pause for each so many operations comes on top of the pause after each.
+        // The pause after every so many operations is added to the pause after each.
         think: if rate.is_some() { 0.0 } else { think + pause },
         scv,
         rate,
@@ -86,8 +86,8 @@ fn operations(spec: &Spec, targets: usize) -> Mix {
     }
 }
 
-/// Seconds that an operation's row pauses on average, and reads and writes.
-fn sides(kind: &Kind) -> (f64, [Part; 2]) {
+/// The mean pause of an operation's row in seconds, and its reads and writes.
+fn sides(kind: &Kind) -> (f64, [ClassMix; 2]) {
     match kind {
         Kind::Access(access) => {
             let whole: f64 = access.rows.iter().map(|row| row.share).sum();
@@ -116,18 +116,18 @@ fn sides(kind: &Kind) -> (f64, [Part; 2]) {
             let pages = (index + table).max(1.0);
             let reads = (index + table * of.read / 100.0) / pages;
             let bytes = f64::from(of.page);
-            let side = |share: f64| Part { share, bytes, scv: 0.0 };
+            let side = |share: f64| ClassMix { share, bytes, scv: 0.0 };
             (0.0, [side(reads), side(1.0 - reads)])
         }
     }
 }
 
-/// From sums of weights, of bytes and of their squares.
-fn part([weight, first, second]: [f64; 3]) -> Part {
+/// From the sums of weights, of bytes and of squared bytes.
+fn part([weight, first, second]: [f64; 3]) -> ClassMix {
     if weight <= 0.0 {
-        return Part::default();
+        return ClassMix::default();
     }
     let bytes = first / weight;
     let scv = if bytes > 0.0 { (second / weight / bytes / bytes - 1.0).max(0.0) } else { 0.0 };
-    Part { share: weight, bytes, scv }
+    ClassMix { share: weight, bytes, scv }
 }

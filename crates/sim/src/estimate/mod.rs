@@ -1,15 +1,16 @@
-//! What a plant will carry, at once and without simulating: mean values, bounds, what limits, and what would limit next.
+//! Estimates what a plant will carry without simulating it: mean values, bounds, and the chain of bottlenecks.
 //!
 //! ```text
-//! Plant ──► walk (routes, flat) ──► symmetry ──► Lumped ─┬─► fluid  (nothing varies: prices of what is full)
-//!                                                        ├─► mean   (everything is exponential: mean value analysis)
-//!                                                        └─► blend  (between the two, by how much times vary) ──► Estimate
+//! Plant ──► walk (flat routes) ──► symmetry ──► Lumped ─┬─► fluid  (constant times: prices of full spots)
+//!                                                       ├─► mean   (exponential times: mean value analysis)
+//!                                                       └─► blend  (interpolates by variability) ──► Estimate
 //! ```
 //!
-//! What is fluid begins, since the rest is nearly known by it, and it answers alone where mean value analysis comes to no end.
+//! The fluid solution comes first, since it starts the others, and stands alone where mean value analysis does not
+//! converge.
 //!
-//! A pure function of the plant: no randomness, no clock. It knows means only. What it does not treat (failures at a moment,
-//! phases one after the other, priorities) is named in [`Estimate::left_out`], and is for the event engine.
+//! A pure function of the plant, without randomness or clock. It yields means only. What it ignores (scheduled failures,
+//! successive phases, priorities) is listed in [`Estimate::left_out`] and needs the event engine.
 
 mod blend;
 mod bounds;
@@ -27,11 +28,11 @@ mod walk;
 
 pub use session::{ESTIMATED, Order, Told, record};
 
-use crate::analytic::Bounds;
+use crate::analytic::ThroughputBounds;
 use crate::plant::Plant;
-use limits::{Alike, Found, Solved};
+use limits::{Bottleneck, HopGroup, Solved};
 use lumped::Lumped;
-use state::Sums;
+use state::SiteSums;
 
 /// What a plant will carry.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,126 +41,127 @@ pub struct Estimate {
     pub hops: Vec<HopEstimate>,
     /// In the order of the plant's issuers.
     pub issuers: Vec<IssuerEstimate>,
-    /// In the order of the plant's streams: jobs.
+    /// In the order of the plant's streams; counted in jobs.
     pub streams: Vec<IssuerEstimate>,
     /// I/Os a second of all issuers, and jobs of all streams.
     pub iops: f64,
-    /// What they cannot exceed and cannot miss, whatever the distributions, I/Os a second.
-    pub bounds: Bounds,
-    /// The closer bounds of balanced jobs, which hold for exponential times; where they apply.
-    pub balanced: Option<Bounds>,
-    /// What limits, then what would limit if there were two of it, and so on: at least one.
+    /// Throughput bounds for any distributions, in I/Os a second.
+    pub bounds: ThroughputBounds,
+    /// The tighter bounds of balanced jobs, valid for exponential times; where they apply.
+    pub balanced: Option<ThroughputBounds>,
+    /// The bottleneck, then the next one with the first doubled, and so on; at least one.
     pub limits: Vec<Limiting>,
-    /// What of the plant was left out, in words.
+    /// What the estimate ignores of the plant, in words.
     pub left_out: Vec<String>,
-    /// How much was to be done.
+    /// The effort that the estimate took.
     pub work: Work,
 }
 
-/// Figures of a hop.
+/// Estimated figures of a hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HopEstimate {
-    /// Of its busiest server or direction, 0 to 1.
+    /// Utilization of its busiest server or direction, 0 to 1.
     pub utilization: f64,
     /// Read and written.
-    pub flows: [Flow; 2],
-    /// Present on average, waiting or served.
+    pub flows: [DirectionRates; 2],
+    /// Mean I/Os present, waiting or in service.
     pub queue: f64,
-    /// Of those, waiting.
+    /// Mean I/Os waiting.
     pub waiting: f64,
-    /// Tokens taken on average, where it has a queue limit.
+    /// Mean tokens in use, where it has a queue limit.
     pub slots_used: Option<f64>,
-    /// I/Os that wait for a token, on average.
+    /// Mean I/Os waiting for a token.
     pub slots_waiting: f64,
 }
 
-/// What goes in one direction, a second.
+/// The traffic in one direction, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Flow {
-    /// I/Os.
+pub struct DirectionRates {
+    /// I/Os a second.
     pub ops: f64,
-    /// Bytes.
+    /// Bytes a second.
     pub bytes: f64,
-    /// Seconds that they stay, summed over them: divided by the I/Os it is the mean latency.
+    /// Residence times of a second's I/Os, in seconds; divided by `ops` it is the mean latency.
     pub time: f64,
 }
 
-/// Figures of an issuer.
+/// Estimated figures of an issuer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IssuerEstimate {
     /// Read and written.
-    pub flows: [Flow; 2],
-    /// Seconds from submission to completion, on average.
+    pub flows: [DirectionRates; 2],
+    /// Mean seconds from submission to completion.
     pub service: f64,
-    /// Seconds from when an I/O was due, on average; `None` where more falls due than is carried, so that it grows.
+    /// Mean seconds from when an I/O was due; `None` where more falls due than is carried, so that it grows without
+    /// limit.
     pub response: Option<f64>,
-    /// I/Os a second that fall due, where a clock makes them.
+    /// I/Os a second that fall due, for an open load.
     pub asked: Option<f64>,
 }
 
-/// What limits.
+/// A bottleneck.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limiting {
-    /// What.
-    pub limit: Limit,
-    /// Utilization of the fullest hop that is meant, 0 to 1.
+    /// What limits.
+    pub limit: LimitedBy,
+    /// Utilization of its fullest hop, 0 to 1.
     pub utilization: f64,
-    /// How much more of this load it takes until that is full: 0.25 is a quarter more.
+    /// How much more of this load fills it, as a share: 0.25 is a quarter more.
     pub headroom: f64,
-    /// The fullest of the plant's hops, where no hop is the limit.
+    /// The fullest of the plant's hops, where no hop is the bottleneck.
     pub fullest: Option<usize>,
-    /// I/Os a second, with everything before it in the chain doubled.
+    /// I/Os a second, with the bottlenecks before it in the chain doubled.
     pub iops: f64,
-    /// Bytes a second, the same.
+    /// Bytes a second, with the bottlenecks before it in the chain doubled.
     pub rate: f64,
 }
 
-/// A limit of the throughput.
+/// What limits the throughput.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Hops that are full: positions in the plant. Several where they are alike, or full at once.
+pub enum LimitedBy {
+    /// Hops that are full: indices in the plant. Several where they are alike, or full at once.
     Hops(Vec<usize>),
-    /// So many I/Os are outstanding, and no hop is full: more depth, or less latency, would bring more.
+    /// The number of outstanding I/Os; no hop is full. More depth, or less latency, would bring more.
     Depth,
-    /// All that falls due is carried.
+    /// The arrival rate: all that falls due is carried.
     Rate,
 }
 
-/// How much was to be done, so that a test can bound it without a clock.
+/// The effort of an estimate, so that a test can bound it without a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Loads that are not alike.
+    /// Distinct loads.
     pub loads: usize,
-    /// Places that are not alike.
+    /// Distinct stations, links and pools.
     pub places: usize,
-    /// Visits of those loads.
+    /// Visits of these loads.
     pub visits: usize,
-    /// Rounds of all fixed points.
+    /// Iterations of all fixed points.
     pub rounds: usize,
 }
 
-/// By how much the I/Os a second change if a hop were a tenth as fast again, as a share of a tenth: 1 where all of it comes
-/// through, 0 where nothing does.
+/// The elasticity of throughput to a hop's speed, measured with the hop 10% faster: 1 where throughput grows in
+/// proportion, 0 where it does not grow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// Positions in the plant: hops that are alike.
+    /// Indices in the plant: hops that are alike.
     pub hops: Vec<usize>,
-    /// The elasticity.
+    /// Relative change of throughput over relative change of speed.
     pub elasticity: f64,
 }
 
-/// What hops, issuers and streams do, and nothing else of an estimate.
+/// The hops, issuers and streams of an estimate, without its bottlenecks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Means {
     /// In the order of the plant's hops.
     pub hops: Vec<HopEstimate>,
     /// In the order of the plant's issuers.
     pub issuers: Vec<IssuerEstimate>,
-    /// In the order of the plant's streams: jobs.
+    /// In the order of the plant's streams; counted in jobs.
     pub streams: Vec<IssuerEstimate>,
 }
 
-/// The means of [`estimate`] alone, for who asks often: what limits, and what would next, costs several times as much.
+/// The means of [`estimate`] alone, for frequent callers: the bottlenecks cost several times as much.
 pub fn means(plant: &Plant) -> Means {
     let lumped = lumped::lump(&plant.network);
     let solved = limits::solve(&lumped, None);
@@ -184,7 +186,7 @@ pub fn estimate(plant: &Plant) -> Estimate {
         bounds: figures::bounds(&lumped),
         balanced: bounds::balanced(&lumped),
         limits,
-        left_out: figures::left_out(plant, &Sums::of(&lumped, &solved.state)),
+        left_out: figures::left_out(plant, &SiteSums::of(&lumped, &solved.state)),
         work: Work {
             loads: lumped.loads.len(),
             places: lumped.spots.len(),
@@ -195,12 +197,12 @@ pub fn estimate(plant: &Plant) -> Estimate {
 }
 
 impl Estimate {
-    /// What all issuers do together, read and written.
-    pub fn flows(&self) -> [Flow; 2] {
+    /// The traffic of all issuers together, read and written.
+    pub fn flows(&self) -> [DirectionRates; 2] {
         figures::of_all(&self.issuers)
     }
 
-    /// Seconds from submission to completion, averaged over all I/Os; nothing where none ends.
+    /// Mean seconds from submission to completion over all I/Os; `None` where none completes.
     pub fn latency(&self) -> Option<f64> {
         let [read, write] = self.flows();
         let ops = read.ops + write.ops;
@@ -208,14 +210,14 @@ impl Estimate {
     }
 }
 
-/// How much each hop's speed matters, those alike together, in the order of the plant.
+/// The elasticity of each group of like hops, in the order of the plant.
 pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
     const MORE: f64 = 1.1;
     let lumped = lumped::lump(&plant.network);
     let groups = limits::groups(plant, &lumped);
     let solved = limits::solve(&lumped, None);
     let before = limits::total(&lumped, &solved.state);
-    let of = |group: &Alike| {
+    let of = |group: &HopGroup| {
         let faster = limits::faster(&lumped, &group.spots, MORE);
         let after = limits::solve(&faster, Some(&solved.state));
         let gained = limits::total(&faster, &after.state) / before.max(1e-12) - 1.0;
@@ -224,8 +226,8 @@ pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
     groups.iter().map(of).collect()
 }
 
-/// What limits, and what would next; and the rounds that finding it took.
-fn chain(lumped: &Lumped, groups: &[Alike], solved: &Solved) -> (Vec<Limiting>, usize) {
+/// The chain of bottlenecks, and the iterations that finding it took.
+fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting>, usize) {
     let mut chain = Vec::new();
     let mut rounds = solved.work;
     let mut network = lumped.clone();
@@ -235,7 +237,7 @@ fn chain(lumped: &Lumped, groups: &[Alike], solved: &Solved) -> (Vec<Limiting>, 
         let found = limits::find(&network, groups, now);
         chain.push(limiting(&network, groups, now, &found));
         let next = match chain.last().map(|last| &last.limit) {
-            Some(Limit::Hops(_)) => {
+            Some(LimitedBy::Hops(_)) => {
                 let spots: Vec<usize> =
                     found.full.iter().flat_map(|group| groups[*group].spots.clone()).collect();
                 limits::scaled(&network, &spots, 2.0)
@@ -252,7 +254,7 @@ fn chain(lumped: &Lumped, groups: &[Alike], solved: &Solved) -> (Vec<Limiting>, 
     (chain, rounds)
 }
 
-fn limiting(lumped: &Lumped, groups: &[Alike], solved: &Solved, found: &Found) -> Limiting {
+fn limiting(lumped: &Lumped, groups: &[HopGroup], solved: &Solved, found: &Bottleneck) -> Limiting {
     let free = lumped
         .loads
         .iter()
@@ -265,11 +267,11 @@ fn limiting(lumped: &Lumped, groups: &[Alike], solved: &Solved, found: &Found) -
         hops
     };
     let limit = match found.full.as_slice() {
-        [] if free => Limit::Rate,
-        [] => Limit::Depth,
-        full => Limit::Hops(hops(full)),
+        [] if free => LimitedBy::Rate,
+        [] => LimitedBy::Depth,
+        full => LimitedBy::Hops(hops(full)),
     };
-    let bytes = |(load, rate): (&lumped::Load, &f64)| -> f64 {
+    let bytes = |(load, rate): (&lumped::LumpedLoad, &f64)| -> f64 {
         let mean: f64 = load.classes.iter().map(|class| class.share * class.bytes).sum();
         load.count * rate * mean
     };

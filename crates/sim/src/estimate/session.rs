@@ -5,8 +5,8 @@
 //! Searches go by the same rule as in a run. Where a limit speaks of a percentile, the search alone takes latency for
 //! exponential, and an event of the record says so.
 
-use super::{Estimate, Flow, HopEstimate, IssuerEstimate, estimate};
-use crate::plant::{Machine, Plant, Stream};
+use super::{DirectionRates, Estimate, HopEstimate, IssuerEstimate, estimate};
+use crate::plant::{EndMachine, NetStream, Plant};
 use crate::simulate::book::Book;
 use crate::simulate::meter::Carried;
 use crate::simulate::piece::{Begun, Cut, HopHead, Note, Reading};
@@ -184,7 +184,7 @@ fn ops(issuer: &IssuerEstimate) -> f64 {
 }
 
 /// Adds what an issuer does in a second; a direction in which it does nothing stays away.
-fn add(side: &mut Option<Tally>, flow: &Flow, open: bool) {
+fn add(side: &mut Option<Tally>, flow: &DirectionRates, open: bool) {
     if flow.ops <= 0.0 {
         return;
     }
@@ -198,7 +198,7 @@ fn add(side: &mut Option<Tally>, flow: &Flow, open: bool) {
 }
 
 /// What a stream does in a second.
-fn carried((stream, of): (&Stream, &IssuerEstimate)) -> Carried {
+fn carried((stream, of): (&NetStream, &IssuerEstimate)) -> Carried {
     let jobs = of.flows.iter().map(|flow| flow.ops).sum::<f64>();
     let times = Tally {
         ops: jobs.round() as u64,
@@ -210,7 +210,7 @@ fn carried((stream, of): (&Stream, &IssuerEstimate)) -> Carried {
 
 /// Seconds of a second for which the processors of each pair's machines are busy, all of them together.
 fn machines(plant: &Plant, of: &Estimate) -> Vec<[f64; 2]> {
-    let busy = |machine: &Machine| {
+    let busy = |machine: &EndMachine| {
         let share = of.hops.get(machine.processors).map_or(0.0, |hop| hop.utilization);
         share * f64::from(machine.cores)
     };

@@ -1,4 +1,4 @@
-//! One numbering of everything that can be full: stations, the links of stations of links, pools.
+//! One numbering of everything that can be full: stations, the links of stations of links, and pools.
 
 use crate::model::{Network, PoolId, Station, StationId};
 
@@ -14,7 +14,7 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Stations first, with one number for each link where they are links; then pools.
+    /// Numbers stations first, with one number per link for stations of links; then pools.
     pub fn new(network: &Network) -> Sites {
         let mut next: Site = 0;
         let stations = network.stations().iter().map(|station| {
@@ -29,22 +29,22 @@ impl Sites {
         Sites { stations, pools: next, count: next + network.pools().len() as Site }
     }
 
-    /// How many there are.
+    /// Number of sites.
     pub fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// A station, or the first of its links.
+    /// The site of a station, or of the first of its links.
     pub fn station(&self, station: StationId) -> Site {
         self.stations[station.0 as usize]
     }
 
-    /// A link.
+    /// The site of a link.
     pub fn link(&self, station: StationId, link: u16) -> Site {
         self.station(station) + Site::from(link)
     }
 
-    /// A pool.
+    /// The site of a pool.
     pub fn pool(&self, pool: PoolId) -> Site {
         self.pools + pool.0
     }

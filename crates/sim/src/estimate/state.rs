@@ -1,47 +1,46 @@
-//! How fast each load goes and how long an I/O stays at each of its items: what both solvers look for, and the sums that
-//! follow from it.
+//! The state of a solver: throughput per load and residence time per item, and the sums that follow from them.
 
-use super::lumped::{ItemKind, Load, Lumped};
+use super::lumped::{ItemKind, Lumped, LumpedLoad};
 
-/// A solution, or a step towards one.
+/// A solution, or an iterate on the way to one.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct SolverState {
     /// I/Os a second of one load of each kind.
     pub rates: Vec<f64>,
-    /// Of each load and item: seconds a visit. The wait alone, where it is for tokens.
+    /// Per load and item: seconds per visit; for tokens, the wait alone.
     pub stays: Vec<Vec<f64>>,
-    /// Of each load and item: what of that time counts, since copies go at once.
+    /// Per load and item: the share of that time that counts, since copies run in parallel.
     pub weights: Vec<Vec<f64>>,
 }
 
-impl State {
-    /// Nobody waits.
-    pub fn alone(lumped: &Lumped, copies: Copies) -> State {
+impl SolverState {
+    /// The state without queueing.
+    pub fn alone(lumped: &Lumped, copies: CopyEnd) -> SolverState {
         let stays = lumped.loads.iter().map(|load| load.items.iter().map(|i| i.time).collect());
         let stays: Vec<Vec<f64>> = stays.collect();
         let weights = lumped.loads.iter().map(|load| vec![1.0; load.items.len()]).collect();
-        let mut state = State { rates: vec![0.0; lumped.loads.len()], stays, weights };
+        let mut state = SolverState { rates: vec![0.0; lumped.loads.len()], stays, weights };
         state.settle(lumped, copies);
         state
     }
 
-    /// The rates and weights that follow from the stays.
-    pub fn settle(&mut self, lumped: &Lumped, copies: Copies) {
+    /// Computes rates and weights from the residence times.
+    pub fn settle(&mut self, lumped: &Lumped, copies: CopyEnd) {
         for (number, load) in lumped.loads.iter().enumerate() {
             weigh(load, &self.stays[number], copies, &mut self.weights[number]);
             self.rates[number] = load.rate(self.cycle(number, load));
         }
     }
 
-    /// Seconds from issue to end of an I/O of a load, averaged over its classes.
-    pub fn cycle(&self, number: usize, load: &Load) -> f64 {
+    /// Mean seconds from issue to end of an I/O of a load, over its classes.
+    pub fn cycle(&self, number: usize, load: &LumpedLoad) -> f64 {
         let items = load.items.iter().zip(&self.stays[number]).zip(&self.weights[number]);
         let waited = items.filter(|((item, _), _)| !item.background);
         waited.map(|((item, stay), weight)| item.visits * stay * weight).sum()
     }
 
-    /// Seconds from issue to end of an I/O of a class.
-    pub fn response(&self, number: usize, load: &Load, class: usize) -> f64 {
+    /// Mean seconds from issue to end of an I/O of a class.
+    pub fn response(&self, number: usize, load: &LumpedLoad, class: usize) -> f64 {
         let of = load.classes[class].items.clone();
         let waited = of.filter(|item| !load.items[*item].background);
         let time = |item: usize| {
@@ -50,8 +49,8 @@ impl State {
         waited.map(time).sum()
     }
 
-    /// Seconds for which an I/O holds the tokens of each section, each time that it takes them.
-    pub fn holds(&self, number: usize, load: &Load) -> Vec<f64> {
+    /// Seconds for which an I/O holds the tokens of each section, per time that it takes them.
+    pub fn holds(&self, number: usize, load: &LumpedLoad) -> Vec<f64> {
         let mut holds = vec![0.0; load.sections.len()];
         for (item, of) in load.items.iter().enumerate() {
             let time = of.visits * self.stays[number][item] * self.weights[number][item];
@@ -64,17 +63,17 @@ impl State {
     }
 }
 
-/// When the last of several copies ends.
+/// When the last of several parallel copies ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copies {
-    /// With the slowest: times do not vary.
+pub enum CopyEnd {
+    /// With the slowest: times are constant.
     Steady,
     /// Later: times are exponential.
     Random,
 }
 
-impl Load {
-    /// I/Os a second, where one takes so long.
+impl LumpedLoad {
+    /// I/Os a second at this cycle time.
     pub fn rate(&self, cycle: f64) -> f64 {
         let customers = self.mix.customers;
         match self.mix.rate {
@@ -84,14 +83,14 @@ impl Load {
         }
     }
 
-    /// Whether the clock of arrivals decides, and not how long I/Os take.
+    /// Whether arrivals determine the rate, rather than the cycle time.
     pub fn is_free(&self, rate: f64) -> bool {
         self.mix.rate.is_some_and(|wanted| rate >= wanted * (1.0 - 1e-9))
     }
 }
 
-/// What of each item's time counts: copies that go at once take as long as the last of them.
-fn weigh(load: &Load, stays: &[f64], copies: Copies, weights: &mut [f64]) {
+/// Computes the weights of the items: parallel copies take as long as the last of them.
+fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64]) {
     weights.fill(1.0);
     for group in load.classes.iter().flat_map(|class| &class.together) {
         let time = |range: &std::ops::Range<usize>, weights: &[f64]| -> f64 {
@@ -101,10 +100,10 @@ fn weigh(load: &Load, stays: &[f64], copies: Copies, weights: &mut [f64]) {
         let times: Vec<f64> = group.iter().map(|range| time(range, weights)).collect();
         let sum: f64 = times.iter().sum();
         let last = times.iter().fold(0.0, |last: f64, time| match copies {
-            Copies::Steady => last.max(*time),
+            CopyEnd::Steady => last.max(*time),
             // The mean of the larger of two exponential times.
-            Copies::Random if last + time > 0.0 => last + time - last * time / (last + time),
-            Copies::Random => last,
+            CopyEnd::Random if last + time > 0.0 => last + time - last * time / (last + time),
+            CopyEnd::Random => last,
         });
         let factor = if sum > 0.0 { last / sum } else { 1.0 };
         for item in group.iter().flat_map(|range| range.clone()) {
@@ -115,26 +114,26 @@ fn weigh(load: &Load, stays: &[f64], copies: Copies, weights: &mut [f64]) {
     }
 }
 
-/// Sums over all loads, of one place of each spot.
+/// SiteSums over all loads, for one site of each spot.
 #[derive(Clone, Debug)]
-pub struct Sums {
+pub struct SiteSums {
     /// Visits a second.
     pub rates: Vec<f64>,
-    /// Servers at work on average, or tokens taken (in I/Os), or the share of a link.
+    /// Mean busy servers, tokens in use (in I/Os), or the share of a link.
     pub busy: Vec<f64>,
-    /// Present on average, waiting or served.
+    /// Mean number present, waiting or in service.
     pub present: Vec<f64>,
-    /// Service that those present ask for in all, in seconds.
+    /// Total service time that those present need, in seconds.
     pub work: Vec<f64>,
-    /// Tokens that an I/O takes, on average.
+    /// Mean tokens that an I/O takes.
     pub tokens: Vec<f64>,
-    /// Of each pair: present at the place with tokens of the pool.
+    /// Per pair: number present at the station with tokens of the pool.
     pub pairs: Vec<f64>,
-    /// Of each load: present of it at each of its own places.
+    /// Per load: its own I/Os present at each of its `locals`.
     pub own: Vec<Vec<f64>>,
 }
 
-/// Room for the sums that speak of those who are present.
+/// The sums that concern the I/Os present.
 #[derive(Default)]
 struct Present {
     present: Vec<f64>,
@@ -143,31 +142,31 @@ struct Present {
     own: Vec<Vec<f64>>,
 }
 
-impl Sums {
+impl SiteSums {
     /// The sums of a state.
-    pub fn of(lumped: &Lumped, state: &State) -> Sums {
+    pub fn of(lumped: &Lumped, state: &SolverState) -> SiteSums {
         let none = || vec![0.0; lumped.spots.len()];
         let own = lumped.loads.iter().map(|load| vec![0.0; load.locals.len()]).collect();
         let pairs = vec![0.0; lumped.pairs.len()];
         let present = Present { present: none(), work: none(), pairs, own };
-        Sums::with(lumped, state, present, Sums::add::<true>)
+        SiteSums::with(lumped, state, present, SiteSums::add::<true>)
     }
 
-    /// What each spot has of its servers in use, and nothing of who is there: [`Sums::utilization`] asks for no more, and
-    /// to find prices it is asked hundreds of times.
-    pub fn in_use(lumped: &Lumped, state: &State) -> Sums {
-        Sums::with(lumped, state, Present::default(), Sums::add::<false>)
+    /// Only the capacity in use per spot, without the numbers present: enough for [`SiteSums::utilization`], which
+    /// finding prices calls hundreds of times.
+    pub fn in_use(lumped: &Lumped, state: &SolverState) -> SiteSums {
+        SiteSums::with(lumped, state, Present::default(), SiteSums::add::<false>)
     }
 
     fn with(
         lumped: &Lumped,
-        state: &State,
+        state: &SolverState,
         Present { present, work, pairs, own }: Present,
-        add: fn(&mut Sums, &Lumped, &State, usize, &Load),
-    ) -> Sums {
+        add: fn(&mut SiteSums, &Lumped, &SolverState, usize, &LumpedLoad),
+    ) -> SiteSums {
         let none = || vec![0.0; lumped.spots.len()];
         let (rates, busy, tokens) = (none(), none(), none());
-        let mut sums = Sums { rates, busy, tokens, present, work, pairs, own };
+        let mut sums = SiteSums { rates, busy, tokens, present, work, pairs, own };
         for (number, load) in lumped.loads.iter().enumerate() {
             add(&mut sums, lumped, state, number, load);
         }
@@ -177,7 +176,13 @@ impl Sums {
         sums
     }
 
-    fn add<const ALL: bool>(&mut self, lumped: &Lumped, state: &State, number: usize, load: &Load) {
+    fn add<const ALL: bool>(
+        &mut self,
+        lumped: &Lumped,
+        state: &SolverState,
+        number: usize,
+        load: &LumpedLoad,
+    ) {
         let holds = state.holds(number, load);
         let rate = state.rates[number];
         for (at, item) in load.items.iter().enumerate() {
@@ -193,7 +198,7 @@ impl Sums {
                 let spot = touch.spot;
                 let each = one * load.count / lumped.spots[spot].count;
                 let time = match lumped.spots[spot].kind {
-                    super::lumped::Kind::Link(rate) => item.wire / rate,
+                    super::lumped::SiteKind::Link(rate) => item.wire / rate,
                     _ => time,
                 };
                 self.rates[spot] += each;
@@ -222,7 +227,7 @@ impl Sums {
     /// Tokens that one I/O takes at a pool; 1 elsewhere.
     pub fn taken(&self, lumped: &Lumped, spot: usize) -> f64 {
         match lumped.spots[spot].kind {
-            super::lumped::Kind::Pool(_) => self.tokens[spot].max(1e-9),
+            super::lumped::SiteKind::Pool(_) => self.tokens[spot].max(1e-9),
             _ => 1.0,
         }
     }

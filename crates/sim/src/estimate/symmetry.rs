@@ -1,32 +1,32 @@
-//! Which loads and which places are alike, so that sixty of them cost as much as one.
+//! Which loads and which sites are alike, so that sixty of them cost as much as one.
 //!
-//! Colours are refined until nothing changes (the refinement of Weisfeiler and Leman 1968, which yields an equitable
-//! partition): places of one colour are crossed by as many I/Os of each colour, at the same positions of the same routes.
-//! Mean values are then equal within a colour, because the fixed point of one is the fixed point of all.
+//! Colour refinement (Weisfeiler and Leman 1968), which yields an equitable partition: sites of one colour are visited
+//! by as many I/Os of each colour, at the same positions of the same routes. Mean values are then equal within a
+//! colour, because the fixed point of one is the fixed point of all.
 
-use super::mix::Mix;
+use super::mix::LoadMix;
 use super::sites::{Site, Sites};
 use crate::model::{Demand, Hop, Law, Network, Policy, Station};
 
-/// Rounds at most; where that is not enough, nothing is taken for alike.
+/// Greatest number of rounds; if they do not suffice, nothing is merged.
 const ROUNDS_MAX: usize = 64;
 
 /// The partition: equal numbers are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alike {
-    /// Of each load.
+pub struct Colouring {
+    /// Per load.
     pub loads: Vec<u64>,
-    /// Of each site.
+    /// Per site.
     pub sites: Vec<u64>,
 }
 
-/// A route's visit to a site, with all that can be told of it.
-struct Touch {
+/// A route's visit to a site, with everything that distinguishes it.
+struct RouteTouch {
     site: Option<Site>,
     word: u64,
 }
 
-/// One step of a hash: spreads every bit (the finalizer of SplitMix64).
+/// Hashes `b` into `a`, spreading every bit (the finalizer of SplitMix64).
 fn mix(a: u64, b: u64) -> u64 {
     let mut z = a.rotate_left(5) ^ b.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -34,18 +34,18 @@ fn mix(a: u64, b: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Finds what is alike.
-pub fn alike(network: &Network, sites: &Sites, mixes: &[Mix]) -> Alike {
-    let mut touches: Vec<Touch> = Vec::new();
-    // Of each load its classes: what of them never changes, and where their touches end.
+/// Computes the partition.
+pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
+    let mut touches: Vec<RouteTouch> = Vec::new();
+    // Per load its classes: a hash of their constant properties, and the end of their touches.
     let mut classes: Vec<Vec<(u64, usize)>> = Vec::new();
     for (load, of) in network.loads().iter().zip(mixes) {
         let of_load = load.classes.iter().zip(&of.parts).map(|(class, part)| {
             let mut position = 0;
             let mut word = |site: Option<Site>, word| {
-                // Sites of one hop have one position: their order within it says nothing.
+                // Sites of one hop have one position: their order within it does not matter.
                 position += u64::from(site.is_none());
-                touches.push(Touch { site, word: mix(word, position) });
+                touches.push(RouteTouch { site, word: mix(word, position) });
             };
             route(network, sites, &class.route, &mut word);
             let of = [part.share, part.bytes, part.scv].into_iter();
@@ -55,7 +55,7 @@ pub fn alike(network: &Network, sites: &Sites, mixes: &[Mix]) -> Alike {
         classes.push(of_load.collect());
     }
     let mut colours =
-        Alike { loads: mixes.iter().map(of_source).collect(), sites: of_sites(network, sites) };
+        Colouring { loads: mixes.iter().map(of_source).collect(), sites: of_sites(network, sites) };
     let mut last = 0;
     for _ in 0..ROUNDS_MAX {
         refine(&mut colours, &classes, &touches);
@@ -78,8 +78,8 @@ fn distinct(colours: &[u64]) -> usize {
     sorted.len()
 }
 
-/// A colour takes in those of its neighbours; sums, so that their order does not matter.
-fn refine(colours: &mut Alike, classes: &[Vec<(u64, usize)>], touches: &[Touch]) {
+/// Updates each colour from its neighbours; sums, so that their order does not matter.
+fn refine(colours: &mut Colouring, classes: &[Vec<(u64, usize)>], touches: &[RouteTouch]) {
     let mut sums = vec![0u64; colours.sites.len()];
     let mut start = 0;
     for (load, of_load) in colours.loads.iter_mut().zip(classes) {
@@ -107,7 +107,7 @@ fn refine(colours: &mut Alike, classes: &[Vec<(u64, usize)>], touches: &[Touch])
     }
 }
 
-fn of_source(of: &Mix) -> u64 {
+fn of_source(of: &LoadMix) -> u64 {
     let rate = of.rate.map_or(0, |rate| rate.to_bits() ^ 1);
     let figures = [of.customers.to_bits(), of.think.to_bits(), of.scv.to_bits(), rate];
     figures.into_iter().fold(of.parts.len() as u64, mix)
@@ -137,7 +137,7 @@ fn of_sites(network: &Network, sites: &Sites) -> Vec<u64> {
     colours
 }
 
-/// Every touch of a route, in its order; each hop begins with one of no site.
+/// All touches of a route, in order; each hop starts with one of no site.
 fn route(
     network: &Network,
     sites: &Sites,
@@ -183,7 +183,7 @@ fn route(
     }
 }
 
-/// Routes within a route, each with its beginning, and their end.
+/// The routes nested in a route, each with a start mark, and their end.
 fn copies(
     network: &Network,
     sites: &Sites,

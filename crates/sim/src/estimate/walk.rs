@@ -1,7 +1,7 @@
-//! A route as a flat list: each thing that takes time, how probable it is that an I/O comes there, and which tokens it holds
-//! meanwhile. Copies that are waited for are marked as groups, copies that nobody waits for as background.
+//! A route as a flat list: each item that takes time, the probability that an I/O comes there, and the tokens it holds
+//! meanwhile. Copies that are waited for are marked as groups, the others as background.
 
-use super::mix::Part;
+use super::mix::ClassMix;
 use super::sites::{Site, Sites};
 use crate::model::{Demand, Hop, Network, Policy, PoolId, Station};
 use std::ops::Range;
@@ -9,27 +9,27 @@ use workload::Dir;
 
 /// Something that takes time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Leg {
+pub struct RouteLeg {
     /// What it is.
     pub kind: LegKind,
-    /// Visits an I/O of its class.
+    /// Visits per I/O of its class.
     pub chance: f64,
-    /// Seconds, alone.
+    /// Seconds without queueing.
     pub time: f64,
-    /// Squared coefficient of variation of that time.
+    /// Squared coefficient of variation of `time`.
     pub scv: f64,
-    /// The sections within which it lies: numbers of [`Walk::sections`].
+    /// The enclosing sections: indices in [`FlatRoute::sections`].
     pub within: Vec<u16>,
-    /// Nobody waits for it.
+    /// The I/O does not wait for it.
     pub background: bool,
-    /// Under which its bytes count.
+    /// The direction of its bytes.
     pub dir: Dir,
 }
 
 /// What takes the time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LegKind {
-    /// One of these stations, each as probable as every other; usually there is one.
+    /// Service at one of these stations, all equally probable; usually there is one.
     Stations(Range<Site>),
     /// A transfer over these links.
     Links(Vec<Site>),
@@ -39,57 +39,63 @@ pub enum LegKind {
 
 /// What is done while tokens are held.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Section {
+pub struct RouteSection {
     /// The pool.
     pub pool: Site,
     /// Tokens that one I/O holds.
     pub tokens: f64,
-    /// Probability that an I/O of its class comes into it.
+    /// Probability that an I/O of its class enters it.
     pub chance: f64,
 }
 
-/// A route, flat.
+/// A flattened route.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Walk {
+pub struct FlatRoute {
     /// In the order of the route.
-    pub legs: Vec<Leg>,
-    /// In the order in which they are entered.
-    pub sections: Vec<Section>,
-    /// Copies that go at once, inner groups before those around them: ranges of legs.
+    pub legs: Vec<RouteLeg>,
+    /// In the order of entry.
+    pub sections: Vec<RouteSection>,
+    /// Parallel copies, inner groups before enclosing ones: ranges of legs.
     pub together: Vec<Vec<Range<usize>>>,
 }
 
-/// Where a walk stands.
+/// The state of the walk along a route.
 #[derive(Clone)]
-struct At {
+struct WalkState {
     chance: f64,
     dir: Dir,
     background: bool,
-    /// Sections that are open.
-    open: Vec<Held>,
+    /// Open sections.
+    open: Vec<OpenSection>,
 }
 
-/// An open section: the pool, the tokens that were not given back, the number of the section.
-type Held = (PoolId, u32, u16);
+/// An open section: the pool, the tokens not yet returned, the section's number.
+type OpenSection = (PoolId, u32, u16);
 
 struct Walker<'a> {
     network: &'a Network,
     sites: &'a Sites,
-    part: Part,
-    walk: Walk,
+    part: ClassMix,
+    walk: FlatRoute,
 }
 
-/// The route of a class of I/Os, flat.
-pub fn walk(network: &Network, sites: &Sites, dir: Dir, part: Part, route: &[Hop]) -> Walk {
-    let mut walker = Walker { network, sites, part, walk: Walk::default() };
-    let mut at = At { chance: 1.0, dir, background: false, open: Vec::new() };
+/// Flattens the route of a class.
+pub fn walk(
+    network: &Network,
+    sites: &Sites,
+    dir: Dir,
+    part: ClassMix,
+    route: &[Hop],
+) -> FlatRoute {
+    let mut walker = Walker { network, sites, part, walk: FlatRoute::default() };
+    let mut at = WalkState { chance: 1.0, dir, background: false, open: Vec::new() };
     walker.route(&mut at, route);
     walker.walk
 }
 
 impl Walker<'_> {
-    fn route(&mut self, at: &mut At, route: &[Hop]) {
-        // What is skipped by chance ends at a hop's number.
+    fn route(&mut self, at: &mut WalkState, route: &[Hop]) {
+        // Where each skip ends, as a hop's number, and its probability.
         let mut skips: Vec<(usize, f64)> = Vec::new();
         for (number, hop) in route.iter().enumerate() {
             while let Some((_, chance)) = skips.pop_if(|(end, _)| *end <= number) {
@@ -108,7 +114,7 @@ impl Walker<'_> {
         }
     }
 
-    fn hop(&mut self, at: &mut At, hop: &Hop) {
+    fn hop(&mut self, at: &mut WalkState, hop: &Hop) {
         match hop {
             Hop::Visit { station, demand } => {
                 let first = self.sites.station(*station);
@@ -136,28 +142,28 @@ impl Walker<'_> {
                 let site = self.sites.pool(*pool);
                 self.leg(at, LegKind::Tokens(section), 0.0, 0.0);
                 let (tokens_held, chance) = (f64::from(*tokens), at.chance);
-                self.walk.sections.push(Section { pool: site, tokens: tokens_held, chance });
+                self.walk.sections.push(RouteSection { pool: site, tokens: tokens_held, chance });
                 at.open.push((*pool, *tokens, section));
             }
             Hop::Give { pool, tokens } => give(&mut at.open, *pool, *tokens),
-            // A skip is the affair of the route that it lies on.
+            // A skip is handled by the route that it is on.
             Hop::Skip { .. } => {}
             Hop::Branch { selector, arms } => {
                 let policy = self.network.selectors()[selector.0 as usize].policy;
                 for (arm, share) in arms.iter().zip(shares(policy, arms.len())) {
-                    let mut inner = At { chance: at.chance * share, ..at.clone() };
+                    let mut inner = WalkState { chance: at.chance * share, ..at.clone() };
                     if share > 0.0 {
                         self.route(&mut inner, arm);
                     }
                 }
             }
             Hop::Fork { route } => {
-                // What the copy gives back in all is handed over to it here. The rest stays with the I/O, which does not
-                // hold it until the copy is through.
+                // The tokens that the copy returns in all are handed over to it here. The I/O no longer counts the rest
+                // until the copy has ended.
                 let left = left(route, at.open.clone());
-                let stays = |held: &Held| left.iter().any(|left| left.2 == held.2);
+                let stays = |held: &OpenSection| left.iter().any(|left| left.2 == held.2);
                 let (kept, handed) = at.open.iter().partition(|held| stays(held));
-                let mut copy = At { background: true, open: handed, ..at.clone() };
+                let mut copy = WalkState { background: true, open: handed, ..at.clone() };
                 self.route(&mut copy, route);
                 at.open = kept;
             }
@@ -174,7 +180,7 @@ impl Walker<'_> {
         }
     }
 
-    fn visit(&mut self, at: &At, stations: Range<Site>, demand: &Demand) {
+    fn visit(&mut self, at: &WalkState, stations: Range<Site>, demand: &Demand) {
         let (fixed, scv) = (demand.time.mean() * 1e-12, demand.time.scv());
         let sized = demand.per_byte * self.part.bytes * 1e-12;
         let time = fixed + sized;
@@ -183,15 +189,15 @@ impl Walker<'_> {
         self.leg(at, LegKind::Stations(stations), time, scv);
     }
 
-    fn leg(&mut self, at: &At, kind: LegKind, time: f64, scv: f64) {
+    fn leg(&mut self, at: &WalkState, kind: LegKind, time: f64, scv: f64) {
         let within = at.open.iter().map(|(_, _, section)| *section).collect();
         let (chance, background, dir) = (at.chance, at.background, at.dir);
-        self.walk.legs.push(Leg { kind, chance, time, scv, within, background, dir });
+        self.walk.legs.push(RouteLeg { kind, chance, time, scv, within, background, dir });
     }
 }
 
-/// What is open at the end of a route. Ways of a branch and what is skipped give back what they take.
-fn left(route: &[Hop], mut open: Vec<Held>) -> Vec<Held> {
+/// The sections open at the end of a route. Arms of a branch and skipped hops return what they take.
+fn left(route: &[Hop], mut open: Vec<OpenSection>) -> Vec<OpenSection> {
     for hop in route {
         match hop {
             Hop::Take { pool, tokens } => open.push((*pool, *tokens, u16::MAX)),
@@ -203,8 +209,8 @@ fn left(route: &[Hop], mut open: Vec<Held>) -> Vec<Held> {
     open
 }
 
-/// Tokens go back, those taken last first.
-fn give(open: &mut Vec<Held>, pool: PoolId, tokens: u32) {
+/// Returns tokens, those taken last first.
+fn give(open: &mut Vec<OpenSection>, pool: PoolId, tokens: u32) {
     let mut left = tokens;
     for held in open.iter_mut().rev().filter(|held| held.0 == pool) {
         let back = held.1.min(left);
@@ -214,7 +220,7 @@ fn give(open: &mut Vec<Held>, pool: PoolId, tokens: u32) {
     open.retain(|held| held.1 > 0);
 }
 
-/// The share of I/Os that each of `arms` living arms gets.
+/// The share of I/Os that each of `arms` arms gets, all being up.
 fn shares(policy: Policy, arms: usize) -> impl Iterator<Item = f64> {
     let equal = match policy {
         Policy::Fixed | Policy::ActivePassive => None,

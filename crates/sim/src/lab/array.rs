@@ -1,38 +1,37 @@
-//! An array behind its ports: controllers, what it carries as a whole, its cache, and what joins it to its disks. All volumes
-//! of an array share one of these.
+//! An array behind its ports: controllers, array-wide limits, cache, and the links to its disks. All volumes of an
+//! array share one.
 //!
-//! A read asks a controller, is answered by the cache or by the medium, and leaves over the array's internal ways. A write
-//! comes in over them, asks a controller, and is acknowledged by the cache, where that may and has room, or by the medium. A
-//! cache that acknowledges writes destages them in the background; who finds it full of what is not yet written waits, and
-//! so goes on at the pace of the disks. What is on its way to the disks at once is limited, so that reads do not stand behind
-//! everything that a cache has promised to write.
+//! A read visits a controller, is answered by the cache or by the medium, and leaves over the array's internal links. A
+//! write arrives over them, visits a controller, and is acknowledged by the cache, if it writes back and has room, or
+//! by the medium. A write-back cache destages in the background; a write that finds it full waits, and so runs at the
+//! disks' speed. The number of destages in flight is limited, so that reads do not queue behind all dirty data.
 
 use super::defaults;
-use super::draft::{Draft, Side, Wire};
+use super::draft::{Draft, Wire, WireDirection};
 use super::sheet::Sheet;
 use crate::Ps;
 use crate::model::{Hop, Law, PoolId, Station};
-use crate::plant::{Limits, PlantHop};
+use crate::plant::{HopLimits, PlantHop};
 use scenario::topology::{HopId, HopKind, Topology};
 use scenario::{Array, Medium, Scenario};
 use std::collections::BTreeMap;
 use workload::Dir;
 
-/// Units of cache that wait to be destaged at once, at most: each is an I/O of the simulator.
+/// Units of dirty data at most: each is an I/O of the simulator.
 const DIRTY_MAX: f64 = 65_536.0;
-/// The least that a cache keeps together, in bytes.
+/// The smallest unit of a cache, in bytes.
 const SLOT: f64 = 4096.0;
 /// Hops of a route that destages several I/Os, at most: each path to the array has its own.
 const DESTAGE_HOPS_MAX: usize = 256;
 /// I/Os that are destaged as one, at most.
 const DESTAGE_MAX: f64 = 64.0;
 
-/// What all volumes of an array share; nothing of what stands for itself.
+/// What all volumes of an array share; empty where nothing limits.
 #[derive(Clone, Debug, Default)]
-pub struct Shared {
-    /// Every I/O goes by here, one after the other.
+pub struct ArrayStations {
+    /// One server that every I/O passes.
     ops: Option<Hop>,
-    /// What each takes besides.
+    /// A delay of every I/O.
     latency: Option<Hop>,
     read: Vec<Wire>,
     write: Vec<Wire>,
@@ -42,30 +41,30 @@ pub struct Shared {
     controllers: BTreeMap<HopId, Hop>,
 }
 
-/// A cache.
+/// The cache of an array.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    /// Bytes.
+    /// Size in bytes.
     pub size: f64,
-    /// Random reads that it answers, 0 to 1, where somebody says so.
+    /// Hit share of random reads, 0 to 1, where it is given.
     pub hit_share: Option<f64>,
-    /// What an answer takes.
+    /// The time of a hit.
     pub answer: Hop,
-    /// Room for writes that are not on the disks yet, where it acknowledges them.
+    /// Room for dirty data, where it writes back.
     pub dirty: Option<Dirty>,
 }
 
-/// Room for writes that are not on the disks yet.
+/// Room for dirty data.
 #[derive(Clone, Copy, Debug)]
 pub struct Dirty {
     pool: PoolId,
     tokens: u32,
-    /// Bytes of a token.
+    /// Bytes per token.
     unit: f64,
 }
 
-/// The hop that stands for an array as a whole: what joins its controllers to its disks. Where the topology knows nothing of
-/// that, it is added behind all others.
+/// The hop of an array as a whole, which joins its controllers to its disks; added after all others if the topology
+/// lacks it.
 fn whole(draft: &mut Draft, topology: &Topology, array: &Array) -> HopId {
     let name = format!("{}.backend", array.name);
     topology.find(&name).unwrap_or_else(|| {
@@ -76,20 +75,20 @@ fn whole(draft: &mut Draft, topology: &Topology, array: &Array) -> HopId {
             device,
             part,
             places: Vec::new(),
-            limits: Limits::default(),
+            limits: HopLimits::default(),
         })
     })
 }
 
-impl Shared {
-    /// The stations and ways of `array`, of which volumes lie on `medium`.
+impl ArrayStations {
+    /// Builds the stations and links of `array`, whose volumes use `medium`.
     pub fn new(
         draft: &mut Draft,
         scenario: &Scenario,
         topology: &Topology,
         array: &Array,
         medium: &Medium,
-    ) -> Shared {
+    ) -> ArrayStations {
         let sheet = Sheet::of(scenario, array.part.as_deref());
         let at = whole(draft, topology, array);
         let hops =
@@ -112,16 +111,16 @@ impl Shared {
             .into_iter()
             .filter_map(|id| Some((id, controller(draft, id, &sheet, &array.name)?)))
             .collect();
-        Shared { ops, latency, read, write, back_read, back_write, cache, controllers }
+        ArrayStations { ops, latency, read, write, back_read, back_write, cache, controllers }
     }
 
-    /// Its cache, where it has one.
+    /// Its cache, if it has one.
     pub fn cache(&self) -> Option<&Cache> {
         self.cache.as_ref()
     }
 
-    /// What an I/O asks of the array before its cache or medium: the controller that it came to, its share of all that the
-    /// array does, and the ways in.
+    /// What an I/O needs of the array before its cache or medium: its controller, the array-wide limits, and the links
+    /// in.
     pub fn before(&self, draft: &Draft, controller: Option<HopId>, dir: Dir) -> Vec<Hop> {
         let controller = controller.and_then(|hop| self.controllers.get(&hop));
         let inward = match dir {
@@ -132,7 +131,7 @@ impl Shared {
         hops.into_iter().flatten().collect()
     }
 
-    /// What it asks of the array after them.
+    /// What it needs of the array after them.
     pub fn after(&self, draft: &Draft, dir: Dir) -> Vec<Hop> {
         match dir {
             Dir::Read => draft.cross(&self.read, 1.0, 0).into_iter().collect(),
@@ -140,33 +139,36 @@ impl Shared {
         }
     }
 
-    /// The ways from the disks, for so many bytes a byte of the host's.
+    /// The links from the disks, for this many bytes per byte of the host's.
     pub fn off_disks(&self, draft: &Draft, times: f64) -> Option<Hop> {
         draft.cross(&self.back_read, times, 0)
     }
 
-    /// The ways to the disks.
+    /// The links to the disks, for this many bytes per byte of the host's.
     pub fn onto_disks(&self, draft: &Draft, times: f64) -> Option<Hop> {
         draft.cross(&self.back_write, times, 0)
     }
 }
 
-/// What an array carries as a whole, each way.
+/// The array-wide limits in each direction.
 fn ways(draft: &mut Draft, at: HopId, sheet: &Sheet) -> (Vec<Wire>, Vec<Wire>) {
-    let both = sheet.rate("rate_max").map(|rate| draft.wire(at, Side::Both, rate));
-    let read = sheet.rate("read_rate").map(|rate| draft.wire(at, Side::Read, rate));
-    let write = sheet.rate("write_rate").map(|rate| draft.wire(at, Side::Write, rate));
+    let both = sheet.rate("rate_max").map(|rate| draft.wire(at, WireDirection::Both, rate));
+    let read = sheet.rate("read_rate").map(|rate| draft.wire(at, WireDirection::Read, rate));
+    let write = sheet.rate("write_rate").map(|rate| draft.wire(at, WireDirection::Write, rate));
     (read.into_iter().chain(both).collect(), write.into_iter().chain(both).collect())
 }
 
-/// The ports towards the disks: full duplex, and used evenly.
+/// The ports to the disks: full duplex, and evenly used.
 fn backend(draft: &mut Draft, at: HopId, sheet: &Sheet) -> (Vec<Wire>, Vec<Wire>) {
     let Some(rate) = sheet.rate("backend_port_rate") else { return (Vec::new(), Vec::new()) };
     let all = rate * f64::from(sheet.count("backend_ports").unwrap_or(1));
-    (vec![draft.wire(at, Side::Read, all)], vec![draft.wire(at, Side::Write, all)])
+    (
+        vec![draft.wire(at, WireDirection::Read, all)],
+        vec![draft.wire(at, WireDirection::Write, all)],
+    )
 }
 
-/// A controller's processors; `None` where nothing is known of them.
+/// The processors of a controller; `None` without figures for them.
 fn controller(draft: &mut Draft, at: HopId, sheet: &Sheet, array: &str) -> Option<Hop> {
     let Some(time) = sheet.time("controller_time_per_io").filter(|time| *time > 0.0) else {
         defaults::controller_time().noted(draft, array);
@@ -203,11 +205,11 @@ impl Cache {
 }
 
 impl Dirty {
-    /// A write of mean size `bytes` that goes on as soon as there is room, and is written by `work` in the background, with
-    /// at most `depth` on their way to the disks at once.
+    /// A write of mean size `bytes` that continues as soon as there is room, and is destaged by `work` in the
+    /// background, with at most `depth` destages in flight.
     ///
-    /// Where a token stands for several I/Os, one of them takes it, and its copy does the work of all: the same work, in
-    /// fewer and larger pieces.
+    /// Where a token stands for several I/Os, one of them takes it, and its copy does the work of all: the same work in
+    /// fewer, larger pieces.
     pub fn store(&self, bytes: f64, depth: PoolId, work: &[Hop]) -> Vec<Hop> {
         let most = (DESTAGE_HOPS_MAX / count(work).max(1)).max(1) as f64;
         let several = (self.unit / bytes.max(1.0)).floor().clamp(1.0, most.min(DESTAGE_MAX));
@@ -226,7 +228,7 @@ impl Dirty {
     }
 }
 
-/// Hops of a route, those of copies included.
+/// Hops of a route, copies included.
 fn count(work: &[Hop]) -> usize {
     let within = |hop: &Hop| match hop {
         Hop::Together { routes } => routes.iter().map(|route| count(route)).sum(),
@@ -235,7 +237,7 @@ fn count(work: &[Hop]) -> usize {
     work.iter().map(|hop| 1 + within(hop)).sum()
 }
 
-/// Always so many seconds.
+/// A constant time in seconds.
 pub fn constant(seconds: f64) -> Law {
     Law::Constant(Ps::from_secs_f64(seconds))
 }

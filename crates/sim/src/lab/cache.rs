@@ -1,8 +1,8 @@
-//! What a cache of an array holds: the share of reads that it answers, by how much of what is touched fits into it and by how
-//! popular the popular part is.
+//! The hit share of an array's cache, from how much of the touched data fits and how skewed the accesses are.
 //!
-//! It is taken to be warm, and to hold the most popular blocks: what a least-recently-used cache of many blocks comes close to
-//! (H. Che, Y. Tung and Z. Wang, *Hierarchical Web caching systems*, IEEE JSAC 20(7), 2002). Pure arithmetic.
+//! The cache is taken to be warm and to hold the most popular blocks, which a large least-recently-used cache
+//! approximates (H. Che, Y. Tung and Z. Wang, *Hierarchical Web caching systems*, IEEE JSAC 20(7), 2002). Pure
+//! arithmetic.
 
 use workload::Skew;
 
@@ -34,7 +34,7 @@ pub fn hits(skew: Skew, share: f64, blocks: f64) -> f64 {
     if hits.is_finite() { hits.clamp(0.0, 1.0) } else { share }
 }
 
-/// The sum of k^-θ for k from 1 to `n`, with integrals in the place of its terms: each from half before to half behind.
+/// The sum of k^-θ for k from 1 to `n`, with each term replaced by an integral from k - ½ to k + ½.
 fn popularity(theta: f64, n: f64) -> f64 {
     let (from, to) = (0.5_f64, n + 0.5);
     match (1.0 - theta).abs() < 1e-9 {
@@ -64,7 +64,7 @@ mod tests {
         check(Skew::HotSpot { accesses: 80.0, blocks: 100.0 }, 0.99, 0.79);
         check(Skew::Pareto(0.2), 0.2, 0.8);
         check(Skew::Pareto(0.2), 0.04, 0.64);
-        // By hand: the root of a tenth, and ln(100,000.5 / 0.5) / ln(1,000,000.5 / 0.5).
+        // By hand: the square root of 0.1, and ln(100,000.5 / 0.5) / ln(1,000,000.5 / 0.5).
         check(Skew::Zipf(0.5), 0.1, 0.3162);
         check(Skew::Zipf(1.0), 0.1, 12.206 / 14.509);
         assert!(hits(Skew::Zipf(1.5), 0.01, 1e6) > 0.98);

@@ -1,9 +1,9 @@
-//! Who issues: the workers of a step, exactly as a live run numbers them, and its copies.
+//! Workers and copies of a step, numbered as in a live run.
 //!
-//! A worker becomes a load whose operations are drawn from the same stream as a live worker's: by the same seed, step and
-//! worker number, over the same targets in the same order, with the same share of what it shares. A copy is a closed load: each
-//! block under way is read from one disk and then written to the other, so that reads and writes go on at once as soon as
-//! there are two of them.
+//! A worker becomes a load whose operations are drawn from the same stream as a live worker's: with the same seed, step
+//! and worker number, over the same targets in the same order, with the same share of shared targets. A copy is a
+//! closed load: each block in flight is read from one disk and then written to the other, so reads and writes overlap
+//! from two blocks on.
 
 use super::LabError;
 use scenario::crew::{Worker, workers};
@@ -11,14 +11,14 @@ use scenario::topology::Topology;
 use scenario::{CopyLoad, Phase, Step};
 use std::collections::BTreeMap;
 
-/// Targets that a worker can number, as a stream has it.
+/// Targets that a worker can have, limited by the numbers of a stream.
 const TARGETS_MAX: usize = 1 << 16;
 
-/// The disks of a lab, by who has them, and each by itself.
+/// The disks of a lab, by owner and individually.
 pub struct Disks<'a> {
     topology: &'a Topology,
     of: BTreeMap<String, Vec<usize>>,
-    /// For each way the first one to the same volume.
+    /// For each path set the first one to the same volume.
     first: Vec<usize>,
 }
 
@@ -31,21 +31,21 @@ pub struct Copier<'a> {
     pub group: &'a str,
     /// Its name, unique in the step.
     pub name: String,
-    /// The way that it reads by.
+    /// The way that it reads over.
     pub from: usize,
-    /// The way that it writes by.
+    /// The way that it writes over.
     pub to: usize,
 }
 
 impl<'a> Disks<'a> {
-    /// Those of a topology.
+    /// The disks of a topology.
     pub fn new(topology: &'a Topology) -> Disks<'a> {
         let mut of: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut volumes: BTreeMap<&str, usize> = BTreeMap::new();
         let mut first = Vec::with_capacity(topology.ways.len());
         for (number, way) in topology.ways.iter().enumerate() {
             of.entry(way.member.clone()).or_default().push(number);
-            // A disk by itself, as a scenario may load it.
+            // A single disk, as a scenario may load it.
             of.entry(format!("{}.disk{}", way.member, way.disk)).or_default().push(number);
             first.push(*volumes.entry(&way.volume).or_insert(number));
         }
@@ -102,7 +102,7 @@ impl<'a> Disks<'a> {
     }
 }
 
-/// I/Os of `bytes` each that one of `workers` has to do of a load's amount; `None` where it never ends.
+/// The I/Os of `bytes` each that one of `workers` does of a load's amount; `None` where it never ends.
 pub fn share_of_amount(phase: Option<&Phase>, workers: u64, bytes: f64) -> Option<u64> {
     let amount = phase?.amount?.0 as f64;
     Some((amount / workers.max(1) as f64 / bytes.max(1.0)).ceil().max(1.0) as u64)

@@ -1,14 +1,14 @@
-//! What is taken for figures that no part and no scenario gives, and why. Each use of one becomes an assumption of the plant,
-//! so that a reader sees what an answer rests on. Where nothing sensible can be assumed, the hop does not limit, and that is
-//! an assumption too.
+//! Defaults for figures that neither parts nor scenario give, with reasons. Each use becomes an assumption of the
+//! plant, so that readers see what a result rests on. Where no sensible default exists, the hop does not limit, which
+//! is an assumption too.
 
 use super::disk::Disk;
 use super::draft::Draft;
-use super::raid::Raid;
+use super::raid::RaidLevel;
 use scenario::Medium;
 use std::time::Duration;
 
-/// A figure that is given, or else a value with its reason.
+/// A default value with its reason, or the given value.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<T> {
     figure: &'static str,
@@ -28,7 +28,7 @@ impl<T> Given<T> {
         Given { figure, value, reason, shown, assumed: true }
     }
 
-    /// What is given comes first.
+    /// Prefers the given value.
     pub fn or(self, given: Option<T>) -> Given<T> {
         match given {
             Some(value) => Given { value, assumed: false, ..self },
@@ -36,12 +36,12 @@ impl<T> Given<T> {
         }
     }
 
-    /// The figure, its value with its unit, and the reason.
-    pub fn told(self) -> (&'static str, String, &'static str) {
+    /// The figure, its value with unit, and the reason.
+    pub fn assumption(self) -> (&'static str, String, &'static str) {
         (self.figure, (self.shown)(&self.value), self.reason)
     }
 
-    /// The value, noted as an assumption about `subject` where it is one.
+    /// The value; recorded as an assumption about `subject` where it is one.
     pub fn noted(self, draft: &mut Draft, subject: &str) -> T {
         if self.assumed {
             draft.assume(subject, self.figure, (self.shown)(&self.value), self.reason);
@@ -79,35 +79,35 @@ fn plain<T: ToString>(value: &T) -> String {
     value.to_string()
 }
 
-/// What an I/O takes in an array besides controllers, cache and medium.
+/// Time of an I/O in an array besides controllers, cache and medium.
 pub fn array_latency(medium: &Medium) -> Given<f64> {
     match medium {
         Medium::Ram => Given::assumed(
             "latency",
             15e-6,
-            "not given; arrays of memory behind Fibre Channel are sold with about 15 us",
+            "not given; typical latency of memory arrays behind Fibre Channel",
             time,
         ),
         _ => Given::assumed(
             "latency",
             50e-6,
-            "not given; firmware and internal ways of an array, small beside any disk",
+            "not given; firmware and internal links of an array, small beside any disk",
             time,
         ),
     }
 }
 
-/// Processor time of a controller an I/O.
+/// Controller time per I/O.
 pub fn controller_time() -> Given<f64> {
     Given::assumed(
         "controller_time_per_io",
         0.0,
-        "not given; controllers are taken not to limit, so the answer is an upper bound in this respect",
+        "not given; controllers are assumed not to limit, so the result is an upper bound in this respect",
         time,
     )
 }
 
-/// What an answer of a cache takes.
+/// Time of a cache hit.
 pub fn cache_hit_time() -> Given<f64> {
     Given::assumed(
         "cache_hit_time",
@@ -117,17 +117,17 @@ pub fn cache_hit_time() -> Given<f64> {
     )
 }
 
-/// Whether a cache acknowledges writes.
+/// Whether a cache writes back.
 pub fn write_back() -> Given<bool> {
     Given::assumed(
         "write_back",
         true,
-        "not given; arrays with a cache guard it and write back",
+        "not given; arrays with a cache protect it and write back",
         flag,
     )
 }
 
-/// Whether a cache holds each write twice.
+/// Whether a cache mirrors each write.
 pub fn cache_mirrored() -> Given<bool> {
     Given::assumed(
         "cache_mirrored",
@@ -137,23 +137,23 @@ pub fn cache_mirrored() -> Given<bool> {
     )
 }
 
-/// How much of a cache may wait to be destaged.
+/// Share of a cache that may be dirty.
 pub fn dirty_share() -> Given<f64> {
     Given::assumed(
         "dirty_share",
         0.8,
-        "not given; the usual high-water mark, from which on writers are held back",
+        "not given; the usual high-water mark, above which writes are throttled",
         share,
     )
 }
 
-/// Whether what reads in sequence was read ahead, and how much at a time.
+/// The read-ahead of sequential reads, in bytes.
 pub fn read_ahead(cached: bool) -> Given<f64> {
     match cached {
         true => Given::assumed(
             "read_ahead",
             1_048_576.0,
-            "not given; how much an array reads of one stream before the arm turns to another",
+            "not given; what an array reads of one stream before the arm moves to another",
             bytes,
         ),
         false => Given::assumed(
@@ -165,46 +165,41 @@ pub fn read_ahead(cached: bool) -> Given<f64> {
     }
 }
 
-/// What volumes lie on.
+/// The medium of volumes.
 pub fn medium() -> Given<Medium> {
     Given::assumed(
         "media",
         Medium::Ram,
-        "not given; the medium is taken not to limit, so the answer is an upper bound in this respect",
+        "not given; the medium is assumed not to limit, so the result is an upper bound in this respect",
         plain,
     )
 }
 
-/// How several disks guard data.
-pub fn raid() -> Given<Raid> {
-    Given::assumed("raid", Raid::Striped, "not given; the disks are taken to guard nothing", plain)
+/// The RAID level of several disks.
+pub fn raid() -> Given<RaidLevel> {
+    Given::assumed("raid", RaidLevel::Striped, "not given; no redundancy is assumed", plain)
 }
 
-/// Bytes on one disk of a group before the next one's turn.
+/// The stripe unit in bytes.
 pub fn stripe_unit() -> Given<f64> {
-    Given::assumed(
-        "stripe_unit",
-        65_536.0,
-        "not given; the usual size of arrays of that time",
-        bytes,
-    )
+    Given::assumed("stripe_unit", 65_536.0, "not given; a common size of arrays", bytes)
 }
 
-/// Bytes of a volume, where a workload does not need more.
+/// Size of a volume in bytes, where a workload does not need more.
 pub const VOLUME_SIZE: f64 = 100e9;
 
-/// Bytes of a volume of which so many are touched.
+/// Size of a volume in bytes, given the bytes that are touched.
 pub fn volume_size(touched: f64) -> Given<f64> {
     let size = touched.max(VOLUME_SIZE);
     Given::assumed(
         "size",
         size,
-        "not given; what a workload touches, or a usual size of LUNs",
+        "not given; what a workload touches, or a common size of LUNs",
         bytes,
     )
 }
 
-/// A rotating disk of no particular model.
+/// A generic rotating disk.
 pub const DISK: Disk = Disk {
     seek: 3.3e-3,
     half_turn: 2.0e-3,
@@ -215,37 +210,37 @@ pub const DISK: Disk = Disk {
     saved: 0.525,
 };
 
-/// A figure of a rotating disk that its part does not give.
+/// A time of a rotating disk that its part does not give.
 pub fn disk_time(figure: &'static str, value: f64) -> Given<f64> {
     Given::assumed(figure, value, "not given; that of the 15,000 rpm class", time)
 }
 
-/// The same for a rate.
+/// A rate of a rotating disk that its part does not give.
 pub fn disk_rate(figure: &'static str, value: f64) -> Given<f64> {
     Given::assumed(figure, value, "not given; that of the 15,000 rpm class", rate)
 }
 
-/// The same for its capacity.
+/// The capacity of a rotating disk.
 pub fn disk_size() -> Given<f64> {
     Given::assumed("size", DISK.size, "not given; that of the 15,000 rpm class", bytes)
 }
 
-/// Commands that a disk sees at once.
+/// Commands in a disk's queue.
 pub fn disk_queue() -> Given<u32> {
-    Given::assumed("queue", DISK.queue, "not given; tagged commands that disks reorder well", plain)
+    Given::assumed("queue", DISK.queue, "not given; a common depth of tagged command queues", plain)
 }
 
-/// What reordering gains with the queue full.
+/// Gain of reordering with a full queue.
 pub fn disk_reorder() -> Given<f64> {
     Given::assumed(
         "reorder",
         DISK.saved,
-        "not given; a queue of 32 in the order of shortest access time positions about twice as fast",
+        "not given; a queue of 32 served by shortest access time positions about twice as fast",
         share,
     )
 }
 
-/// Time of a solid-state disk an I/O, of which each channel does one at a time.
+/// Time of a solid-state disk per I/O on one channel.
 pub fn ssd_time(figure: &'static str) -> Given<f64> {
     match figure {
         "write_latency" => Given::assumed(
@@ -258,32 +253,32 @@ pub fn ssd_time(figure: &'static str) -> Given<f64> {
     }
 }
 
-/// What a solid-state disk carries in a direction.
+/// Rate of a solid-state disk in one direction.
 pub fn ssd_rate(figure: &'static str) -> Given<f64> {
     Given::assumed(figure, 500e6, "not given; a drive behind SATA at 6 Gb/s", rate)
 }
 
-/// I/Os that a solid-state disk does at once.
+/// I/Os that a solid-state disk serves at once.
 pub fn ssd_channels() -> Given<u32> {
     Given::assumed("channels", 8, "not given; the usual number of channels of a controller", plain)
 }
 
-/// What a drive of tapes carries.
+/// Rate of a tape drive.
 pub fn tape_rate() -> Given<f64> {
     Given::assumed("drive_rate", 120e6, "not given; LTO-4, uncompressed", rate)
 }
 
-/// What a file on a storage server takes an I/O beside its medium.
+/// Time of a file on a storage server per I/O, besides its medium.
 pub fn file_time() -> Given<f64> {
     Given::assumed("latency", 50e-6, "not given; a file system in memory on a server", time)
 }
 
-/// For how long a VM stands still when it moves.
+/// How long a VM is stunned when it moves.
 pub fn stun() -> Given<f64> {
     Given::assumed(
         "stun",
         0.5,
-        "not given; a VM is moved while it runs and stops only at the end",
+        "not given; a VM runs during its move and stops only at the end",
         time,
     )
 }

@@ -1,58 +1,58 @@
-//! A disk that turns: how long it takes to reach a place and to read what is there, and what reordering its queue brings.
+//! A rotating disk: positioning, transfer, and the gain of reordering its queue.
 //!
-//! Positioning is a seek and the wait for the sector. Seeks follow the square root of their distance beyond a first effort
-//! (C. Ruemmler and J. Wilkes, *An introduction to disk drive modeling*, IEEE Computer 27(3), 1994), the distance between two
-//! random places of a stroke has the density 2(1 − d), and the wait is uniform over a turn. Transfer slows from the outer
-//! tracks to the inner ones. A disk that sees several commands serves the nearest first: measured gains grow with a power of
-//! the queue's length (M. Seltzer, P. Chen and J. Ousterhout, *Disk scheduling revisited*, USENIX Winter 1990; B. Worthington,
-//! G. Ganger and Y. Patt, *Scheduling algorithms for modern disk drives*, SIGMETRICS 1994). Pure arithmetic: nothing here
-//! knows a scenario.
+//! Positioning is a seek and the rotational delay. Seek time follows the square root of the distance beyond a minimum
+//! (C. Ruemmler and J. Wilkes, *An introduction to disk drive modeling*, IEEE Computer 27(3), 1994), the distance
+//! between two random positions has the density 2(1 − d), and the rotational delay is uniform over a revolution.
+//! Transfer slows from the outer tracks to the inner ones. A disk that sees several commands serves the nearest first:
+//! measured gains grow with a power of the queue's length (M. Seltzer, P. Chen and J. Ousterhout, *Disk scheduling
+//! revisited*, USENIX Winter 1990; B. Worthington, G. Ganger and Y. Patt, *Scheduling algorithms for modern disk
+//! drives*, SIGMETRICS 1994). Pure arithmetic: nothing here knows a scenario.
 
 use crate::Ps;
 use crate::model::{Law, Table};
 
-/// Quantiles of a seek and of a turn that make the table of positioning times.
+/// Quantiles of a seek and of a revolution in the table of positioning times.
 const QUANTILES: usize = 16;
-/// The effort of the shortest seek as a share of the mean: 0.4 ms of 3.3 ms on disks of 15,000 rpm.
+/// The shortest seek as a share of the mean: 0.4 ms of 3.3 ms on disks of 15,000 rpm.
 const SHORTEST: f64 = 0.125;
-/// The most that order can save: beyond that a disk would not turn.
+/// Greatest share that reordering can save: beyond that a disk would not rotate.
 const SAVED_MAX: f64 = 0.95;
-/// Commands beyond which more are taken to gain nothing.
+/// More commands than this gain nothing further.
 const QUEUE_MAX: u32 = 1024;
-/// The mean of √d for two random places of a stroke.
+/// The mean of √d for two random positions.
 const MEAN_ROOT: f64 = 8.0 / 15.0;
 
 /// A disk's figures: seconds, bytes, bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disk {
-    /// Mean seek between random places.
+    /// Mean seek between random positions.
     pub seek: f64,
-    /// Half a turn.
+    /// Half a revolution.
     pub half_turn: f64,
-    /// Sequential, on the outermost tracks.
+    /// Sequential rate on the outermost tracks.
     pub rate_outer: f64,
-    /// Sequential, on the innermost tracks.
+    /// Sequential rate on the innermost tracks.
     pub rate_inner: f64,
     /// Capacity.
     pub size: f64,
-    /// Commands that it sees at once.
+    /// Commands in its queue.
     pub queue: u32,
-    /// Share of the positioning that a full queue saves by its order, 0 to 1.
+    /// Share of the positioning time that a full queue saves, 0 to 1.
     pub saved: f64,
 }
 
 impl Disk {
-    /// Mean time to reach a random place, in seconds.
+    /// Mean time to reach a random position, in seconds.
     pub fn positioning(&self) -> f64 {
         self.seek + self.half_turn
     }
 
-    /// Times to reach a random place, each as probable as every other; their mean is that of [`Disk::positioning`].
+    /// Times to reach a random position, all equally probable; their mean is [`Disk::positioning`].
     pub fn position(&self) -> Law {
         let middle = |index: usize| (index as f64 + 0.5) / QUANTILES as f64;
         let roots: Vec<f64> =
             (0..QUANTILES).map(|at| (1.0 - (1.0 - middle(at)).sqrt()).sqrt()).collect();
-        // The quantiles' own mean is used, so that the table has exactly the mean that was asked for.
+        // Dividing by the quantiles' own mean gives the table exactly the mean asked for.
         let mean_root = roots.iter().sum::<f64>() / QUANTILES as f64;
         debug_assert!((mean_root - MEAN_ROOT).abs() < 0.01);
         let mut times = Vec::with_capacity(QUANTILES * QUANTILES);
@@ -64,8 +64,8 @@ impl Disk {
         Table::new(&times).map_or(Law::ZERO, Law::Table)
     }
 
-    /// Mean seconds a byte over the outer `share` (0 to 1) of its capacity. With the same bits on every inch of a track the
-    /// rate is √(o² − x (o² − i²)) at the share x, outermost first.
+    /// Mean seconds per byte over the outer `share` (0 to 1) of its capacity. With constant linear bit density the rate
+    /// is √(o² − x (o² − i²)) at the share x, outermost first.
     pub fn per_byte(&self, share: f64) -> f64 {
         let (outer, inner) = (self.rate_outer, self.rate_inner.min(self.rate_outer));
         let share = share.clamp(0.0, 1.0);
@@ -76,8 +76,8 @@ impl Disk {
         2.0 * (outer - (outer * outer - fall).sqrt()) / fall
     }
 
-    /// What reordering gains with 1, 2, … commands present, of an I/O whose transfer takes `transfer` seconds besides its
-    /// positioning: only positioning becomes faster.
+    /// The gain of reordering with 1, 2, … commands present, for an I/O with `transfer` seconds of transfer after its
+    /// positioning: only positioning gets faster.
     pub fn gain(&self, transfer: f64) -> Vec<f64> {
         let positioning = self.positioning();
         let whole = positioning + transfer;
@@ -98,7 +98,7 @@ impl Disk {
 mod tests {
     use super::*;
 
-    /// 15,000 rpm, 450 GB: LABS figures of the class.
+    /// 15,000 rpm, 450 GB: typical figures of the class.
     const FAST: Disk = Disk {
         seek: 3.3e-3,
         half_turn: 2.0e-3,
@@ -118,7 +118,7 @@ mod tests {
     fn eight_kilobytes_at_random_take_five_milliseconds_and_a_third() {
         let law = FAST.position();
         near(law.mean(), 5.3e9, 1e-6);
-        // By hand: a turn (4 ms)² / 12; a seek (7/8 × 3.3 ms × 15/8)² (1/3 − (8/15)²).
+        // By hand: a revolution (4 ms)² / 12; a seek (7/8 × 3.3 ms × 15/8)² (1/3 − (8/15)²).
         near(law.scv() * 5.3e-3 * 5.3e-3, 1.333e-6 + 1.433e-6, 0.02);
         near(FAST.positioning() + 8192.0 * FAST.per_byte(1.0), 5.35e-3, 2e-3);
     }
@@ -127,7 +127,7 @@ mod tests {
     fn tracks_slow_down_towards_the_middle() {
         near(1.0 / FAST.per_byte(0.0), 204e6, 1e-9);
         near(1.0 / FAST.per_byte(1e-6), 204e6, 1e-5);
-        // By hand: 2 (204 − 122) / (204² − 122²) = 2 / (204 + 122) µs a byte.
+        // By hand: 2 (204 − 122) / (204² − 122²) = 2 / (204 + 122) µs per byte.
         near(FAST.per_byte(1.0), 2.0 / 326e6, 1e-9);
         assert!(FAST.per_byte(0.3) < FAST.per_byte(0.6));
         let flat = Disk { rate_inner: 204e6, ..FAST };

@@ -1,75 +1,75 @@
-//! A plant under construction: the hops of a topology, to which whoever compiles a part of the lab adds its stations, its
-//! queue limits and its wires.
+//! A plant under construction: the hops of a topology, to which the compilers of the lab's parts add stations, queue limits
+//! and wires.
 //!
-//! Wires are the links of fair-sharing stations ([`Station::Links`]). While a lab is compiled they all stand in one list,
-//! because nobody knows yet who will cross which of them together. [`Draft::finish`] divides them: wires that some I/O crosses
-//! at once belong to one station, others do not, which changes no rate (max-min fairness couples only what shares a
-//! transfer) and keeps the division of rates small. Nothing here knows what a part is; that is the compilers' business.
+//! Wires are the links of fair-sharing stations ([`Station::Links`]). While a lab is compiled they are all in one list,
+//! because it is not known yet which of them are crossed together. [`Draft::finish`] divides them: wires that some I/O
+//! crosses at once belong to one station, others do not, which changes no rate (max-min fairness couples only what shares
+//! a transfer) and keeps the division of rates small. Nothing here depends on the kind of a part.
 
 use crate::Ps;
 use crate::model::{
     Change, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
 };
-use crate::plant::{Assumption, Issuer, Limits, Pair, Place, Plant, PlantHop};
+use crate::plant::{Assumption, HopElement, HopLimits, Issuer, MachinePair, Plant, PlantHop};
 use scenario::topology::{HopId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
-/// Stands for the station of all wires until they are divided. No network has so many stations.
+/// Stands for the station of all wires until they are divided. No network has this many stations.
 const WIRES: StationId = StationId(u32::MAX);
 
-/// A wire of a [`Draft`], in one direction or for both.
+/// A wire of a [`Draft`], for one direction or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wire(u16);
 
-/// What a wire carries.
+/// The traffic of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// What is read: towards the guest.
+pub enum WireDirection {
+    /// Reads: towards the guest.
     Read,
-    /// What is written: towards the device.
+    /// Writes: towards the device.
     Write,
-    /// Both, and so limits their sum.
+    /// Both, so it limits their sum.
     Both,
 }
 
-impl Side {
-    fn link(self, wire: Wire) -> Place {
+impl WireDirection {
+    fn link(self, wire: Wire) -> HopElement {
         match self {
-            Side::Read => Place::ReadLink(WIRES, wire.0),
-            Side::Write => Place::WriteLink(WIRES, wire.0),
-            Side::Both => Place::BothLink(WIRES, wire.0),
+            WireDirection::Read => HopElement::ReadLink(WIRES, wire.0),
+            WireDirection::Write => HopElement::WriteLink(WIRES, wire.0),
+            WireDirection::Both => HopElement::BothLink(WIRES, wire.0),
         }
     }
 }
 
-/// Why a draft does not become a plant.
+/// Why a draft cannot become a plant.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum DraftError {
-    /// More wires than links have numbers.
+    /// More wires than link numbers.
     #[error("the lab has more than {0} directions of ports and links; simulate a part of it")]
     TooManyWires(usize),
-    /// The network that came out cannot be simulated.
+    /// The resulting network cannot be simulated.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }
 
-/// A plant that is being put together.
+/// A plant under construction.
 #[derive(Clone, Debug)]
 pub struct Draft {
     network: Network,
     hops: Vec<PlantHop>,
     issuers: Vec<Issuer>,
     assumptions: BTreeSet<Assumption>,
-    pairs: Vec<Pair>,
+    pairs: Vec<MachinePair>,
     notes: BTreeSet<String>,
-    /// Bytes a second of each wire.
+    /// Rate of each wire in bytes a second.
     wires: Vec<u64>,
     too_many: bool,
 }
 
 impl Draft {
-    /// Every hop of `topology` in its order, with no places and no limits yet.
+    /// Every hop of `topology` in order, without elements and limits.
     pub fn new(topology: &Topology) -> Draft {
         let hops = topology.hops.iter().map(|hop| PlantHop {
             name: hop.name.clone(),
@@ -77,7 +77,7 @@ impl Draft {
             device: hop.device.clone(),
             part: hop.part.clone(),
             places: Vec::new(),
-            limits: Limits::default(),
+            limits: HopLimits::default(),
         });
         Draft {
             network: Network::new(),
@@ -91,47 +91,47 @@ impl Draft {
         }
     }
 
-    /// The network so far, to add what no hop stands for: selectors, changes.
+    /// The network so far, for adding what belongs to no hop: selectors, changes.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network
     }
 
-    /// Adds a hop that the topology does not have, behind all others.
+    /// Adds a hop that the topology lacks, after all others.
     pub fn add(&mut self, hop: PlantHop) -> HopId {
         self.hops.push(hop);
         HopId(self.hops.len() as u32 - 1)
     }
 
-    /// A hop as it stands.
+    /// A hop in its current state.
     pub fn hop(&self, hop: HopId) -> &PlantHop {
         &self.hops[hop.0 as usize]
     }
 
-    /// What a hop is known to carry, to be written.
-    pub fn limits(&mut self, hop: HopId) -> &mut Limits {
+    /// The limits of a hop, for writing.
+    pub fn limits(&mut self, hop: HopId) -> &mut HopLimits {
         &mut self.hops[hop.0 as usize].limits
     }
 
     /// Adds a station to a hop.
     pub fn station(&mut self, hop: HopId, station: Station) -> StationId {
         let station = self.network.station(station);
-        self.place(hop, Place::Station(station));
+        self.place(hop, HopElement::Station(station));
         station
     }
 
-    /// Adds a queue limit to a hop: so many I/Os at once, at least one. The smallest of them is the hop's own.
+    /// Adds a queue limit of at least one I/O to a hop. The smallest becomes the hop's own.
     pub fn pool(&mut self, hop: HopId, tokens: u32) -> PoolId {
         let tokens = tokens.max(1);
         let pool = self.network.pool(Pool { tokens });
-        self.place(hop, Place::Pool(pool));
+        self.place(hop, HopElement::Pool(pool));
         let slots = &mut self.limits(hop).slots;
         *slots = Some(slots.map_or(tokens, |slots| slots.min(tokens)));
         pool
     }
 
-    /// Adds a wire to a hop. Its rate in bytes a second is that of payload in full frames: what a transfer needs besides
-    /// is for those who cross it to add. The slowest wire of a direction is the hop's own rate.
-    pub fn wire(&mut self, hop: HopId, side: Side, rate: f64) -> Wire {
+    /// Adds a wire to a hop. Its rate in bytes a second is payload in full frames: transfers add their further overhead
+    /// themselves. The slowest wire of a direction gives the hop's rate.
+    pub fn wire(&mut self, hop: HopId, side: WireDirection, rate: f64) -> Wire {
         // A rate beyond u64 saturates, and is refused by the check of the network.
         let whole = (rate.round() as u64).max(1);
         let number = u16::try_from(self.wires.len()).ok().filter(|number| *number < u16::MAX);
@@ -143,20 +143,20 @@ impl Draft {
         self.place(hop, side.link(Wire(number)));
         let limits = self.limits(hop);
         let limit = match side {
-            Side::Read => &mut limits.read_rate,
-            Side::Write => &mut limits.write_rate,
-            Side::Both => &mut limits.both_rate,
+            WireDirection::Read => &mut limits.read_rate,
+            WireDirection::Write => &mut limits.write_rate,
+            WireDirection::Both => &mut limits.both_rate,
         };
         *limit = Some(limit.map_or(whole as f64, |limit| limit.min(whole as f64)));
         Wire(number)
     }
 
-    /// Counts a hop's traffic on a wire of another hop, whose rate is not its own.
-    pub fn carried_by(&mut self, hop: HopId, side: Side, wire: Wire) {
+    /// Counts a hop's traffic on a wire of another hop, without taking its rate.
+    pub fn carried_by(&mut self, hop: HopId, side: WireDirection, wire: Wire) {
         self.place(hop, side.link(wire));
     }
 
-    /// From `at` on each of these wires carries so much; 0 = nothing moves on it.
+    /// From `at` on each of these wires has this rate; 0 stops it.
     pub fn change_rate(&mut self, at: Ps, wires: &[Wire], rate: f64) {
         for wire in wires {
             let rate = rate.round() as u64;
@@ -164,13 +164,13 @@ impl Draft {
         }
     }
 
-    /// A hop is served at this place too.
-    pub fn place(&mut self, hop: HopId, place: Place) {
+    /// Adds an element to a hop.
+    pub fn place(&mut self, hop: HopId, place: HopElement) {
         self.hops[hop.0 as usize].places.push(place);
     }
 
-    /// Crosses all these wires at once, each once, with `scale` bytes for each of the I/O's and `extra` besides; `None`
-    /// where there is no wire or nothing to carry.
+    /// A transfer over all these wires at once, each once, with `scale` bytes for each of the I/O's and `extra` more;
+    /// `None` without wires or bytes.
     pub fn cross(&self, wires: &[Wire], scale: f64, extra: u32) -> Option<Hop> {
         if wires.is_empty() || (scale <= 0.0 && extra == 0) {
             return None;
@@ -178,37 +178,37 @@ impl Draft {
         let mut links: Vec<u16> = wires.iter().map(|wire| wire.0).collect();
         links.sort_unstable();
         links.dedup();
-        // A scale of nothing is the least that a network knows: it adds no byte to any I/O.
+        // The smallest scale of a network adds no byte to any I/O.
         let scale = scale.max(f64::MIN_POSITIVE);
         Some(Hop::Cross { station: WIRES, links, scale, extra })
     }
 
-    /// Adds a load without a worker's name: what the lab does by itself.
+    /// Adds a load without an issuer: the lab's own work.
     pub fn load(&mut self, load: Load) -> LoadId {
         self.network.load(load)
     }
 
-    /// Adds who issues.
+    /// Adds an issuer.
     pub fn issuer(&mut self, issuer: Issuer) {
         self.issuers.push(issuer);
     }
 
     /// Adds a pair of a network load.
-    pub fn pair(&mut self, pair: Pair) {
+    pub fn pair(&mut self, pair: MachinePair) {
         self.pairs.push(pair);
     }
 
-    /// Something to be known of the step; the same is kept once.
+    /// Adds a note, once.
     pub fn note(&mut self, text: String) {
         self.notes.insert(text);
     }
 
-    /// Who issues, so far.
+    /// The issuers so far.
     pub fn issuers(&self) -> &[Issuer] {
         &self.issuers
     }
 
-    /// A figure that nobody gave. The same one is kept once, however often it is met.
+    /// Records a default, once per subject and figure.
     pub fn assume(&mut self, subject: &str, figure: &str, value: impl ToString, reason: &str) {
         self.assumptions.insert(Assumption {
             subject: subject.to_owned(),
@@ -218,7 +218,7 @@ impl Draft {
         });
     }
 
-    /// The plant: wires divided among stations, and everything checked.
+    /// Finishes the plant: divides the wires among stations, and checks everything.
     ///
     /// # Errors
     /// There are too many wires, or the network cannot be simulated.
@@ -249,9 +249,9 @@ impl Draft {
             }
         }
         for place in hops.iter_mut().flat_map(|hop| &mut hop.places) {
-            if let Place::ReadLink(station, link)
-            | Place::WriteLink(station, link)
-            | Place::BothLink(station, link) = place
+            if let HopElement::ReadLink(station, link)
+            | HopElement::WriteLink(station, link)
+            | HopElement::BothLink(station, link) = place
                 && *station == WIRES
             {
                 *station = division.station(&[*link]);
@@ -264,32 +264,32 @@ impl Draft {
     }
 }
 
-/// Where each wire went.
+/// The station and link of each wire.
 struct Division(Vec<(StationId, u16)>);
 
-/// What is crossed together.
+/// Which wires are crossed together.
 #[derive(Default)]
 struct Crossings {
-    /// By wire: the crossings that it belongs to, by number.
+    /// By wire: the numbers of its crossings.
     of: Vec<Vec<u32>>,
     known: BTreeMap<Vec<u16>, u32>,
-    /// By wire: one of its set that is lower, or itself.
+    /// By wire: a lower one of its set, or itself.
     tied: Vec<usize>,
 }
 
 impl Division {
-    /// Adds a station to `network` for each set of wires that are tied by crossings, and one for those that nothing crosses.
-    /// Wires of one rate that are always crossed together are one link: a port, its cable and the port at the other end.
+    /// Adds a station to `network` for each set of wires connected by crossings, and one for unused wires. Wires of one
+    /// rate that are always crossed together become one link: a port, its cable and the port at the other end.
     fn of(network: &mut Network, wires: &[u64]) -> Division {
         let mut crossings = Crossings::of(network, wires.len());
-        // What changes its rate stays by itself.
+        // A wire whose rate changes stays separate.
         let mut changes = vec![false; wires.len()];
         for (_, change) in &network.changes {
             if let Change::LinkRate { station: WIRES, link, .. } = change {
                 changes[usize::from(*link)] = true;
             }
         }
-        // A set is known by its lowest wire; wires that nothing crosses are one set, known by the first of them.
+        // A set is identified by its lowest wire; unused wires are one set, identified by the first of them.
         let idle = crossings.of.iter().position(Vec::is_empty);
         let mut rates: Vec<Vec<u64>> = vec![Vec::new(); wires.len()];
         let mut alike: BTreeMap<(Vec<u32>, u64), (usize, u16)> = BTreeMap::new();
@@ -344,7 +344,7 @@ impl Crossings {
         crossings
     }
 
-    /// Adds a crossing of `links`, which are in order.
+    /// Adds a crossing of `links`, which are sorted.
     fn add(&mut self, links: &[u16]) {
         if self.known.contains_key(links) {
             return;
@@ -359,7 +359,7 @@ impl Crossings {
     }
 }
 
-/// The lowest wire of a set, with the way there halved.
+/// The lowest wire of a set, with path halving.
 fn root(tied: &mut [usize], wire: u16) -> usize {
     let mut at = usize::from(wire);
     while tied[at] != at {
@@ -369,7 +369,7 @@ fn root(tied: &mut [usize], wire: u16) -> usize {
     at
 }
 
-/// Every crossing of a route and of what it holds, in order.
+/// Every crossing of a route and its inner routes, in order.
 fn each_cross(route: &mut [Hop], to: &mut dyn FnMut(&mut StationId, &mut Vec<u16>)) {
     for hop in route {
         match hop {
@@ -405,12 +405,13 @@ mod tests {
         Topology { hops: names.iter().map(hop).collect(), ..Topology::default() }
     }
 
-    /// Four links of 1, 2, 3 and 4 kB/s; those in a group are crossed together. Which station and link each became.
+    /// Four links of 1, 2, 3 and 4 kB/s; those in a group are crossed together. Checks the station and link that each
+    /// becomes.
     #[track_caller]
     fn check(groups: &[&[usize]], expected: [(u32, u16); 4]) {
         let mut draft = Draft::new(&topology(&["a", "b", "c", "d"]));
         let wires: Vec<Wire> = (0..4_u32)
-            .map(|link| draft.wire(HopId(link), Side::Read, f64::from(link + 1) * 1e3))
+            .map(|link| draft.wire(HopId(link), WireDirection::Read, f64::from(link + 1) * 1e3))
             .collect();
         for group in groups {
             let crossed: Vec<Wire> = group.iter().map(|wire| wires[*wire]).collect();
@@ -422,7 +423,7 @@ mod tests {
             .hops
             .iter()
             .map(|hop| match hop.places[..] {
-                [Place::ReadLink(station, link)] => (station.0, link),
+                [HopElement::ReadLink(station, link)] => (station.0, link),
                 _ => panic!("{:?}", hop.places),
             })
             .collect();
@@ -445,14 +446,14 @@ mod tests {
         check(&[&[1]], [(0, 0), (1, 0), (0, 1), (0, 2)]);
     }
 
-    /// Three wires of 1 kB/s, all crossed together by one I/O, the last by another as well: the first two are one link, unless
-    /// one of them changes.
+    /// Three wires of 1 kB/s, all crossed together by one I/O, the last by another as well: the first two become one
+    /// link, unless one of them changes.
     #[test]
-    fn what_is_always_crossed_together_is_one_link() {
+    fn wires_always_crossed_together_are_one_link() {
         for changes in [false, true] {
             let mut draft = Draft::new(&topology(&["a", "b", "c"]));
             let wires: Vec<Wire> =
-                (0..3).map(|link| draft.wire(HopId(link), Side::Write, 1e3)).collect();
+                (0..3).map(|link| draft.wire(HopId(link), WireDirection::Write, 1e3)).collect();
             for crossed in [&wires[..], &wires[2..]] {
                 let route = draft.cross(crossed, 1.0, 0).into_iter().collect();
                 draft.load(Load::closed(1, Law::Constant(Ps(1)), Class::write(512, route)));
@@ -461,8 +462,9 @@ mod tests {
                 draft.change_rate(Ps(5), &wires[..1], 500.0);
             }
             let plant = draft.finish().expect("a plant");
-            let links: Vec<Place> = plant.hops.iter().flat_map(|hop| hop.places.clone()).collect();
-            let link = |number| Place::WriteLink(StationId(0), number);
+            let links: Vec<HopElement> =
+                plant.hops.iter().flat_map(|hop| hop.places.clone()).collect();
+            let link = |number| HopElement::WriteLink(StationId(0), number);
             let expected = match changes {
                 false => [link(0), link(0), link(1)],
                 true => [link(0), link(1), link(2)],
@@ -475,9 +477,9 @@ mod tests {
     fn limits_are_the_tightest() {
         let mut draft = Draft::new(&topology(&["a"]));
         let hop = HopId(0);
-        draft.wire(hop, Side::Read, 5e8);
-        draft.wire(hop, Side::Read, 4e8);
-        draft.wire(hop, Side::Both, 7e8);
+        draft.wire(hop, WireDirection::Read, 5e8);
+        draft.wire(hop, WireDirection::Read, 4e8);
+        draft.wire(hop, WireDirection::Both, 7e8);
         draft.pool(hop, 32);
         draft.pool(hop, 64);
         draft.pool(hop, 0);
@@ -489,7 +491,7 @@ mod tests {
     #[test]
     fn nothing_to_carry_is_no_crossing() {
         let mut draft = Draft::new(&topology(&["a"]));
-        let wire = draft.wire(HopId(0), Side::Write, 1e6);
+        let wire = draft.wire(HopId(0), WireDirection::Write, 1e6);
         assert_eq!(draft.cross(&[], 1.0, 0), None);
         assert_eq!(draft.cross(&[wire], 0.0, 0), None);
         assert!(draft.cross(&[wire, wire], 0.0, 92).is_some(), "and a wire twice is crossed once");
@@ -508,7 +510,7 @@ mod tests {
     fn too_many_wires_are_refused() {
         let mut draft = Draft::new(&topology(&["a"]));
         for _ in 0..=u16::MAX {
-            draft.wire(HopId(0), Side::Read, 1e6);
+            draft.wire(HopId(0), WireDirection::Read, 1e6);
         }
         assert_eq!(draft.finish().err(), Some(DraftError::TooManyWires(65_534)));
     }

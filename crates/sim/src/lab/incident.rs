@@ -1,10 +1,9 @@
-//! What happens during a step: parts that fail and work again, and VMs that move.
+//! Incidents during a step: parts that fail and recover, and VMs that move.
 //!
-//! A part that fails takes with it every path that leads through it: the selector of each way lets the path's arm die, pulls
-//! out what is on it, and sends it over another after the driver's patience. A VM or a host that fails issues nothing more. A
-//! VM that moves stops for a moment (what hypervisors call the stun), and goes on over the paths from its new host, whatever
-//! becomes of the old one: that is also how a VM is started again elsewhere after its host has failed. Moments count from the
-//! beginning of the measured time.
+//! When a part fails, so does every path through it: the selector of each way fails the path's arm, pulls out its I/Os,
+//! and sends them over another path after the driver's timeout. A VM or a host that fails issues no more I/O. A VM that
+//! moves stops for the stun time and continues over the paths from its new host, whatever happens to the old one; this
+//! also restarts a VM elsewhere after its host has failed. Times count from the start of the measured time.
 
 use super::LabError;
 use super::defaults;
@@ -17,7 +16,7 @@ use scenario::{Change as Event, Scenario, Step};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The topology of a step: a VM that moves has the paths from its new host beside those that it has.
+/// The topology of a step: a VM that moves also has the paths from its new host.
 pub fn with_moves<'a>(topology: &'a Topology, step: &Step) -> Cow<'a, Topology> {
     let mut all = Cow::Borrowed(topology);
     let moved = |vm: &str, to: &str| {
@@ -36,7 +35,7 @@ pub fn with_moves<'a>(topology: &'a Topology, step: &Step) -> Cow<'a, Topology> 
     all
 }
 
-/// Enters the incidents of a step as changes of the network.
+/// Schedules the incidents of a step as changes of the network.
 pub fn schedule<'a>(
     scenario: &'a Scenario,
     topology: &'a Topology,
@@ -46,7 +45,7 @@ pub fn schedule<'a>(
 ) -> Result<(), LabError> {
     let (moved, failed) = Default::default();
     let asked = asked(draft);
-    let mut stage = Stage { scenario, topology, front, draft, asked, moved, failed };
+    let mut stage = IncidentPlan { scenario, topology, front, draft, asked, moved, failed };
     stage.stand_by(step);
     for incident in &step.incidents {
         let at = Ps::from_secs_f64((step.warmup_max() + incident.at).as_secs_f64());
@@ -59,7 +58,7 @@ pub fn schedule<'a>(
     Ok(())
 }
 
-/// The selectors that routes of the step's loads lead to. The front of a lab puts them at the top of a route.
+/// The selectors that routes of the step's loads use. The front of a lab puts them at the top level of a route.
 fn asked(draft: &mut Draft) -> BTreeSet<SelectorId> {
     let classes = draft.network().loads.iter().flat_map(|load| &load.classes);
     let hops = classes.flat_map(|class| &class.route);
@@ -70,21 +69,21 @@ fn asked(draft: &mut Draft) -> BTreeSet<SelectorId> {
     selectors.collect()
 }
 
-struct Stage<'a> {
+struct IncidentPlan<'a> {
     scenario: &'a Scenario,
     topology: &'a Topology,
     front: &'a Front,
     draft: &'a mut Draft,
-    /// Selectors that loads of the step come to; the paths of other disks are nobody's.
+    /// Selectors that loads of the step use; paths of other disks are unused.
     asked: BTreeSet<SelectorId>,
-    /// Where VMs have gone.
+    /// The current host of VMs that have moved.
     moved: BTreeMap<&'a str, &'a str>,
-    /// VMs and hosts that do not work.
+    /// VMs and hosts that are down.
     failed: BTreeSet<&'a str>,
 }
 
-impl<'a> Stage<'a> {
-    /// Paths from hosts that a VM will move to are dead until then.
+impl<'a> IncidentPlan<'a> {
+    /// Paths from hosts that a VM will move to are down until then.
     fn stand_by(&mut self, step: &Step) {
         let moves = step.incidents.iter().filter_map(|incident| match &incident.change {
             Event::Move { vm, .. } => Some(vm.as_str()),
@@ -97,7 +96,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A part fails, or works again.
+    /// A part fails or recovers.
     fn part(&mut self, at: Ps, name: &'a str, works: bool) -> Result<(), LabError> {
         let mut known = self.issuing(at, name, works);
         if !known {
@@ -109,7 +108,7 @@ impl<'a> Stage<'a> {
         if known { Ok(()) } else { Err(LabError::NoPart { name: name.to_owned() }) }
     }
 
-    /// A VM or a host issues nothing more, or again; whether `name` is one.
+    /// A VM or a host stops or resumes issuing; whether `name` is one.
     fn issuing(&mut self, at: Ps, name: &'a str, works: bool) -> bool {
         let lab = &self.scenario.lab;
         let is_member = lab.vms.iter().any(|vm| vm.name == name)
@@ -130,7 +129,7 @@ impl<'a> Stage<'a> {
         is_member
     }
 
-    /// A VM stops, and goes on from another host.
+    /// A VM stops and continues on another host.
     fn go(&mut self, at: Ps, vm: &'a str, to: &'a str) -> Result<(), LabError> {
         let stun = Ps::from_secs_f64(defaults::stun().noted(self.draft, vm));
         let (loads, then) = (self.loads(|group| group == vm), at.plus(stun));
@@ -148,7 +147,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// The paths of a VM from certain hosts die or live; whether there are any.
+    /// The paths of a VM from certain hosts fail or recover; whether there are any.
     fn arms_of(&mut self, vm: &str, from: impl Fn(&str) -> bool, at: Ps, works: bool) -> bool {
         let mut any = false;
         let ways = self.topology.ways.iter().enumerate().filter(|(_, way)| way.member == vm);
@@ -182,7 +181,7 @@ impl<'a> Stage<'a> {
             .map(|hop| hop.device.as_str())
     }
 
-    /// The host that a VM is on by now.
+    /// The current host of a VM.
     fn host_of(&self, vm: &str) -> Option<&'a str> {
         if let Some(to) = self.moved.get(vm) {
             return Some(to);

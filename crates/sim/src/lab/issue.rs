@@ -1,4 +1,4 @@
-//! Workers and copies become loads: their routes to the disks and back, when they begin, and when they end.
+//! Turns workers and copies into loads: their routes to the disks and back, when they start, and when they end.
 
 use super::LabError;
 use super::crew::{Copier, share_of_amount};
@@ -24,16 +24,16 @@ pub struct Issue<'a, 'd> {
     pub draft: &'d mut Draft,
 }
 
-/// A load as a job sees it.
-struct Part<'a> {
+/// A load as a phase of a job.
+struct JobPhase<'a> {
     load: LoadId,
-    /// By which others wait for it.
+    /// The name by which others wait for it.
     name: &'a str,
     phase: Option<&'a Phase>,
 }
 
 impl<'a> Issue<'a, '_> {
-    /// All workers and then all copies; a worker's number is its position.
+    /// Adds all workers, then all copies; a worker's number is its index.
     pub fn all(&mut self, workers: &[Worker<'a>], copiers: &[Copier<'a>]) -> Result<(), LabError> {
         let mut parts = Vec::with_capacity(workers.len() + copiers.len());
         for (number, worker) in (0..).zip(workers) {
@@ -42,7 +42,7 @@ impl<'a> Issue<'a, '_> {
                 .filter(|other| std::ptr::eq(other.load.workload, worker.load.workload));
             let load = self.worker(number, worker, of_load.count() as u64)?;
             let (name, phase) = (&worker.load.workload.name, worker.load.phase);
-            parts.push(Part { load, name: name_of(phase, name), phase });
+            parts.push(JobPhase { load, name: name_of(phase, name), phase });
         }
         for copier in copiers {
             let of_copy = copiers
@@ -50,7 +50,7 @@ impl<'a> Issue<'a, '_> {
                 .filter(|other| std::ptr::eq(other.copy.workload, copier.copy.workload));
             let load = self.copier(copier, of_copy.count() as u64);
             let (name, phase) = (&copier.copy.workload.name, copier.copy.phase);
-            parts.push(Part { load, name: name_of(phase, name), phase });
+            parts.push(JobPhase { load, name: name_of(phase, name), phase });
         }
         self.order(&parts)
     }
@@ -122,8 +122,8 @@ impl<'a> Issue<'a, '_> {
         load
     }
 
-    /// One half of a copy's way, with half of its blocks there at once: were all of them read at the same time, all would be
-    /// written at the same time, and the two directions would take turns.
+    /// One half of a copy, with half of its blocks: if all were read at the same time, all would be written at the same
+    /// time, and the two directions would alternate.
     fn half(&mut self, way: usize, dir: Dir, block: u32, depth: u32) -> Vec<Hop> {
         let mut route = self.route(way, dir, &[(block, 1.0)]);
         if depth > 1 {
@@ -143,8 +143,8 @@ impl<'a> Issue<'a, '_> {
         approach.route(arrays)
     }
 
-    /// Loads that wait for others begin when all of these are done.
-    fn order(&mut self, parts: &[Part<'a>]) -> Result<(), LabError> {
+    /// Loads that wait for others start when all of these are done.
+    fn order(&mut self, parts: &[JobPhase<'a>]) -> Result<(), LabError> {
         let mut by_name: BTreeMap<&str, Vec<LoadId>> = BTreeMap::new();
         for part in
             parts.iter().filter(|part| part.phase.is_some_and(|phase| phase.amount.is_some()))
@@ -169,7 +169,7 @@ impl<'a> Issue<'a, '_> {
     }
 }
 
-/// By which others wait for a load.
+/// The name by which others wait for a load.
 fn name_of<'a>(phase: Option<&'a Phase>, workload: &'a str) -> &'a str {
     phase.and_then(|phase| phase.name.as_deref()).unwrap_or(workload)
 }
@@ -181,7 +181,7 @@ fn mean(sizes: &[(u32, f64)]) -> f64 {
     if weights > 0.0 { bytes / weights } else { 1.0 }
 }
 
-/// A worker's loop, as a record has it.
+/// A worker's loop, as in a record.
 fn arrivals(arrivals: Arrivals, step: &Step) -> Loop {
     match arrivals {
         Arrivals::Closed { depth, think } => Loop::Closed { depth, think: think > Ns::ZERO },

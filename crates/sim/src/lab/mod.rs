@@ -1,10 +1,10 @@
-//! A step of a scenario on its lab becomes a [`crate::plant::Plant`].
+//! Compiles a step of a scenario on its lab into a [`crate::plant::Plant`].
 //!
-//! What stands between a guest and an array's port is compiled apart ([`front`]) from what stands behind that port
-//! ([`storage`]); both put their stations, queue limits and wires into one [`draft::Draft`]. Who issues ([`crew`]) is what a
-//! live run would have: the same workers with the same numbers draw the same operations. What happens during the step
-//! ([`incident`]) are changes of the network at their moments. No figure is invented silently: what no part gives is entered
-//! as an assumption with its reason.
+//! The part from the guests to the arrays' ports is compiled separately ([`front`]) from the part behind these ports
+//! ([`storage`]); both add stations, queue limits and wires to one [`draft::Draft`]. The issuers ([`crew`]) are those
+//! of a live run: the same workers with the same numbers draw the same operations. Incidents during the step
+//! ([`incident`]) are scheduled changes of the network. No figure is assumed silently: defaults are recorded as
+//! assumptions with their reasons.
 
 mod array;
 mod cache;
@@ -16,10 +16,10 @@ pub mod front;
 mod incident;
 mod issue;
 mod network;
+pub mod part_defaults;
 mod raid;
 mod sheet;
 mod storage;
-pub mod taken;
 mod usage;
 mod volume;
 
@@ -34,39 +34,39 @@ use storage::Storage;
 use thiserror::Error;
 use workload::SpecError;
 
-/// Why a step cannot be solved on its lab. What it speaks of is a name of the scenario ([`LabError::subject`]).
+/// Why a step cannot be solved on its lab. [`LabError::subject`] gives the scenario's name that it concerns.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LabError {
-    /// Nothing is issued.
+    /// The step issues no load.
     #[error("step {step} issues nothing; give its plan a workload")]
     NothingToDo {
-        /// Its number.
+        /// The step's number.
         step: u32,
     },
-    /// A receiver that is no part of the lab.
+    /// A receiver that is not part of the lab.
     #[error(
-        "`{receiver}` stands nowhere in the lab; give the receiver a `host`, and `from` for the host that sends"
+        "`{receiver}` is not in the lab; give the receiver a `host`, and `from` for the host that sends"
     )]
     NoPlace {
         /// The receiver.
         receiver: String,
     },
-    /// Nobody is said to send to a receiver.
+    /// No host is given that sends to a receiver.
     #[error(
-        "which host sends to `{receiver}` is not said; give the receiver `from`, or let the load run on a VM with \
+        "no host is given that sends to `{receiver}`; give the receiver `from`, or let the load run on a VM with \
          `nics = [{{ receiver = \"{receiver}\" }}]`"
     )]
     NoSender {
         /// The receiver.
         receiver: String,
     },
-    /// A VM with nics that no host carries.
-    #[error("`{vm}` has no `host` whose adapter its network load could leave by; give it one")]
+    /// A VM with NICs that has no host.
+    #[error("`{vm}` has no `host` with an adapter for its network load; give it one")]
     NoHost {
         /// The VM.
         vm: String,
     },
-    /// A member that has no disk on the lab.
+    /// A member without a disk on the lab.
     #[error(
         "`{member}` has no disk in the lab for `{workload}` to use; give it `disks = [{{ lun = \"ARRAY/auto\" }}]`"
     )]
@@ -76,7 +76,7 @@ pub enum LabError {
         /// The workload.
         workload: String,
     },
-    /// A member that runs a copy without a disk on what is copied.
+    /// A member that runs a copy without a disk on the copied volume.
     #[error(
         "`{member}` has no disk on `{volume}`, which `{workload}` copies; give it `disks = [{{ lun = \"{volume}\" }}]`"
     )]
@@ -88,15 +88,15 @@ pub enum LabError {
         /// The workload.
         workload: String,
     },
-    /// More disks than a worker can number.
+    /// More disks than a worker can have.
     #[error("`{member}` has more than 65,536 disks; divide them among several")]
     TooManyDisks {
         /// The member.
         member: String,
     },
-    /// A load that nothing can wait for.
+    /// A load that waits for one that never ends.
     #[error(
-        "`{load}` waits for `{after}`, which is no load of this step that ends; give that an `amount`"
+        "`{load}` waits for `{after}`, which is not a load of this step with an end; give it an `amount`"
     )]
     After {
         /// The load that waits.
@@ -104,15 +104,15 @@ pub enum LabError {
         /// What it waits for.
         after: String,
     },
-    /// Something happens to what the lab does not have.
+    /// An incident at something that the lab does not have.
     #[error(
-        "`{name}` is no part of the lab that a path of this step uses; name a device, a port or a link of one"
+        "`{name}` is not part of the lab on a path of this step; name a device, a port or a link of one"
     )]
     NoPart {
         /// The name.
         name: String,
     },
-    /// A VM cannot go where it should.
+    /// A VM cannot move to the host.
     #[error(
         "`{vm}` has no path from `{to}`: give that host an adapter that reaches the VM's volumes"
     )]
@@ -127,16 +127,16 @@ pub enum LabError {
     Operations {
         /// The worker.
         worker: String,
-        /// Why.
+        /// What is wrong.
         problem: SpecError,
     },
-    /// What came out cannot be solved.
+    /// The resulting network cannot be solved.
     #[error(transparent)]
     Draft(#[from] DraftError),
 }
 
 impl LabError {
-    /// The name of the scenario that it speaks of, where there is one.
+    /// The scenario's name that it concerns, if any.
     pub fn subject(&self) -> Option<&str> {
         match self {
             LabError::NothingToDo { .. } | LabError::Draft(_) => None,
@@ -154,10 +154,10 @@ impl LabError {
     }
 }
 
-/// The plant of a step: `topology` is that of `scenario`, and `step` one of its steps.
+/// Compiles the plant of a step: `topology` is that of `scenario`, and `step` one of its steps.
 ///
 /// # Errors
-/// The step asks for what the lab cannot do.
+/// The step needs something that the lab cannot do.
 pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<Plant, LabError> {
     if step.loads.is_empty() {
         return Err(LabError::NothingToDo { step: step.index });

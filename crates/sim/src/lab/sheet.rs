@@ -1,21 +1,21 @@
-//! The figures of a part as a model wants them: numbers in seconds, bytes and bytes a second, or nothing.
+//! The figures of a part in base units: seconds, bytes, bytes a second; or `None`.
 
 use scenario::{Part, Scenario};
 use units::LinkRate;
 
-/// The figures of a part, or of nothing.
+/// The figures of a part, or of no part.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sheet<'a> {
     part: Option<&'a Part>,
 }
 
 impl<'a> Sheet<'a> {
-    /// Of the part with this name: the scenario's own, or else the catalog's.
+    /// Of the part with this name: the scenario's own, or the catalog's.
     pub fn of(scenario: &'a Scenario, name: Option<&str>) -> Sheet<'a> {
         Sheet { part: name.and_then(|name| scenario.lab.part(name)) }
     }
 
-    /// Whether there is a figure of this name.
+    /// Whether the part has this figure.
     pub fn has(&self, name: &str) -> bool {
         self.part.is_some_and(|part| part.figure(name).is_some())
     }
@@ -25,22 +25,22 @@ impl<'a> Sheet<'a> {
         Some(self.part?.figure(name)?.value.trim())
     }
 
-    /// One of the words that the figure takes.
+    /// The keyword of a figure that takes keywords.
     pub fn word(&self, name: &str) -> Option<&'static str> {
         self.part?.word(name)
     }
 
-    /// Seconds.
+    /// In seconds.
     pub fn time(&self, name: &str) -> Option<f64> {
         Some(self.part?.time(name)?.as_secs_f64())
     }
 
-    /// Seconds a byte.
+    /// In seconds per byte.
     pub fn per_byte(&self, name: &str) -> Option<f64> {
         self.part?.per_byte(name)
     }
 
-    /// Bytes a second of payload, from a rate, the name of a standard or a bus; more than 0.
+    /// Payload bytes a second, above 0, from a rate, a standard or a bus.
     pub fn rate(&self, name: &str) -> Option<f64> {
         let rate = self.part?.byte_rate(name)?.0;
         (rate.is_finite() && rate >= 1.0).then_some(rate)
@@ -51,29 +51,29 @@ impl<'a> Sheet<'a> {
         self.part?.link_rate(name)
     }
 
-    /// I/Os a second; more than 0.
+    /// I/Os a second, above 0.
     pub fn iops(&self, name: &str) -> Option<f64> {
         let iops = self.part?.ops_rate(name)?.0;
         (iops.is_finite() && iops > 0.0).then_some(iops)
     }
 
-    /// Bytes; more than 0.
+    /// Bytes, above 0.
     pub fn bytes(&self, name: &str) -> Option<u64> {
         self.part?.bytes(name).map(|bytes| bytes.0).filter(|bytes| *bytes > 0)
     }
 
-    /// How many; more than 0.
+    /// A count, above 0.
     pub fn count(&self, name: &str) -> Option<u32> {
         let count = self.part?.count(name)?;
         u32::try_from(count).ok().filter(|count| *count > 0)
     }
 
-    /// A share of the whole, 0 to 1.
+    /// A share, 0 to 1.
     pub fn share(&self, name: &str) -> Option<f64> {
         self.part?.share(name).map(|share| share.fraction().clamp(0.0, 1.0))
     }
 
-    /// Yes or no.
+    /// A boolean.
     pub fn flag(&self, name: &str) -> Option<bool> {
         self.part?.flag(name)
     }

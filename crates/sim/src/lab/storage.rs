@@ -1,11 +1,11 @@
-//! All that stands behind the ports of arrays in one step: each array and each volume is built once, when the first way to it
-//! is compiled, and its disks know what the whole step asks of them.
+//! Everything behind the ports of arrays in one step: each array and each volume is built when the first way to it is
+//! compiled, and its disks take the whole step's load into account.
 
-use super::array::Shared;
+use super::array::ArrayStations;
 use super::defaults;
 use super::draft::Draft;
 use super::usage::Usage;
-use super::volume::{Behind, Site, medium};
+use super::volume::{BackendHops, VolumeSite, medium};
 use crate::model::Hop;
 use scenario::topology::{HopId, HopKind, Route, Topology, Way};
 use scenario::{Array, CacheMode, DiskWorkload, Medium, Scenario, VmDisk, Volume};
@@ -13,24 +13,24 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use workload::{Dir, Extent, WorkingSet};
 
-/// Bytes of a logical block, where nobody says.
+/// Default size of a logical block in bytes.
 const BLOCK: u32 = 512;
 
 /// The arrays of a lab, as a step uses them.
 pub struct Storage<'a> {
     scenario: &'a Scenario,
     topology: &'a Topology,
-    /// Arrays, and targets as if each were one by itself.
+    /// Arrays, including each target as an array of its own.
     arrays: BTreeMap<&'a str, Cow<'a, Array>>,
     volumes: BTreeMap<(&'a str, &'a str), &'a Volume>,
-    /// What the step asks of each volume, by `ARRAY/NAME`.
+    /// The step's load on each volume, by `ARRAY/NAME`.
     usage: BTreeMap<&'a str, Usage>,
-    shared: BTreeMap<&'a str, Shared>,
-    built: BTreeMap<&'a str, Behind>,
+    shared: BTreeMap<&'a str, ArrayStations>,
+    built: BTreeMap<&'a str, BackendHops>,
 }
 
 impl<'a> Storage<'a> {
-    /// Of a lab of which nothing is asked yet.
+    /// The arrays of a lab, without load yet.
     pub fn new(scenario: &'a Scenario, topology: &'a Topology) -> Storage<'a> {
         let lab = &scenario.lab;
         let targets = lab.targets.iter().map(|target| {
@@ -60,7 +60,7 @@ impl<'a> Storage<'a> {
         self.usage.entry(&way.volume).or_default().add(workload, targets, size);
     }
 
-    /// A copy reads or writes `bytes` at a time in one stream, with `depth` under way.
+    /// Adds the load of a copy that reads or writes `bytes` at a time in one stream, with `depth` in flight.
     pub fn ask_stream(&mut self, way: &'a Way, dir: Dir, bytes: u32, depth: u32) {
         let size = self.extent(way, None).size;
         self.usage.entry(&way.volume).or_default().add_stream(dir, bytes, depth, size);
@@ -100,7 +100,7 @@ impl<'a> Storage<'a> {
         self.volumes.get(&name.split_once('/')?).copied()
     }
 
-    /// What an I/O does between the array's port and its return there, by this path.
+    /// The hops of an I/O between the array's port and its return there, over this path.
     pub fn behind(&mut self, draft: &mut Draft, way: &'a Way, path: &Route, dir: Dir) -> Vec<Hop> {
         let array = array_of(&way.volume);
         self.build(draft, way, array, path);
@@ -124,10 +124,10 @@ impl<'a> Storage<'a> {
         let volume = self.volume(&way.volume);
         if !self.shared.contains_key(name) {
             let shared = match array {
-                Cow::Owned(_) => Shared::default(),
+                Cow::Owned(_) => ArrayStations::default(),
                 Cow::Borrowed(array) => {
                     let medium = medium(draft, self.scenario, array, volume);
-                    Shared::new(draft, self.scenario, self.topology, array, &medium)
+                    ArrayStations::new(draft, self.scenario, self.topology, array, &medium)
                 }
             };
             self.shared.insert(name, shared);
@@ -142,7 +142,7 @@ impl<'a> Storage<'a> {
         let Some(hop) = path.hops.iter().copied().rev().find(is_store) else { return };
         let none = Usage::default();
         let of = self.topology.hop(hop);
-        let site = Site {
+        let site = VolumeSite {
             volume,
             array,
             hop,
@@ -157,7 +157,7 @@ impl<'a> Storage<'a> {
         self.built.insert(&way.volume, behind);
     }
 
-    /// Bytes that the step touches of all volumes that an array's cache serves.
+    /// Bytes that the step touches on all volumes that an array's cache serves.
     fn touched(&self, array: &str) -> f64 {
         let cached = |name: &&str| {
             let mode = self.volume(name).and_then(|volume| volume.cache);
@@ -167,7 +167,7 @@ impl<'a> Storage<'a> {
         of_array.map(|(_, usage)| usage.touched as f64).sum()
     }
 
-    /// The size of a volume, noted where nobody gives it.
+    /// The size of a volume; a default is recorded.
     fn size(&self, draft: &mut Draft, way: &Way, subject: &str) -> f64 {
         let given = self.volume(&way.volume).and_then(|volume| volume.size);
         let given = given.or_else(|| self.disk(way).and_then(|disk| disk.size));
@@ -177,7 +177,7 @@ impl<'a> Storage<'a> {
     }
 }
 
-/// The array of a volume `ARRAY/NAME`; a target is one by itself.
+/// The array of a volume `ARRAY/NAME`; a target is an array of its own.
 fn array_of(volume: &str) -> &str {
     volume.split_once('/').map_or(volume, |(array, _)| array)
 }

@@ -1,49 +1,49 @@
-//! What a step asks of each volume: how much of it, in which blocks, in which order. Caches, disks and RAID groups work
-//! differently for what is random and what is sequential, and by how much of a volume is in use; all workers of a step that
-//! share a volume count together, each by how many I/Os it keeps outstanding.
+//! The load of a step on each volume: how much of it is touched, in which block sizes, random or sequential. Caches,
+//! disks and RAID groups treat random and sequential I/O differently, and depend on how much of a volume is in use; all
+//! workers of a step that share a volume are added up, weighted by their outstanding I/Os.
 
 use scenario::DiskWorkload;
 use workload::{Demand, Dir, Kind, Skew, Spec};
 
-/// What is asked of a volume, or of several together.
+/// The load on a volume, or on several together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Of what is read.
-    pub reads: Mix,
-    /// Of what is written.
-    pub writes: Mix,
-    /// Sequential streams that go on at once.
+    /// The reads.
+    pub reads: DirectionMix,
+    /// The writes.
+    pub writes: DirectionMix,
+    /// Concurrent sequential streams.
     pub streams: u32,
     /// Bytes from the start that are touched.
     pub touched: u64,
-    /// How random addresses are distributed: that of the workload with the most outstanding.
+    /// Skew of random addresses: that of the workload with the most outstanding I/Os.
     skew: Option<(Skew, u64)>,
 }
 
 /// I/Os of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Mix {
-    /// How many there are, in no unit of its own: weights against each other.
+pub struct DirectionMix {
+    /// Their number as a relative weight.
     pub weight: f64,
     /// Sum of weights times bytes.
     bytes: f64,
-    /// Sum of weights of what is random.
+    /// Sum of the weights of random I/Os.
     random: f64,
 }
 
-impl Mix {
+impl DirectionMix {
     fn add(&mut self, weight: f64, bytes: f64, random: f64) {
         self.weight += weight;
         self.bytes += weight * bytes;
         self.random += weight * random;
     }
 
-    /// Mean bytes of an I/O; a block of 4 KiB where there are none.
+    /// Mean bytes of an I/O; 4 KiB without I/Os.
     pub fn bytes(&self) -> f64 {
         if self.weight > 0.0 { self.bytes / self.weight } else { 4096.0 }
     }
 
-    /// Share of I/Os at random addresses, 0 to 1; all where there are none.
+    /// Share of random I/Os, 0 to 1; 1 without I/Os.
     pub fn random(&self) -> f64 {
         if self.weight > 0.0 { (self.random / self.weight).clamp(0.0, 1.0) } else { 1.0 }
     }
@@ -61,7 +61,7 @@ impl Usage {
             self.writes.add(here * kind.share * (1.0 - kind.read), kind.bytes(), kind.random);
             sequential |= kind.share > 0.0 && kind.random < 1.0;
         }
-        // The slots of a worker walk one run side by side: it is one stream, however many I/Os it has outstanding.
+        // The slots of a worker share one sequential run: one stream, however many I/Os are outstanding.
         self.streams += u32::from(sequential);
         self.touched = self.touched.max(Demand::of(spec).reach.within(size));
         let skew = match &spec.kind {
@@ -73,7 +73,7 @@ impl Usage {
         }
     }
 
-    /// Adds a stream of a copy: `bytes` at a time, `depth` under way, over the whole of a volume of `size` bytes.
+    /// Adds a stream of a copy: `bytes` at a time, `depth` in flight, over a volume of `size` bytes.
     pub fn add_stream(&mut self, dir: Dir, bytes: u32, depth: u32, size: u64) {
         let mix = match dir {
             Dir::Read => &mut self.reads,
@@ -84,8 +84,8 @@ impl Usage {
         self.touched = self.touched.max(size);
     }
 
-    /// The probability that an I/O of a sequential stream finds the disk's arm elsewhere, because another stream or a random
-    /// I/O came between.
+    /// The probability that an I/O of a sequential stream finds the disk's arm elsewhere, because another stream or a
+    /// random I/O came between.
     pub fn interrupted(&self) -> f64 {
         let weight = self.reads.weight + self.writes.weight;
         if weight <= 0.0 || self.streams == 0 {
@@ -95,33 +95,33 @@ impl Usage {
         1.0 - (1.0 - random) / f64::from(self.streams)
     }
 
-    /// How random addresses are distributed.
+    /// Skew of random addresses.
     pub fn skew(&self) -> Skew {
         self.skew.map_or(Skew::Uniform, |(skew, _)| skew)
     }
 }
 
 /// One kind of I/O of a workload.
-struct Sort {
+struct IoKind {
     share: f64,
     read: f64,
     random: f64,
-    /// Equally often.
+    /// Sizes in bytes, equally frequent.
     sizes: Vec<u32>,
 }
 
-impl Sort {
+impl IoKind {
     fn bytes(&self) -> f64 {
         let sum: f64 = self.sizes.iter().map(|size| f64::from(*size)).sum();
         sum / self.sizes.len().max(1) as f64
     }
 }
 
-fn kinds(spec: &Spec) -> Vec<Sort> {
+fn kinds(spec: &Spec) -> Vec<IoKind> {
     match &spec.kind {
         Kind::Access(access) => {
             let climbed = access.ladder.map(|ladder| ladder.sizes().collect::<Vec<u32>>());
-            let row = |row: &workload::Row| Sort {
+            let row = |row: &workload::Row| IoKind {
                 share: row.share / 100.0,
                 read: row.read / 100.0,
                 random: row.random / 100.0,
@@ -133,7 +133,7 @@ fn kinds(spec: &Spec) -> Vec<Sort> {
             let (index, table) = (f64::from(of.index_pages), f64::from(of.table_pages));
             let all = (index + table).max(1.0);
             let read = (index + table * of.read / 100.0) / all;
-            vec![Sort { share: 1.0, read, random: 1.0, sizes: vec![of.page] }]
+            vec![IoKind { share: 1.0, read, random: 1.0, sizes: vec![of.page] }]
         }
     }
 }

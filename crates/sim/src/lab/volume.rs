@@ -1,35 +1,36 @@
-//! What lies behind a volume: memory, solid-state disks, rotating disks in RAID groups, a file, a tape drive; and what the
-//! array's cache does for it in this step.
+//! What is behind a volume: memory, solid-state disks, rotating disks in RAID groups, a file, a tape drive; and the
+//! effect of the array's cache on it in this step.
 //!
-//! Random reads are answered by the cache as often as what is touched fits into it. Streams are read ahead: the disks work in
-//! the background, a window in front of the reader, so that one reader gets what all disks of the volume together deliver.
-//! Between two pieces of a stream the arm may have been elsewhere; how often follows from the streams and the random I/Os
-//! that share the disks. Solid-state disks do as many I/Os at once as they have channels, and carry at most their rate.
+//! Random reads hit the cache in proportion to how much of the touched data fits. Streams are read ahead: the disks
+//! work in the background, a window in front of the reader, so one reader gets the throughput of all disks of the
+//! volume. Between two pieces of a stream the arm may have been elsewhere; how often follows from the streams and the
+//! random I/Os that share the disks. Solid-state disks serve as many I/Os at once as they have channels, up to their
+//! rate.
 
-use super::array::{Shared, constant};
+use super::array::{ArrayStations, constant};
 use super::cache::hits;
 use super::defaults;
 use super::disk::Disk;
-use super::draft::{Draft, Side};
-use super::raid::{Group, Raid, Work, mixed};
+use super::draft::{Draft, WireDirection};
+use super::raid::{DiskWork, RaidGroup, RaidLevel, mixed};
 use super::sheet::Sheet;
-use super::usage::{Mix, Usage};
+use super::usage::{DirectionMix, Usage};
 use crate::model::{Demand, Hop, Pool, Station, StationId};
 use scenario::topology::HopId;
 use scenario::{Array, CacheMode, Medium, Scenario, Volume};
 use workload::Dir;
 
-/// I/Os on their way from a cache to each disk at once.
+/// Destages in flight per disk.
 const DESTAGE_DEPTH: u32 = 4;
-/// Picoseconds of a second.
+/// Picoseconds per second.
 const PS: f64 = 1e12;
-/// Pieces of streams that are read ahead at once for a volume, at most.
+/// Greatest number of read-ahead pieces in flight per volume.
 const AHEAD_MAX: f64 = 4096.0;
 
 /// A volume of a step, before it is built.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
-    /// What the lab says of it; nothing of one that an array provides by itself.
+pub struct VolumeSite<'a> {
+    /// The scenario's description; `None` for one that an array provides by itself.
     pub volume: Option<&'a Volume>,
     /// Its array.
     pub array: &'a Array,
@@ -37,29 +38,29 @@ pub struct Site<'a> {
     pub hop: HopId,
     /// That hop's name.
     pub name: &'a str,
-    /// Disks behind it.
+    /// Number of disks.
     pub disks: u32,
     /// It is a tape drive.
     pub is_tape: bool,
-    /// What is asked of it.
+    /// The step's load on it.
     pub usage: &'a Usage,
-    /// Bytes that are touched of all volumes of the array that its cache serves.
+    /// Bytes touched on all volumes that the array's cache serves.
     pub touched: f64,
     /// Its size in bytes.
     pub size: f64,
 }
 
-/// What an I/O asks for behind an array's controllers.
+/// The hops of an I/O behind an array's controllers.
 #[derive(Clone, Debug, Default)]
-pub struct Behind {
-    /// A read.
+pub struct BackendHops {
+    /// The hops of a read.
     pub read: Vec<Hop>,
-    /// A write, until it is acknowledged.
+    /// The hops of a write, until it is acknowledged.
     pub write: Vec<Hop>,
 }
 
-impl Behind {
-    /// That of one direction.
+impl BackendHops {
+    /// The hops of one direction.
     pub fn of(&self, dir: Dir) -> &[Hop] {
         match dir {
             Dir::Read => &self.read,
@@ -68,18 +69,18 @@ impl Behind {
     }
 }
 
-/// What a medium does for an I/O, without any cache.
-struct Store {
+/// The work of a medium for an I/O, without a cache.
+struct MediumWork {
     random_read: Vec<Hop>,
     stream_read: Vec<Hop>,
-    /// Random and sequential, in their proportion.
+    /// Random and sequential, in proportion.
     write: Vec<Hop>,
     disks: u32,
-    /// Bytes that are read of a stream before the arm may turn to another.
+    /// Bytes of a stream that are read before the arm may turn to another.
     ahead: Option<f64>,
 }
 
-/// The medium of a volume: what it says, or its array, or its array's part.
+/// The medium of a volume: given by the volume, its array, or its array's part.
 pub fn medium(
     draft: &mut Draft,
     scenario: &Scenario,
@@ -95,14 +96,19 @@ pub fn medium(
         "file" => Some(Medium::File),
         _ => None,
     };
-    // Who counts disks has disks.
+    // A number of disks implies disks.
     let counted = || volume.and_then(|volume| volume.disks).map(|_| Medium::Disk);
     defaults::medium().or(said.or_else(counted).or_else(of_part)).noted(draft, &array.name)
 }
 
-impl Site<'_> {
-    /// Puts the volume's medium into the draft and joins it to the array's cache.
-    pub fn build(&self, draft: &mut Draft, scenario: &Scenario, shared: &Shared) -> Behind {
+impl VolumeSite<'_> {
+    /// Adds the volume's medium to the draft and joins it to the array's cache.
+    pub fn build(
+        &self,
+        draft: &mut Draft,
+        scenario: &Scenario,
+        shared: &ArrayStations,
+    ) -> BackendHops {
         let store = match self.is_tape {
             true => self.tape(draft, scenario),
             false => self.store(draft, scenario, shared),
@@ -111,7 +117,7 @@ impl Site<'_> {
         let cache = shared.cache().filter(|_| mode != Some(CacheMode::None));
         let Some(cache) = cache else {
             let share = self.usage.reads.random();
-            return Behind {
+            return BackendHops {
                 read: mixed(share, store.random_read, store.stream_read),
                 write: store.write,
             };
@@ -123,7 +129,7 @@ impl Site<'_> {
         let hit = given.unwrap_or_else(|| {
             let blocks = self.usage.touched as f64 / reads.bytes();
             let hit = hits(self.usage.skew(), fits, blocks);
-            let reason = "computed: what fits of all that is touched into the cache, which is taken to be warm";
+            let reason = "computed: what fits of all that is touched into the cache, which is assumed to be warm";
             draft.assume(self.name, "hit_share", units::percent(hit * 100.0), reason);
             hit
         });
@@ -150,10 +156,10 @@ impl Site<'_> {
             }
             None => store.write,
         };
-        Behind { read, write }
+        BackendHops { read, write }
     }
 
-    /// Reads in sequence that disks do in the background, a window in front of the reader.
+    /// Sequential reads by the disks in the background, a window in front of the reader.
     fn read_ahead(&self, draft: &mut Draft, ahead: f64, mut work: Vec<Hop>) -> Vec<Hop> {
         let window = ahead * f64::from(self.usage.streams.max(1)) / self.usage.reads.bytes();
         let tokens = window.ceil().clamp(2.0, AHEAD_MAX) as u32;
@@ -162,18 +168,18 @@ impl Site<'_> {
         vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: work }]
     }
 
-    fn store(&self, draft: &mut Draft, scenario: &Scenario, shared: &Shared) -> Store {
+    fn store(&self, draft: &mut Draft, scenario: &Scenario, shared: &ArrayStations) -> MediumWork {
         match medium(draft, scenario, self.array, self.volume) {
-            Medium::Ram => Store::none(),
+            Medium::Ram => MediumWork::none(),
             Medium::File => {
                 let time = defaults::file_time().noted(draft, self.name);
                 let visit =
                     vec![Hop::visit(draft.station(self.hop, Station::Delay), constant(time))];
-                Store {
+                MediumWork {
                     random_read: visit.clone(),
                     stream_read: visit.clone(),
                     write: visit,
-                    ..Store::none()
+                    ..MediumWork::none()
                 }
             }
             Medium::Ssd => self.flash(draft, &Sheet::default(), shared),
@@ -189,8 +195,8 @@ impl Site<'_> {
         }
     }
 
-    /// Disks that turn.
-    fn rotating(&self, draft: &mut Draft, sheet: &Sheet, shared: &Shared) -> Store {
+    /// Rotating disks.
+    fn rotating(&self, draft: &mut Draft, sheet: &Sheet, shared: &ArrayStations) -> MediumWork {
         let disk = self.disk(draft, sheet);
         let cached = shared.cache().is_some();
         let ahead = defaults::read_ahead(cached).noted(draft, self.name);
@@ -206,9 +212,9 @@ impl Site<'_> {
         let group = self.stations(draft, plan, Station::Sorted { servers: 1, gain });
         draft.limits(self.hop).servers = Some(group.disks);
         let position = disk.position();
-        let work = |mix: &Mix| {
+        let work = |mix: &DirectionMix| {
             let moved = self.usage.interrupted() * (mix.bytes() / ahead).min(1.0);
-            Work {
+            DiskWork {
                 random: Demand { time: position.clone(), per_byte: per_byte * PS },
                 sequential: Demand {
                     time: constant(moved * disk.positioning()),
@@ -220,11 +226,11 @@ impl Site<'_> {
             }
         };
         let (reads, writes) = (work(&self.usage.reads), work(&self.usage.writes));
-        Store::new(draft, shared, &group, &reads, &writes, Some(ahead))
+        MediumWork::new(draft, shared, &group, &reads, &writes, Some(ahead))
     }
 
     /// Solid-state disks.
-    fn flash(&self, draft: &mut Draft, sheet: &Sheet, shared: &Shared) -> Store {
+    fn flash(&self, draft: &mut Draft, sheet: &Sheet, shared: &ArrayStations) -> MediumWork {
         let mut time =
             |figure| defaults::ssd_time(figure).or(sheet.time(figure)).noted(draft, self.name);
         let (read, write) = (time("read_latency"), time("write_latency"));
@@ -235,10 +241,10 @@ impl Site<'_> {
         let plan = self.plan(draft);
         let group = self.stations(draft, plan, Station::many(channels));
         let disks = f64::from(group.disks);
-        let from = draft.wire(self.hop, Side::Read, read_rate * disks);
-        let to = draft.wire(self.hop, Side::Write, write_rate * disks);
+        let from = draft.wire(self.hop, WireDirection::Read, read_rate * disks);
+        let to = draft.wire(self.hop, WireDirection::Write, write_rate * disks);
         draft.limits(self.hop).servers = group.disks.checked_mul(channels);
-        let work = |seconds: f64, mix: &Mix| Work {
+        let work = |seconds: f64, mix: &DirectionMix| DiskWork {
             random: Demand::of(constant(seconds)),
             sequential: Demand::of(constant(seconds)),
             random_share: mix.random(),
@@ -246,7 +252,7 @@ impl Site<'_> {
             gathered: shared.cache().is_some(),
         };
         let (reads, writes) = (work(read, &self.usage.reads), work(write, &self.usage.writes));
-        let mut store = Store::new(draft, shared, &group, &reads, &writes, None);
+        let mut store = MediumWork::new(draft, shared, &group, &reads, &writes, None);
         let (_, written) = group.transfers(&writes);
         for hops in [&mut store.random_read, &mut store.stream_read] {
             hops.extend(draft.cross(&[from], 1.0, 0));
@@ -255,8 +261,8 @@ impl Site<'_> {
         store
     }
 
-    /// A tape drive: one after the other, at the drive's rate.
-    fn tape(&self, draft: &mut Draft, scenario: &Scenario) -> Store {
+    /// A tape drive: one I/O at a time, at the drive's rate.
+    fn tape(&self, draft: &mut Draft, scenario: &Scenario) -> MediumWork {
         let sheet = Sheet::of(scenario, self.array.part.as_deref());
         let rate = defaults::tape_rate().or(sheet.rate("drive_rate")).noted(draft, self.name);
         let station = draft.station(self.hop, Station::SINGLE);
@@ -265,39 +271,39 @@ impl Site<'_> {
         (limits.both_rate, limits.servers) = (Some(rate), Some(1));
         let demand = Demand { time: crate::model::Law::ZERO, per_byte: PS / rate };
         let visit = vec![Hop::Visit { station, demand }];
-        Store {
+        MediumWork {
             random_read: visit.clone(),
             stream_read: visit.clone(),
             write: visit,
-            ..Store::none()
+            ..MediumWork::none()
         }
     }
 
-    /// How the disks are grouped.
-    fn plan(&self, draft: &mut Draft) -> Group {
+    /// The RAID group of the disks.
+    fn plan(&self, draft: &mut Draft) -> RaidGroup {
         let disks = self.disks.max(1);
         let luns = self.volume.and_then(|volume| volume.luns).unwrap_or(1).clamp(1, disks);
         let width = (disks / luns).max(1);
-        let said = self.volume.and_then(|volume| volume.raid).map(Raid::from);
+        let said = self.volume.and_then(|volume| volume.raid).map(RaidLevel::from);
         let raid = match said {
             Some(raid) => raid,
-            None if disks == 1 => Raid::Striped,
+            None if disks == 1 => RaidLevel::Striped,
             None => defaults::raid().noted(draft, self.name),
         };
         let unit = match disks {
             1 => f64::INFINITY,
             _ => defaults::stripe_unit().noted(draft, self.name),
         };
-        Group { first: StationId(0), disks, width, raid: raid.within(width), unit }
+        RaidGroup { first: StationId(0), disks, width, raid: raid.within(width), unit }
     }
 
     /// A station for each disk of a group.
-    fn stations(&self, draft: &mut Draft, plan: Group, station: Station) -> Group {
+    fn stations(&self, draft: &mut Draft, plan: RaidGroup, station: Station) -> RaidGroup {
         let first = draft.station(self.hop, station.clone());
         (1..plan.disks).for_each(|_| {
             draft.station(self.hop, station.clone());
         });
-        Group { first, ..plan }
+        RaidGroup { first, ..plan }
     }
 
     /// The figures of a rotating disk.
@@ -325,23 +331,23 @@ impl Site<'_> {
     }
 }
 
-impl Store {
-    /// Nothing that takes time.
-    fn none() -> Store {
+impl MediumWork {
+    /// A medium that takes no time.
+    fn none() -> MediumWork {
         let (random_read, stream_read, write) = (Vec::new(), Vec::new(), Vec::new());
-        Store { random_read, stream_read, write, disks: 1, ahead: None }
+        MediumWork { random_read, stream_read, write, disks: 1, ahead: None }
     }
 
     fn new(
         draft: &Draft,
-        shared: &Shared,
-        group: &Group,
-        reads: &Work,
-        writes: &Work,
+        shared: &ArrayStations,
+        group: &RaidGroup,
+        reads: &DiskWork,
+        writes: &DiskWork,
         ahead: Option<f64>,
-    ) -> Store {
+    ) -> MediumWork {
         let read = |random_share| {
-            let mut hops = group.read(&Work { random_share, ..reads.clone() });
+            let mut hops = group.read(&DiskWork { random_share, ..reads.clone() });
             hops.extend(shared.off_disks(draft, 1.0));
             hops
         };
@@ -349,11 +355,17 @@ impl Store {
         let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
         write.extend(shared.off_disks(draft, again));
         write.extend(group.write(writes));
-        Store { random_read: read(1.0), stream_read: read(0.0), write, disks: group.disks, ahead }
+        MediumWork {
+            random_read: read(1.0),
+            stream_read: read(0.0),
+            write,
+            disks: group.disks,
+            ahead,
+        }
     }
 }
 
-/// What the cache does not answer.
+/// The work of cache misses.
 fn missing(hit: f64, work: Vec<Hop>) -> Vec<Hop> {
     if hit >= 1.0 || work.is_empty() {
         return Vec::new();
@@ -366,13 +378,14 @@ fn missing(hit: f64, work: Vec<Hop>) -> Vec<Hop> {
     hops
 }
 
-/// Mean bytes and the share of random I/Os of both directions together.
-fn overall(reads: &Mix, writes: &Mix) -> (f64, f64) {
+/// Mean bytes and the share of random I/Os, both directions together.
+fn overall(reads: &DirectionMix, writes: &DirectionMix) -> (f64, f64) {
     let weight = reads.weight + writes.weight;
     if weight <= 0.0 {
         return (reads.bytes(), 1.0);
     }
-    let over =
-        |of: fn(&Mix) -> f64| (reads.weight * of(reads) + writes.weight * of(writes)) / weight;
-    (over(Mix::bytes), over(Mix::random))
+    let over = |of: fn(&DirectionMix) -> f64| {
+        (reads.weight * of(reads) + writes.weight * of(writes)) / weight
+    };
+    (over(DirectionMix::bytes), over(DirectionMix::random))
 }

@@ -1,41 +1,41 @@
-//! What changes while a network is at work: failures and repairs, rates, and what is stopped for a while.
+//! Scheduled changes of a network: failures and repairs, link rates, stopping and resuming.
 
 use super::{LoadId, SelectorId, StationId};
 
-/// Something that happens at a moment.
+/// A scheduled change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// An arm dies, with all I/Os within it pulled out.
+    /// An arm fails; all I/Os within it are pulled out.
     ArmDown {
-        /// Whose.
+        /// The arm's selector.
         selector: SelectorId,
         /// Its number.
         arm: u32,
     },
-    /// An arm lives again.
+    /// An arm recovers.
     ArmUp {
-        /// Whose.
+        /// The arm's selector.
         selector: SelectorId,
         /// Its number.
         arm: u32,
     },
-    /// A link carries more or less from now on.
+    /// The rate of a link changes.
     LinkRate {
         /// A [`super::Station::Links`].
         station: StationId,
         /// The link's number.
         link: u16,
-        /// Bytes a second; 0 = nothing moves on it.
+        /// Bytes a second; 0 stops the link.
         rate: u64,
     },
-    /// Nobody new is served. Who is being served at a queue or a delay is served to the end; transfers over links and
-    /// shared service stand still.
+    /// No new I/O is served. At a queue or a delay, services in progress are completed; transfers over links and shared
+    /// service pause.
     Stop(StationId),
-    /// It serves again.
+    /// The station serves again.
     Go(StationId),
-    /// Issues nothing more; what is outstanding ends as it would.
+    /// The load issues nothing more; outstanding I/Os complete.
     LoadStop(LoadId),
-    /// Issues again: customers who came meanwhile come now, the clock of arrivals begins anew, and operations that were
-    /// due meanwhile are late.
+    /// The load issues again: customers that returned meanwhile continue now, the arrival clock restarts, and
+    /// operations that fell due meanwhile are late.
     LoadStart(LoadId),
 }

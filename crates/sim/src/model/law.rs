@@ -1,4 +1,4 @@
-//! How long something takes: a distribution of times, drawn from a seeded stream.
+//! Distributions of times, drawn from a seeded random stream.
 
 use crate::Ps;
 use clock::Rng;
@@ -13,7 +13,7 @@ pub enum Law {
     Exponential(Ps),
     /// Uniform from the first (included) to the second (included).
     Uniform(Ps, Ps),
-    /// The sum of `phases` exponential times, with this mean in all: less variable than exponential.
+    /// The sum of `phases` exponential times, with this total mean: less variable than exponential.
     Erlang {
         /// How many, 1 to 64.
         phases: u32,
@@ -27,23 +27,23 @@ pub enum Law {
         /// The two means.
         means: [Ps; 2],
     },
-    /// Drawn from a table of what was observed.
+    /// Drawn from a table of observed times.
     Table(Table),
 }
 
-/// Observed times, each as probable as every other.
+/// Observed times, all equally probable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table(Arc<[Ps]>);
 
 impl Table {
-    /// The table of these times; `None` where there are none.
+    /// A table of these times; `None` for no times.
     pub fn new(times: &[Ps]) -> Option<Table> {
         (!times.is_empty()).then(|| Table(times.into()))
     }
 }
 
 impl Law {
-    /// Takes no time.
+    /// Zero time.
     pub const ZERO: Law = Law::Constant(Ps::ZERO);
 
     /// The mean, in picoseconds.
@@ -61,7 +61,7 @@ impl Law {
         }
     }
 
-    /// The squared coefficient of variation: variance over the square of the mean; zero where the mean is.
+    /// The squared coefficient of variation: variance over the square of the mean; zero where the mean is zero.
     pub fn scv(&self) -> f64 {
         let mean = self.mean();
         if mean <= 0.0 {
@@ -87,7 +87,7 @@ impl Law {
         variance / (mean * mean)
     }
 
-    /// One time.
+    /// Draws a time.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Ps {
         match self {
@@ -98,7 +98,7 @@ impl Law {
                 width => Ps(low.0 + rng.below(width + 1)),
             },
             Law::Erlang { phases, mean } => {
-                // One logarithm of a product would underflow with many phases; a sum of logarithms cannot.
+                // The logarithm of a product would underflow with many phases; a sum of logarithms cannot.
                 let sum: f64 = (0..*phases).map(|_| rng.exp(1.0)).sum();
                 round(sum / f64::from(*phases) * mean.0 as f64)
             }
@@ -116,7 +116,7 @@ fn exponential(rng: &mut Rng, mean: Ps) -> Ps {
     round(rng.exp(mean.0 as f64))
 }
 
-/// To the nearest picosecond; a float beyond `u64` saturates.
+/// Rounds to the nearest picosecond; saturates beyond `u64`.
 #[inline]
 fn round(ps: f64) -> Ps {
     Ps((ps + 0.5) as u64)

@@ -1,4 +1,4 @@
-//! Who issues I/O, which kinds, and when.
+//! Loads: sources of I/Os and the classes that they issue.
 
 use super::{Hop, Law, LoadId};
 use crate::Ps;
@@ -9,62 +9,63 @@ use workload::{Dir, Place, Spec};
 pub struct Load {
     /// When I/Os are issued, and of which class.
     pub source: Source,
-    /// What the source issues: as many classes as its shares, or two for each target of operations: reads of target 0,
-    /// writes of target 0, reads of target 1 …
+    /// What the source issues: one class per share, or two for each target of operations: reads of target 0, writes of
+    /// target 0, reads of target 1 …
     pub classes: Vec<Class>,
-    /// From when on it issues. Times of [`Operations`] count from then.
+    /// When it starts to issue. Times of [`Operations`] count from then.
     pub begins: Begin,
-    /// I/Os that it issues in all; it is done when they have ended. `None` = it never is.
+    /// I/Os that it issues in all; it is done when they have ended. `None` means without end.
     pub total: Option<u64>,
 }
 
-/// When a load begins to issue.
+/// When a load starts to issue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Begin {
     /// At time 0.
     #[default]
     Now,
-    /// Then.
+    /// At this time.
     At(Ps),
-    /// When all of these are done: each has a total.
+    /// When all of these are done; each must have a total.
     After(Vec<LoadId>),
 }
 
-/// I/Os that go the same way.
+/// I/Os with the same route.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Read or write: under which bytes are counted.
+    /// Direction under which bytes are counted.
     pub dir: Dir,
-    /// Bytes of one I/O; an operation of a workload brings its own.
+    /// Bytes of one I/O; operations of a workload have sizes of their own.
     pub bytes: u32,
-    /// 0 (first) to [`super::PRIORITIES`] - 1.
+    /// Priority, from 0 (highest) to [`super::PRIORITIES`] - 1.
     pub priority: u8,
-    /// Where it goes.
+    /// The hops, in order.
     pub route: Vec<Hop>,
 }
 
 /// When I/Os are issued.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// Customers who issue an I/O, wait for its end, think, and come again. All begin by thinking.
+    /// A closed load: customers issue an I/O, wait for its end, think, and repeat. All start by thinking.
     Closed {
-        /// How many.
+        /// Number of customers.
         customers: u32,
-        /// Between an end and the next I/O.
+        /// Think time.
         think: Law,
         /// Weights of the classes, drawn for each I/O.
         shares: Vec<f64>,
     },
-    /// Arrivals by a clock.
+    /// An open load.
     Open {
-        /// Between two arrivals: [`Law::Exponential`] makes them Poisson.
+        /// Time between arrivals: [`Law::Exponential`] gives Poisson arrivals.
         gap: Law,
-        /// Outstanding at once; an arrival beyond waits outside, and its response time counts from when it was due.
+        /// Outstanding I/Os at most; a further arrival waits at the source, and its response time counts from when it
+        /// was due.
         limit: u32,
         /// Weights of the classes, drawn for each I/O.
         shares: Vec<f64>,
     },
-    /// The operations of a worker, as a live engine would draw them.
+    /// The operations of a worker, drawn as by a live engine.
     Operations(Box<Operations>),
 }
 
@@ -73,28 +74,28 @@ pub enum Source {
 pub struct Operations {
     /// What it does.
     pub spec: Spec,
-    /// On what; the step's start is in simulated time.
+    /// Its targets; the step's start is in simulated time.
     pub place: Place,
-    /// The step's number, part of the name of the randomness.
+    /// The step's number, part of the random stream's key.
     pub step: u32,
-    /// The worker's number, part of the name of the randomness.
+    /// The worker's number, part of the random stream's key.
     pub worker: u32,
 }
 
 impl Class {
-    /// A read of `bytes` on a route, at the first priority.
+    /// A read of `bytes` on a route, at the highest priority.
     pub fn read(bytes: u32, route: Vec<Hop>) -> Class {
         Class { dir: Dir::Read, bytes, priority: 0, route }
     }
 
-    /// A write of `bytes` on a route, at the first priority.
+    /// A write of `bytes` on a route, at the highest priority.
     pub fn write(bytes: u32, route: Vec<Hop>) -> Class {
         Class { dir: Dir::Write, bytes, priority: 0, route }
     }
 }
 
 impl Load {
-    /// A load that begins at once and has no end.
+    /// A load that starts at time 0 and has no end.
     pub fn of(source: Source, classes: Vec<Class>) -> Load {
         Load { source, classes, begins: Begin::Now, total: None }
     }
@@ -104,12 +105,12 @@ impl Load {
         Load::of(Source::Closed { customers, think, shares: vec![1.0] }, vec![class])
     }
 
-    /// An open load of one class, with room for `limit` I/Os at once.
+    /// An open load of one class, with at most `limit` I/Os outstanding.
     pub fn open(gap: Law, limit: u32, class: Class) -> Load {
         Load::of(Source::Open { gap, limit, shares: vec![1.0] }, vec![class])
     }
 
-    /// The same load that begins at another time.
+    /// The same load with another start.
     pub fn beginning(self, begins: Begin) -> Load {
         Load { begins, ..self }
     }
@@ -119,7 +120,7 @@ impl Load {
         Load { total: Some(total), ..self }
     }
 
-    /// I/Os outstanding at once, at most.
+    /// Outstanding I/Os at most.
     pub fn limit(&self) -> u32 {
         match &self.source {
             Source::Closed { customers, .. } => *customers,

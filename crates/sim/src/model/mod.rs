@@ -1,8 +1,8 @@
-//! What is simulated: stations, pools, and the loads whose I/Os go through them. Data only; nothing here moves.
+//! The queueing network to be simulated: stations, pools, and loads whose I/Os follow routes. Data only.
 //!
-//! The words are those of queueing theory: a station serves customers, a load is closed (a number of customers who think
-//! and come again) or open (arrivals by a clock), a route is the order of visits. Where a network is also one of product
-//! form (Baskett, Chandy, Muntz and Palacios 1975), [`crate::analytic`] can answer for it exactly.
+//! The terms are those of queueing theory: a station serves customers, a load is closed (a fixed number of customers
+//! with think time) or open (an arrival process), a route is a sequence of visits. Where a network has product form
+//! (Baskett, Chandy, Muntz and Palacios 1975), [`crate::analytic`] can solve it exactly.
 
 mod change;
 mod check;
@@ -20,7 +20,7 @@ pub use route::{Demand, Hop};
 pub use selector::{Policy, Selector};
 pub use station::{Full, PRIORITIES, Pool, Station};
 
-pub(crate) use check::{Held, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
+pub(crate) use check::{HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
 
 use crate::Ps;
 
@@ -40,7 +40,7 @@ pub struct LoadId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SelectorId(pub u32);
 
-/// Stations, pools of tokens, loads, who chooses between ways, and what changes when.
+/// Stations, token pools, loads, selectors and scheduled changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
     pub(crate) stations: Vec<Station>,
@@ -51,7 +51,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Nothing yet.
+    /// An empty network.
     pub fn new() -> Network {
         Network::default()
     }
@@ -74,14 +74,14 @@ impl Network {
         LoadId(self.loads.len() as u32 - 1)
     }
 
-    /// Adds a selector, for branches to name.
+    /// Adds a selector for branches to use.
     pub fn selector(&mut self, selector: Selector) -> SelectorId {
         self.selectors.push(selector);
         SelectorId(self.selectors.len() as u32 - 1)
     }
 
-    /// Something changes at `at`. Changes of one moment happen in the order in which they were added, before anything
-    /// else of that moment.
+    /// Schedules a change at `at`. Changes at the same time happen in the order in which they were added, before all
+    /// other events of that time.
     pub fn change(&mut self, at: Ps, change: Change) {
         self.changes.push((at, change));
     }
@@ -106,12 +106,12 @@ impl Network {
         &self.selectors
     }
 
-    /// What changes when, in the order in which it was added.
+    /// The scheduled changes, in the order in which they were added.
     pub fn changes(&self) -> &[(Ps, Change)] {
         &self.changes
     }
 
-    /// The least and the greatest rate that each link of a station will ever have; nothing where it has no links.
+    /// The least and the greatest rate that each link of a station will have; empty for a station without links.
     pub(crate) fn link_rates(&self, station: StationId) -> Vec<(u64, u64)> {
         let Some(Station::Links { rates }) = self.stations.get(station.0 as usize) else {
             return Vec::new();
@@ -128,10 +128,10 @@ impl Network {
         ranges
     }
 
-    /// Whether all of it can be simulated.
+    /// Checks that the network can be simulated.
     ///
     /// # Errors
-    /// The first thing that cannot, with its place.
+    /// The first problem, with its location.
     pub fn check(&self) -> Result<(), NetworkError> {
         check::check(self)
     }

@@ -1,24 +1,24 @@
-//! Where an I/O goes, and what it asks of each place.
+//! Routes: the hops of an I/O and what it asks of each station.
 
 use super::{Law, PoolId, SelectorId, StationId};
 use workload::Dir;
 
-/// What one visit asks of a station: a time an I/O and a time a byte.
+/// The service time of one visit: a part per I/O and a part per byte.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// Time an I/O.
+    /// Time per I/O.
     pub time: Law,
-    /// Picoseconds a byte, finite and at least 0.
+    /// Picoseconds per byte, finite and at least 0.
     pub per_byte: f64,
 }
 
 impl Demand {
-    /// A time an I/O alone.
+    /// A time per I/O only.
     pub const fn of(time: Law) -> Demand {
         Demand { time, per_byte: 0.0 }
     }
 
-    /// The mean for an I/O of `bytes`, in picoseconds.
+    /// The mean time for an I/O of `bytes`, in picoseconds.
     pub fn mean(&self, bytes: u32) -> f64 {
         self.time.mean() + self.per_byte * f64::from(bytes)
     }
@@ -27,11 +27,11 @@ impl Demand {
 /// One step of a route.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Hop {
-    /// Is served at a station, which is not one of links.
+    /// Is served at a station, which must not be one of links.
     Visit {
-        /// Where.
+        /// The station.
         station: StationId,
-        /// How much.
+        /// Service time.
         demand: Demand,
     },
     /// Crosses several links of one station at once.
@@ -42,59 +42,59 @@ pub enum Hop {
         links: Vec<u16>,
         /// Bytes on the wire for each byte of the I/O, more than 0 and at most 1,000.
         scale: f64,
-        /// Bytes on the wire besides.
+        /// Further bytes on the wire, independent of the size.
         extra: u32,
     },
-    /// Takes tokens, waiting in line for them if need be.
+    /// Takes tokens, queueing for them if necessary.
     Take {
-        /// From which pool.
+        /// The pool.
         pool: PoolId,
         /// How many, at least 1.
         tokens: u32,
     },
-    /// Gives back tokens that the route took before.
+    /// Returns tokens that the route took before.
     Give {
-        /// To which pool.
+        /// The pool.
         pool: PoolId,
         /// How many, at least 1.
         tokens: u32,
     },
-    /// Leaves out the next hops by chance: a hit in a cache. What is left out must give back all tokens that it takes.
+    /// Skips the next hops with a probability: a cache hit. The skipped hops must return all tokens that they take.
     Skip {
         /// Probability.
         chance: f64,
-        /// How many hops of the same route, at least 1; a branch with its arms is one.
+        /// Number of hops of the same route, at least 1; a branch with its arms counts as one.
         hops: u32,
     },
-    /// Takes one of several ways, by a policy and by which of them live: paths to a LUN, members of a team.
+    /// Takes one of several arms by a policy and by which of them are up: paths to a LUN, members of a team.
     Branch {
-        /// Who chooses. All branches of a selector have as many arms.
+        /// The selector that chooses. All branches of a selector have the same number of arms.
         selector: SelectorId,
-        /// The ways, at least one. Each gives back what it takes, and nothing else.
+        /// The arms, at least one. Each returns exactly the tokens that it takes.
         arms: Vec<Vec<Hop>>,
     },
-    /// Is served at one of several stations in a row, each as probable as every other: the disks of a group.
+    /// Is served at one of several consecutive stations, all equally probable: the disks of a group.
     Spread {
-        /// The first of them.
+        /// The first station.
         first: StationId,
-        /// How many, at least 1.
+        /// Number of stations, at least 1.
         count: u32,
-        /// How much.
+        /// Service time.
         demand: Demand,
     },
-    /// A copy begins this route in the background, and nobody waits for it: what a cache destages. It brings tokens that
-    /// the I/O took and that its route gives back once it is through; they bound how many there are.
+    /// Starts a copy on this route in the background, which the I/O does not wait for: a cache's destage. The copy
+    /// takes over tokens that the I/O took and returns them at the end of its route; they bound the number of copies.
     Fork {
-        /// Where the copy goes. What it gives back in all is handed over to it here.
+        /// The copy's route. The tokens that it returns in all are handed over to it here.
         route: Vec<Hop>,
     },
-    /// Copies begin these routes at once, and the I/O goes on when all have ended: a mirrored write. Each gives back what
-    /// it takes, and nothing else. Where one is lost, so is the I/O, once the others have ended.
+    /// Starts copies on these routes at once and continues when all have ended: a mirrored write. Each returns exactly
+    /// the tokens that it takes. If one is lost, so is the I/O, once the others have ended.
     Together {
-        /// Where they go, at least one.
+        /// The copies' routes, at least one.
         routes: Vec<Vec<Hop>>,
     },
-    /// From here on its bytes count as read or as written at stations and pools: a copy reads, then writes.
+    /// Counts its bytes as read or as written from here on: a copy job reads, then writes.
     As {
         /// Which.
         dir: Dir,
@@ -102,7 +102,7 @@ pub enum Hop {
 }
 
 impl Hop {
-    /// A visit that takes a time whatever the size of the I/O.
+    /// A visit whose time does not depend on the size of the I/O.
     pub const fn visit(station: StationId, time: Law) -> Hop {
         Hop::Visit { station, demand: Demand::of(time) }
     }

@@ -6,7 +6,7 @@
 use super::SIMULATOR;
 use super::pairs::OpenPair;
 use super::piece::{Begun, Cut, HopHead, Note, Reading};
-use crate::plant::{Assumption, Issuer, Limits};
+use crate::plant::{Assumption, HopLimits, Issuer};
 use clock::Ns;
 use record::{
     Confidence, Counter, CounterId, Event, Fact, Interval, Level, Loop, RecordError, Source,
@@ -32,7 +32,7 @@ struct Open {
     start: Ns,
     times: StepTimes,
     workers: Vec<SourceId>,
-    hops: Vec<(SourceId, Limits)>,
+    hops: Vec<(SourceId, HopLimits)>,
     pairs: Vec<OpenPair>,
 }
 
@@ -220,7 +220,7 @@ fn fact(assumption: &Assumption) -> Fact {
 
 /// What a hop's wire carries in one direction, by which goals in percent of it are judged.
 fn wire_rate(hop: &HopHead) -> Option<Fact> {
-    let Limits { read_rate, write_rate, .. } = hop.limits;
+    let HopLimits { read_rate, write_rate, .. } = hop.limits;
     let rate = match (read_rate, write_rate) {
         (Some(read), Some(write)) => read.min(write),
         (one, other) => one.or(other)?,
@@ -236,7 +236,7 @@ pub(super) fn counter(source: SourceId, step: u32, span: (Ns, Ns), reading: &Rea
 }
 
 /// What a hop is known to carry, as counters over the measured time.
-fn known(limits: &Limits) -> impl Iterator<Item = Reading> {
+fn known(limits: &HopLimits) -> impl Iterator<Item = Reading> {
     let count = |n: Option<u32>| n.map(f64::from);
     let all = [
         (CounterId::Servers, count(limits.servers)),

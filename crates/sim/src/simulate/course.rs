@@ -12,7 +12,7 @@ use super::scatter::Scatter;
 use super::trust;
 use crate::Ps;
 use crate::engine::{Seeds, Simulation};
-use crate::plant::{Pair, Plant};
+use crate::plant::{MachinePair, Plant};
 use crate::study::CELLS;
 use campaign::{Control, Warming, planned, remeasured};
 use clock::Ns;
@@ -95,7 +95,7 @@ struct Course<'a> {
     simulation: Simulation<Meter>,
     ledger: Ledger,
     scatter: Scatter,
-    pairs: Vec<Pair>,
+    pairs: Vec<MachinePair>,
     terms: &'a Terms<'a>,
     workers: usize,
     times: StepTimes,

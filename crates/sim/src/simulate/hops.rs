@@ -8,12 +8,12 @@ use super::meter::Meter;
 use super::piece::Reading;
 use super::sight::{Sight, Sights};
 use crate::engine::Simulation;
-use crate::plant::{Place, Plant, PlantHop};
+use crate::plant::{HopElement, Plant, PlantHop};
 use record::{CounterId, HopKind};
 
 /// Remembers what was read last.
 pub(super) struct Ledger {
-    hops: Vec<(HopKind, Vec<Place>)>,
+    hops: Vec<(HopKind, Vec<HopElement>)>,
     sights: Sights,
 }
 
@@ -35,7 +35,7 @@ impl Ledger {
     /// What every hop counted since it was last asked. A hop without places has nothing to count.
     pub fn readings(&mut self, simulation: &mut Simulation<Meter>) -> Vec<Vec<Reading>> {
         self.sights.look(simulation);
-        let of = |(kind, places): &(HopKind, Vec<Place>)| {
+        let of = |(kind, places): &(HopKind, Vec<HopElement>)| {
             let seen: Vec<Sight> = places.iter().map(|place| self.sights.of(*place)).collect();
             if seen.is_empty() { Vec::new() } else { readings(*kind, &seen, self.sights.span()) }
         };

@@ -10,7 +10,7 @@ use super::piece::Reading;
 use super::trust;
 use crate::engine::Simulation;
 use crate::model::{Station, StationId};
-use crate::plant::{Job, Machine, Pair, Place, Plant, Stream};
+use crate::plant::{EndMachine, HopElement, MachinePair, NetStream, Plant, StreamJob};
 use clock::Ns;
 use record::{
     Confidence, Counter, CounterId, Fact, Flow, Histogram, HopKind, Interval, Phase, RecordError,
@@ -22,7 +22,7 @@ const BY_WINDOW: f64 = 0.9;
 
 /// A pair of the step that is being written.
 pub(super) struct OpenPair {
-    pair: Pair,
+    pair: MachinePair,
     hop: SourceId,
     machines: [SourceId; 2],
     /// The ends of each stream: the writing one, the reading one.
@@ -39,7 +39,7 @@ impl Book {
     /// The sources of the pairs of a step, and what it says of their streams.
     pub(super) fn open_pairs(
         &mut self,
-        pairs: Vec<Pair>,
+        pairs: Vec<MachinePair>,
     ) -> Result<(Vec<OpenPair>, Vec<StreamLoad>), RecordError> {
         let (mut open, mut loads) = (Vec::with_capacity(pairs.len()), Vec::new());
         for pair in pairs {
@@ -75,7 +75,7 @@ impl Book {
 }
 
 /// What is known of both ends.
-fn facts(pair: &Pair) -> Vec<Fact> {
+fn facts(pair: &MachinePair) -> Vec<Fact> {
     let [sender, receiver] = &pair.machines;
     let told = [
         ("ip-version", "ipv4".to_owned()),
@@ -106,7 +106,7 @@ impl OpenPair {
         let mut process = [0.0; 2];
         let ends = self.ends.iter().map(|ends| (ends.0, Some(ends.1)));
         let ends: Vec<_> = ends.chain(self.probe.map(|probe| (probe, None))).collect();
-        let all: Vec<&Stream> = self.pair.all().collect();
+        let all: Vec<&NetStream> = self.pair.all().collect();
         for (((stream, jobs), ends), carried) in
             all.into_iter().zip(&mut self.jobs).zip(ends).zip(streams)
         {
@@ -165,7 +165,7 @@ impl OpenPair {
             writer.counter(&Counter { source, step, from, to, kind, part, value })
         };
         for (machine, source) in self.pair.machines.iter().zip(self.machines) {
-            let Machine { cores, speed, .. } = machine;
+            let EndMachine { cores, speed, .. } = machine;
             part(source, CounterId::Processors, None, f64::from(*cores))?;
             part(source, CounterId::InterfaceMtu, None, f64::from(self.pair.mtu))?;
             if let Some(speed) = speed {
@@ -195,7 +195,7 @@ impl OpenPair {
     }
 
     /// What the writing end's socket would say of a stream.
-    fn socket(&self, job: &Job, jobs: u64, seconds: f64) -> Vec<Reading> {
+    fn socket(&self, job: &StreamJob, jobs: u64, seconds: f64) -> Vec<Reading> {
         let moved = jobs as f64 * f64::from(job.bytes);
         let mut all = vec![(CounterId::SendBuffer, job.window as f64)];
         if job.datagrams {
@@ -250,7 +250,7 @@ impl OpenPair {
 }
 
 /// Messages that so many jobs have ended: those whose last byte is among theirs.
-fn messages(job: &Job, jobs: u64) -> u64 {
+fn messages(job: &StreamJob, jobs: u64) -> u64 {
     match job.timed {
         true => jobs,
         false => jobs.saturating_mul(job.bytes.into()) / u64::from(job.message.max(1)),
@@ -259,7 +259,7 @@ fn messages(job: &Job, jobs: u64) -> u64 {
 
 /// A stream between two cuts.
 struct Written<'a> {
-    job: &'a Job,
+    job: &'a StreamJob,
     ops: u64,
     carried: Carried,
     /// The writing end, and the reading one, which a probe has not.
@@ -317,7 +317,7 @@ impl Written<'_> {
 
 /// The scatter of pairs and of how busy their machines are, batch by batch.
 pub(super) struct Nets {
-    pairs: Vec<Pair>,
+    pairs: Vec<MachinePair>,
     /// By pair, by stream: its jobs until the last batch.
     seen: Vec<Vec<u64>>,
     /// By pair: messages and bytes from and to the receiver, of each batch.
@@ -332,10 +332,10 @@ type Busy = (Option<StationId>, u128, Vec<f64>);
 impl Nets {
     /// Of a plant that has not moved yet.
     pub fn new(plant: &Plant) -> Nets {
-        let station = |machine: &Machine| {
+        let station = |machine: &EndMachine| {
             let hop = plant.hops.get(machine.processors)?;
             let queues = hop.places.iter().filter_map(|place| match place {
-                Place::Station(id) => Some(*id),
+                HopElement::Station(id) => Some(*id),
                 _ => None,
             });
             let is_queue = |id: &StationId| {
@@ -345,7 +345,7 @@ impl Nets {
             queues.into_iter().find(is_queue)
         };
         let machines =
-            |pair: &Pair| [0, 1].map(|end| (station(&pair.machines[end]), 0, Vec::new()));
+            |pair: &MachinePair| [0, 1].map(|end| (station(&pair.machines[end]), 0, Vec::new()));
         Nets {
             seen: plant.pairs.iter().map(|pair| vec![0; pair.all().count()]).collect(),
             moved: plant.pairs.iter().map(|_| Vec::new()).collect(),

@@ -5,7 +5,7 @@
 //! so the number of threads changes nothing.
 
 use super::meter::{Carried, Tallies};
-use crate::plant::{Assumption, Issuer, Limits, Pair};
+use crate::plant::{Assumption, HopLimits, Issuer, MachinePair};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
 
@@ -32,7 +32,7 @@ pub(crate) struct Begun {
     pub workers: Vec<String>,
     pub hops: Vec<HopHead>,
     pub assumptions: Vec<Assumption>,
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<MachinePair>,
     /// What is to be known of it besides.
     pub notes: Vec<String>,
     pub times: StepTimes,
@@ -43,7 +43,7 @@ pub(crate) struct HopHead {
     pub name: String,
     pub kind: HopKind,
     pub device: String,
-    pub limits: Limits,
+    pub limits: HopLimits,
 }
 
 /// What everybody did between two cuts.
@@ -62,8 +62,8 @@ pub(crate) struct Cut {
 }
 
 /// Seconds for which all processors of each pair's machines were busy, by what the hops of a plant counted.
-pub(crate) fn machines(pairs: &[Pair], hops: &[Vec<Reading>]) -> Vec<[f64; 2]> {
-    let busy = |machine: &crate::plant::Machine| {
+pub(crate) fn machines(pairs: &[MachinePair], hops: &[Vec<Reading>]) -> Vec<[f64; 2]> {
+    let busy = |machine: &crate::plant::EndMachine| {
         let readings = hops.get(machine.processors);
         let reading = readings.and_then(|all| all.iter().find(|(id, _)| *id == CounterId::Busy));
         reading.map_or(0.0, |(_, value)| value * 1e-9 * f64::from(machine.cores))

@@ -3,7 +3,7 @@
 use super::meter::Meter;
 use crate::engine::{Simulation, Snapshot};
 use crate::model::{Network, Pool, Station, StationId};
-use crate::plant::Place;
+use crate::plant::HopElement;
 use crate::statistics::Tally;
 
 /// Picoseconds of a second.
@@ -86,13 +86,17 @@ impl Sights {
     }
 
     /// A place between the last two looks.
-    pub fn of(&self, place: Place) -> Sight {
+    pub fn of(&self, place: HopElement) -> Sight {
         match place {
-            Place::Station(id) => self.station(id).unwrap_or_default(),
-            Place::ReadLink(id, link) => self.link(id, link, [true, false]).unwrap_or_default(),
-            Place::WriteLink(id, link) => self.link(id, link, [false, true]).unwrap_or_default(),
-            Place::BothLink(id, link) => self.link(id, link, [true, true]).unwrap_or_default(),
-            Place::Pool(id) => {
+            HopElement::Station(id) => self.station(id).unwrap_or_default(),
+            HopElement::ReadLink(id, link) => {
+                self.link(id, link, [true, false]).unwrap_or_default()
+            }
+            HopElement::WriteLink(id, link) => {
+                self.link(id, link, [false, true]).unwrap_or_default()
+            }
+            HopElement::BothLink(id, link) => self.link(id, link, [true, true]).unwrap_or_default(),
+            HopElement::Pool(id) => {
                 let number = id.0 as usize;
                 let (pool, tally) = (self.pools.get(number), self.span.pools.get(number));
                 pool.zip(tally).map(|(pool, tally)| limit(pool, tally)).unwrap_or_default()

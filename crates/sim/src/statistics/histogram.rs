@@ -1,40 +1,40 @@
-//! Times in bins whose width is a fixed share of them (after HdrHistogram), with 64-bit counts. Histograms are added, and a
-//! percentile is read off the sum; nothing here averages one.
+//! Latency histograms with 64-bit counts, in bins of constant relative width (after HdrHistogram). Histograms are
+//! merged and percentiles are read off the result; percentiles are never averaged.
 
 use crate::Ps;
 
-/// The finest bin is a nanosecond wide.
+/// The narrowest bin is 1 ns wide.
 const UNIT: u64 = 1_000;
-/// Above 2^42 ns, a little more than an hour, all is one bin.
+/// Times above 2^42 ns (73 minutes) share one bin.
 const HIGHEST_BITS: u32 = 42;
 
 /// Counts of times, from 1 ns to more than an hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Histogram {
-    /// Each doubling has 2^bits bins.
+pub struct TimeHistogram {
+    /// Each doubling of time has 2^bits bins.
     bits: u32,
     counts: Box<[u64]>,
 }
 
-impl Histogram {
-    /// Bins 1/128 of a time wide at most: two significant digits.
-    pub fn two_digits() -> Histogram {
-        Histogram::new(7)
+impl TimeHistogram {
+    /// Bins at most 1/128 of a time wide: two significant digits.
+    pub fn two_digits() -> TimeHistogram {
+        TimeHistogram::new(7)
     }
 
-    /// Bins 1/1024 of a time wide at most: three significant digits.
-    pub fn three_digits() -> Histogram {
-        Histogram::new(10)
+    /// Bins at most 1/1024 of a time wide: three significant digits.
+    pub fn three_digits() -> TimeHistogram {
+        TimeHistogram::new(10)
     }
 
-    /// One that takes no room, and in which nothing may be counted.
-    pub(crate) fn none() -> Histogram {
-        Histogram { bits: 0, counts: Box::default() }
+    /// An empty histogram without memory, in which nothing can be counted.
+    pub(crate) fn none() -> TimeHistogram {
+        TimeHistogram { bits: 0, counts: Box::default() }
     }
 
-    fn new(bits: u32) -> Histogram {
+    fn new(bits: u32) -> TimeHistogram {
         let bins = (HIGHEST_BITS - bits + 1) as usize * (1 << bits) + 1;
-        Histogram { bits, counts: vec![0; bins].into() }
+        TimeHistogram { bits, counts: vec![0; bins].into() }
     }
 
     /// Counts one time.
@@ -44,7 +44,7 @@ impl Histogram {
         self.counts[bin] += 1;
     }
 
-    /// The bin of `ns`. Below 2^bits each nanosecond has its own; each doubling above shares 2^bits.
+    /// The bin of `ns`. Below 2^bits each nanosecond has its own; above, each doubling has 2^bits.
     #[inline]
     fn bin(&self, ns: u64) -> usize {
         if ns >> HIGHEST_BITS != 0 {
@@ -54,7 +54,7 @@ impl Histogram {
         ((u64::from(shift) << self.bits) + (ns >> shift)) as usize
     }
 
-    /// The least time of a bin, in nanoseconds.
+    /// The lower end of a bin, in nanoseconds.
     fn floor(&self, bin: usize) -> u64 {
         let bin = bin as u64;
         match bin >> self.bits {
@@ -63,12 +63,12 @@ impl Histogram {
         }
     }
 
-    /// Times counted.
+    /// Number of times counted.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The bins that hold something: the least time of each, the least time beyond it, and how many.
+    /// The bins in use: lower end, upper end (excluded) and count.
     pub fn bins(&self) -> impl Iterator<Item = (Ps, Ps, u64)> + '_ {
         let held = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         held.map(|(bin, count)| {
@@ -76,8 +76,8 @@ impl Histogram {
         })
     }
 
-    /// The time that a share `quantile` (0 to 1) of all does not exceed: the end of its bin. `None` where nothing was
-    /// counted.
+    /// The time that a share `quantile` (0 to 1) of all does not exceed, as the end of its bin. `None` for an empty
+    /// histogram.
     pub fn quantile(&self, quantile: f64) -> Option<Ps> {
         let count = self.count();
         let rank = ((quantile.clamp(0.0, 1.0) * count as f64).ceil() as u64).max(1);
@@ -88,8 +88,8 @@ impl Histogram {
         })
     }
 
-    /// Adds the counts of another of the same precision; one of another precision is added by the middles of its bins.
-    pub fn add(&mut self, other: &Histogram) {
+    /// Adds the counts of another histogram. With a different precision, its bins are added at their midpoints.
+    pub fn add(&mut self, other: &TimeHistogram) {
         if self.bits == other.bits {
             let both = self.counts.iter_mut().zip(&other.counts);
             both.for_each(|(ours, theirs)| *ours += theirs);
@@ -101,8 +101,8 @@ impl Histogram {
         }
     }
 
-    /// Takes away the counts of an `earlier` state of the same histogram.
-    pub fn subtract(&mut self, earlier: &Histogram) {
+    /// Subtracts the counts of an `earlier` state of the same histogram.
+    pub fn subtract(&mut self, earlier: &TimeHistogram) {
         let both = self.counts.iter_mut().zip(&earlier.counts);
         both.for_each(|(now, then)| *now = now.saturating_sub(*then));
     }

@@ -1,48 +1,52 @@
-//! Intervals of confidence from batches: spans of equal length, or runs with seeds of their own.
+//! Confidence intervals from batches: spans of equal length, or runs with independent seeds.
 //!
-//! Figures are ratios of two sums (bytes over time, time stayed over I/Os), so each batch brings both, and the interval
-//! is that of the ratio of the totals, by its linear part (the residuals a - r·b). What is left of skewness is corrected
-//! for as Willink (2005) does, and of correlation between neighbours by the factor of a first-order autoregression: the
+//! Figures are ratios of two sums (bytes over time, residence times over I/Os), so each batch has both, and the
+//! interval is that of the ratio of the totals, linearized (the residuals a - r·b). It is corrected for skewness as by
+//! Willink (2005), and for correlation between neighbouring batches by the factor of a first-order autoregression: the
 //! two corrections of Skart (Tafazzoli and Wilson 2011).
 
 use super::student_quantile;
 
-/// A figure with its interval of confidence.
+/// A figure with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct ConfidenceInterval {
     /// The figure.
     pub value: f64,
-    /// The lower end of the interval.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The upper end of the interval.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-impl Estimate {
+impl ConfidenceInterval {
     /// Whether `truth` lies in the interval.
     pub fn holds(&self, truth: f64) -> bool {
         self.low <= truth && truth <= self.high
     }
 
-    /// Half the interval's width over the figure; infinite for a figure of zero.
+    /// Half the interval's width divided by the figure; infinite for a figure of zero.
     pub fn relative(&self) -> f64 {
         let half = (self.high - self.low) / 2.0;
         if self.value == 0.0 { f64::INFINITY } else { half / self.value.abs() }
     }
 }
 
-/// The mean of independent observations, with the interval that holds the true one with probability `confidence` (0 to
-/// 1). `None` with less than three observations.
-pub fn mean(observations: &[f64], confidence: f64) -> Option<Estimate> {
+/// The mean of independent observations, with its confidence interval at level `confidence` (0 to 1). `None` with fewer
+/// than three observations.
+pub fn mean(observations: &[f64], confidence: f64) -> Option<ConfidenceInterval> {
     let batches: Vec<(f64, f64)> = observations.iter().map(|value| (*value, 1.0)).collect();
     ratio(&batches, confidence, 0.0)
 }
 
-/// The ratio of the sums of both columns of `batches`, with the interval that holds the true one with probability
-/// `confidence` (0 to 1). `correlation` is what is assumed between neighbours: 0 for runs of their own.
+/// The ratio of the sums of both columns of `batches`, with its confidence interval at level `confidence` (0 to 1).
+/// `correlation` is the assumed correlation of neighbours: 0 for independent runs.
 ///
-/// `None` with less than three batches, or where the second column sums to nothing.
-pub fn ratio(batches: &[(f64, f64)], confidence: f64, correlation: f64) -> Option<Estimate> {
+/// `None` with fewer than three batches, or where the second column sums to zero.
+pub fn ratio(
+    batches: &[(f64, f64)],
+    confidence: f64,
+    correlation: f64,
+) -> Option<ConfidenceInterval> {
     let count = batches.len() as f64;
     let (over, under) = batches.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
     if batches.len() < 3 || under <= 0.0 {
@@ -57,21 +61,22 @@ pub fn ratio(batches: &[(f64, f64)], confidence: f64, correlation: f64) -> Optio
     let tail = (1.0 - confidence) / 2.0;
     let quantile = student_quantile(1.0 - tail, count - 1.0);
     let beta = skew(&residuals) / (6.0 * count.sqrt());
-    // Where the batches err to the right the mean is rather too small than too large, and the interval moves right.
-    Some(Estimate {
+    // With positively skewed batches the mean is more likely too small, and the interval moves right.
+    Some(ConfidenceInterval {
         value,
         low: value - willink(quantile, beta) * error,
         high: value - willink(-quantile, beta) * error,
     })
 }
 
-/// How far each batch is from the ratio, in units of it.
+/// The deviation of each batch from the ratio, in units of the ratio.
 fn residuals(batches: &[(f64, f64)], value: f64) -> Vec<f64> {
     let scale = batches.iter().map(|(_, under)| under).sum::<f64>() / batches.len() as f64;
     batches.iter().map(|(over, under)| (over - value * under) / scale).collect()
 }
 
-/// Willink's transformation of a quantile, for skewness `beta` over six times the root of the number of batches.
+/// Willink's transformation of a quantile; `beta` is the skewness divided by six times the root of the number of
+/// batches.
 fn willink(quantile: f64, beta: f64) -> f64 {
     if beta.abs() < 1e-3 {
         return quantile;
@@ -79,7 +84,7 @@ fn willink(quantile: f64, beta: f64) -> f64 {
     ((1.0 + 6.0 * beta * (quantile - beta)).cbrt() - 1.0) / (2.0 * beta)
 }
 
-/// The skewness of a sample whose mean is zero, without the bias of small samples; zero where nothing varies.
+/// The skewness of a sample of mean zero, corrected for the bias of small samples; zero for constant samples.
 pub fn skew(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
     let moment = |power| residuals.iter().map(|r| r.powi(power)).sum::<f64>() / count;
@@ -90,8 +95,8 @@ pub fn skew(residuals: &[f64]) -> f64 {
     moment(3) / variance.powf(1.5) * (count * (count - 1.0)).sqrt() / (count - 2.0)
 }
 
-/// Correlation of neighbours among the batches of a ratio, and von Neumann's test of it: the probability that batches
-/// without any would show at least as much. `None` with less than eight batches or where nothing varies.
+/// The correlation of neighbouring batches of a ratio, and the p-value of von Neumann's test: the probability of at
+/// least as much from uncorrelated batches. `None` with fewer than eight batches or without variation.
 pub fn von_neumann(batches: &[(f64, f64)]) -> Option<(f64, f64)> {
     let count = batches.len() as f64;
     let (over, under) = batches.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));

@@ -1,4 +1,4 @@
-//! What is counted, and what may be said of it: integer tallies, histograms, where a warm-up ends, intervals of confidence.
+//! Counts and what can be inferred from them: integer tallies, histograms, the end of a warm-up, confidence intervals.
 
 mod histogram;
 mod interval;
@@ -6,8 +6,8 @@ mod student;
 mod tally;
 mod warmup;
 
-pub use histogram::Histogram;
-pub use interval::{Estimate, mean, ratio, skew, von_neumann};
+pub use histogram::TimeHistogram;
+pub use interval::{ConfidenceInterval, mean, ratio, skew, von_neumann};
 pub use student::{normal_quantile, student_quantile};
-pub use tally::{Level, Tally};
+pub use tally::{Tally, TallyLevel};
 pub use warmup::mser5;

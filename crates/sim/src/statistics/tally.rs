@@ -1,55 +1,55 @@
-//! Integer counts of what happened at a place, weighted by time where they are levels.
+//! Integer counts at one station, pool, class or load; levels are integrated over time.
 //!
-//! Areas are exact (a level times picoseconds, in 128 bits), so that a span's figures are differences of two tallies and
+//! Integrals are exact (a level times picoseconds, in 128 bits), so a span's figures are differences of two tallies and
 //! do not depend on how the span is cut.
 
 use crate::Ps;
 use workload::Dir;
 
-/// Counts of one place: a station, a pool, a class or a load.
+/// Counts of a station, a pool, a class or a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// I/Os that came in.
+    /// I/Os that arrived.
     pub arrivals: u64,
-    /// I/Os that went on.
+    /// I/Os that departed, served.
     pub departures: u64,
-    /// Those of them that wrote.
+    /// The writes among the departures.
     pub writes: u64,
-    /// I/Os that were turned away.
+    /// I/Os that were rejected.
     pub lost: u64,
-    /// I/Os that were pulled out because their way had failed.
+    /// I/Os that were pulled out because their path failed.
     pub pulled: u64,
-    /// Bytes that went on: read and written.
+    /// Bytes of the departures: read and written.
     pub bytes: [u64; 2],
-    /// Sum of the times from coming in to going on or being pulled out, in picoseconds.
+    /// Sum of the residence times of the departed and pulled I/Os, in picoseconds.
     pub stayed: u128,
-    /// The part of it that is due to those that wrote.
+    /// The part of `stayed` due to writes.
     pub stayed_writing: u128,
-    /// I/Os present, by time: I/Os × picoseconds.
+    /// Integral of the I/Os present, in I/Os × picoseconds.
     pub present: u128,
-    /// Servers at work (tokens in use, bytes on links), by time.
+    /// Integral of busy servers (tokens in use, bytes on links).
     pub busy: u128,
-    /// Servers that kept an I/O that could not go on, by time.
+    /// Integral of the servers that kept a blocked I/O.
     pub blocked: u128,
-    /// Levels now.
-    pub level: Level,
-    /// Until when areas are counted.
+    /// Current levels.
+    pub level: TallyLevel,
+    /// Up to when the integrals are counted.
     at: Ps,
 }
 
-/// What is present at a moment.
+/// Current levels of a tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Level {
-    /// I/Os, waiting or served.
+pub struct TallyLevel {
+    /// I/Os, waiting or in service.
     pub present: u32,
-    /// Servers at work, or tokens in use.
+    /// Busy servers, or tokens in use.
     pub busy: u32,
-    /// Servers that keep an I/O that cannot go on.
+    /// Servers that keep a blocked I/O.
     pub blocked: u32,
 }
 
 impl Tally {
-    /// Counts the levels up to `now`; to be called before a level changes.
+    /// Integrates the levels up to `now`; to be called before a level changes.
     #[inline]
     pub fn touch(&mut self, now: Ps) {
         let span = u128::from(now.since(self.at).0);
@@ -61,7 +61,7 @@ impl Tally {
         self.at = now;
     }
 
-    /// An I/O comes in.
+    /// An I/O arrives.
     #[inline]
     pub fn arrive(&mut self, now: Ps) {
         self.touch(now);
@@ -69,7 +69,7 @@ impl Tally {
         self.level.present += 1;
     }
 
-    /// An I/O goes on after it was here for `stayed`.
+    /// An I/O departs after a residence time of `stayed`.
     #[inline]
     pub fn depart(&mut self, now: Ps, stayed: Ps, dir: Dir, bytes: u32) {
         self.touch(now);
@@ -84,7 +84,7 @@ impl Tally {
         }
     }
 
-    /// An I/O comes in and goes on at once.
+    /// An I/O arrives and departs at once.
     #[inline]
     pub fn pass_at_once(&mut self, now: Ps, dir: Dir, bytes: u32) {
         self.touch(now);
@@ -95,8 +95,7 @@ impl Tally {
         self.bytes[usize::from(writes)] += u64::from(bytes);
     }
 
-    /// I/Os came in, each was served for `time`, and went on, all of it before now: so many that read and that wrote, and
-    /// their bytes.
+    /// Adds past visits of `time` each, with the number and the bytes of reads and of writes.
     pub fn passed(&mut self, time: Ps, ios: [u64; 2], bytes: [u64; 2]) {
         let [span, writing] = [ios[0] + ios[1], ios[1]].map(|n| u128::from(n) * u128::from(time.0));
         self.arrivals += ios[0] + ios[1];
@@ -110,7 +109,7 @@ impl Tally {
         self.stayed_writing += writing;
     }
 
-    /// An I/O came in, was served for `time`, and went on, all of it before now.
+    /// Adds one past visit of `time`.
     #[inline]
     pub fn pass(&mut self, time: Ps, dir: Dir, bytes: u32) {
         let span = u128::from(time.0);
@@ -127,7 +126,7 @@ impl Tally {
         }
     }
 
-    /// An I/O came in `span` ago, and is served still.
+    /// Adds an I/O that arrived `span` ago and is still in service.
     pub fn stay(&mut self, span: Ps) {
         self.arrivals += 1;
         self.present += u128::from(span.0);
@@ -144,7 +143,7 @@ impl Tally {
         self.stayed += u128::from(stayed.0);
     }
 
-    /// An I/O that came in is turned away further on.
+    /// A present I/O is rejected further on.
     #[inline]
     pub fn lose(&mut self, now: Ps) {
         self.touch(now);
@@ -152,7 +151,7 @@ impl Tally {
         self.level.present -= 1;
     }
 
-    /// What happened since `earlier`, a tally of the same place; the levels are those of now.
+    /// The difference from `earlier`, a tally of the same subject; levels are the current ones.
     pub fn since(&self, earlier: &Tally) -> Tally {
         Tally {
             arrivals: self.arrivals - earlier.arrivals,
@@ -171,9 +170,9 @@ impl Tally {
         }
     }
 
-    /// This and what happened elsewhere in the same span, as one.
+    /// Merges with a tally of another subject over the same span.
     pub fn beside(&self, other: &Tally) -> Tally {
-        let level = Level {
+        let level = TallyLevel {
             present: self.level.present + other.level.present,
             busy: self.level.busy + other.level.busy,
             blocked: self.level.blocked + other.level.blocked,
@@ -181,7 +180,7 @@ impl Tally {
         Tally { level, at: self.at.max(other.at), ..self.joined(other) }
     }
 
-    /// This span and the one that followed it, as one.
+    /// Merges this span with the next one.
     pub fn joined(&self, later: &Tally) -> Tally {
         Tally {
             arrivals: self.arrivals + later.arrivals,

@@ -35,7 +35,7 @@ fn same(a: &Solution, b: &Solution, within: f64) {
     }
 }
 
-/// The example of Lazowska et al. that everybody knows: demands 0.605, 2.1 and 1.35 s, think time 15 s.
+/// The well-known example of Lazowska et al.: demands 0.605, 2.1 and 1.35 s, think time 15 s.
 #[test]
 fn the_textbook() {
     let centers = [single(0.605), single(2.1), single(1.35)];
@@ -80,7 +80,7 @@ fn many_servers_are_those_of_the_repairman() {
     }
 }
 
-/// A part behind a limit, solved alone for each number, is one centre whose speed depends on how many are there.
+/// A subsystem behind a limit, solved alone for each population, is one centre with a load-dependent speed.
 #[test]
 fn a_flow_equivalent_server_stands_for_its_part() {
     let part = [single(1.0), single(0.6), center(Service::Servers(2), &[1.5])];
@@ -147,7 +147,7 @@ fn closed_forms_agree_where_they_meet() {
     near("M/M/1", a.response, b.response, 1e-12);
     let endless = finite(0.7, 1.0, 1, 400).unwrap();
     near("M/M/1/400", endless.response, b.response, 1e-9);
-    // One server and room for itself alone: Erlang's loss formula by hand.
+    // One server without a queue: Erlang's loss formula by hand.
     near("M/M/1/1", finite(2.0, 1.0, 1, 1).unwrap().lost, 2.0 / 3.0, 1e-12);
     near("one class", priorities(&[(0.7, 1.0, 1.0)]).unwrap()[0], b.response, 1e-12);
     assert_eq!(single_server(1.0, 1.0, 1.0), None);
@@ -157,9 +157,9 @@ fn closed_forms_agree_where_they_meet() {
 
 #[track_caller]
 fn shares(capacities: &[f64], flows: &[(&[usize], f64)], truth: &[f64]) {
-    let flows: Vec<Flow> = flows
+    let flows: Vec<LinkFlow> = flows
         .iter()
-        .map(|(links, ceiling)| Flow {
+        .map(|(links, ceiling)| LinkFlow {
             links: links.iter().map(|link| (*link, 1.0)).collect(),
             ceiling: *ceiling,
         })
@@ -173,20 +173,20 @@ fn shares(capacities: &[f64], flows: &[(&[usize], f64)], truth: &[f64]) {
 fn fair_rates() {
     let free = f64::INFINITY;
     shares(&[9.0], &[(&[0], free), (&[0], free), (&[0], free)], &[3.0, 3.0, 3.0]);
-    // The parking lot: the long one gets what the tightest link leaves.
+    // The parking-lot topology: the long flow gets what the tightest link leaves.
     shares(&[10.0, 4.0], &[(&[0, 1], free), (&[0], free), (&[1], free)], &[2.0, 8.0, 2.0]);
     shares(&[10.0], &[(&[0], 1.0), (&[0], free)], &[1.0, 9.0]);
     shares(&[10.0], &[(&[0], 0.0), (&[7], free), (&[0], free)], &[0.0, 0.0, 10.0]);
     shares(&[0.0, 5.0], &[(&[0, 1], free), (&[1], free)], &[0.0, 5.0]);
-    assert_eq!(max_min(&[], &[Flow { links: vec![], ceiling: free }]), [free]);
-    // What uses a link twice gets half as much from it.
-    let twice = Flow { links: vec![(0, 2.0)], ceiling: free };
-    let once = Flow { links: vec![(0, 1.0)], ceiling: free };
+    assert_eq!(max_min(&[], &[LinkFlow { links: vec![], ceiling: free }]), [free]);
+    // A flow that uses a link twice gets half as much from it.
+    let twice = LinkFlow { links: vec![(0, 2.0)], ceiling: free };
+    let once = LinkFlow { links: vec![(0, 1.0)], ceiling: free };
     assert_eq!(max_min(&[9.0], &[twice, once]), [3.0, 3.0]);
 }
 
 #[test]
-fn senseless_numbers_are_refused() {
+fn invalid_numbers_are_refused() {
     let refused = |centers: &[Center], classes: &[Population]| {
         assert!(mva(centers, classes).is_err());
         assert!(convolution(centers, classes).is_err());
@@ -207,7 +207,7 @@ fn senseless_numbers_are_refused() {
     assert_eq!(mva(&several, &[population(1, 0.0)]), Err(AnalyticError::LoadDependent(0)));
 }
 
-/// Networks drawn at random: the approximation against the exact solution.
+/// Random networks: the approximation against the exact solution.
 #[test]
 fn the_approximation_is_off_by_little() {
     let mut rng = clock::Rng::keyed(7, &[1]);

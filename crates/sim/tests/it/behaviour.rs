@@ -1,12 +1,14 @@
-//! What branches, copies, batches, phases and failures do, told by the moments at which I/Os end.
+//! The behaviour of branches, copies, batches, phases and failures, checked by the times at which I/Os end.
 
 use clock::Ns;
 use sim::Ps;
-use sim::engine::{At, Ended, Halt, Observer, Progress, Simulation, Snapshot, Waits};
+use sim::engine::{
+    Ended, Halt, Observer, SharedProgress, Simulation, Snapshot, WaitPoint, Waiting,
+};
 use sim::model::*;
 use std::sync::Arc;
 
-/// Ends of I/Os: class, moment in microseconds, whether it was lost.
+/// Ends of I/Os: class, time in microseconds, whether it was lost.
 #[derive(Default)]
 struct Ends(Vec<(u32, u64, bool)>);
 
@@ -24,7 +26,7 @@ fn visit(station: StationId, time: u64) -> Hop {
     Hop::visit(station, Law::Constant(us(time)))
 }
 
-/// One I/O each `gap` microseconds, `count` in all, with room for all of them.
+/// One I/O every `gap` microseconds, `count` in all, without a limit of outstanding I/Os.
 fn every(gap: u64, count: u64, route: Vec<Hop>) -> Load {
     Load::open(Law::Constant(us(gap)), 64, Class::read(1000, route)).ending_after(count)
 }
@@ -35,7 +37,7 @@ fn ends_until(network: &Network, until: Ps) -> (Vec<(u32, u64, bool)>, Snapshot)
     (simulation.observer().0.clone(), simulation.snapshot())
 }
 
-/// The moments at which I/Os end, each of which is served.
+/// Checks the times at which I/Os end; none may be lost.
 #[track_caller]
 fn check(network: &Network, expected: &[u64]) -> Snapshot {
     let (ends, snapshot) = ends_until(network, us(10_000));
@@ -54,11 +56,11 @@ fn a_batch_goes_on_when_it_is_full_or_has_waited() {
 }
 
 #[test]
-fn a_queue_that_sorts_gains_by_those_who_wait() {
+fn a_sorting_queue_gains_with_its_length() {
     let mut network = Network::new();
     let disk = network.station(Station::Sorted { servers: 1, gain: vec![1.0, 2.0, 4.0] });
     network.load(every(10, 4, vec![visit(disk, 100)]));
-    // The first begins alone; at 110 three are there, at 135 two, at 185 one.
+    // The first starts alone; at 110 three are there, at 135 two, at 185 one.
     check(&network, &[110, 135, 185, 285]);
 }
 
@@ -70,7 +72,7 @@ fn copies_that_go_together_are_waited_for() {
     network.load(every(10, 2, vec![Hop::Together { routes }, visit(b, 1)]));
     let snapshot = check(&network, &[17, 27]);
     assert_eq!(snapshot.stations[0].departures, 4);
-    // Where one is lost, so is the I/O, once the others have ended.
+    // If one copy is lost, so is the I/O, once the others have ended.
     let full = network.station(Station::finite(1, 1, Full::Lose));
     let twice = Hop::Together { routes: vec![vec![visit(full, 4)], vec![visit(full, 4)]] };
     network.load(every(10, 1, vec![twice]));
@@ -108,7 +110,7 @@ fn arms_are_taken_by_the_policy() {
         (Policy::RoundRobin { ios: 1 }, 3, 3),
         (Policy::RoundRobin { ios: 2 }, 4, 2),
         (Policy::RoundRobinBytes { bytes: 2500 }, 3, 3),
-        // The second at 20, while the first is on the other; from then on they are equal when one comes.
+        // The second at 20, while the first is on the other arm; from then on both are equal at each arrival.
         (Policy::LeastQueue, 5, 1),
     ] {
         let (network, _) = two_ways(policy, 0, Ps::MAX);
@@ -119,10 +121,10 @@ fn arms_are_taken_by_the_policy() {
 }
 
 #[test]
-fn who_is_on_an_arm_that_dies_takes_another_after_a_while() {
+fn ios_on_a_failed_arm_take_another_after_the_patience() {
     for (policy, expected) in [
-        // At 25 the first two are pulled out; at 30 they take the second arm, and so does who comes meanwhile. The first
-        // arm lives from 45 on: `Fixed` goes back to it, `ActivePassive` does not.
+        // At 25 the first two are pulled out; at 30 they take the second arm, as do later arrivals. The first arm
+        // recovers at 45: `Fixed` returns to it, `ActivePassive` does not.
         (Policy::Fixed, [70, 80, 80, 80, 80, 90]),
         (Policy::ActivePassive, [80, 80, 80, 90, 100, 110]),
     ] {
@@ -136,7 +138,7 @@ fn who_is_on_an_arm_that_dies_takes_another_after_a_while() {
 }
 
 #[test]
-fn without_an_arm_that_lives_they_wait_or_give_up() {
+fn without_an_arm_that_is_up_ios_wait_or_give_up() {
     let dies = |give_up| {
         let (mut network, selector) = two_ways(Policy::Fixed, 5, give_up);
         network.change(us(25), Change::ArmDown { selector, arm: 0 });
@@ -147,16 +149,16 @@ fn without_an_arm_that_lives_they_wait_or_give_up() {
     check(&dies(Ps::MAX), &[135; 6]);
     let (ends, snapshot) = ends_until(&dies(us(35)), us(1000));
     let lost = [65, 65, 65, 75, 85].map(|at| (0, at, true));
-    // Who would give up at the moment at which the arm lives again takes it.
+    // An I/O whose patience ends at the moment the arm recovers takes the arm.
     assert_eq!(ends[..4], lost[..4], "{ends:?}");
     assert_eq!(ends[4..], [(0, 135, false); 2], "{ends:?}");
     assert_eq!((snapshot.classes[0].tally.lost, snapshot.selectors[0].lost), (4, 4));
-    // For ever is a halt that names the selector.
+    // Waiting for ever is a deadlock that names the selector.
     let (mut network, selector) = two_ways(Policy::Fixed, 5, Ps::MAX);
     network.change(us(25), Change::ArmDown { selector, arm: 0 });
     network.change(us(25), Change::ArmDown { selector, arm: 1 });
     let halt = Simulation::new(&network, 1).unwrap().run_until(us(1000)).unwrap_err();
-    let waits = vec![Waits { at: At::Selector(selector), ios: 6 }];
+    let waits = vec![Waiting { at: WaitPoint::Selector(selector), ios: 6 }];
     assert_eq!(halt, Halt::Deadlock { at: us(60), waits });
     assert!(halt.to_string().contains("6 for an arm of selector 0"), "{halt}");
 }
@@ -181,11 +183,11 @@ fn a_link_carries_more_or_less_or_nothing() {
 }
 
 #[test]
-fn a_station_that_is_stopped_serves_nobody_new() {
+fn a_stopped_station_starts_no_service() {
     for (station, expected) in [
         (Station::SINGLE, [18, 108, 116]),
         (Station::Delay, [18, 108, 108]),
-        // Three microseconds of the first, and all of the others, are left.
+        // Three microseconds of the first, and all of the others, remain.
         (Station::Sharing { servers: 1 }, [109, 119, 119]),
     ] {
         let mut network = Network::new();
@@ -244,7 +246,7 @@ fn operations_count_time_from_when_their_load_begins() {
 }
 
 #[test]
-fn what_is_written_from_some_hop_on_counts_as_written() {
+fn bytes_count_as_written_after_an_as_hop() {
     let mut network = Network::new();
     let (a, b) = (network.station(Station::Delay), network.station(Station::Delay));
     let route = vec![visit(a, 1), Hop::As { dir: workload::Dir::Write }, visit(b, 1)];
@@ -256,12 +258,12 @@ fn what_is_written_from_some_hop_on_counts_as_written() {
 }
 
 #[test]
-fn somebody_outside_sees_how_far_it_is_and_may_stop_it() {
+fn progress_is_visible_from_outside_and_can_be_stopped() {
     let mut network = Network::new();
     let station = network.station(Station::SINGLE);
     network.load(Load::closed(1, Law::ZERO, Class::read(0, vec![visit(station, 1)])));
     let mut simulation = Simulation::new(&network, 1).unwrap();
-    let progress = Arc::new(Progress::default());
+    let progress = Arc::new(SharedProgress::default());
     simulation.report_to(progress.clone());
     simulation.run_until(us(1000)).unwrap();
     assert_eq!((progress.now(), progress.events()), (us(1000), simulation.dispatched()));

@@ -1,20 +1,20 @@
-//! The pending events come out in the order of (time, place, sequence), whatever goes in between.
+//! Pending events are removed in the order of (time, station, sequence), whatever is inserted in between.
 
 use proptest::prelude::*;
 use sim::Ps;
-use sim::engine::{Event, Key, Pending, end_of};
+use sim::engine::{EventKey, EventQueue, SimEvent, end_of};
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// On a lane, or on none.
+    /// Into a lane, or into the heap.
     Push(u64, u32, u8),
     Pop(u64),
-    /// All of a place.
+    /// All events of a station.
     Remove(u32),
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    // Few moments and places, so that many events coincide.
+    // Few times and stations, so that many events coincide.
     prop_oneof![
         3 => (0u64..20, 0u32..3, 0u8..5).prop_map(|(time, place, lane)| Act::Push(time, place, lane)),
         2 => (0u64..25).prop_map(Act::Pop),
@@ -31,15 +31,15 @@ proptest! {
 
     #[test]
     fn as_a_sorted_list(acts in proptest::collection::vec(act(), 0..400)) {
-        let mut pending = Pending::with_capacity(8);
-        let mut sorted: Vec<Event> = Vec::new();
+        let mut pending = EventQueue::with_capacity(8);
+        let mut sorted: Vec<SimEvent> = Vec::new();
         for (sequence, act) in (0..).zip(acts) {
             match act {
                 Act::Push(time, place, lane) => {
-                    let event = Event::new(Ps(time), place, sequence, sequence as u32);
+                    let event = SimEvent::new(Ps(time), place, sequence, sequence as u32);
                     pending.push_on(lane, event);
                     sorted.push(event);
-                    sorted.sort_by_key(Event::key);
+                    sorted.sort_by_key(SimEvent::key);
                 }
                 Act::Remove(place) => {
                     pending.remove(|event| event.place() == place);
@@ -54,17 +54,17 @@ proptest! {
             prop_assert_eq!(pending.len(), sorted.len());
             prop_assert_eq!(pending.is_empty(), sorted.is_empty());
         }
-        let rest: Vec<Event> = std::iter::from_fn(|| pending.pop_before(Key::MAX)).collect();
+        let rest: Vec<SimEvent> = std::iter::from_fn(|| pending.pop_before(EventKey::MAX)).collect();
         prop_assert_eq!(rest, sorted);
     }
 }
 
 #[test]
-fn a_key_orders_time_before_place_before_sequence() {
-    let key = |time, place, sequence| Event::new(Ps(time), place, sequence, 0).key();
+fn a_key_orders_time_before_station_before_sequence() {
+    let key = |time, place, sequence| SimEvent::new(Ps(time), place, sequence, 0).key();
     let ordered = [key(1, 9, 9), key(2, 0, 9), key(2, 1, 0), key(2, 1, 1), key(3, 0, 0)];
     assert!(ordered.is_sorted());
     assert!(key(2, (1 << 20) - 1, (1 << 44) - 1) < end_of(Ps(2)));
     assert!(end_of(Ps(2)) <= key(3, 0, 0));
-    assert_eq!(Event::new(Ps(1), 77, 5, 8).place(), 77);
+    assert_eq!(SimEvent::new(Ps(1), 77, 5, 8).place(), 77);
 }

@@ -1,6 +1,6 @@
-//! The three labs of Fibre Channel, and what readers ask of them: each scenario loads, becomes a plant at every step, and can be
-//! estimated; and what must hold whatever its parameters are does hold. Figures that were published are not asserted here:
-//! they are claims of the scenarios, and `make labs` holds them against both solvers.
+//! The three Fibre Channel labs and their variants: each scenario loads, compiles at every step and can be estimated;
+//! and orders that hold whatever the parameters do hold. Published figures are not asserted here: they are claims of
+//! the scenarios, which `make labs` compares with both solvers.
 
 use scenario::{Scenario, Source, Stage, Step};
 use sim::estimate::{Estimate, estimate};
@@ -63,7 +63,7 @@ macro_rules! lab {
     };
 }
 
-/// Every step of it, or the first and the largest of a search.
+/// Every step, or the first and the largest of a search.
 #[track_caller]
 fn estimates(lab: &Lab) {
     for step in lab.steps() {

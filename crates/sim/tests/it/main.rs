@@ -1,4 +1,4 @@
-//! What `sim` promises, tested from outside.
+//! The behaviour of `sim`, tested through its public interface.
 
 mod allocations;
 mod analytic;
@@ -12,10 +12,10 @@ mod lab_storage;
 mod moves;
 mod network;
 mod operations;
+mod part_defaults;
 mod published;
 mod reference;
 mod refused;
 mod simulate;
 mod statistics;
 mod study;
-mod taken;

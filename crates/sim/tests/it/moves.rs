@@ -1,4 +1,4 @@
-//! A VM that moves goes on over the paths of its new host, and what becomes of the old one is nothing to it.
+//! A VM that moves continues over the paths of its new host, and is independent of the old one.
 
 use scenario::Source;
 use sim::Ps;
@@ -31,7 +31,7 @@ warmup = "0s"
 measure = "1s"
 "#;
 
-/// I/Os of each VM that end within each tenth of a second.
+/// Completed I/Os of each VM per tenth of a second.
 fn tenths(faults: &str) -> Vec<[u64; 2]> {
     let text = format!("{LAB}faults = [{faults}]\n");
     let scenario = scenario::load(&Source { text, ..Source::default() });
@@ -57,7 +57,7 @@ fn tenths(faults: &str) -> Vec<[u64; 2]> {
         .collect()
 }
 
-/// Which tenths of a second VM `which` ends I/Os in, as text: `1` where it does.
+/// In which tenths of a second VM `which` completes I/Os, as text: `1` where it does.
 #[track_caller]
 fn check(faults: &str, expected: [&str; 2]) {
     let tenths = tenths(faults);

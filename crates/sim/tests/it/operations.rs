@@ -1,4 +1,4 @@
-//! Workloads as sources: the simulator issues what a live engine would.
+//! Workloads as sources: the simulator issues the same operations as a live engine.
 
 use clock::Ns;
 use sim::Ps;
@@ -30,7 +30,7 @@ fn network(spec: &Spec, law: Law) -> Network {
     network
 }
 
-/// Ends of I/Os: class, due, moment.
+/// Ends of I/Os: class, due time, end time.
 #[derive(Default)]
 struct Ends(Vec<(u32, Ps, Ps)>);
 
@@ -48,7 +48,7 @@ fn run(spec: &Spec, law: Law, until: Ps) -> Simulation<Ends> {
     simulation
 }
 
-/// The classes and bytes of a slot's first operations, asked for by hand.
+/// The classes and bytes of a slot's first operations, drawn by hand.
 fn by_hand(spec: &Spec, slot: u32, count: usize) -> Vec<(u32, u64)> {
     let key = Key { seed: 9, step: 2, worker: 1, slot };
     let mut stream = Stream::new(spec, &place(), key).unwrap();
@@ -118,7 +118,7 @@ fn a_limit_makes_operations_late() {
     let served: u128 = snapshot.classes.iter().map(|class| class.tally.stayed).sum();
     assert!(responded > 10 * served);
     let class = (0..4).find(|class| simulation.service(*class).unwrap().count() > 0).unwrap();
-    let p50 = |histogram: &sim::statistics::Histogram| histogram.quantile(0.5).unwrap();
+    let p50 = |histogram: &sim::statistics::TimeHistogram| histogram.quantile(0.5).unwrap();
     let (response, service) =
         (simulation.response(class).unwrap(), simulation.service(class).unwrap());
     assert!(p50(response).0 > 10 * p50(service).0);
@@ -134,7 +134,7 @@ fn a_worker_that_does_not_fit_its_targets_is_refused() {
     assert!(matches!(error, Some(SetUpError::Operations { load: 0, .. })), "{error:?}");
 }
 
-/// Operations are named by one seed, what stations draw by the other.
+/// Operations are seeded by one seed, the draws of stations by the other.
 #[test]
 fn operations_keep_their_seed_when_stations_have_another() {
     let law = Law::Exponential(Ps::micros(50));

@@ -1,7 +1,7 @@
-//! Networks that cannot be simulated are refused with the place and the reason, and what cannot go on says so.
+//! Networks that cannot be simulated are refused with the location and the reason, and halts report their cause.
 
 use sim::Ps;
-use sim::engine::{At, Halt, SetUpError, Simulation, Waits};
+use sim::engine::{Halt, SetUpError, Simulation, WaitPoint, Waiting};
 use sim::model::*;
 
 /// A station, links, a pool of two, and a closed load over this route.
@@ -63,7 +63,7 @@ fn routes() {
     let nested = |depth| (0..depth).fold(vec![visit()], |inner, _| vec![together(inner)]);
     for (route, says) in [
         (vec![visit(), unknown], "load 0, class 0, hop 1: there is no station 7"),
-        (vec![slow], "the time a byte"),
+        (vec![slow], "the time per byte"),
         (vec![Hop::visit(LINKS, Law::ZERO)], "which are crossed"),
         (vec![Hop::Cross { station: HERE, links: vec![0], scale: 1.0, extra: 0 }], "is not links"),
         (vec![cross(&[], 1.0)], "crosses links that are not 0 to 1"),
@@ -87,17 +87,17 @@ fn routes() {
         (vec![branch(0, vec![])], "a branch without an arm"),
         (vec![branch(0, vec![vec![visit(), take(1)]])], "arm 0, hop 2 of it: ends with tokens"),
         (vec![take(1), branch(0, vec![vec![give(1)]])], "hop 1: arm 0, hop 0 of it: gives pool 0"),
-        (vec![branch(0, vec![vec![branch(0, vec![vec![]])]])], "within one of its own arms"),
+        (vec![branch(0, vec![vec![branch(0, vec![vec![]])]])], "nested in one of its own arms"),
         (vec![branch(0, vec![vec![]]), branch(0, vec![vec![]; 2])], "selector 0: one branch has"),
         (vec![spread(0, 3)], "there is no station 2"),
         (vec![spread(0, 2)], "station 1 is links"),
-        (vec![spread(0, 0)], "spread over no station"),
-        (vec![Hop::Together { routes: vec![] }], "copies that go nowhere"),
+        (vec![spread(0, 0)], "spread over 0 stations"),
+        (vec![Hop::Together { routes: vec![] }], "no routes for the copies"),
         (vec![together(vec![take(1)])], "copy 0, hop 1 of it: ends with tokens"),
         (vec![take(1), together(vec![give(1)]), give(1)], "copy 0, hop 0 of it: gives pool 0"),
-        (vec![fork(vec![visit()])], "nothing bounds"),
+        (vec![fork(vec![visit()])], "is unbounded"),
         (vec![fork(vec![visit(), give(1)])], "hop 0: gives pool 0 more than was taken"),
-        (vec![take(1), fork(vec![give(1), visit()])], "nothing bounds"),
+        (vec![take(1), fork(vec![give(1), visit()])], "is unbounded"),
         (vec![take(1), fork(vec![visit(), give(1)]), give(1)], "hop 2: gives pool 0 more than"),
         (vec![skip(0.5, 1), fork(vec![visit(), give(1)])], "hop 1: gives pool 0 more than"),
         (nested(9), "more than 8 deep"),
@@ -112,17 +112,17 @@ fn routes() {
 #[test]
 fn stations_and_pools() {
     for (station, says) in [
-        (Station::many(0), "station 0: it has no server"),
-        (Station::Sharing { servers: 0 }, "no server"),
-        (Station::finite(3, 2, Full::Lose), "room for 2, less than its 3 servers"),
+        (Station::many(0), "station 0: it has no servers"),
+        (Station::Sharing { servers: 0 }, "no servers"),
+        (Station::finite(3, 2, Full::Lose), "a capacity of 2, less than its 3 servers"),
         (Station::Links { rates: vec![] }, "0 links"),
-        (Station::Links { rates: vec![5, 0] }, "link 1 carries nothing"),
+        (Station::Links { rates: vec![5, 0] }, "link 1 has rate 0"),
         (Station::Links { rates: vec![u64::MAX] }, "bytes a second"),
-        (Station::Sorted { servers: 0, gain: vec![1.0] }, "no server"),
-        (Station::Sorted { servers: 1, gain: vec![] }, "0 figures of its gain"),
+        (Station::Sorted { servers: 0, gain: vec![1.0] }, "no servers"),
+        (Station::Sorted { servers: 1, gain: vec![] }, "0 entries of gain"),
         (Station::Sorted { servers: 1, gain: vec![1.0, 0.0] }, "a gain of 0"),
         (Station::Sorted { servers: 1, gain: vec![f64::NAN] }, "a gain of NaN"),
-        (Station::Batch { count: 0, within: Ps(1) }, "nobody goes on together"),
+        (Station::Batch { count: 0, within: Ps(1) }, "a batch of 0 I/Os"),
     ] {
         let mut network = Network::new();
         network.station(station);
@@ -130,7 +130,7 @@ fn stations_and_pools() {
     }
     let mut network = Network::new();
     network.pool(Pool { tokens: 0 });
-    refused(&network, "pool 0 has no token");
+    refused(&network, "pool 0 has no tokens");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn loads() {
     };
     let late = Class { priority: PRIORITIES, ..class() };
     for (load, says) in [
-        (closed(0, &[1.0]), "nothing may be outstanding"),
+        (closed(0, &[1.0]), "0 I/Os may be outstanding"),
         (closed(1, &[]), "0 shares for 1 classes"),
         (closed(1, &[-1.0]), "shares are at least 0"),
         (closed(1, &[0.0]), "shares are at least 0"),
@@ -150,8 +150,8 @@ fn loads() {
         (Load::closed(1, Law::Uniform(Ps(2), Ps(1)), class()), "uniform"),
         (Load::open(Law::ZERO, 1, class()), "without a gap"),
         (Load::closed(1, Law::ZERO, late), "priority 8; the last is 7"),
-        (Load::closed(1, Law::ZERO, class()).ending_after(0), "to issue no I/O"),
-        (Load::closed(1, Law::ZERO, class()).beginning(Begin::After(vec![])), "after nobody"),
+        (Load::closed(1, Law::ZERO, class()).ending_after(0), "it issues 0 I/Os"),
+        (Load::closed(1, Law::ZERO, class()).beginning(Begin::After(vec![])), "after no load"),
         (
             Load::closed(1, Law::ZERO, class()).beginning(Begin::After(vec![LoadId(4)])),
             "there is no load 4",
@@ -174,8 +174,8 @@ fn selectors_and_changes() {
     let sound =
         || over(vec![Hop::Branch { selector: SelectorId(0), arms: vec![vec![visit()]; 2] }]);
     for (policy, says) in [
-        (Policy::RoundRobin { ios: 0 }, "selector 1: a turn of no I/O"),
-        (Policy::RoundRobinBytes { bytes: 0 }, "selector 1: a turn of no byte"),
+        (Policy::RoundRobin { ios: 0 }, "selector 1: a turn of 0 I/Os"),
+        (Policy::RoundRobinBytes { bytes: 0 }, "selector 1: a turn of 0 bytes"),
     ] {
         let mut network = sound();
         network.selector(Selector::new(policy));
@@ -198,7 +198,7 @@ fn selectors_and_changes() {
     }
     let mut network = over(vec![]);
     network.change(Ps(1), Change::ArmDown { selector, arm: 0 });
-    refused(&network, "no branch asks selector 0");
+    refused(&network, "no branch uses selector 0");
 }
 
 #[track_caller]
@@ -207,9 +207,9 @@ fn halts(network: &Network) -> Halt {
 }
 
 #[test]
-fn time_that_does_not_pass() {
+fn time_that_does_not_advance_is_a_livelock() {
     assert_eq!(halts(&over(vec![])), Halt::Livelock(Ps::ZERO));
-    // Who is turned away comes again at once.
+    // A rejected I/O is issued again at once.
     let mut network = Network::new();
     let station = network.station(Station::finite(1, 1, Full::Lose));
     let class = Class::read(0, vec![Hop::visit(station, Law::Constant(Ps::micros(1)))]);
@@ -217,19 +217,19 @@ fn time_that_does_not_pass() {
     assert_eq!(halts(&network), Halt::Livelock(Ps::ZERO));
 }
 
-/// Two who each hold a token and want a second.
+/// Two I/Os that each hold a token and want a second.
 #[test]
-fn a_circle_of_waiting() {
+fn a_cycle_of_waiting_is_a_deadlock() {
     let network = over(vec![take(1), visit(), take(1), visit(), give(2)]);
     let halt = halts(&network);
     let Halt::Deadlock { at, waits } = &halt else { panic!("{halt:?}") };
     assert!(*at > Ps::ZERO);
-    assert_eq!(*waits, [Waits { at: At::Pool(POOL), ios: 3 }]);
-    assert!(halt.to_string().ends_with("any more: 3 for tokens of pool 0"), "{halt}");
+    assert_eq!(*waits, [Waiting { at: WaitPoint::Pool(POOL), ios: 3 }]);
+    assert!(halt.to_string().ends_with("for each other: 3 for tokens of pool 0"), "{halt}");
 }
 
 #[test]
-fn nothing_to_do_is_no_deadlock() {
+fn an_idle_network_is_no_deadlock() {
     let mut simulation = Simulation::new(&Network::new(), 1).unwrap();
     assert_eq!(simulation.run_until(Ps::secs(1)), Ok(()));
     assert_eq!((simulation.now(), simulation.dispatched()), (Ps::secs(1), 0));

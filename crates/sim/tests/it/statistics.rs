@@ -1,15 +1,15 @@
-//! Histograms, warm-ups and intervals, on numbers whose answer is known.
+//! Histograms, warm-ups and confidence intervals, on numbers with known results.
 
 use clock::Rng;
 use sim::Ps;
 use sim::statistics::{
-    Histogram, mean, mser5, normal_quantile, ratio, skew, student_quantile, von_neumann,
+    TimeHistogram, mean, mser5, normal_quantile, ratio, skew, student_quantile, von_neumann,
 };
 
 #[test]
 fn a_quantile_is_within_its_bin() {
     for (mut histogram, within) in
-        [(Histogram::two_digits(), 1.0 / 128.0), (Histogram::three_digits(), 1.0 / 1024.0)]
+        [(TimeHistogram::two_digits(), 1.0 / 128.0), (TimeHistogram::three_digits(), 1.0 / 1024.0)]
     {
         let mut rng = Rng::keyed(1, &[]);
         let mut times: Vec<u64> = (0..5000).map(|_| 1000 + rng.exp(3e9) as u64).collect();
@@ -26,23 +26,23 @@ fn a_quantile_is_within_its_bin() {
 }
 
 #[test]
-fn bins_hold_what_they_say() {
+fn bins_contain_their_range() {
     for ps in [0, 999, 1000, 127_999, 128_000, 255_999, 256_000, 1_000_000_007, u64::MAX] {
-        let mut histogram = Histogram::two_digits();
+        let mut histogram = TimeHistogram::two_digits();
         histogram.record(Ps(ps));
         let (from, to, count) = histogram.bins().next().unwrap();
         assert_eq!(count, 1);
         let last = ps >> 42 >= 1000;
         assert!(from <= Ps(ps) && (last || Ps(ps) < to), "{ps}: {from:?} to {to:?}");
     }
-    assert_eq!(Histogram::two_digits().quantile(0.5), None);
+    assert_eq!(TimeHistogram::two_digits().quantile(0.5), None);
 }
 
 #[test]
-fn histograms_are_added_and_taken_away() {
+fn histograms_are_added_and_subtracted() {
     let times = |step: u64| (1..500).map(move |n| Ps::nanos(n * step));
     let of = |steps: &[u64]| {
-        let mut histogram = Histogram::three_digits();
+        let mut histogram = TimeHistogram::three_digits();
         steps.iter().flat_map(|step| times(*step)).for_each(|time| histogram.record(time));
         histogram
     };
@@ -52,7 +52,7 @@ fn histograms_are_added_and_taken_away() {
     assert_eq!(sum, both);
     sum.subtract(&a);
     assert_eq!(sum, b);
-    let mut coarse = Histogram::two_digits();
+    let mut coarse = TimeHistogram::two_digits();
     coarse.add(&both);
     assert_eq!(coarse.count(), both.count());
     let (fine, coarse) = (both.quantile(0.9).unwrap(), coarse.quantile(0.9).unwrap());
@@ -70,7 +70,7 @@ fn a_warm_up_is_found() {
     assert!(mser5(&warm) <= 40);
     assert_eq!(mser5(&[1.0; 100]), 0);
     assert_eq!(mser5(&[]), 0);
-    // What never settles is taken for half warm-up.
+    // Data that never settles counts as half warm-up.
     let rising: Vec<f64> = (0..200).map(f64::from).collect();
     assert_eq!(mser5(&rising), 100);
 }
@@ -95,11 +95,11 @@ fn an_interval_by_hand() {
     near(estimate.high - 3.0, 2.7764 * (2.5f64 / 5.0).sqrt());
     near(3.0 - estimate.low, estimate.high - 3.0);
     assert!(estimate.holds(3.0) && !estimate.holds(6.0));
-    // Twice as much under the line halves the figure and its interval.
+    // Twice the denominator halves the figure and its interval.
     let doubled = ratio(&[1.0, 2.0, 3.0, 4.0, 5.0].map(|n| (n, 2.0)), 0.95, 0.0).unwrap();
     near(doubled.value, 1.5);
     near(doubled.relative(), estimate.relative());
-    // What is correlated says less, and what errs to the right is rather more than less.
+    // Correlation widens the interval, and positive skewness moves it right.
     let correlated = ratio(&[1.0, 2.0, 3.0, 4.0, 5.0].map(|n| (n, 1.0)), 0.95, 0.5).unwrap();
     near(correlated.relative() / estimate.relative(), 3f64.sqrt());
     let right = mean(&[1.0, 1.0, 1.2, 1.1, 1.0, 9.0], 0.95).unwrap();

@@ -1,8 +1,8 @@
-//! Studies: the same whatever the threads, with intervals that hold as often as they say.
+//! Studies: independent of the number of threads, with intervals of the stated coverage.
 
 use sim::Ps;
 use sim::model::*;
-use sim::study::{Length, Plan, Study, StudyError, study};
+use sim::study::{Length, Study, StudyError, StudyPlan, study};
 
 /// One server at this load, with a service of a microsecond.
 fn queue(load: f64) -> Network {
@@ -26,13 +26,14 @@ fn same(a: &Study, b: &Study) {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn results_do_not_depend_on_threads() {
     let network = queue(0.7);
     for length in [
         Length::Fixed { warmup: Ps::millis(1), measured: Ps::millis(5) },
         Length::Settled { first: Ps::millis(1), most: Ps::millis(4) },
     ] {
-        let with = |threads| study(&network, &Plan { seed: 3, length, runs: 7, threads }).unwrap();
+        let with =
+            |threads| study(&network, &StudyPlan { seed: 3, length, runs: 7, threads }).unwrap();
         let one = with(1);
         for threads in [2, 3, 16] {
             same(&one, &with(threads));
@@ -45,14 +46,14 @@ fn threads_change_nothing() {
 fn a_seed_repeats_and_another_differs() {
     let network = queue(0.7);
     let length = Length::Fixed { warmup: Ps::ZERO, measured: Ps::millis(2) };
-    let with = |seed| study(&network, &Plan { seed, length, runs: 1, threads: 1 }).unwrap();
+    let with = |seed| study(&network, &StudyPlan { seed, length, runs: 1, threads: 1 }).unwrap();
     same(&with(1), &with(1));
     assert_ne!(with(1).runs[0].cells, with(2).runs[0].cells);
 }
 
 #[test]
-fn a_run_that_may_not_settle_says_so() {
-    let plan = |most| Plan {
+fn a_run_that_does_not_settle_is_reported() {
+    let plan = |most| StudyPlan {
         seed: 1,
         length: Length::Settled { first: Ps::micros(320), most },
         runs: 1,
@@ -63,15 +64,15 @@ fn a_run_that_may_not_settle_says_so() {
     let long = study(&queue(0.9), &plan(Ps::secs(10))).unwrap();
     assert!(long.runs[0].settled);
     assert!(long.runs[0].warmup > short.runs[0].warmup);
-    // What is measured is as long as the pilot's last cells, whatever the pilot was.
+    // The measured span is as long as the pilot's last cells, whatever the pilot was.
     let measured: u64 = long.runs[0].cells.iter().map(|cell| cell.at.0).sum();
     assert_eq!(measured, long.runs[0].warmup.0);
 }
 
 #[test]
-fn histograms_hold_what_was_measured_and_nothing_else() {
+fn histograms_hold_measured_times_only() {
     let length = Length::Fixed { warmup: Ps::millis(3), measured: Ps::millis(5) };
-    let study = study(&queue(0.5), &Plan { seed: 1, length, runs: 2, threads: 1 }).unwrap();
+    let study = study(&queue(0.5), &StudyPlan { seed: 1, length, runs: 2, threads: 1 }).unwrap();
     let cells = || study.runs.iter().flat_map(|run| &run.cells);
     let departures: u64 = cells().map(|cell| cell.stations[0].departures).sum();
     assert_eq!(study.latency(StationId(0)).unwrap().count(), departures);
@@ -85,24 +86,24 @@ fn histograms_hold_what_was_measured_and_nothing_else() {
 #[test]
 fn what_cannot_be_simulated_is_refused() {
     let length = Length::Fixed { warmup: Ps::ZERO, measured: Ps::millis(1) };
-    let plan = Plan { seed: 1, length, runs: 2, threads: 2 };
+    let plan = StudyPlan { seed: 1, length, runs: 2, threads: 2 };
     let mut network = Network::new();
     network.load(Load::closed(0, Law::ZERO, Class::read(0, vec![])));
     assert!(matches!(study(&network, &plan), Err(StudyError::SetUp(_))));
-    // A customer who neither thinks nor goes anywhere.
+    // A customer without think time or hops.
     let mut network = Network::new();
     network.load(Load::closed(1, Law::ZERO, Class::read(0, vec![])));
     let error = study(&network, &plan).unwrap_err();
-    assert!(error.to_string().starts_with("run 0: at 0 ns I/Os go around"), "{error}");
+    assert!(error.to_string().starts_with("run 0: at 0 ns I/Os circulate"), "{error}");
 }
 
-/// Of so many seeds, how many intervals hold the mean response time, which is known.
+/// For so many seeds, how many intervals contain the known mean response time.
 fn holding(load: f64, seeds: std::ops::Range<u64>, runs: u32) -> usize {
     let network = queue(load);
     let truth = 1e-6 / (1.0 - load);
     let length = Length::Settled { first: Ps::millis(20), most: Ps::secs(100) };
     let holds = |seed: &u64| {
-        let plan = Plan { seed: *seed, length, runs, threads: 1 };
+        let plan = StudyPlan { seed: *seed, length, runs, threads: 1 };
         let study = study(&network, &plan).unwrap();
         let response = study.estimate(0.95, |span| {
             let class = &span.classes[0];
@@ -113,7 +114,7 @@ fn holding(load: f64, seeds: std::ops::Range<u64>, runs: u32) -> usize {
     seeds.filter(holds).count()
 }
 
-/// A few seeds, which are fixed: of 100 intervals that each hold with 95%, 89 to 99 do but for one time in a hundred.
+/// A few fixed seeds: of 100 intervals at 95%, 89 to 99 contain the value in 99 of 100 cases.
 #[test]
 fn intervals_hold() {
     let held = holding(0.5, 0..100, 1);
@@ -122,10 +123,10 @@ fn intervals_hold() {
     assert!(held >= 8, "{held} of 10 from ten runs each");
 }
 
-/// `make coverage`: 2,000 seeds a load, of which 93 to 97% must hold.
+/// `make coverage`: 2,000 seeds per load, of which 93 to 97% must contain the value.
 #[test]
 #[ignore = "takes an hour; `make coverage` runs it"]
-fn intervals_hold_as_often_as_they_say() {
+fn intervals_have_their_stated_coverage() {
     const SEEDS: u64 = 2000;
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()) as u64;
     println!("load   intervals that hold");

@@ -8,7 +8,7 @@ use crate::out;
 use crate::present;
 use scenario::{Figure, Part, PartKind, Shelf, Shelved, figures_of};
 use serde_json::{Value, json};
-use sim::lab::taken::{Taken, taken};
+use sim::lab::part_defaults::{PartDefault, part_defaults};
 use std::fmt::Write;
 
 /// The version of the JSON documents; a field that goes or changes its meaning raises it.
@@ -112,7 +112,7 @@ fn page(one: &Shelved, width: usize) -> String {
         &part.figures.iter().map(|f| row(part, f)).collect::<Vec<_>>(),
         width,
     );
-    let lacks = taken(part);
+    let lacks = part_defaults(part);
     let lacking: Vec<Vec<String>> = lacks
         .iter()
         .map(|one| {
@@ -157,7 +157,7 @@ fn doc(kind: PartKind, figure: &str) -> &'static str {
 /// Figures that the part could have, and for whose lack nothing is taken that could be said here.
 fn others<'a>(
     part: &'a Part,
-    lacks: &'a [Taken],
+    lacks: &'a [PartDefault],
 ) -> impl Iterator<Item = &'static scenario::FigureDef> + 'a {
     figures_of(part.kind).iter().filter(|def| {
         part.figure(def.name).is_none() && lacks.iter().all(|taken| taken.figure != def.name)
@@ -182,8 +182,8 @@ fn document(one: &Shelved) -> Value {
             "kind": f.kind.word(), "claim": f.claim, "interval": f.interval, "means": doc(part.kind, &f.name),
         })
     };
-    let lacks = taken(part);
-    let lacking = |one: &Taken| {
+    let lacks = part_defaults(part);
+    let lacking = |one: &PartDefault| {
         let means = doc(part.kind, one.figure);
         json!({ "name": one.figure, "value": one.value, "reason": one.reason, "means": means })
     };

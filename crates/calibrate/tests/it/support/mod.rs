@@ -1,21 +1,21 @@
-//! Labs with planted figures, simulated into records whose scenarios state others.
+//! Labs with planted figures, simulated into records whose scenarios state other figures.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use calibrate::{CalibrateError, Calibrated, Order, calibrate};
+use calibrate::{CalibrateError, Calibrated, CalibrationRequest, calibrate};
 use clock::Ns;
 use record::{Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source};
 use sim::simulate::simulate;
 use std::path::Path;
 
-/// A figure that is planted, and what the scenario of the record states instead.
+/// A planted figure, and what the record's scenario states instead.
 pub struct Planted {
     pub figure: &'static str,
     /// In the base unit.
     pub value: f64,
-    /// The same as written.
+    /// The value as written.
     pub text: &'static str,
-    /// What the search begins with.
+    /// The starting value of the fit.
     pub instead: &'static str,
 }
 
@@ -32,7 +32,7 @@ const fn planted(
 pub struct Lab {
     pub part: &'static str,
     pub kind: &'static str,
-    /// Figures that stay.
+    /// Figures that stay the same.
     pub given: &'static [(&'static str, &'static str)],
     pub planted: &'static [Planted],
     pub text: &'static str,
@@ -74,7 +74,7 @@ sweep = { block = ["4KiB", "16KiB", "64KiB"], depth = [1, 12] }
 "#,
 };
 
-/// An adapter whose chip limits small blocks, between a host and an array of memory.
+/// An adapter whose chip limits small blocks, between a host and a memory array.
 pub const HBA: Lab = Lab {
     part: "card",
     kind: "hba",
@@ -106,7 +106,7 @@ sweep = { depth = [1, 2, 4, 8, 32] }
 "#,
 };
 
-/// A virtual disk whose queue is shorter than what is asked of it.
+/// A virtual disk whose queue is shorter than the workload's depth.
 pub const VIRTUAL: Lab = Lab {
     part: "scsi",
     kind: "virtual-scsi",
@@ -173,7 +173,7 @@ sweep = { depth = [1, 4, 8, 16] }
 "#,
 };
 
-/// Six VMs of one host, alike.
+/// Six like VMs of one host.
 pub const FARM: Lab = Lab {
     part: "ours",
     kind: "hypervisor",
@@ -207,8 +207,8 @@ sweep = { block = ["4KiB", "64KiB"], depth = [1, 2, 4] }
 };
 
 impl Lab {
-    /// The scenario with what is planted, or with what is stated instead.
-    pub fn scenario(&self, truly: bool) -> String {
+    /// The scenario with the planted figures, or with those stated instead.
+    pub fn scenario(&self, actual: bool) -> String {
         let figure = |name: &str, value: &str| {
             format!(
                 "{{ name = \"{name}\", value = \"{value}\", source = \"a test\", kind = \"assumed\" }}"
@@ -216,7 +216,7 @@ impl Lab {
         };
         let given = self.given.iter().map(|(name, value)| figure(name, value));
         let planted = self.planted.iter().map(|of| {
-            let value = if truly { of.text } else { of.instead };
+            let value = if actual { of.text } else { of.instead };
             figure(of.figure, value)
         });
         let figures: Vec<String> = given.chain(planted).collect();
@@ -234,7 +234,7 @@ impl Lab {
         record(&path, &self.scenario(true), &self.scenario(false), seed)
     }
 
-    /// The figures fitted to a record of it: those named, or those that are planted.
+    /// The figures fitted to a record of it: those named, or the planted ones.
     pub fn calibrate(&self, seed: u64, figures: &[&str]) -> Calibrated {
         let dir = tempfile::tempdir().expect("a place");
         let record = self.record(dir.path(), seed);
@@ -253,7 +253,7 @@ pub fn fit(
     figures: &[&str],
 ) -> Result<Calibrated, CalibrateError> {
     let own = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let order = Order { parts: own(parts), figures: own(figures), seed: 99 };
+    let order = CalibrationRequest { parts: own(parts), figures: own(figures), seed: 99 };
     let named = (1..).zip(records).map(|(n, record)| (format!("run{n}.wsr"), record));
     calibrate(&named.collect::<Vec<_>>(), &order)
 }
@@ -263,14 +263,14 @@ pub fn scenario(text: &str) -> Scenario {
     scenario::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
-/// The head of a record that tells the scenario `told`.
-pub fn head(scenario: &Scenario, told: &str, seed: u64) -> RunHead {
+/// The head of a record that contains the scenario `stated`.
+pub fn head(scenario: &Scenario, stated: &str, seed: u64) -> RunHead {
     RunHead {
         title: scenario.head.title.clone(),
         producer: record::Producer::new(record::ProducerKind::Simulated, "a test"),
         scenario: ScenarioText {
             name: "lab.toml".to_owned(),
-            text: told.to_owned(),
+            text: stated.to_owned(),
             overrides: Vec::new(),
         },
         epoch: Ns::ZERO,
@@ -279,12 +279,12 @@ pub fn head(scenario: &Scenario, told: &str, seed: u64) -> RunHead {
     }
 }
 
-/// Simulates the scenario `truly`, into a record that tells the scenario `told`.
-pub fn record(path: &Path, truly: &str, told: &str, seed: u64) -> Record {
-    let scenario = scenario(truly);
+/// Simulates the scenario `actual` into a record that contains the scenario `stated`.
+pub fn record(path: &Path, actual: &str, stated: &str, seed: u64) -> Record {
+    let scenario = scenario(actual);
     let topology = scenario.topology().unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let stages = scenario.stages();
-    let head = head(&scenario, told, seed);
+    let head = head(&scenario, stated, seed);
     let writer = Writer::create(path, &head).expect("a record");
     let order = sim::simulate::Order {
         stages: &stages,

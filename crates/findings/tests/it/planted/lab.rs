@@ -7,7 +7,7 @@ use sim::Ps;
 use sim::model::{
     Begin, Class, Demand, Full, Hop, Law, Load, LoadId, Pool, PoolId, Source, Station, StationId,
 };
-use sim::plant::{Issuer, Limits, Place, Plant, PlantHop};
+use sim::plant::{HopElement, HopLimits, Issuer, Plant, PlantHop};
 
 /// How many times each part can do what the blueprint says, by its number; and the load.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub fn build(of: &Blueprint, times: Times) -> Lab {
 impl Builder<'_> {
     fn hop(&mut self, name: String, kind: HopKind, device: &str) -> usize {
         let (device, part) = (device.to_owned(), None);
-        let (places, limits) = (Vec::new(), Limits::default());
+        let (places, limits) = (Vec::new(), HopLimits::default());
         self.plant.hops.push(PlantHop { name, kind, device, part, places, limits });
         self.plant.hops.len() - 1
     }
@@ -81,7 +81,7 @@ impl Builder<'_> {
         let servers = self.of.servers[part as usize] * self.times.parts[part as usize];
         let hop = self.hop(name, kind, device);
         let station = self.queue(servers);
-        self.plant.hops[hop].places.push(Place::Station(station));
+        self.plant.hops[hop].places.push(HopElement::Station(station));
         self.plant.hops[hop].limits.servers = Some(servers);
         station
     }
@@ -90,7 +90,7 @@ impl Builder<'_> {
     fn slots(&mut self, name: String, kind: HopKind, device: &str, slots: u32) -> PoolId {
         let pool = self.plant.network.pool(Pool { tokens: slots });
         let hop = self.hop(name, kind, device);
-        self.plant.hops[hop].places.push(Place::Pool(pool));
+        self.plant.hops[hop].places.push(HopElement::Pool(pool));
         self.plant.hops[hop].limits.slots = Some(slots);
         pool
     }
@@ -162,7 +162,7 @@ impl Builder<'_> {
             };
             let hops = self.plant.hops.iter_mut();
             let hop = hops.into_iter().find(|hop| hop.name == first);
-            hop.into_iter().for_each(|hop| hop.places.push(Place::Station(station)));
+            hop.into_iter().for_each(|hop| hop.places.push(HopElement::Station(station)));
         }
         station
     }
@@ -192,8 +192,8 @@ impl Builder<'_> {
                 let hop = self.hop(name, kind, &device);
                 let hop = &mut self.plant.hops[hop];
                 let at = 2 * at as u16;
-                hop.places.push(Place::ReadLink(station, at));
-                hop.places.push(Place::WriteLink(station, at + 1));
+                hop.places.push(HopElement::ReadLink(station, at));
+                hop.places.push(HopElement::WriteLink(station, at + 1));
                 hop.limits.read_rate = Some(rate);
                 hop.limits.write_rate = Some(rate);
             }
@@ -203,7 +203,7 @@ impl Builder<'_> {
             let pool = self.plant.network.pool(Pool { tokens: credits });
             let port = self.plant.hops.iter_mut().find(|hop| hop.name == "esx.hba:0");
             port.into_iter().for_each(|hop| {
-                hop.places.push(Place::Pool(pool));
+                hop.places.push(HopElement::Pool(pool));
                 hop.limits.slots = Some(credits);
             });
             pool

@@ -180,7 +180,7 @@ fn dominant(lab: &Lab, seen: &Seen, iops: f64) -> f64 {
     let residence = in_flight / iops;
     let sums = lab.plant.hops.iter().map(|hop| {
         let places = hop.places.iter().filter_map(|place| match place {
-            sim::plant::Place::Station(station) => Some(sum(station.0 as usize)),
+            sim::plant::HopElement::Station(station) => Some(sum(station.0 as usize)),
             _ => None,
         });
         places.sum::<f64>()

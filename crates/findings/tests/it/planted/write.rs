@@ -11,7 +11,7 @@ use record::{
 };
 use sim::engine::Snapshot;
 use sim::model::Station;
-use sim::plant::{Limits, Place, PlantHop};
+use sim::plant::{HopElement, HopLimits, PlantHop};
 use std::path::Path;
 
 /// A step of the record: a lab under one load.
@@ -198,7 +198,7 @@ fn counters(
     let mut crossing = None;
     for place in &hop.places {
         match place {
-            Place::Station(station) => {
+            HopElement::Station(station) => {
                 let tally = &cut.stations[station.0 as usize];
                 queue += tally.present as f64 / span;
                 if let Station::Queue { servers, .. } = &network.stations()[station.0 as usize] {
@@ -207,7 +207,7 @@ fn counters(
                     bytes = tally.bytes.map(|bytes| bytes as f64);
                 }
             }
-            Place::Pool(pool) => {
+            HopElement::Pool(pool) => {
                 let tally = &cut.pools[pool.0 as usize];
                 queue += tally.present as f64 / span;
                 out.push(("slots-used", tally.busy as f64 / span));
@@ -217,8 +217,8 @@ fn counters(
                     bytes = tally.bytes.map(|bytes| bytes as f64);
                 }
             }
-            Place::ReadLink(station, link) | Place::WriteLink(station, link) => {
-                let way = usize::from(matches!(place, Place::WriteLink(..)));
+            HopElement::ReadLink(station, link) | HopElement::WriteLink(station, link) => {
+                let way = usize::from(matches!(place, HopElement::WriteLink(..)));
                 bytes[way] = carried[station.0 as usize][usize::from(*link)];
                 let Station::Links { rates } = &network.stations()[station.0 as usize] else {
                     continue;
@@ -227,7 +227,7 @@ fn counters(
                 busy = Some(busy.unwrap_or(0.0_f64).max(share));
                 crossing = Some(*station);
             }
-            Place::BothLink(..) => {}
+            HopElement::BothLink(..) => {}
         }
     }
     if let Some(station) = crossing {
@@ -252,7 +252,7 @@ fn counters(
 }
 
 /// What a hop is known to carry.
-fn known(limits: &Limits) -> Vec<(&'static str, f64)> {
+fn known(limits: &HopLimits) -> Vec<(&'static str, f64)> {
     let mut out = Vec::new();
     out.extend(limits.servers.map(|servers| ("servers", f64::from(servers))));
     out.extend(limits.slots.map(|slots| ("slots", f64::from(slots))));

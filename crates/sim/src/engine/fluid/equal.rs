@@ -1,4 +1,4 @@
-//! One link, or servers, that all present share equally: one clock for all of them.
+//! One link, or a set of servers, shared equally by all I/Os present: one virtual clock for all.
 
 use super::{NEVER, SERVER, Tag, done_at};
 use crate::Ps;
@@ -7,15 +7,15 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// What is shared.
 #[derive(Clone, Debug)]
-pub enum Capacity {
-    /// Each has the rate min(1, servers / present) of a server.
+pub enum SharedCapacity {
+    /// Each I/O gets the rate min(1, servers / present) of a server.
     Servers(u32),
-    /// A link of a rate in fractions of a byte a second.
+    /// A link; the rate is in fractions of a byte a second.
     Link { link: u16, rate: u64 },
 }
 
-/// Who waits to have been given enough, the first to be so at the front. Transfers of one size come in the order in which
-/// they go, and stand in line; whoever would stand before the last of the line goes into the heap.
+/// I/Os in the order in which they finish. Transfers of one size finish in the order of arrival and are queued; an I/O
+/// that would precede the last of the queue goes into the heap.
 #[derive(Clone, Debug, Default)]
 struct Tags {
     line: VecDeque<Tag>,
@@ -44,7 +44,7 @@ impl Tags {
         }
     }
 
-    /// Takes out the first, if it has been given enough where the clock stands.
+    /// Removes the first if it is complete at `clock`.
     #[inline]
     fn pop_until(&mut self, clock: u128) -> Option<Tag> {
         let first = *self.peek().filter(|first| first.clock <= clock)?;
@@ -66,28 +66,28 @@ impl Tags {
     }
 }
 
-/// Those who share it.
+/// The I/Os that share it.
 #[derive(Clone, Debug)]
 pub struct Equal {
-    capacity: Capacity,
-    /// What each is given a picosecond.
+    capacity: SharedCapacity,
+    /// Work given to each I/O per picosecond.
     rate: u64,
-    /// What each that was here from the beginning would have been given until `at`.
+    /// Work given up to `at` to an I/O that was present from the beginning.
     clock: u128,
     at: Ps,
-    /// When the next has been given all that it asked for.
+    /// When the next I/O is complete.
     next: Ps,
     present: u64,
     tags: Tags,
-    /// Those of one moment who have been given all, the next to leave at the end.
+    /// I/Os that are complete at one moment; the next to leave is last.
     due: Vec<Tag>,
     room: usize,
     stopped: bool,
 }
 
 impl Equal {
-    /// Nobody there yet.
-    pub fn new(capacity: Capacity) -> Equal {
+    /// An idle station.
+    pub fn new(capacity: SharedCapacity) -> Equal {
         Equal {
             capacity,
             rate: 0,
@@ -102,20 +102,20 @@ impl Equal {
         }
     }
 
-    /// Room for so many more.
+    /// Preallocates for `present` more I/Os.
     pub fn make_room(&mut self, present: usize) {
         self.room += present;
         self.tags.reserve(self.room);
         self.due.reserve(self.room);
     }
 
-    /// When the next leaves if nobody comes.
+    /// When the next I/O leaves, if none arrives.
     #[inline]
     pub fn next(&self) -> Ps {
         self.next
     }
 
-    /// Where the clock stands at `now`.
+    /// The virtual clock at `now`.
     #[inline]
     pub fn clock(&mut self, now: Ps) -> u128 {
         let span = now.since(self.at).0;
@@ -124,7 +124,7 @@ impl Equal {
         self.clock
     }
 
-    /// Who comes asks for as much as the tag says; where the clock stands.
+    /// Adds an I/O that asks for the work in its tag; returns the virtual clock.
     #[inline]
     pub fn enter(&mut self, now: Ps, mut tag: Tag) -> u128 {
         let clock = self.clock(now);
@@ -135,7 +135,7 @@ impl Equal {
         clock
     }
 
-    /// The lowest path of those who have been given all.
+    /// The lowest path among the complete I/Os.
     #[inline]
     pub fn ready(&mut self, now: Ps) -> Option<u32> {
         if self.next > now {
@@ -154,7 +154,7 @@ impl Equal {
         self.due.last().map(|tag| tag.path)
     }
 
-    /// That one leaves; where the clock stands.
+    /// Removes that I/O; also returns the virtual clock.
     #[inline]
     pub fn leave(&mut self) -> Option<(u32, u128)> {
         let tag = self.due.pop()?;
@@ -163,9 +163,9 @@ impl Equal {
         Some((tag.who, self.clock))
     }
 
-    /// The link, if it is this one, carries so much from now on.
+    /// Changes the link's rate, if it is this one.
     pub fn set_rate(&mut self, now: Ps, of: u16, to: u64) {
-        if let Capacity::Link { link, rate } = &mut self.capacity
+        if let SharedCapacity::Link { link, rate } = &mut self.capacity
             && *link == of
         {
             *rate = to;
@@ -174,14 +174,14 @@ impl Equal {
         }
     }
 
-    /// The clock stands still, or goes on.
+    /// Stops or restarts the virtual clock.
     pub fn stop(&mut self, now: Ps, stopped: bool) {
         self.clock(now);
         self.stopped = stopped;
         self.divide();
     }
 
-    /// `who` is here no more; the path, and where the clock stands.
+    /// Removes `who`; returns its path and the virtual clock.
     pub fn remove(&mut self, now: Ps, who: u32) -> Option<(u32, u128)> {
         let clock = self.clock(now);
         let found = self.tags.iter().chain(&self.due);
@@ -193,17 +193,17 @@ impl Equal {
         Some((path, clock))
     }
 
-    /// The rate of each, and when the next leaves by it.
+    /// Computes each I/O's rate and when the next leaves.
     #[inline]
     fn divide(&mut self) {
         self.rate = match self.capacity {
             _ if self.stopped || self.present == 0 => 0,
-            Capacity::Servers(servers) => {
+            SharedCapacity::Servers(servers) => {
                 SERVER as u64 * self.present.min(u64::from(servers)) / self.present
             }
-            Capacity::Link { rate: 0, .. } => 0,
-            // Less than one unit for each would keep them for ever.
-            Capacity::Link { rate, .. } => (rate / self.present).max(1),
+            SharedCapacity::Link { rate: 0, .. } => 0,
+            // With less than one unit each, I/Os would never finish.
+            SharedCapacity::Link { rate, .. } => (rate / self.present).max(1),
         };
         self.next = match self.tags.peek() {
             _ if !self.due.is_empty() => self.at,

@@ -1,4 +1,4 @@
-//! Several links that paths cross in different ways: max-min, divided anew at each change.
+//! Several links that paths cross in different ways: max-min fair rates, computed again at each change.
 
 use super::{NEVER, Tag, done_at};
 use crate::Ps;
@@ -7,57 +7,57 @@ use std::collections::BinaryHeap;
 
 /// A link that may limit.
 #[derive(Clone, Debug)]
-struct Link {
+struct FairLink {
     /// Its number at the station.
     number: u16,
     /// Fractions of a byte a second.
     rate: u64,
-    /// Scratch: what is left to divide, and among how many.
+    /// Scratch: capacity left to divide, and among how many I/Os.
     left: u64,
     sharers: u64,
 }
 
-/// Who takes one path.
+/// The I/Os of one path.
 #[derive(Clone, Debug)]
-struct Flow {
+struct FairFlow {
     path: u32,
-    /// Its links among those that may limit.
+    /// Indices into the links that may limit.
     links: Box<[u16]>,
-    /// What each is given a picosecond.
+    /// Work given to each I/O per picosecond.
     rate: u64,
-    /// Scratch: the rate is found.
+    /// Scratch: the rate has been found.
     settled: bool,
-    /// What each that was here from the beginning would have been given.
+    /// Work given to an I/O that was present from the beginning.
     clock: u128,
     tags: BinaryHeap<Reverse<Tag>>,
 }
 
-impl Flow {
+impl FairFlow {
     #[inline]
     fn is_ready(&self) -> bool {
         self.tags.peek().is_some_and(|Reverse(tag)| tag.clock <= self.clock)
     }
 }
 
-/// All of them.
+/// All paths and links of one partition.
 #[derive(Clone, Debug)]
 pub struct Fair {
-    links: Box<[Link]>,
-    flows: Box<[Flow]>,
-    /// Until when the clocks have run.
+    links: Box<[FairLink]>,
+    flows: Box<[FairFlow]>,
+    /// Up to when the clocks have run.
     at: Ps,
-    /// When the next has been given all that it asked for.
+    /// When the next I/O is complete.
     next: Ps,
     stopped: bool,
 }
 
 impl Fair {
-    /// Links with their rates, and paths with the links that they cross, of which others than these are left out.
+    /// Links with their rates, and paths with the links they cross; links not listed here are left out.
     pub fn new<'a>(links: &[(u16, u64)], paths: impl Iterator<Item = (u32, &'a [u16])>) -> Fair {
         let local = |link: &u16| {
             links.iter().position(|(number, _)| number == link).map(|local| local as u16)
         };
-        let flow = |(path, crossed): (u32, &[u16])| Flow {
+        let flow = |(path, crossed): (u32, &[u16])| FairFlow {
             path,
             links: crossed.iter().filter_map(local).collect(),
             rate: 0,
@@ -65,7 +65,7 @@ impl Fair {
             clock: 0,
             tags: BinaryHeap::new(),
         };
-        let link = |(number, rate): &(u16, u64)| Link {
+        let link = |(number, rate): &(u16, u64)| FairLink {
             number: *number,
             rate: *rate,
             left: 0,
@@ -80,24 +80,24 @@ impl Fair {
         }
     }
 
-    /// Room for so many of a flow.
+    /// Preallocates for `present` I/Os of a flow.
     pub fn make_room(&mut self, flow: u32, present: usize) {
         self.flows[flow as usize].tags.reserve(present);
     }
 
-    /// When the next leaves if nobody comes.
+    /// When the next I/O leaves, if none arrives.
     #[inline]
     pub fn next(&self) -> Ps {
         self.next
     }
 
-    /// Where the clock of a flow stands at `now`.
+    /// The virtual clock of a flow at `now`.
     pub fn clock(&mut self, now: Ps, flow: u32) -> u128 {
         self.advance(now);
         self.flows[flow as usize].clock
     }
 
-    /// Who comes asks for as much as the tag says; where the clock of its flow stands.
+    /// Adds an I/O that asks for the work in its tag; returns its flow's virtual clock.
     pub fn enter(&mut self, now: Ps, flow: u32, mut tag: Tag) -> u128 {
         self.advance(now);
         let flow = &mut self.flows[flow as usize];
@@ -108,7 +108,7 @@ impl Fair {
         clock
     }
 
-    /// The lowest path on which somebody has been given all.
+    /// The lowest path with a complete I/O.
     #[inline]
     pub fn ready(&mut self, now: Ps) -> Option<u32> {
         if self.next > now {
@@ -118,7 +118,7 @@ impl Fair {
         self.flows.iter().find(|flow| flow.is_ready()).map(|flow| flow.path)
     }
 
-    /// That one leaves; where the clock of its flow stands.
+    /// Removes that I/O; also returns its flow's virtual clock.
     pub fn leave(&mut self, flow: u32) -> Option<(u32, u128)> {
         let flow = &mut self.flows[flow as usize];
         let Reverse(tag) = flow.tags.pop()?;
@@ -127,7 +127,7 @@ impl Fair {
         Some((tag.who, clock))
     }
 
-    /// A link, if it is one of these, carries so much from now on.
+    /// Changes a link's rate, if it is one of these.
     pub fn set_rate(&mut self, now: Ps, of: u16, to: u64) {
         self.advance(now);
         let Some(link) = self.links.iter_mut().find(|link| link.number == of) else { return };
@@ -135,17 +135,17 @@ impl Fair {
         self.divide();
     }
 
-    /// The clocks stand still, or go on.
+    /// Stops or restarts the clocks.
     pub fn stop(&mut self, now: Ps, stopped: bool) {
         self.advance(now);
         self.stopped = stopped;
         self.divide();
     }
 
-    /// `who` is here no more; the path, and where its clock stands.
+    /// Removes `who`; returns its path and its virtual clock.
     pub fn remove(&mut self, now: Ps, who: u32) -> Option<(u32, u128)> {
         self.advance(now);
-        let on = |flow: &&mut Flow| flow.tags.iter().any(|Reverse(tag)| tag.who == who);
+        let on = |flow: &&mut FairFlow| flow.tags.iter().any(|Reverse(tag)| tag.who == who);
         let flow = self.flows.iter_mut().find(on)?;
         flow.tags.retain(|Reverse(tag)| tag.who != who);
         let removed = (flow.path, flow.clock);
@@ -153,7 +153,7 @@ impl Fair {
         Some(removed)
     }
 
-    /// Lets the clocks run to `now`.
+    /// Advances the clocks to `now`.
     fn advance(&mut self, now: Ps) {
         let span = u128::from(now.since(self.at).0);
         self.at = now;
@@ -165,7 +165,7 @@ impl Fair {
         }
     }
 
-    /// Divides the capacity anew among those who are present, and finds when the next leaves by it.
+    /// Divides the capacity among the I/Os present, and finds when the next leaves.
     fn divide(&mut self) {
         self.next = NEVER;
         if self.stopped {
@@ -180,7 +180,7 @@ impl Fair {
         }
     }
 
-    /// Progressive filling: the link that offers the least to each I/O that is still without a rate settles theirs.
+    /// Progressive filling: the link that offers the least to each I/O without a rate yet settles their rates.
     fn fill(&mut self) {
         let (links, flows) = (&mut self.links, &mut self.flows);
         links.iter_mut().for_each(|link| (link.left, link.sharers) = (link.rate, 0));
@@ -194,7 +194,7 @@ impl Fair {
             let offers = (0u16..).zip(links.iter()).filter(|(_, link)| link.sharers > 0);
             let tightest = offers.map(|(number, link)| (link.left / link.sharers, number)).min();
             let Some((offer, tightest)) = tightest else { break };
-            // A link that has less than one unit for each would keep them for ever; one that is down does.
+            // A link with less than one unit per I/O would never finish them; a link that is down indeed does not.
             let rate = if links[usize::from(tightest)].rate == 0 { 0 } else { offer.max(1) };
             for flow in flows.iter_mut() {
                 if flow.settled || !flow.links.contains(&tightest) {

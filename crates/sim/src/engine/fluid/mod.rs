@@ -1,11 +1,11 @@
-//! Stations that serve all who are present at once: processor sharing, and links shared fairly by max-min.
+//! Stations that serve all present I/Os at once: processor sharing, and links shared max-min fair.
 //!
-//! Links that can never be the ones that limit are left out of the division ([`reduce`]), and what then shares no link with
-//! the rest is divided by itself. Where one link is left, all who cross it have the same rate, whichever path they take:
-//! one clock tells what each of them was given (the virtual time of Demers, Keshav and Shenker, 1989), and an arrival or a
-//! departure costs the logarithm of those present ([`equal`]). Elsewhere each path keeps such a clock, and the rates are
-//! divided anew at each change ([`fair`]). Rates and work are integers, so what was given and what was asked agree to the
-//! last unit, and what a link carried is the sum of what went over its paths, whether it limits or not.
+//! Links that can never limit are left out ([`reduce`]), and paths that then share no link with the rest form a
+//! partition of their own. In a partition with one link, all I/Os have the same rate whichever path they take: one
+//! clock says what each has been given (the virtual time of Demers, Keshav and Shenker, 1989), and an arrival or
+//! departure costs the logarithm of the number present ([`equal`]). Elsewhere each path has such a clock, and the rates
+//! are computed again at each change ([`fair`]). Rates and work are integers, so work given and work asked for agree to
+//! the last unit, and a link carried exactly the sum of its paths, whether it limits or not.
 
 mod equal;
 mod fair;
@@ -13,7 +13,7 @@ mod reduce;
 
 use crate::Ps;
 use crate::statistics::Tally;
-use equal::{Capacity, Equal};
+use equal::{Equal, SharedCapacity};
 use fair::Fair;
 
 /// Work is counted in 1/2^32 ps of a server, or in 1/1024 bytes × ps/s of a link.
@@ -21,10 +21,10 @@ const SERVER: u128 = 1 << 32;
 /// Fractions of a byte a second in which links are divided.
 const FRACTION: u64 = 1024;
 const PS_PER_S: u128 = 1_000_000_000_000;
-/// No moment at all.
+/// Never.
 const NEVER: Ps = Ps::MAX;
 
-/// What a link did: bytes on the wire. Exact, in units of 1/1024 bytes × ps/s.
+/// Bytes on the wire of a link. Exact, in units of 1/1024 bytes × ps/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkTally {
     carried: u128,
@@ -32,45 +32,45 @@ pub struct LinkTally {
 }
 
 impl LinkTally {
-    /// Bytes that it carried.
+    /// Bytes carried.
     pub fn bytes(&self) -> f64 {
         self.carried as f64 / (FRACTION as f64 * PS_PER_S as f64)
     }
 
-    /// Bytes that it could have carried at the rates that it had.
+    /// Bytes it could have carried at its rates.
     pub fn capacity(&self) -> f64 {
         self.could as f64 / (FRACTION as f64 * PS_PER_S as f64)
     }
 
-    /// What it carried of what it could, 0 to 1; 0 while it could carry nothing.
+    /// Share of its capacity that was used, 0 to 1; 0 while it had none.
     pub fn utilization(&self) -> f64 {
         if self.could == 0 { 0.0 } else { self.carried as f64 / self.could as f64 }
     }
 
-    /// What happened since `earlier`.
+    /// The difference from `earlier`.
     pub fn since(&self, earlier: &LinkTally) -> LinkTally {
         let (carried, could) = (self.carried - earlier.carried, self.could - earlier.could);
         LinkTally { carried, could }
     }
 
-    /// This span and the one that followed it, as one.
+    /// This span and the next one, merged.
     pub fn joined(&self, later: &LinkTally) -> LinkTally {
         let (carried, could) = (self.carried + later.carried, self.could + later.could);
         LinkTally { carried, could }
     }
 }
 
-/// A link beside its part in the division.
+/// A link's rate and capacity, apart from its partition.
 #[derive(Clone, Debug)]
-struct Link {
-    /// Bytes a second now.
+struct LinkState {
+    /// Current bytes a second.
     rate: u64,
-    /// What it could have carried until `at`.
+    /// What it could have carried up to `at`.
     could: u128,
     at: Ps,
 }
 
-impl Link {
+impl LinkState {
     fn could_until(&mut self, now: Ps) -> u128 {
         let span = u128::from(now.since(self.at).0);
         self.could += span * u128::from(self.rate * FRACTION);
@@ -79,23 +79,23 @@ impl Link {
     }
 }
 
-/// Who takes the same links.
+/// The I/Os that cross the same links.
 #[derive(Clone, Debug)]
-struct Path {
+struct PathState {
     links: Box<[u16]>,
-    /// The part that divides for it, and its number there.
+    /// Its partition, and its number there.
     part: u32,
     flow: u32,
     present: u32,
-    /// What it carried until its part's clock stood at `then`.
+    /// What it carried until its partition's clock stood at `then`.
     carried: u128,
     then: u128,
-    /// The transfers that brought payload.
+    /// Transfers that carried payload.
     tally: Tally,
 }
 
-impl Path {
-    /// Counts what was carried until its clock stands at `clock`: before the number of those present changes.
+impl PathState {
+    /// Counts what was carried up to `clock`; to be called before the number of I/Os changes.
     #[inline]
     fn count_until(&mut self, clock: u128) {
         self.carried += (clock - self.then) * u128::from(self.present);
@@ -103,7 +103,7 @@ impl Path {
     }
 }
 
-/// Who waits to have been given enough: the clock's standing then, the order of arrival, and who it is.
+/// An I/O in service: the clock at which it is complete, its order of arrival, its path and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Tag {
     clock: u128,
@@ -112,29 +112,29 @@ struct Tag {
     who: u32,
 }
 
-/// Paths that share no link with any other.
+/// Paths that share no link with any other partition.
 #[derive(Clone, Debug)]
-enum Part {
+enum Partition {
     Equal(Equal),
     Fair(Fair),
 }
 
-/// All I/Os at one such station.
+/// All I/Os at one fluid station.
 #[derive(Clone, Debug)]
 pub struct Fluid {
-    parts: Vec<Part>,
-    paths: Vec<Path>,
-    links: Box<[Link]>,
-    /// Of processor sharing.
+    parts: Vec<Partition>,
+    paths: Vec<PathState>,
+    links: Box<[LinkState]>,
+    /// Number of servers, for processor sharing.
     servers: Option<u32>,
     present: u32,
     arrivals: u64,
-    /// Nobody is given anything.
+    /// No work is done.
     stopped: bool,
 }
 
 impl Fluid {
-    /// Processor sharing; its one path is number 0.
+    /// Processor sharing; its only path is number 0.
     pub fn servers(servers: u32) -> Fluid {
         let mut fluid = Fluid::new(&[]);
         fluid.servers = Some(servers);
@@ -148,7 +148,7 @@ impl Fluid {
     }
 
     fn new(rates: &[u64]) -> Fluid {
-        let link = |rate: &u64| Link { rate: *rate, could: 0, at: Ps::ZERO };
+        let link = |rate: &u64| LinkState { rate: *rate, could: 0, at: Ps::ZERO };
         Fluid {
             parts: Vec::new(),
             paths: Vec::new(),
@@ -160,13 +160,13 @@ impl Fluid {
         }
     }
 
-    /// The number of the path over these links, made if need be; before [`Fluid::divide`].
+    /// The number of the path over these links, added if it is new; to be called before [`Fluid::divide`].
     pub fn path(&mut self, links: &[u16]) -> u32 {
         let mut links: Box<[u16]> = links.into();
         links.sort_unstable();
         let found = self.paths.iter().position(|path| path.links == links);
         let number = found.unwrap_or_else(|| {
-            self.paths.push(Path {
+            self.paths.push(PathState {
                 links,
                 part: 0,
                 flow: 0,
@@ -180,11 +180,11 @@ impl Fluid {
         number as u32
     }
 
-    /// All paths are known: they are divided into parts. `ranges` holds the least and the greatest rate that each link will
-    /// ever have, by which links are left out that never limit; without it all are kept in one part.
+    /// Divides the paths into partitions, once all are known. `ranges` holds the least and the greatest rate of each
+    /// link; links that can never limit are then left out. Without it, all stay in one partition.
     pub fn divide(&mut self, ranges: Option<&[(u64, u64)]>) {
         if let Some(servers) = self.servers {
-            self.parts = vec![Part::Equal(Equal::new(Capacity::Servers(servers)))];
+            self.parts = vec![Partition::Equal(Equal::new(SharedCapacity::Servers(servers)))];
             return;
         }
         let crossed: Vec<&[u16]> = self.paths.iter().map(|path| &*path.links).collect();
@@ -201,56 +201,56 @@ impl Fluid {
             let links: Vec<(u16, u64)> = group.links.iter().map(rate).collect();
             self.parts.push(match (ranges, &links[..]) {
                 (Some(_), [(link, rate)]) => {
-                    Part::Equal(Equal::new(Capacity::Link { link: *link, rate: *rate }))
+                    Partition::Equal(Equal::new(SharedCapacity::Link { link: *link, rate: *rate }))
                 }
                 _ => {
                     let crossed =
                         group.paths.iter().map(|path| (*path, &*self.paths[*path as usize].links));
-                    Part::Fair(Fair::new(&links, crossed))
+                    Partition::Fair(Fair::new(&links, crossed))
                 }
             });
         }
     }
 
-    /// Makes room for `present` I/Os on a path.
+    /// Preallocates for `present` I/Os on a path.
     pub fn make_room(&mut self, path: u32, present: usize) {
-        let Path { part, flow, .. } = self.paths[path as usize];
+        let PathState { part, flow, .. } = self.paths[path as usize];
         match &mut self.parts[part as usize] {
-            Part::Equal(equal) => equal.make_room(present),
-            Part::Fair(fair) => fair.make_room(flow, present),
+            Partition::Equal(equal) => equal.make_room(present),
+            Partition::Fair(fair) => fair.make_room(flow, present),
         }
     }
 
-    /// A link carries `rate` bytes a second from now on.
+    /// Sets the rate of a link, in bytes a second.
     pub fn set_rate(&mut self, now: Ps, link: u16, rate: u64) {
         let of = &mut self.links[usize::from(link)];
         of.could_until(now);
         of.rate = rate;
         for part in &mut self.parts {
             match part {
-                Part::Equal(equal) => equal.set_rate(now, link, rate * FRACTION),
-                Part::Fair(fair) => fair.set_rate(now, link, rate * FRACTION),
+                Partition::Equal(equal) => equal.set_rate(now, link, rate * FRACTION),
+                Partition::Fair(fair) => fair.set_rate(now, link, rate * FRACTION),
             }
         }
     }
 
-    /// Everything stands still, or moves again.
+    /// Stops or restarts all service.
     pub fn stop(&mut self, now: Ps, stopped: bool) {
         self.stopped = stopped;
         for part in &mut self.parts {
             match part {
-                Part::Equal(equal) => equal.stop(now, stopped),
-                Part::Fair(fair) => fair.stop(now, stopped),
+                Partition::Equal(equal) => equal.stop(now, stopped),
+                Partition::Fair(fair) => fair.stop(now, stopped),
             }
         }
     }
 
-    /// `who` is here no more, served or not.
+    /// Removes `who`, complete or not.
     pub fn remove(&mut self, now: Ps, who: u32) {
         for part in &mut self.parts {
             let removed = match part {
-                Part::Equal(equal) => equal.remove(now, who),
-                Part::Fair(fair) => fair.remove(now, who),
+                Partition::Equal(equal) => equal.remove(now, who),
+                Partition::Fair(fair) => fair.remove(now, who),
             };
             if let Some((path, clock)) = removed {
                 let path = &mut self.paths[path as usize];
@@ -261,12 +261,12 @@ impl Fluid {
         }
     }
 
-    /// `who` comes, and asks for `demand` of a server.
+    /// `who` arrives and asks for `demand` of a server.
     pub fn serve(&mut self, now: Ps, who: u32, demand: Ps) {
         self.enter(now, 0, who, u128::from(demand.0) * SERVER);
     }
 
-    /// `who` begins to cross the links of `path` with `bytes`.
+    /// `who` starts to cross the links of `path` with `bytes`.
     #[inline]
     pub fn cross(&mut self, now: Ps, path: u32, who: u32, bytes: u64) {
         self.enter(now, path, who, u128::from(bytes) * (u128::from(FRACTION) * PS_PER_S));
@@ -279,25 +279,25 @@ impl Fluid {
         self.present += 1;
         let path = &mut self.paths[path as usize];
         let clock = match &mut self.parts[path.part as usize] {
-            Part::Equal(equal) => equal.enter(now, tag),
-            Part::Fair(fair) => fair.enter(now, path.flow, tag),
+            Partition::Equal(equal) => equal.enter(now, tag),
+            Partition::Fair(fair) => fair.enter(now, path.flow, tag),
         };
         path.count_until(clock);
         path.present += 1;
     }
 
-    /// Who has been given all that they asked for leaves: one at a time, the lowest path first.
+    /// Removes one complete I/O, from the lowest path first.
     #[inline]
     pub fn leave(&mut self, now: Ps) -> Option<u32> {
-        let ready = |part: &mut Part| match part {
-            Part::Equal(equal) => equal.ready(now),
-            Part::Fair(fair) => fair.ready(now),
+        let ready = |part: &mut Partition| match part {
+            Partition::Equal(equal) => equal.ready(now),
+            Partition::Fair(fair) => fair.ready(now),
         };
         let path = self.parts.iter_mut().filter_map(ready).min()?;
         let path = &mut self.paths[path as usize];
         let (who, clock) = match &mut self.parts[path.part as usize] {
-            Part::Equal(equal) => equal.leave()?,
-            Part::Fair(fair) => fair.leave(path.flow)?,
+            Partition::Equal(equal) => equal.leave()?,
+            Partition::Fair(fair) => fair.leave(path.flow)?,
         };
         path.count_until(clock);
         path.present -= 1;
@@ -305,20 +305,20 @@ impl Fluid {
         Some(who)
     }
 
-    /// When the next leaves if nobody comes; `None` where nobody is.
+    /// When the next I/O leaves, if none arrives; `None` where none is present.
     #[inline]
     pub fn next(&self) -> Option<Ps> {
         if self.stopped {
             return None;
         }
-        let next = |part: &Part| match part {
-            Part::Equal(equal) => equal.next(),
-            Part::Fair(fair) => fair.next(),
+        let next = |part: &Partition| match part {
+            Partition::Equal(equal) => equal.next(),
+            Partition::Fair(fair) => fair.next(),
         };
         self.parts.iter().map(next).min().filter(|at| *at < NEVER)
     }
 
-    /// Servers at work; of links, whether anything crosses them.
+    /// Busy servers; for links, 1 while anything crosses them.
     #[inline]
     pub fn at_work(&self) -> u32 {
         match self.servers {
@@ -328,7 +328,7 @@ impl Fluid {
         }
     }
 
-    /// What each link did until `now`; nothing where servers are shared.
+    /// What each link did up to `now`; empty for processor sharing.
     pub fn links_until(&mut self, now: Ps) -> Vec<LinkTally> {
         let mut counts: Vec<LinkTally> = self
             .links
@@ -337,8 +337,8 @@ impl Fluid {
             .collect();
         for path in &mut self.paths {
             let clock = match &mut self.parts[path.part as usize] {
-                Part::Equal(equal) => equal.clock(now),
-                Part::Fair(fair) => fair.clock(now, path.flow),
+                Partition::Equal(equal) => equal.clock(now),
+                Partition::Fair(fair) => fair.clock(now, path.flow),
             };
             path.count_until(clock);
             for link in &path.links {
@@ -348,13 +348,13 @@ impl Fluid {
         counts
     }
 
-    /// What is counted of the payload on a path.
+    /// The payload counts of a path.
     #[inline]
     pub fn tally(&mut self, path: u32) -> &mut Tally {
         &mut self.paths[path as usize].tally
     }
 
-    /// What is counted of the payload over each link until `now`: all paths that it is a part of.
+    /// The payload counts of each link up to `now`, summed over its paths.
     pub fn crossed(&mut self, now: Ps) -> Vec<Tally> {
         let mut crossed = vec![Tally::default(); self.links.len()];
         for path in &mut self.paths {
@@ -368,13 +368,13 @@ impl Fluid {
     }
 }
 
-/// How long `work` takes at `rate`, from `at`: the first moment at which all of it is done.
+/// When `work` is complete at `rate`, starting at `at`.
 #[inline]
 fn done_at(at: Ps, work: u128, rate: u64) -> Ps {
     if rate == 0 {
         return if work > 0 { NEVER } else { at };
     }
-    // Nearly all work fits one word, and dividing two takes several times as long.
+    // Nearly all work fits one word, and dividing two words takes several times as long.
     let span = match u64::try_from(work) {
         Ok(work) => work.div_ceil(rate),
         Err(_) => u64::try_from(work.div_ceil(u128::from(rate))).unwrap_or(u64::MAX),

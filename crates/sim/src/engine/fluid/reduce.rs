@@ -1,35 +1,35 @@
-//! Which links can limit, and which paths they tie together.
+//! Which links can limit, and which paths they connect.
 //!
-//! A link never limits where other links, each of them crossed by some of its paths and together by all of them, carry no
-//! more than it does: what they let through fits. Its constraint then follows from theirs, so that the region of rates that
-//! are possible, and with it the max-min point, is the same without it. An adapter's bus that is wider than all of its ports
-//! is one, and so is an array's port whose I/Os all come through one port of a host that is as fast. (In the progressive
-//! filling its offer is a mean of theirs with what others left: never less than the least of them.)
+//! A link never limits where other links, each crossed by some of its paths and together by all of them, carry no more
+//! than it does: what they let through fits. Its constraint follows from theirs, so the feasible rates, and with them
+//! the max-min point, are the same without it. Examples are an adapter's bus that is wider than all its ports, and an
+//! array's port whose I/Os all come through one host port of equal speed. (In progressive filling its offer is a mean
+//! of theirs and of what others left: never below the least of them.)
 
-/// Links that limit and the paths that cross them, which share none of them with other paths.
+/// Links that limit and the paths that cross them; they share no link with other groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct LinkGroup {
     pub links: Vec<u16>,
     pub paths: Vec<u32>,
 }
 
 /// All paths and all of `links` as one group.
-pub fn plain(paths: &[&[u16]], links: usize) -> Vec<Group> {
+pub fn plain(paths: &[&[u16]], links: usize) -> Vec<LinkGroup> {
     let links = (0..links).map(|link| link as u16).collect();
-    vec![Group { links, paths: (0..paths.len() as u32).collect() }]
+    vec![LinkGroup { links, paths: (0..paths.len() as u32).collect() }]
 }
 
-/// The groups of `paths` over links with the least and the greatest rate that each will have.
-pub fn groups(paths: &[&[u16]], ranges: &[(u64, u64)]) -> Vec<Group> {
+/// The groups of `paths`, given the least and the greatest rate of each link.
+pub fn groups(paths: &[&[u16]], ranges: &[(u64, u64)]) -> Vec<LinkGroup> {
     let kept = limiting(paths, ranges);
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<LinkGroup> = Vec::new();
     for (number, path) in (0..).zip(paths) {
         let links: Vec<u16> =
             path.iter().copied().filter(|link| kept[usize::from(*link)]).collect();
-        let mut group = Group { links, paths: vec![number] };
-        // Whatever shares a link with it becomes one with it.
-        let shares = |other: &Group| other.links.iter().any(|link| group.links.contains(link));
-        let (tied, apart): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(shares);
+        let mut group = LinkGroup { links, paths: vec![number] };
+        // Groups that share a link are merged.
+        let shares = |other: &LinkGroup| other.links.iter().any(|link| group.links.contains(link));
+        let (tied, apart): (Vec<LinkGroup>, Vec<LinkGroup>) = groups.into_iter().partition(shares);
         for other in tied {
             group.links.extend(other.links);
             group.paths.extend(other.paths);
@@ -44,7 +44,7 @@ pub fn groups(paths: &[&[u16]], ranges: &[(u64, u64)]) -> Vec<Group> {
     groups
 }
 
-/// Which of the links may limit: the widest are asked first whether they can be left out.
+/// Which links may limit. The widest are tested first for being redundant.
 fn limiting(paths: &[&[u16]], ranges: &[(u64, u64)]) -> Vec<bool> {
     let mut crossed: Vec<Vec<usize>> = vec![Vec::new(); ranges.len()];
     for (number, path) in paths.iter().enumerate() {
@@ -52,7 +52,7 @@ fn limiting(paths: &[&[u16]], ranges: &[(u64, u64)]) -> Vec<bool> {
     }
     let mut kept: Vec<bool> = crossed.iter().map(|paths| !paths.is_empty()).collect();
     let mut widest: Vec<usize> = (0..ranges.len()).filter(|link| kept[*link]).collect();
-    // Of equal ones those that fewer paths cross first: what is left then ties fewer together.
+    // Among equal links, those that fewer paths cross first: the rest then connects fewer paths.
     widest.sort_by_key(|link| {
         (std::cmp::Reverse(ranges[*link].0), crossed[*link].len(), std::cmp::Reverse(*link))
     });
@@ -63,7 +63,7 @@ fn limiting(paths: &[&[u16]], ranges: &[(u64, u64)]) -> Vec<bool> {
     kept
 }
 
-/// Whether other kept links that all paths over `link` cross carry no more than it does, in all.
+/// Whether other kept links cover all paths over `link` and carry no more than it in all.
 fn is_covered(
     link: usize,
     paths: &[&[u16]],
@@ -73,8 +73,8 @@ fn is_covered(
 ) -> bool {
     let mut room = ranges[link].0;
     let mut open: Vec<usize> = crossed[link].clone();
-    // Each that is still open by the link that covers most of those that are, for its rate: greedy, so that a cover may be
-    // missed, which costs time and no exactness.
+    // Greedy: an uncovered path is covered by the link that covers most uncovered paths for its rate. A cover may be
+    // missed, which costs time but not exactness.
     while let Some(first) = open.first() {
         let covers = paths[*first].iter().map(|by| usize::from(*by)).filter(|by| kept[*by]);
         let share =

@@ -1,22 +1,22 @@
-//! Adapters, ports, cables and switches: what limits a path outside of processors.
+//! Adapters, ports, cables and switches: the limits of a path apart from processors.
 //!
-//! Every port is a wire in each direction at its own speed, and so is a cable whose speed is given; a cable without one is
-//! counted on the wire of its slower end and limits nothing by itself. An adapter adds its bus, its own limits in each
-//! direction and for both together, the rate of its chip, and the commands that it has under way at most. Distance takes
-//! time, and on Fibre Channel rate besides, where there are too few buffer credits.
+//! Every port is a wire in each direction at its own speed, and so is a cable with a speed; a cable without one is
+//! counted on the wire of its slower end and is no limit of its own. An adapter adds its bus, its limits per direction
+//! and for both together, the rate of its chip, and its outstanding commands. Distance costs time, and on Fibre Channel
+//! also throughput where there are too few buffer credits.
 
-use super::frames::{Medium, SECONDS_A_METRE, share_by_credits};
-use super::line::{self, Packets, Session, Speed};
-use super::{Bench, defaults, network, visit};
-use crate::lab::draft::{Side, Wire};
+use super::frames::{PathProtocol, SECONDS_A_METRE, share_by_credits};
+use super::path_medium::{self, PacketCost, PortSpeed, SessionCost};
+use super::{FrontBuilder, defaults, network, visit};
+use crate::lab::draft::{Wire, WireDirection};
 use crate::lab::sheet::Sheet;
 use crate::model::{Station, StationId};
-use crate::plant::Place;
+use crate::plant::HopElement;
 use scenario::topology::{Hop as Stop, HopId, HopKind};
 use std::collections::BTreeMap;
 
-/// What PCI Express leaves of its lanes: a packet of 128 bytes of payload, the smallest limit that a chipset may set and the
-/// usual one of servers, comes in 24 of framing, header and check (PCI Express Base Specification).
+/// The payload share of PCI Express: a packet of 128 bytes of payload, the smallest limit that a chipset may set and
+/// the usual one of servers, has 24 bytes of framing, header and check (PCI Express Base Specification).
 const PCIE_PAYLOAD: f64 = 128.0 / (128.0 + 24.0);
 
 /// Hops that carry frames.
@@ -29,14 +29,14 @@ const CARRIERS: [HopKind; 6] = [
     HopKind::TargetPort,
 ];
 
-/// How far along a path the wire is looked for on which a carrier without one is counted.
+/// How far along a path to look for the wire on which a carrier without one is counted.
 const REACH: usize = 8;
 
-impl<'a> Bench<'a> {
+impl<'a> FrontBuilder<'a> {
     /// Builds all of it.
     pub(super) fn fabric(&mut self) {
-        let widest = line::widest(self.atlas.topology, &self.lines);
-        let medium = |hop: HopId| widest[hop.0 as usize].unwrap_or(Medium::Plain);
+        let widest = path_medium::widest(self.atlas.topology, &self.lines);
+        let medium = |hop: HopId| widest[hop.0 as usize].unwrap_or(PathProtocol::Plain);
         for (hop, of) in self.atlas.each(&CARRIERS) {
             match of.kind {
                 HopKind::Adapter => self.adapter(hop, of, medium(hop)),
@@ -62,14 +62,14 @@ impl<'a> Bench<'a> {
 
     /// A wire in each direction.
     fn duplex(&mut self, hop: HopId, rate: f64) {
-        let read = self.draft.wire(hop, Side::Read, rate);
-        let write = self.draft.wire(hop, Side::Write, rate);
+        let read = self.draft.wire(hop, WireDirection::Read, rate);
+        let write = self.draft.wire(hop, WireDirection::Write, rate);
         self.stage(hop).read.push(read);
         self.stage(hop).write.push(write);
     }
 
-    /// An adapter beside its ports.
-    fn adapter(&mut self, hop: HopId, of: &Stop, medium: Medium) {
+    /// An adapter apart from its ports.
+    fn adapter(&mut self, hop: HopId, of: &Stop, medium: PathProtocol) {
         let sheet = self.atlas.sheet(of);
         if !self.atlas.has_ports(of) {
             self.port(hop, of);
@@ -88,18 +88,18 @@ impl<'a> Bench<'a> {
             }
         }
         if let Some(rate) = sheet.rate("read_rate") {
-            let wire = self.draft.wire(hop, Side::Read, rate);
+            let wire = self.draft.wire(hop, WireDirection::Read, rate);
             self.stage(hop).read.push(wire);
         }
         if let Some(rate) = sheet.rate("write_rate") {
-            let wire = self.draft.wire(hop, Side::Write, rate);
+            let wire = self.draft.wire(hop, WireDirection::Write, rate);
             self.stage(hop).write.push(wire);
         }
     }
 
-    /// An adapter of several ports and no known bus is a wire as fast as all of its ports together. It limits nothing, and
-    /// what goes through the adapter is counted on it: any one port's wire would count that port alone.
-    fn sum_of_ports(&mut self, hop: HopId, of: &Stop, medium: Medium) {
+    /// An adapter of several ports without a known bus is a wire as fast as all of its ports. It limits nothing; the
+    /// adapter's traffic is counted on it, since the wire of one port would count that port only.
+    fn sum_of_ports(&mut self, hop: HopId, of: &Stop, medium: PathProtocol) {
         let ports = self.atlas.each(&[HopKind::InitiatorPort]).into_iter();
         let own =
             ports.filter(|(_, port)| port.name.rsplit_once(':').is_some_and(|p| p.0 == of.name));
@@ -109,8 +109,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A port of an adapter, or an adapter with one port in use: what it has under way at most, its chip, and what it
-    /// carries in both directions together.
+    /// A port of an adapter, or an adapter with one port in use: its outstanding commands, its chip, and its limit for
+    /// both directions together.
     fn port(&mut self, hop: HopId, of: &Stop) {
         let sheet = self.atlas.sheet(of);
         match sheet.count("throttle") {
@@ -128,7 +128,7 @@ impl<'a> Bench<'a> {
         }
         match sheet.rate("duplex_rate") {
             Some(rate) => {
-                let wire = self.draft.wire(hop, Side::Both, rate);
+                let wire = self.draft.wire(hop, WireDirection::Both, rate);
                 self.stage(hop).both.push(wire);
             }
             None => defaults::unlimited("duplex_rate", &of.name, self.draft),
@@ -140,8 +140,8 @@ impl<'a> Bench<'a> {
         let mut wires: Vec<(&str, Wire, Wire)> = Vec::new();
         for (hop, of) in self.atlas.each(&[HopKind::HostCpu]) {
             if let Some(rate) = bus(&self.atlas.sheet(of)) {
-                let read = self.draft.wire(hop, Side::Read, rate);
-                let write = self.draft.wire(hop, Side::Write, rate);
+                let read = self.draft.wire(hop, WireDirection::Read, rate);
+                let write = self.draft.wire(hop, WireDirection::Write, rate);
                 wires.push((&of.device, read, write));
             }
         }
@@ -155,7 +155,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The time through a switch, at the port where an I/O enters it.
+    /// The latency of a switch, at the port where an I/O enters it.
     fn switch_port(&mut self, hop: HopId, of: &Stop) {
         if self.atlas.is_entered(hop) {
             let given = self.atlas.sheet(of).time("latency");
@@ -171,15 +171,17 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The time that a cable takes by its length, and the rate that its buffer credits allow over it.
-    fn distance(&mut self, hop: HopId, of: &Stop, medium: Medium) {
+    /// The delay of a cable by its length, and the rate that its buffer credits allow.
+    fn distance(&mut self, hop: HopId, of: &Stop, medium: PathProtocol) {
         let Some(link) = self.atlas.cable(of) else { return };
         let Some(metres) = link.length_m else {
             let reason = "not given; ten metres would take 50 ns";
             return self.draft.assume("cables", "length_m", "0 m", reason);
         };
         self.trip(hop, metres * SECONDS_A_METRE);
-        let Some(speed) = self.slowest(hop).filter(|_| medium == Medium::Fibre) else { return };
+        let Some(speed) = self.slowest(hop).filter(|_| medium == PathProtocol::Fibre) else {
+            return;
+        };
         let adapter = self.atlas.beside(hop, HopKind::Adapter);
         let adapter = adapter
             .filter(|adapter| [&link.from, &link.to].iter().any(|end| end.device == adapter.name));
@@ -193,7 +195,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The slowest speed of a cable and its two ends.
-    fn slowest(&self, hop: HopId) -> Option<Speed> {
+    fn slowest(&self, hop: HopId) -> Option<PortSpeed> {
         let hops = &self.atlas.path(hop)?.hops;
         let at = hops.iter().position(|of| *of == hop)?;
         let near = &hops[at.saturating_sub(1)..(at + 2).min(hops.len())];
@@ -201,15 +203,18 @@ impl<'a> Bench<'a> {
         speeds.min_by(|a, b| a.line().total_cmp(&b.line()))
     }
 
-    /// Carriers without a wire of their own are counted on the nearest one of a path, the slower one where two are equally
-    /// near. A cable goes as fast as that.
+    /// Carriers without a wire of their own are counted on the nearest one of a path, the slower one where two are
+    /// equally near. A cable has that rate.
     fn borrow(&mut self) {
         for (hop, _) in self.atlas.each(&CARRIERS) {
             let Some(lender) = (!self.has_wires(hop)).then(|| self.lender(hop)).flatten() else {
                 continue;
             };
             let stage = self.stage(lender);
-            let last = [(Side::Read, stage.read.last()), (Side::Write, stage.write.last())];
+            let last = [
+                (WireDirection::Read, stage.read.last()),
+                (WireDirection::Write, stage.write.last()),
+            ];
             let last = last.map(|(side, wire)| (side, wire.copied()));
             for (side, wire) in last {
                 wire.into_iter().for_each(|wire| self.draft.carried_by(hop, side, wire));
@@ -238,13 +243,13 @@ impl<'a> Bench<'a> {
     }
 
     fn has_wires(&self, hop: HopId) -> bool {
-        let own = |side: &dyn Fn(&Place) -> bool| self.draft.hop(hop).places.iter().any(side);
-        own(&|place| matches!(place, Place::ReadLink(..)))
-            && own(&|place| matches!(place, Place::WriteLink(..)))
+        let own = |side: &dyn Fn(&HopElement) -> bool| self.draft.hop(hop).places.iter().any(side);
+        own(&|place| matches!(place, HopElement::ReadLink(..)))
+            && own(&|place| matches!(place, HopElement::WriteLink(..)))
             && !self.stages[hop.0 as usize].read.is_empty()
     }
 
-    /// Packets of TCP/IP cost the host's processors.
+    /// The host CPU cost of TCP/IP packets.
     fn packets(&mut self) {
         let offload = self.atlas.step.frames.offload != Some(false);
         let (figure, usual) = match offload {
@@ -252,7 +257,7 @@ impl<'a> Bench<'a> {
             false => ("cpu_per_packet", defaults::PACKET),
         };
         let topology = self.atlas.topology;
-        // Those of network loads have costs of their own.
+        // Network loads have their own packet costs.
         let ways = topology.ways.iter().enumerate().filter(|(_, way)| !network::is_net(way));
         for (number, way) in ways {
             for (at, path) in way.paths.iter().enumerate() {
@@ -268,13 +273,12 @@ impl<'a> Bench<'a> {
                 let each = usual.unless(sheet.time(figure), &adapter.name, self.draft);
                 let byte = sheet.per_byte("cpu_per_byte");
                 let per_byte = defaults::TCP_BYTE.unless(byte, &adapter.name, self.draft);
-                self.lines[number][at].packets = Some(Packets { processors, each, per_byte });
+                self.lines[number][at].packets = Some(PacketCost { processors, each, per_byte });
             }
         }
     }
 
-    /// What serves an iSCSI session, that of a host with one port of an array: one thread, whose work for it is done one
-    /// I/O after the other.
+    /// An iSCSI session, between a host and one port of an array, is served by one thread, one I/O after the other.
     fn sessions(&mut self) {
         let topology = self.atlas.topology;
         let mut threads: BTreeMap<(&str, HopId), StationId> = BTreeMap::new();
@@ -302,7 +306,7 @@ impl<'a> Bench<'a> {
                 let thread = *threads
                     .entry((&host.device, port))
                     .or_insert_with(|| self.draft.station(port, Station::SINGLE));
-                let session = Session { thread, each, per_packet, per_byte };
+                let session = SessionCost { thread, each, per_packet, per_byte };
                 self.lines[number][at].session = Some(session);
             }
         }

@@ -23,17 +23,17 @@ const ETHERNET_AROUND: f64 = 38.0;
 const ETHERNET_LEAST: f64 = 84.0;
 const TCP_IP: f64 = 40.0;
 const ISCSI_HEADER: f64 = 48.0;
-/// What one PDU, and what one solicited burst carries: what the usual initiators offer and targets grant.
+/// Payload of one PDU and of one solicited burst: what common initiators offer and targets grant.
 pub const ISCSI_BURST: f64 = 262_144.0;
-/// What a write may send before it is asked to (`FirstBurstLength`, the default of RFC 7143).
+/// Unsolicited data of a write (`FirstBurstLength`, the default of RFC 7143).
 pub const ISCSI_FIRST_BURST: f64 = 65_536.0;
 
-/// How fast light goes in a fibre, as seconds a metre: an index of refraction of 1.5.
+/// Seconds per metre of light in a fibre: a refractive index of 1.5.
 pub const SECONDS_A_METRE: f64 = 5e-9;
 
-/// What a path is made of.
+/// The protocol of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Medium {
+pub enum PathProtocol {
     /// Fibre Channel.
     Fibre,
     /// Ethernet with iSCSI over TCP/IPv4, and the smallest MTU on the way.
@@ -41,18 +41,18 @@ pub enum Medium {
         /// In bytes.
         mtu: u32,
     },
-    /// Something of which only a payload rate is known: nothing is added.
+    /// Only the payload rate is known: no overhead is added.
     Plain,
 }
 
-/// What an I/O carries besides its payload, in payload bytes of full frames: means over its sizes.
+/// The overhead of an I/O, in payload bytes of full frames: means over its sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Burden {
-    /// Besides, in the direction of the payload.
+pub struct WireOverhead {
+    /// In the direction of the payload.
     pub along: f64,
-    /// In the other direction, for each byte of payload.
+    /// In the other direction, per byte of payload.
     pub against_per_byte: f64,
-    /// In the other direction, for an I/O.
+    /// In the other direction, per I/O.
     pub against: f64,
     /// How often an I/O waits for the other end.
     pub round_trips: f64,
@@ -60,31 +60,31 @@ pub struct Burden {
     pub frames: f64,
 }
 
-impl Medium {
-    /// The share of what is on the wire that is payload when frames are full.
+impl PathProtocol {
+    /// The payload share of full frames on the wire.
     pub fn efficiency(self) -> f64 {
         match self {
-            Medium::Fibre => FC_PAYLOAD / (FC_PAYLOAD + FC_AROUND),
-            Medium::Ethernet { mtu } => {
+            PathProtocol::Fibre => FC_PAYLOAD / (FC_PAYLOAD + FC_AROUND),
+            PathProtocol::Ethernet { mtu } => {
                 (f64::from(mtu) - TCP_IP) / (f64::from(mtu) + ETHERNET_AROUND)
             }
-            Medium::Plain => 1.0,
+            PathProtocol::Plain => 1.0,
         }
     }
 
-    /// Frames for so many bytes of one transfer.
+    /// The frames of a transfer of so many bytes.
     pub fn frames(self, bytes: f64) -> f64 {
         match self {
-            Medium::Fibre => (bytes / FC_PAYLOAD).ceil(),
-            Medium::Ethernet { mtu } => (bytes / (f64::from(mtu) - TCP_IP)).ceil(),
-            Medium::Plain => 0.0,
+            PathProtocol::Fibre => (bytes / FC_PAYLOAD).ceil(),
+            PathProtocol::Ethernet { mtu } => (bytes / (f64::from(mtu) - TCP_IP)).ceil(),
+            PathProtocol::Plain => 0.0,
         }
     }
 
-    /// What an I/O in direction `dir` carries besides: the mean over `sizes`, each with its weight.
-    pub fn burden(self, dir: Dir, sizes: &[(u32, f64)]) -> Burden {
+    /// The overhead of an I/O in direction `dir`: the mean over `sizes`, each with its weight.
+    pub fn burden(self, dir: Dir, sizes: &[(u32, f64)]) -> WireOverhead {
         let all: f64 = sizes.iter().map(|(_, weight)| weight).sum();
-        let mut mean = Burden::default();
+        let mut mean = WireOverhead::default();
         for (bytes, weight) in sizes.iter().filter(|(_, weight)| *weight > 0.0) {
             let one = self.burden_of(dir, f64::from(*bytes));
             let share = weight / all;
@@ -97,15 +97,15 @@ impl Medium {
         mean
     }
 
-    fn burden_of(self, dir: Dir, bytes: f64) -> Burden {
+    fn burden_of(self, dir: Dir, bytes: f64) -> WireOverhead {
         match self {
-            Medium::Fibre => fibre(dir, bytes),
-            Medium::Ethernet { .. } => self.iscsi(dir, bytes),
-            Medium::Plain => Burden { round_trips: 1.0, ..Burden::default() },
+            PathProtocol::Fibre => fibre(dir, bytes),
+            PathProtocol::Ethernet { .. } => self.iscsi(dir, bytes),
+            PathProtocol::Plain => WireOverhead { round_trips: 1.0, ..WireOverhead::default() },
         }
     }
 
-    fn iscsi(self, dir: Dir, bytes: f64) -> Burden {
+    fn iscsi(self, dir: Dir, bytes: f64) -> WireOverhead {
         let efficiency = self.efficiency();
         let alone = |segments: f64| {
             segments * (ISCSI_HEADER + TCP_IP + ETHERNET_AROUND).max(ETHERNET_LEAST)
@@ -113,17 +113,18 @@ impl Medium {
         let stream = bytes + ISCSI_HEADER * (bytes / ISCSI_BURST).ceil().max(1.0);
         let frames = self.frames(stream);
         let data = stream + frames * (TCP_IP + ETHERNET_AROUND);
-        // A read asks once, and its status comes within its last data; a large write is asked for each further burst.
+        // A read has one request, and its status comes with its last data; a large write has a request for each further
+        // burst.
         let asked = ((bytes - ISCSI_FIRST_BURST) / ISCSI_BURST).ceil().max(0.0);
         let (control, round_trips) = match dir {
             Dir::Read => (alone(1.0), 1.0),
             Dir::Write => (alone(1.0 + asked), 1.0 + asked.min(1.0)),
         };
         let a_segment = match self {
-            Medium::Ethernet { mtu } => f64::from(mtu) - TCP_IP,
-            Medium::Fibre | Medium::Plain => FC_PAYLOAD,
+            PathProtocol::Ethernet { mtu } => f64::from(mtu) - TCP_IP,
+            PathProtocol::Fibre | PathProtocol::Plain => FC_PAYLOAD,
         };
-        Burden {
+        WireOverhead {
             along: data * efficiency - bytes,
             against_per_byte: ETHERNET_LEAST / (2.0 * a_segment) * efficiency,
             against: control * efficiency,
@@ -133,16 +134,16 @@ impl Medium {
     }
 }
 
-fn fibre(dir: Dir, bytes: f64) -> Burden {
-    let efficiency = Medium::Fibre.efficiency();
-    let frames = Medium::Fibre.frames(bytes);
+fn fibre(dir: Dir, bytes: f64) -> WireOverhead {
+    let efficiency = PathProtocol::Fibre.efficiency();
+    let frames = PathProtocol::Fibre.frames(bytes);
     let data = bytes + frames * FC_AROUND;
     let frame = |information: f64| information + FC_AROUND;
     let (with, against, round_trips) = match dir {
         Dir::Read => (frame(FCP_RSP), frame(FCP_CMND), 1.0),
         Dir::Write => (frame(FCP_CMND), frame(FCP_XFER_RDY) + frame(FCP_RSP), 2.0),
     };
-    Burden {
+    WireOverhead {
         along: (data + with) * efficiency - bytes,
         against_per_byte: 0.0,
         against: against * efficiency,
@@ -151,9 +152,9 @@ fn fibre(dir: Dir, bytes: f64) -> Burden {
     }
 }
 
-/// The share of its rate that a Fibre Channel link can use whose ends have `credits` buffers for each other, over `metres`:
-/// a buffer is free again when its frame has been sent, has arrived, and its R_RDY has come back. `line` is in bytes a
-/// second after line coding.
+/// The share of its rate that a Fibre Channel link can use when its ends have `credits` buffers for each other, over
+/// `metres`: a buffer is free again when its frame has been sent, has arrived, and its R_RDY has come back. `line` is
+/// in bytes a second after line coding.
 pub fn share_by_credits(line: f64, credits: u32, metres: f64) -> f64 {
     let frame = (FC_PAYLOAD + FC_AROUND) / line;
     let turn = frame + 2.0 * metres * SECONDS_A_METRE;
@@ -173,9 +174,9 @@ mod tests {
         );
     }
 
-    /// The figures are counted by hand, on the wire.
+    /// Expected values are counted by hand, on the wire.
     #[track_caller]
-    fn check(medium: Medium, dir: Dir, bytes: u32, along: f64, against: f64, trips: f64) {
+    fn check(medium: PathProtocol, dir: Dir, bytes: u32, along: f64, against: f64, trips: f64) {
         let burden = medium.burden(dir, &[(bytes, 1.0)]);
         let on_the_wire = |payload: f64| payload / medium.efficiency();
         near(on_the_wire(burden.along + f64::from(bytes)), along);
@@ -185,18 +186,18 @@ mod tests {
 
     #[test]
     fn fibre_channel_by_hand() {
-        // 8,192 in 4 frames of 60 bytes besides, and a response of 84; a command of 92.
-        check(Medium::Fibre, Dir::Read, 8192, 8192.0 + 240.0 + 84.0, 92.0, 1.0);
-        check(Medium::Fibre, Dir::Write, 8192, 8192.0 + 240.0 + 92.0, 72.0 + 84.0, 2.0);
-        check(Medium::Fibre, Dir::Read, 512, 512.0 + 60.0 + 84.0, 92.0, 1.0);
-        check(Medium::Fibre, Dir::Read, 2112, 2172.0 + 84.0, 92.0, 1.0);
-        check(Medium::Fibre, Dir::Read, 2113, 2113.0 + 120.0 + 84.0, 92.0, 1.0);
+        // 8,192 bytes in 4 frames with 60 bytes of overhead each, and a response of 84; a command of 92.
+        check(PathProtocol::Fibre, Dir::Read, 8192, 8192.0 + 240.0 + 84.0, 92.0, 1.0);
+        check(PathProtocol::Fibre, Dir::Write, 8192, 8192.0 + 240.0 + 92.0, 72.0 + 84.0, 2.0);
+        check(PathProtocol::Fibre, Dir::Read, 512, 512.0 + 60.0 + 84.0, 92.0, 1.0);
+        check(PathProtocol::Fibre, Dir::Read, 2112, 2172.0 + 84.0, 92.0, 1.0);
+        check(PathProtocol::Fibre, Dir::Read, 2113, 2113.0 + 120.0 + 84.0, 92.0, 1.0);
     }
 
     #[test]
     fn iscsi_by_hand() {
-        let standard = Medium::Ethernet { mtu: 1500 };
-        let jumbo = Medium::Ethernet { mtu: 9000 };
+        let standard = PathProtocol::Ethernet { mtu: 1500 };
+        let jumbo = PathProtocol::Ethernet { mtu: 9000 };
         // 8,240 bytes of the stream in 6 segments of at most 1,460, or in one of 8,960.
         check(standard, Dir::Read, 8192, 8240.0 + 6.0 * 78.0, 126.0 + 8192.0 * 42.0 / 1460.0, 1.0);
         check(jumbo, Dir::Read, 8192, 8240.0 + 78.0, 126.0 + 8192.0 * 42.0 / 8960.0, 1.0);
@@ -208,7 +209,7 @@ mod tests {
             126.0 + 65_536.0 * 42.0 / 8960.0,
             1.0,
         );
-        // 1 MiB: four PDUs, and asked for four times beyond the first burst.
+        // 1 MiB: four PDUs, with four requests beyond the first burst.
         let megabyte = 1_048_576.0_f64;
         let segments = ((megabyte + 192.0) / 8960.0).ceil();
         let against = 5.0 * 126.0 + megabyte * 42.0 / 8960.0;
@@ -217,26 +218,26 @@ mod tests {
 
     #[test]
     fn sizes_are_weighed() {
-        let mixed = Medium::Fibre.burden(Dir::Read, &[(512, 1.0), (8192, 3.0), (4096, 0.0)]);
-        let one = |bytes| Medium::Fibre.burden(Dir::Read, &[(bytes, 1.0)]).along;
+        let mixed = PathProtocol::Fibre.burden(Dir::Read, &[(512, 1.0), (8192, 3.0), (4096, 0.0)]);
+        let one = |bytes| PathProtocol::Fibre.burden(Dir::Read, &[(bytes, 1.0)]).along;
         near(mixed.along, (one(512) + 3.0 * one(8192)) / 4.0);
-        assert_eq!(Medium::Fibre.burden(Dir::Read, &[]), Burden::default());
-        assert_eq!(Medium::Plain.burden(Dir::Write, &[(4096, 1.0)]).along, 0.0);
+        assert_eq!(PathProtocol::Fibre.burden(Dir::Read, &[]), WireOverhead::default());
+        assert_eq!(PathProtocol::Plain.burden(Dir::Write, &[(4096, 1.0)]).along, 0.0);
     }
 
-    /// The efficiencies are those that names of standards stand for.
+    /// The efficiencies agree with the payload rates of the named standards.
     #[test]
     fn payload_rates_agree_with_the_standards() {
         for name in LinkRate::names() {
             let medium = match name.ends_with("gfc") {
-                true => Medium::Fibre,
-                false => Medium::Ethernet { mtu: 1500 },
+                true => PathProtocol::Fibre,
+                false => PathProtocol::Ethernet { mtu: 1500 },
             };
             let rate = LinkRate::parse(name).expect("a name");
             let line = rate.line().expect("a standard").0;
             assert!((line * medium.efficiency() - rate.payload().0).abs() < 1.0, "{name}");
         }
-        near(12.5e8 * Medium::Ethernet { mtu: 9000 }.efficiency(), 1_239_212_215.0);
+        near(12.5e8 * PathProtocol::Ethernet { mtu: 9000 }.efficiency(), 1_239_212_215.0);
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! What stands within a host: processors of guests and of the hypervisor, virtual adapters and disks with their queues,
-//! datastores with their lock, and the queue that an adapter's driver keeps for each LUN.
+//! The parts of a host: processors of guests and of the hypervisor, virtual adapters and disks with their queues,
+//! datastores with their lock, and the queue of an adapter's driver for each LUN.
 //!
-//! A guest's processors and the host's are stations of their own: virtual processors are taken to have cores to run on
-//! beside those on which the hypervisor works. Queue limits are held until the I/O is back, as drivers hold them.
+//! Guest processors and host processors are separate stations: virtual processors are assumed to have cores beside
+//! those of the hypervisor. Queue limits are held until the I/O is back, as drivers hold them.
 
-use super::{Bench, defaults, work};
+use super::{FrontBuilder, defaults, work};
 use crate::Ps;
 use crate::lab::sheet::Sheet;
 use crate::model::{Hop, Law, Station};
 use scenario::topology::{Hop as Stop, HopId, HopKind};
 
-impl<'a> Bench<'a> {
+impl<'a> FrontBuilder<'a> {
     /// Builds all of it.
     pub(super) fn guests(&mut self) {
         for (hop, of) in self.atlas.each(&[HopKind::VmCpu]) {
@@ -37,7 +37,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Processors that carry I/O, and what an I/O costs them.
+    /// Processors that handle I/O, and their cost per I/O.
     fn host(&mut self, hop: HopId, of: &'a Stop) {
         let host = self.atlas.host(&of.device);
         let hypervisor = self.atlas.hypervisor(&of.device);
@@ -61,7 +61,7 @@ impl<'a> Bench<'a> {
         self.processors.insert(&of.device, (hop, station));
     }
 
-    /// A virtual adapter: its queue, what its rings and its one interrupt carry, and interrupts that come together.
+    /// A virtual adapter: its queue, the rate of its rings and its interrupt, and interrupt coalescing.
     fn virtual_adapter(&mut self, hop: HopId, of: &Stop) {
         let (sheet, name) = (self.atlas.sheet(of), of.name.as_str());
         let queue = defaults::ADAPTER_QUEUE.unless(sheet.count("adapter_queue"), name, self.draft);
@@ -84,8 +84,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A virtual disk: the guest's work for an I/O, which depends on the adapter's model, and the disk's queue. What has no
-    /// virtual adapter is a worker on the machine of a run, whose queue is as deep as its load.
+    /// A virtual disk: the guest's work per I/O, which depends on the adapter's model, and the disk's queue. Without a
+    /// virtual adapter it is a worker on the machine of a run, whose queue is as deep as its load.
     fn virtual_disk(&mut self, hop: HopId, of: &Stop) {
         let adapter = self.atlas.beside(hop, HopKind::VirtualAdapter);
         let sheet = adapter.map_or(Sheet::default(), |adapter| self.atlas.sheet(adapter));
@@ -111,7 +111,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A file system that holds disks as files: a write holds its lock for a time.
+    /// A file system that holds disks as files: a write holds its lock for some time.
     fn datastore(&mut self, hop: HopId, of: &Stop) {
         let host = self.atlas.beside(hop, HopKind::HostCpu).map_or("", |host| &host.device);
         let given = self.atlas.hypervisor(host).time("lock_time");
@@ -124,8 +124,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// What a driver has outstanding at once for a LUN: an HBA's, or that of an initiator in software. A host's own disk says
-    /// it itself.
+    /// The queue of a driver for a LUN: an HBA's or a software initiator's. A host's own disk states its own.
     fn lun_queue(&mut self, hop: HopId, of: &Stop) {
         let sheet = self.atlas.sheet(of);
         let bare = self.atlas.beside(hop, HopKind::VirtualDisk).is_none();
@@ -143,7 +142,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// So many servers that need `time` seconds each; `None` where it is nothing.
+/// The rate of `servers` servers that need `time` seconds per I/O; `None` where it is zero.
 fn rate(servers: u32, time: f64) -> Option<f64> {
     (time > 0.0).then(|| f64::from(servers) / time)
 }

@@ -1,104 +1,104 @@
-//! From the guest to the array's port: what an I/O meets on its way out and home.
+//! From the guest to the array's port: the hops of an I/O on its way out and back.
 //!
 //! ```text
 //! guest's processor ─ virtual disk ─ virtual adapter ─ host's processors ─ datastore ┬ LUN queue ─ adapter ─ wires … port
 //!                     (queue limits held until the I/O is back)                     └ the same over another path
 //! ```
 //!
-//! Each hop of the topology is built once, whoever uses it ([`guest`], [`fabric`]); an I/O of a way then takes the pieces of
-//! its hops in order. All wires of a path are crossed at once: the data in one direction; commands, acknowledgments and
-//! responses in the other. Where a way has several paths, or may lose its only one, a selector stands before them
-//! ([`paths`]). What stands behind the port is not known here: [`Approach::route`] is given its hops.
+//! Each hop of the topology is built once ([`guest`], [`fabric`]); an I/O of a way then visits the stations of its hops in
+//! order. All wires of a path are crossed at once: the data in one direction; commands, acknowledgments and responses in
+//! the other. Where a way has several paths, or may lose its only one, a selector is in front of them ([`paths`]). What is
+//! behind the port is not known here: [`Approach::route`] takes its hops as an argument.
 //!
-//! Costs of software vary a little around their mean, delays of wires are paid on the way out for both directions, and a wire is shared
-//! fairly by the transfers that are on it (`docs/model.md` says why).
+//! Software costs vary around their mean, wire delays of both directions are paid on the way out, and a wire is shared
+//! fairly by its transfers (`docs/model.md` gives the reasons).
 
-mod atlas;
 pub(in crate::lab) mod defaults;
 mod fabric;
 pub(in crate::lab) mod frames;
 mod guest;
-mod line;
+mod index;
 mod network;
+mod path_medium;
 mod paths;
 mod sizes;
 
 use super::draft::{Draft, Wire};
 use crate::Ps;
 use crate::model::{Demand, Hop, Law, SelectorId, StationId};
-use atlas::Atlas;
-use line::Line;
+use index::LabIndex;
+use path_medium::PathMedium;
 use scenario::topology::{HopId, Topology};
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
 use workload::Dir;
 
-pub use network::{Course, End, with_nets};
+pub use network::{HostEnd, NetPath, with_nets};
 pub use sizes::sizes;
 
-/// Every hop between guests and ports of arrays, built.
+/// All hops between guests and ports of arrays.
 #[derive(Clone, Debug)]
 pub struct Front {
     /// By hop of the topology.
-    stages: Vec<Stage>,
+    stages: Vec<HopWork>,
     /// By way, then by path.
-    lines: Vec<Vec<Line>>,
-    /// By way: who chooses its path.
+    lines: Vec<Vec<PathMedium>>,
+    /// By way: the selector of its path.
     selectors: Vec<Option<SelectorId>>,
     /// By hop: the processors there, and how many.
     processors: BTreeMap<HopId, (StationId, u32)>,
-    /// By hop: the speed of the port with everything on the wire, and what it carries of payload, in bytes a second.
+    /// By hop: the speed of the port with headers included, and its payload rate, in bytes a second.
     speeds: Vec<Option<f64>>,
     payloads: Vec<Option<f64>>,
-    /// Adapters cut and join segments.
+    /// The adapters segment and reassemble.
     offload: bool,
 }
 
-/// What an I/O meets at one hop.
+/// The hops of an I/O at one topology hop.
 #[derive(Clone, Debug, Default)]
-struct Stage {
-    /// On its way to the device.
+struct HopWork {
+    /// On the way to the device.
     out: Vec<Hop>,
-    /// The same, of writes alone.
+    /// On the way to the device, for writes only.
     out_of_writes: Vec<Hop>,
-    /// On its way home.
+    /// On the way back.
     home: Vec<Hop>,
     /// Wires of its directions.
     read: Vec<Wire>,
     write: Vec<Wire>,
     both: Vec<Wire>,
-    /// A delay of so many seconds in each direction, once for each wait for the other end.
+    /// A delay of so many seconds in each direction, once per round trip.
     trip: Option<(StationId, f64)>,
-    /// What an adapter adds to all that goes through it, in seconds.
+    /// The delay that an adapter adds to all its traffic, in seconds.
     delay: Option<(StationId, f64)>,
 }
 
-/// An I/O's way to the ports of an array and back, for one direction and sizes.
+/// The path of an I/O to the ports of an array and back, for one direction and sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Approach {
     /// Before the path is chosen.
     pub before: Vec<Hop>,
-    /// Who chooses; `None` where there is one path, which never fails.
+    /// The selector; `None` where there is one path, which never fails.
     pub selector: Option<SelectorId>,
     /// The paths, in the order of the way.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<PathArm>,
     /// After the path.
     pub after: Vec<Hop>,
 }
 
 /// One path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Arm {
+pub struct PathArm {
     /// Until the array has what it needs to begin.
     pub out: Vec<Hop>,
-    /// From the array's last work.
+    /// After the array's last work.
     pub home: Vec<Hop>,
 }
 
 impl Approach {
-    /// The whole route, with what the array does on each path: as many as there are arms.
+    /// The whole route, with the array's hops for each path: as many as there are arms.
     pub fn route(self, arrays: Vec<Vec<Hop>>) -> Vec<Hop> {
-        let whole = |(arm, array): (Arm, Vec<Hop>)| [arm.out, array, arm.home].concat();
+        let whole = |(arm, array): (PathArm, Vec<Hop>)| [arm.out, array, arm.home].concat();
         let mut arms: Vec<Vec<Hop>> = self.arms.into_iter().zip(arrays).map(whole).collect();
         let middle = match self.selector {
             Some(selector) => vec![Hop::Branch { selector, arms }],
@@ -110,8 +110,8 @@ impl Approach {
 }
 
 impl Front {
-    /// Builds every hop of `topology` that lies before the devices. `may_fail`: something may fail during the step, so that
-    /// even a single path may die.
+    /// Builds every hop of `topology` before the devices. `may_fail`: something may fail during the step, so even a
+    /// single path needs a selector.
     pub fn new(
         scenario: &Scenario,
         topology: &Topology,
@@ -119,12 +119,12 @@ impl Front {
         may_fail: bool,
         draft: &mut Draft,
     ) -> Front {
-        let atlas = Atlas::new(scenario, topology, step);
-        let lines = line::lines(&atlas);
+        let atlas = LabIndex::new(scenario, topology, step);
+        let lines = path_medium::lines(&atlas);
         let selectors = paths::selectors(&atlas, may_fail, draft);
-        let stages = vec![Stage::default(); topology.hops.len()];
+        let stages = vec![HopWork::default(); topology.hops.len()];
         let processors = BTreeMap::new();
-        let mut bench = Bench { atlas, draft, stages, lines, processors };
+        let mut bench = FrontBuilder { atlas, draft, stages, lines, processors };
         bench.guests();
         bench.fabric();
         let servers = |hop| bench.draft.hop(hop).limits.servers.unwrap_or(1);
@@ -132,14 +132,15 @@ impl Front {
         let processors = processors.map(|(hop, station)| (*hop, (*station, servers(*hop))));
         let processors = processors.collect();
         let hops = || (0..).map(HopId).take(topology.hops.len());
-        let speeds = hops().map(|hop| bench.atlas.speed(hop).map(line::Speed::line)).collect();
+        let speeds =
+            hops().map(|hop| bench.atlas.speed(hop).map(path_medium::PortSpeed::line)).collect();
         let payloads = hops().map(|hop| bench.draft.hop(hop).limits.write_rate).collect();
         let offload = step.frames.offload != Some(false);
-        let Bench { stages, lines, .. } = bench;
+        let FrontBuilder { stages, lines, .. } = bench;
         Front { stages, lines, selectors, processors, speeds, payloads, offload }
     }
 
-    /// How an I/O of direction `dir` and these sizes goes over way number `way` of `topology`.
+    /// The hops of an I/O of direction `dir` and these sizes over way number `way` of `topology`.
     pub fn approach(
         &self,
         topology: &Topology,
@@ -166,12 +167,12 @@ impl Front {
         Approach { before, selector: self.selectors[way], arms: arms.collect(), after }
     }
 
-    /// Who chooses the path of each way, by way; `None` where there is one path that cannot fail.
+    /// The selector of each way; `None` where there is one path that cannot fail.
     pub fn selectors(&self) -> &[Option<SelectorId>] {
         &self.selectors
     }
 
-    /// The paths that go through what a scenario calls `what`: a port, a cable, an adapter, a switch, an array.
+    /// The paths through what a scenario calls `what`: a port, a cable, an adapter, a switch, an array.
     pub fn through(&self, topology: &Topology, what: &str) -> Vec<(SelectorId, u32)> {
         let mut found = Vec::new();
         for (way, selector) in topology.ways.iter().zip(&self.selectors) {
@@ -187,11 +188,11 @@ impl Front {
         &self,
         topology: &Topology,
         hops: &[HopId],
-        line: &Line,
+        line: &PathMedium,
         dir: Dir,
         sizes: &[(u32, f64)],
         draft: &Draft,
-    ) -> Arm {
+    ) -> PathArm {
         let burden = line.medium.burden(dir, sizes);
         let (mut out, mut home) = (Vec::new(), Vec::new());
         let (mut read, mut write, mut both) = (Vec::new(), Vec::new(), Vec::new());
@@ -206,7 +207,7 @@ impl Front {
             write.extend_from_slice(&stage.write);
             both.extend_from_slice(&stage.both);
             if let Some((station, seconds)) = stage.trip
-                && atlas::enters(topology, hops, at)
+                && index::enters(topology, hops, at)
             {
                 out.push(visit(station, 2.0 * seconds * burden.round_trips, 0.0));
             }
@@ -219,7 +220,7 @@ impl Front {
             let time = session.each + session.per_packet * burden.frames;
             out.push(work(session.thread, time, session.per_byte));
         }
-        // Bytes are those of full frames at the widest MTU of the wires; those of this path may be smaller.
+        // Bytes are those of full frames at the widest MTU of the wires; this path may have smaller ones.
         let units = |bytes: f64| (bytes * line.scale).round() as u32;
         let (along, against) = match dir {
             Dir::Read => ([read, both].concat(), write),
@@ -234,26 +235,26 @@ impl Front {
         };
         out.extend(outward);
         home.splice(0..0, homeward);
-        Arm { out, home }
+        PathArm { out, home }
     }
 
-    fn stage(&self, hop: HopId) -> &Stage {
+    fn stage(&self, hop: HopId) -> &HopWork {
         &self.stages[hop.0 as usize]
     }
 }
 
-/// What building takes.
-struct Bench<'a> {
-    atlas: Atlas<'a>,
+/// The state of the build.
+struct FrontBuilder<'a> {
+    atlas: LabIndex<'a>,
     draft: &'a mut Draft,
-    stages: Vec<Stage>,
-    lines: Vec<Vec<Line>>,
+    stages: Vec<HopWork>,
+    lines: Vec<Vec<PathMedium>>,
     /// The hop and the station of processors, by VM or host.
     processors: BTreeMap<&'a str, (HopId, StationId)>,
 }
 
-impl Bench<'_> {
-    fn stage(&mut self, hop: HopId) -> &mut Stage {
+impl FrontBuilder<'_> {
+    fn stage(&mut self, hop: HopId) -> &mut HopWork {
         &mut self.stages[hop.0 as usize]
     }
 
@@ -266,14 +267,14 @@ impl Bench<'_> {
     }
 }
 
-/// A visit of so many seconds, and seconds a byte.
+/// A visit of so many seconds, plus seconds per byte.
 pub(in crate::lab) fn visit(station: StationId, seconds: f64, per_byte: f64) -> Hop {
     let time = Law::Constant(Ps::from_secs_f64(seconds));
     Hop::Visit { station, demand: Demand { time, per_byte: per_byte * 1e12 } }
 }
 
-/// Work of software: from half to one and a half times its mean. That it varies at all is what keeps I/Os that began
-/// together from staying together for ever, which nothing real does.
+/// Software work: 0.5 to 1.5 times its mean. The variation keeps I/Os that began together from staying together for
+/// ever, unlike in any real system.
 pub(in crate::lab) fn work(station: StationId, seconds: f64, per_byte: f64) -> Hop {
     let (low, high) = (Ps::from_secs_f64(0.5 * seconds), Ps::from_secs_f64(1.5 * seconds));
     let time = Law::Uniform(low, high);

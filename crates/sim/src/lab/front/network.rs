@@ -1,55 +1,56 @@
-//! The ways of network loads: the same adapters, ports, cables and switches as those of disks, from host to host.
+//! The ways of network loads from host to host, over the same adapters, ports, cables and switches as those of disks.
 //!
-//! Each is entered as a way of nobody with one path, so that its hops are built with all others: one wire for what disks and
-//! streams share. What a stream meets there is a [`Course`]: wires of both directions, delays, and both ends' machines.
+//! Each is entered as a way without an owner and with one path, so that its hops are built with all others: disks and
+//! streams share wires. The result for a stream is a [`NetPath`]: wires of both directions, delays, and the machines of
+//! both ends.
 
-use super::frames::Medium;
-use super::{Front, atlas};
+use super::frames::PathProtocol;
+use super::{Front, index};
 use crate::lab::draft::Wire;
 use crate::model::{SelectorId, StationId};
 use scenario::Policy;
 use scenario::topology::{HopId, HopKind, NetWay, Route, Topology, Way};
 use std::borrow::Cow;
 
-/// The way of a network load through the fabric.
+/// The path of a network load through the fabric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct NetPath {
     /// Wires to the receiver.
     pub up: Vec<Wire>,
     /// Wires back.
     pub down: Vec<Wire>,
     /// Wires that both directions cross.
     pub both: Vec<Wire>,
-    /// Delays in seconds, each direction the same.
+    /// Delays in seconds, the same in each direction.
     pub delays: Vec<(StationId, f64)>,
     /// What it is made of.
-    pub medium: Medium,
+    pub medium: PathProtocol,
     /// Bytes of full frames at the widest MTU of its wires, for one of full frames at its own.
     pub scale: f64,
-    /// The host that sends, and the one that receives.
-    pub ends: [End; 2],
-    /// Bytes a second of their ports, with everything on the wire.
+    /// The sending host, and the receiving host.
+    pub ends: [HostEnd; 2],
+    /// PortSpeed of their ports in bytes a second, headers included.
     pub speeds: [Option<f64>; 2],
-    /// Payload bytes a second of the slowest wire to the receiver, in full frames.
+    /// Payload rate of the slowest wire to the receiver, in full frames.
     pub payload: Option<f64>,
-    /// Adapters cut and join segments.
+    /// The adapters segment and reassemble.
     pub offload: bool,
-    /// The processors of the VM that sends, where there is one.
+    /// The processors of the sending VM, if there is one.
     pub guest: Option<(HopId, StationId, u32)>,
-    /// Lets it die when something on it fails.
+    /// Fails the stream when something on its path fails.
     pub selector: Option<SelectorId>,
 }
 
 /// One end's host.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct End {
-    /// Its processors: their hop, their station and how many.
+pub struct HostEnd {
+    /// Its processors: hop, station and number.
     pub processors: (HopId, StationId, u32),
     /// The adapter.
     pub adapter: HopId,
 }
 
-/// The topology with the ways of network loads among those of disks: in their order, behind the others.
+/// The topology with the ways of network loads after those of disks.
 pub fn with_nets(topology: Cow<'_, Topology>) -> Cow<'_, Topology> {
     if topology.nets.is_empty() {
         return topology;
@@ -73,9 +74,9 @@ pub fn is_net(way: &Way) -> bool {
 }
 
 impl Front {
-    /// The way of a network load, by its number among those of `topology`, which has them ([`with_nets`]). `None` where an
-    /// end has no processors or no adapter, which no way of a topology lacks.
-    pub fn course(&self, topology: &Topology, number: usize) -> Option<Course> {
+    /// The path of a network load, by its index among those of `topology`, which must have them ([`with_nets`]). `None`
+    /// where an end has no processors or adapter, which every way of a topology has.
+    pub fn course(&self, topology: &Topology, number: usize) -> Option<NetPath> {
         let net = topology.nets.get(number)?;
         let way = topology.ways.len().checked_sub(topology.nets.len())? + number;
         let line = self.lines.get(way)?.first()?;
@@ -88,7 +89,7 @@ impl Front {
             up.extend_from_slice(ours);
             down.extend_from_slice(theirs);
             both.extend_from_slice(&stage.both);
-            delays.extend(stage.trip.filter(|_| atlas::enters(topology, &hops, at)));
+            delays.extend(stage.trip.filter(|_| index::enters(topology, &hops, at)));
             delays.extend(stage.delay);
         }
         let kind = |kind: HopKind| {
@@ -102,10 +103,10 @@ impl Front {
             let mut legs = net.legs.iter().filter(|leg| leg.turned == turned);
             let processors = legs.clone().find(kind(HopKind::HostCpu))?.hop;
             let adapter = legs.find(kind(HopKind::Adapter))?.hop;
-            Some(End { processors: machine(processors)?, adapter })
+            Some(HostEnd { processors: machine(processors)?, adapter })
         };
         let guest = net.legs.iter().find(kind(HopKind::VmCpu)).map(|leg| leg.hop);
-        // The last carrier of each end's adapter is the port that is in use.
+        // The last carrier of each end's adapter is the port in use.
         let speed = |turned: bool| {
             let adapters = [HopKind::InitiatorPort, HopKind::Adapter];
             let legs = net.legs.iter().filter(|leg| leg.turned == turned);
@@ -113,7 +114,7 @@ impl Front {
             legs.filter(|leg| adapters.contains(&topology.hop(leg.hop).kind)).find_map(of)
         };
         let rates = net.legs.iter().filter_map(|leg| self.payloads[leg.hop.0 as usize]);
-        Some(Course {
+        Some(NetPath {
             up,
             down,
             both,

@@ -1,14 +1,15 @@
-//! Several paths to one volume: where they part, who chooses among them, and which of them go through something that fails.
+//! Several paths to one volume: where they diverge, the selector that chooses, and which of them go through something
+//! that fails.
 
-use super::atlas::Atlas;
 use super::defaults;
+use super::index::LabIndex;
 use crate::Ps;
 use crate::lab::draft::Draft;
 use crate::model::{Policy, Selector, SelectorId};
 use scenario::topology::{HopId, HopKind, Topology, Way};
 use scenario::{Patience, SwitchAfter};
 
-/// How many hops at the beginning all paths of a way share within the host: the path is chosen behind them.
+/// How many hops at the start all paths of a way share within the host: the path is chosen after them.
 pub fn shared(topology: &Topology, way: &Way) -> usize {
     let within = |kind| {
         matches!(
@@ -28,8 +29,8 @@ pub fn shared(topology: &Topology, way: &Way) -> usize {
     first.iter().enumerate().take_while(alike).count()
 }
 
-/// These hops in the order in which an I/O meets them: a guest gives it to the disk's queue before the adapter's, so that
-/// a disk whose queue is full keeps no room of the adapter's.
+/// These hops in the order in which an I/O meets them: a guest gives it to the disk's queue before the adapter's, so a
+/// disk whose queue is full takes no slots of the adapter's.
 pub fn in_order(topology: &Topology, hops: &[HopId]) -> Vec<HopId> {
     let mut hops = hops.to_vec();
     for at in 1..hops.len() {
@@ -41,8 +42,8 @@ pub fn in_order(topology: &Topology, hops: &[HopId]) -> Vec<HopId> {
     hops
 }
 
-/// Who chooses the path of each way; nobody where there is one path that cannot fail.
-pub fn selectors(atlas: &Atlas, may_fail: bool, draft: &mut Draft) -> Vec<Option<SelectorId>> {
+/// The selector of each way; `None` where there is one path that cannot fail.
+pub fn selectors(atlas: &LabIndex, may_fail: bool, draft: &mut Draft) -> Vec<Option<SelectorId>> {
     let of = |way: &Way| {
         if way.paths.len() < 2 && !may_fail {
             return None;
@@ -70,8 +71,8 @@ fn policy(of: &scenario::Policy) -> Policy {
     }
 }
 
-/// A selector with the patience that the disk is given.
-fn patient(atlas: &Atlas, way: &Way, draft: &mut Draft) -> Selector {
+/// A selector with the timeouts of the disk.
+fn patient(atlas: &LabIndex, way: &Way, draft: &mut Draft) -> Selector {
     let given = atlas.disk_of(way).map_or(Patience::default(), |disk| disk.patience);
     let subject = format!("{} disk {}", way.member, way.disk);
     let seconds = |time: Option<std::time::Duration>| time.map(|time| time.as_secs_f64());
@@ -84,8 +85,8 @@ fn patient(atlas: &Atlas, way: &Way, draft: &mut Draft) -> Selector {
     }
 }
 
-/// Whether a path goes through what a scenario calls `what`: a hop by its name, or all of a switch, array or adapter. A port
-/// that is the only one in use of its adapter has the adapter's hop; its cable tells whether it is that one.
+/// Whether a path goes through what a scenario calls `what`: a hop by its name, or all of a switch, array or adapter. A
+/// port that is the only one in use of its adapter has the adapter's hop; its cable tells which port it is.
 pub fn goes_through(topology: &Topology, path: &scenario::topology::Route, what: &str) -> bool {
     let port =
         what.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));

@@ -1,11 +1,11 @@
-//! The sizes of a workload's I/Os in a direction, each with its weight.
+//! The I/O sizes of a workload in a direction, with their weights.
 
 use workload::{Dir, Kind, Spec};
 
-/// Bytes and weights of what `spec` reads or writes; empty where it does nothing of the kind.
+/// Bytes and weights of what `spec` reads or writes; empty where it does not.
 pub fn sizes(spec: &Spec, dir: Dir) -> Vec<(u32, f64)> {
     let access = match &spec.kind {
-        // Every operation is a page, whatever it is of.
+        // Every operation is a page, whatever its kind.
         Kind::Transaction(transaction) => return vec![(transaction.page, 1.0)],
         Kind::Access(access) => access,
     };

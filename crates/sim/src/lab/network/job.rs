@@ -1,21 +1,21 @@
-//! What a stream moves at once, and what that costs both ends: pure arithmetic, no lab.
+//! The unit of a network stream and its cost at both ends: pure arithmetic, no lab.
 //!
-//! A job is a whole number of messages, or a part of a large one: as much as is handled at once. Small messages are taken
-//! together up to [`BUNDLE`], because each is an event of the simulation; large ones are cut at [`CUT`], because their first
-//! packets are on the wire while the last are still copied. A window holds four jobs at least, for the same reason.
+//! A job is a whole number of messages, or a part of a large one. Small messages are combined up to [`BUNDLE`], because
+//! each job is an event of the simulation; large ones are cut at [`CUT`], because their first packets are on the wire
+//! while the last are still being copied. A window holds at least four jobs, for the same reason.
 //!
-//! Frames are those of IEEE 802.3 with IPv4: TCP packs its stream into full segments (RFC 9293), or sends each submission by
-//! itself where that is asked for; a datagram is cut into fragments where it does not fit (RFC 791).
+//! Frames are those of IEEE 802.3 with IPv4: TCP fills its segments (RFC 9293), or sends each submission by itself
+//! where `no_delay` asks for it; a datagram that does not fit is fragmented (RFC 791).
 
-use crate::lab::front::frames::Medium;
-use crate::plant::Job;
+use crate::lab::front::frames::PathProtocol;
+use crate::plant::StreamJob;
 use workload::{Carriage, Network};
 
-/// Small messages are taken together up to so many bytes.
+/// Small messages are combined up to this many bytes.
 const BUNDLE: u32 = 16 << 10;
-/// A larger submission is cut into jobs of so many bytes.
+/// Larger submissions are cut into jobs of this many bytes.
 const CUT: u32 = 64 << 10;
-/// Jobs of a window, at least.
+/// Least number of jobs in a window.
 const IN_WINDOW: u32 = 4;
 
 /// Ethernet around a frame; IPv4, and UDP or TCP, within it.
@@ -23,42 +23,42 @@ const AROUND: f64 = 38.0;
 const IPV4: f64 = 20.0;
 const UDP: f64 = 8.0;
 const TCP_IP: f64 = 40.0;
-/// The least on the wire.
+/// Minimum size of a frame on the wire.
 const LEAST: f64 = 84.0;
-/// The MTU where nothing says what the wire is.
+/// Default MTU.
 const MTU: u32 = 1500;
-/// Packets of a connection's beginning and end, of each side.
+/// Packets to open and close a connection, per side.
 const CONNECT_PACKETS: f64 = 3.5;
 
-/// What a machine's processor asks for, in seconds.
+/// CPU costs of a machine, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prices {
-    /// A system call.
+    /// Per system call.
     pub message: f64,
-    /// A packet.
+    /// Per packet.
     pub packet: f64,
-    /// A byte copied.
+    /// Per byte copied.
     pub byte: f64,
 }
 
-/// What goes over a wire for a job, in payload bytes of full frames beyond the payload itself.
+/// Overhead of a job on the wires, in payload bytes of full frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Burden {
-    /// With the payload.
+pub struct JobOverhead {
+    /// In the direction of the payload.
     pub along: f64,
-    /// The other way: acknowledgments, or the whole response.
+    /// In the other direction: acknowledgments, or the whole response.
     pub against: f64,
 }
 
 /// The MTU of a medium.
-pub fn mtu(medium: Medium) -> u32 {
+pub fn mtu(medium: PathProtocol) -> u32 {
     match medium {
-        Medium::Ethernet { mtu } => mtu,
-        Medium::Fibre | Medium::Plain => MTU,
+        PathProtocol::Ethernet { mtu } => mtu,
+        PathProtocol::Fibre | PathProtocol::Plain => MTU,
     }
 }
 
-/// Frames of so many bytes that are sent by themselves, and what they take on the wire.
+/// The frames of a message sent by itself, and its bytes on the wire.
 fn alone(bytes: f64, mtu: f64, udp: bool) -> (f64, f64) {
     let (frames, headers) = match udp {
         false => ((bytes / (mtu - TCP_IP)).ceil().max(1.0), TCP_IP),
@@ -75,18 +75,18 @@ fn alone(bytes: f64, mtu: f64, udp: bool) -> (f64, f64) {
 }
 
 /// The job of a stream of `load` over `medium`, without its costs.
-pub fn shape(load: &Network, medium: Medium, window: u32) -> Job {
+pub fn shape(load: &Network, medium: PathProtocol, window: u32) -> StreamJob {
     let mtu = mtu(medium);
     let udp = matches!(load.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. });
     let headers = if udp { UDP + IPV4 } else { TCP_IP };
     let segment = (f64::from(mtu) - headers).max(1.0) as u32;
-    let mut job = Job {
+    let mut job = StreamJob {
         message: load.message.max(1),
         segment,
         datagrams: udp,
         window: u64::from(window),
         rate: load.rate,
-        ..Job::default()
+        ..StreamJob::default()
     };
     if load.is_transactions() {
         job.timed = true;
@@ -121,15 +121,15 @@ pub fn shape(load: &Network, medium: Medium, window: u32) -> Job {
     job
 }
 
-/// Frames of one datagram, and what it takes on the wire.
-fn datagram(job: &Job, mtu: u32) -> (f64, f64) {
+/// The frames of one datagram, and its bytes on the wire.
+fn datagram(job: &StreamJob, mtu: u32) -> (f64, f64) {
     alone(f64::from(job.message), f64::from(mtu), true)
 }
 
-/// What a job puts on the wires besides.
-pub fn burden(job: &Job, medium: Medium) -> Burden {
-    let Medium::Ethernet { mtu } = medium else {
-        return Burden { along: 0.0, against: f64::from(job.back) };
+/// The overhead of a job on the wires.
+pub fn burden(job: &StreamJob, medium: PathProtocol) -> JobOverhead {
+    let PathProtocol::Ethernet { mtu } = medium else {
+        return JobOverhead { along: 0.0, against: f64::from(job.back) };
     };
     let share = medium.efficiency();
     let bytes = f64::from(job.bytes);
@@ -144,11 +144,11 @@ pub fn burden(job: &Job, medium: Medium) -> Burden {
         (false, false) => job.packets / 2.0 * LEAST,
         (false, true) => 0.0,
     };
-    Burden { along: (on_wire * share - bytes).max(0.0), against: against * share }
+    JobOverhead { along: (on_wire * share - bytes).max(0.0), against: against * share }
 }
 
-/// Enters what a job costs the thread at the end that writes or asks, and at the other.
-pub fn price(job: &mut Job, load: &Network, prices: [Prices; 2]) {
+/// Sets the CPU cost of a job for the thread at the sending or requesting end, and at the other.
+pub fn price(job: &mut StreamJob, load: &Network, prices: [Prices; 2]) {
     let [writing, reading] = prices;
     let bytes = f64::from(job.bytes);
     let copied = !(load.sockets.zero_copy || load.sockets.sendfile);
@@ -177,8 +177,8 @@ mod tests {
     use super::*;
     use workload::Sockets;
 
-    const JUMBO: Medium = Medium::Ethernet { mtu: 9000 };
-    const STANDARD: Medium = Medium::Ethernet { mtu: 1500 };
+    const JUMBO: PathProtocol = PathProtocol::Ethernet { mtu: 9000 };
+    const STANDARD: PathProtocol = PathProtocol::Ethernet { mtu: 1500 };
 
     fn tcp(message: u32) -> Network {
         Network { message, ..Network::plain() }
@@ -192,7 +192,14 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(load: &Network, medium: Medium, bytes: u32, calls: f64, packets: f64, wire: f64) {
+    fn check(
+        load: &Network,
+        medium: PathProtocol,
+        bytes: u32,
+        calls: f64,
+        packets: f64,
+        wire: f64,
+    ) {
         let job = shape(load, medium, 512 << 10);
         assert_eq!(job.bytes, bytes);
         near(job.calls, calls);
@@ -212,8 +219,8 @@ mod tests {
         let at_once = Sockets { no_delay: true, ..Sockets::default() };
         let prompt = Network { sockets: at_once, ..tcp(8192) };
         check(&prompt, STANDARD, 16_384, 2.0, 12.0, 16_384.0 + 12.0 * 78.0);
-        // A datagram has 12 bytes less around it than a segment. Wires are counted in full segments, and nothing takes less
-        // than its bytes in those, so that datagrams come out up to 1% too large.
+        // A datagram has 12 bytes less overhead than a segment. Wires are counted in full segments, and every transfer
+        // takes at least its payload bytes, so datagrams come out up to 1% too large.
         let udp = Network { carriage: Carriage::Udp { segmented: false }, ..tcp(1400) };
         check(&udp, STANDARD, 15_400, 11.0, 11.0, full(15_400.0, 1460.0));
         // Three fragments: 4,096 and 8 bytes in pieces of 1,480.

@@ -1,38 +1,38 @@
-//! Network loads become loads of the network: streams of jobs from host to host, transactions, and probes.
+//! Network loads of a step as loads of the queueing network: streams of jobs from host to host, transactions, and probes.
 //!
 //! ```text
 //! thread ─ processor ─ delays ─ wires ─ thread ─ processor ─ delays, acknowledgment
-//! └ writing end ┘               (all at once)  └ reading end ┘      └ the window has room again
+//! └ sending end ┘               (all at once)  └ receiving end ┘   └ the window has room again
 //! ```
 //!
-//! A stream is carried by one thread at each end, which is on one core at a time, so that one stream may be limited by its
-//! processor while the host is not. Its window is what it may have outstanding: a closed loop, or with a rate an open one. What
-//! streams are called is what a live run calls them.
+//! A stream is carried by one thread at each end, which runs on one core at a time, so a stream may be limited by its
+//! processor while the host is not. Its window limits its outstanding jobs: it is a closed loop, or with a rate an open
+//! one. Streams have the names of a live run.
 
 mod job;
 mod route;
 
 use super::LabError;
 use super::draft::Draft;
-use super::front::{Course, Front, defaults};
+use super::front::{Front, NetPath, defaults};
 use super::sheet::Sheet;
 use crate::Ps;
 use crate::model::{Class, Law, Load, Pool, PoolId, Source};
-use crate::plant::{Job, Machine, Pair, Stream};
+use crate::plant::{EndMachine, MachinePair, NetStream, StreamJob};
 use job::Prices;
 use record::Flow;
-use route::{Threads, Trail};
+use route::{StreamPath, Threads};
 use scenario::topology::Topology;
 use scenario::{NetHop, NetLoad, Scenario, Step};
 use std::collections::BTreeMap;
 use workload::{Carriage, Network};
 
-/// Seconds between a probe's answer and its next request, as live runs have it.
+/// Seconds between a probe's response and its next request, as in live runs.
 const PROBE_PAUSE: f64 = 1e-3;
 /// Bytes of a probe's request and of its response.
 const PROBE_BYTES: u32 = 64;
 
-/// Adds the network loads of a step to a draft. `topology` has their ways.
+/// Adds the network loads of a step to a draft. `topology` must have their ways.
 pub fn add(
     scenario: &Scenario,
     topology: &Topology,
@@ -57,14 +57,14 @@ pub fn add(
         let number = topology.nets.iter().position(|net| net.pair == name);
         let course = number.and_then(|number| front.course(topology, number));
         let course = course.ok_or_else(|| no_place(hop))?;
-        let site = Place::new(scenario, topology, course, draft);
+        let site = PairPath::new(scenario, topology, course, draft);
         let pair = site.pair(&name, &of_pair, draft);
         draft.pair(pair);
     }
     Ok(())
 }
 
-/// Why a pair has no way: a receiver without a place, or nobody who sends.
+/// Why a pair has no way: the receiver has no host, or no host sends.
 fn no_place(hop: &NetHop) -> LabError {
     let receiver = hop.receiver.name.clone();
     match (&hop.receiver.site, hop.vm) {
@@ -74,17 +74,22 @@ fn no_place(hop: &NetHop) -> LabError {
     }
 }
 
-/// Both ends of a pair and what lies between.
-struct Place {
-    course: Course,
-    machines: [Machine; 2],
+/// Both ends of a pair and the path between them.
+struct PairPath {
+    course: NetPath,
+    machines: [EndMachine; 2],
     prices: [Prices; 2],
-    /// What one interrupt tells at the receiving end of each direction: packets, and how long the first waits.
+    /// Interrupt coalescing at the receiving end of each direction: packets, and how long the first waits.
     coalesce: [Option<(u32, f64)>; 2],
 }
 
-impl Place {
-    fn new(scenario: &Scenario, topology: &Topology, course: Course, draft: &mut Draft) -> Place {
+impl PairPath {
+    fn new(
+        scenario: &Scenario,
+        topology: &Topology,
+        course: NetPath,
+        draft: &mut Draft,
+    ) -> PairPath {
         let sheets = course.ends.map(|end| {
             let (host, adapter) = (topology.hop(end.processors.0), topology.hop(end.adapter));
             let sheet = |part: &Option<String>| Sheet::of(scenario, part.as_deref());
@@ -106,7 +111,7 @@ impl Place {
                 (0, Some(guest)) => guest,
                 _ => of.processors,
             };
-            Machine {
+            EndMachine {
                 host: topology.hop(hop).device.clone(),
                 processors: hop.0 as usize,
                 cores,
@@ -115,14 +120,14 @@ impl Place {
             }
         };
         let machines = [machine(0), machine(1)];
-        Place { course, machines, prices, coalesce }
+        PairPath { course, machines, prices, coalesce }
     }
 
     /// The pair with all of its loads.
-    fn pair(&self, name: &str, loads: &[(NetLoad, NetHop)], draft: &mut Draft) -> Pair {
+    fn pair(&self, name: &str, loads: &[(NetLoad, NetHop)], draft: &mut Draft) -> MachinePair {
         let mut streams = Vec::new();
         for (net, _) in loads {
-            // As live runs name them: with the workload where several run on a pair.
+            // Named as in live runs: with the workload where several run on a pair.
             let workload = &net.workload.name;
             let stem = match loads.len() {
                 1 => name.to_owned(),
@@ -133,7 +138,7 @@ impl Place {
         let probes = loads.iter().find(|(net, _)| net.workload.network.probe);
         let probe = probes.map(|(net, _)| self.probe(name, &net.workload.name, draft));
         let mtu = job::mtu(self.course.medium);
-        Pair { name: name.to_owned(), machines: self.machines.clone(), mtu, streams, probe }
+        MachinePair { name: name.to_owned(), machines: self.machines.clone(), mtu, streams, probe }
     }
 
     fn load(
@@ -141,7 +146,7 @@ impl Place {
         stem: &str,
         workload: &str,
         load: &Network,
-        streams: &mut Vec<Stream>,
+        streams: &mut Vec<NetStream>,
         draft: &mut Draft,
     ) {
         let (window, by_sender) = window(load, stem, draft);
@@ -158,26 +163,27 @@ impl Place {
                 let threads = pools[usize::from(thread)];
                 let (load, job) = self.stream(load, job, flow, threads, draft);
                 let workload = workload.to_owned();
-                streams.push(Stream { load, name, workload, flow, number, thread, job });
+                streams.push(NetStream { load, name, workload, flow, number, thread, job });
             }
         }
         self.too_fast(stem, load, streams, draft);
     }
 
-    /// One stream as a load of the network.
+    /// Adds one stream as a load of the network.
     fn stream(
         &self,
         load: &Network,
-        mut job: Job,
+        mut job: StreamJob,
         flow: Flow,
         threads: Threads,
         draft: &mut Draft,
-    ) -> (crate::model::LoadId, Job) {
+    ) -> (crate::model::LoadId, StreamJob) {
         let turned = flow == Flow::Down;
         let [near, far] = self.prices;
         job::price(&mut job, load, if turned { [far, near] } else { [near, far] });
         let reading = self.coalesce[usize::from(!turned)];
-        let trail = Trail { course: &self.course, turned, threads, reading, prices: self.prices };
+        let trail =
+            StreamPath { course: &self.course, turned, threads, reading, prices: self.prices };
         let connects = matches!(load.carriage, Carriage::Connects { .. });
         let (route, floor) = trail.route(&job, connects, draft);
         job.floor = floor;
@@ -200,8 +206,8 @@ impl Place {
         (draft.load(load), job)
     }
 
-    /// A small request and its response, a millisecond after the one before.
-    fn probe(&self, pair: &str, workload: &str, draft: &mut Draft) -> Stream {
+    /// Adds a probe: a small request and its response, 1 ms after the one before.
+    fn probe(&self, pair: &str, workload: &str, draft: &mut Draft) -> NetStream {
         let load = Network {
             carriage: Carriage::Exchange { response: PROBE_BYTES },
             message: PROBE_BYTES,
@@ -216,11 +222,11 @@ impl Place {
             *think = Law::Constant(Ps::from_secs_f64(PROBE_PAUSE));
         }
         let (name, workload) = (format!("{pair}/{}", scenario::PROBE), workload.to_owned());
-        Stream { load: id, name, workload, flow: Flow::Up, number: 0, thread: 0, job }
+        NetStream { load: id, name, workload, flow: Flow::Up, number: 0, thread: 0, job }
     }
 
-    /// Says so where datagrams would be lost.
-    fn too_fast(&self, stem: &str, load: &Network, streams: &[Stream], draft: &mut Draft) {
+    /// Adds a note where datagrams would be lost.
+    fn too_fast(&self, stem: &str, load: &Network, streams: &[NetStream], draft: &mut Draft) {
         let Some(rate) = load.rate.filter(|_| matches!(load.carriage, Carriage::Udp { .. })) else {
             return;
         };
@@ -250,7 +256,7 @@ fn threads_of(draft: &mut Draft) -> Threads {
     Threads { writing: one(), reading: one() }
 }
 
-/// Bytes that a stream may have outstanding, and whether the send buffer is what says so.
+/// Bytes in flight of a stream, and whether the send buffer limits them.
 fn window(load: &Network, subject: &str, draft: &mut Draft) -> (u32, bool) {
     let (send, receive) = (load.sockets.send_buffer, load.sockets.receive_buffer);
     let given = send.into_iter().chain(receive).min();
@@ -262,7 +268,7 @@ fn window(load: &Network, subject: &str, draft: &mut Draft) -> (u32, bool) {
     (window.max(1), send.is_some() && send == given)
 }
 
-/// What streams cost a host: its own figures, those of its adapter, or what is assumed.
+/// The packet costs of a host: its own figures, those of its adapter, or defaults.
 fn prices((host, nic): &(Sheet, Sheet), name: &str, offload: bool, draft: &mut Draft) -> Prices {
     let time = |figure: &str| host.time(figure).or_else(|| nic.time(figure));
     let packet = match offload {

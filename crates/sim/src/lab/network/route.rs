@@ -1,12 +1,12 @@
-//! The route of a job: through the thread and the processors of the end that writes, over all wires at once, through those of
-//! the end that reads, and back as an acknowledgment or a response.
+//! The route of a job: through the thread and the processors of the sending end, over all wires at once, through those
+//! of the receiving end, and back as an acknowledgment or a response.
 
 use super::job::{self, Prices};
 use crate::Ps;
 use crate::lab::draft::{Draft, Wire};
-use crate::lab::front::{Course, visit, work};
+use crate::lab::front::{NetPath, visit, work};
 use crate::model::{Hop, Law, PoolId, Station, StationId};
-use crate::plant::Job;
+use crate::plant::StreamJob;
 
 /// The threads of a stream.
 #[derive(Clone, Copy)]
@@ -15,21 +15,21 @@ pub struct Threads {
     pub reading: PoolId,
 }
 
-/// The way of a stream.
-pub struct Trail<'a> {
-    pub course: &'a Course,
-    /// It goes from the receiver.
+/// The path of a stream.
+pub struct StreamPath<'a> {
+    pub course: &'a NetPath,
+    /// It goes from the receiver to the sender.
     pub turned: bool,
     pub threads: Threads,
-    /// What an interrupt of the reading end's adapter tells, and how long it waits.
+    /// Interrupt coalescing at the receiving adapter: packets, and how long the first waits.
     pub reading: Option<(u32, f64)>,
-    /// Of the host that sends, and of the one that receives.
+    /// Of the sending host, and of the receiving host.
     pub prices: [Prices; 2],
 }
 
-impl Trail<'_> {
-    /// The route of a job, and how long it takes where nobody else is.
-    pub fn route(&self, job: &Job, connects: bool, draft: &mut Draft) -> (Vec<Hop>, f64) {
+impl StreamPath<'_> {
+    /// The route of a job, and its latency without queueing.
+    pub fn route(&self, job: &StreamJob, connects: bool, draft: &mut Draft) -> (Vec<Hop>, f64) {
         let burden = job::burden(job, self.course.medium);
         let scale = self.course.scale;
         let units = |bytes: f64| (bytes * scale).round() as u32;
@@ -38,7 +38,7 @@ impl Trail<'_> {
             false => (&self.course.up, &self.course.down),
         };
         let along: Vec<Wire> = there.iter().chain(&self.course.both).copied().collect();
-        // A response is data as well, and crosses what both directions have in common.
+        // A response is data as well, and crosses the wires that both directions share.
         let against: Vec<Wire> = match job.timed {
             true => back.iter().chain(&self.course.both).copied().collect(),
             false => back.clone(),
@@ -77,7 +77,7 @@ impl Trail<'_> {
         (route, floor)
     }
 
-    /// A thread's work, on one core: at the end that writes (0) or at the other.
+    /// A thread's work, on one core, at the sending end (0) or at the other.
     fn serve(&self, end: usize, seconds: f64, route: &mut Vec<Hop>) {
         let pool = if end == 0 { self.threads.writing } else { self.threads.reading };
         let station = self.processors(end);
@@ -86,7 +86,7 @@ impl Trail<'_> {
         route.push(Hop::Give { pool, tokens: 1 });
     }
 
-    /// The processors of the thread at an end: the VM's, where one sends.
+    /// The processors of the thread at an end: the VM's, where a VM sends.
     fn processors(&self, end: usize) -> StationId {
         let machine = usize::from((end == 1) != self.turned);
         match (machine, self.course.guest) {
@@ -95,8 +95,8 @@ impl Trail<'_> {
         }
     }
 
-    /// What the host of a VM does for it: each packet once more, and one copy.
-    fn by_host(&self, end: usize, job: &Job, route: &mut Vec<Hop>) {
+    /// The work of a VM's host: each packet again, and one copy.
+    fn by_host(&self, end: usize, job: &StreamJob, route: &mut Vec<Hop>) {
         let machine = usize::from((end == 1) != self.turned);
         if machine == 0 && self.course.guest.is_some() {
             let Prices { packet, byte, .. } = self.prices[0];
@@ -110,8 +110,8 @@ impl Trail<'_> {
         delays.map(|(station, seconds)| visit(*station, *seconds, 0.0)).collect()
     }
 
-    /// Jobs that one interrupt tells of go on together.
-    fn interrupt(&self, job: &Job, draft: &mut Draft) -> Option<Hop> {
+    /// Jobs of one interrupt continue together.
+    fn interrupt(&self, job: &StreamJob, draft: &mut Draft) -> Option<Hop> {
         let (packets, within) = self.reading?;
         let count = (f64::from(packets) / job.packets.max(1e-9)).ceil() as u32;
         if count < 2 {
@@ -122,7 +122,7 @@ impl Trail<'_> {
         Some(Hop::visit(station, Law::ZERO))
     }
 
-    /// Where something may fail, what is on the way dies with it.
+    /// If something on the path may fail, I/Os in flight fail with it.
     fn living(&self, hops: Vec<Hop>) -> Vec<Hop> {
         match self.course.selector {
             Some(selector) => vec![Hop::Branch { selector, arms: vec![hops] }],

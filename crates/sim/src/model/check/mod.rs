@@ -1,5 +1,5 @@
-//! Whether a network can be simulated. What passes here needs no further check while it runs: every number is within its
-//! vector, tokens come back, and nothing divides by zero.
+//! Checks that a network can be simulated. A network that passes needs no further checks at run time: all numbers are
+//! valid, tokens are returned, and nothing divides by zero.
 
 mod order;
 mod route;
@@ -7,60 +7,60 @@ mod route;
 use super::{Change, Law, Load, Network, PRIORITIES, Policy, Source, Station};
 use thiserror::Error;
 
-pub(crate) use route::{Held, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
+pub(crate) use route::{HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
 
-/// The bound of stations, loads and selectors together: their numbers share a word with the sequence of events.
+/// Limit of stations, loads and selectors together: their numbers share a word with the event sequence.
 const PLACES_MAX: usize = 1 << 20;
-/// The bound of I/Os outstanding at once, over all loads, with their copies.
+/// Limit of I/Os outstanding at once, over all loads, copies included.
 const OUTSTANDING_MAX: u64 = 1 << 28;
-/// The bound of changes.
+/// Limit of scheduled changes.
 const CHANGES_MAX: usize = 1 << 20;
-/// The bounds of what a queue may gain by sorting.
+/// Range of a queue's gain by sorting.
 const GAIN: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
-/// The bound of figures of such a gain.
+/// Limit of entries of such a gain.
 const GAINS_MAX: usize = 1 << 16;
-/// The bound of a link's rate in bytes a second: rates are counted in 1/1024 of it.
+/// Limit of a link's rate in bytes a second: rates are counted in 1/1024 of it.
 const RATE_MAX: u64 = 1 << 53;
 
 /// Why a network cannot be simulated.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum NetworkError {
-    /// Something about the network as a whole.
+    /// The network as a whole.
     #[error("{0}")]
     Whole(String),
     /// A station.
     #[error("station {station}: {problem}")]
     Station {
-        /// Its number.
+        /// The station's number.
         station: usize,
-        /// What is wrong and what would be right.
+        /// What is wrong, and the remedy.
         problem: String,
     },
     /// A pool.
-    #[error("pool {0} has no token; give it at least one")]
+    #[error("pool {0} has no tokens; give it at least 1")]
     EmptyPool(usize),
     /// A selector.
     #[error("selector {selector}: {problem}")]
     Selector {
-        /// Its number.
+        /// The selector's number.
         selector: usize,
-        /// What is wrong and what would be right.
+        /// What is wrong, and the remedy.
         problem: String,
     },
-    /// A change.
+    /// A scheduled change.
     #[error("change {change}: {problem}")]
     Change {
-        /// Its number, in the order in which changes were added.
+        /// The change's number, in the order of insertion.
         change: usize,
-        /// What is wrong and what would be right.
+        /// What is wrong, and the remedy.
         problem: String,
     },
     /// A load.
     #[error("load {load}: {problem}")]
     Load {
-        /// Its number.
+        /// The load's number.
         load: usize,
-        /// What is wrong and what would be right.
+        /// What is wrong, and the remedy.
         problem: String,
     },
     /// A hop of a route.
@@ -70,9 +70,9 @@ pub enum NetworkError {
         load: usize,
         /// The class's number within the load.
         class: usize,
-        /// The hop's number within the route; of a hop within a branch or a copy's route, that of the outermost.
+        /// The hop's number within the route; for a hop within a branch or a copy's route, that of the outermost hop.
         hop: usize,
-        /// What is wrong and what would be right.
+        /// What is wrong, and the remedy.
         problem: String,
     },
 }
@@ -96,7 +96,7 @@ pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
         self::load(network, number, load)?;
     }
     arms_agree(network)?;
-    // Only now is it known that routes are sound, so that copies can be counted.
+    // Copies can be counted only now that the routes are known to be sound.
     let outstanding = ios_at_once(network);
     if outstanding > OUTSTANDING_MAX {
         return Err(NetworkError::Whole(format!(
@@ -110,8 +110,8 @@ pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
 fn selectors(network: &Network) -> Result<(), NetworkError> {
     for (number, selector) in network.selectors.iter().enumerate() {
         let problem = match selector.policy {
-            Policy::RoundRobin { ios: 0 } => "a turn of no I/O; give each arm at least one",
-            Policy::RoundRobinBytes { bytes: 0 } => "a turn of no byte; give each arm at least one",
+            Policy::RoundRobin { ios: 0 } => "a turn of 0 I/Os; give each arm at least 1",
+            Policy::RoundRobinBytes { bytes: 0 } => "a turn of 0 bytes; give each arm at least 1",
             _ => continue,
         };
         return Err(NetworkError::Selector { selector: number, problem: problem.to_owned() });
@@ -119,7 +119,7 @@ fn selectors(network: &Network) -> Result<(), NetworkError> {
     Ok(())
 }
 
-/// All branches of one selector have as many arms.
+/// All branches of a selector must have the same number of arms.
 fn arms_agree(network: &Network) -> Result<(), NetworkError> {
     let arms = arms_of(network);
     for (selector, count) in route::branches(network) {
@@ -152,7 +152,7 @@ fn change(network: &Network, arms: &[u32], change: &Change) -> Result<(), String
         Change::ArmDown { selector, arm } | Change::ArmUp { selector, arm } => {
             match arms.get(selector.0 as usize) {
                 None => Err(format!("there is no selector {}", selector.0)),
-                Some(0) => Err(format!("no branch asks selector {}", selector.0)),
+                Some(0) => Err(format!("no branch uses selector {}", selector.0)),
                 Some(arms) if arm >= *arms => {
                     Err(format!("selector {} has arms 0 to {}, not {arm}", selector.0, arms - 1))
                 }
@@ -183,13 +183,13 @@ fn change(network: &Network, arms: &[u32], change: &Change) -> Result<(), String
 fn rate_fits(rate: u64) -> Result<(), String> {
     match rate {
         0..=RATE_MAX => Ok(()),
-        _ => Err(format!("a link carries more than {RATE_MAX} bytes a second")),
+        _ => Err(format!("a link of more than {RATE_MAX} bytes a second")),
     }
 }
 
 fn station(station: &Station) -> Result<(), String> {
     let servers = |servers: u32| match servers {
-        0 => Err("it has no server; give it at least one".to_owned()),
+        0 => Err("it has no servers; give it at least 1".to_owned()),
         _ => Ok(()),
     };
     match station {
@@ -199,7 +199,7 @@ fn station(station: &Station) -> Result<(), String> {
             servers(*n)?;
             match capacity {
                 Some(capacity) if capacity < n => {
-                    Err(format!("it has room for {capacity}, less than its {n} servers"))
+                    Err(format!("it has a capacity of {capacity}, less than its {n} servers"))
                 }
                 _ => Ok(()),
             }
@@ -208,24 +208,24 @@ fn station(station: &Station) -> Result<(), String> {
             Err(format!("it has {} links; 1 to {} are simulated", rates.len(), u16::MAX))
         }
         Station::Links { rates } => match rates.iter().position(|rate| *rate == 0) {
-            Some(link) => Err(format!("link {link} carries nothing; give it a rate")),
+            Some(link) => Err(format!("link {link} has rate 0; give it a rate")),
             None => rates.iter().try_for_each(|rate| rate_fits(*rate)),
         },
         Station::Sorted { servers: n, gain } => {
             servers(*n)?;
             if gain.is_empty() || gain.len() > GAINS_MAX {
                 return Err(format!(
-                    "{} figures of its gain; 1 to {GAINS_MAX} are known",
+                    "{} entries of gain; 1 to {GAINS_MAX} are possible",
                     gain.len()
                 ));
             }
             match gain.iter().find(|gain| !GAIN.contains(gain)) {
-                Some(gain) => Err(format!("a gain of {gain}; 0.001 to 1000 are simulated")),
+                Some(gain) => Err(format!("a gain of {gain}; 0.001 to 1000 is possible")),
                 None => Ok(()),
             }
         }
         Station::Batch { count: 0, .. } => {
-            Err("nobody goes on together; give it a count of at least 1".to_owned())
+            Err("a batch of 0 I/Os; give it a count of at least 1".to_owned())
         }
         Station::Batch { .. } => Ok(()),
     }
@@ -234,10 +234,10 @@ fn station(station: &Station) -> Result<(), String> {
 fn load(network: &Network, number: usize, load: &Load) -> Result<(), NetworkError> {
     let refuse = |problem: String| Err(NetworkError::Load { load: number, problem });
     if load.limit() == 0 {
-        return refuse("nothing may be outstanding; allow at least one I/O".to_owned());
+        return refuse("0 I/Os may be outstanding; allow at least 1".to_owned());
     }
     if load.total == Some(0) {
-        return refuse("it is to issue no I/O; give it a total of at least 1, or none".to_owned());
+        return refuse("it issues 0 I/Os; give it a total of at least 1, or none".to_owned());
     }
     let classes = load.classes.len();
     match &load.source {

@@ -1,15 +1,15 @@
-//! Whether loads that begin after others ever begin.
+//! Checks that loads that begin after others ever begin.
 
 use super::NetworkError;
 use crate::model::{Begin, Network};
 
-/// Every load that waits does so for known loads with an end, and none for itself.
+/// Every load that waits must wait for known loads with an end, and not for itself.
 pub fn check(network: &Network) -> Result<(), NetworkError> {
     let refuse = |load: usize, problem: String| Err(NetworkError::Load { load, problem });
     for (number, load) in network.loads.iter().enumerate() {
         let Begin::After(before) = &load.begins else { continue };
         if before.is_empty() {
-            return refuse(number, "it begins after nobody; let it begin at a time".to_owned());
+            return refuse(number, "it begins after no load; give it a start time".to_owned());
         }
         for other in before {
             match network.loads.get(other.0 as usize) {
@@ -26,14 +26,12 @@ pub fn check(network: &Network) -> Result<(), NetworkError> {
         }
     }
     match circle(network) {
-        Some(load) => {
-            refuse(load, "it begins after itself; take one load out of the circle".to_owned())
-        }
+        Some(load) => refuse(load, "it begins after itself; break the cycle".to_owned()),
         None => Ok(()),
     }
 }
 
-/// A load that is in a circle, or waits for one: what is left when all that can begin have begun.
+/// A load in a cycle, or waiting for one: what is left when all loads that can begin have begun.
 fn circle(network: &Network) -> Option<usize> {
     let loads = &network.loads;
     let mut waits: Vec<usize> = loads.iter().map(|load| before(&load.begins).len()).collect();

@@ -1,31 +1,31 @@
-//! Whether a route can be gone: every number is known, tokens come back, copies are bounded.
+//! Checks a route: all numbers are known, tokens are returned, copies are bounded.
 
 use super::law;
 use crate::model::{Class, Demand, Hop, Law, Load, Network, PoolId, Station, StationId};
 
-/// The bound of hops of one route, those of arms and copies included.
+/// Limit of hops of one route, arms and copies included.
 const HOPS_MAX: usize = 4096;
-/// The bound of arms and copies within each other.
+/// Limit of the nesting depth of arms and copies.
 const DEPTH_MAX: usize = 8;
-/// The bound of bytes on the wire for one byte.
+/// Limit of bytes on the wire per byte.
 const SCALE_MAX: f64 = 1000.0;
 
-/// Tokens held of each pool; pools of which none is held are left out.
-pub(crate) type Held = Vec<(PoolId, i64)>;
+/// Tokens held, by pool; pools without held tokens are left out.
+pub(crate) type HeldTokens = Vec<(PoolId, i64)>;
 
-/// The route of a class, hop by hop; what is wrong comes with the number of the outermost hop.
+/// Checks the route of a class hop by hop; an error has the number of the outermost hop.
 pub fn check(network: &Network, class: &Class) -> Result<(), (usize, String)> {
     if depth(&class.route) > DEPTH_MAX {
-        return Err((0, format!("arms and copies within each other more than {DEPTH_MAX} deep")));
+        return Err((0, format!("arms and copies are nested more than {DEPTH_MAX} deep")));
     }
     let hops = count(&class.route);
     if hops > HOPS_MAX {
         return Err((0, format!("{hops} hops; at most {HOPS_MAX}")));
     }
-    Walk { network, arms: Vec::new() }.route(&class.route, Held::new())
+    RouteCheck { network, arms: Vec::new() }.route(&class.route, HeldTokens::new())
 }
 
-/// How deep arms and copies are within each other, looked at no deeper than is needed to refuse it.
+/// Nesting depth of arms and copies, searched no deeper than needed to refuse the route.
 fn depth(hops: &[Hop]) -> usize {
     let mut level: Vec<&[Hop]> = vec![hops];
     for depth in 0..=DEPTH_MAX {
@@ -52,15 +52,15 @@ fn count(hops: &[Hop]) -> usize {
     hops.iter().map(|hop| 1 + inner(hop).into_iter().map(count).sum::<usize>()).sum()
 }
 
-struct Walk<'a> {
+struct RouteCheck<'a> {
     network: &'a Network,
-    /// The selectors of the branches that it is within.
+    /// The selectors of the enclosing branches.
     arms: Vec<u32>,
 }
 
-impl Walk<'_> {
-    /// One route, begun with the tokens of `held`, all of which are given back at its end.
-    fn route(&mut self, hops: &[Hop], mut held: Held) -> Result<(), (usize, String)> {
+impl RouteCheck<'_> {
+    /// Checks one route that starts with the tokens of `held` and must return all of them.
+    fn route(&mut self, hops: &[Hop], mut held: HeldTokens) -> Result<(), (usize, String)> {
         let mut before = Vec::with_capacity(hops.len() + 1);
         for (number, hop) in hops.iter().enumerate() {
             before.push(held.clone());
@@ -89,8 +89,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A route within a hop.
-    fn within(&mut self, what: &str, hops: &[Hop], held: Held) -> Result<(), String> {
+    /// Checks a route within a hop.
+    fn within(&mut self, what: &str, hops: &[Hop], held: HeldTokens) -> Result<(), String> {
         self.route(hops, held)
             .map_err(|(hop, problem)| format!("{what}, hop {hop} of it: {problem}"))
     }
@@ -98,7 +98,7 @@ impl Walk<'_> {
     fn hop(&mut self, hop: &Hop) -> Result<(), String> {
         match hop {
             Hop::Visit { station, demand } => self.served(*station, 1, demand),
-            Hop::Spread { count: 0, .. } => Err("spread over no station".to_owned()),
+            Hop::Spread { count: 0, .. } => Err("spread over 0 stations".to_owned()),
             Hop::Spread { first, count, demand } => self.served(*first, *count, demand),
             Hop::Cross { station, links, scale, .. } => self.cross(*station, links, *scale),
             Hop::Take { pool, tokens } | Hop::Give { pool, tokens } => {
@@ -122,7 +122,7 @@ impl Walk<'_> {
                 }
                 if self.arms.contains(&selector.0) {
                     return Err(format!(
-                        "a branch of selector {} within one of its own arms",
+                        "a branch of selector {} is nested in one of its own arms",
                         selector.0
                     ));
                 }
@@ -131,7 +131,7 @@ impl Walk<'_> {
                 }
                 self.arms.push(selector.0);
                 for (number, arm) in arms.iter().enumerate() {
-                    self.within(&format!("arm {number}"), arm, Held::new())?;
+                    self.within(&format!("arm {number}"), arm, HeldTokens::new())?;
                 }
                 self.arms.pop();
                 Ok(())
@@ -139,10 +139,10 @@ impl Walk<'_> {
             Hop::Fork { route } => self.fork(route),
             Hop::Together { routes } => {
                 if routes.is_empty() {
-                    return Err("copies that go nowhere; give at least one route".to_owned());
+                    return Err("no routes for the copies; give at least one".to_owned());
                 }
                 for (number, route) in routes.iter().enumerate() {
-                    self.within(&format!("copy {number}"), route, Held::new())?;
+                    self.within(&format!("copy {number}"), route, HeldTokens::new())?;
                 }
                 Ok(())
             }
@@ -150,7 +150,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A visit at `count` stations from `first` on.
+    /// Checks a visit at `count` stations from `first` on.
     fn served(&self, first: StationId, count: u32, demand: &Demand) -> Result<(), String> {
         let known = self.network.stations.len();
         let end = first.0 as usize + count as usize;
@@ -164,15 +164,13 @@ impl Walk<'_> {
                     return Err(format!("station {number} is links, which are crossed"));
                 }
                 Station::Batch { .. } if *demand != Demand::of(Law::ZERO) => {
-                    return Err(format!(
-                        "station {number} gathers a batch, which asks for no time"
-                    ));
+                    return Err(format!("station {number} is a batch, whose visits take no time"));
                 }
                 _ => {}
             }
         }
         if !demand.per_byte.is_finite() || demand.per_byte < 0.0 {
-            return Err("the time a byte is not a number of at least 0".to_owned());
+            return Err("the time per byte is not a number of at least 0".to_owned());
         }
         law(&demand.time)
     }
@@ -190,30 +188,30 @@ impl Walk<'_> {
             return Err("crosses a link twice".to_owned());
         }
         if !(scale > 0.0 && scale <= SCALE_MAX) {
-            return Err(format!("{scale} bytes on the wire for a byte"));
+            return Err(format!("{scale} bytes on the wire per byte"));
         }
         Ok(())
     }
 
     fn fork(&mut self, route: &[Hop]) -> Result<(), String> {
-        let handed: Held =
+        let handed: HeldTokens =
             net_of(route).into_iter().map(|(pool, tokens)| (pool, -tokens)).collect();
-        // Arms outside do not hold a copy that has left them, so their selectors may be asked again.
+        // A copy has left the enclosing arms, so it may use their selectors again.
         let outside = std::mem::take(&mut self.arms);
         let walked = self.within("the copy", route, handed);
         self.arms = outside;
         walked?;
         match bound(self.network, route) {
             Some(_) => Ok(()),
-            None => Err("nothing bounds how many copies there are; let the I/O take tokens that the copy's route gives back \
+            None => Err("the number of copies is unbounded; let the I/O take tokens that the copy's route gives back \
                          last of all"
                 .to_owned()),
         }
     }
 }
 
-/// What a hop does to the tokens that are held.
-pub(crate) fn hold(held: &mut Held, hop: &Hop) {
+/// Applies a hop to the tokens held.
+pub(crate) fn hold(held: &mut HeldTokens, hop: &Hop) {
     let mut add = |pool: PoolId, tokens: i64| match held.iter_mut().find(|(of, _)| *of == pool) {
         Some((_, sum)) => *sum += tokens,
         None => held.push((pool, tokens)),
@@ -221,7 +219,7 @@ pub(crate) fn hold(held: &mut Held, hop: &Hop) {
     match hop {
         Hop::Take { pool, tokens } => add(*pool, i64::from(*tokens)),
         Hop::Give { pool, tokens } => add(*pool, -i64::from(*tokens)),
-        // What the copy gives in all is handed over to it.
+        // The tokens that the copy returns in all are handed over to it.
         Hop::Fork { route } => net_of(route).into_iter().for_each(|(pool, sum)| add(pool, sum)),
         _ => {}
     }
@@ -229,27 +227,27 @@ pub(crate) fn hold(held: &mut Held, hop: &Hop) {
     held.sort_unstable();
 }
 
-/// The tokens that a route takes more than it gives back, by pool: for a copy's, less than nothing.
-pub(crate) fn net_of(hops: &[Hop]) -> Held {
-    let mut held = Held::new();
+/// The tokens that a route takes less those it returns, by pool: negative for a copy.
+pub(crate) fn net_of(hops: &[Hop]) -> HeldTokens {
+    let mut held = HeldTokens::new();
     hops.iter().for_each(|hop| hold(&mut held, hop));
     held
 }
 
-/// Whether an I/O can be at this hop while time passes.
+/// Whether time can pass while an I/O is at this hop.
 fn rests(hop: &Hop) -> bool {
     !matches!(hop, Hop::Give { .. } | Hop::Skip { .. } | Hop::As { .. } | Hop::Fork { .. })
 }
 
-/// What bounds the copies of one kind: the pool, its tokens, and how many of them each copy holds wherever it may rest.
-struct Bound {
+/// What bounds the copies of one fork: the pool, its tokens, and the fewest that a copy holds wherever time can pass.
+struct CopyBound {
     pool: PoolId,
     tokens: u64,
     least: u64,
 }
 
-/// The pool that bounds the copies on this route most narrowly; `None` where none does.
-fn bound(network: &Network, route: &[Hop]) -> Option<Bound> {
+/// The pool with the tightest bound on the copies on this route; `None` where none bounds them.
+fn bound(network: &Network, route: &[Hop]) -> Option<CopyBound> {
     let least = |pool: PoolId, tokens: i64| {
         let (mut now, mut least) = (tokens, tokens);
         for hop in route {
@@ -264,12 +262,12 @@ fn bound(network: &Network, route: &[Hop]) -> Option<Bound> {
     };
     let bounds = net_of(route).into_iter().filter_map(|(pool, handed)| {
         let of = network.pools.get(pool.0 as usize)?;
-        Some(Bound { pool, tokens: u64::from(of.tokens), least: least(pool, -handed)? })
+        Some(CopyBound { pool, tokens: u64::from(of.tokens), least: least(pool, -handed)? })
     });
     bounds.min_by_key(|bound| (bound.tokens / bound.least, bound.pool))
 }
 
-/// I/Os that one on this route can be at once: itself and the copies that it waits for.
+/// Entities that an I/O on this route can be at once: itself and the copies that it waits for.
 fn width(hops: &[Hop]) -> u64 {
     let copies = hops.iter().map(|hop| match hop {
         Hop::Together { routes } => routes.iter().map(|route| width(route)).sum(),
@@ -279,11 +277,11 @@ fn width(hops: &[Hop]) -> u64 {
     1 + copies.max().unwrap_or(0)
 }
 
-/// For each pool, how many copies in the background it lets go on at once, if those that need the fewest tokens have all.
+/// Per pool, how many background copies it allows at once, if those that need the fewest tokens hold all.
 fn forked(network: &Network, hops: &[Hop], sum: &mut [u64]) {
     for hop in hops {
         if let Hop::Fork { route } = hop
-            && let Some(Bound { pool, tokens, least }) = bound(network, route)
+            && let Some(CopyBound { pool, tokens, least }) = bound(network, route)
         {
             let most = &mut sum[pool.0 as usize];
             *most = (*most).max(tokens.saturating_mul(width(route)).div_ceil(least));
@@ -292,13 +290,13 @@ fn forked(network: &Network, hops: &[Hop], sum: &mut [u64]) {
     }
 }
 
-/// I/Os that there can be at once of one load whose routes are sound, with the copies that they wait for.
+/// I/Os of one load that can exist at once, with the copies they wait for. Its routes must be sound.
 pub(crate) fn ios_of(load: &Load) -> u64 {
     let widest = load.classes.iter().map(|class| width(&class.route)).max();
     u64::from(load.limit()).saturating_mul(widest.unwrap_or(1))
 }
 
-/// Copies in the background that there can be at once in a network whose routes are sound.
+/// Background copies that can exist at once in a network with sound routes.
 pub(crate) fn copies_at_once(network: &Network) -> u64 {
     let mut copies = vec![0; network.pools.len()];
     for class in network.loads.iter().flat_map(|load| &load.classes) {
@@ -307,12 +305,12 @@ pub(crate) fn copies_at_once(network: &Network) -> u64 {
     copies.into_iter().fold(0, u64::saturating_add)
 }
 
-/// All I/Os that there can be at once in a network whose routes are sound.
+/// All I/Os that can exist at once in a network with sound routes.
 pub(crate) fn ios_at_once(network: &Network) -> u64 {
     network.loads.iter().map(ios_of).fold(copies_at_once(network), u64::saturating_add)
 }
 
-/// The branches of all routes, in order: whose each is, and its number of arms.
+/// The selector and the number of arms of each branch of all routes, in order.
 pub fn branches(network: &Network) -> Vec<(u32, usize)> {
     let mut found = Vec::new();
     for class in network.loads.iter().flat_map(|load| &load.classes) {
@@ -321,7 +319,7 @@ pub fn branches(network: &Network) -> Vec<(u32, usize)> {
     found
 }
 
-/// The branches of a route, looked for no deeper than routes may be.
+/// The branches of a route, searched no deeper than routes may be.
 fn branches_of(hops: &[Hop], found: &mut Vec<(u32, usize)>, deeper: usize) {
     for hop in hops {
         if let Hop::Branch { selector, arms } = hop {
@@ -333,7 +331,7 @@ fn branches_of(hops: &[Hop], found: &mut Vec<(u32, usize)>, deeper: usize) {
     }
 }
 
-/// The number of arms of each selector; none where no branch asks it.
+/// The number of arms of each selector; 0 where no branch uses it.
 pub(crate) fn arms_of(network: &Network) -> Vec<u32> {
     let mut arms = vec![0; network.selectors.len()];
     for (selector, count) in branches(network) {

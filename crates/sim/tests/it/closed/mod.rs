@@ -1,5 +1,5 @@
-//! Simulated figures against closed forms: the interval of each must hold what is known, and be narrow enough to tell.
-//! Seeds are fixed, so a test that passes does so always.
+//! Simulated figures against closed forms: the interval of each must contain the known value and be narrow enough to be
+//! a test. Seeds are fixed, so results are deterministic.
 
 mod networks;
 mod stations;
@@ -7,15 +7,15 @@ mod stations;
 use sim::Ps;
 use sim::engine::Snapshot;
 use sim::model::*;
-use sim::statistics::Estimate;
-use sim::study::{Length, Plan, Study, study};
+use sim::statistics::ConfidenceInterval;
+use sim::study::{Length, Study, StudyPlan, study};
 
-/// Exponential around so many microseconds.
+/// Exponential with this mean in microseconds.
 fn exponential(micros: f64) -> Law {
     Law::Exponential(Ps((micros * 1e6) as u64))
 }
 
-/// A network with one open load through one station: Poisson arrivals so many microseconds apart.
+/// A network with one open load through one station: Poisson arrivals with this mean gap in microseconds.
 fn open(station: Station, gap: f64, service: Law) -> Network {
     let mut network = Network::new();
     let station = network.station(station);
@@ -24,13 +24,13 @@ fn open(station: Station, gap: f64, service: Law) -> Network {
     network
 }
 
-/// Half a second: some hundred thousand I/Os where they are microseconds apart.
+/// Half a second: several hundred thousand I/Os at microsecond gaps.
 fn simulated(network: &Network) -> Study {
     let length = Length::Fixed { warmup: Ps::millis(20), measured: Ps::millis(500) };
-    study(network, &Plan { seed: 1, length, runs: 1, threads: 1 }).unwrap()
+    study(network, &StudyPlan { seed: 1, length, runs: 1, threads: 1 }).unwrap()
 }
 
-/// Mean time at the station, in seconds.
+/// Mean residence time at the station, in seconds.
 fn stay(station: usize) -> impl Fn(&Snapshot) -> (f64, f64) {
     move |span| {
         let tally = &span.stations[station];
@@ -43,12 +43,12 @@ fn present(station: usize) -> impl Fn(&Snapshot) -> (f64, f64) {
     move |span| (span.stations[station].present as f64, span.at.0 as f64)
 }
 
-/// Servers at work.
+/// Mean busy servers.
 fn busy(station: usize) -> impl Fn(&Snapshot) -> (f64, f64) {
     move |span| (span.stations[station].busy as f64, span.at.0 as f64)
 }
 
-/// I/Os of the class that end a second.
+/// Completed I/Os of the class a second.
 fn throughput(class: usize) -> impl Fn(&Snapshot) -> (f64, f64) {
     move |span| (span.classes[class].tally.departures as f64, span.at.as_secs_f64())
 }
@@ -61,10 +61,10 @@ fn response(class: usize) -> impl Fn(&Snapshot) -> (f64, f64) {
     }
 }
 
-/// The figure's interval, which holds 99.9% of the time, holds what is true, and is narrow.
+/// The figure's 99.9% interval contains the true value, and is narrow.
 #[track_caller]
 fn check(study: &Study, what: &str, figure: impl Fn(&Snapshot) -> (f64, f64), truth: f64) {
-    let estimate: Estimate = study.estimate(0.999, figure).expect("something happened");
+    let estimate: ConfidenceInterval = study.estimate(0.999, figure).expect("something happened");
     assert!(estimate.holds(truth), "{what}: {truth} is not in {estimate:?}");
     assert!(estimate.relative() < 0.15, "{what}: {estimate:?} says too little");
 }

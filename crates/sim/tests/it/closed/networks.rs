@@ -1,4 +1,4 @@
-//! Networks: those of product form against exact mean value analysis, and a line of machines that block each other.
+//! Networks: those of product form against exact mean value analysis, and a closed line with blocking.
 
 use super::*;
 use sim::analytic::{Center, Population, Service, Solution, convolution, mva};
@@ -10,7 +10,7 @@ fn constant(micros: f64) -> Law {
     Law::Constant(Ps((micros * 1e6) as u64))
 }
 
-/// Mean as asked, twice as variable as exponential.
+/// The given mean, twice as variable as exponential.
 fn variable(micros: f64) -> Law {
     let mean = |share: f64| Ps((micros * share * 1e6) as u64);
     Law::Hyper { first: 0.75, means: [mean(0.5), mean(2.5)] }
@@ -77,8 +77,8 @@ fn two_classes_share() {
     product_form(&[SINGLE, SHARED, DELAY, SHARED_TWO], &classes);
 }
 
-/// Two machines in a circle, the second with room for few: the first is blocked by what it has finished. The number at
-/// the second, with the one that is kept, is a birth-and-death process (Onvural 1990).
+/// Two machines in a cycle, the second with a small queue: the first is blocked by its finished part. The number at the
+/// second, with the blocked one, is a birth-and-death process (Onvural 1990).
 #[test]
 fn blocking_after_service() {
     let (customers, room, first, second) = (8u32, 3u32, 1.5f64, 2.0f64);

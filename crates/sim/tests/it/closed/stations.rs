@@ -1,11 +1,11 @@
 //! Single stations.
 
 use super::*;
-use sim::analytic::{Steady, finite, many_servers, priorities, repairman, single_server};
+use sim::analytic::{SteadyState, finite, many_servers, priorities, repairman, single_server};
 
-/// Compares all that is known of the first station.
+/// Compares all known figures of the first station.
 #[track_caller]
-fn steady(study: &Study, servers: f64, truth: Option<Steady>) {
+fn steady(study: &Study, servers: f64, truth: Option<SteadyState>) {
     let truth = truth.expect("less arrives than can be served");
     check(study, "time at the station", stay(0), truth.response);
     check(study, "present", present(0), truth.present);
@@ -18,7 +18,7 @@ fn mm1() {
     for load in [0.5, 0.8] {
         let study = simulated(&open(Station::SINGLE, 2.0 / load, exponential(2.0)));
         steady(&study, 1.0, single_server(load / 2e-6, 2e-6, 1.0));
-        // Response times are exponential: a percentile is known too, up to the width of a bin.
+        // Response times are exponential: a percentile is known too, up to the bin width.
         let p99 = study.response(0).unwrap().quantile(0.99).unwrap();
         let truth = 2e-6 / (1.0 - load) * 100f64.ln();
         assert!((p99.as_secs_f64() / truth - 1.0).abs() < 0.05, "{p99:?} and {truth}");
@@ -57,7 +57,7 @@ fn mg1() {
 }
 
 #[test]
-fn a_shared_server_does_not_care_for_the_distribution() {
+fn processor_sharing_is_insensitive_to_the_distribution() {
     for law in [
         Law::Constant(Ps::micros(2)),
         exponential(2.0),
@@ -129,7 +129,7 @@ fn tokens_held_over_a_delay_are_servers() {
 }
 
 #[test]
-fn a_limit_of_the_source_is_a_limit_of_servers_outside() {
+fn a_limit_of_the_source_acts_as_servers_before_the_network() {
     let mut network = Network::new();
     let delay = network.station(Station::Delay);
     let class = Class::read(0, vec![Hop::visit(delay, exponential(8.0))]);
@@ -141,7 +141,7 @@ fn a_limit_of_the_source_is_a_limit_of_servers_outside() {
 }
 
 #[test]
-fn the_first_priority_waits_less() {
+fn the_highest_priority_waits_less() {
     let mut network = Network::new();
     let station = network.station(Station::SINGLE);
     let class =

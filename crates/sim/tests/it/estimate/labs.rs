@@ -1,10 +1,10 @@
-//! Plants made by hand.
+//! Hand-made plants.
 
 use record::Loop;
 use scenario::topology::HopKind;
 use sim::Ps;
 use sim::model::*;
-use sim::plant::{Issuer, Limits, Place, Plant, PlantHop};
+use sim::plant::{HopElement, HopLimits, Issuer, Plant, PlantHop};
 
 /// Microseconds.
 pub const fn us(n: u64) -> Ps {
@@ -30,9 +30,9 @@ impl Lab {
         &mut self.plant.network
     }
 
-    pub fn hop(&mut self, name: &str, places: Vec<Place>) {
+    pub fn hop(&mut self, name: &str, places: Vec<HopElement>) {
         let (device, kind) = ("lab".to_owned(), HopKind::Controller);
-        let limits = Limits::default();
+        let limits = HopLimits::default();
         self.plant.hops.push(PlantHop {
             name: name.to_owned(),
             kind,
@@ -46,27 +46,27 @@ impl Lab {
     /// A station that is a hop.
     pub fn station(&mut self, name: &str, station: Station) -> StationId {
         let id = self.network().station(station);
-        self.hop(name, vec![Place::Station(id)]);
+        self.hop(name, vec![HopElement::Station(id)]);
         id
     }
 
     /// A queue limit that is a hop.
     pub fn pool(&mut self, name: &str, tokens: u32) -> PoolId {
         let id = self.network().pool(Pool { tokens });
-        self.hop(name, vec![Place::Pool(id)]);
+        self.hop(name, vec![HopElement::Pool(id)]);
         id
     }
 
-    /// Links of one station, each a hop for what is read.
+    /// Links of one station, each a hop for reads.
     pub fn links(&mut self, names: &[&str], rates: &[u64]) -> StationId {
         let id = self.network().station(Station::Links { rates: rates.to_vec() });
         for (number, name) in names.iter().enumerate() {
-            self.hop(name, vec![Place::ReadLink(id, number as u16)]);
+            self.hop(name, vec![HopElement::ReadLink(id, number as u16)]);
         }
         id
     }
 
-    /// Who issues.
+    /// Adds an issuer.
     pub fn issuer(&mut self, name: &str, load: Load) -> LoadId {
         let arrivals = Loop::Closed { depth: load.limit(), think: false };
         let load = self.network().load(load);
@@ -82,7 +82,7 @@ impl Lab {
     }
 }
 
-/// `depth` at a time through these stations.
+/// `depth` I/Os outstanding through these stations.
 pub fn line(stations: &[(Station, Law)], depth: u32, think: Law) -> Plant {
     let mut lab = Lab::default();
     let mut route = Vec::new();

@@ -1,13 +1,13 @@
-//! What the estimator names as the limit, and as the next one; that what is alike is solved once.
+//! The bottlenecks that the estimator names; and that like elements are solved once.
 
 use crate::estimate::labs::*;
-use sim::estimate::{Estimate, Limit, estimate, sensitivities};
+use sim::estimate::{Estimate, LimitedBy, estimate, sensitivities};
 use sim::model::*;
 use sim::plant::Plant;
 
 fn names(plant: &Plant, estimate: &Estimate, place: usize) -> Vec<String> {
     match &estimate.limits[place].limit {
-        Limit::Hops(hops) => hops.iter().map(|hop| plant.hops[*hop].name.clone()).collect(),
+        LimitedBy::Hops(hops) => hops.iter().map(|hop| plant.hops[*hop].name.clone()).collect(),
         other => vec![format!("{other:?}")],
     }
 }
@@ -41,12 +41,12 @@ fn the_load_is_the_limit() {
     let found = check(&plant, &[&["Depth"], &["Depth"], &["Depth"]]);
     assert_eq!(found.limits[0].fullest, Some(0));
     assert!((found.limits[0].headroom - 4.0).abs() < 0.1, "{:?}", found.limits);
-    // Eight outstanding are more than ten in a row, doubled three times.
+    // Eight outstanding exceed ten stations in series, doubled three times.
     check(&line(&stations, 6, constant(0)), &[&["Depth"], &["s0"]]);
 }
 
 #[test]
-fn all_that_falls_due_is_carried() {
+fn an_open_load_below_capacity_is_carried() {
     let mut lab = Lab::default();
     let server = lab.station("server", Station::SINGLE);
     let load =
@@ -76,9 +76,9 @@ fn a_queue_limit_before_a_delay_is_the_limit() {
     assert!(found.hops[0].slots_used.is_some_and(|used| used > 3.9), "{:?}", found.hops);
 }
 
-/// Two equal links in a row: doubling one of them gains nothing.
+/// Two equal links in series: doubling one of them gains nothing.
 #[test]
-fn two_that_are_full_at_once_are_both_named() {
+fn two_full_hops_are_both_named() {
     let mut lab = Lab::default();
     let wires = lab.links(&["near", "far", "wide"], &[400_000_000, 400_000_000, 800_000_000]);
     let cross = Hop::Cross { station: wires, links: vec![0, 1, 2], scale: 1.0, extra: 0 };
@@ -86,7 +86,7 @@ fn two_that_are_full_at_once_are_both_named() {
     check(&lab.plant, &[&["near", "far"], &["near", "far", "wide"]]);
 }
 
-/// Mirrored copies wait for the slower, copies in the background for nobody.
+/// The I/O waits for the slower of mirrored copies, and not for background copies.
 #[test]
 fn copies_take_capacity_but_not_always_time() {
     let mut lab = Lab::default();
@@ -115,7 +115,7 @@ fn copies_take_capacity_but_not_always_time() {
     assert!((found.iops / 20_000.0 - 1.0).abs() < 0.03, "{}", found.iops);
 }
 
-/// Six VMs with ten disks each, a LUN of sixteen disks behind every one: the shape of a large lab.
+/// Six VMs with ten disks each, a LUN of sixteen disks behind each: the shape of a large lab.
 pub fn large() -> Plant {
     let mut lab = Lab::default();
     let host = lab.station("host", Station::many(40));
@@ -153,7 +153,7 @@ pub fn large() -> Plant {
 }
 
 #[test]
-fn what_is_alike_is_solved_once() {
+fn like_elements_are_solved_once() {
     let plant = large();
     let found = estimate(&plant);
     println!("{:?}", found.work);
@@ -178,7 +178,7 @@ fn the_slowest_matters_most() {
     assert!(matters[1].elasticity.abs() < 0.02, "{matters:?}");
 }
 
-/// One of everything that a network can hold, at the edge of what makes sense.
+/// One of every element that a network can hold, at the limits of valid values.
 #[test]
 fn odd_networks_have_an_answer() {
     let plants = [

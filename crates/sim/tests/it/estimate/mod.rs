@@ -1,5 +1,5 @@
-//! What the estimator says of plants made by hand: against the exact solutions, against the event engine, against its own
-//! bounds, and what it names as the limit.
+//! The estimator on hand-made plants: against exact solutions, against the event engine, against its own bounds, and
+//! its bottlenecks.
 
 mod labs;
 mod limits;

@@ -1,4 +1,4 @@
-//! Against the event engine, on networks that have no exact solution.
+//! The estimator against the event engine, on networks without an exact solution.
 
 use crate::estimate::labs::*;
 use sim::estimate::{Estimate, estimate};
@@ -9,7 +9,7 @@ use sim::study::{Length, study};
 /// Simulated I/Os a second, and mean seconds from issue to end.
 fn simulated(plant: &Plant) -> (f64, f64) {
     let length = Length::Fixed { warmup: us(200_000), measured: us(2_000_000) };
-    let plan = sim::study::Plan { seed: 11, length, runs: 2, threads: 1 };
+    let plan = sim::study::StudyPlan { seed: 11, length, runs: 2, threads: 1 };
     let study = study(&plant.network, &plan).unwrap();
     let (mut done, mut present, mut seconds) = (0.0, 0.0, 0.0);
     for cell in study.runs.iter().flat_map(|run| &run.cells) {
@@ -41,7 +41,7 @@ fn check(what: &str, plant: &Plant, within: f64) -> Estimate {
         bounds.low * 0.98 <= iops && iops <= bounds.high * 1.02,
         "{what}: {iops} is not within {bounds:?}"
     );
-    // A price is set until a place is full but for a few millionths.
+    // A price is set until a station is full but for a few millionths.
     assert!(
         bounds.low <= ours.iops * 1.000_03 && ours.iops <= bounds.high * 1.000_03,
         "{what}: {} is not within {bounds:?}",
@@ -77,7 +77,7 @@ fn lines_of_stations() {
     }
 }
 
-/// Loads of different depth that share a station: who has more outstanding gets more of it.
+/// Loads of different depth that share a station: more outstanding I/Os get a larger share.
 #[test]
 fn unequal_neighbours() {
     let mut lab = Lab::default();
@@ -90,7 +90,7 @@ fn unequal_neighbours() {
     assert!((deep / flat / 3.0 - 1.0).abs() < 0.05, "{deep} {flat}");
 }
 
-/// A queue limit before a delay: no more than its tokens over the delay.
+/// A queue limit before a delay: at most its tokens over the delay.
 #[test]
 fn queue_limits() {
     for (tokens, depth) in [(4, 2), (4, 8), (4, 64), (32, 40)] {
@@ -109,7 +109,7 @@ fn queue_limits() {
     }
 }
 
-/// Virtual disk, LUN and throttle, one within the other, two workers.
+/// Virtual disk, LUN and throttle, nested, with two workers.
 #[test]
 fn nested_queue_limits() {
     for throttle in [6, 12, 64] {
@@ -140,7 +140,7 @@ fn nested_queue_limits() {
     }
 }
 
-/// Three limits within each other, all full, around a station that is full: who waits before one holds the others.
+/// Three nested limits, all full, around a full station: an I/O that waits for one holds the others.
 #[test]
 fn full_queue_limits_around_a_full_station() {
     for depth in [8, 32, 200] {
@@ -162,8 +162,8 @@ fn full_queue_limits_around_a_full_station() {
     }
 }
 
-/// A cache of so many slots: a write is done once it has one, and a copy brings it to a disk of its own in the background,
-/// where so many are on the way at once. The copy holds the slot, and nothing else that the write held.
+/// A write-back cache: a write completes once it has a slot, and a background copy destages it to a disk, with a limit
+/// of destages in flight. The copy holds the slot, and nothing else that the write held.
 #[test]
 fn copies_in_the_background_hold_what_they_give_back() {
     for (slots, disk) in [(64, 30), (64, 300), (2_000, 300)] {
@@ -189,7 +189,7 @@ fn copies_in_the_background_hold_what_they_give_back() {
     }
 }
 
-/// Streams over links: each its own port, one port for all.
+/// Streams over links: each has its own port, and all share one port.
 #[test]
 fn streams_over_links() {
     for (streams, depth) in [(1, 1), (2, 4), (4, 2), (6, 8)] {
@@ -228,7 +228,7 @@ fn arrivals_by_a_clock() {
     }
 }
 
-/// A background load by a clock beside a closed one.
+/// An open background load beside a closed one.
 #[test]
 fn closed_and_open_together() {
     let mut lab = Lab::default();

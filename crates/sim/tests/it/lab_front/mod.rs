@@ -98,7 +98,7 @@ fn fibre(port: &str) -> String {
     lab(port, &figure("port_rate", port), "")
 }
 
-/// Payload ceilings of the standards: one direction, the other, and both at once.
+/// Payload limits of the standards: one direction, the other, and both at once.
 #[test]
 fn a_port_of_fibre_channel_carries_its_payload_rate_each_way() {
     for (port, ceiling) in [("4gfc", 413.3), ("8gfc", 826.5), ("16gfc", 1653.0)] {
@@ -146,19 +146,19 @@ fn the_other_direction_carries_commands() {
     );
 }
 
-/// Little's law: 32 in the LUN queue, whatever the guest keeps outstanding.
+/// Little's law: 32 in the LUN queue, whatever the guest has outstanding.
 #[test]
 fn the_lun_queue_bounds_what_is_outstanding() {
     let lab = lab("32gfc", &[figure("port_rate", "32gfc"), figure("lun_queue", "8")].concat(), "");
     let loads = [(0, Read, 4096, 48)];
     let seen = Rig { lab: &lab, ways: ONE, loads: &loads, device: 1000, ..Rig::default() }.run();
     near("slots", seen.slots("esx.hba.a/1"), 8.0, 0.01);
-    // A millisecond at the device and a few microseconds on the way.
+    // A millisecond at the device and a few microseconds on the path.
     near("iops", seen.iops(0), 8.0 / 1004e-6, 0.04);
     near("behind the disk's queue", seen.slots("vm1.disk0"), 48.0, 0.01);
 }
 
-/// The queue of the virtual adapter binds several disks, that of a disk binds one.
+/// The queue of the virtual adapter limits several disks, that of a disk limits one.
 #[test]
 fn virtual_queues_bound_what_is_outstanding() {
     let lab =
@@ -169,7 +169,7 @@ fn virtual_queues_bound_what_is_outstanding() {
     near("adapter", seen.slots("vm1.scsi0"), 64.0, 0.01);
 }
 
-/// What an adapter limits: its chip, each direction, the sum of both, its bus.
+/// The limits of an adapter: its chip, each direction, the sum of both, its bus.
 #[test]
 fn an_adapter_has_limits_of_its_own() {
     let block = 65_536;
@@ -281,7 +281,7 @@ fn ethernet_pays_for_its_frames_and_packets() {
     near("bytes", run("10gbe", &bytes, 65_536, "1"), 65_536.0 / (1.0 + 327.68), 0.01);
 }
 
-/// Every figure that no part gives is an assumption with a reason; none that is given is one.
+/// Every figure that no part gives is an assumption with a reason; no given figure is.
 #[test]
 fn assumptions_are_named() {
     let lab = lab("8gfc", &figure("port_rate", "8gfc"), "");
@@ -310,7 +310,7 @@ fn assumptions_are_named() {
     assert!(plant.assumptions.iter().all(|of| of.reason.starts_with("not given; ")));
 }
 
-/// What a hop is known to carry, for whoever says how far it is used.
+/// The rated capacity of hops.
 #[test]
 fn limits_are_those_of_payload() {
     let figures =

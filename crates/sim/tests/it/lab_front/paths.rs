@@ -1,4 +1,4 @@
-//! Several paths: what policies make of them, and what happens where one fails.
+//! Several paths: the effect of policies, and of a path failure.
 
 use super::rig::{Rig, Ways};
 use super::{fibre, figure, lab, near};
@@ -32,9 +32,10 @@ fn twice_the_speed_and_twice_the_ports() {
     near("the shorter queue", run(Policy::LeastQueue).rate(0, block), 826.5, 0.02);
 }
 
-/// A path that dies is left for one that lives, and taken again when it lives; with no other, everything waits for it.
+/// I/Os leave a failed path for one that is up, and return when it recovers; without another path, everything waits for
+/// it.
 #[test]
-fn what_fails_is_avoided() {
+fn failed_paths_are_avoided() {
     let lab = fibre("4gfc");
     let loads = [(0, Read, 65_536, 16)];
     let run = |what, back| {

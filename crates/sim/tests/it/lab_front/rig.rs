@@ -1,4 +1,4 @@
-//! A small lab: its parts as text, its ways as hops by name, and a device with room for everything.
+//! A small lab: its parts as text, its ways as hops by name, and a device that accepts everything.
 
 use scenario::topology::{Hop as Stop, HopId, HopKind, Route, Topology, Way};
 use scenario::{Policy, Scenario, Source, Step};
@@ -7,26 +7,26 @@ use sim::engine::{Simulation, Snapshot};
 use sim::lab::draft::Draft;
 use sim::lab::front::Front;
 use sim::model::*;
-use sim::plant::{Place, Plant};
+use sim::plant::{HopElement, Plant};
 use workload::Dir;
 
-/// Ways of a lab: whose, and each path as its hops in a row.
+/// Ways of a lab: the owner, and each path as its hops in order.
 pub type Ways<'a> = &'a [(&'a str, &'a [&'a str])];
 
-/// A lab with who loads it.
+/// A lab with its load.
 pub struct Rig<'a> {
     pub lab: &'a str,
     pub ways: Ways<'a>,
     pub policy: Policy,
     /// Way, direction, bytes, outstanding.
     pub loads: &'a [(usize, Dir, u32, u32)],
-    /// What the device takes on the mean, in microseconds: nothing to twice as much.
+    /// Mean service time of the device in microseconds, uniform from 0 to twice that.
     pub device: u64,
-    /// What fails when (in milliseconds), and comes back when.
+    /// What fails when (in milliseconds), and when it recovers.
     pub failure: Option<(&'a str, u64, u64)>,
 }
 
-/// A span of 400 ms after 200 ms in which the lab fills.
+/// A span of 400 ms after 200 ms of warm-up.
 pub struct Seen {
     pub plant: Plant,
     pub counts: Snapshot,
@@ -113,19 +113,19 @@ impl Seen {
         let (mut read, mut write) = (0.0, 0.0);
         for place in &hop.places {
             match place {
-                Place::ReadLink(station, link) => read = on(*station, *link),
-                Place::WriteLink(station, link) => write = on(*station, *link),
+                HopElement::ReadLink(station, link) => read = on(*station, *link),
+                HopElement::WriteLink(station, link) => write = on(*station, *link),
                 _ => {}
             }
         }
         (read, write)
     }
 
-    /// Tokens of a hop's queue limit that are taken, on the mean.
+    /// Mean tokens in use of a hop's queue limit.
     pub fn slots(&self, hop: &str) -> f64 {
         let hop = self.plant.hops.iter().find(|known| known.name == hop).expect("a hop");
         let pool = hop.places.iter().find_map(|place| match place {
-            Place::Pool(pool) => Some(*pool),
+            HopElement::Pool(pool) => Some(*pool),
             _ => None,
         });
         let tally = &self.counts.pools[pool.expect("a pool").0 as usize];
@@ -145,7 +145,7 @@ pub fn step(scenario: &Scenario) -> Step {
     scenario.steps().into_iter().next().expect("a step")
 }
 
-/// The topology of these ways; kinds, devices and parts follow from names, as hops are named.
+/// The topology of these ways; kinds, devices and parts follow from the hops' names.
 pub fn topology(scenario: &Scenario, ways: Ways, policy: Policy) -> Topology {
     let mut topology = Topology::default();
     for (number, (member, paths)) in ways.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Whole labs, from their text to what a second of them carries: the shapes that published experiments found.
+//! Whole labs, from their text to their throughput: the shapes of published results.
 
 use super::near;
 use scenario::Source;
@@ -95,7 +95,7 @@ fn writers_use_the_other_direction() {
     near("write", write, 826.5, 0.03);
 }
 
-/// Two 1GbE adapters as a team: to one port of the array goes one conversation, and two to two.
+/// Two 1GbE adapters as a team: one connection to one port of the array, two to two.
 #[test]
 fn a_team_carries_each_conversation_over_one_link() {
     for (ports, links) in [(1, 1.0), (2, 2.0)] {

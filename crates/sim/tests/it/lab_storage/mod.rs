@@ -46,7 +46,7 @@ fn near(found: f64, expected: f64, within: f64) {
 const READS: &str = "block = \"8KiB\"\nread = 100\nrandom = 100\n";
 const WRITES: &str = "block = \"8KiB\"\nread = 0\nrandom = 100\n";
 
-/// I/Os a second of a volume with these keys, on so many disks.
+/// I/Os a second of a volume with these keys, on this many disks.
 #[track_caller]
 fn iops(keys: &str, disks: u32, load: &str, depth: u32) -> f64 {
     let lab = array(&[], &volume(keys));
@@ -54,8 +54,8 @@ fn iops(keys: &str, disks: u32, load: &str, depth: u32) -> f64 {
     Rig { lab: &lab, work: &work, disks, ..Rig::default() }.run().iops()
 }
 
-/// 3.3 ms of seek, 2.0 ms of turn, 50 us of transfer: 5.35 ms, or 187 a second; and more where the disk can choose. Of n
-/// outstanding it chooses among n − 1: who ended is followed by another a moment after the next has begun.
+/// 3.3 ms of seek, 2.0 ms of rotation, 50 us of transfer: 5.35 ms, or 187 a second; and more where the disk can
+/// reorder. Of n outstanding it chooses among n − 1: a completed I/O is replaced just after the next has begun.
 #[test]
 fn a_disk_of_15k() {
     let disk = "media = \"disk-15k\"";
@@ -66,7 +66,7 @@ fn a_disk_of_15k() {
     near(iops(disk, 1, READS, 33), 1.0 / (5.3e-3 * 0.475 + 5e-5), 0.02);
 }
 
-/// At one I/O at a time a small write takes as long as its phases, each of which waits for the slowest of its disks.
+/// With one I/O outstanding a small write takes as long as its phases, each of which waits for its slowest disk.
 #[test]
 fn groups_pay_their_penalties() {
     let disks = |raid, width| format!("media = \"disk-15k\"\nraid = \"{raid}\"\ndisks = {width}");
@@ -79,7 +79,7 @@ fn groups_pay_their_penalties() {
     near(iops(&disks("raid-6", 6), 6, WRITES, 512), 6.0 * gained / 6.0, 0.05);
 }
 
-/// LABS: "spindles alone give about 180,000": 960 disks that are always busy with one I/O, and order nothing.
+/// LABS: "spindles alone give about 180,000": 960 disks that are always busy with one I/O, without reordering.
 #[test]
 fn nine_hundred_and_sixty_spindles() {
     let part = r#"
@@ -92,13 +92,12 @@ figures = [{ name = "queue", value = "1", source = "test", kind = "assumed" }]
     let work = work(&format!("{READS}depth = 4096\nworkers = 4"));
     let rig = Rig { lab: &(lab + part), work: &work, disks: 960, span: (1, 2), ..Rig::default() };
     let seen = rig.run();
-    // The more are outstanding, the less often a disk has nothing to do: of 16,384 on 960 about one time in thirty.
+    // The more I/Os outstanding, the less often a disk is idle: with 16,384 on 960 disks about one time in thirty.
     near(seen.iops(), 960.0 * 186.9, 0.05);
     near(seen.visits("a/v.disks"), seen.iops(), 0.01);
 }
 
-/// One stream reads what the disk's tracks give; several on the same disk pay for the arm, once for each piece that is read
-/// ahead.
+/// One stream reads at the rate of the disk's tracks; several on the same disk pay for seeks, one per read-ahead piece.
 #[test]
 fn streams_share_an_arm() {
     let disk = "media = \"disk-15k\"";
@@ -107,12 +106,12 @@ fn streams_share_an_arm() {
     let rate = |work: &str| Rig { lab: &lab, work, ..Rig::default() }.run().rate(262_144);
     // 100 GB of 450 GB on the outer tracks: 2 (204 − 188.7) / (204² − 188.7²) = 1 / 196.3 MB/s.
     near(rate(&work(&format!("{stream}depth = 4"))), 196.3, 0.01);
-    // Two workers: half of the pieces find the arm elsewhere, 5.3 ms beside 1.335 ms.
+    // Two workers: for half of the pieces the arm is elsewhere, 5.3 ms beside 1.335 ms.
     let two = rate(&work(&format!("{stream}depth = 4\nworkers = 2")));
     near(two, 262_144.0 / (1.335e-3 + 2.65e-3) / 1e6, 0.02);
 }
 
-/// A cache answers what fits into it.
+/// A cache answers the share that fits.
 #[test]
 fn reads_are_hit_by_how_much_of_them_fits() {
     let figures = [("cache", "25 GB"), ("cache_hit_time", "200 us"), ("write_back", "no")];
@@ -130,7 +129,7 @@ fn reads_are_hit_by_how_much_of_them_fits() {
     near(Rig { lab: &past, work: &one, ..Rig::default() }.run().latency(), 5.35, 0.02);
 }
 
-/// A cache that writes back takes a burst at its own pace, and then goes on at that of the disks.
+/// A write-back cache absorbs a burst at its own speed, and then runs at the disks'.
 #[test]
 fn a_cache_absorbs_a_burst_and_then_waits_for_the_disks() {
     // 80% of half of 20 MB: 8 MB, or 976 writes of 8 KB.
@@ -138,16 +137,16 @@ fn a_cache_absorbs_a_burst_and_then_waits_for_the_disks() {
     let lab = array(&figures, &volume("media = \"disk-15k\""));
     let work = work(&format!("{WRITES}depth = 1"));
     let rig = |span| Rig { lab: &lab, work: &work, span, ..Rig::default() };
-    // 10,000 a second find room for a tenth of a second, less what is destaged meanwhile.
+    // 10,000 a second find room for a tenth of a second, less the destages meanwhile.
     let burst = Rig { plan: "workload = \"w\"\non = \"vm*\"", ..rig((0, 1)) }.run();
     let disks = 1.0 / (5.3e-3 / 1.266 + 5e-5);
     assert!(burst.iops() > 976.0 && burst.iops() < 976.0 + 1.3 * disks, "{}", burst.iops());
     let later = rig((10, 20)).run();
-    // Four on their way to the disk at once, of which it chooses among three: 3^-0.215 of the time.
+    // Four destages to the disk at once, of which it chooses among three: 3^-0.215 of the time.
     near(later.iops(), disks, 0.02);
 }
 
-/// What writes through is acknowledged by the disks.
+/// A write-through write is acknowledged by the disks.
 #[test]
 fn a_cache_that_writes_through_waits_for_the_disks() {
     let figures = [("cache", "20 GB"), ("write_back", "no")];
@@ -181,7 +180,7 @@ fn what_an_array_carries_at_most() {
     near(rate(&ports, reads, "ssd").rate(65_536), 200.0, 0.01);
 }
 
-/// Channels bound small reads, and the drive's rate large ones.
+/// Channels limit small reads, and the drive's rate large ones.
 #[test]
 fn a_solid_state_disk() {
     let part = r#"
@@ -244,7 +243,7 @@ block = "256KiB"
 depth = 4
 "#;
 
-/// All data is read and written; the slower direction sets the pace.
+/// All data is read and written; the slower direction is the limit.
 #[test]
 fn a_copy_runs_at_its_slower_direction() {
     let rate = |read: &str, write: &str| {
@@ -260,7 +259,7 @@ fn a_copy_runs_at_its_slower_direction() {
     near(rate("250 MB/s", "300 MB/s"), 250.0, 0.02);
 }
 
-/// A job: what comes after begins when all before it have ended.
+/// A job: a load starts when all loads that it waits for have ended.
 #[test]
 fn phases_follow_each_other() {
     let volumes = volume("media = \"ram\"") + &volume("media = \"ram\"").replace("\"v\"", "\"u\"");
@@ -275,7 +274,7 @@ load = [
 ]
 "#;
     let rig = |span| Rig { lab: &lab, work: &work, plan, also: &["u"], span, ..Rig::default() };
-    // 300 MB at 100 MB/s: three seconds, and not one of the other before.
+    // 300 MB at 100 MB/s: three seconds, without overlap.
     let early = rig((0, 2)).run();
     near(early.iops_of(0) * 262_144.0 / 1e6, 100.0, 0.02);
     assert_eq!(early.iops_of(1), 0.0);
@@ -284,9 +283,9 @@ load = [
     near(late.iops_of(1) * 262_144.0 / 1e6, 100.0, 0.02);
 }
 
-/// What a lab does not say is assumed, and each assumption says why.
+/// Missing figures are assumed, and each assumption has a reason.
 #[test]
-fn what_is_not_given_is_assumed_aloud() {
+fn missing_figures_are_recorded_as_assumptions() {
     let lab = "[[array]]\nname = \"a\"\n[[volume]]\nname = \"v\"\narray = \"a\"\n";
     let work = work("block = \"8KiB\"\ndepth = 1");
     let plant = Rig { lab, work: &work, ..Rig::default() }.plant();
@@ -297,8 +296,8 @@ fn what_is_not_given_is_assumed_aloud() {
     assert!(plant.assumptions.iter().all(|a| !a.reason.is_empty() && !a.value.is_empty()));
 }
 
-/// A VM that fails issues nothing until it works again; an array that fails takes every path to it. Moments count from the
-/// beginning of the measured time.
+/// A VM that fails issues no I/O until it recovers; an array that fails takes down every path to it. Times count from
+/// the start of the measured time.
 #[test]
 fn failures_come_and_go() {
     let lab = array(&[], &volume("media = \"disk-15k\""));

@@ -1,13 +1,13 @@
-//! Labs at random: none makes the compiler panic, and what is simulated on them obeys the laws of any queueing network.
+//! Random labs: none makes the compiler panic, and the simulation obeys the laws of any queueing network.
 
 use super::rig::{Rig, Seen};
 use super::{array, volume};
 use proptest::prelude::*;
 use sim::Ps;
 use sim::model::{PoolId, Station, StationId};
-use sim::plant::Place;
+use sim::plant::HopElement;
 
-/// Figures of an array and of the volume on it, and what is issued.
+/// Figures of an array and of the volume on it, and the load.
 #[derive(Clone, Debug)]
 struct Case {
     figures: Vec<(&'static str, String)>,
@@ -81,7 +81,8 @@ fn check(seen: &Seen) {
     let law = |what: String, tally: &sim::statistics::Tally, servers: Option<u32>| {
         let present = u64::from(tally.level.present);
         assert_eq!(tally.arrivals, tally.departures + tally.lost + present, "{what}: I/Os");
-        // What was present by time is what those stayed that went on, and as long as they have been there those that did not.
+        // The integral of I/Os present is the residence time of those that left, plus the time so far of those that did
+        // not.
         assert!(tally.present >= tally.stayed, "{what}: stayed longer than present");
         assert!(tally.present - tally.stayed <= u128::from(present) * span, "{what}: Little");
         if let Some(servers) = servers {
@@ -108,13 +109,13 @@ fn check(seen: &Seen) {
     for hop in &seen.plant.hops {
         for place in &hop.places {
             let known = match place {
-                Place::Station(StationId(station))
-                | Place::ReadLink(StationId(station), _)
-                | Place::WriteLink(StationId(station), _)
-                | Place::BothLink(StationId(station), _) => {
+                HopElement::Station(StationId(station))
+                | HopElement::ReadLink(StationId(station), _)
+                | HopElement::WriteLink(StationId(station), _)
+                | HopElement::BothLink(StationId(station), _) => {
                     network.stations().len() > *station as usize
                 }
-                Place::Pool(PoolId(pool)) => network.pools().len() > *pool as usize,
+                HopElement::Pool(PoolId(pool)) => network.pools().len() > *pool as usize,
             };
             assert!(known, "{} has a place that is not there", hop.name);
         }

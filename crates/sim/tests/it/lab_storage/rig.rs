@@ -1,4 +1,4 @@
-//! A lab that begins at the array's controllers: what stands behind them as text, and ways that have no other hops.
+//! A lab that starts at the array's controllers: what is behind them as text, and ways without other hops.
 
 use scenario::topology::{Hop, HopId, HopKind, Route, Topology, Way};
 use scenario::{Policy, Scenario, Source, Step};
@@ -7,7 +7,7 @@ use sim::engine::{Simulation, Snapshot};
 use sim::lab::{LabError, compile};
 use sim::plant::Plant;
 
-/// A lab with what is issued to it: by `vm1` to the first volume, by `vm2` to the second …
+/// A lab with its load: from `vm1` to the first volume, from `vm2` to the second …
 pub struct Rig<'a> {
     /// Parts, the array `a` and its volumes.
     pub lab: &'a str,
@@ -21,7 +21,7 @@ pub struct Rig<'a> {
     pub plan: &'a str,
     /// More disks of each VM, by volume.
     pub also: &'a [&'a str],
-    /// Seconds that are left out, and seconds that are measured.
+    /// Warm-up and measured seconds.
     pub span: (u64, u64),
 }
 
@@ -32,7 +32,7 @@ impl Default for Rig<'_> {
     }
 }
 
-/// What was seen in the measured span.
+/// Counts in the measured span.
 pub struct Seen {
     pub plant: Plant,
     pub counts: Snapshot,
@@ -76,7 +76,7 @@ impl Rig<'_> {
         self.run_for(Ps::secs(self.span.0), Ps::secs(self.span.1))
     }
 
-    /// With a warm-up and a measured time of its own; without a warm-up from the first I/O on.
+    /// With given warm-up and measured time; without a warm-up from the first I/O on.
     pub fn run_for(&self, warmup: Ps, measured: Ps) -> Seen {
         let plant = self.plant();
         let mut simulation = Simulation::new(&plant.network, 7).expect("a simulation");
@@ -138,7 +138,7 @@ impl Seen {
         ended as f64 / self.seconds
     }
 
-    /// The same of one load.
+    /// I/Os a second of one load.
     pub fn iops_of(&self, load: u32) -> f64 {
         let of = self.counts.classes.iter().filter(|class| class.load == load);
         of.map(|class| class.tally.departures).sum::<u64>() as f64 / self.seconds
@@ -156,11 +156,11 @@ impl Seen {
         classes().map(|class| class.responded).sum::<u128>() as f64 / ended as f64 / 1e9
     }
 
-    /// Visits a second of all places of a hop.
+    /// Visits a second of all elements of a hop.
     pub fn visits(&self, hop: &str) -> f64 {
         let hop = self.plant.hops.iter().find(|known| known.name == hop).expect("a hop");
-        let of = |place: &sim::plant::Place| match place {
-            sim::plant::Place::Station(station) => {
+        let of = |place: &sim::plant::HopElement| match place {
+            sim::plant::HopElement::Station(station) => {
                 self.counts.stations[station.0 as usize].departures as f64
             }
             _ => 0.0,

@@ -8,8 +8,8 @@ use sim::estimate::estimate;
 use sim::lab::{LabError, compile};
 use sim::plant::Plant;
 
-/// Two hosts of known costs, each with an adapter at one switch. What stands in for `W` is of the workload, for `A` of the
-/// adapters, for `P` of the plan.
+/// Two hosts of known costs, each with an adapter at one switch. `W` is replaced by keys of the workload, `A` of the
+/// adapters, `P` of the plan.
 const LAB: &str = r#"
 [scenario]
 title = "t"
@@ -75,7 +75,7 @@ fn plant(text: &str) -> Plant {
     compile(&scenario, &topology, &step).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// What goes to the receiver and from it, in bytes a second: simulated for 400 ms after 100.
+/// Bytes a second to the receiver and from it: simulated for 400 ms after 100.
 fn simulated(plant: &Plant) -> [f64; 2] {
     let mut simulation = Simulation::new(&plant.network, 1).expect("a simulation");
     simulation.run_until(Ps::millis(100)).expect("no halt");
@@ -157,7 +157,7 @@ fn a_stream_is_as_fast_as_its_window_over_the_round_trip() {
     let plant = plant(&text);
     let job = plant.streams().next().expect("a stream").job;
     assert!((0.001..0.0012).contains(&job.floor), "{}", job.floor);
-    // Its jobs queue a little for the thread and the wire.
+    // Its jobs queue slightly for the thread and the wire.
     let expected = 262_144.0 / job.floor / 1e6;
     check(&text, [expected, 0.0], 0.08, 0.12);
 }
@@ -167,12 +167,12 @@ fn both_directions_share_what_an_adapter_carries_together() {
     let limit = "{ name = \"duplex_rate\", value = \"1600 MB/s\", source = \"made up\", kind = \"assumed\" },";
     let both = "streams = 3\ndirection = \"both\"";
     check(&lab(both, limit, "mtu = 9000"), [800.0, 800.0], 0.01, 0.02);
-    // Without a limit each has its own, less the acknowledgments of the other.
+    // Without a limit each has its own rate, less the acknowledgments of the other.
     let alone = JUMBO * (1.0 - 42.0 / 9038.0);
     check(&lab(both, "", "mtu = 9000"), [alone, alone], 0.01, 0.02);
 }
 
-/// Four links of 1GbE carry what one does, for it is one conversation.
+/// Four links of 1GbE carry as much as one, because it is one connection.
 #[test]
 fn a_conversation_stays_on_one_link_of_a_team() {
     let ports = "{ name = \"ports\", value = \"4\", source = \"made up\", kind = \"assumed\" },";
@@ -197,7 +197,7 @@ fn offload_is_worth_its_packets() {
     check(&lab("", "", "offload = \"off\""), [65_536.0 / cost, 0.0], 0.02, 0.04);
 }
 
-/// A request and its answer, one at a time: four calls, six crossings of the switch, and little data.
+/// A request and its response, one at a time: four system calls, six crossings of the switch, and little data.
 #[test]
 fn transactions_take_their_round_trip() {
     let text = lab("load = \"requests\"", "", "").replace("message = \"64KiB\"", "");
@@ -209,7 +209,7 @@ fn transactions_take_their_round_trip() {
 }
 
 #[test]
-fn datagrams_beyond_the_wire_are_told() {
+fn datagrams_beyond_the_wire_are_reported() {
     let udp = |rate: &str| {
         let text = lab(&format!("load = \"udp\"\nrate = \"{rate}\""), "", "");
         plant(&text.replace("message = \"64KiB\"", "message = \"1400B\"")).notes.len()
@@ -220,7 +220,7 @@ fn datagrams_beyond_the_wire_are_told() {
 
 /// Streams and the probe have the names of a live run.
 #[test]
-fn streams_are_called_what_a_live_run_calls_them() {
+fn streams_have_the_names_of_a_live_run() {
     let plant = plant(&lab("streams = 2\ndirection = \"both\"\nprobe = true", "", ""));
     let names: Vec<&str> = plant.streams().map(|stream| stream.name.as_str()).collect();
     assert_eq!(names, ["far/up1", "far/up2", "far/down1", "far/down2", "far/probe"]);

@@ -3,7 +3,7 @@
 use super::{Lab, near};
 use std::sync::LazyLock;
 
-// Each is estimated once, whichever test asks first.
+// Estimated once, for all tests.
 static MILLION: LazyLock<Lab> =
     LazyLock::new(|| Lab::new(include_str!("../../../../../scenarios/lab4-million-iops.toml")));
 static ONE_VM: LazyLock<Lab> =
@@ -17,7 +17,7 @@ fn every_step_can_be_estimated() {
     Lab::new(include_str!("../../../../../scenarios/lab4-nvme.toml")).check();
 }
 
-/// What must be so whatever the assumptions are.
+/// Holds whatever the assumptions.
 #[test]
 fn more_vms_do_more_until_the_ports_are_full() {
     let lab = &*MILLION;
@@ -41,8 +41,8 @@ fn bandwidth_rises_with_the_size_to_the_ports() {
     near(rates[6], 12.0 * 826.5e6, 0.03);
 }
 
-/// Writes go the other way on the wires, so that a tenth of them leaves more to the reads: the adapters of the VMs are full
-/// then. The cache hands them to copies in the background, which hold its slots and not the host's tokens.
+/// Writes use the other direction of the wires, so a tenth of writes leaves more room for reads: then the VMs' adapters
+/// are full. The cache destages in background copies, which hold its slots and not the host's tokens.
 #[test]
 fn writes_fill_the_adapters_of_the_vms() {
     let text = include_str!("../../../../../scenarios/lab4-million-iops.toml");
@@ -55,9 +55,9 @@ fn writes_fill_the_adapters_of_the_vms() {
     }
 }
 
-/// The limits of disk, adapter and LUN lie within each other, and all are full.
+/// The limits of disk, adapter and LUN are nested, and all are full.
 #[test]
-fn deep_queues_within_each_other_do_as_much_as_shallow_ones() {
+fn deep_nested_queues_do_as_much_as_shallow_ones() {
     let lab = Lab::new(include_str!("../../../../../scenarios/lab4-pvscsi-lsi.toml"));
     for (plan, most) in [("pvscsi", 75_000.0), ("lsi", 69_440.0)] {
         let found: Vec<f64> = lab.plan(plan).map(|found| found.iops).collect();
@@ -67,7 +67,7 @@ fn deep_queues_within_each_other_do_as_much_as_shallow_ones() {
 }
 
 #[test]
-fn spindles_are_what_a_cache_saves() {
+fn a_cache_saves_spindles() {
     let lab = &*MILLION;
     let alone = lab.plan("spindles").next().expect("a step").iops;
     assert!((100_000.0..300_000.0).contains(&alone), "{alone}");

@@ -3,7 +3,7 @@
 use super::{Lab, near};
 use std::sync::LazyLock;
 
-// Estimated once, whichever test asks first.
+// Estimated once, for all tests.
 static ISCSI: LazyLock<Lab> =
     LazyLock::new(|| Lab::new(include_str!("../../../../../scenarios/lab5-iscsi.toml")));
 
@@ -12,7 +12,7 @@ fn every_step_can_be_estimated() {
     ISCSI.check();
 }
 
-/// What must be so whatever the assumptions are.
+/// Holds whatever the assumptions.
 #[test]
 fn jumbo_frames_help_large_blocks_more() {
     let lab = &*ISCSI;
@@ -38,8 +38,8 @@ fn a_conversation_stays_on_one_link() {
     assert!(team.iops * team.block < 119e6, "{}", team.iops);
 }
 
-/// By either way one process finds the same disks. The estimate takes them for busier than random choice leaves them, so that
-/// the session stands beside them as a limit; simulated they are 1% apart.
+/// On either path one process uses the same disks. The estimate overestimates their utilization under random choice, so
+/// it also names the session as a limit; simulated they are 1% apart.
 #[test]
 fn the_array_limits_random_reads() {
     let lab = &*ISCSI;
@@ -47,7 +47,7 @@ fn the_array_limits_random_reads() {
     near(of("random-iscsi"), of("random-fc"), 0.12);
 }
 
-/// A session is one thread: sessions add up until the wire is full, however fast that is.
+/// A session is one thread: sessions add up until the wire is full, however fast it is.
 #[test]
 fn a_faster_wire_does_nothing_for_one_session() {
     let lab = Lab::new(include_str!("../../../../../scenarios/lab5-25gbe.toml"));

@@ -1,5 +1,5 @@
-//! Published labs that are simulated: every step of a scenario's file compiles and can be estimated, and orders that physics
-//! demands hold. Whether published figures come back is not for a test to say.
+//! Published labs: every step of a scenario's file compiles and can be estimated, and orders required by physics hold.
+//! Whether published figures are reproduced is not tested here.
 
 mod lab4;
 mod lab5;
@@ -12,7 +12,7 @@ struct Lab {
     found: Vec<Found>,
 }
 
-/// What a step was found to do.
+/// The estimate of a step.
 struct Found {
     plan: String,
     /// I/Os a second of all workers.
@@ -27,7 +27,7 @@ impl Lab {
         Lab::of(text, &[], |_| true)
     }
 
-    /// The steps of one plan, with some values set differently.
+    /// The steps of one plan, with some overrides.
     fn plan_with(text: &str, plan: &str, overrides: &[(&str, &str)]) -> Lab {
         Lab::of(text, overrides, |step| step.plan == plan)
     }
@@ -56,7 +56,7 @@ impl Lab {
         self.found.iter().filter(move |found| found.plan == name)
     }
 
-    /// Everybody does something, and something limits.
+    /// Every issuer has throughput, and there is a bottleneck.
     #[track_caller]
     fn check(&self) {
         assert!(!self.found.is_empty());

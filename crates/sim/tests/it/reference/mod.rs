@@ -1,5 +1,5 @@
-//! The engine and a naive reference agree on every departure of every I/O, over random networks; and what must hold in
-//! every network holds in these: Little's law at every station, nothing lost on the way, no server busier than always.
+//! The engine and a naive reference agree on every departure of every I/O, over random networks; and invariants of
+//! every network hold: Little's law at every station, conservation of I/Os, utilization of at most 1.
 
 mod naive;
 mod networks;
@@ -26,7 +26,7 @@ impl Observer for Teller {
 
 const UNTIL: Ps = Ps::micros(400);
 
-/// Runs both, compares them, and yields what the engine counted.
+/// Runs and compares both; returns the engine's counts.
 #[track_caller]
 fn agree(network: &Network, seed: u64) -> Snapshot {
     let mut simulation = Simulation::unfused(network, seed, Teller::default()).unwrap();
@@ -50,8 +50,8 @@ fn run_until(simulation: &mut Simulation<Teller>, until: Ps) {
     }
 }
 
-/// With shortcuts and without, all I/Os leave all stations at the same moments, and all counts are the same whenever one
-/// looks. Yields how many events either took.
+/// With and without shortcuts, all I/Os leave all stations at the same times, and all counts are equal at all times.
+/// Returns the number of events of each.
 #[track_caller]
 fn shortcuts_agree(network: &Network, seed: u64) -> (u64, u64) {
     let mut fused = Simulation::observed(network, seed, Teller::default()).unwrap();
@@ -62,7 +62,7 @@ fn shortcuts_agree(network: &Network, seed: u64) -> (u64, u64) {
         assert_eq!(fused.snapshot(), plain.snapshot());
         assert_eq!(fused.observer().0.ended, plain.observer().0.ended);
     }
-    // Who is on a run is told of at its end.
+    // An I/O on fused visits is reported at their end.
     let told = |simulation: &Simulation<Teller>, until: Ps| {
         let served = simulation.observer().0.served.iter();
         let mut all: Vec<_> =
@@ -75,8 +75,8 @@ fn shortcuts_agree(network: &Network, seed: u64) -> (u64, u64) {
     (fused.dispatched(), plain.dispatched())
 }
 
-/// What holds whatever the network is. Areas and sums of stays are compared exactly: those who are still there are the
-/// only difference, and theirs is bounded by the time that passed.
+/// Invariants of all networks. Integrals and sums of residence times are compared exactly: they differ only by the I/Os
+/// still present, whose share is bounded by the elapsed time.
 fn invariants(network: &Network, snapshot: &Snapshot) {
     let span = u128::from(snapshot.at.0);
     for (station, tally) in network.stations().iter().zip(&snapshot.stations) {
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn of_everything_there_is(network in of_everything(), seed in 0u64..1000) {
+    fn networks_of_everything(network in of_everything(), seed in 0u64..1000) {
         invariants(&network, &agree(&network, seed));
         shortcuts_agree(&network, seed);
     }

@@ -1,4 +1,4 @@
-//! Random networks. Half of all times are multiples of a microsecond, so that events coincide.
+//! Random networks. Half of all times are whole microseconds, so that events coincide.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -33,10 +33,10 @@ impl Kind {
     ];
 }
 
-/// How many arms each selector has, and how many selectors there are.
+/// Arms per selector, and number of selectors.
 const ARMS: u32 = 2;
 const SELECTORS: u32 = 2;
-/// The moments of changes: within what is simulated.
+/// The times of changes: within the simulated span.
 const MOMENTS: std::ops::Range<u64> = 1..380;
 
 const LINKS: u16 = 4;
@@ -81,7 +81,7 @@ fn law() -> impl Strategy<Value = Law> {
     ]
 }
 
-/// A hop before it is known which stations there are.
+/// A hop before the stations are known.
 #[derive(Clone, Debug)]
 struct Draft {
     station: u32,
@@ -89,7 +89,7 @@ struct Draft {
     per_byte: f64,
     links: Vec<u16>,
     skip: Option<f64>,
-    /// Over how many stations it is spread; 0 for a plain visit.
+    /// Number of stations that it is spread over; 0 for a plain visit.
     spread: u32,
 }
 
@@ -111,7 +111,7 @@ fn draft() -> impl Strategy<Value = Draft> {
     )
 }
 
-/// A part of a route: one hop, or several within each other.
+/// A piece of a route: one hop, or nested ones.
 #[derive(Clone, Debug)]
 enum Piece {
     Plain(Draft),
@@ -119,7 +119,7 @@ enum Piece {
     Together(Vec<Vec<Piece>>),
     /// A copy, and the pool that bounds it.
     Fork(u32, Vec<Piece>),
-    /// Tokens held over some pieces.
+    /// Tokens held over several pieces.
     Held(u32, u32, Vec<Piece>),
     As(bool),
 }
@@ -156,7 +156,7 @@ fn hops_of(piece: &Piece, stations: &[Station], pools: &[Pool], within: &[u32]) 
     };
     match piece {
         Piece::Plain(draft) => hops(draft, stations),
-        // A selector that is asked already is not asked again within.
+        // A selector in use is not used again within its own arms.
         Piece::Branch(selector, arms) if within.contains(selector) => all(&arms[0], within),
         Piece::Branch(selector, arms) => {
             let within = [within, &[*selector]].concat();
@@ -202,11 +202,10 @@ fn selectors() -> impl Strategy<Value = Vec<Selector>> {
     vec(selector, SELECTORS as usize)
 }
 
-/// A change before it is known which stations, branches and loads there are: when, for how long if it is undone, of
-/// which kind, of what, and how.
+/// A change before stations, branches and loads are known: time, duration until it is undone, kind, subject, and value.
 type Changed = (u64, Option<u64>, u8, u32, u32);
 
-/// The change and what undoes it, or none where there is nothing to be changed.
+/// The change and its reversal; none where nothing can be changed.
 fn change(draft: Changed, network: &Network, asked: &[u32]) -> Vec<(Ps, Change)> {
     let (at, lasts, kind, which, how) = draft;
     let station = StationId(which % network.stations().len() as u32);
@@ -235,7 +234,7 @@ fn change(draft: Changed, network: &Network, asked: &[u32]) -> Vec<(Ps, Change)>
     std::iter::once((Ps::micros(at), change)).chain(undone).collect()
 }
 
-/// Which selectors are asked.
+/// Which selectors are in use.
 fn asked(hops: &[Hop], asks: &mut [bool]) {
     for hop in hops {
         match hop {
@@ -276,7 +275,7 @@ fn hops(draft: &Draft, stations: &[Station]) -> Vec<Hop> {
 #[derive(Clone, Debug)]
 struct Route {
     pieces: Vec<Piece>,
-    /// Pool, tokens, and between which of the pieces they are held.
+    /// Pool, tokens, and the pieces between which they are held.
     tokens: Vec<(u32, u32, usize, usize)>,
     write: bool,
     bytes: u32,
@@ -315,13 +314,13 @@ struct LoadDraft {
     routes: Vec<Route>,
     shares: Vec<f64>,
     total: Option<u64>,
-    /// When it begins; not at all at a time where it begins after those before it.
+    /// Start time; `None` where it begins after the loads before it.
     begins: Option<u64>,
     after: bool,
 }
 
 fn load(all: bool) -> impl Strategy<Value = LoadDraft> {
-    // A probability of nothing is not to be had; one in a million is none here.
+    // A probability of zero is invalid; one in a million never occurs here.
     let likely = if all { 0.4 } else { 1e-6 };
     let total = proptest::option::weighted(likely, 1u64..80);
     let begins = proptest::option::weighted(likely / 2.0, 0u64..200);
@@ -338,12 +337,12 @@ pub fn network(kinds: &[Kind]) -> impl Strategy<Value = Network> + use<> {
     drawn(kinds, false, false)
 }
 
-/// A network of plain routes, each of which begins with delays that can be fused.
+/// A network of plain routes, each starting with delays that can be fused.
 pub fn of_runs() -> impl Strategy<Value = Network> {
     drawn(&[Kind::Single, Kind::Delay, Kind::Blocking, Kind::Sharing], false, true)
 }
 
-/// A network of all there is: branches, copies, loads that begin later and end, changes.
+/// A network of everything: branches, copies, loads that begin later and end, changes.
 pub fn of_everything() -> impl Strategy<Value = Network> {
     drawn(&Kind::ALL, true, false)
 }
@@ -392,7 +391,7 @@ fn drawn(kinds: &[Kind], all: bool, runs: bool) -> impl Strategy<Value = Network
     )
 }
 
-/// Delays that only this load comes to, and the first of them others too.
+/// Delays that only this load visits, except for the first.
 fn run(network: &mut Network, salt: u32) -> Vec<Hop> {
     let shared = (0..).zip(network.stations()).find(|(_, of)| **of == Station::Delay);
     let shared = shared.map(|(number, _)| StationId(number));
@@ -400,7 +399,7 @@ fn run(network: &mut Network, salt: u32) -> Vec<Hop> {
     let times = (0..).map(|number| Law::Constant(Ps::micros(u64::from(salt + number) % 4 + 1)));
     let stations = shared.into_iter().chain(own);
     let visits = stations.zip(times).map(|(station, law)| Hop::visit(station, law));
-    // What follows is no part of it.
+    // The next hop is not part of it.
     visits.chain([Hop::As { dir: workload::Dir::Read }]).collect()
 }
 

@@ -71,7 +71,7 @@ fn littles_law_holds_at_every_hop() {
 }
 
 #[test]
-fn nobody_is_busier_than_always_and_limits_are_kept() {
+fn utilization_is_at_most_one_and_limits_hold() {
     let kept = run(&text(PLAN), &PLAIN, plant);
     let record = &kept.record;
     for hop in ["disk", "wire"] {
@@ -88,7 +88,7 @@ fn nobody_is_busier_than_always_and_limits_are_kept() {
 }
 
 #[test]
-fn sources_and_facts_say_what_it_is() {
+fn sources_and_facts_mark_the_record_as_simulated() {
     let kept = run(&text(PLAN), &PLAIN, plant);
     let record = &kept.record;
     assert!(record.sources().iter().all(|source| source.agent == "simulator"));

@@ -15,7 +15,7 @@ fn codes(kept: &super::support::Kept) -> Vec<&str> {
 }
 
 #[test]
-fn figures_have_intervals_of_confidence_that_hold_them() {
+fn figures_lie_within_their_confidence_intervals() {
     let kept = run(&text(SHORT), &PLAIN, plant);
     let totals = kept.record.totals(0).expect("totals");
     let ops: u64 = totals
@@ -72,7 +72,7 @@ fn parts_of_a_step_have_intervals_of_their_own() {
 }
 
 #[test]
-fn a_steady_load_is_measured_as_soon_as_it_is() {
+fn a_steady_load_is_measured_at_once_when_steady() {
     let plan =
         "warmup = \"2s\"\nsteady = { within = \"20s\" }\nmeasure = \"1s\"\ncooldown = \"0s\"";
     let kept = run(&text(plan), &PLAIN, plant);
@@ -84,7 +84,7 @@ fn a_steady_load_is_measured_as_soon_as_it_is() {
 }
 
 #[test]
-fn a_load_that_never_is_is_measured_at_last() {
+fn a_load_that_never_settles_is_measured_at_the_limit() {
     let plan = "warmup = \"0s\"\nsteady = { within = \"6s\", spread = \"0.001%\" }\nmeasure = \"1s\"\ncooldown = \"0s\"";
     let kept = run(&text(plan), &PLAIN, plant);
     assert_eq!(kept.record.steps()[0].times.measure, Ns::secs(6));
@@ -93,7 +93,7 @@ fn a_load_that_never_is_is_measured_at_last() {
 
 /// A crowd stands before the disk at the beginning; each of it comes ten times on average before it is gone.
 #[test]
-fn a_warm_up_that_is_too_short_is_said() {
+fn a_warm_up_that_is_too_short_is_reported() {
     let slow = |step: &scenario::Step| {
         let mut plant = plant_with(step, Law::Constant(Ps::micros(400)));
         let disk = Hop::visit(StationId(0), Law::Constant(Ps::millis(1)));
@@ -111,7 +111,7 @@ fn a_warm_up_that_is_too_short_is_said() {
 }
 
 #[test]
-fn a_warm_up_that_suffices_is_not_talked_about() {
+fn a_sufficient_warm_up_is_not_reported() {
     for seed in 0..8 {
         let text = text(SHORT).replace("seed = 7", &format!("seed = {seed}"));
         let kept = run(&text, &PLAIN, plant);
@@ -135,7 +135,7 @@ fn a_search_finds_its_answer_and_says_so() {
 }
 
 #[test]
-fn what_cannot_go_on_leaves_a_failed_record_that_says_why() {
+fn a_halt_leaves_a_failed_record_with_the_reason() {
     let sweep = format!("{SHORT}\nsweep = {{ depth = [1, 2, 4] }}");
     let bad = |step: &scenario::Step| match step.index {
         1 => Err("there is no such lab".to_owned()),
@@ -165,7 +165,7 @@ fn an_engine_that_halts_is_a_failure_too() {
 }
 
 #[test]
-fn an_early_end_leaves_what_there_was() {
+fn an_early_end_keeps_the_partial_record() {
     let plan = "warmup = \"0s\"\nmeasure = \"1000s\"\ncooldown = \"0s\"";
     let compile = |step: &scenario::Step| -> Result<Plant, String> { Ok(plant(step)) };
     let kept = run_until(&text(plan), &PLAIN, &compile, |progress| {

@@ -7,7 +7,7 @@ use scenario::topology::HopKind;
 use scenario::{Scenario, Source, Step};
 use sim::Ps;
 use sim::model::*;
-use sim::plant::{Assumption, Issuer, Limits, Place, Plant, PlantHop};
+use sim::plant::{Assumption, HopElement, HopLimits, Issuer, Plant, PlantHop};
 use sim::simulate::{Named, Order, Outcome, simulate};
 use std::path::{Path, PathBuf};
 use workload::Arrivals;
@@ -92,12 +92,16 @@ pub fn plant_with(step: &Step, time: Law) -> Plant {
             ops_per_transaction: 1,
         });
         let name = format!("{group}.queue");
-        plant.hops.push(hop(&name, HopKind::LunQueue, vec![Place::Pool(pool)]));
+        plant.hops.push(hop(&name, HopKind::LunQueue, vec![HopElement::Pool(pool)]));
     }
-    let places = [Place::ReadLink(wire, 0), Place::WriteLink(wire, 1), Place::BothLink(wire, 2)];
-    plant.hops.push(hop("disk", HopKind::Disks, vec![Place::Station(station)]));
+    let places = [
+        HopElement::ReadLink(wire, 0),
+        HopElement::WriteLink(wire, 1),
+        HopElement::BothLink(wire, 2),
+    ];
+    plant.hops.push(hop("disk", HopKind::Disks, vec![HopElement::Station(station)]));
     plant.hops.push(PlantHop {
-        limits: Limits { read_rate: Some(2e8), servers: Some(1), ..Limits::default() },
+        limits: HopLimits { read_rate: Some(2e8), servers: Some(1), ..HopLimits::default() },
         ..hop("wire", HopKind::Link, places.to_vec())
     });
     plant.assumptions.push(Assumption {
@@ -110,9 +114,9 @@ pub fn plant_with(step: &Step, time: Law) -> Plant {
     plant
 }
 
-fn hop(name: &str, kind: HopKind, places: Vec<Place>) -> PlantHop {
+fn hop(name: &str, kind: HopKind, places: Vec<HopElement>) -> PlantHop {
     let (name, device) = (name.to_owned(), "array".to_owned());
-    PlantHop { name, kind, device, part: None, places, limits: Limits::default() }
+    PlantHop { name, kind, device, part: None, places, limits: HopLimits::default() }
 }
 
 pub struct Asked {

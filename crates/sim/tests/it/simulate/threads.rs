@@ -23,7 +23,7 @@ sweep = { depth = [1, 4, 9] }"#;
 }
 
 #[test]
-fn neither_does_that_of_a_search() {
+fn a_search_does_not_depend_on_threads() {
     let search = r#"
 warmup = "200ms"
 measure = "1s"

@@ -6,7 +6,7 @@ mod text;
 use crate::cli::{Calibrate, Format};
 use crate::exit::{Exit, Failure};
 use crate::{files, out};
-use ::calibrate::{CalibrateError, Calibrated, Order};
+use ::calibrate::{CalibrateError, Calibrated, CalibrationRequest};
 use record::Record;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,11 @@ pub fn calibrate(args: &Calibrate) -> Result<Exit, Failure> {
     for path in &args.runs {
         runs.push((path.display().to_string(), Record::open(path)?));
     }
-    let order = Order { parts: args.part.clone(), figures: args.figure.clone(), seed: args.seed };
+    let order = CalibrationRequest {
+        parts: args.part.clone(),
+        figures: args.figure.clone(),
+        seed: args.seed,
+    };
     let found = ::calibrate::calibrate(&runs, &order).map_err(|error| match error {
         CalibrateError::Record(error) => Failure::incomplete(error),
         other => Failure::usage(other),

@@ -1,6 +1,6 @@
 //! A calibration for people: figures with their intervals, then what the runs do not tell, then every residual.
 
-use ::calibrate::{Calibration, Fitted, LeftOut, Residual};
+use ::calibrate::{Calibration, Fitted, StepResidual, UndeterminedFigure};
 use std::time::Duration;
 
 /// Residuals that are listed; the worst are among them, the rest is counted.
@@ -64,7 +64,7 @@ fn figures(all: &[Fitted]) -> Vec<String> {
     lines
 }
 
-fn left_out(of: &LeftOut) -> Vec<String> {
+fn left_out(of: &UndeterminedFigure) -> Vec<String> {
     let taken = if of.given { "the part's own" } else { "an assumption" };
     vec![
         format!("  {}.{}: {}; taken for {}, {taken}", of.part, of.figure, of.why, of.taken),
@@ -91,7 +91,7 @@ fn fit(of: &Calibration) -> Vec<String> {
     lines
 }
 
-fn residuals(all: &[Residual]) -> Vec<String> {
+fn residuals(all: &[StepResidual]) -> Vec<String> {
     let shown = &all[..all.len().min(RESIDUALS_MAX)];
     let width = shown.iter().map(|of| name(of).chars().count()).max().unwrap_or(0).clamp(4, 56);
     let mut lines = vec![format!(
@@ -117,7 +117,7 @@ fn residuals(all: &[Residual]) -> Vec<String> {
     lines
 }
 
-fn name(of: &Residual) -> String {
+fn name(of: &StepResidual) -> String {
     match of.vms.len() {
         n if n > NAMES_MAX => format!("{} · {n} VMs", of.step),
         _ => format!("{} · {}", of.step, of.vms.join(", ")),

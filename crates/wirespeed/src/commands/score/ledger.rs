@@ -4,14 +4,14 @@ use super::{Lab, threads};
 use crate::cli::{Format, Score};
 use crate::exit::{Exit, Failure};
 use crate::out;
-use score::{BuildError, Ledger};
+use score::{BuildError, ClaimLedger};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 
 /// What `--format json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
-    labs: &'a [Ledger],
+    labs: &'a [ClaimLedger],
 }
 
 /// Only the ledger: to the page that was asked for, or to stdout.
@@ -37,7 +37,7 @@ pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
 }
 
 /// The ledger of one scenario.
-pub fn ledger(args: &Score, lab: &Lab) -> Result<Ledger, Failure> {
+pub fn ledger(args: &Score, lab: &Lab) -> Result<ClaimLedger, Failure> {
     let shown = !args.output.quiet && std::io::stderr().is_terminal();
     let tell = |done: usize, of: usize| {
         if shown {
@@ -47,7 +47,7 @@ pub fn ledger(args: &Score, lab: &Lab) -> Result<Ledger, Failure> {
             let _ = stderr.flush();
         }
     };
-    let ledger = Ledger::new(&lab.name, &lab.source, threads(args), &tell);
+    let ledger = ClaimLedger::new(&lab.name, &lab.source, threads(args), &tell);
     if shown {
         eprintln!();
     }

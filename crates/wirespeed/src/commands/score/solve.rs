@@ -10,7 +10,7 @@ use campaign::Control;
 use findings::Analysis;
 use record::{Fact, Record, Writer};
 use scenario::{Scenario, Stage};
-use score::{Ledger, Scored};
+use score::{ClaimLedger, Scored};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -67,8 +67,8 @@ fn one(args: &Score, lab: &Lab, kept: &Kept, stop: &Control) -> Result<Scored, F
 }
 
 /// What the findings of a record are to know of its claims.
-fn facts(ledger: &Ledger) -> Vec<Fact> {
-    let of = |resting: &score::Resting| {
+fn facts(ledger: &ClaimLedger) -> Vec<Fact> {
+    let of = |resting: &score::ClaimDependence| {
         Some(Fact {
             subject: format!("claim/{}", resting.claim),
             key: "calibration".to_owned(),

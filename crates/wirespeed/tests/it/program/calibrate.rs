@@ -97,7 +97,7 @@ fn usage_that_helps() {
         (
             2,
             &["calibrate", "a.wsr", "--part", "this-target", "--figure", "speed"],
-            "`speed` is no figure that could be fitted; there are",
+            "`speed` is not a figure that can be fitted; these can:",
         ),
         (3, &["calibrate", "text.wsr", "--part", "x"], "text.wsr"),
         (3, &["calibrate", "missing.wsr", "--part", "x"], "missing.wsr"),

@@ -1,11 +1,11 @@
-//! Branches and what changes, told plainly: an arm that dies looks at everybody who is going.
+//! Branches and changes in the naive reference: a failing arm looks at all I/Os in the network.
 
 use super::{Customer, Frame, Who, World};
 use sim::model::{Change, Hop, Network, Policy, Station};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// The selectors at the beginning.
+/// The initial state of the selectors.
 pub(super) fn selecting(network: &Network) -> Vec<super::Selecting> {
     let arms = |selector: usize| {
         let mut most = 0;
@@ -54,7 +54,7 @@ fn set_on(who: &Who, selector: usize, arm: usize, arms: &[Vec<Hop>]) {
 }
 
 impl World {
-    /// The arm that is chosen.
+    /// The chosen arm.
     fn choose(&mut self, selector: usize, bytes: u32) -> Option<usize> {
         let of = &mut self.selectors[selector];
         let count = of.alive.len();
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// `who` goes on an arm, or waits for one to live.
+    /// `who` takes an arm, or waits for one to recover.
     pub(super) fn branch(&mut self, selector: usize, arms: &[Vec<Hop>], who: Who) {
         let bytes = self.class(&who).bytes;
         let Some(arm) = self.choose(selector, bytes) else { return self.park(selector, who) };
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// Takes an arm at once, to walk on it after whoever is ready already.
+    /// Takes an arm at once, and continues after all I/Os that are already ready.
     fn again(&mut self, selector: usize, who: Who) {
         let Some(Hop::Branch { arms, .. }) = self.standing_at(&who) else {
             unreachable!("a branch")
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// Everybody who can be served is, and everybody comes in for whom there is room.
+    /// Serves and admits all I/Os possible.
     fn refill(&mut self, station: usize) {
         loop {
             while self.call(station) {}
@@ -264,7 +264,7 @@ impl World {
         }
     }
 
-    /// Takes `who` from wherever it is.
+    /// Removes `who` from wherever it is.
     fn take_out(&mut self, who: &Who) {
         who.borrow_mut().version += 1;
         let other = |of: &Who| !Rc::ptr_eq(of, who);

@@ -1,4 +1,4 @@
-//! Links of the naive reference: who crosses them at which rate, divided anew at each change.
+//! Links of the naive reference: rates, divided again at each change.
 
 use super::{Who, World};
 use sim::model::{Hop, Network, Station};
@@ -11,7 +11,7 @@ impl World {
         self.divide(station);
     }
 
-    /// Everybody at a shared station gets what flowed since the last change.
+    /// Gives every I/O at a shared station what flowed since the last change.
     pub(super) fn flow(&mut self, station: usize) {
         let (now, place) = (self.now, &mut self.places[station]);
         let span = i128::from(now - place.at);
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// One who has got everything leaves: of the path that came first, and there whoever had the least to get.
+    /// Removes one complete I/O: from the first path, the one with the least work.
     pub(super) fn finish(&mut self, station: usize) {
         self.flow(station);
         let paths = paths(&self.network, station);
@@ -101,7 +101,7 @@ fn paths_of(hops: &[Hop], station: usize, paths: &mut Vec<Vec<u16>>) {
     }
 }
 
-/// Every flow's rate: the links are filled one after the other, the one that offers least first.
+/// Every flow's rate: progressive filling, the tightest link first.
 fn max_min(rates: &[u64], flows: &[(Who, Vec<u16>, i128)]) -> Vec<u64> {
     let mut left: Vec<u64> = rates.iter().map(|rate| rate * 1024).collect();
     let mut found: Vec<Option<u64>> = vec![None; flows.len()];

@@ -1,5 +1,5 @@
-//! The same rules as the engine's, told a second time as plainly as possible: a binary heap of boxed closures, customers
-//! behind reference counts, lines that are deques, shared servers that touch every customer at every change.
+//! The rules of the engine, implemented again as simply as possible: a binary heap of boxed closures, reference-counted
+//! customers, deques as queues, and shared servers that update every customer at every change.
 
 mod failures;
 mod links;
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 
-/// (station, class, moment) of every time that somebody was served, and (class, due, moment, lost) of every end.
+/// (station, class, time) of every service, and (class, due, end, lost) of every end.
 #[derive(Default, PartialEq, Debug)]
 pub struct Story {
     pub served: Vec<(u32, u32, u64)>,
@@ -44,11 +44,11 @@ impl Ord for Event {
     }
 }
 
-/// Hops that are gone one after the other: a class's, an arm's or a copy's.
+/// Hops followed in sequence: a class's, an arm's or a copy's.
 struct Frame {
     hops: Vec<Hop>,
     at: usize,
-    /// The arm that they are, and what was held as it began.
+    /// Their arm, and the tokens held when it began.
     arm: Option<(usize, usize)>,
     held: Vec<u32>,
 }
@@ -75,9 +75,9 @@ struct Customer {
     parent: Option<Who>,
     waits: usize,
     lost: bool,
-    /// The queue of which it has a server.
+    /// The queue whose server it has.
     served_at: Option<usize>,
-    /// Events that were made when this was another number are void.
+    /// Events made with another version are void.
     version: u64,
 }
 
@@ -86,20 +86,20 @@ type Who = Rc<RefCell<Customer>>;
 #[derive(Default)]
 struct Place {
     stopped: bool,
-    /// Of links: their rates now.
+    /// For links: their current rates.
     capacity: Vec<u64>,
-    /// Of a batch: those who gather, and when the first has waited long enough.
+    /// For a batch: the I/Os gathered, and when the first has waited long enough.
     gathering: VecDeque<Who>,
     until: u64,
     present: u32,
     busy: u32,
     line: Vec<VecDeque<Who>>,
     door: VecDeque<Who>,
-    /// Of shared stations: who, the path, and the work that is left.
+    /// For shared stations: the I/O, its path, and its remaining work.
     flows: Vec<(Who, Vec<u16>, i128)>,
     rates: Vec<u64>,
     at: u64,
-    /// Alarms that are older are void.
+    /// Older alarms are void.
     version: u64,
 }
 
@@ -137,7 +137,7 @@ pub struct World {
     sources: Vec<Source>,
     ready: VecDeque<Who>,
     selectors: Vec<Selecting>,
-    /// All who have begun and not ended.
+    /// All I/Os in the network.
     going: Vec<Who>,
     begun: u64,
     story: Story,
@@ -168,7 +168,7 @@ pub fn tell(network: &Network, seed: u64, until: Ps) -> Story {
     }
 }
 
-/// What happens at moments known beforehand, in order.
+/// Scheduled changes, in order.
 fn turns(network: &Network) -> VecDeque<(u64, Action)> {
     let mut turns: Vec<(u64, Action)> = Vec::new();
     for (number, load) in network.loads().iter().enumerate() {
@@ -310,7 +310,7 @@ impl World {
         }
     }
 
-    /// A customer comes again.
+    /// A customer returns.
     fn issue(&mut self, load: usize) {
         if self.may_issue(load) {
             self.enters(load, self.now);
@@ -371,7 +371,7 @@ impl World {
         self.ready.push_back(who);
     }
 
-    /// A copy of `who` begins.
+    /// Starts a copy of `who`.
     fn copy(&mut self, who: &Who, hops: &[Hop], held: Vec<u32>, strand: Strand) {
         let (load, class, due) = {
             let who = who.borrow();
@@ -392,7 +392,7 @@ impl World {
         (before.sum::<usize>() + who.class) as u32
     }
 
-    /// The hop that `who` is before, skips decided; `None` at the end of its frame.
+    /// The next hop of `who`, skips decided; `None` at the end of its frame.
     fn hop(&mut self, who: &Who) -> Option<Hop> {
         let mut customer = who.borrow_mut();
         let load = customer.load;
@@ -552,7 +552,7 @@ impl World {
         }
     }
 
-    /// The hop that `who` is at, without going on.
+    /// The current hop of `who`.
     fn standing_at(&self, who: &Who) -> Option<Hop> {
         let customer = who.borrow();
         let frame = customer.frames.last()?;
@@ -571,7 +571,7 @@ impl World {
         });
     }
 
-    /// Those who gathered go on, if they are enough or the first has waited long enough.
+    /// Gathered I/Os continue, if they are enough or the first has waited long enough.
     fn gathered(&mut self, station: usize) {
         let Station::Batch { count, .. } = self.network.stations()[station] else { return };
         let place = &self.places[station];
@@ -586,7 +586,7 @@ impl World {
         }
     }
 
-    /// The next in line is served, if there is a server for it.
+    /// Serves the next in the queue, if a server is free.
     fn call(&mut self, station: usize) -> bool {
         let (servers, gain) = match &self.network.stations()[station] {
             Station::Queue { servers, .. } => (*servers, None),
@@ -633,7 +633,7 @@ impl World {
         self.ready.push_back(who);
     }
 
-    /// `who` leaves a server of a queue, with all that follows from it.
+    /// `who` leaves a server of a queue, with all consequences.
     fn free_server(&mut self, station: usize, who: &Who) {
         self.left(station, who);
         self.one_less(station);
@@ -646,7 +646,7 @@ impl World {
         self.let_in(station);
     }
 
-    /// The first at the door comes in; whether there was one.
+    /// Admits the first blocked I/O; whether there was one.
     fn let_in(&mut self, station: usize) -> bool {
         let Some(entering) = self.places[station].door.pop_front() else { return false };
         let kept = entering.borrow_mut().keeps.take();
@@ -693,7 +693,7 @@ impl World {
         }
     }
 
-    /// What an I/O's end means to its source.
+    /// The effect of an I/O's end on its source.
     fn ended(&mut self, who: &Who, lost: bool) {
         let (load, due) = (who.borrow().load, who.borrow().due);
         self.story.ended.push((self.number(who), due, self.now, lost));
@@ -735,7 +735,7 @@ impl World {
     }
 }
 
-/// The tokens that a route gives back more than it takes; what a copy that it lets go gives is handed over to that.
+/// The tokens that a route returns beyond those it takes; tokens handed over to a fork's copy count there.
 fn given(route: &[Hop], sum: &mut [i64]) {
     for hop in route {
         match hop {

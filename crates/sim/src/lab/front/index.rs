@@ -1,14 +1,14 @@
-//! A lab with everything looked up once, so that building it takes time in proportion to its size: names of the scenario, the
-//! first path through each hop, and the speed that each port and cable has by itself.
+//! An index of a lab, so that building it takes time in proportion to its size: names of the scenario, the first path
+//! through each hop, and the speed of each port and cable.
 
-use super::line::{self, Speed};
+use super::path_medium::{self, PortSpeed};
 use crate::lab::sheet::Sheet;
 use scenario::topology::{Hop, HopId, HopKind, Route, Topology, Way};
 use scenario::{Host, Link, Scenario, Step, Vm, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A lab and a step on it, looked up.
-pub struct Atlas<'a> {
+/// An index of a lab and a step on it.
+pub struct LabIndex<'a> {
     pub scenario: &'a Scenario,
     pub topology: &'a Topology,
     pub step: &'a Step,
@@ -23,17 +23,17 @@ pub struct Atlas<'a> {
     first: Vec<Option<(usize, usize)>>,
     /// By hop: an I/O enters a switch or a cable there.
     entered: Vec<bool>,
-    speeds: Vec<Option<Speed>>,
+    speeds: Vec<Option<PortSpeed>>,
 }
 
-impl<'a> Atlas<'a> {
-    pub fn new(scenario: &'a Scenario, topology: &'a Topology, step: &'a Step) -> Atlas<'a> {
+impl<'a> LabIndex<'a> {
+    pub fn new(scenario: &'a Scenario, topology: &'a Topology, step: &'a Step) -> LabIndex<'a> {
         let lab = &scenario.lab;
         let ports = topology.hops.iter().filter(|hop| hop.kind == HopKind::InitiatorPort);
         let adapter_of = |port: &'a Hop| port.name.rsplit_once(':').map(|(adapter, _)| adapter);
         let parts: BTreeSet<&str> =
             topology.hops.iter().filter_map(|hop| hop.part.as_deref()).collect();
-        let mut atlas = Atlas {
+        let mut atlas = LabIndex {
             scenario,
             topology,
             step,
@@ -47,7 +47,7 @@ impl<'a> Atlas<'a> {
             speeds: Vec::new(),
         };
         atlas.walk();
-        atlas.speeds = topology.hops.iter().map(|hop| line::speed(&atlas, hop)).collect();
+        atlas.speeds = topology.hops.iter().map(|hop| path_medium::speed(&atlas, hop)).collect();
         atlas
     }
 
@@ -94,7 +94,7 @@ impl<'a> Atlas<'a> {
         self.with_ports.contains(adapter.name.as_str())
     }
 
-    pub fn speed(&self, hop: HopId) -> Option<Speed> {
+    pub fn speed(&self, hop: HopId) -> Option<PortSpeed> {
         self.speeds[hop.0 as usize]
     }
 
@@ -109,7 +109,7 @@ impl<'a> Atlas<'a> {
         self.topology.ways.get(way)?.paths.get(path)
     }
 
-    /// The first way and path through a hop, by number.
+    /// The indices of the first way and path through a hop.
     pub fn first(&self, hop: HopId) -> Option<(usize, usize)> {
         self.first[hop.0 as usize]
     }
@@ -144,8 +144,8 @@ impl<'a> Atlas<'a> {
     }
 }
 
-/// Whether the hop at `at` of a path has a time of its own there: a cable always, a port of a switch where the I/O enters
-/// the switch.
+/// Whether the hop at `at` of a path has a delay of its own there: a cable always, a port of a switch where the I/O
+/// enters the switch.
 pub fn enters(topology: &Topology, hops: &[HopId], at: usize) -> bool {
     let of = topology.hop(hops[at]);
     let before = at.checked_sub(1).map(|at| topology.hop(hops[at]));

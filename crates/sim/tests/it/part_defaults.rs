@@ -1,15 +1,15 @@
-//! What is said to be taken for figures that parts of the catalog lack.
+//! The defaults for figures that parts of the catalog lack.
 
 use scenario::{catalog, figures_of};
-use sim::lab::taken::{Taken, taken};
+use sim::lab::part_defaults::{PartDefault, part_defaults};
 
-/// Values that are no numbers.
+/// Values that are not numbers.
 const WORDS: &[&str] = &["no limit", "yes", "ram"];
 
 #[test]
-fn it_is_a_figure_that_the_part_could_have_and_lacks() {
+fn defaults_are_figures_that_the_part_lacks() {
     for part in catalog() {
-        for Taken { figure, value, reason } in taken(part) {
+        for PartDefault { figure, value, reason } in part_defaults(part) {
             let name = &part.name;
             let def = figures_of(part.kind).iter().find(|def| def.name == figure);
             assert!(def.is_some(), "{name} cannot have {figure}");
@@ -22,11 +22,11 @@ fn it_is_a_figure_that_the_part_could_have_and_lacks() {
 }
 
 #[test]
-fn it_depends_on_what_the_part_is() {
+fn defaults_depend_on_the_kind_of_part() {
     #[track_caller]
     fn check(name: &str, figure: &str, expected: Option<&str>) {
         let part = catalog().iter().find(|part| part.name == name).expect("a part of the catalog");
-        let all = taken(part);
+        let all = part_defaults(part);
         let found = all.iter().find(|one| one.figure == figure).map(|one| one.value.as_str());
         assert_eq!(found, expected, "{figure} of {name}");
     }

@@ -1,10 +1,10 @@
-//! Figures that runs do not tell are named, with the run that would tell them; the others are found all the same.
+//! Figures that the runs do not determine are named, with a run that would determine them; the others are still found.
 
 use crate::support::{ARRAY, HBA, Lab, SERVER, VIRTUAL, fit, record};
 use calibrate::Calibration;
 
-/// The figures `asked` of a lab whose plan has `sweep` instead of its own: those that are found, and those that are left out
-/// with words of why and of what would tell them.
+/// Fits the figures `asked` of a lab with another `sweep`; checks those that are found, and those left out with words
+/// of the reason and of the advice.
 #[track_caller]
 fn check(
     lab: &Lab,
@@ -19,8 +19,8 @@ fn check(
         let end = text[start..].find('\n').expect("a line") + start;
         format!("{}{sweep}{}", &text[..start], &text[end..])
     };
-    let (truly, told) = (swept(lab.scenario(true)), swept(lab.scenario(false)));
-    let record = record(&dir.path().join("a.wsr"), &truly, &told, 5);
+    let (actual, stated) = (swept(lab.scenario(true)), swept(lab.scenario(false)));
+    let record = record(&dir.path().join("a.wsr"), &actual, &stated, 5);
     let calibration =
         fit(vec![record], &[lab.part], asked).unwrap_or_else(|error| panic!("{error}")).calibration;
     let names: Vec<&str> = calibration.figures.iter().map(|of| of.figure.as_str()).collect();
@@ -36,7 +36,7 @@ fn check(
 }
 
 #[test]
-fn one_size_does_not_tell_bytes_from_ios() {
+fn one_size_cannot_separate_costs_per_byte_and_io() {
     let asked = ["cpu_per_io", "cpu_per_byte"];
     let sweep = r#"sweep = { depth = [1, 12] }"#;
     let found = check(
@@ -46,31 +46,31 @@ fn one_size_does_not_tell_bytes_from_ios() {
         &["cpu_per_io"],
         &[("cpu_per_byte", "only together with cpu_per_io", "two block sizes")],
     );
-    // What is found is the cost of an I/O of this size, less the byte's share that was taken for given.
+    // The fit finds the cost of an I/O of this size, less the per-byte cost that was assumed.
     let cost = found.figures[0].base + 4096.0 * 0.1e-9;
     let planted = 20e-6 + 4096.0 * 0.8e-9;
     assert!((cost / planted - 1.0).abs() < 0.05, "{cost}");
 }
 
 #[test]
-fn a_queue_that_never_fills_is_not_told() {
+fn a_queue_that_never_fills_is_not_determined() {
     let asked = ["disk_queue", "cpu_per_io"];
-    let next = "more outstanding than it holds";
+    let next = "more outstanding than the limit";
     let sweep = r#"sweep = { depth = [1, 2, 4] }"#;
-    let found = [("disk_queue", "nothing that was measured depends on it", next)];
+    let found = [("disk_queue", "no measurement depends on it", next)];
     check(&VIRTUAL, sweep, &asked, &["cpu_per_io"], &found);
 }
 
 #[test]
-fn saturated_steps_alone_tell_no_latency() {
+fn saturated_steps_alone_do_not_determine_latency() {
     let sweep = r#"sweep = { depth = [32, 64] }"#;
     let next = "one I/O outstanding";
-    let found = [("latency", "nothing that was measured", next)];
+    let found = [("latency", "no measurement", next)];
     check(&HBA, sweep, &["latency", "iops_max"], &["iops_max"], &found);
 }
 
 #[test]
-fn one_depth_does_not_tell_a_delay_from_a_server() {
+fn one_depth_cannot_separate_a_delay_from_a_server() {
     let sweep = r#"sweep = { depth = [1] }"#;
     let asked = ["latency", "controller_time_per_io"];
     let found = check(
@@ -84,7 +84,7 @@ fn one_depth_does_not_tell_a_delay_from_a_server() {
 }
 
 #[test]
-fn nothing_at_all_may_be_told() {
-    let found = [("write_rate", "nothing that was measured", "large blocks")];
+fn no_figure_may_be_determined() {
+    let found = [("write_rate", "no measurement", "large blocks")];
     check(&ARRAY, r#"sweep = { depth = [1, 4] }"#, &["write_rate"], &[], &found);
 }

@@ -1,12 +1,12 @@
-//! A value as it is written, a little more or less: what a parameter is bent to.
+//! Varies a value as it is written: the parameter values for elasticities.
 //!
-//! Works on the text, so that figures of parts, settings of scenarios and what a solver assumes are bent alike. Whether the
-//! new text means something where it is put is for whoever reads it there: a standard such as `8gfc` becomes `8.8gfc`, which
-//! no scenario accepts, and so has no elasticity.
+//! Works on the text, so figures of parts, settings of scenarios and solver defaults are varied alike. Whoever parses
+//! the new text decides whether it is valid: a standard such as `8gfc` becomes `8.8gfc`, which no scenario accepts, and
+//! so has no elasticity.
 
-/// A value times about `by`, which is more than 0 and not 1, and how many times the old one it is. Whole numbers without a
-/// unit change by one at least. `None` where the value is no number, is nothing, or would become nothing.
-pub fn bent(value: &str, by: f64) -> Option<(String, f64)> {
+/// A value multiplied by about `by` (more than 0 and not 1), and the exact ratio to the old value. Whole numbers
+/// without a unit change by at least one. `None` where the value is not a number, is 0, or would become 0.
+pub fn varied(value: &str, by: f64) -> Option<(String, f64)> {
     let (number, unit) = split(value.trim());
     let old: f64 = number.replace([',', '_'], "").parse().ok()?;
     if !old.is_finite() || old <= 0.0 {
@@ -31,7 +31,7 @@ fn whole(old: f64, by: f64) -> Option<f64> {
     Some(old + step).filter(|new| *new >= 1.0)
 }
 
-/// Nine digits are enough for any figure, and keep texts short.
+/// Nine digits suffice for any figure and keep texts short.
 fn short(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
@@ -42,7 +42,7 @@ mod tests {
 
     #[track_caller]
     fn check(value: &str, by: f64, expected: Option<&str>) {
-        let found = bent(value, by);
+        let found = varied(value, by);
         assert_eq!(found.as_ref().map(|(text, _)| text.as_str()), expected, "{value} × {by}");
         if let Some((_, ratio)) = found {
             assert_eq!(ratio > 1.0, by > 1.0, "{value} × {by}: {ratio}");

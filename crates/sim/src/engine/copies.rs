@@ -1,47 +1,47 @@
-//! What is known of an I/O besides its place on its route: where networks make copies or pull I/Os out. Elsewhere nothing is
-//! kept.
+//! Copies of I/Os, and the order in which I/Os were issued. Kept only where networks make copies or pull I/Os out of
+//! failed arms.
 
 use super::build::any_hop;
 use super::entity::NONE;
 use super::{Observer, Simulation};
 use crate::model::{Change, Hop, Network};
 
-/// Of one I/O.
+/// The state of one I/O.
 #[derive(Clone, Copy, Debug)]
-pub struct Kin {
-    /// Of a copy: who waits for it.
+pub struct CopyState {
+    /// Of a copy: the I/O that waits for it.
     pub parent: u32,
-    /// Copies that it waits for.
+    /// Copies that this I/O waits for.
     pub waits: u32,
-    /// One of them was lost.
+    /// One of the copies was lost.
     pub lost: bool,
-    /// The order in which I/Os were issued.
+    /// Position in the order of issue.
     pub number: u64,
 }
 
-impl Kin {
-    /// Of `ios` I/Os; of none where `network` asks for none.
-    pub fn all(network: &Network, ios: u32) -> Box<[Kin]> {
+impl CopyState {
+    /// One for each of `ios` I/Os; none where `network` needs none.
+    pub fn all(network: &Network, ios: u32) -> Box<[CopyState]> {
         let fails =
             network.changes.iter().any(|(_, change)| matches!(change, Change::ArmDown { .. }));
         let copies = |hop: &Hop| matches!(hop, Hop::Fork { .. } | Hop::Together { .. });
         let kept = if fails || any_hop(network, &copies) { ios } else { 0 };
-        let nobody = Kin { parent: NONE, waits: 0, lost: false, number: 0 };
-        vec![nobody; kept as usize].into()
+        let idle = CopyState { parent: NONE, waits: 0, lost: false, number: 0 };
+        vec![idle; kept as usize].into()
     }
 }
 
 impl<O: Observer> Simulation<O> {
-    /// `who` is issued, or is a copy of `parent`: the next in the order of those who begin.
+    /// `who` begins, as an I/O or as a copy of `parent`, and gets the next number.
     #[inline]
     pub(super) fn begins(&mut self, who: u32, parent: u32) {
-        if let Some(kin) = self.kin.get_mut(who as usize) {
-            *kin = Kin { parent, waits: 0, lost: false, number: self.issued };
+        if let Some(copies) = self.copies.get_mut(who as usize) {
+            *copies = CopyState { parent, waits: 0, lost: false, number: self.issued };
             self.issued += 1;
         }
     }
 
-    /// A copy of `who` begins at step `first`; `None` where there is no place, which the network's check rules out.
+    /// Starts a copy of `who` at step `first`; `None` where the table is full, which the network's check rules out.
     fn copy(&mut self, who: u32, first: u32) -> Option<u32> {
         let copy = self.entities.take()?;
         self.entities[copy] = self.entities[who];
@@ -51,36 +51,36 @@ impl<O: Observer> Simulation<O> {
         Some(copy)
     }
 
-    /// A copy goes on in the background.
+    /// Starts a copy in the background.
     pub(super) fn fork(&mut self, who: u32) {
         let first = self.entities[who].hop + 1;
         self.copy(who, first);
     }
 
-    /// Copies begin, and `who` waits for them.
+    /// Starts copies that `who` waits for.
     pub(super) fn together(&mut self, starts: u32, count: u32, who: u32) {
-        let kin = &mut self.kin[who as usize];
-        (kin.waits, kin.lost) = (count, false);
+        let copies = &mut self.copies[who as usize];
+        (copies.waits, copies.lost) = (count, false);
         for number in starts..starts + count {
             let first = self.starts[number as usize];
             self.copy(who, first);
         }
     }
 
-    /// A copy has ended; the last one lets go on who waited.
+    /// A copy has ended; after the last one the waiting I/O continues.
     pub(super) fn joined(&mut self, who: u32, lost: bool) {
-        let parent = self.kin[who as usize].parent;
+        let parent = self.copies[who as usize].parent;
         self.entities.give(who);
-        let kin = &mut self.kin[parent as usize];
-        kin.lost |= lost;
-        kin.waits -= 1;
-        if kin.waits > 0 {
+        let copies = &mut self.copies[parent as usize];
+        copies.lost |= lost;
+        copies.waits -= 1;
+        if copies.waits > 0 {
             return;
         }
-        if kin.lost {
+        if copies.lost {
             return self.end(parent, true);
         }
-        if let super::layout::Step::Together { next, .. } =
+        if let super::layout::RouteStep::Together { next, .. } =
             self.steps[self.entities[parent].hop as usize]
         {
             self.entities[parent].hop = next;

@@ -1,23 +1,23 @@
-//! What the simulator takes for the figures that a part does not give: the same values and reasons that become assumptions
-//! of a plant, for whoever explains a part.
+//! Defaults for the figures that a part lacks: the same values and reasons that become assumptions of a plant, for
+//! commands that explain a part.
 
 use super::defaults::{self, DISK, Given};
-use super::front::defaults::{self as front, Assumed};
+use super::front::defaults::{self as front, FigureDefault};
 use scenario::{Medium, Part, PartKind};
 
-/// A figure that a part lacks, with what is taken for it.
+/// A figure that a part lacks, with its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct PartDefault {
     /// The figure.
     pub figure: &'static str,
-    /// The value, with its unit; `no limit` where the lack of the figure means that nothing limits.
+    /// The value with its unit; `no limit` where a missing figure means no limit.
     pub value: String,
-    /// Why.
+    /// Why this value.
     pub reason: &'static str,
 }
 
-/// What is taken for the figures that a part lacks, where that can be said without its lab.
-pub fn taken(part: &Part) -> Vec<Taken> {
+/// Defaults for the figures that a part lacks, as far as they do not depend on the lab.
+pub fn part_defaults(part: &Part) -> Vec<PartDefault> {
     let mut all = match part.kind {
         PartKind::Host => vec![of(&front::CORES)],
         PartKind::Hypervisor => vec![
@@ -57,7 +57,7 @@ pub fn taken(part: &Part) -> Vec<Taken> {
     all
 }
 
-fn of_array(part: &Part) -> Vec<Taken> {
+fn of_array(part: &Part) -> Vec<PartDefault> {
     let medium = match part.word("media") {
         None | Some("ram") => Medium::Ram,
         Some(_) => Medium::Ssd,
@@ -76,8 +76,8 @@ fn of_array(part: &Part) -> Vec<Taken> {
     always.into_iter().chain(cached).collect()
 }
 
-/// What has the latency of an SSD is one; everything else turns.
-fn of_disk(part: &Part) -> Vec<Taken> {
+/// A part with the latency of an SSD is one; every other disk rotates.
+fn of_disk(part: &Part) -> Vec<PartDefault> {
     if ["read_latency", "write_latency", "channels"].iter().any(|name| part.figure(name).is_some())
     {
         let rates = ["read_rate", "write_rate"].map(|name| given(defaults::ssd_rate(name)));
@@ -95,16 +95,16 @@ fn of_disk(part: &Part) -> Vec<Taken> {
     ]
 }
 
-fn given<T>(of: Given<T>) -> Taken {
-    let (figure, value, reason) = of.told();
-    Taken { figure, value, reason }
+fn given<T>(of: Given<T>) -> PartDefault {
+    let (figure, value, reason) = of.assumption();
+    PartDefault { figure, value, reason }
 }
 
-fn of<T: Copy>(of: &Assumed<T>) -> Taken {
-    let (figure, value, reason) = of.told();
-    Taken { figure, value: value.to_owned(), reason }
+fn of<T: Copy>(of: &FigureDefault<T>) -> PartDefault {
+    let (figure, value, reason) = of.assumption();
+    PartDefault { figure, value: value.to_owned(), reason }
 }
 
-fn none(figure: &'static str) -> Taken {
-    Taken { figure, value: "no limit".to_owned(), reason: front::UNLIMITED }
+fn none(figure: &'static str) -> PartDefault {
+    PartDefault { figure, value: "no limit".to_owned(), reason: front::UNLIMITED }
 }

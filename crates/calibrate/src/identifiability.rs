@@ -1,39 +1,39 @@
-//! Which figures the runs can tell: those that what was seen depends on, and that can be told apart from each other.
+//! Which figures the runs determine: those that observations depend on and that can be distinguished from each other.
 //!
-//! A figure that nothing depends on has a column of the Jacobian that is nothing; two that only matter together have columns
-//! that are alike, which shows in the smallest eigenvalue of the columns, each scaled to length 1 (D. A. Belsley, E. Kuh,
-//! R. E. Welsch, *Regression Diagnostics*, 1980). Either is left out, with the reason and the run that would tell it.
+//! A figure that nothing depends on has a zero column in the Jacobian; two that only matter together have proportional
+//! columns, which shows in the smallest eigenvalue of the columns scaled to length 1 (D. A. Belsley, E. Kuh, R. E.
+//! Welsch, *Regression Diagnostics*, 1980). Either is left out, with the reason and a run that would determine it.
 
 use crate::CalibrateError;
 use crate::algebra::{eigen, normal, solve};
 use crate::fit::{Fit, Fitter, MATTERS};
-use crate::parameter::Parameter;
+use crate::parameter::FitParameter;
 use scenario::Dimension;
 
-/// A figure whose logarithm is not known better than this says nothing: its interval would span a factor of seven.
+/// A figure with a greater standard error of its logarithm is unknown: its interval would span a factor of seven.
 const VAGUE: f64 = 0.5;
-/// From this condition number on, the columns of two figures are alike.
+/// From this condition number on, the columns of two figures count as proportional.
 const ALIKE: f64 = 30.0;
-/// The least part in an eigenvector that makes a figure one of those that only matter together.
+/// The least component in an eigenvector for a figure to be one of those that only matter together.
 const PART: f64 = 0.25;
 
-/// Why a figure is not told.
+/// Undetermined a figure is not determined.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Why {
-    /// Nothing that was seen depends on it; it would from this logarithm on, where it ever would.
+pub(crate) enum Undetermined {
+    /// No observation depends on it; where given, it would from this logarithm on.
     Nothing(Option<f64>),
-    /// It only matters together with these, by position.
+    /// It only matters together with these, by index.
     Together(Vec<usize>),
-    /// It matters, and too little for its value to be known.
+    /// It matters too little for its value to be known: the standard error of its logarithm.
     Vague(f64),
 }
 
-/// The figure that the runs tell least, by its position, where they do not tell it.
-pub(crate) fn untold(fit: &Fit) -> Option<(usize, Why)> {
+/// The index of the figure that the runs determine least, and the reason, if they do not determine it.
+pub(crate) fn undetermined(fit: &Fit) -> Option<(usize, Undetermined)> {
     let n = fit.free.len();
     let least = (0..n).min_by(|a, b| fit.matters(*a).total_cmp(&fit.matters(*b)))?;
     if fit.matters(least) < MATTERS {
-        return Some((fit.free[least], Why::Nothing(None)));
+        return Some((fit.free[least], Undetermined::Nothing(None)));
     }
     let (condition, direction) = condition(fit);
     let errors: Vec<f64> = match fit.covariance() {
@@ -41,27 +41,33 @@ pub(crate) fn untold(fit: &Fit) -> Option<(usize, Why)> {
         None => vec![f64::INFINITY; n],
     };
     let involved = |j: &usize| direction[*j].abs() >= PART;
-    // Of figures that only matter together the one that is listed last goes: costs an I/O stand before those of bytes.
+    // Of figures that only matter together the last in the list is dropped: costs per I/O precede those per byte.
     if condition >= ALIKE
         && let Some(j) = (0..n).filter(involved).rfind(|j| errors[*j] > VAGUE)
     {
         let others = (0..n).filter(involved).filter(|k| *k != j).map(|k| fit.free[k]);
-        return Some((fit.free[j], Why::Together(others.collect())));
+        return Some((fit.free[j], Undetermined::Together(others.collect())));
     }
     let j = (0..n).max_by(|a, b| errors[*a].total_cmp(&errors[*b]))?;
-    (errors[j] > VAGUE).then(|| (fit.free[j], Why::Vague(errors[j])))
+    (errors[j] > VAGUE).then(|| (fit.free[j], Undetermined::Vague(errors[j])))
 }
 
-/// What a figure is that nothing depends on where the fit leaves it: one that only matters together with others shows so
+/// The reason for a figure that nothing depends on at the fit: one that only matters together with others shows this
 /// where it does matter.
-pub(crate) fn reconsider(fitter: &mut Fitter, fit: &Fit, j: usize) -> Result<Why, CalibrateError> {
+pub(crate) fn reconsider(
+    fitter: &mut Fitter,
+    fit: &Fit,
+    j: usize,
+) -> Result<Undetermined, CalibrateError> {
     /// How far the figure is moved at a time, and how often.
     const FURTHER: (f64, usize) = (0.7, 24);
     /// From this elasticity on it is looked at, and below this share of a column of its own it has none.
     const SHOWS: (f64, f64) = (0.1, 1e-3);
-    let Some(n) = fit.free.iter().position(|k| *k == j) else { return Ok(Why::Nothing(None)) };
-    // Costs show where they are larger, limits where they are smaller.
-    let cost = matches!(fitter.bench.parameters[j].dimension, Dimension::Time | Dimension::PerByte);
+    let Some(n) = fit.free.iter().position(|k| *k == j) else {
+        return Ok(Undetermined::Nothing(None));
+    };
+    // Costs take effect where they are larger, limits where they are smaller.
+    let cost = matches!(fitter.model.parameters[j].dimension, Dimension::Time | Dimension::PerByte);
     let sign = if cost { 1.0 } else { -1.0 };
     let (low, high) = fitter.bounds(j);
     for step in 0..FURTHER.1 {
@@ -73,11 +79,11 @@ pub(crate) fn reconsider(fitter: &mut Fitter, fit: &Fit, j: usize) -> Result<Why
         let (own, others) = own_share(&there.weighted, n);
         let others = others.into_iter().map(|k| fit.free[k]).collect::<Vec<_>>();
         return Ok(match own < SHOWS.1 && !others.is_empty() {
-            true => Why::Together(others),
-            false => Why::Nothing(Some(x)),
+            true => Undetermined::Together(others),
+            false => Undetermined::Nothing(Some(x)),
         });
     }
-    Ok(Why::Nothing(None))
+    Ok(Undetermined::Nothing(None))
 }
 
 /// The share of column `n` that the other columns do not explain, 0 to 1, and those that explain it.
@@ -102,7 +108,7 @@ fn own_share(rows: &[Vec<f64>], n: usize) -> (f64, Vec<usize>) {
     (left / whole.max(1e-300), involved)
 }
 
-/// The condition number of the scaled columns, and the direction in which they are most alike.
+/// The condition number of the scaled columns, and the direction in which they are closest to proportional.
 pub(crate) fn condition(fit: &Fit) -> (f64, Vec<f64>) {
     let n = fit.free.len();
     let length = |j: usize| fit.weighted.iter().map(|row| row[j] * row[j]).sum::<f64>().sqrt();
@@ -121,46 +127,45 @@ pub(crate) fn condition(fit: &Fit) -> (f64, Vec<f64>) {
     }
 }
 
-/// The run that would tell a figure.
-pub(crate) fn advice(of: &Parameter) -> &'static str {
+/// A run that would determine a figure.
+pub(crate) fn advice(of: &FitParameter) -> &'static str {
     match (of.figure, of.dimension) {
         (_, Dimension::PerByte) => {
-            "measure at least two block sizes, the larger one where bytes and not a port are what takes the time"
+            "measure at least two block sizes, with the larger one limited by the cost per byte rather than by a port"
         }
         ("cpu_per_packet", _) => "measure with offloads switched off, at two block sizes",
         ("cpu_per_packet_offload", _) => "measure at two MTUs or two block sizes",
         ("latency" | "cache_hit_time" | "read_latency" | "write_latency", _) => {
-            "measure with one I/O outstanding, and with several depths beside it"
+            "measure with one I/O outstanding, and at several other depths"
         }
-        ("iops_max", _) => "measure small blocks, deep enough that I/Os a second grow no more",
+        ("iops_max", _) => "measure small blocks, deep enough that IOPS no longer grow",
         ("cores" | "io_cores" | "controller_cores" | "channels", _) => {
             "measure small blocks with many outstanding, and with one"
         }
-        (_, Dimension::Count(..)) => "measure with more outstanding than it holds, and with fewer",
+        (_, Dimension::Count(..)) => "measure with more outstanding than the limit, and with fewer",
         (_, Dimension::Time) => {
-            "measure small blocks with many outstanding, so that processors and not a port limit"
+            "measure small blocks with many outstanding, so that processors rather than a port limit"
         }
         (_, Dimension::Share) => "measure a working set that is larger than the cache",
-        _ => "measure large blocks, deep enough that bytes a second grow no more",
+        _ => "measure large blocks, deep enough that throughput no longer grows",
     }
 }
 
-/// Why a figure is left out, in words.
-pub(crate) fn reason(why: &Why, of: &Parameter, parameters: &[Parameter]) -> String {
+/// Undetermined a figure is left out, in words.
+pub(crate) fn reason(why: &Undetermined, of: &FitParameter, parameters: &[FitParameter]) -> String {
     match why {
-        Why::Nothing(None) => "nothing that was measured depends on it".to_owned(),
-        Why::Nothing(Some(x)) => format!(
-            "nothing that was measured depends on it, which it would from {} on",
-            of.shown(x.exp())
-        ),
-        Why::Together(others) => {
-            let names: Vec<&str> = others.iter().map(|j| parameters[*j].figure).collect();
-            format!("the runs tell it only together with {}", names.join(" and "))
+        Undetermined::Nothing(None) => "no measurement depends on it".to_owned(),
+        Undetermined::Nothing(Some(x)) => {
+            format!("no measurement depends on it; from {} on it would", of.shown(x.exp()))
         }
-        Why::Vague(error) => {
+        Undetermined::Together(others) => {
+            let names: Vec<&str> = others.iter().map(|j| parameters[*j].figure).collect();
+            format!("the runs determine it only together with {}", names.join(" and "))
+        }
+        Undetermined::Vague(error) => {
             let factor = (2.0 * error).min(20.0).exp();
             match factor < 1000.0 {
-                true => format!("the runs tell it only to a factor of {factor:.1}"),
+                true => format!("the runs determine it only to a factor of {factor:.1}"),
                 false => "the runs hardly depend on it".to_owned(),
             }
         }

@@ -1,91 +1,91 @@
-//! The model: the scenario of each record on its lab, with the figures of parts bent, estimated.
+//! The model: the scenario of each record on its lab, estimated with varied figures of parts.
 //!
-//! An estimate knows means only and is a few percent off where queues matter, so it is *aligned*: at the best values so far
-//! each step is simulated once, and from then on every estimate is multiplied by what the simulation showed over the
-//! estimate there (output space mapping: J. W. Bandler et al., *IEEE Trans. Microwave Theory and Techniques* 52, 2004). What
-//! is fitted is thus what `wirespeed simulate` will say.
+//! An estimate knows only means and is a few percent off where queueing matters, so it is *aligned*: each step is
+//! simulated once at the best values so far, and every later estimate is multiplied by the ratio of simulation to
+//! estimate there (output space mapping: J. W. Bandler et al., *IEEE Trans. Microwave Theory and Techniques* 52, 2004).
+//! What is fitted is thus what `wirespeed simulate` will report.
 
 use crate::CalibrateError;
-use crate::observed::Seen;
-use crate::parameter::{Parameter, blank};
+use crate::observed::UsableStep;
+use crate::parameter::{FitParameter, blank};
 use scenario::topology::Topology;
 use scenario::{Figure, FigureKind, Scenario};
 use sim::Ps;
 use sim::estimate::{Estimate, estimate};
 use sim::plant::Plant;
-use sim::study::{Length, Plan, study};
+use sim::study::{Length, StudyPlan, study};
 use std::collections::BTreeMap;
 
-/// I/Os that a step is simulated for, so that its figures are known to some thousandths.
+/// I/Os that a step is simulated for, so that its figures are accurate to a few thousandths.
 const IOS: f64 = 60_000.0;
-/// Simulated time of a step at most, in seconds.
+/// Greatest simulated time of a step, in seconds.
 const SECONDS_MAX: f64 = 20.0;
-/// What of it is left out at the beginning, as a share of what is measured.
+/// The warm-up, as a share of the measured time.
 const WARM_UP: f64 = 0.2;
 
-/// Operations a second, and the mean latency in seconds: as logarithms.
-pub(crate) type Pair = [f64; 2];
+/// Logarithms of operations a second and of mean latency in seconds.
+pub(crate) type LogFigures = [f64; 2];
 
 /// A run with the lab of its scenario.
-pub(crate) struct Run {
+pub(crate) struct CalibrationRun {
     pub name: String,
     pub scenario: Scenario,
     pub topology: Topology,
-    pub seen: Vec<Seen>,
+    pub seen: Vec<UsableStep>,
 }
 
 /// VMs of a step that the model cannot tell apart: one observation.
 #[derive(Clone, Debug)]
-pub(crate) struct Set {
+pub(crate) struct VmSet {
     pub run: usize,
     pub step: usize,
     /// Names of the VMs.
     pub groups: Vec<String>,
 }
 
-/// All runs, and what may be bent.
-pub(crate) struct Bench {
-    pub runs: Vec<Run>,
-    pub parameters: Vec<Parameter>,
-    pub sets: Vec<Set>,
-    /// What the simulator says over the estimator, as logarithms, by set.
-    aligned: Vec<Pair>,
+/// All runs, and the figures to vary.
+pub(crate) struct LabModel {
+    pub runs: Vec<CalibrationRun>,
+    pub parameters: Vec<FitParameter>,
+    pub sets: Vec<VmSet>,
+    /// Simulation over estimate, as logarithms, by set.
+    aligned: Vec<LogFigures>,
     seed: u64,
 }
 
-/// What the groups of a step do: operations a second, and the seconds that they stay, summed over a second.
+/// Per group of a step: operations a second, and the seconds that a second's operations take together.
 type Flows = BTreeMap<String, [f64; 2]>;
 
-impl Bench {
-    /// The bench of these runs, with its sets as the model has them at the starting values.
+impl LabModel {
+    /// The model of these runs, with its sets at the starting values.
     pub fn new(
-        runs: Vec<Run>,
-        parameters: Vec<Parameter>,
+        runs: Vec<CalibrationRun>,
+        parameters: Vec<FitParameter>,
         seed: u64,
-    ) -> Result<Bench, CalibrateError> {
-        let mut bench = Bench { runs, parameters, sets: Vec::new(), aligned: Vec::new(), seed };
-        let start: Vec<f64> = bench.parameters.iter().map(|p| p.start).collect();
-        let all = bench.flows(&start)?;
+    ) -> Result<LabModel, CalibrateError> {
+        let mut model = LabModel { runs, parameters, sets: Vec::new(), aligned: Vec::new(), seed };
+        let start: Vec<f64> = model.parameters.iter().map(|p| p.start).collect();
+        let all = model.flows(&start)?;
         let mut at = 0;
-        for (run, of) in (0..).zip(&bench.runs) {
+        for (run, of) in (0..).zip(&model.runs) {
             for (step, seen) in (0..).zip(&of.seen) {
-                bench.sets.extend(sets(run, step, seen, &all[at]));
+                model.sets.extend(sets(run, step, seen, &all[at]));
                 at += 1;
             }
         }
-        bench.aligned = vec![[0.0; 2]; bench.sets.len()];
-        Ok(bench)
+        model.aligned = vec![[0.0; 2]; model.sets.len()];
+        Ok(model)
     }
 
-    /// What the model says for each set at these values.
-    pub fn predict(&mut self, values: &[f64]) -> Result<Vec<Pair>, CalibrateError> {
+    /// The model's values for each set at these figures.
+    pub fn predict(&mut self, values: &[f64]) -> Result<Vec<LogFigures>, CalibrateError> {
         let plain = self.between(values)?;
         let aligned = plain.iter().zip(&self.aligned);
         Ok(aligned.map(|(pair, by)| [pair[0] + by[0], pair[1] + by[1]]).collect())
     }
 
-    /// The same before it is aligned. What must be whole is taken between its neighbours, so that a fit has a slope.
-    fn between(&mut self, values: &[f64]) -> Result<Vec<Pair>, CalibrateError> {
+    /// The values before alignment. Whole numbers are interpolated between their neighbours, so that a fit has a slope.
+    fn between(&mut self, values: &[f64]) -> Result<Vec<LogFigures>, CalibrateError> {
         let broken = self.parameters.iter().zip(values).position(|(parameter, value)| {
             parameter.is_whole() && (value.round() - value).abs() > 1e-9
         });
@@ -106,7 +106,7 @@ impl Bench {
         Ok(both.map(|(a, b)| [mix(a[0], b[0]), mix(a[1], b[1])]).collect())
     }
 
-    /// Simulates every step at these values, and multiplies every later estimate by what that shows.
+    /// Simulates every step at these figures, and aligns all later estimates with the result.
     pub fn align(&mut self, values: &[f64]) -> Result<(), CalibrateError> {
         let values: Vec<f64> = self
             .parameters
@@ -123,9 +123,9 @@ impl Bench {
             Ok(())
         })?;
         let (estimated, simulated) = (self.pairs(&estimated), self.pairs(&simulated));
-        let difference = |(s, e): (&Pair, &Pair)| [s[0] - e[0], s[1] - e[1]];
+        let difference = |(s, e): (&LogFigures, &LogFigures)| [s[0] - e[0], s[1] - e[1]];
         let by = simulated.iter().zip(&estimated).map(difference);
-        // A step that the simulation shows nothing of stays as it was estimated.
+        // A step without results in the simulation keeps its estimate.
         self.aligned = by.map(|by| by.map(|x| if x.is_finite() { x } else { 0.0 })).collect();
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Bench {
         Ok(all)
     }
 
-    /// Hands the plant of every step to `f`, in order, with the parts bent.
+    /// Passes the plant of every step to `f`, in order, with the figures set.
     fn each(
         &mut self,
         values: &[f64],
@@ -147,7 +147,7 @@ impl Bench {
     ) -> Result<(), CalibrateError> {
         for run in &mut self.runs {
             for (parameter, value) in self.parameters.iter().zip(values) {
-                bend(&mut run.scenario, parameter, parameter.exact(*value));
+                set_figure(&mut run.scenario, parameter, parameter.exact(*value));
             }
             for seen in &run.seen {
                 let plant = sim::lab::compile(&run.scenario, &run.topology, &seen.step);
@@ -161,8 +161,8 @@ impl Bench {
         Ok(())
     }
 
-    /// The flows of all steps as pairs of all sets.
-    fn pairs(&self, flows: &[Flows]) -> Vec<Pair> {
+    /// The values of all sets from the flows of all steps.
+    fn pairs(&self, flows: &[Flows]) -> Vec<LogFigures> {
         let first: Vec<usize> = self
             .runs
             .iter()
@@ -172,7 +172,7 @@ impl Bench {
                 Some(first)
             })
             .collect();
-        let pair = |set: &Set| {
+        let pair = |set: &VmSet| {
             let of = &flows[first[set.run] + set.step];
             let sum = set.groups.iter().filter_map(|group| of.get(group));
             let [ops, time] = sum.fold([0.0; 2], |sum, flow| [sum[0] + flow[0], sum[1] + flow[1]]);
@@ -182,19 +182,19 @@ impl Bench {
     }
 }
 
-/// The sets of a step: VMs with the same workloads that the model gives the same.
-fn sets(run: usize, step: usize, seen: &Seen, flows: &Flows) -> Vec<Set> {
+/// The sets of a step: VMs with the same workloads and equal estimates.
+fn sets(run: usize, step: usize, seen: &UsableStep, flows: &Flows) -> Vec<VmSet> {
     let mut by_kind: BTreeMap<(Vec<String>, [i64; 2]), Vec<String>> = BTreeMap::new();
     for group in &seen.groups {
         let flow = flows.get(&group.name).copied().unwrap_or_default();
         let coarse = flow.map(|x| (x.max(1e-12).ln() * 1e4).round() as i64);
         by_kind.entry((group.workloads.clone(), coarse)).or_default().push(group.name.clone());
     }
-    by_kind.into_values().map(|groups| Set { run, step, groups }).collect()
+    by_kind.into_values().map(|groups| VmSet { run, step, groups }).collect()
 }
 
-/// Gives a part a figure: in the scenario's own parts, which come before the catalog's.
-pub(crate) fn bend(scenario: &mut Scenario, parameter: &Parameter, value: String) {
+/// Sets a figure of a part: in the scenario's own parts, which take precedence over the catalog's.
+pub(crate) fn set_figure(scenario: &mut Scenario, parameter: &FitParameter, value: String) {
     let parts = &mut scenario.lab.parts;
     let Some(part) = parts.iter_mut().find(|part| part.name == parameter.part) else { return };
     match part.figures.iter_mut().find(|figure| figure.name == parameter.figure) {
@@ -217,14 +217,14 @@ fn of_estimate(plant: &Plant, estimate: &Estimate) -> Flows {
     flows
 }
 
-/// What a simulation of a step shows.
+/// The simulated values of a step.
 fn simulate(plant: &Plant, estimate: &Estimate, seed: u64) -> Result<Flows, CalibrateError> {
     let seconds = (IOS / estimate.iops.max(1.0)).min(SECONDS_MAX);
     let length = Length::Fixed {
         warmup: Ps::from_secs_f64(WARM_UP * seconds),
         measured: Ps::from_secs_f64(seconds),
     };
-    let study = study(&plant.network, &Plan { seed, length, runs: 1, threads: 1 })
+    let study = study(&plant.network, &StudyPlan { seed, length, runs: 1, threads: 1 })
         .map_err(|why| CalibrateError::Simulation(why.to_string()))?;
     let mut loads: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
     let mut span = 0.0;
