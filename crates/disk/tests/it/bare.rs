@@ -191,7 +191,7 @@ fn verification_allocates_nothing() {
     for arrivals in [closed(32), closed(1), fixed(5_000.0, 16)] {
         let outcome = check_verified(arrivals, u64::MAX);
         assert_eq!((outcome.errors(), outcome.codes().contains(&"verify-lost")), (0, false));
-        let checked = outcome.counters.iter().find(|c| c.name == "verify-checked");
+        let checked = outcome.counters.iter().find(|c| c.kind.name() == "verify-checked");
         assert!(checked.is_some_and(|c| c.value > 100.0), "{checked:?}");
     }
 }

@@ -64,7 +64,7 @@ fn run(step: &StepSpec) -> Outcome {
 }
 
 fn count(outcome: &Outcome, name: &str) -> u64 {
-    outcome.counters.iter().filter(|c| c.name == name).map(|c| c.value as u64).sum()
+    outcome.counters.iter().filter(|c| c.kind.name() == name).map(|c| c.value as u64).sum()
 }
 
 fn faults(outcome: &Outcome) -> Vec<&str> {
