@@ -226,7 +226,9 @@ pub fn run_on(engine: &mut DiskEngine, step: &StepSpec) -> Result<Outcome, Engin
                 outcome.events.push((event.code, event.text));
             }
             Output::Event(_) => {}
-            Output::Counter(counter) => outcome.counters.push((counter.name, counter.value)),
+            Output::Counter(counter) => {
+                outcome.counters.push((counter.kind.name().to_owned(), counter.value))
+            }
             Output::Finished => return Ok(outcome),
             Output::Failed(e) => return Err(e),
         }

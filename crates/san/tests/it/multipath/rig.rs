@@ -122,7 +122,9 @@ pub fn run_until(
                 }
             }
             Ok(Output::Event(event)) => story.events.push((event.at, event.code, event.text)),
-            Ok(Output::Counter(counter)) => story.counters.push((counter.name, counter.value)),
+            Ok(Output::Counter(counter)) => {
+                story.counters.push((counter.kind.name().to_owned(), counter.value))
+            }
             Ok(Output::Finished) => return Ok(story),
             Ok(Output::Failed(e)) => return Err(e),
             Err(_) => assert!(clock::now() < limit, "no verdict: {story:#?}"),
