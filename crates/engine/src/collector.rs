@@ -1,5 +1,5 @@
-//! The control-plane side of a running step: empties the workers' rings ten times a second, weighs their errors, and
-//! tells how each thread ended. Never on a worker's thread.
+//! The control-plane side of a running step: drains the workers' rings ten times a second, checks their errors
+//! against the budget, and reports how each thread ended. Never runs on a worker's thread.
 
 use crate::fault::{Budget, Drought};
 use crate::hang::{Hang, Watch};
@@ -12,24 +12,24 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often rings are emptied.
+/// How often rings are drained.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A collector that was itself away for longer than this (a suspended machine, no processor) does not judge by the clock
-/// whether workers hang: they may have been away with it. It looks again at the next tick.
+/// If the collector itself did not run for longer than this (a suspended machine, no free processor), it does not
+/// judge by the clock whether workers hang: they may have been suspended too. It checks again at the next tick.
 const AWAY: Ns = Ns::secs(1);
 
 /// One worker, seen from the control plane.
 pub(crate) struct Member {
     pub source: SourceId,
     pub name: String,
-    /// What its I/O goes to, in words.
+    /// A description of its targets.
     targets: String,
     /// `None` until it has opened.
     pub drain: Option<Drain>,
-    /// Operations that it can have in flight; 0 until it has opened.
+    /// Most operations in flight; 0 until it has opened.
     pub depth: u32,
-    /// What carries its operations; empty until it has opened.
+    /// The I/O interface; empty until it has opened.
     pub how: String,
     pub reports: Option<Box<dyn Reports>>,
     drought: Drought,
@@ -37,7 +37,7 @@ pub(crate) struct Member {
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
 }
 
-/// Gathers what a crew reports until its last thread is gone.
+/// Gathers what a crew reports until its last thread has ended.
 pub(crate) struct Collector {
     pub line: Timeline,
     pub step: u32,
@@ -73,7 +73,7 @@ impl Member {
         }
     }
 
-    /// Waits for the thread and says how it ended; `None` where that is known already.
+    /// Waits for the thread and returns how it ended; `None` if that is already known.
     pub fn join(&mut self) -> Option<Result<LeftOpen, EngineError>> {
         let ended = self.thread.take()?.join();
         Some(ended.unwrap_or_else(|_| {
@@ -91,7 +91,7 @@ impl Member {
 }
 
 impl Collector {
-    /// Runs until all threads have gone or are given up; sends the verdict last.
+    /// Runs until all threads have ended or are abandoned; sends the verdict last.
     pub fn run(mut self) {
         let mut stopped_until = Ns::MAX;
         let mut looked = clock::now();
@@ -101,7 +101,7 @@ impl Collector {
             if self.stop.asked() {
                 stopped_until = stopped_until.min(now.plus(self.grace));
             }
-            // Before the sheets are looked at: whatever follows the edge was counted after it had been settled.
+            // Before the sheets are read: whatever follows the edge was counted after it had been settled.
             self.line.follow(&self.edge);
             self.bury(closed);
             self.drain();
@@ -120,7 +120,7 @@ impl Collector {
         let _ = self.out.send(verdict);
     }
 
-    /// Takes in what the rings hold, and judges it.
+    /// Receives and checks what the rings hold.
     fn drain(&mut self) {
         let Collector { line, step, out, budget, failure, stop, members, .. } = self;
         for member in members {
@@ -151,7 +151,7 @@ impl Collector {
         }
     }
 
-    /// Sends what loads have counted beside their intervals.
+    /// Sends the totals that loads report beside their intervals.
     fn count(&mut self) {
         let Collector { line, step, out, members, .. } = self;
         let to = clock::now().clamp(line.start(), line.end());
@@ -171,7 +171,7 @@ impl Collector {
         }
     }
 
-    /// Looks at those from whom nothing comes.
+    /// Checks workers that send nothing for hangs.
     fn look(&mut self, now: Ns) {
         let Collector { line, step, out, members, .. } = self;
         for member in members.iter_mut() {
@@ -189,7 +189,7 @@ impl Collector {
         }
     }
 
-    /// Takes in how threads ended: those that have, or all of them once it is known that they all have.
+    /// Collects the results of threads that have ended, or of all threads once all have ended.
     fn bury(&mut self, all: bool) {
         for member in &mut self.members {
             if !(all || member.gone()) {
@@ -212,7 +212,7 @@ impl Collector {
         }
     }
 
-    /// Threads that have not come back are left behind: a blocked system call cannot be called off.
+    /// Hung threads are left behind: a blocked system call cannot be cancelled.
     fn give_up_on_the_rest(&mut self) {
         for member in self.members.iter_mut().filter(|m| !m.gone()) {
             let e = member.error(format!(

@@ -1,8 +1,8 @@
-//! A step's threads: spawned, named, pinned and opened before the start, parked at the barrier, released together.
+//! A step's threads: spawned, named, pinned and opened before the start, parked at a barrier, released together.
 //!
-//! A [`Task`] opens on its own thread what that thread alone will own, and becomes a [`Load`] that runs with a meter.
-//! Everything that can fail or take long happens before [`Crew::muster`] returns; a thread that panics, errs or never
-//! comes back ends in [`Output::Failed`], never in a hang.
+//! A [`Task`] opens on its own thread what only that thread will own, and becomes a [`Load`] that runs with a meter.
+//! Everything that can fail or take long happens before [`Crew::muster`] returns. A thread that panics, fails or
+//! hangs ends in [`Output::Failed`]; the step itself never hangs.
 
 use crate::collector::{Collector, Member};
 use crate::hang::Watch;
@@ -22,18 +22,18 @@ use std::thread::{Builder, JoinHandle};
 /// The kernel keeps this many bytes of a thread's name.
 const NAME_MAX: usize = 15;
 
-/// What one processor has written, every other one sees within far less than this.
+/// A write by one processor is visible to all others well within this time.
 const VISIBLE: Ns = Ns::millis(1);
 
 /// Targets of a worker that a message names before it counts the rest.
 const TARGETS_NAMED: usize = 4;
 
-/// While a thread waits for the agreed start it looks this often whether it was called off.
+/// How often a thread that waits for the agreed start checks whether the step was cancelled.
 const CALLED_OFF: Ns = Ns::millis(100);
 
-/// What a worker's thread will do: handed to the thread, opened there.
+/// The work of one worker's thread: handed to the thread and opened there.
 pub trait Task: Send + 'static {
-    /// Opens and takes all that the load needs. Runs on the worker's own thread, before the start.
+    /// Opens and allocates everything that the load needs. Runs on the worker's own thread, before the start.
     fn open(self: Box<Self>) -> Result<Opened, EngineError>;
 }
 
@@ -41,62 +41,62 @@ pub trait Task: Send + 'static {
 pub struct Opened {
     /// The load.
     pub load: Box<dyn Load>,
-    /// Operations that it may have in flight at most: the slots of its meter.
+    /// Most operations in flight: the slots of its meter.
     pub slots: u32,
-    /// What is worth knowing about how it was opened.
+    /// Remarks on how it was opened, reported as events.
     pub notes: Vec<Note>,
-    /// What it reports beside its figures, if anything.
+    /// What it reports in addition to intervals, if anything.
     pub reports: Option<Box<dyn Reports>>,
-    /// What carries its operations, for the record's provenance: one of few texts, the same for equal workers.
+    /// The I/O interface that carries its operations, for the record's provenance: equal workers return equal texts.
     pub how: String,
 }
 
-/// An event without its place and time.
+/// An event without its source and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// How much it matters.
     pub level: Level,
-    /// A stable, lower-case, hyphenated word.
+    /// A stable code: lower-case words joined by hyphens.
     pub code: &'static str,
-    /// A sentence for people: what happened and what to do next.
+    /// A sentence for users: what happened and what to do next.
     pub text: String,
 }
 
 /// The data plane of one worker. It owns what it opened and never leaves its thread.
 pub trait Load {
-    /// Runs from the start of the meter's timeline to its end, or until `stop` asks, and then gives up what is still
-    /// in flight after the grace that it was built with. Allocates nothing, locks nothing, logs nothing.
+    /// Runs from the start of the meter's timeline to its end, or until `stop` is set, and then abandons what is
+    /// still in flight after its configured grace time. Allocates nothing, locks nothing, logs nothing.
     fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError>;
 }
 
-/// The wish for an early end, looked at by workers once a batch and by whatever takes long before the start.
+/// The request for an early end. Workers check it once a batch; slow preparations check it before the start.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
-/// One worker to be mustered.
+/// One worker of a crew.
 pub struct Post {
-    /// Its number in the record.
+    /// Source number in the record.
     pub source: SourceId,
-    /// Its name, for messages and its thread.
+    /// Name for messages and for the thread.
     pub name: String,
-    /// The names of what it issues to, for messages.
+    /// The names of its targets, for messages.
     pub targets: Vec<String>,
     /// What it can report.
     pub scope: Scope,
-    /// What it will do.
+    /// The work to be done.
     pub task: Box<dyn Task>,
 }
 
-/// What a crew shares.
+/// Settings that all workers of a crew share.
 #[derive(Clone, Debug)]
 pub struct Orders {
-    /// The step's number in the run.
+    /// Number of the step in the run.
     pub step: u32,
-    /// The lengths of its phases.
+    /// Lengths of the phases.
     pub phases: Phases,
-    /// How long after the end a thread may still be waiting for an I/O before it is given up. Loads keep to less.
+    /// How long after the end a thread may still wait for an I/O before it is abandoned. Loads use a shorter limit.
     pub grace: Ns,
-    /// Age from which an operation hangs and is told about: [`crate::HANG_AFTER`].
+    /// Age at which an operation counts as hung and is reported: [`crate::HANG_AFTER`].
     pub hang_after: Ns,
     /// Whether threads are pinned.
     pub pinning: Pinning,
@@ -104,7 +104,7 @@ pub struct Orders {
     pub facts: Vec<Fact>,
 }
 
-/// Threads that stand ready at the start barrier. Dropping it releases and ends them.
+/// Threads that are ready at the start barrier. Dropping it releases and ends them.
 pub struct Crew {
     orders: Orders,
     members: Vec<Member>,
@@ -114,7 +114,7 @@ pub struct Crew {
     alive: Receiver<Infallible>,
 }
 
-/// What a thread says when it stands ready.
+/// What a thread reports once it has opened.
 type Ready = (usize, Result<Stance, EngineError>);
 
 struct Stance {
@@ -126,20 +126,20 @@ struct Stance {
 }
 
 impl Stop {
-    /// Asks for an early end.
+    /// Requests an early end.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an early end was asked for.
+    /// Whether an early end was requested.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Crew {
-    /// Spawns one thread a post and waits until all stand ready. Notes of their opening go to `notes`, stamped zero:
-    /// before the start there is no time base. The first failure ends the others.
+    /// Spawns one thread a post and waits until all are ready. Notes of their opening go to `notes`, stamped zero
+    /// because there is no time base before the start. The first failure ends the others.
     pub fn muster(
         orders: Orders,
         posts: Vec<Post>,
@@ -183,12 +183,12 @@ impl Crew {
         Ok(crew)
     }
 
-    /// What carries each worker's operations.
+    /// The I/O interface of each worker.
     pub fn carriers(&self) -> impl Iterator<Item = (SourceId, &str)> {
         self.members.iter().map(|member| (member.source, member.how.as_str()))
     }
 
-    /// Adds provenance that is known only now that the workers have opened.
+    /// Adds provenance that is known only after the workers have opened.
     pub fn add_facts(&mut self, facts: Vec<Fact>) {
         self.orders.facts.extend(facts);
     }
@@ -253,7 +253,7 @@ impl Prepared for Crew {
         match Builder::new().name("collector".to_owned()).spawn(move || collector.run()) {
             Ok(thread) => {
                 for release in self.releases.drain(..) {
-                    // A thread that has died meanwhile is found by the collector.
+                    // The collector finds a thread that has died in the meantime.
                     let _ = release.send(line);
                 }
                 Box::new(Running { stop, edge, line, collector: Some(thread) })
@@ -277,7 +277,7 @@ impl Drop for Crew {
 }
 
 impl Note {
-    /// The event that this note is, of a step and perhaps one source, stamped zero.
+    /// Turns this note into an event of a step, and perhaps of one source, stamped zero.
     pub fn event(self, step: u32, source: Option<SourceId>) -> Event {
         let Note { level, code, text } = self;
         Event { at: Ns::ZERO, step: Some(step), source, level, code: code.to_owned(), text }
@@ -295,7 +295,7 @@ struct Seat {
     released: Receiver<Timeline>,
     stop: Stop,
     edge: Edge,
-    /// Never sent on: the channel closes when the last thread has gone, however it went.
+    /// Nothing is ever sent: the channel closes when the last thread has ended for any reason.
     alive: Sender<Infallible>,
 }
 
@@ -306,7 +306,7 @@ impl Seat {
         pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
             Ok(Opened { load, slots, notes, how, reports }) => {
-                // Taken on this thread, so that the memory is near its processor.
+                // Allocated on this thread, so that the memory is near its processor.
                 let (sheets, drain) = Sheets::provide(scope, slots, phases);
                 let stance = Stance { drain, slots, notes, how, reports };
                 let _ = ready.send((index, Ok(stance)));
@@ -328,7 +328,7 @@ impl Seat {
     }
 }
 
-/// Sleeps until `at`, or until the step is called off.
+/// Sleeps until `at`, or until the step is cancelled.
 fn wait_for(at: Ns, stop: &Stop) {
     while !stop.asked() {
         let now = clock::now();
@@ -339,7 +339,7 @@ fn wait_for(at: Ns, stop: &Stop) {
     }
 }
 
-/// A step under way.
+/// A running step.
 struct Running {
     stop: Stop,
     edge: Edge,
@@ -353,7 +353,7 @@ impl Handle for Running {
     }
 
     fn measure(&self, at: Ns) -> bool {
-        // Looked at after it is settled: a worker that makes this cut from now on knows, and none has made it yet.
+        // Checked after it is settled: a worker that makes this cut from now on sees it, and none has made it yet.
         self.line.may_measure_from(at) && self.edge.settle(at) && clock::now().plus(VISIBLE) < at
     }
 }
@@ -371,13 +371,13 @@ fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, EngineError> {
-    // A NUL would be refused by the kernel; more than 15 bytes too, so cut at a character.
+    // The kernel refuses a NUL and more than 15 bytes, so cut at a character.
     let mut kept: String = name.chars().filter(|c| *c != '\0').collect();
     kept.truncate(kept.floor_char_boundary(NAME_MAX));
     Builder::new().name(kept).spawn(body).map_err(|e| no_thread(name, &e))
 }
 
-/// One target by its name, or how many it may be.
+/// One target by its name; several as "one of …".
 fn one_of(targets: &[String]) -> String {
     match targets {
         [one] => one.clone(),

@@ -1,18 +1,19 @@
-//! I/O that hangs, told while it hangs: which worker, and for how long it has been waiting.
+//! Detects hung I/O while it hangs: which worker, and for how long.
 //!
-//! Two witnesses, since either may be silent. A worker that wakes at every cut reports the age of its oldest operation
-//! with each interval. One that is blocked in a system call reports nothing, but its [pulse](crate::pulse) has stopped;
-//! it was last seen as it went into its queue. Pure bookkeeping on moments of the record's time base, one watch a worker,
-//! on the control plane; `khungtaskd` of the Linux kernel does the same for tasks.
+//! There are two sources, because either may be silent. A worker that wakes at every cut reports the age of its
+//! oldest operation with each interval. A worker that is blocked in a system call reports nothing, but its
+//! [heartbeat](crate::pulse) has stopped at the time it entered the call. Pure bookkeeping on times of the record,
+//! one watch a worker, on the control plane; `khungtaskd` of the Linux kernel does the same for tasks.
 
 use clock::Ns;
 use record::Interval;
 
-/// Age from which an operation hangs. Far above what a loaded disk takes at a deep queue, and far below the 30 s after
-/// which Linux gives up on a SCSI or NVMe command. A hang is told again each time its age has doubled.
+/// Age at which an operation counts as hung. Far above the latency of a loaded disk with a deep queue, and far below
+/// the 30 s after which Linux times out a SCSI or NVMe command. A hang is reported again each time its age has
+/// doubled.
 pub const HANG_AFTER: Ns = Ns::secs(5);
 
-/// What there is to tell about one worker.
+/// A change in one worker's hangs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hang {
     /// Its oldest operation has been in flight for `age`.
@@ -20,9 +21,9 @@ pub(crate) enum Hang {
         /// Since its submission.
         age: Ns,
     },
-    /// It hangs no more: the operation ended after about `took`.
+    /// The hang is over: the operation ended after about `took`.
     Over {
-        /// From its submission to its end; where that was not counted, to the end of the interval that it ended in.
+        /// From submission to end; if that was not counted, up to the end of the interval in which it ended.
         took: Ns,
     },
 }
@@ -33,14 +34,14 @@ pub(crate) struct Watch {
     after: Ns,
     /// Submission of the oldest operation in flight, as of the last interval.
     oldest: Option<Ns>,
-    /// The hang that has been told.
+    /// The hang that has been reported.
     told: Option<Told>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Told {
     since: Ns,
-    /// The age at which to tell it again.
+    /// The age at which to report it again.
     again: Ns,
 }
 
@@ -50,11 +51,11 @@ impl Watch {
         Watch { after, oldest: None, told: None }
     }
 
-    /// Takes in what the worker reported of one interval. Returns a hang that is over, and one that is on, in this order.
+    /// Processes one interval of the worker. Returns a hang that is over, and one that continues, in this order.
     pub fn hear(&mut self, interval: &Interval) -> [Option<Hang>; 2] {
         let Some(testimony) = &interval.testimony else { return [None, None] };
         self.oldest = (testimony.open > 0).then(|| {
-            // The age is exact; of an interval that was cut late, the moment may lie before the record's beginning.
+            // The age is exact; the computed time may precede the record's start if the interval was cut late.
             interval.to.since(testimony.open_age_max)
         });
         let over = match self.told {
@@ -67,21 +68,21 @@ impl Watch {
         [over, self.oldest.and_then(|since| self.tell(since, interval.to))]
     }
 
-    /// Looks at a worker from outside: it was last seen at `seen`. Returns a hang, if there is news of one.
+    /// Checks a worker from outside: it was last seen at `seen`. Returns a hang if it must be reported.
     pub fn look(&mut self, now: Ns, seen: Ns) -> Option<Hang> {
-        // A worker that wakes at its cuts has said itself how old its oldest operation is.
+        // A worker that wakes at its cuts has itself reported the age of its oldest operation.
         if now.since(seen) < self.after {
             return None;
         }
         self.tell(self.oldest.map_or(seen, |oldest| oldest.min(seen)), now)
     }
 
-    /// The worker has ended with nothing in flight, and was last seen at `seen`.
+    /// The worker ended with nothing in flight, and was last seen at `seen`.
     pub fn ended(&mut self, seen: Ns) -> Option<Hang> {
         self.told.take().map(|told| Hang::Over { took: seen.since(told.since) })
     }
 
-    /// The worker has ended otherwise: how its hang ends will not be known.
+    /// The worker ended otherwise: the end of its hang is unknown.
     pub fn give_up(&mut self) {
         self.told = None;
     }
@@ -95,15 +96,15 @@ impl Watch {
         while again <= age && again < Ns::MAX {
             again = again.plus(again).max(Ns(1));
         }
-        // What a worker said of an operation is older than the moment it was last seen at: the same hang, better known.
+        // The age that a worker reported is older than the time it was last seen: the same hang, more exact.
         let since = self.told.map_or(since, |told| told.since.min(since));
         self.told = Some(Told { since, again });
         Some(Hang::On { age })
     }
 }
 
-/// How long the operation took that was submitted at `since` and ended within `interval`: the longest service time of
-/// the interval is its own, unless it failed, since failed operations are in no histogram.
+/// How long the operation took that was submitted at `since` and ended within `interval`: the longest service time in
+/// the interval, unless it failed, because failed operations are in no histogram.
 fn took(interval: &Interval, since: Ns, after: Ns) -> Ns {
     let tallies = [&interval.read, &interval.write].into_iter().flatten();
     let longest = tallies.filter_map(|tally| tally.service.max()).max();
@@ -144,7 +145,7 @@ mod tests {
         Some(Hang::On { age: Ns::secs(seconds) })
     }
 
-    /// The seconds that the news speak of: those of a hang that is on are positive.
+    /// The seconds in the reported changes; those of a hang that continues are positive.
     fn seconds(news: impl IntoIterator<Item = Option<Hang>>) -> Vec<i64> {
         let whole = |ns: Ns| (ns.as_secs_f64()).round() as i64;
         let one = |hang| match hang {
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_wakes_tells_of_its_oldest_operation_as_its_age_doubles() {
+    fn a_waking_worker_reports_its_oldest_operation_as_its_age_doubles() {
         let mut watch = Watch::new(AFTER);
         let hears = (0..45).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
         assert_eq!(seconds(hears), [5, 10, 20, 40]);
@@ -164,18 +165,18 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_blocked_is_seen_from_outside() {
+    fn a_blocked_worker_is_detected_from_outside() {
         let mut watch = Watch::new(AFTER);
         let looks = (0..230).map(|tenth| watch.look(Ns::millis(tenth * 100), Ns::ZERO));
         assert_eq!(seconds(looks), [5, 10, 20]);
-        // What it says as it wakes is known by then, and the end comes with the interval that counts it.
+        // The worker's report on waking is known by then, and the end comes with the interval that counts it.
         let hears = (0..23).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
         assert!(seconds(hears).is_empty());
         assert_eq!(seconds(watch.hear(&interval(23, Some(0), Some(23)))), [-23]);
     }
 
     #[test]
-    fn what_a_worker_said_last_is_older_than_the_moment_it_was_seen() {
+    fn a_reported_age_refines_the_time_last_seen() {
         let mut watch = Watch::new(AFTER);
         assert!(seconds(watch.hear(&interval(0, Some(1), None))).is_empty());
         assert_eq!(watch.look(Ns::secs(6), Ns::millis(900)), on(6));
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_is_not_a_hang() {
+    fn slow_operations_below_the_threshold_are_not_hangs() {
         let mut watch = Watch::new(AFTER);
         for s in 0..100 {
             assert_eq!(watch.hear(&interval(s, Some(4), Some(4))), [None, None]);
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_hang_is_another() {
+    fn the_next_hang_is_reported_separately() {
         let mut watch = Watch::new(AFTER);
         assert_eq!(seconds(watch.hear(&interval(6, Some(7), None))), [7]);
         // The first ends; one that was submitted two seconds later is now the oldest, and hangs already.
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn no_age_is_too_great() {
+    fn extreme_ages_do_not_overflow() {
         let mut watch = Watch::new(AFTER);
         assert_eq!(watch.look(Ns::MAX, Ns::ZERO), Some(Hang::On { age: Ns::MAX }));
     }

@@ -1,27 +1,27 @@
-//! A worker's sign of life: the moment of its last look at the clock, stored once a batch and read from outside.
+//! A worker's heartbeat: the time of its last clock reading, stored once a batch and read by the collector.
 //!
-//! A worker that is blocked in a system call sends no interval, and nobody can ask it. Its pulse says since when it has
-//! been away; [`crate::hang`] says what that means. One relaxed store of a word that nobody else writes, on a line of
-//! the processor's cache of its own: the data plane pays next to nothing, and nothing is ordered by it.
+//! A worker that is blocked in a system call sends no interval and cannot be queried. Its heartbeat shows how long it
+//! has been blocked; [`crate::hang`] interprets it. The cost to the data plane is one relaxed store a batch, to a
+//! cache line of its own.
 
 use clock::Ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// No moment: the worker has not started.
+/// The worker has not started.
 const NEVER: u64 = u64::MAX;
 
-/// Kept away from other data, so that the collector's look disturbs the worker's next store and nothing else.
+/// Aligned to its own cache lines, so that the collector's reads disturb only the worker's next store.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Both ends of a worker's sign of life.
+/// Both ends of a worker's heartbeat.
 #[derive(Clone, Debug)]
 pub(crate) struct Pulse(Arc<Line>);
 
 impl Pulse {
-    /// The pulse of a worker that has not started.
+    /// The heartbeat of a worker that has not started.
     pub fn new() -> Pulse {
         Pulse(Arc::new(Line(AtomicU64::new(NEVER))))
     }

@@ -1,8 +1,8 @@
-//! The interval buffers of one worker, and the two bounded rings on which they travel: full ones out to the collector,
-//! cleared ones back. All of them exist before the start; none is made or freed on a worker's thread after it.
+//! The interval buffers of one worker, and the two bounded rings that carry them: full ones to the collector, cleared
+//! ones back. All of them exist before the start; the worker's thread neither allocates nor frees any after it.
 //!
-//! A stall longer than an interval is carried as one [`Silence`] behind the sheet that it follows, and becomes one
-//! interval of zeros a cut at the collector: a worker that wakes after a minute needs no sixty buffers to say so.
+//! A stall longer than an interval is sent as one [`Silence`] with the preceding sheet. The collector expands it to
+//! one interval of zeros a cut, so a worker that wakes after a minute does not need sixty buffers.
 
 use crate::meter::Slot;
 use crate::pulse::Pulse;
@@ -11,22 +11,22 @@ use clock::Ns;
 use record::{Interval, Phase, SourceId, Tally, Testimony};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Buffers beyond the one in use and those held back for phase edges. The collector calls ten times a second and cuts
-/// are a second apart, so it may be nine calls late before a cut is missed.
+/// Buffers in addition to the one in use and those reserved for phase edges. The collector runs ten times a second
+/// and cuts are a second apart, so it may miss nine runs before a cut is missed.
 const SPARE: usize = 1;
 
-/// What a worker can report, so that nothing is kept for what cannot happen.
+/// What a worker can report, so that no memory is reserved for anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// It may read.
+    /// The worker may read.
     pub reads: bool,
-    /// It may write.
+    /// The worker may write.
     pub writes: bool,
     /// Operations fall due by a clock: response time differs from service time, and starts can be late.
     pub open_loop: bool,
 }
 
-/// One interval as a worker fills it, times on the monotonic clock.
+/// One interval as a worker fills it, with monotonic times.
 #[derive(Debug)]
 pub(crate) struct Sheet {
     pub from: Ns,
@@ -38,26 +38,27 @@ pub(crate) struct Sheet {
     pub silence: Option<Silence>,
 }
 
-/// Whole intervals after a sheet's own in which nothing was submitted and nothing completed.
+/// Whole intervals after a sheet's own in which nothing was submitted or completed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Silence {
     /// Where they end; they begin at the sheet's end.
     pub until: Ns,
-    /// Operations in flight all along.
+    /// Operations in flight during the whole time.
     pub open: u32,
     /// When the oldest of them was submitted.
     pub oldest: Ns,
-    /// The worker was busy with itself, not waiting.
+    /// The worker was busy itself, not waiting.
     pub own: bool,
 }
 
-/// The worker's end: what a [`crate::Meter`] is made from.
+/// The worker's end, from which a [`crate::Meter`] is made.
 #[derive(Debug)]
 pub struct Sheets {
     pub(crate) scope: Scope,
     pub(crate) slots: Vec<Slot>,
     pub(crate) current: Box<Sheet>,
-    /// One for each phase edge: measured figures never share a sheet with others, however slow the collector is.
+    /// One for each phase edge, so that measured figures never share a sheet with others, even if the collector is
+    /// slow.
     #[expect(
         clippy::vec_box,
         reason = "sheets travel between the threads as boxes; unboxing would free on the way"
@@ -78,14 +79,14 @@ pub struct Drain {
 }
 
 impl Sheets {
-    /// Takes all memory that a worker's metering needs for a step: `slots` operations at most in flight.
+    /// Allocates all memory that a worker's metering needs for a step with at most `slots` operations in flight.
     pub fn provide(scope: Scope, slots: u32, phases: Phases) -> (Sheets, Drain) {
         let edges = phases.inner_edges();
         let total = 1 + SPARE + edges;
         let (out, full) = RingBuffer::new(total);
         let (mut empty, back) = RingBuffer::new(total);
         for _ in 0..SPARE {
-            // Cannot fail: the ring holds every sheet there is.
+            // Cannot fail: the ring has room for every sheet.
             let _ = empty.push(Sheet::new(scope));
         }
         let slots = vec![Slot::FREE; slots as usize];
@@ -129,13 +130,13 @@ impl Sheet {
 }
 
 impl Drain {
-    /// When the worker last read the clock, whether or not a sheet has come of it; `None` before its start.
+    /// When the worker last read the clock, even if no sheet has been sent since; `None` before its start.
     pub fn last_seen(&self) -> Option<Ns> {
         self.pulse.last()
     }
 
-    /// Takes every sheet that has arrived, hands its intervals to `sink` in order (times on the record's time base)
-    /// together with the error numbers seen in them, and sends the sheet back.
+    /// Receives every sheet that has arrived, passes its intervals to `sink` in order (times on the record's time
+    /// base) together with the error numbers in them, and returns the sheet.
     pub fn collect(
         &mut self,
         source: SourceId,
@@ -154,13 +155,13 @@ impl Drain {
                 }
             }
             sheet.clear();
-            // Cannot fail: the ring holds every sheet there is.
+            // Cannot fail: the ring has room for every sheet.
             let _ = self.empty.push(sheet);
         }
     }
 }
 
-/// Whose intervals are built, and on which time base.
+/// The source and the time base of the intervals.
 struct About<'a> {
     source: SourceId,
     step: u32,
@@ -173,7 +174,7 @@ impl About<'_> {
         (to > from).then(|| (phase, self.line.on_record(from), self.line.on_record(to)))
     }
 
-    /// The sheet's own interval; `None` where it is empty, as when a step is stopped right at a cut.
+    /// The sheet's own interval; `None` if it is empty, as when a step is stopped exactly at a cut.
     fn interval(&self, sheet: &Sheet) -> Option<Interval> {
         let (phase, from, to) = self.head(sheet.from, sheet.to)?;
         Some(Interval {

@@ -1,8 +1,8 @@
-//! Quantities as people write them: bytes, data rates, durations, operations a second, shares, speeds of links.
+//! Quantities as people write them: bytes, data rates, durations, IOPS, percentages, link speeds.
 //!
-//! Parsing demands an explicit unit (`"4"` is not a size), and printing says which unit it used. Decimal units are
-//! the default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s`
-//! is bits. This crate knows nothing else of Wirespeed.
+//! Parsing requires an explicit unit (`"4"` is not a size), and printing shows the unit. Decimal units are the
+//! default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s` is
+//! bits.
 
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ pub struct ByteRate(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Iops(pub f64);
 
-/// A share in percent, 0 to 100.
+/// A percentage, 0 to 100.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Percent(pub f64);
 
@@ -57,7 +57,7 @@ impl Iops {
 }
 
 impl Percent {
-    /// Parses `"67%"` or `"0.3 %"`; anything outside 0 to 100 is refused.
+    /// Parses `"67%"` or `"0.3 %"`; values outside 0 to 100 are refused.
     pub fn parse(text: &str) -> Result<Percent, UnitError> {
         parse::percent(text)
     }

@@ -1,56 +1,56 @@
-//! Text to quantity. Every function takes the whole text, tolerates blanks around the number and the unit, and
-//! reports what it expected by an example of the same kind.
+//! Parses quantities. Every function takes the whole text, allows blanks around the number and the unit, and reports
+//! what it expected by an example of the same quantity.
 
 use crate::{ByteRate, Bytes, Iops, Percent};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a quantity could not be read. The message names the text and shows what would have been right.
+/// Why a quantity could not be parsed. The message quotes the text and gives a valid example.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum UnitError {
     /// The text does not begin with a number.
     #[error("`{text}` is not a {kind}; expected a number and a unit, as in `{example}`")]
     NoNumber {
-        /// What was read.
+        /// The text that was parsed.
         text: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// A right one.
+        /// A valid example.
         example: &'static str,
     },
     /// A number without a unit.
     #[error("`{text}` has no unit; a {kind} needs one, as in `{example}`")]
     NoUnit {
-        /// What was read.
+        /// The text that was parsed.
         text: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// A right one.
+        /// A valid example.
         example: &'static str,
     },
-    /// A unit that this kind of quantity does not have.
+    /// A unit that does not belong to this quantity.
     #[error("`{unit}` is not a unit of a {kind}; expected {expected}")]
     UnknownUnit {
-        /// The unit that was read.
+        /// The unit in the text.
         unit: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// The units that there are.
+        /// The valid units.
         expected: &'static str,
     },
-    /// A value that cannot be held or makes no sense.
+    /// A value that cannot be represented or makes no sense.
     #[error("`{text}` is out of range for a {kind}: {limit}")]
     OutOfRange {
-        /// What was read.
+        /// The text that was parsed.
         text: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// The bound that it breaks.
+        /// The bound that it violates.
         limit: &'static str,
     },
 }
 
-/// One kind of quantity: its name, a right example, its units with their factors, and how to list them.
+/// One quantity: its name, a valid example, a list of its units, and the units with their factors.
 struct Kind {
     name: &'static str,
     example: &'static str,
@@ -149,7 +149,7 @@ pub(crate) fn iops(text: &str) -> Result<Iops, UnitError> {
 pub(crate) fn percent(text: &str) -> Result<Percent, UnitError> {
     let value = quantity(text, &PERCENT)?;
     if value > 100.0 {
-        return Err(out_of_range(text, &PERCENT, "a share lies between 0% and 100%"));
+        return Err(out_of_range(text, &PERCENT, "a share is between 0% and 100%"));
     }
     Ok(Percent(value))
 }
@@ -174,7 +174,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
 fn quantity(text: &str, kind: &Kind) -> Result<f64, UnitError> {
     let (value, unit) = number(text.trim(), text, kind)?;
     let scaled = value * factor(unit, text, kind)?;
-    // A number that is finite by itself may not be in millions.
+    // A finite number may overflow when it is scaled.
     if scaled.is_finite() { Ok(scaled) } else { Err(out_of_range(text, kind, "it must be finite")) }
 }
 

@@ -1,8 +1,8 @@
 //! Operations drawn from an access specification.
 //!
 //! Iometer's order: an operation first picks a row by the rows' shares, then its direction by the row's read share,
-//! then random or sequential by the row's random share. What can be prepared is prepared when the stream is built: a
-//! draw compares integers, and neither divides nor allocates in the common cases.
+//! then random or sequential by the row's random share. As much as possible is computed when the stream is built: in
+//! the common cases a draw compares integers, and neither divides nor allocates.
 
 use crate::address::{Grid, Region, Shape, regions};
 use crate::draw::{Draw, Rngs, Share};
@@ -12,15 +12,15 @@ use crate::{Access, Key, Place, Row, Skew, Spec, SpecError};
 use clock::{Ns, Rng};
 use std::sync::Arc;
 
-/// Draws the operations of one slot. What slots only read they share, so that thousands of them fit a cache.
+/// Draws the operations of one slot. Slots share their read-only parts, so that thousands of them fit a cache.
 pub(crate) struct Accesses {
     rows: Arc<[RowState]>,
-    /// Of each row: operations before its next pause.
+    /// For each row: operations before its next pause.
     before_pause: Box<[u32]>,
-    /// Cumulated shares of the rows in 2⁵³ths; the last is 2⁵³.
+    /// Cumulative shares of the rows in units of 2⁻⁵³; the last is 2⁵³.
     upper: Arc<[u64]>,
     ladder: Option<Climb>,
-    /// One a row and rung: those of the first rung come first.
+    /// One for each row and rung, ordered by rung.
     shapes: Arc<[Shape]>,
     addresses: Addresses,
     rngs: Rngs,
@@ -33,7 +33,7 @@ enum Addresses {
         random: Arc<Random>,
         run: Run,
     },
-    /// Somewhere on the only target: nobody looks where.
+    /// Any address on the only target: the caller ignores offsets.
     Anywhere,
 }
 
@@ -44,7 +44,7 @@ struct RowState {
     burst: u32,
 }
 
-/// Where a slot stands on the block ladder.
+/// A slot's position on the block ladder.
 struct Climb {
     rungs: usize,
     every: u32,
@@ -55,7 +55,7 @@ struct Climb {
 
 /// Random addresses: a grid and a sampler for each shape and target.
 struct Random {
-    /// Those of the first shape come first, one a target.
+    /// Ordered by shape: one a target for each shape.
     fields: Box<[Field]>,
     /// One for each distinct number of addresses.
     samplers: Box<[Sampler]>,
@@ -68,7 +68,7 @@ struct Field {
 }
 
 impl Accesses {
-    /// The operations of the slot `key.slot`.
+    /// The operations of slot `key.slot`.
     pub fn new(
         spec: &Spec,
         access: &Access,
@@ -111,8 +111,8 @@ impl Accesses {
         })
     }
 
-    /// Those of the slot `key.slot` of the same worker, which share with these what both only read. `None` where slots
-    /// differ in more than their randomness.
+    /// The operations of slot `key.slot` of the same worker, sharing all read-only parts with these. `None` if slots
+    /// differ in more than their random streams.
     pub fn beside(&self, key: Key) -> Option<Accesses> {
         let Addresses::Random(random) = &self.addresses else { return None };
         self.ladder.is_none().then(|| Accesses {
@@ -151,8 +151,8 @@ impl Accesses {
         Draw { dir, target: target as u16, offset, len, pause }
     }
 
-    /// These without their offsets. Where there is one target, nothing is drawn for addresses any more, and nothing else
-    /// depends on those draws.
+    /// The same operations without their offsets. With one target, nothing is drawn for addresses any more; no other
+    /// draw depends on those.
     pub fn without_offsets(self) -> Accesses {
         let targets = match &self.addresses {
             Addresses::Random(random) | Addresses::Mixed { random, .. } => random.targets,
@@ -162,7 +162,7 @@ impl Accesses {
         if targets > 1 { self } else { Accesses { addresses: Addresses::Anywhere, ..self } }
     }
 
-    /// What every operation is, where all are the same.
+    /// The operation, if all operations are the same.
     pub fn always(&self) -> Option<Draw> {
         let (Addresses::Anywhere, None, [row], [shape]) =
             (&self.addresses, &self.ladder, &*self.rows, &*self.shapes)
@@ -194,10 +194,10 @@ impl RowState {
         }
     }
 
-    /// The pause after the operation that is being drawn: none within a burst, of which `left` operations are left.
+    /// The pause after the operation that is being drawn: zero within a burst, which has `left` operations left.
     #[inline]
     fn pause(&self, left: &mut u32) -> Ns {
-        // Where none is made, nobody needs to count.
+        // Without pauses there is nothing to count.
         if self.delay == Ns::ZERO {
             return Ns::ZERO;
         }
@@ -230,7 +230,7 @@ impl Random {
         popular: &Rng,
     ) -> Result<Random, SpecError> {
         let mut fields = Vec::with_capacity(shapes.len() * regions.len());
-        // Targets of one size share a sampler: a skewed one is bigger than the rest of a field.
+        // Targets of one size share a sampler: a skewed sampler is larger than the rest of a field.
         let (mut counts, mut samplers) = (Vec::new(), Vec::new());
         for shape in shapes {
             for region in regions {
@@ -261,7 +261,7 @@ fn cumulate(rows: &[Row]) -> Box<[u64]> {
     let mut upto = 0.0;
     let bound = |row: &Row| {
         upto += row.share;
-        // The same sums in the same order: the last quotient is exactly 1.
+        // The same sums in the same order, so that the last quotient is exactly 1.
         (upto / sum * (1u64 << 53) as f64) as u64
     };
     rows.iter().map(bound).collect()

@@ -1,4 +1,4 @@
-//! The rules of a specification: every problem of a spec, found once, when it is built.
+//! The rules of a specification: every problem of a spec is found once, when it is built.
 //!
 //! What depends on the targets (room, logical blocks) is found when a stream is built; see [`SpecError`].
 
@@ -18,11 +18,11 @@ const DEPTH_MAX: u32 = 4096;
 const RATE_MAX: f64 = 1e9;
 /// The most pages of each kind in one transaction.
 const PAGES_MAX: u32 = 1_000_000;
-/// How far from 100 the sum of shares may be: three thirds of 33.333% are whole.
+/// How far the sum of shares may be from 100: three thirds of 33.333% count as whole.
 const SHARES_TOLERANCE: f64 = 0.001 + 1e-9;
 
 impl Spec {
-    /// Everything that is wrong with this spec, whatever its targets; empty when it is sound.
+    /// Everything that is wrong with this spec for any targets; empty when it is valid.
     pub fn problems(&self) -> Vec<SpecError> {
         let mut found = Problems::default();
         match &self.kind {
@@ -51,7 +51,7 @@ impl Spec {
 #[derive(Default)]
 struct Problems {
     list: Vec<SpecError>,
-    /// The row that is being checked, counted from 1, where there are several.
+    /// The row that is being checked, counted from 1, if there are several.
     row: Option<usize>,
 }
 
@@ -93,7 +93,7 @@ impl Problems {
         }
         self.row = None;
         let sum: f64 = access.rows.iter().map(|row| row.share).sum();
-        // Not-a-number fails too, and has been named with its row.
+        // NaN fails too, and has been reported with its row.
         if count > 0 && (sum - 100.0).abs() > SHARES_TOLERANCE {
             self.say("share", format!("the shares sum to {sum}%, not to 100%"));
         }
@@ -146,7 +146,7 @@ impl Problems {
         }
     }
 
-    /// A stride keeps every operation's alignment and never steps back into the operation before.
+    /// A stride keeps every operation's alignment and never overlaps the previous operation.
     fn stride(&mut self, stride: u64, size: u32, align: u32) {
         let align = if align == 0 { size } else { align };
         if stride < u64::from(size) {

@@ -1,32 +1,32 @@
-//! What a workload asks of its targets, read off its specification before anything is opened.
+//! What a workload needs of its targets, derived from its specification before any target is opened.
 
 use crate::{Kind, Spec, WorkingSet};
 use serde::{Deserialize, Serialize};
 
-/// Directions, the largest block and the reach of a workload, or of several that share a target.
+/// Directions, largest block and footprint of a workload, or of several workloads that share a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Demand {
-    /// It may read.
+    /// The workload may read.
     pub reads: bool,
-    /// It may write.
+    /// The workload may write.
     pub writes: bool,
-    /// Its largest block in bytes.
+    /// Largest block in bytes.
     pub block_max: u32,
-    /// How much of each target it may touch.
+    /// How much of each target the workload may touch.
     pub reach: Reach,
 }
 
-/// How far from its start a target may be touched: so many bytes or so large a share, whichever is more.
+/// How far from its start a target may be touched: the larger of a number of bytes and a share of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reach {
-    /// Bytes.
+    /// Bytes from the start.
     pub bytes: u64,
     /// Share of the target in percent.
     pub percent: f64,
 }
 
 impl Demand {
-    /// What `spec` asks for.
+    /// The demand of one workload.
     pub fn of(spec: &Spec) -> Demand {
         let reach = Reach::of(spec.working_set);
         match &spec.kind {
@@ -49,7 +49,7 @@ impl Demand {
         }
     }
 
-    /// What this and another ask for together.
+    /// The combined demand of two workloads.
     pub fn and(self, other: Demand) -> Demand {
         Demand {
             reads: self.reads || other.reads,
@@ -75,7 +75,7 @@ impl Reach {
         }
     }
 
-    /// Bytes from the start of a target of `size` bytes.
+    /// Bytes from the start of a target that has `size` bytes.
     pub fn within(self, size: u64) -> u64 {
         let share = if self.percent >= 100.0 {
             size
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reach_is_the_more_of_its_two_and_never_beyond_the_target() {
+    fn a_footprint_is_its_larger_bound_and_at_most_the_target() {
         check(Reach::default(), 1000, 0);
         check(Reach::WHOLE, 1000, 1000);
         check(Reach::WHOLE, u64::MAX, u64::MAX);

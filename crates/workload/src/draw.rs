@@ -1,4 +1,4 @@
-//! What the generators of operations share: the drawn operation, their random streams, and yes-or-no by percentage.
+//! What the generators of operations share: the drawn operation, the random streams, and decisions by percentage.
 
 use crate::{Dir, Key};
 use clock::{Ns, Rng};
@@ -10,11 +10,11 @@ pub(crate) struct Draw {
     pub target: u16,
     pub offset: u64,
     pub len: u32,
-    /// What a closed loop waits for after its completion, besides the think time.
+    /// What a closed loop waits for after the completion, in addition to the think time.
     pub pause: Ns,
 }
 
-/// What a random stream is drawn for: the last part of its name.
+/// What a random stream is drawn for: the last part of its key.
 #[derive(Clone, Copy)]
 enum Purpose {
     Mix,
@@ -23,7 +23,7 @@ enum Purpose {
     Popular,
 }
 
-/// The random streams of one slot. They are separate, so that changing a read share moves no address.
+/// The random streams of one slot. They are separate, so that a change of the read share moves no address.
 pub(crate) struct Rngs {
     /// For rows, directions, and random or sequential.
     pub mix: Rng,
@@ -42,8 +42,8 @@ impl Rngs {
         stream(key, Purpose::Arrival)
     }
 
-    /// The stream that scatters popular blocks. It depends on the run's seed only: all slots, workers and steps have
-    /// the same favourites, as the users of one database have.
+    /// The stream that scatters hot blocks. It depends on the run's seed only: all slots, workers and steps have the
+    /// same hot blocks, like the users of one database.
     pub fn popular(key: Key) -> Rng {
         stream(Key { step: 0, worker: 0, slot: 0, ..key }, Purpose::Popular)
     }
@@ -54,7 +54,7 @@ fn stream(key: Key, purpose: Purpose) -> Rng {
     Rng::keyed(key.seed, &parts.map(u64::from))
 }
 
-/// A percentage to be compared with 32 random bits.
+/// A percentage that is compared with 32 random bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Share(u64);
 
@@ -70,12 +70,12 @@ impl Share {
         u64::from(bits) < self.0
     }
 
-    /// Whether it is all or nothing, so that no bits change anything.
+    /// Whether the share is 0% or 100%, so that the bits do not matter.
     pub fn is_sure(self) -> bool {
         self.0 == 0 || self.0 == 1 << 32
     }
 
-    /// A read if these random bits fall into the share.
+    /// A read if these random bits fall into the share, otherwise a write.
     #[inline]
     pub fn dir(self, bits: u32) -> Dir {
         if self.has(bits) { Dir::Read } else { Dir::Write }

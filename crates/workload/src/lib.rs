@@ -1,10 +1,10 @@
-//! What the virtual machines do: access specifications, and the seeded, pure streams of operations drawn from them.
+//! Access specifications, and the seeded, pure streams of operations drawn from them.
 //!
-//! A [`Spec`] says what kind of I/O is wanted (Iometer's access specification, address patterns, skew, arrivals, or
-//! the transaction model). A [`Stream`] turns a spec into operations for one issuing slot. Live engines and the
-//! simulator call exactly the same streams. No device and no clock is known here: time comes in as an argument.
+//! A [`Spec`] describes a workload (Iometer's access specification, address patterns, skew, arrivals, or the
+//! transaction model). A [`Stream`] turns a spec into the operations of one issuing slot. Live engines and the
+//! simulator call exactly the same streams. This crate knows no device and no clock: time comes in as an argument.
 //!
-//! `docs/workloads.md` describes the semantics for those who write scenarios.
+//! `docs/workloads.md` describes the semantics for authors of scenarios.
 
 #![forbid(unsafe_code)]
 

@@ -1,45 +1,47 @@
-//! The bounds of a network load: every problem of a [`Network`], found once, when it is described. Both ends of a live test
-//! hold to the same figures, so that a load without problems asks for no more memory or threads than are named here.
+//! The rules of a network load: [`Network::problems`] lists every problem once, when the load is described. Both ends
+//! of a live test use the same limits, so that a load without problems never asks for more memory or threads than
+//! these constants allow.
 //!
-//! What depends on the two hosts (whether a kernel has a congestion control, or Multipath TCP) is found when it is started.
+//! What depends on the two hosts (does the kernel have a congestion control, or Multipath TCP?) is found at the
+//! start.
 
 use crate::{Carriage, Heading, Network, SpecError};
 
-/// Streams of one direction, at most.
+/// Most streams in one direction.
 pub const STREAMS_MAX: u16 = 512;
-/// Messages of one submission, at most.
+/// Most messages in one submission.
 pub const BATCH_MAX: u32 = 65_536;
-/// Bytes of one submission to the kernel, at most.
+/// Most bytes in one submission to the kernel.
 pub const SUBMISSION_MAX: u64 = 16 << 20;
-/// Payload of a datagram in bytes, at least: the header that numbers it.
+/// Smallest payload of a datagram in bytes: the header that numbers it.
 pub const DATAGRAM_MIN: u32 = 24;
-/// Payload of a datagram in bytes, at most: what IPv4 carries (65,535 - 20 - 8).
+/// Largest payload of a datagram in bytes: what IPv4 carries (65,535 - 20 - 8).
 pub const DATAGRAM_MAX: u32 = 65_507;
-/// Datagrams of one system call, at most; also the segments that the kernel takes at once.
+/// Most datagrams in one system call; also the most segments that the kernel takes at once.
 pub const DATAGRAMS_MAX: u32 = 64;
-/// Bytes of a request or a response on a standing connection, at most.
+/// Most bytes in a request or a response on a persistent connection.
 pub const EXCHANGE_MAX: u32 = 1 << 20;
-/// Bytes of the request of a connection of its own, at least: what names the test and the stream.
+/// Fewest bytes in a request that has its own connection: the names of the test and the stream.
 pub const CONNECT_MIN: u32 = 28;
-/// Bytes of a request or a response on a connection of its own, at most.
+/// Most bytes in a request or a response that has its own connection.
 pub const CONNECT_MAX: u32 = 1 << 16;
-/// Bytes a second of a stream, at least and at most, where it has a rate.
+/// Lowest and highest rate of a stream, in bytes a second.
 pub const STREAM_RATES: (u64, u64) = (1_000, 1 << 40);
-/// Bytes of a socket's buffer, at least and at most, where it is set.
+/// Smallest and largest buffer of a socket, in bytes.
 pub const SOCKET_BUFFERS: (u32, u32) = (1 << 10, 1 << 30);
 /// The largest DSCP: six bits (RFC 2474).
 pub const DSCP_MAX: u8 = 63;
-/// Processors that threads are pinned to, at most, and the number that each is below.
+/// Most CPUs that threads can be pinned to; CPU numbers are below this.
 pub const PROCESSORS_MAX: usize = 1024;
-/// Bytes of the buffers of one end, at most.
+/// Most bytes in the buffers of one end.
 pub const BUFFERS_MAX: u64 = 256 << 20;
-/// Bytes that a reader of a TCP stream takes at once where they are there.
+/// Bytes that the reader of a TCP stream asks for at least, so that it drains the socket in few calls.
 pub const READ_MIN: u32 = 128 << 10;
-/// Bytes of the longest name of a congestion control.
+/// Longest name of a congestion control, in bytes.
 const CONGESTION_MAX: usize = 15;
 
 impl Network {
-    /// Everything that is wrong with this load, whatever the hosts; empty when it is sound.
+    /// Everything that is wrong with this load on any host; empty when it is valid.
     pub fn problems(&self) -> Vec<SpecError> {
         let mut found = Problems::default();
         found.streams(self);
@@ -63,11 +65,11 @@ impl Network {
         u64::from(self.message) * u64::from(self.batch)
     }
 
-    /// Bytes that a reader asks for at once.
+    /// Bytes that a reader asks for in one call.
     pub fn read_size(&self) -> u64 {
         match self.carriage {
             Carriage::Tcp => self.message.max(READ_MIN).into(),
-            // What the kernel joins is as long as an IP packet can be.
+            // The kernel joins datagrams up to the size of an IP packet.
             Carriage::Udp { segmented: true } => u64::from(DATAGRAMS_MAX / 4) * 65_536,
             Carriage::Udp { segmented: false } => {
                 u64::from(DATAGRAMS_MAX) * u64::from(self.message)
@@ -78,7 +80,7 @@ impl Network {
         }
     }
 
-    /// Threads of both directions at one end.
+    /// Threads at one end, both directions together.
     pub fn threads_at_an_end(&self) -> u32 {
         let of = |streams: u16| match self.threads {
             0 => streams,
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
     use crate::Sockets;
 
-    /// The fields that are wrong once `change` has been made to a plain load of this kind.
+    /// The fields that are reported once `change` has been made to a plain load with this carriage.
     #[track_caller]
     fn check(carriage: Carriage, change: impl FnOnce(&mut Network), wrong: &[&str]) {
         let mut net = Network { carriage, message: 1_400, ..Network::plain() };

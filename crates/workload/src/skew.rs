@@ -1,4 +1,4 @@
-//! Which blocks are popular: index samplers over `0..n` in constant memory and constant set-up, for any `n`.
+//! Which blocks are hot: index samplers over `0..n` in constant memory and constant set-up time for any `n`.
 //!
 //! - Zipf by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
 //!   monotone discrete distributions", ACM TOMACS 6(3), 1996. Ranks are scattered over the blocks by a keyed
@@ -6,8 +6,8 @@
 //! - Pareto as the self-similar distribution of J. Gray et al., "Quickly generating billion-record synthetic
 //!   databases", SIGMOD 1994.
 //!
-//! Zipf and Pareto use the platform's `exp`, `ln` and `pow`; machines whose mathematics library rounds the last digit
-//! otherwise may, once in many millions of draws, pick a neighbouring block.
+//! Zipf and Pareto use the platform's `exp`, `ln` and `pow`. A machine whose mathematics library rounds the last
+//! digit differently may pick an adjacent block once in many millions of draws.
 
 use crate::Skew;
 use clock::Rng;
@@ -118,10 +118,10 @@ fn inverse(area: f64, q: f64) -> f64 {
     (area * shrink).exp()
 }
 
-/// A keyed permutation of `0..n`, so that popular ranks are no neighbours.
+/// A keyed permutation of `0..n`, so that hot ranks are not adjacent.
 ///
-/// Rounds of "add, multiply by an odd number, fold the upper half onto the lower" permute the next power of two; what
-/// falls outside is permuted again until it falls inside, on average less than twice.
+/// Rounds of "add, multiply by an odd number, fold the upper half onto the lower" permute the next power of two. A
+/// result out of range is permuted again until it is in range: on average fewer than two times.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     n: u64,
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// The share of the first ten ranks, against the sum of all weights by Euler and Maclaurin.
+    /// The share of the first ten ranks, compared with the sum of all weights by Euler and Maclaurin.
     #[test]
     fn zipf_holds_for_billions() {
         for theta in [0.5, 0.9, 1.0, 1.2, 1.9] {
@@ -229,7 +229,7 @@ mod tests {
         let scatter = Scatter::new(n, &rng());
         let near = |index: &u64| scatter.place(*index).abs_diff(scatter.place(index + 1)) < 1000;
         let neighbours = (0..10_000).filter(near).count();
-        // Two independent places are that near with a probability of 0.2%.
+        // Two independent positions are that close with a probability of 0.2%.
         assert!(neighbours < 60, "{neighbours}");
     }
 

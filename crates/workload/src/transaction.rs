@@ -1,7 +1,7 @@
 //! The transaction model: each transaction walks an index and then touches a table, page by page.
 //!
-//! After oblLoad of openBench Labs, whose daemons issue one dependent access after the other. Every target holds a
-//! database of its own; a transaction stays on one target.
+//! Modelled on oblLoad of openBench Labs, whose daemons issue one dependent access after the other. Every target
+//! holds its own database; a transaction stays on one target.
 
 use crate::address::{Grid, Shape, regions};
 use crate::draw::{Draw, Rngs, Share};
@@ -31,7 +31,7 @@ struct Database {
 }
 
 impl Transactions {
-    /// The accesses of the slot `key.slot`.
+    /// The accesses of slot `key.slot`.
     pub fn new(
         spec: &Spec,
         transaction: &Transaction,

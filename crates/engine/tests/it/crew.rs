@@ -1,4 +1,4 @@
-//! Crews whose members misbehave: every way out ends in a verdict.
+//! Crews with misbehaving workers: every way to end yields a verdict.
 
 use clock::Ns;
 use engine::{
@@ -12,7 +12,7 @@ use workload::Dir;
 
 const HANG: Duration = Duration::from_secs(60);
 
-/// What a member does when it opens, and when it runs.
+/// What a worker does when it opens, and when it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Habit {
     /// Counts one read and waits for the end.
@@ -50,7 +50,7 @@ impl Task for Habit {
     }
 }
 
-/// Whether the news has been told.
+/// Whether the report has been sent.
 struct Said(bool);
 
 impl Reports for Said {
@@ -168,7 +168,7 @@ fn check(habits: &[Habit], measure: Ns, words: &str) {
 }
 
 #[test]
-fn a_good_crew_finishes() {
+fn a_healthy_crew_finishes() {
     let (intervals, codes, verdict) = run(&[Habit::Good; 2], Ns::millis(200));
     assert_eq!(verdict, Ok(()));
     assert!(intervals >= 2);
@@ -201,29 +201,29 @@ fn a_measurement_is_brought_forward_to_a_moment_that_is_still_to_come() {
 }
 
 #[test]
-fn a_crew_of_nobody_finishes_at_once() {
+fn an_empty_crew_finishes_at_once() {
     assert_eq!(run(&[], Ns::secs(3600)), (0, Vec::new(), Ok(())));
 }
 
 #[test]
-fn one_that_cannot_open_fails_the_preparation_and_releases_the_others() {
+fn a_worker_that_cannot_open_fails_the_preparation_and_releases_the_others() {
     check(&[Habit::Good, Habit::FailsToOpen, Habit::Good], Ns::secs(3600), "not today");
     check(&[Habit::Good, Habit::PanicsOpening], Ns::secs(3600), "panicked while opening");
 }
 
 #[test]
-fn one_that_breaks_ends_the_step_for_all() {
+fn a_worker_that_fails_ends_the_step_for_all() {
     check(&[Habit::Good, Habit::Fails], Ns::secs(3600), "broke");
     check(&[Habit::Good, Habit::Panics], Ns::secs(3600), "panicked");
 }
 
 #[test]
-fn one_that_never_comes_back_is_given_up() {
+fn a_hung_worker_is_abandoned() {
     check(&[Habit::Good, Habit::Hangs], Ns::millis(100), "has not come back from an I/O");
 }
 
 #[test]
-fn one_that_is_blocked_is_told_while_it_is_and_when_it_is_over() {
+fn a_blocked_worker_is_reported_during_the_hang_and_at_its_end() {
     let (_, codes, verdict) = run(&[Habit::Blocks], Ns::millis(1500));
     assert_eq!(verdict, Ok(()));
     let hangs: Vec<&String> = codes.iter().filter(|code| code.starts_with("hang")).collect();
@@ -244,7 +244,7 @@ fn too_many_errors_stop_the_step_by_name_and_count() {
 }
 
 #[test]
-fn nothing_but_errors_for_a_second_stops_the_step() {
+fn only_errors_for_a_second_stop_the_step() {
     check(
         &[Habit::Good, Habit::Errs(0)],
         Ns::secs(3600),
@@ -253,14 +253,14 @@ fn nothing_but_errors_for_a_second_stops_the_step() {
 }
 
 #[test]
-fn some_errors_are_an_event_each_number_once() {
+fn each_error_number_is_one_event() {
     let (_, codes, verdict) = run(&[Habit::ErrsMostly], Ns::millis(300));
     assert_eq!(verdict, Ok(()));
     assert_eq!(codes.iter().filter(|code| *code == "io-error").count(), 1);
 }
 
 #[test]
-fn a_start_in_the_past_is_told() {
+fn a_start_in_the_past_is_reported() {
     let (out, outputs) = mpsc::channel();
     let crew = muster(&[Habit::Good], Ns::millis(400), &out).expect("a good crew");
     let now = clock::now();
@@ -272,7 +272,7 @@ fn a_start_in_the_past_is_told() {
 }
 
 #[test]
-fn the_host_has_facts() {
+fn the_host_reports_facts() {
     let facts = engine::host_facts("here");
     for key in ["kernel", "cpu-count", "memory"] {
         assert!(
@@ -283,7 +283,7 @@ fn the_host_has_facts() {
 }
 
 #[test]
-fn what_a_load_reports_is_told_and_counted_once() {
+fn reports_of_a_load_are_sent_and_counted_once() {
     let (out, outputs) = mpsc::channel();
     let crew = muster(&[Habit::Good, Habit::Reports], Ns::millis(300), &out).expect("it opens");
     let now = clock::now();

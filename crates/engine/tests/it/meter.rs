@@ -1,4 +1,4 @@
-//! The meter on a synthetic clock: every count in its interval, whatever stalls and whoever is slow.
+//! The meter on a synthetic clock: every count is in its interval, with any stall and any slow thread.
 
 use clock::{CpuTime, Ns};
 use engine::{Drain, Edge, ErrnoCounts, Meter, Phases, Scope, Sheets, Spent, Timeline};
@@ -157,8 +157,8 @@ fn a_slow_collector_loses_nothing_and_is_counted() {
     }
 }
 
-/// Bounds in milliseconds, phase and reads of all intervals when the measurement is brought forward to 2 s, by what
-/// happens until then and afterwards. Planned are 5 s of warm-up, 2 s measured and 1 s after that.
+/// Bounds in milliseconds, phase and reads of all intervals when the measurement is moved forward to 2 s, by what
+/// happens before and after. Planned are 5 s of warm-up, 2 s measured and 1 s after that.
 #[track_caller]
 fn check_brought_forward(until: &[u64], after: &[u64], expected: &[(u64, u64, Phase, u64)]) {
     let mut bench = Bench::new(CLOSED, [5000, 2000, 1000]);
@@ -200,7 +200,7 @@ fn a_measurement_that_is_brought_forward_has_its_edge_where_it_was_settled() {
 }
 
 #[test]
-fn a_slow_collector_does_not_mix_what_lies_on_both_sides_of_the_edge() {
+fn a_slow_collector_does_not_mix_both_sides_of_the_edge() {
     let mut bench = Bench::new(CLOSED, [60_000, 10_000, 5000]);
     assert!(bench.edge.settle(Ns::secs(20)));
     for ms in (0..25_000).step_by(100) {
@@ -219,7 +219,7 @@ fn a_slow_collector_does_not_mix_what_lies_on_both_sides_of_the_edge() {
 }
 
 #[test]
-fn sheets_come_back_and_are_used_again() {
+fn buffers_are_returned_and_reused() {
     let mut bench = Bench::new(CLOSED, [0, 60_000, 0]);
     for ms in (0..60_000).step_by(500) {
         bench.submit(ms, 1);
@@ -290,7 +290,7 @@ fn errors_are_counted_apart_and_by_number() {
 }
 
 #[test]
-fn what_is_open_at_the_end_is_recorded_and_what_comes_later_is_not() {
+fn operations_open_at_the_end_are_recorded_and_later_completions_are_not() {
     let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
     bench.submit(100, 0);
     bench.submit(400, 1);
@@ -316,7 +316,7 @@ fn an_early_finish_cuts_there_once() {
 }
 
 #[test]
-fn a_queue_that_lies_about_slots_changes_nothing() {
+fn completions_of_free_slots_are_ignored() {
     let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
     bench.submit(10, 0);
     for slot in [1, 99, u32::MAX] {
@@ -329,7 +329,7 @@ fn a_queue_that_lies_about_slots_changes_nothing() {
     assert_eq!(bench.meter.in_flight(), 0);
 }
 
-/// What the clock does next, after so many milliseconds.
+/// The next event on the clock, after this many milliseconds.
 #[derive(Clone, Debug)]
 enum Act {
     Submit(u32),

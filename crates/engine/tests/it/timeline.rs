@@ -43,7 +43,7 @@ fn an_endless_step_does_not_overflow() {
 }
 
 #[test]
-fn edges_between_empty_phases_need_nothing() {
+fn edges_between_empty_phases_are_ignored() {
     for (lengths, edges) in
         [([0, 5, 0], 0), ([5, 5, 0], 1), ([0, 5, 5], 1), ([5, 5, 5], 2), ([0, 0, 0], 0)]
     {
@@ -52,8 +52,8 @@ fn edges_between_empty_phases_need_nothing() {
     }
 }
 
-/// Where a measurement that is planned from 5.5 s on, for 2 s and with 1 s after it, begins and where the step ends, in
-/// milliseconds, when it is to begin at `at`. The step starts at 1.5 s, the epoch is at 0.5 s.
+/// Checks when a measurement begins and the step ends, in milliseconds, if the measurement is moved to `at`. It is
+/// planned from 5.5 s on for 2 s, with 1 s after it; the step starts at 1.5 s, the epoch is at 0.5 s.
 #[track_caller]
 fn check_edge(at: u64, begins: u64, ends: u64) {
     let mut line =

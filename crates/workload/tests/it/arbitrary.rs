@@ -1,4 +1,4 @@
-//! Whatever a spec and a place claim: no panic, problems are named, and sound streams stay within bounds.
+//! Arbitrary specs and placements: no panic, problems are reported, and valid streams stay within bounds.
 
 use crate::common;
 
@@ -139,7 +139,7 @@ fn place() -> BoxedStrategy<Place> {
         .boxed()
 }
 
-/// The operation lies within its target and suits its logical block.
+/// Whether the operation is within its target and suits its logical block.
 fn bounded(op: &Op, place: &Place) -> bool {
     let extent = place.targets[usize::from(op.target)];
     let block = u64::from(extent.block.max(1));
@@ -158,7 +158,7 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// The stream, if the spec and the place allow one; a refusal must have its reason.
+/// The stream, if the spec and the placement allow one; a refusal must have its reason.
 fn build(spec: &Spec, place: &Place, key: Key) -> Result<Option<Stream>, TestCaseError> {
     match (Stream::new(spec, place, key), spec.problems().first()) {
         (Ok(stream), None) => return Ok(Some(stream)),
@@ -174,7 +174,7 @@ fn build(spec: &Spec, place: &Place, key: Key) -> Result<Option<Stream>, TestCas
     Ok(None)
 }
 
-/// Up to `count` operations, each asked for when it may be.
+/// Up to `count` operations, each requested as soon as it is due.
 fn draw(stream: &mut Stream, start: Ns, count: usize) -> Result<Vec<Op>, TestCaseError> {
     let (mut drawn, mut now) = (Vec::new(), start);
     while drawn.len() < count {
@@ -212,7 +212,7 @@ fn streams_are_sound_or_refused() {
 }
 
 #[test]
-fn own_regions_never_meet() {
+fn own_regions_never_overlap() {
     let met = Cell::new(0);
     let outcome = TestRunner::new(config(3000)).run(&(spec(), place(), names()), |case| {
         let (spec, place, key) = case;

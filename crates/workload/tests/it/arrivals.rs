@@ -13,7 +13,7 @@ fn due(process: Process, until: Ns) -> Vec<Ns> {
     arrivals(&mut stream(process, &place(&[MIB])), until)
 }
 
-/// The arrivals up to each of the times number as expected, to within one.
+/// The number of arrivals up to each of the times, within one of the expected.
 #[track_caller]
 fn check(process: Process, expected: &[(Ns, f64)]) {
     let until = expected.last().map_or(Ns::ZERO, |(until, _)| *until);

@@ -69,9 +69,9 @@ fn an_open_loop_keeps_due_times_when_it_is_asked_late() {
     assert_eq!(stream.next(late), Next::At(Ns(11_000)));
 }
 
-/// Made together or one by one, slots do the same.
+/// Slots made together behave like slots made one by one.
 #[test]
-fn slots_share_nothing_that_shows() {
+fn slots_made_together_behave_like_separate_slots() {
     let half = |size, random| Row { share: 50.0, ..row(size, 70.0, random) };
     let rows = |random| vec![half(4 * KIB, random), half(64 * KIB, random)];
     let paused: Vec<Row> =

@@ -1,4 +1,4 @@
-//! Operations without their offsets are the same operations otherwise.
+//! Streams without offsets yield otherwise the same operations.
 
 use clock::Ns;
 use proptest::prelude::*;

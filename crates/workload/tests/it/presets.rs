@@ -1,4 +1,4 @@
-//! Presets: sound, documented, and with the figures that they are known for.
+//! Presets: valid, documented, and with their published figures.
 
 use crate::common::*;
 use workload::*;

@@ -1,4 +1,4 @@
-//! The rules of specifications: one bad value each, and the complaint it earns.
+//! The rules of specifications: one bad value each, and its message.
 
 use crate::common::*;
 use clock::Ns;
@@ -8,7 +8,7 @@ fn spec() -> Spec {
     closed(access(vec![row(4096, 67.0, 100.0)]), 1)
 }
 
-/// The spec's complaints, one a line.
+/// The spec's problems, one a line.
 #[track_caller]
 fn check(spec: Spec, expected: &str) {
     let lines: Vec<String> = spec.problems().iter().map(SpecError::to_string).collect();
@@ -189,7 +189,7 @@ fn transactions() {
     );
 }
 
-/// What only the targets tell.
+/// Problems that depend on the targets.
 #[track_caller]
 fn check_place(spec: &Spec, place: &Place, key: Key, expected: &str) {
     let refused = Stream::new(spec, place, key).map(|_| ()).map_err(|error| error.to_string());

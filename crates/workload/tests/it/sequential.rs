@@ -36,7 +36,7 @@ fn slots_take_turns_in_one_run() {
 }
 
 #[test]
-fn targets_take_turns_and_wrap_each_for_itself() {
+fn targets_take_turns_and_wrap_separately() {
     let place = place(&[8 * KIB, 12 * KIB]);
     let expected = [(0, 0), (1, 0), (0, 4), (1, 4), (0, 0), (1, 8), (0, 4), (1, 0)];
     for depth in 1..=5 {
@@ -94,7 +94,7 @@ fn a_working_set_ends_the_run_early() {
 }
 
 #[test]
-fn a_ladder_climbs_and_begins_again() {
+fn a_ladder_climbs_and_starts_again() {
     let ladder = Ladder { from: 4096, to: 20_000, factor: 2, every: 2 };
     let spec = closed(Access { ladder: Some(ladder), ..stream(512) }, 1);
     let sizes: Vec<u64> = ops(&spec, &place(&[MIB]), 8).iter().map(|op| op.len.into()).collect();
@@ -114,7 +114,7 @@ fn a_pass_of_all_slots_touches_every_block_once() {
     }
 }
 
-/// Rows of mixed sizes fill cells: within one pass no byte is touched twice, by whichever slot, and little is left out.
+/// Rows of mixed sizes fill cells: within one pass no byte is touched twice by any slot, and little is left out.
 #[test]
 fn mixed_sizes_are_packed_without_overlap() {
     let rows = [512, 4096, 12_288, 65_536].map(|size| Row { share: 25.0, ..row(size, 50.0, 0.0) });

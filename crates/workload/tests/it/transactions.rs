@@ -1,4 +1,4 @@
-//! The transaction model: index first, table then, one access at a time.
+//! The transaction model: index first, then the table, one access at a time.
 
 use crate::common::*;
 use clock::Ns;

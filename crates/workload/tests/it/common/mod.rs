@@ -1,4 +1,4 @@
-//! What the tests share: specs in one line, and drivers that stand for an engine.
+//! Shared by the tests: specs in one line, and drivers that replace an engine.
 #![allow(dead_code)] // Each test file uses its own part.
 
 use clock::{Ns, Rng};
@@ -66,7 +66,7 @@ pub fn ops(spec: &Spec, place: &Place, count: usize) -> Vec<Op> {
     (0..count).map(|_| op(&mut stream, Ns::ZERO)).collect()
 }
 
-/// The operations of each slot when `total` completions come in an order drawn from `chance`.
+/// The operations of each slot when `total` completions come in an order drawn from the seed `chance`.
 pub fn shuffled(spec: &Spec, place: &Place, total: usize, chance: u64) -> Vec<Vec<Op>> {
     let mut order = Rng::keyed(chance, &[]);
     let mut streams = slots(spec, place);
@@ -78,7 +78,7 @@ pub fn shuffled(spec: &Spec, place: &Place, total: usize, chance: u64) -> Vec<Ve
     seen
 }
 
-/// The arrivals of an open loop until `until`, asked for without delay.
+/// The arrivals of an open loop until `until`, requested without delay.
 pub fn arrivals(stream: &mut Stream, until: Ns) -> Vec<Ns> {
     let mut seen = Vec::new();
     let mut now = Ns::ZERO;
@@ -87,7 +87,7 @@ pub fn arrivals(stream: &mut Stream, until: Ns) -> Vec<Ns> {
             Next::Op(op) => seen.push(op.due),
             Next::At(at) => now = at,
             Next::Done => break,
-            Next::AwaitCompletion => panic!("an open loop waits for nothing"),
+            Next::AwaitCompletion => panic!("an open loop never waits"),
         }
     }
     seen
