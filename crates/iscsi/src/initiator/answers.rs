@@ -1,4 +1,4 @@
-//! What a target says: every PDU is held against the commands and requests that there are, and becomes events.
+//! Incoming PDUs of the target: each is checked against the outstanding commands and requests, and becomes events.
 
 use super::connection::Receiving;
 use super::control::Request;
@@ -12,10 +12,10 @@ use crate::pdu::{
     TaskResponse, TextResponse, opcode, pad, sense_segment, task_tag,
 };
 
-/// The longest answer to a text request that is kept.
+/// The longest answer to a text request that is kept, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// Events, beside those of commands, that can wait to be heard.
+/// Events, beside those of commands, that can be queued.
 const UNHEARD_MAX: usize = 64;
 
 impl Session {
@@ -53,7 +53,7 @@ impl Session {
             _ if len > MAX_SEGMENT => {
                 return Err(Error::Segment { opcode: opcode(bhs)?, len, max: MAX_SEGMENT });
             }
-            // Told of before it was understood: the number of a task must exist before its text is taken.
+            // Reported before it is parsed: the number of a task must exist before its text is taken.
             _ => Receiving::Bytes { len },
         };
         connection.pdu = Some(pdu);
@@ -65,7 +65,7 @@ impl Session {
         Ok(())
     }
 
-    /// The PDU is there, its data segment too.
+    /// The PDU and its data segment are complete.
     pub(super) fn complete(&mut self, conn: Conn) -> Result<(), Error> {
         let connection = self.connection_mut(conn)?;
         connection.receiving = Receiving::Header;
@@ -85,13 +85,13 @@ impl Session {
             }
             Response::Reject(pdu) => self.rejected(conn, &pdu),
             Response::Login(_) => {
-                let what = "comes after the login was over";
+                let what = "after the login";
                 Err(Error::Unexpected { opcode: Opcode::LoginResponse, what })
             }
         }
     }
 
-    /// Tells an event. An owner who listens after every header never has many before it.
+    /// Queues an event. An owner that reads events after every header never leaves many.
     fn tell(&mut self, event: Event) -> Result<(), Error> {
         if self.events.len() >= self.tasks.len() + UNHEARD_MAX {
             return Err(Error::Events);
@@ -207,7 +207,7 @@ impl Session {
         text.extend_from_slice(segment);
         if !pdu.is_final {
             if pdu.transfer_tag == RESERVED_TAG {
-                return Err(Error::Unexpected { opcode, what: "goes on, but names no tag" });
+                return Err(Error::Unexpected { opcode, what: "continues without a transfer tag" });
             }
             self.say(conn, pdu.task_tag, pdu.transfer_tag, pdu.lun, &[]);
             return Ok(());
@@ -225,7 +225,7 @@ impl Session {
         else {
             return Err(Error::UnknownTask { opcode, tag });
         };
-        // A task that does not exist any more has answered before; if it has not, the target never saw it.
+        // If the task no longer exists, it has been answered before; otherwise the target never saw it.
         if matches!(pdu.outcome, TaskOutcome::Complete | TaskOutcome::NoTask) {
             for slot in 0..self.tasks.len() {
                 let Some(task) = &self.tasks[slot] else { continue };
@@ -256,7 +256,7 @@ impl Session {
         self.tell(Event::LoggedOut { outcome, time2wait, time2retain })
     }
 
-    /// A PDU of ours was refused. Where it belongs to a command, that is over.
+    /// Our PDU was rejected. If it belongs to a command, that command has ended.
     fn rejected(&mut self, conn: Conn, pdu: &Reject) -> Result<(), Error> {
         self.status(conn, Opcode::Reject, pdu.sequence)?;
         let header = self.segment(conn).first_chunk::<BHS_LEN>().copied();
@@ -271,7 +271,7 @@ impl Session {
     }
 }
 
-/// The task of a connection with a tag, and its slot.
+/// The task of a connection with this tag, and its slot.
 #[inline]
 fn find(
     tasks: &mut [Option<Task>],

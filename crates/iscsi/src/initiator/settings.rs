@@ -1,4 +1,4 @@
-//! What was negotiated for a connection, where its login left the numbers, and how PDUs are put together by it.
+//! Negotiated parameters and initial numbers of a connection, and how PDUs are encoded with them.
 
 use super::control::Note;
 use super::{Out, Transfer};
@@ -7,20 +7,20 @@ use crate::login::Login;
 use crate::params::Params;
 use crate::pdu::{BHS_LEN, Bhs, ScsiCommand, pad};
 
-/// What was negotiated.
+/// Negotiated parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The longest data segment that the target takes, in bytes.
+    /// Longest data segment that the target accepts, in bytes.
     pub send_segment: u32,
-    /// The longest data segment that this end has declared to take, in bytes.
+    /// Longest data segment that this end accepts, in bytes.
     pub receive_segment: u32,
     /// FirstBurstLength in bytes.
     pub first_burst: u32,
     /// MaxBurstLength in bytes.
     pub max_burst: u32,
-    /// Nothing but immediate data is sent unasked.
+    /// InitialR2T: only immediate data is sent unsolicited.
     pub initial_r2t: bool,
-    /// Data goes with its command.
+    /// ImmediateData: a command may carry data.
     pub immediate_data: bool,
     /// MaxOutstandingR2T.
     pub max_outstanding_r2t: u16,
@@ -30,16 +30,16 @@ pub struct Settings {
     pub data_digest: bool,
 }
 
-/// Where the login left the numbers.
+/// The sequence numbers after the login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The number of the next command.
+    /// CmdSN of the next command.
     pub cmd_sn: u32,
-    /// The last command that the target takes.
+    /// MaxCmdSN.
     pub max_cmd_sn: u32,
-    /// The number of the next status.
+    /// The next StatSN.
     pub stat_sn: u32,
-    /// The connection's number within the session.
+    /// The CID of the connection.
     pub cid: u16,
 }
 
@@ -66,11 +66,11 @@ impl From<&Login> for Start {
     }
 }
 
-/// Data of a command that goes unasked.
+/// The unsolicited data of a command.
 pub(super) struct Early {
-    /// With the command itself.
+    /// Immediate data in bytes.
     pub immediate: u32,
-    /// After it.
+    /// Unsolicited Data-Out after the command, in bytes.
     pub unsolicited: u32,
 }
 

@@ -1,8 +1,8 @@
-//! What both ends agree on at login: the operational keys of RFC 7143, section 13, and of RFC 7144, each by its rule.
+//! Negotiation at login: the operational keys of RFC 7143, section 13, and of RFC 7144, each by its rule.
 //!
-//! [`Wishes`] say what one end wants, a [`Negotiation`] makes offers and answers from them, and [`Params`] are the result.
-//! Who somebody is (names, CHAP) is not negotiated and not known here. A rule is a line of the table in `rules.rs`; there
-//! is no code for a single key beyond the two that depend on each other, FirstBurstLength and MaxBurstLength.
+//! [`Wishes`] are the settings of one end, a [`Negotiation`] makes offers and answers from them, and [`Params`] are
+//! the result. Names and CHAP are not part of it. A rule is a line of the table in `rules.rs`; only FirstBurstLength
+//! and MaxBurstLength, which depend on each other, have code of their own.
 
 mod negotiation;
 mod rules;
@@ -12,68 +12,68 @@ pub use negotiation::{Negotiation, NegotiationError};
 
 use rules::{KEYS, Key, Values};
 
-/// What a session is for.
+/// The purpose of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SessionType {
-    /// To ask which targets there are.
+    /// To list targets.
     Discovery,
-    /// To work.
+    /// For SCSI commands.
     #[default]
     Normal,
 }
 
-/// Which end of the connection negotiates.
+/// The negotiating end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It makes the offers.
+    /// The initiator, which makes the offers.
     Initiator,
-    /// It answers, and offers only what it cannot do without.
+    /// The target, which answers and offers only what it requires.
     Target,
 }
 
 /// Whether one end wants CRC32C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Digest {
-    /// No.
+    /// Never.
     Never,
-    /// If the other end wants it.
+    /// Only if the other end wants it.
     #[default]
     Allowed,
-    /// If the other end can.
+    /// If the other end supports it.
     Preferred,
-    /// Yes, or there will be no login.
+    /// Required: otherwise the login fails.
     Required,
 }
 
-/// What one end wants. Numbers outside of a key's range are brought to its nearest end.
+/// The settings that one end wants. Numbers outside a key's range are clamped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wishes {
     /// HeaderDigest.
     pub header_digest: Digest,
     /// DataDigest.
     pub data_digest: Digest,
-    /// MaxConnections: how many this end takes.
+    /// MaxConnections that this end accepts.
     pub max_connections: u16,
-    /// InitialR2T: this end insists that all data is asked for.
+    /// InitialR2T: this end insists that all data is solicited.
     pub initial_r2t: bool,
-    /// ImmediateData: this end agrees to data within commands.
+    /// ImmediateData: this end accepts data within commands.
     pub immediate_data: bool,
-    /// MaxRecvDataSegmentLength: the longest data segment that this end takes, in bytes.
+    /// MaxRecvDataSegmentLength: longest data segment that this end accepts, in bytes.
     pub max_recv: u32,
-    /// MaxBurstLength: the most data of one sequence, in bytes.
+    /// MaxBurstLength: most data of one sequence, in bytes.
     pub max_burst: u32,
-    /// FirstBurstLength: the most unsolicited data of one command, in bytes.
+    /// FirstBurstLength: most unsolicited data of one command, in bytes.
     pub first_burst: u32,
     /// DefaultTime2Wait, in seconds.
     pub time2wait: u16,
     /// DefaultTime2Retain, in seconds.
     pub time2retain: u16,
-    /// MaxOutstandingR2T: how many R2Ts of one task may be open.
+    /// MaxOutstandingR2T: most open R2Ts of one task.
     pub max_outstanding_r2t: u16,
 }
 
 impl Default for Wishes {
-    /// What suits a target and an initiator with memory: long data segments, unsolicited data, no recovery.
+    /// Suits a target and an initiator with ample memory: long data segments, unsolicited data, no recovery.
     fn default() -> Wishes {
         Wishes {
             header_digest: Digest::Allowed,
@@ -91,8 +91,8 @@ impl Default for Wishes {
     }
 }
 
-/// What both ends agreed on. The digests and the two lengths of data segments belong to the connection; the rest belongs to
-/// the session, was negotiated with its first connection, and is of no meaning in the result of another one.
+/// The negotiated parameters. Digests and data segment lengths belong to the connection. The rest belongs to the
+/// session, was negotiated with its leading connection, and is meaningless in the result of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// SessionType.
@@ -101,9 +101,9 @@ pub struct Params {
     pub header_digest: bool,
     /// DataDigest is CRC32C.
     pub data_digest: bool,
-    /// MaxRecvDataSegmentLength that this end declared: the longest data segment that may come, in bytes.
+    /// MaxRecvDataSegmentLength that this end declared: longest incoming data segment, in bytes.
     pub max_recv: u32,
-    /// MaxRecvDataSegmentLength that the other end declared: the longest data segment that may go, in bytes.
+    /// MaxRecvDataSegmentLength that the other end declared: longest outgoing data segment, in bytes.
     pub max_send: u32,
     /// MaxConnections.
     pub max_connections: u16,
@@ -111,19 +111,19 @@ pub struct Params {
     pub initial_r2t: bool,
     /// ImmediateData: a command may carry data.
     pub immediate_data: bool,
-    /// MaxBurstLength: the most data of one sequence, in bytes.
+    /// MaxBurstLength: most data of one sequence, in bytes.
     pub max_burst: u32,
-    /// FirstBurstLength: the most unsolicited data of one command, in bytes; never more than `max_burst`.
+    /// FirstBurstLength: most unsolicited data of one command, in bytes; never more than `max_burst`.
     pub first_burst: u32,
     /// DefaultTime2Wait, in seconds.
     pub time2wait: u16,
     /// DefaultTime2Retain, in seconds.
     pub time2retain: u16,
-    /// MaxOutstandingR2T: how many R2Ts of one task may be open.
+    /// MaxOutstandingR2T: most open R2Ts of one task.
     pub max_outstanding_r2t: u16,
-    /// DataPDUInOrder: the data PDUs of a sequence come in the order of their offsets.
+    /// DataPDUInOrder: the data PDUs of a sequence come in order of their offsets.
     pub data_pdu_in_order: bool,
-    /// DataSequenceInOrder: sequences come in the order of their offsets.
+    /// DataSequenceInOrder: sequences come in order of their offsets.
     pub data_sequence_in_order: bool,
     /// ErrorRecoveryLevel.
     pub error_recovery_level: u8,
@@ -132,7 +132,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What holds where nothing is negotiated.
+    /// The values without negotiation.
     pub fn defaults(session: SessionType) -> Params {
         let values = Values::defaults();
         Params::new(session, &values, values.get(Key::MaxRecvDataSegmentLength))
@@ -142,7 +142,7 @@ impl Params {
     fn new(session: SessionType, values: &Values, max_recv: u32) -> Params {
         let number = |key| values.get(key);
         let yes = |key| values.get(key) != 0;
-        // The ranges of the table make these fit.
+        // The ranges in the table make these fit.
         let short = |key| u16::try_from(values.get(key)).unwrap_or(u16::MAX);
         let byte = |key| u8::try_from(values.get(key)).unwrap_or(u8::MAX);
         let max_burst = number(Key::MaxBurstLength);
@@ -191,7 +191,7 @@ impl Wishes {
         KEYS[key as usize].clamp(value)
     }
 
-    /// What this end accepts of a digest, the best first.
+    /// The digests that this end accepts, best first.
     fn digests(&self, key: Key) -> &'static [u32] {
         let wish = if key == Key::HeaderDigest { self.header_digest } else { self.data_digest };
         match wish {

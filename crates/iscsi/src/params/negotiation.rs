@@ -1,4 +1,5 @@
-//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one answers.
+//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one
+//! answers.
 
 use super::rules::{Choice, KEYS, Key, Rule, Values};
 use super::{Params, Role, SessionType, Wishes};
@@ -8,21 +9,21 @@ const REJECT: &str = "Reject";
 const IRRELEVANT: &str = "Irrelevant";
 const NOT_UNDERSTOOD: &str = "NotUnderstood";
 
-/// Why there is no agreement.
+/// Why negotiation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NegotiationError {
-    /// A key came a second time.
+    /// A key was negotiated twice.
     #[error("{0} was negotiated twice")]
     Repeated(&'static str),
-    /// A key of the session came over another connection than its first.
+    /// A session-wide key came over a connection other than the leading one.
     #[error("{0} is negotiated by the first connection of a session only")]
     LeadingOnly(&'static str),
-    /// A declaration that means nothing.
-    #[error("{key} cannot be {value:?}")]
+    /// An invalid declaration.
+    #[error("{value:?} is not a valid {key}")]
     Value {
         /// The key.
         key: &'static str,
-        /// What was declared.
+        /// The declared value.
         value: String,
     },
     /// An answer that does not follow from the offer.
@@ -32,25 +33,25 @@ pub enum NegotiationError {
         key: &'static str,
         /// What was offered.
         offer: String,
-        /// What came back.
+        /// The answer.
         answer: String,
     },
     /// An offer without an answer.
     #[error("{0} was offered and never answered")]
     Unanswered(&'static str),
-    /// One end needs a digest that the other one does not do.
-    #[error("{0}=CRC32C is required, and the other end does not agree")]
+    /// One end requires a digest that the other one does not support.
+    #[error("{0}=CRC32C is required, and the other end does not support it")]
     DigestRequired(&'static str),
 }
 
-/// How far a key is.
+/// The progress of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// Nobody has named it.
+    /// Not negotiated yet.
     Open,
-    /// This end has offered it, in these words, and waits for the answer.
+    /// This end has offered this value and waits for the answer.
     Offered(String),
-    /// It has its value.
+    /// Negotiated.
     Settled,
 }
 
@@ -59,16 +60,16 @@ enum State {
 pub struct Negotiation {
     role: Role,
     session: SessionType,
-    /// The first connection of its session.
+    /// The leading connection of its session.
     leading: bool,
     wishes: Wishes,
     values: Values,
     states: [State; KEYS.len()],
-    /// The other end has declared the longest data segment that it takes; declarations have no answer.
+    /// The other end has declared its MaxRecvDataSegmentLength; declarations have no answer.
     heard: bool,
-    /// This end has declared the same.
+    /// This end has declared its own.
     declared: bool,
-    /// The obsolete keys that have come; each counts once as any other.
+    /// The obsolete keys received; each may come once.
     markers: [bool; MARKERS.len()],
 }
 
@@ -76,13 +77,13 @@ pub struct Negotiation {
 const MARKERS: [(&str, &str); 4] =
     [("IFMarker", "No"), ("OFMarker", "No"), ("IFMarkInt", REJECT), ("OFMarkInt", REJECT)];
 
-/// Whether a key is negotiated in the operational stage, and nowhere else.
+/// Whether a key is negotiated in the operational stage only.
 pub(crate) fn is_operational(name: &str) -> bool {
     Rule::of(name).is_some() || MARKERS.iter().any(|(marker, _)| *marker == name)
 }
 
 impl Negotiation {
-    /// Begins with the defaults. `leading`: for the first connection of its session.
+    /// Starts with the defaults. `leading`: for the first connection of its session.
     pub fn new(role: Role, session: SessionType, leading: bool, wishes: Wishes) -> Negotiation {
         Negotiation {
             role,
@@ -97,9 +98,9 @@ impl Negotiation {
         }
     }
 
-    /// Appends what this end has to offer and to declare and has not yet. An initiator offers every key in which it differs
-    /// from the default or has more than one choice; a target only those without which the default would hold against its
-    /// wishes. Whether there was an offer, which the other end has to have a chance to answer.
+    /// Appends this end's remaining offers and declarations. An initiator offers every key in which it differs from
+    /// the default or has several choices; a target only those whose default contradicts its settings. Returns
+    /// whether there was an offer, which the other end must be able to answer.
     pub fn offer(&mut self, out: &mut Vec<u8>) -> bool {
         let mut offered = false;
         for rule in &KEYS {
@@ -120,15 +121,15 @@ impl Negotiation {
         offered
     }
 
-    /// Whether offers of this end wait for an answer that has to come.
+    /// Whether offers of this end await a mandatory answer.
     pub fn is_waiting(&self) -> bool {
         KEYS.iter().any(|rule| self.unanswered(rule))
     }
 
-    /// Takes one pair in, and appends the answer to it if there is one.
+    /// Processes one pair, and appends the answer if there is one.
     ///
     /// # Errors
-    /// The login has to end.
+    /// The login must end.
     pub fn receive(
         &mut self,
         name: &str,
@@ -158,7 +159,7 @@ impl Negotiation {
     /// The result.
     ///
     /// # Errors
-    /// An offer was not answered, or a digest that this end requires was not agreed on.
+    /// An offer was not answered, or a required digest was not agreed.
     pub fn finish(&self) -> Result<Params, NegotiationError> {
         if let Some(rule) = KEYS.iter().find(|rule| self.unanswered(rule)) {
             return Err(NegotiationError::Unanswered(rule.name));
@@ -175,7 +176,7 @@ impl Negotiation {
         Ok(Params::new(self.session, &self.values, max_recv))
     }
 
-    /// Whether this end offers a key that nobody has named.
+    /// Whether this end offers a key that has not been negotiated yet.
     fn wants(&self, rule: &Rule) -> bool {
         let relevant = (self.leading || !rule.leading_only)
             && (self.session == SessionType::Normal || !rule.normal_only);
@@ -187,14 +188,14 @@ impl Negotiation {
                     !self.wishes.digests(rule.key).contains(&rule.default)
                 }
                 (Key::FirstBurstLength | Key::MaxBurstLength, Role::Initiator) => true,
-                // Times bind nobody who does not recover.
+                // Times are irrelevant without error recovery.
                 (Key::DefaultTime2Wait | Key::DefaultTime2Retain, Role::Target) => false,
                 (_, Role::Target) => rule.combine(rule.default, wish) != rule.default,
                 (_, Role::Initiator) => wish != rule.default,
             }
     }
 
-    /// An offer in words.
+    /// The text of an offer.
     fn words(&self, rule: &Rule) -> String {
         match rule.key {
             Key::HeaderDigest | Key::DataDigest => {
@@ -221,7 +222,7 @@ impl Negotiation {
         Ok(())
     }
 
-    /// The answer to this end's offer. Where the other end does not want to say, the default holds.
+    /// The answer to this end's offer. If the other end declines to answer, the default holds.
     fn receive_answer(
         &mut self,
         rule: &Rule,
@@ -244,7 +245,7 @@ impl Negotiation {
         Ok(())
     }
 
-    /// What this end answers to an offer. What it cannot accept leaves the default in force.
+    /// This end's answer to an offer. An unacceptable offer leaves the default in force.
     fn answer(&mut self, rule: &Rule, offer: &str) -> Result<String, NegotiationError> {
         if self.session == SessionType::Discovery && rule.normal_only {
             return Ok(IRRELEVANT.to_owned());
@@ -271,7 +272,7 @@ impl Negotiation {
         Ok(rule.write(value))
     }
 
-    /// What this end puts against an offer: a first burst is no longer than any burst, where that is known already.
+    /// This end's bound for an offer: FirstBurstLength must not exceed MaxBurstLength, if that is already known.
     fn bound(&self, key: Key) -> u32 {
         let wish = self.wishes.value(key);
         let settled = self.states[Key::MaxBurstLength as usize] == State::Settled;

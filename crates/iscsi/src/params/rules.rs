@@ -1,9 +1,9 @@
-//! The table of operational keys (RFC 7143, section 13; RFC 7144, section 7): how a value is written, how two values make
-//! one, what holds without negotiation, and where a key may stand.
+//! The table of operational keys (RFC 7143, section 13; RFC 7144, section 7): the format of a value, how two values
+//! are combined, the default, and where a key is allowed.
 
 use crate::text;
 
-/// A place in [`KEYS`].
+/// An index into [`KEYS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     HeaderDigest,
@@ -24,7 +24,7 @@ pub(super) enum Key {
     ISCSIProtocolLevel,
 }
 
-/// How a value is written. In memory each is a number: that of a word in its list, or 1 for `Yes`.
+/// The format of a value. In memory each is a number: the index of a word in its list, or 1 for `Yes`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
     Boolean,
@@ -32,16 +32,16 @@ pub(super) enum Form {
     OneOf(&'static [&'static str]),
 }
 
-/// How an offer and an answer make the result.
+/// How an offer and an answer yield the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// The smaller number; for booleans: AND.
     Least,
     /// The larger number; for booleans: OR.
     Most,
-    /// The first of the offered list that the responder accepts.
+    /// The first entry of the offered list that the responder accepts.
     First,
-    /// None: each end says what holds for itself.
+    /// None: each end declares its own value.
     Declared,
 }
 
@@ -53,9 +53,9 @@ pub(super) struct Rule {
     pub form: Form,
     pub choice: Choice,
     pub default: u32,
-    /// Belongs to the session: only its first connection negotiates it.
+    /// Session-wide: negotiated by the leading connection only.
     pub leading_only: bool,
-    /// Means nothing in a discovery session.
+    /// Irrelevant in a discovery session.
     pub normal_only: bool,
 }
 
@@ -85,7 +85,7 @@ const fn normal(key: Key, name: &'static str, form: Form, choice: Choice, defaul
     Rule { normal_only: true, ..first(key, name, form, choice, default) }
 }
 
-/// In the order of [`Key`], and in the order in which offers are made.
+/// In the order of [`Key`], which is the order of offers.
 pub(super) const KEYS: [Rule; 16] = {
     use Choice::{Declared, First, Least, Most};
     use Form::Boolean;
@@ -109,7 +109,7 @@ pub(super) const KEYS: [Rule; 16] = {
     ]
 };
 
-// A rule is found by its key's number.
+// A rule is indexed by its key.
 const _: () = {
     let mut at = 0;
     while at < KEYS.len() {
@@ -124,7 +124,7 @@ impl Rule {
         KEYS.iter().find(|rule| rule.name == name)
     }
 
-    /// A value, if it is one and lies within its range.
+    /// Parses a value and checks its range.
     pub fn parse(&self, value: &str) -> Option<u32> {
         match self.form {
             Form::Boolean => text::boolean(value).map(u32::from),
@@ -137,7 +137,7 @@ impl Rule {
         }
     }
 
-    /// A value as it is written.
+    /// Formats a value.
     pub fn write(&self, value: u32) -> String {
         match self.form {
             Form::Boolean => if value != 0 { "Yes" } else { "No" }.to_owned(),
@@ -155,8 +155,8 @@ impl Rule {
         }
     }
 
-    /// Whether an offer decides alone, so that an answer may be left out (RFC 7143, section 6.2.2): `No` where both have
-    /// to agree, `Yes` where one is enough.
+    /// Whether an offer decides alone, so that the answer may be omitted (RFC 7143, section 6.2.2): `No` if both must
+    /// agree, `Yes` if one suffices.
     pub fn decides(&self, offer: u32) -> bool {
         match (self.form, self.choice) {
             (Form::Boolean, Choice::Least) => offer == 0,
@@ -179,7 +179,7 @@ impl Rule {
 pub(super) struct Values([u32; KEYS.len()]);
 
 impl Values {
-    /// What holds without negotiation.
+    /// The values without negotiation.
     pub fn defaults() -> Values {
         Values(KEYS.map(|rule| rule.default))
     }

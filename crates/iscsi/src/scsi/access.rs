@@ -1,37 +1,37 @@
-//! Who may do what, when: one description for each class of commands, from which reservations, port states, write
-//! protection and unit attentions are judged (SPC-4, 5.13.1 and 5.16; SBC-3, 4.17).
+//! Access rules: one description for each class of commands, which decides about reservations, port states, write
+//! protection and unit attentions (SPC-4, 5.13.1 and 5.16; SBC-3, 4.17).
 //!
-//! The view of a nexus ([`super::View`]) is derived by the same judgement as every single command is.
+//! The view of a nexus ([`super::View`]) is derived by the same rules as every single command.
 
-/// What stands in the way of a class of commands.
+/// The checks before a class of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
-    /// A pending unit attention is reported instead of doing the command.
+    /// A pending unit attention is reported instead of executing the command.
     pub attention: bool,
-    /// What a persistent reservation of others forbids.
+    /// What other nexuses' persistent reservations forbid.
     pub persistent: Persistent,
-    /// A reservation of others by RESERVE forbids it.
+    /// A RESERVE reservation of another nexus forbids it.
     pub classic: bool,
-    /// The states of the target port in which it is done.
+    /// The port states that allow it.
     pub port: Ports,
-    /// The logical unit must be able to reach its medium.
+    /// The medium must be accessible.
     pub ready: bool,
-    /// The medium changes.
+    /// The command changes the medium.
     pub writes: bool,
 }
 
-/// What a persistent reservation forbids to those that do not hold it (SPC-4, tables 66 and 67).
+/// What a persistent reservation forbids to nexuses that do not hold it (SPC-4, tables 66 and 67).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Persistent {
     /// Nothing.
     Free,
-    /// Reading, under the exclusive access types.
+    /// Reads, with the exclusive access types.
     Reads,
-    /// Whatever changes something, under every type.
+    /// Changes, with every type.
     Changes,
 }
 
-/// In which states of the target port group a command is done (SPC-4, 5.16.2).
+/// The target port group states that allow a command (SPC-4, 5.16.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ports {
     /// Active only.
@@ -43,7 +43,7 @@ pub(super) enum Ports {
 }
 
 impl Access {
-    /// INQUIRY, REPORT LUNS, REQUEST SENSE: always done.
+    /// INQUIRY, REPORT LUNS, REQUEST SENSE: always allowed.
     pub const IDENTIFY: Access = Access {
         attention: false,
         persistent: Persistent::Free,
@@ -63,42 +63,42 @@ impl Access {
     };
     /// READ CAPACITY: known without the medium.
     pub const CAPACITY: Access = Access { ready: false, ..Access::READY };
-    /// Blocks are read.
+    /// Reads of blocks.
     pub const READ: Access = Access { persistent: Persistent::Reads, ..Access::READY };
-    /// Blocks are changed.
+    /// Changes of blocks.
     pub const WRITE: Access =
         Access { persistent: Persistent::Changes, writes: true, ..Access::READY };
-    /// Everything is made unreadable; whether the medium is within reach is decided by the command.
+    /// SANITIZE; the command itself checks whether the medium is accessible.
     pub const SANITIZE: Access = Access { ready: false, ..Access::WRITE };
-    /// What is read of a copy's source and written to its destination is judged for each of them.
+    /// EXTENDED COPY: source and destination are checked separately.
     pub const COPY: Access = Access { persistent: Persistent::Changes, ..Access::READY };
-    /// What became of copies.
+    /// Results of copies.
     pub const COPY_RESULTS: Access = Access { ready: false, ..Access::COPY };
-    /// The cache is written out, which changes no block.
+    /// SYNCHRONIZE CACHE changes no block.
     pub const SYNC: Access = Access { persistent: Persistent::Changes, ..Access::READY };
-    /// Settings are read or changed.
+    /// Reads or changes of settings.
     pub const SETTINGS: Access = Access {
         persistent: Persistent::Changes,
         port: Ports::Standby,
         ready: false,
         ..Access::READY
     };
-    /// What the device server can do.
+    /// Reports of supported functions.
     pub const ABILITIES: Access = Access { port: Ports::Active, ..Access::SETTINGS };
-    /// LOG SENSE: allowed whatever is reserved.
+    /// LOG SENSE: allowed with any reservation.
     pub const LOG: Access =
         Access { persistent: Persistent::Free, classic: false, ..Access::SETTINGS };
-    /// START STOP UNIT and PREVENT ALLOW MEDIUM REMOVAL, as far as they take nothing away from others.
+    /// START STOP UNIT and PREVENT ALLOW MEDIUM REMOVAL without effect on others.
     pub const CARE: Access = Access { port: Ports::Active, ..Access::LOG };
-    /// The same where they do.
+    /// The same with effect on others.
     pub const TAKE: Access =
         Access { persistent: Persistent::Changes, classic: true, ..Access::CARE };
-    /// PERSISTENT RESERVE: its own rules decide about persistent reservations.
+    /// PERSISTENT RESERVE: its own rules check persistent reservations.
     pub const PERSISTENT: Access = Access { persistent: Persistent::Free, ..Access::SETTINGS };
-    /// RESERVE and RELEASE: their own rules decide.
+    /// RESERVE and RELEASE: checked by their own rules.
     pub const CLASSIC: Access =
         Access { port: Ports::Active, classic: false, ..Access::PERSISTENT };
-    /// REPORT TARGET PORT GROUPS: done in every state, whatever is reserved persistently.
+    /// REPORT TARGET PORT GROUPS: allowed in every state, with any persistent reservation.
     pub const PORTS: Access =
         Access { persistent: Persistent::Free, port: Ports::Any, ..Access::SETTINGS };
     /// SET TARGET PORT GROUPS.

@@ -1,26 +1,26 @@
-//! Unit attentions of one nexus (SAM-5, 5.14; the order of SPC-4, table 27): what happened since its last command.
+//! Unit attentions of one nexus (SAM-5, 5.14; the order of SPC-4, table 27): events since its last command.
 //!
-//! A condition stands at most once, so the queue is bounded by the number of conditions. A reset or power on outranks
-//! what was pending, and takes its place.
+//! A condition is pending at most once, so the queue is bounded by the number of conditions. A reset or power on
+//! replaces all pending conditions.
 
 use super::{Sense, SenseKey};
 
 /// A unit attention condition: its additional sense code and qualifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attention {
-    /// The target started, or this nexus is new to it.
+    /// The target started, or this nexus has just logged in.
     PowerOn,
     /// The target was reset.
     BusReset,
     /// The logical unit was reset.
     DeviceReset,
-    /// The nexus was lost and is back.
+    /// The nexus was lost and has returned.
     NexusLoss,
     /// Another nexus changed mode parameters.
     ModeParametersChanged,
     /// Another nexus released or preempted the reservation that this one shared.
     ReservationsPreempted,
-    /// A reservation that concerned this nexus was released.
+    /// A reservation that affected this nexus was released.
     ReservationsReleased,
     /// The registration of this nexus was removed.
     RegistrationsPreempted,
@@ -30,7 +30,7 @@ pub enum Attention {
     CapacityChanged,
     /// INQUIRY data changed.
     InquiryChanged,
-    /// Logical units came or went.
+    /// The list of logical units changed.
     LunsChanged,
     /// Another nexus cleared the task set.
     CommandsCleared,
@@ -66,7 +66,7 @@ impl Attention {
     }
 }
 
-/// What is pending for one nexus, in the order in which it is reported.
+/// The pending conditions of one nexus, in reporting order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attentions(Vec<Attention>);
 
@@ -83,7 +83,7 @@ impl Attentions {
         }
     }
 
-    /// The one that is reported next.
+    /// The condition that is reported next.
     pub fn first(&self) -> Option<Attention> {
         self.0.first().copied()
     }
@@ -93,12 +93,12 @@ impl Attentions {
         self.0.contains(&attention)
     }
 
-    /// Removes and yields the one that is reported.
+    /// Removes and returns the condition to report.
     pub fn report(&mut self) -> Option<Attention> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
     }
 
-    /// Removes a condition that was told otherwise.
+    /// Removes a condition that was reported otherwise.
     pub fn clear(&mut self, attention: Attention) {
         self.0.retain(|old| *old != attention);
     }

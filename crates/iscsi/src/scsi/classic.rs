@@ -1,4 +1,4 @@
-//! RESERVE and RELEASE (SPC-2), beside persistent reservations by the compatible handling of SPC-4, 5.13.3 (CRH).
+//! RESERVE and RELEASE (SPC-2), compatible with persistent reservations as of SPC-4, 5.13.3 (CRH).
 
 use super::reservation::CONFLICT;
 use super::unit::{Call, Outcome};
@@ -6,10 +6,10 @@ use super::{Action, Ending};
 
 const DONE: Outcome = Ok(Action::End(Ending::GOOD));
 
-/// How persistent reservations decide about the command: `Some` is the whole answer.
+/// The result of the command if persistent reservations decide it.
 ///
-/// A holder, and a registrant of a type for registrants, is told that all is well, and nothing changes. Anybody else is in
-/// conflict as soon as somebody is registered.
+/// For a holder, and for a registrant of a type for registrants, it succeeds without effect. For all others it is a
+/// conflict as soon as there is a registration.
 fn decided(call: &Call<'_>) -> Option<Outcome> {
     let reservations = &call.state().reservations;
     if reservations.registrations.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn reserve(call: &mut Call<'_>) -> Outcome {
     DONE
 }
 
-/// RELEASE (6) and (10). Whoever holds nothing releases nothing, which is fine.
+/// RELEASE (6) and (10). Without a reservation it succeeds without effect.
 pub(super) fn release(call: &mut Call<'_>) -> Outcome {
     if let Some(outcome) = decided(call) {
         return outcome;

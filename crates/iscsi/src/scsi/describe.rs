@@ -1,4 +1,4 @@
-//! TEST UNIT READY, REQUEST SENSE and READ CAPACITY: how the unit is, and how large.
+//! TEST UNIT READY, REQUEST SENSE and READ CAPACITY: readiness and size of a unit.
 
 use super::cdb::{field32, field64};
 use super::state::Sanitizing;
@@ -6,18 +6,18 @@ use super::table::invalid_field;
 use super::unit::{Call, Outcome};
 use super::{Action, Attention, Ending, Sense, SenseKey};
 
-/// The answer, cut at the allocation length.
+/// The answer, truncated to the allocation length.
 pub(super) fn reply(mut bytes: Vec<u8>, allocation: u32) -> Outcome {
     bytes.truncate(allocation as usize);
     Ok(Action::Reply(bytes))
 }
 
-/// TEST UNIT READY: whoever gets here may use the medium.
+/// TEST UNIT READY: all checks precede this, so the medium is accessible.
 pub(super) fn test_unit_ready(_: &mut Call<'_>) -> Outcome {
     Ok(Action::End(Ending::GOOD))
 }
 
-/// REQUEST SENSE: a pending unit attention is told as data, and is no longer pending (SPC-4, 6.39).
+/// REQUEST SENSE: a pending unit attention is returned as data and cleared (SPC-4, 6.39).
 pub(super) fn request_sense(call: &mut Call<'_>) -> Outcome {
     let nexus = call.nexus;
     let pending = call.state().pending(nexus).is_some();
@@ -30,7 +30,7 @@ pub(super) fn request_sense(call: &mut Call<'_>) -> Outcome {
     reply(sense.encode(call.cdb[1] & 1 != 0), u32::from(call.cdb[4]))
 }
 
-/// READ CAPACITY (10): volumes beyond its reach say so with all ones.
+/// READ CAPACITY (10): larger volumes return all ones.
 pub(super) fn read_capacity_10(call: &mut Call<'_>) -> Outcome {
     if call.cdb[8] & 1 == 0 && field32::<2>(call.cdb) != 0 {
         return Err(invalid_field(2, None));
@@ -42,8 +42,8 @@ pub(super) fn read_capacity_10(call: &mut Call<'_>) -> Outcome {
     Ok(Action::Reply(bytes))
 }
 
-/// READ CAPACITY (16), with LBPME and LBPRZ of thin volumes. A physical block is a logical one: whatever is written, no
-/// neighbour is read for it. That space goes in pages is told by the Block Limits page.
+/// READ CAPACITY (16), with LBPME and LBPRZ of thin volumes. A physical block is a logical one: no write causes a
+/// read of a neighbour. The Block Limits page reports the allocation unit.
 pub(super) fn read_capacity_16(call: &mut Call<'_>) -> Outcome {
     if call.cdb[14] & 1 == 0 && field64::<2>(call.cdb) != 0 {
         return Err(invalid_field(2, None));

@@ -1,10 +1,10 @@
-//! The SCSI target device: its name, its ports and its logical units. Everything that comes from a session enters here.
+//! The SCSI target device: its name, ports and logical units. All commands of sessions enter here.
 
 use super::cdb::Cdb;
 use super::unit::{Outcome, Unit};
 use super::{Action, Attention, Description, Nexus, copy, report};
 
-/// The most logical units of a device: as many as the flat addressing method names.
+/// Most logical units of a device: the range of the flat addressing method.
 pub const MOST_UNITS: usize = 1 << 14;
 
 /// A target device.
@@ -15,20 +15,20 @@ pub struct Device {
     units: Vec<Unit>,
 }
 
-/// What a LUN of eight bytes names (SAM-5, 4.7).
+/// The meaning of an eight-byte LUN (SAM-5, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lun {
-    /// A logical unit, by its number.
+    /// A logical unit by its number.
     Unit(usize),
     /// The well-known logical unit REPORT LUNS.
     Reporter,
-    /// Nothing that there could be.
+    /// An impossible address.
     Nowhere,
 }
 
 impl Device {
-    /// A device with its iSCSI name, the tags of its portal groups (each is one target port, and one target port group)
-    /// and its logical units, LUN 0 first. More than [`MOST_UNITS`] are left out.
+    /// A device with its iSCSI name, its portal group tags (each is one target port and one target port group) and
+    /// its logical units, LUN 0 first. Units beyond [`MOST_UNITS`] are left out.
     pub fn new(name: &str, ports: &[u16], units: Vec<Description>) -> Device {
         let units = units.into_iter().take(MOST_UNITS).map(|unit| Unit::new(unit, ports)).collect();
         Device { name: name.to_owned(), ports: ports.to_vec(), units }
@@ -44,12 +44,12 @@ impl Device {
         &self.ports
     }
 
-    /// The logical units, in the order of their numbers.
+    /// The logical units in order of their numbers.
     pub fn units(&self) -> &[Unit] {
         &self.units
     }
 
-    /// The number of the logical unit that a LUN field names, as an index of [`Device::units`].
+    /// The index into [`Device::units`] that a LUN field names.
     pub fn index(&self, lun: u64) -> Option<usize> {
         match Lun::parse(lun) {
             Lun::Unit(index) if index < self.units.len() => Some(index),
@@ -62,22 +62,23 @@ impl Device {
         self.units.get(self.index(lun)?)
     }
 
-    /// A command. `expected`: the expected data transfer length, in bytes. LUNs that are not there are answered for.
+    /// Starts a command. `expected`: the expected data transfer length in bytes. LUNs that do not exist are answered
+    /// too.
     pub fn begin(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, expected: u32) -> Action {
         self.act(lun, nexus, cdb, expected, None)
     }
 
-    /// Goes on with a command for which [`Action::Parameters`] was the answer, now that its parameters are here.
+    /// Continues a command for which [`Action::Parameters`] was returned, with its parameters.
     pub fn parameters(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, bytes: &[u8]) -> Action {
         self.act(lun, nexus, cdb, bytes.len() as u32, Some(bytes))
     }
 
-    /// A session has logged in: every unit has a unit attention for its nexus.
+    /// A session has logged in: every unit raises a unit attention for its nexus.
     pub fn join(&self, nexus: &Nexus) {
         self.units.iter().for_each(|unit| unit.join(nexus));
     }
 
-    /// A session has ended, however it did: the nexus is lost.
+    /// A session has ended in any way: the nexus is lost.
     pub fn leave(&self, nexus: &Nexus) {
         self.units.iter().for_each(|unit| unit.leave(nexus));
     }
@@ -109,7 +110,7 @@ impl Device {
 }
 
 impl Device {
-    /// A copy needs the consent of the other units too.
+    /// A copy needs the permission of the other units too.
     fn checked(&self, unit: &Unit, nexus: &Nexus, action: Action) -> Outcome {
         if let Action::Copy { list, segments } = &action
             && let Err(refused) = copy::admit_others(self, unit, nexus, segments)
@@ -122,7 +123,7 @@ impl Device {
 }
 
 impl Lun {
-    /// The eight bytes of a LUN field. Peripheral device addressing of bus 0 and flat addressing name the same units.
+    /// Decodes a LUN field. Peripheral device addressing of bus 0 and flat addressing name the same units.
     pub fn parse(lun: u64) -> Lun {
         let [a, b, rest @ ..] = lun.to_be_bytes();
         if rest != [0; 6] {
@@ -136,7 +137,7 @@ impl Lun {
         }
     }
 
-    /// The eight bytes for the number of a logical unit.
+    /// Encodes the number of a logical unit as a LUN field.
     pub fn field(index: usize) -> [u8; 8] {
         let [high, low] = (index as u16).to_be_bytes();
         let method = if index < 256 { 0 } else { 0x40 };

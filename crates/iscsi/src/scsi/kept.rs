@@ -1,9 +1,9 @@
-//! Registrations and the reservation as bytes, to be kept over a restart (APTPL; SPC-4, 5.13.5).
+//! The stored form of registrations and the reservation, to survive a restart (APTPL; SPC-4, 5.13.5).
 //!
 //! ```text
 //! "WSPR" version:u8=1 registrations:u16 { port:u16 flags:u8 key:u64 name_length:u16 name }… held:u8 [ index:u16 kind:u8 ]
 //! ```
-//! Figures have their most significant byte first. The generation of reservations starts anew, as after any power on.
+//! Numbers are big-endian. The PR generation restarts, as after any power on.
 
 use std::str;
 
@@ -12,21 +12,21 @@ use super::reservation::{Held, Kind, MOST_REGISTRATIONS, Registration, Reservati
 
 const MAGIC: &[u8; 5] = b"WSPR\x01";
 
-/// Why kept reservations are not taken.
+/// Why stored reservations are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeptError {
-    /// Another program's file, or another version's.
+    /// The file of another program, or of another version.
     #[error(
-        "these are not reservations that this version of Wirespeed kept; remove the file to start without them"
+        "not a reservation file of this version of Wirespeed; remove it to start without reservations"
     )]
     Foreign,
-    /// The bytes end early, go on, or say what cannot be.
-    #[error("the kept reservations are damaged at byte {0}; remove the file to start without them")]
+    /// The bytes end early, have a remainder, or hold invalid values.
+    #[error("the stored reservations are damaged at byte {0}; remove the file to start without them")]
     Damaged(usize),
 }
 
 impl Reservations {
-    /// What is to be kept: nothing unless the last registration asked for it.
+    /// The bytes to store: empty unless the last registration requested APTPL.
     pub fn to_bytes(&self) -> Vec<u8> {
         if !self.kept || self.registrations.is_empty() {
             return Vec::new();
@@ -56,7 +56,7 @@ impl Reservations {
         bytes
     }
 
-    /// What was kept.
+    /// Decodes stored bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Reservations, KeptError> {
         if bytes.is_empty() {
             return Ok(Reservations::default());

@@ -1,8 +1,8 @@
-//! What a block device answers to a SCSI command (SPC-4, SBC-3). It decides; it never touches a medium: what has to be read
-//! or written is told as a [`Medium`], and somebody who has a volume carries it out.
+//! The SCSI device server of a block device (SPC-4, SBC-3). It decides but never touches a medium: it returns reads
+//! and writes as a [`Medium`] request, which the owner of the volume executes.
 //!
-//! Commands enter by [`Device::begin`] and, where they have parameters, go on with [`Device::parameters`]. READ and WRITE
-//! need neither lock nor table of nexuses: [`quick`] decides them from a [`View`].
+//! Commands enter by [`Device::begin`] and, if they have parameters, continue with [`Device::parameters`]. READ and
+//! WRITE need neither a lock nor the table of nexuses: [`quick`] decides them from a [`View`].
 
 mod access;
 mod action;

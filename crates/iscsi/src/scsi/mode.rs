@@ -1,8 +1,7 @@
-//! MODE SENSE and MODE SELECT: the mode pages, what may be changed in them, and what that does (SPC-4, 6.9 to 6.12 and
-//! 7.5; SBC-3, 6.5).
+//! MODE SENSE and MODE SELECT: the mode pages, their changeable bits, and their effects (SPC-4, 6.9 to 6.12 and 7.5;
+//! SBC-3, 6.5).
 //!
-//! A page is its default bytes, the bits that may be changed, and those that were. Nothing is saved: a reset brings the
-//! defaults back.
+//! A page has default bytes, changeable bits, and current values. Nothing is saved: a reset restores the defaults.
 
 use super::cdb::{be16, be32, be64, field16};
 use super::describe::reply;
@@ -13,18 +12,18 @@ use super::{Action, Attention, Description, Ending, Geometry, Sense, SenseKey};
 /// SAVING PARAMETERS NOT SUPPORTED.
 const NOT_SAVED: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x3900));
 
-/// The most bytes of a page, with its header.
+/// Most bytes of a page, with its header.
 const LARGEST_PAGE: usize = 20;
 const CACHING: usize = 1;
 const CONTROL: usize = 2;
 
-/// A page: its bytes and those bits of them that may be changed.
+/// A page: its bytes and its changeable bits.
 struct Page {
     bytes: &'static [u8],
     changeable: &'static [(usize, u8)],
 }
 
-/// The pages in the order of their codes.
+/// The pages in order of their codes.
 const PAGES: [Page; 4] = [
     // Read-write error recovery: AWRE, ARRE.
     Page { bytes: &[0x01, 0x0a, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
@@ -64,23 +63,23 @@ impl Modes {
         self.0[CACHING][2] & 0x04 != 0
     }
 
-    /// D_SENSE: sense data goes out in descriptor format.
+    /// D_SENSE: sense data uses descriptor format.
     pub fn descriptor_sense(&self) -> bool {
         self.0[CONTROL][2] & 0x04 != 0
     }
 
-    /// SWP: nothing may be written.
+    /// SWP: the unit is write-protected.
     pub fn write_protected(&self) -> bool {
         self.0[CONTROL][4] & 0x08 != 0
     }
 
-    /// TAS: what others abort ends in TASK ABORTED instead of in silence.
+    /// TAS: commands aborted by others end in TASK ABORTED instead of without a response.
     pub fn task_aborted(&self) -> bool {
         self.0[CONTROL][5] & 0x40 != 0
     }
 
-    /// Takes one page of a MODE SELECT; bits that may not be changed have to be as they are. `at`: where the page stands
-    /// in the list.
+    /// Applies one page of a MODE SELECT; unchangeable bits must keep their values. `at`: the offset of the page in
+    /// the list.
     fn select(&mut self, bytes: &[u8], at: usize) -> Result<(), Ending> {
         let wrong =
             |offset: usize| invalid_parameter(u16::try_from(at + offset).unwrap_or(u16::MAX));
@@ -102,7 +101,7 @@ impl Modes {
     }
 }
 
-/// The bits of a byte that may be changed.
+/// The changeable bits of a byte.
 fn mask(page: &Page, offset: usize) -> u8 {
     page.changeable.iter().filter(|(at, _)| *at == offset).fold(0, |bits, (_, bit)| bits | bit)
 }
@@ -138,7 +137,7 @@ pub(super) fn sense_10(call: &mut Call<'_>) -> Outcome {
     reply(bytes, u32::from(field16::<7>(call.cdb)))
 }
 
-/// WP, and DPOFUA: DPO and FUA are understood.
+/// WP, and DPOFUA: DPO and FUA are supported.
 fn device_specific(call: &Call<'_>) -> u8 {
     let protected = call.description().read_only || call.state().modes.write_protected();
     if protected { 0x90 } else { 0x10 }
@@ -158,7 +157,7 @@ fn long_block(geometry: Geometry) -> Vec<u8> {
     bytes
 }
 
-/// The pages that are asked for: current, changeable or default values.
+/// The requested pages: current, changeable or default values.
 fn pages(call: &Call<'_>) -> Result<Vec<u8>, Ending> {
     let (control, code, subpage) = (call.cdb[2] >> 6, call.cdb[2] & 0x3f, call.cdb[3]);
     if control == 3 {
@@ -225,11 +224,11 @@ fn select(call: &mut Call<'_>, length: u32, header: Header) -> Outcome {
     Ok(Action::End(Ending::GOOD))
 }
 
-/// All pages of a list, or none.
+/// Applies all pages of a list, or none.
 fn selected(mut modes: Modes, list: &[u8], mut at: usize) -> Result<Modes, Ending> {
     while at < list.len() {
         let length = 2 + usize::from(*list.get(at + 1).ok_or(SHORT_LIST)?);
-        // No page has subpages, so the format bit stands for a page that is not there.
+        // No page has subpages, so the subpage format names a missing page.
         if list[at] & 0x40 != 0 {
             return Err(invalid_parameter(u16::try_from(at).unwrap_or(u16::MAX)));
         }
@@ -240,7 +239,8 @@ fn selected(mut modes: Modes, list: &[u8], mut at: usize) -> Result<Modes, Endin
     Ok(modes)
 }
 
-/// A block descriptor may be repeated, but the unit keeps its size. Zero and all ones ask for the blocks that there are.
+/// A block descriptor may be repeated, but the unit keeps its size. Zero and all ones stand for the present number of
+/// blocks.
 fn check_block(descriptor: &[u8], long: bool, geometry: Geometry, at: usize) -> Result<(), Ending> {
     let wrong = Err(invalid_parameter(at as u16));
     let (blocks, most, block) = match (descriptor.len(), long) {

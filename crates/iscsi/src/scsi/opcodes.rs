@@ -1,5 +1,5 @@
-//! REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (SPC-4, 6.35 and 6.36): the table of
-//! commands, told.
+//! REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (SPC-4, 6.35 and 6.36), generated
+//! from the command table.
 
 use super::Description;
 use super::cdb::{field16, field32};
@@ -7,7 +7,7 @@ use super::describe::reply;
 use super::table::{COMMANDS, Command, invalid_field, rows};
 use super::unit::{Call, Outcome};
 
-/// A command timeouts descriptor in which no time is given.
+/// A command timeouts descriptor without times.
 const NO_TIMES: [u8; 12] = [0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// REPORT SUPPORTED OPERATION CODES.
@@ -23,7 +23,7 @@ pub(super) fn report(call: &mut Call<'_>) -> Outcome {
         1 => one(find(description, opcode, None), thin, timeouts),
         2 if !has_actions(opcode) => return Err(invalid_field(2, Some(2))),
         2 => one(find(description, opcode, Some(action)), thin, timeouts),
-        // Whichever way the operation code is used; a service action is looked at where there are some.
+        // Any use of the operation code; the service action matters only if it has some.
         3 if has_actions(opcode) => one(find(description, opcode, Some(action)), thin, timeouts),
         3 if action == 0 => one(find(description, opcode, None), thin, timeouts),
         3 => one(None, thin, timeouts),
@@ -56,7 +56,7 @@ fn all(description: &Description, timeouts: bool) -> Vec<u8> {
     bytes
 }
 
-/// One command with its usage map, or that there is none.
+/// One command with its usage map, or "not supported".
 fn one(row: Option<&Command>, thin: bool, timeouts: bool) -> Vec<u8> {
     let Some(row) = row else { return vec![0, 0x01, 0, 0] };
     let flags = 0x03 | if timeouts { 0x80 } else { 0 };
@@ -68,7 +68,7 @@ fn one(row: Option<&Command>, thin: bool, timeouts: bool) -> Vec<u8> {
     bytes
 }
 
-/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS: those of iSCSI but for ACA.
+/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS: those of iSCSI except ACA.
 pub(super) fn task_management(call: &mut Call<'_>) -> Outcome {
     let extended = call.cdb[2] & 0x80 != 0;
     // ABORT TASK, ABORT TASK SET, CLEAR TASK SET, LOGICAL UNIT RESET, TARGET RESET (warm)

@@ -1,5 +1,5 @@
-//! PERSISTENT RESERVE IN and OUT: their service actions and parameter lists (SPC-4, 6.15 and 6.16). What they do to the
-//! reservations is in `reservation`.
+//! PERSISTENT RESERVE IN and OUT: service actions and parameter lists (SPC-4, 6.15 and 6.16). Their effects are in
+//! `reservation`.
 
 use super::cdb::{be16, be32, be64, field16, field32};
 use super::describe::reply;
@@ -10,7 +10,7 @@ use super::{Action, Ending, Nexus};
 
 /// The longest parameter list, in bytes.
 const LONGEST_LIST: u32 = 8192;
-/// The parameter list of every service action but REGISTER AND MOVE, without further transport IDs.
+/// The length of a parameter list without additional transport IDs, except for REGISTER AND MOVE.
 const BASIC_LIST: u32 = 24;
 
 /// PERSISTENT RESERVE IN.
@@ -43,7 +43,7 @@ fn read_keys(call: &Call<'_>) -> Vec<u8> {
 fn read_reservation(call: &Call<'_>) -> Vec<u8> {
     let reservations = &call.state().reservations;
     let Some(held) = &reservations.held else { return listed(call, &[]) };
-    // Of the types for all registrants no single key holds it.
+    // With the types for all registrants no single key holds it.
     let key = if held.kind.shared() { 0 } else { reservations.key_of(&held.by).unwrap_or(0) };
     let mut descriptor = [0; 16];
     descriptor[..8].copy_from_slice(&key.to_be_bytes());
@@ -53,7 +53,7 @@ fn read_reservation(call: &Call<'_>) -> Vec<u8> {
 
 fn capabilities(call: &Call<'_>) -> Vec<u8> {
     let kept = u8::from(call.description().keeps_reservations);
-    // RESERVE is compatible (CRH), transport IDs (SIP_C) and all target ports (ATP_C) can be specified.
+    // Supported: RESERVE compatibility (CRH), transport IDs (SIP_C) and all target ports (ATP_C).
     let active = u8::from(call.state().reservations.kept);
     vec![0, 8, 0x10 | 0x08 | 0x04 | kept, 0x80 | active, 0xea, 0x01, 0, 0]
 }
@@ -92,7 +92,7 @@ fn transport_id(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The initiator port that a transport ID names, and the length of the ID in bytes.
+/// The initiator port named by a transport ID, and the length of the ID in bytes.
 fn parse_transport_id(bytes: &[u8]) -> Option<(String, usize)> {
     if *bytes.first()? != 0x45 {
         return None;
@@ -134,7 +134,7 @@ pub(super) fn reserve_out(call: &mut Call<'_>) -> Outcome {
     Ok(Action::Reserved { keep, abort })
 }
 
-/// Decodes the service action and lets the reservations do it.
+/// Decodes the service action and applies it to the reservations.
 fn act(call: &mut Call<'_>, list: &[u8]) -> Result<Effects, Ending> {
     let nexus = call.nexus;
     let action = call.cdb[1] & 0x1f;
@@ -160,7 +160,7 @@ fn act(call: &mut Call<'_>, list: &[u8]) -> Result<Effects, Ending> {
     }
 }
 
-/// The scope, which can only be the logical unit, and the type.
+/// The scope, which must be the logical unit, and the type.
 fn kind(call: &Call<'_>) -> Result<Kind, Ending> {
     let field = call.cdb[2];
     if field >> 4 != 0 {
@@ -199,7 +199,7 @@ fn registering(
     Ok(Registering { key, to, keep, ports, others })
 }
 
-/// APTPL, where somebody keeps what is asked to be kept.
+/// APTPL, if the owner supports it.
 fn keep(call: &Call<'_>, flags: u8, byte: u16) -> Result<bool, Ending> {
     let keep = flags & 0x01 != 0;
     if keep && !call.description().keeps_reservations {

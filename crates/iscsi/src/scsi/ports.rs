@@ -1,5 +1,5 @@
-//! Target port groups (ALUA): REPORT and SET TARGET PORT GROUPS (SPC-4, 5.16, 6.37 and 6.45). Each portal group is one
-//! target port group of one target port, and its tag is the identifier of both.
+//! Target port groups (ALUA): REPORT and SET TARGET PORT GROUPS (SPC-4, 5.16, 6.37 and 6.45). Each portal group is
+//! one target port group with one target port; its tag identifies both.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use super::{Action, Attention, Ending};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PortState {
-    /// The best way to the logical unit.
+    /// Active/optimized.
     ActiveOptimized = 0x0,
-    /// A way that works, but not the best.
+    /// Active/non-optimized.
     ActiveNonOptimized = 0x1,
-    /// Answers questions, but moves no blocks.
+    /// Standby: answers queries, but transfers no blocks.
     Standby = 0x2,
-    /// Answers hardly anything.
+    /// Unavailable: answers few commands.
     Unavailable = 0x3,
 }
 
@@ -35,22 +35,22 @@ impl PortState {
     }
 }
 
-/// Why a group is in its state.
+/// Why a group is in its state (the STATUS CODE field).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Cause {
-    /// Nobody changed it.
+    /// Unchanged since the start.
     Nobody = 0x0,
     /// SET TARGET PORT GROUPS.
     Command = 0x1,
-    /// Whoever runs the target.
+    /// The administrator.
     Owner = 0x2,
 }
 
 /// The state of each group, by its identifier.
 pub(super) type Groups = BTreeMap<u16, (PortState, Cause)>;
 
-/// The states that are supported: T_SUP and O_SUP are not, U_SUP, S_SUP, AN_SUP and AO_SUP are.
+/// Supported states: T_SUP and O_SUP are off; U_SUP, S_SUP, AN_SUP and AO_SUP are on.
 const SUPPORTED: u8 = 0x0f;
 
 /// REPORT TARGET PORT GROUPS, in both formats.
@@ -74,13 +74,13 @@ pub(super) fn report(call: &mut Call<'_>) -> Outcome {
     reply(bytes, field32::<6>(call.cdb))
 }
 
-/// SET TARGET PORT GROUPS: all that the list names, or none.
+/// SET TARGET PORT GROUPS: all groups of the list, or none.
 pub(super) fn set(call: &mut Call<'_>) -> Outcome {
     let length = field32::<6>(call.cdb);
     if length == 0 {
         return Ok(Action::End(Ending::GOOD));
     }
-    // A header and one descriptor for each group that there could be.
+    // A header and one descriptor for each possible group.
     let most = 4 + 4 * call.state().ports.len() as u32;
     if length < 4 || length > most || !length.is_multiple_of(4) {
         return Err(SHORT_LIST);

@@ -1,5 +1,5 @@
-//! REPORT LUNS, and what answers where there is no block device: the well-known logical unit and LUNs that are not there
-//! (SPC-4, 6.33; SAM-5, 4.7).
+//! REPORT LUNS, and the answers of LUNs without a block device: the well-known logical unit and LUNs that do not
+//! exist (SPC-4, 6.33; SAM-5, 4.7).
 
 use super::cdb::{Cdb, field32};
 use super::describe::reply;
@@ -14,7 +14,7 @@ const REPORTER: [u8; 8] = [0xc1, 0x01, 0, 0, 0, 0, 0, 0];
 /// LOGICAL UNIT NOT SUPPORTED.
 const NO_UNIT: Sense = Sense::new(SenseKey::IllegalRequest, 0x2500);
 
-/// REPORT LUNS; that logical units came or went is thereby known.
+/// REPORT LUNS; it clears the unit attention about changed logical units.
 pub(super) fn report_luns(call: &mut Call<'_>) -> Outcome {
     let nexus = call.nexus;
     if call.state().is_pending(nexus, Attention::LunsChanged) {
@@ -23,14 +23,14 @@ pub(super) fn report_luns(call: &mut Call<'_>) -> Outcome {
     luns(call.device, call.cdb)
 }
 
-/// The list of LUNs. SELECT REPORT tells ordinary and well-known ones apart.
+/// The list of LUNs. SELECT REPORT chooses ordinary or well-known ones.
 fn luns(device: &Device, cdb: &Cdb) -> Outcome {
     let allocation = field32::<6>(cdb);
     let (ordinary, well_known) = match cdb[2] {
         0x00 => (true, false),
         0x01 => (false, true),
         0x02 => (true, true),
-        // Administrative and subsidiary logical units: there are none.
+        // Administrative and subsidiary logical units: none.
         0x10..=0x12 => (false, false),
         _ => return Err(invalid_field(2, None)),
     };
@@ -60,8 +60,8 @@ pub(super) fn well_known(device: &Device, cdb: &Cdb) -> Outcome {
     }
 }
 
-/// A LUN that is not there: it says so when asked who it is, and refuses everything else. REPORT LUNS is answered, because
-/// an initiator may look for units by asking LUN 0 of a device without any.
+/// A LUN that does not exist: INQUIRY says so, and everything else is refused. REPORT LUNS is answered, because an
+/// initiator may query LUN 0 of a device without any.
 pub(super) fn absent(device: &Device, cdb: &Cdb) -> Outcome {
     match cdb[0] {
         0x03 => checked(cdb).and_then(|_| no_sense(cdb, NO_UNIT)),
@@ -76,7 +76,7 @@ fn no_sense(cdb: &Cdb, sense: Sense) -> Outcome {
     reply(sense.encode(cdb[1] & 1 != 0), u32::from(cdb[4]))
 }
 
-/// The row of a command whose bits are in order.
+/// The row of a command, once its bits have been checked.
 fn checked(cdb: &Cdb) -> Result<&'static Command, Ending> {
     let command = table::find(cdb)?;
     command.fits(cdb, false)?;

@@ -1,13 +1,13 @@
-//! Persistent reservations as a state machine (SPC-4, 5.13): who is registered with which key, and who holds what.
+//! Persistent reservations as a state machine (SPC-4, 5.13): registrations with their keys, and the reservation.
 //!
-//! It knows no CDB and no parameter list; `persist` decodes those. Nothing is forgotten by resets and lost sessions. The
+//! It knows no CDB and no parameter list; `persist` decodes those. Resets and lost sessions change nothing. The
 //! number of registrations is bounded.
 
 use super::access::Persistent;
 use super::table::invalid_parameter;
 use super::{Attention, Ending, Nexus, Sense, SenseKey, Status};
 
-/// The most registrations of a logical unit.
+/// Most registrations of a logical unit.
 pub(super) const MOST_REGISTRATIONS: usize = 1024;
 
 /// RESERVATION CONFLICT.
@@ -40,17 +40,17 @@ impl Kind {
         Kind::ExclusiveAccessAll,
     ];
 
-    /// The type of its code.
+    /// Looks up a type by its code.
     pub fn parse(code: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| *kind as u8 == code)
     }
 
-    /// Every registrant holds it.
+    /// All registrants hold the reservation.
     pub fn shared(self) -> bool {
         matches!(self, Kind::WriteExclusiveAll | Kind::ExclusiveAccessAll)
     }
 
-    /// Registrants may do everything (registrants only, and all registrants).
+    /// Registrants have full access (registrants only, and all registrants).
     pub fn for_registrants(self) -> bool {
         !matches!(self, Kind::WriteExclusive | Kind::ExclusiveAccess)
     }
@@ -67,7 +67,7 @@ impl Kind {
 /// A registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Registration {
-    /// Whose it is.
+    /// The registered nexus.
     pub nexus: Nexus,
     /// Its key; never zero.
     pub key: u64,
@@ -75,12 +75,12 @@ pub(super) struct Registration {
     pub all_ports: bool,
 }
 
-/// What is reserved, and by whom; of the types for all registrants the nexus is the one that asked for it.
+/// The reservation; with the types for all registrants the nexus is the one that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Held {
-    /// Who asked.
+    /// The nexus that made it.
     pub by: Nexus,
-    /// What for.
+    /// Its type.
     pub kind: Kind,
 }
 
@@ -93,31 +93,31 @@ pub(super) struct Reservations {
     pub(super) kept: bool,
 }
 
-/// What a service action changed for others.
+/// The effects of a service action on others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
     /// Unit attentions.
     pub attentions: Vec<(Nexus, Attention)>,
-    /// Those whose registrations were preempted.
+    /// The nexuses whose registrations were preempted.
     pub preempted: Vec<Nexus>,
 }
 
-/// What REGISTER and REGISTER AND IGNORE EXISTING KEY are asked for.
+/// The parameters of REGISTER and REGISTER AND IGNORE EXISTING KEY.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registering {
-    /// The key that is registered so far; `None`: whatever it is.
+    /// The existing key to be matched; `None`: any.
     pub key: Option<u64>,
-    /// The key from now on; zero removes the registration.
+    /// The new key; zero removes the registration.
     pub to: u64,
     /// Activate persist through power loss.
     pub keep: bool,
-    /// Every port of the target, if any are given.
+    /// All ports of the target for a registration for all ports; otherwise empty.
     pub ports: Vec<u16>,
-    /// Further initiator ports that are registered alike (SPEC_I_PT).
+    /// Additional initiator ports to be registered (SPEC_I_PT).
     pub others: Vec<Nexus>,
 }
 
-/// What REGISTER AND MOVE is asked for.
+/// The parameters of REGISTER AND MOVE.
 #[derive(Clone, Debug)]
 pub(super) struct Moving {
     /// The key of the holder.
@@ -133,7 +133,7 @@ pub(super) struct Moving {
 }
 
 impl Reservations {
-    /// The key that a nexus is registered with.
+    /// The registered key of a nexus.
     pub fn key_of(&self, nexus: &Nexus) -> Option<u64> {
         self.registrations.iter().find(|one| one.nexus == *nexus).map(|one| one.key)
     }
@@ -146,7 +146,7 @@ impl Reservations {
         })
     }
 
-    /// Whether what a command does is allowed to a nexus.
+    /// Whether a nexus may do this.
     pub fn admits(&self, needs: Persistent, nexus: &Nexus) -> bool {
         let Some(held) = &self.held else { return true };
         match needs {
@@ -183,7 +183,7 @@ impl Reservations {
         Ok(effects)
     }
 
-    /// The nexuses that a registration is for: those of the initiator ports with each port asked for.
+    /// The nexuses that a registration covers: the initiator ports combined with the requested target ports.
     fn concerned(nexus: &Nexus, asked: &Registering) -> Vec<Nexus> {
         let mut whom = vec![nexus.clone()];
         whom.extend(asked.others.iter().cloned());
@@ -220,7 +220,7 @@ impl Reservations {
         }
     }
 
-    /// Removes a registration; what it held is released (SPC-4, 5.13.11.1.3).
+    /// Removes a registration and releases what it held (SPC-4, 5.13.11.1.3).
     fn unregister(&mut self, nexus: &Nexus, by: &Nexus, effects: &mut Effects) {
         let held = self.holds(nexus);
         self.registrations.retain(|one| one.nexus != *nexus);
@@ -234,13 +234,13 @@ impl Reservations {
         }
     }
 
-    /// A unit attention for every registrant but one.
+    /// Adds a unit attention for every registrant but one.
     fn tell(&self, attention: Attention, except: &Nexus, effects: &mut Effects) {
         let others = self.registrations.iter().map(|one| &one.nexus).filter(|one| *one != except);
         effects.attentions.extend(others.map(|one| (one.clone(), attention)));
     }
 
-    /// The registrant with its key, or a conflict.
+    /// Checks that a nexus is registered with this key; otherwise a conflict.
     fn registrant(&self, nexus: &Nexus, key: u64) -> Result<(), Ending> {
         if self.key_of(nexus) == Some(key) { Ok(()) } else { Err(CONFLICT) }
     }
@@ -256,7 +256,7 @@ impl Reservations {
         Ok(Effects::default())
     }
 
-    /// RELEASE. Where there is nothing to release, that is fine.
+    /// RELEASE. Without a reservation it succeeds.
     pub fn release(
         &mut self,
         nexus: &Nexus,
@@ -290,7 +290,7 @@ impl Reservations {
         Ok(effects)
     }
 
-    /// PREEMPT, and PREEMPT AND ABORT but for the aborting. `kind` is looked at where a reservation is taken over.
+    /// PREEMPT, and PREEMPT AND ABORT without the aborting. `kind` matters only if the reservation is taken over.
     pub fn preempt(
         &mut self,
         nexus: &Nexus,
@@ -347,7 +347,7 @@ impl Reservations {
         Ok(effects)
     }
 
-    /// Removes registrations, and tells their owners unless they did it themselves.
+    /// Removes registrations, with unit attentions for their owners other than `by`.
     fn remove(&mut self, which: impl Fn(&Registration) -> bool, by: &Nexus, effects: &mut Effects) {
         let others = self.registrations.iter().filter(|one| which(one) && one.nexus != *by);
         effects.preempted.extend(others.map(|one| one.nexus.clone()));

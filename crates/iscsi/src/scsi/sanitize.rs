@@ -1,4 +1,4 @@
-//! SANITIZE: everything that was written is made unreadable (SBC-3, 4.11 and 5.27).
+//! SANITIZE: makes all data unreadable (SBC-3, 4.11 and 5.27).
 
 use super::cdb::{be16, field16};
 use super::state::Sanitizing;
@@ -6,7 +6,7 @@ use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
 use super::unit::{Call, Outcome};
 use super::{Action, Ending, Medium};
 
-/// Refuses while one is running; after one that failed another may follow.
+/// Refuses while one is running; after a failed one another may follow.
 fn may_start(call: &Call<'_>) -> Result<(), Ending> {
     if call.state().sanitizing == Sanitizing::Failed { Ok(()) } else { call.state().admit_ready() }
 }
@@ -22,7 +22,7 @@ fn start(call: &mut Call<'_>, pattern: Vec<u8>) -> Outcome {
     Ok(if immediate { Action::Background(medium) } else { Action::Medium(medium) })
 }
 
-/// OVERWRITE: a pattern of at most one block, all over.
+/// OVERWRITE: repeats a pattern of at most one block.
 pub(super) fn overwrite(call: &mut Call<'_>) -> Outcome {
     may_start(call)?;
     let block = call.description().geometry.block;
@@ -33,7 +33,7 @@ pub(super) fn overwrite(call: &mut Call<'_>) -> Outcome {
     let Some(list) = call.parameters else { return Ok(Action::Parameters(length)) };
     let list = list.get(..length as usize).ok_or(SHORT_LIST)?;
     let count = list[0] & 0x1f;
-    // INVERT is refused: passes that cannot be told apart afterwards are not made. TEST likewise.
+    // INVERT is refused: passes that are indistinguishable afterwards are not made. TEST likewise.
     if list[0] & 0xe0 != 0 || count == 0 || list[1] != 0 {
         return Err(invalid_parameter(0));
     }
@@ -44,14 +44,14 @@ pub(super) fn overwrite(call: &mut Call<'_>) -> Outcome {
     start(call, list[4..].to_vec())
 }
 
-/// BLOCK ERASE: zeros, or the space is given back.
+/// BLOCK ERASE: writes zeros, or deallocates the blocks.
 pub(super) fn block_erase(call: &mut Call<'_>) -> Outcome {
     may_start(call)?;
     no_list(call)?;
     start(call, Vec::new())
 }
 
-/// EXIT FAILURE MODE, if the SANITIZE that failed allowed it (AUSE).
+/// EXIT FAILURE MODE, if the failed SANITIZE allowed it (AUSE).
 pub(super) fn exit_failure_mode(call: &mut Call<'_>) -> Outcome {
     no_list(call)?;
     match call.state().sanitizing {
@@ -63,7 +63,7 @@ pub(super) fn exit_failure_mode(call: &mut Call<'_>) -> Outcome {
     Ok(Action::End(Ending::GOOD))
 }
 
-/// There are no parameters.
+/// Checks that there is no parameter list.
 fn no_list(call: &Call<'_>) -> Result<(), Ending> {
     if field16::<7>(call.cdb) == 0 { Ok(()) } else { Err(invalid_field(7, None)) }
 }

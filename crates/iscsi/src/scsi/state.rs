@@ -1,4 +1,4 @@
-//! What changes about a logical unit while it serves: who is there, what is reserved, what is set.
+//! The changeable state of a logical unit: logged-in nexuses, reservations and settings.
 
 use std::collections::BTreeMap;
 
@@ -11,38 +11,38 @@ use super::ports::{Cause, Groups, PortState};
 use super::reservation::{CONFLICT, Reservations};
 use super::{Ending, Nexus, Sense, SenseKey};
 
-/// Where a SANITIZE stands (SBC-3, 4.11).
+/// The state of SANITIZE (SBC-3, 4.11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sanitizing {
-    /// None is going on.
+    /// Not running.
     #[default]
     No,
     /// The medium is being overwritten.
     Running,
-    /// The last one failed: the medium is out of reach until the failure mode is left or another one succeeds.
+    /// The last one failed: the medium is inaccessible until failure mode ends or another one succeeds.
     Failed,
 }
 
-/// A nexus that is logged in.
+/// A logged-in nexus.
 #[derive(Clone, Debug)]
 struct Presence {
-    /// Its sessions: two while one takes the place of another, whose end is told from another thread.
+    /// Number of its sessions: two while one replaces another, whose end is reported by another thread.
     sessions: u32,
-    /// What is pending.
+    /// Pending unit attentions.
     attentions: Attentions,
 }
 
-/// The control state of a logical unit. Bounded by the number of sessions (attentions) and by the registrations'
-/// own bound.
+/// The control state of a logical unit. It is bounded by the number of sessions (attentions) and by the limit on
+/// registrations.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// Who is logged in, and what is pending for each.
+    /// Logged-in nexuses and their pending unit attentions.
     nexuses: BTreeMap<Nexus, Presence>,
     /// Stopped by START STOP UNIT.
     pub stopped: bool,
     /// SANITIZE.
     pub sanitizing: Sanitizing,
-    /// Who holds the unit by RESERVE.
+    /// The holder of a RESERVE reservation.
     pub classic: Option<Nexus>,
     /// Persistent reservations.
     pub reservations: Reservations,
@@ -50,14 +50,14 @@ pub(super) struct State {
     pub ports: Groups,
     /// The current mode pages.
     pub modes: Modes,
-    /// What copies came to.
+    /// Results of copies.
     pub copies: Copies,
-    /// The last SANITIZE allowed to leave its failure mode without another one (AUSE).
+    /// The last SANITIZE may leave failure mode without another one (AUSE).
     pub leave_freely: bool,
 }
 
 impl State {
-    /// As it is after power on.
+    /// The state after power on.
     pub fn new(description: &Description, ports: &[u16]) -> State {
         State {
             nexuses: BTreeMap::new(),
@@ -84,19 +84,19 @@ impl State {
         }
     }
 
-    /// Raises a unit attention for one nexus, if it is there.
+    /// Raises a unit attention for one nexus, if it is logged in.
     pub fn raise_for(&mut self, nexus: &Nexus, attention: Attention) {
         if let Some(presence) = self.nexuses.get_mut(nexus) {
             presence.attentions.raise(attention);
         }
     }
 
-    /// What a nexus has to hear of next.
+    /// The next unit attention of a nexus.
     pub fn pending(&self, nexus: &Nexus) -> Option<Attention> {
         self.nexuses.get(nexus)?.attentions.first()
     }
 
-    /// The same, and it is heard of now.
+    /// The same, and removes it.
     pub fn report(&mut self, nexus: &Nexus) -> Option<Attention> {
         self.nexuses.get_mut(nexus)?.attentions.report()
     }
@@ -106,14 +106,14 @@ impl State {
         self.nexuses.get(nexus).is_some_and(|presence| presence.attentions.contains(attention))
     }
 
-    /// A condition was told otherwise.
+    /// Removes a condition that was reported otherwise.
     pub fn clear(&mut self, nexus: &Nexus, attention: Attention) {
         if let Some(presence) = self.nexuses.get_mut(nexus) {
             presence.attentions.clear(attention);
         }
     }
 
-    /// A session of a nexus is there. One that takes the place of another begins anew.
+    /// A session of a nexus logged in. One that replaces another starts anew.
     pub fn join(&mut self, nexus: &Nexus) {
         self.forget(nexus);
         let fresh = Presence { sessions: 0, attentions: Attentions::default() };
@@ -122,7 +122,7 @@ impl State {
         presence.attentions.raise(Attention::PowerOn);
     }
 
-    /// A session of a nexus is gone, and with its last one the nexus.
+    /// A session of a nexus ended; the last one ends the nexus.
     pub fn leave(&mut self, nexus: &Nexus) {
         let Some(presence) = self.nexuses.get_mut(nexus) else { return };
         presence.sessions -= 1;
@@ -132,7 +132,7 @@ impl State {
         }
     }
 
-    /// What does not outlive a session: a reservation by RESERVE, and what copies came to.
+    /// Discards what ends with a session: a RESERVE reservation, and copy results.
     fn forget(&mut self, nexus: &Nexus) {
         self.copies.discard(nexus);
         if self.classic.as_ref() == Some(nexus) {
@@ -140,7 +140,7 @@ impl State {
         }
     }
 
-    /// Whether a nexus may do a class of commands now; if not, how the command ends.
+    /// Whether a nexus may execute a class of commands now; if not, how the command ends.
     pub fn admit(
         &self,
         access: &Access,
@@ -192,7 +192,7 @@ impl State {
         Err(Ending::check(Sense::new(SenseKey::DataProtect, protected)))
     }
 
-    /// Whether the medium is within reach.
+    /// Whether the medium is accessible.
     pub fn admit_ready(&self) -> Result<(), Ending> {
         let sense = match self.sanitizing {
             Sanitizing::Running => Sense::new(SenseKey::NotReady, 0x041b),

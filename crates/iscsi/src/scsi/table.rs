@@ -1,7 +1,7 @@
-//! Every command of the device server, once: its CDB, who may do it, and what does it.
+//! The command table: for every command its CDB, its access rules, and its function.
 //!
-//! Dispatch, the check of reserved bits, reservations, port states, write protection and REPORT SUPPORTED OPERATION CODES
-//! with its usage maps all read this table, so they cannot disagree.
+//! Dispatch, the check of reserved bits, reservations, port states, write protection and REPORT SUPPORTED OPERATION
+//! CODES with its usage maps all use this table, so they cannot disagree.
 
 use super::access::Access;
 use super::cdb::Cdb;
@@ -11,34 +11,34 @@ use super::{
     block, care, classic, copy, describe, inquiry, mode, opcodes, persist, ports, report, sanitize,
 };
 
-/// One command, or one service action of one.
+/// One command, or one service action of a command.
 pub(super) struct Command {
     /// The operation code.
     pub opcode: u8,
-    /// The service action, where the operation code has some.
+    /// The service action, if the operation code has any.
     pub action: Option<u8>,
-    /// Bytes of the CDB.
+    /// Length of the CDB in bytes.
     pub length: u8,
-    /// The bits that are looked at (SPC-4, 6.35.3, CDB USAGE DATA); the first byte is the operation code, and the service
-    /// action stands in the second. All other bits must be zero.
+    /// The evaluated bits (SPC-4, 6.35.3, CDB USAGE DATA); the first byte is the operation code, and the second
+    /// contains the service action. All other bits must be zero.
     usage: [u8; 16],
-    /// Who may do it, and when.
+    /// Access rules.
     pub access: Access,
-    /// Only thin units have it.
+    /// Supported by thin units only.
     pub thin: bool,
-    /// It has an UNMAP bit, which only thin units look at.
+    /// It has an UNMAP bit, which only thin units support.
     pub unmap: bool,
-    /// What does it.
+    /// The function that executes it.
     pub run: fn(&mut Call<'_>) -> Outcome,
 }
 
 impl Command {
-    /// Whether a unit has it.
+    /// Whether a unit supports it.
     pub fn on(&self, description: &Description) -> bool {
         description.thin || !self.thin
     }
 
-    /// The bits that a unit looks at, as CDB USAGE DATA shows them.
+    /// The bits that a unit evaluates, as in CDB USAGE DATA.
     pub fn usage(&self, thin: bool) -> [u8; 16] {
         let mut usage = self.usage;
         if self.unmap && !thin {
@@ -47,14 +47,14 @@ impl Command {
         usage
     }
 
-    /// The bits that may be set, with the whole operation code and the whole service action among them.
+    /// The bits that may be set, including the whole operation code and service action.
     fn allowed(&self, thin: bool) -> u128 {
         let action = if self.action.is_some() { 0x1f << 112 } else { 0 };
         u128::from_be_bytes(self.usage(thin)) | (0xff << 120) | action
     }
 
-    /// A bit that this device server does not look at is refused rather than ignored: protection information that is not
-    /// there, NACA, and what standards to come may mean by it.
+    /// Refuses unsupported bits instead of ignoring them: protection information, NACA, and bits that future
+    /// standards may define.
     pub fn fits(&self, cdb: &Cdb, thin: bool) -> Result<(), Ending> {
         let surplus = u128::from_be_bytes(*cdb) & !self.allowed(thin);
         if surplus == 0 {
@@ -65,12 +65,12 @@ impl Command {
     }
 }
 
-/// INVALID FIELD IN CDB, with its place.
+/// INVALID FIELD IN CDB with a field pointer.
 pub(super) const fn invalid_field(byte: u16, bit: Option<u8>) -> Ending {
     Ending::check(Sense::new(SenseKey::IllegalRequest, 0x2400).at_cdb(byte, bit))
 }
 
-/// INVALID FIELD IN PARAMETER LIST, with its place.
+/// INVALID FIELD IN PARAMETER LIST with a field pointer.
 pub(super) const fn invalid_parameter(byte: u16) -> Ending {
     Ending::check(Sense::new(SenseKey::IllegalRequest, 0x2600).at_parameter(byte))
 }
@@ -78,7 +78,7 @@ pub(super) const fn invalid_parameter(byte: u16) -> Ending {
 /// PARAMETER LIST LENGTH ERROR.
 pub(super) const SHORT_LIST: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x1a00));
 
-/// The row of a command. An unknown operation code and an unknown service action are told apart.
+/// The row of a command. Unknown operation codes and unknown service actions yield different errors.
 pub(super) fn find(cdb: &Cdb) -> Result<&'static Command, Ending> {
     let rows = rows(cdb[0]);
     let Some(first) = rows.first() else {
@@ -90,13 +90,13 @@ pub(super) fn find(cdb: &Cdb) -> Result<&'static Command, Ending> {
     rows.iter().find(|row| row.action == Some(cdb[1] & 0x1f)).ok_or(invalid_field(1, Some(4)))
 }
 
-/// The rows of an operation code; they stand together.
+/// The rows of an operation code, which are adjacent.
 pub(super) fn rows(opcode: u8) -> &'static [Command] {
     let (from, to) = const { index() }[usize::from(opcode)];
     &COMMANDS[usize::from(from)..usize::from(to)]
 }
 
-/// From where to where the rows of each operation code stand.
+/// The first and last row of each operation code.
 const fn index() -> [(u8, u8); 256] {
     let mut index = [(0, 0); 256];
     let mut row = 0;
@@ -105,7 +105,7 @@ const fn index() -> [(u8, u8); 256] {
         if index[opcode].1 == 0 {
             index[opcode].0 = row as u8;
         } else {
-            assert!(index[opcode].1 as usize == row, "rows of one operation code stand together");
+            assert!(index[opcode].1 as usize == row, "rows of one operation code are adjacent");
         }
         index[opcode].1 = row as u8 + 1;
         row += 1;
@@ -113,7 +113,7 @@ const fn index() -> [(u8, u8); 256] {
     index
 }
 
-/// A command without service actions; `tail` is what is looked at from the second byte on.
+/// A command without service actions; `tail` holds the evaluated bits from the second byte on.
 const fn plain(
     opcode: u8,
     tail: &[u8],
@@ -139,7 +139,7 @@ const fn plain(
     }
 }
 
-/// A service action; the second byte of `tail` holds what is looked at beside it.
+/// A service action; the second byte of `tail` holds the other evaluated bits of that byte.
 const fn action(
     opcode: u8,
     action: u8,
@@ -164,26 +164,26 @@ const fn unmap(mut command: Command) -> Command {
 }
 
 const F: u8 = 0xff;
-/// A group number: looked at by nobody, but harmless.
+/// The group number: accepted and ignored.
 const G: u8 = 0x3f;
 
 /// DPO, FUA and the obsolete FUA_NV.
 const CACHE: u8 = 0x1a;
 /// DPO and BYTCHK.
 const CHECK: u8 = 0x16;
-/// The bits of a CDB after its second byte: an address of four bytes, group, a length of two.
+/// The bits of a CDB after its second byte: four bytes of address, group, two bytes of length.
 const fn ten(flags: u8) -> [u8; 9] {
     [flags, F, F, F, F, G, F, F, 0]
 }
-/// An address of four bytes, a length of four, group.
+/// Four bytes of address, four bytes of length, group.
 const fn twelve(flags: u8) -> [u8; 11] {
     [flags, F, F, F, F, F, F, F, F, G, 0]
 }
-/// An address of eight bytes, a length of four, group.
+/// Eight bytes of address, four bytes of length, group.
 const fn sixteen(flags: u8) -> [u8; 15] {
     [flags, F, F, F, F, F, F, F, F, F, F, F, F, G, 0]
 }
-/// A service action with a parameter list or an allocation length of four bytes, and its own byte before.
+/// A service action with a parameter list length or allocation length of four bytes, preceded by a byte of its own.
 const fn list(flags: u8, own: u8) -> [u8; 11] {
     [flags, own, 0, 0, 0, F, F, F, F, 0, 0]
 }
@@ -295,7 +295,7 @@ pub(super) static COMMANDS: &[Command] = &[
     plain(0xb7, &[0x1f, 0, 0, 0, 0, F, F, F, F, 0, 0], Access::READ, care::defects_12),
 ];
 
-/// INVALID COMMAND OPERATION CODE, or the service action is what is unknown.
+/// INVALID COMMAND OPERATION CODE, or INVALID FIELD IN CDB for an unknown service action.
 pub(super) fn unsupported(command: &Command) -> Ending {
     match command.action {
         Some(_) => invalid_field(1, Some(4)),

@@ -1,4 +1,4 @@
-//! One logical unit: what it is, its control state behind a lock, and the number of that state.
+//! One logical unit: its description, its control state behind a lock, and the generation of that state.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use super::reservation::Reservations;
 use super::state::{Sanitizing, State};
 use super::{Action, Attention, Description, Device, Ending, KeptError, Nexus, View, table};
 
-/// What a command comes to.
+/// The result of a command.
 pub(super) type Outcome = Result<Action, Ending>;
 
-/// A logical unit. Shared by all threads: control commands take its lock, the data path only reads its generation.
+/// A logical unit, shared by all threads: control commands take its lock, the data path only reads its generation.
 #[derive(Debug)]
 pub struct Unit {
     description: Description,
@@ -23,42 +23,42 @@ pub struct Unit {
     state: Mutex<State>,
 }
 
-/// One command while it is carried out.
+/// A command during its execution.
 pub(super) struct Call<'a> {
-    /// All there is.
+    /// The device.
     pub device: &'a Device,
-    /// The unit that it is for.
+    /// The addressed unit.
     pub unit: &'a Unit,
-    /// Who sent it.
+    /// The nexus that sent it.
     pub nexus: &'a Nexus,
-    /// The command.
+    /// The CDB.
     pub cdb: &'a Cdb,
-    /// Bytes that the initiator expects to move, in the direction that it says.
+    /// Bytes that the initiator expects to transfer, in its direction.
     pub expected: u32,
-    /// The parameters, once they are here.
+    /// The parameters, once they have arrived.
     pub parameters: Option<&'a [u8]>,
     state: &'a mut State,
     changed: bool,
 }
 
 impl Call<'_> {
-    /// The control state, to look at.
+    /// The control state, read-only.
     pub fn state(&self) -> &State {
         self.state
     }
 
-    /// The control state, to change: every view of it is taken anew.
+    /// The control state, for changes: all views become invalid.
     pub fn change(&mut self) -> &mut State {
         self.changed = true;
         self.state
     }
 
-    /// What the unit is.
+    /// The description of the unit.
     pub fn description(&self) -> &Description {
         &self.unit.description
     }
 
-    /// Whether the nexus may do something more than its command says of itself.
+    /// Whether the nexus may do something that its command's table row does not include.
     pub fn require(&self, access: &Access) -> Result<(), Ending> {
         let access = Access { attention: false, ..*access };
         self.state.admit(&access, self.nexus, &self.unit.description)
@@ -76,22 +76,22 @@ impl Unit {
         }
     }
 
-    /// What it is.
+    /// Description of the unit.
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// The NAA designator of VPD page 0x83, which names it in [`super::CopySegment`]s.
+    /// The NAA designator of VPD page 0x83, used in [`super::CopySegment`]s.
     pub fn designator(&self) -> &[u8; 16] {
         &self.designator
     }
 
-    /// The number of the control state: it changes whenever a view of it could. One atomic load.
+    /// The generation of the control state: it changes whenever a view could. One atomic load.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// What a nexus may do now. Takes the lock; wanted again only when [`Unit::generation`] differs from the view's.
+    /// What a nexus may do now. Takes the lock; needed again only if [`Unit::generation`] differs from the view's.
     pub fn view(&self, nexus: &Nexus) -> View {
         let generation = self.generation();
         let state = self.lock();
@@ -105,17 +105,17 @@ impl Unit {
         }
     }
 
-    /// A session's nexus is there: POWER ON is pending for it.
+    /// A session logged in: POWER ON becomes pending for its nexus.
     pub fn join(&self, nexus: &Nexus) {
         self.alter(|state| state.join(nexus));
     }
 
-    /// A nexus is lost: its session ended. What it had reserved by RESERVE is free.
+    /// A session ended and its nexus is lost. Its RESERVE reservation is released.
     pub fn leave(&self, nexus: &Nexus) {
         self.alter(|state| state.leave(nexus));
     }
 
-    /// A reset of this unit (or of the target, which resets every unit): raises `attention` on every path.
+    /// Resets this unit (a target reset does this to every unit): raises `attention` for every nexus.
     pub fn reset(&self, attention: Attention) {
         self.alter(|state| {
             state.stopped = false;
@@ -125,30 +125,33 @@ impl Unit {
         });
     }
 
-    /// Something happened that every nexus has to hear of.
+    /// Raises a unit attention for every nexus.
     pub fn raise(&self, attention: Attention) {
         self.alter(|state| state.raise(attention, None));
     }
 
-    /// A nexus cleared the task set (CLEAR TASK SET): all others are told.
+    /// A nexus cleared the task set (CLEAR TASK SET): all others get a unit attention.
     pub fn cleared(&self, by: &Nexus) {
         self.alter(|state| state.raise(Attention::CommandsCleared, Some(by)));
     }
 
-    /// What has to be kept over a restart (APTPL): empty if there is nothing to keep. Whoever stores it asks for it while
-    /// holding a lock of its own, so that an older state never replaces a newer one.
+    /// The state to be stored across restarts (APTPL); empty if there is nothing to store. The caller must hold a
+    /// lock of its own while it fetches and stores this, so that an older state never replaces a newer one.
     pub fn kept(&self) -> Vec<u8> {
         self.lock().reservations.to_bytes()
     }
 
-    /// Takes what [`Unit::kept`] yielded before the restart.
+    /// Restores what [`Unit::kept`] returned before the restart.
+    ///
+    /// # Errors
+    /// The bytes are damaged, or of another version.
     pub fn restore(&self, bytes: &[u8]) -> Result<(), KeptError> {
         let reservations = Reservations::from_bytes(bytes)?;
         self.alter(|state| state.reservations = reservations);
         Ok(())
     }
 
-    /// Whoever runs the target changes the state of a target port group; `false` if there is no such group.
+    /// Sets the state of a target port group administratively; `false` if there is no such group.
     pub fn set_port(&self, group: u16, to: PortState) -> bool {
         self.alter(|state| match state.ports.get_mut(&group) {
             None => false,
@@ -166,7 +169,7 @@ impl Unit {
         self.alter(|state| state.copies.end(nexus, list, ending));
     }
 
-    /// Whether a nexus may do something, its unit attentions aside.
+    /// Whether a nexus may do something, apart from its unit attentions.
     pub(super) fn admits(&self, access: &Access, nexus: &Nexus) -> Result<(), Ending> {
         let access = Access { attention: false, ..*access };
         self.lock().admit(&access, nexus, &self.description)
@@ -179,7 +182,7 @@ impl Unit {
         });
     }
 
-    /// Does a command, or carries on with its parameters.
+    /// Executes a command, or continues it with its parameters.
     pub(super) fn call(
         &self,
         device: &Device,
@@ -219,7 +222,7 @@ impl Unit {
         outcome
     }
 
-    /// Changes the control state. Views are taken anew afterwards.
+    /// Changes the control state. All views become invalid.
     pub(super) fn alter<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
@@ -228,11 +231,12 @@ impl Unit {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic while the lock was held leaves a state whose parts are each whole; refusing service would be worse.
+        // After a panic with the lock held every part of the state is still consistent; refusing service would be
+        // worse.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be called with the lock held, after the change.
+    /// Must be called with the lock held, after the change.
     fn renew(&self) {
         self.generation.fetch_add(1, Ordering::Release);
     }

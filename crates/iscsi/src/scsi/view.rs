@@ -1,30 +1,30 @@
-//! The quick path: READ and WRITE without a lock. What a nexus may do is kept as a view with the number of the state that
-//! it was taken from; while that number stands, a read or write needs nothing but the view.
+//! The fast path: READ and WRITE without a lock. What a nexus may do is cached as a view with the generation of the
+//! state; while the generation is unchanged, a read or write needs only the view.
 
 use super::block;
 use super::cdb::Cdb;
 use super::table;
 use super::{Geometry, Medium};
 
-/// What a nexus may do to a unit, as of one generation of its state.
+/// What a nexus may do to a unit in one generation of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// The generation that this was taken from. While [`super::Unit::generation`] yields the same, it holds.
+    /// The generation of the view. It is valid while [`super::Unit::generation`] returns the same.
     pub generation: u64,
-    /// Blocks may be read, and nothing is pending that has to be reported first.
+    /// Reads are allowed, and nothing is pending that must be reported first.
     pub reads: bool,
-    /// Blocks may be written, and nothing is pending that has to be reported first.
+    /// Writes are allowed, and nothing is pending that must be reported first.
     pub writes: bool,
     /// The volatile cache is off: every write is durable.
     pub write_through: bool,
-    /// Sense data goes out in descriptor format (D_SENSE): the argument of [`super::Sense::encode`].
+    /// Sense data uses descriptor format (D_SENSE): the argument of [`super::Sense::encode`].
     pub descriptor_sense: bool,
-    /// What other nexuses abort ends in TASK ABORTED instead of in silence (TAS).
+    /// Commands aborted by other nexuses end in TASK ABORTED instead of without a response (TAS).
     pub task_aborted: bool,
 }
 
-/// What a READ or WRITE means, if it is plainly allowed and well formed. `None`: ask [`super::Device::begin`], which
-/// knows the other commands, and why one is refused. Allocates nothing.
+/// Decodes a READ or WRITE that is allowed and well formed. `None`: call [`super::Device::begin`], which handles all
+/// other commands and errors. Allocates nothing.
 pub fn quick(cdb: &Cdb, geometry: &Geometry, view: &View) -> Option<Medium> {
     let open = match cdb[0] {
         0x08 | 0x28 | 0xa8 | 0x88 => view.reads,

@@ -1,4 +1,4 @@
-//! SCSI commands and their data as they come in (RFC 7143, sections 11.3 and 11.7).
+//! Incoming SCSI commands and their data (RFC 7143, sections 11.3 and 11.7).
 
 use super::connection::Sink;
 use super::incoming::Incoming;
@@ -8,14 +8,14 @@ use super::types::{ConnId, Event, Request, TaskId};
 use crate::pdu::{Bhs, DataOut, RESERVED_TAG, RejectReason, ScsiCommand};
 use crate::scsi::{Ending, Sense, SenseKey};
 
-/// INVALID FIELD IN COMMAND INFORMATION UNIT: data in both directions, which no command of a block device here has.
+/// INVALID FIELD IN COMMAND INFORMATION UNIT: bidirectional data, which no command of this block device has.
 const BIDIRECTIONAL: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x0e03));
 
-/// How many bits of a transfer tag hold the generation of a slot.
+/// Bits of a transfer tag that hold the generation of a slot.
 const GENERATION: u32 = 0xfff;
 
-/// The name of an R2T: 12 bits of slot, 12 of its generation, 8 of the R2T's number. No slot has all bits set, so the
-/// reserved tag never comes out.
+/// The transfer tag of an R2T: 12 bits of slot, 12 of its generation, 8 of the R2T's number. No slot has all bits
+/// set, so the tag never equals the reserved tag.
 pub(super) fn transfer_tag(id: TaskId, number: u32) -> u32 {
     u32::from(id.slot) << 20 | (id.generation & GENERATION) << 8 | number & 0xff
 }
@@ -74,7 +74,8 @@ impl Session {
         }
     }
 
-    /// Whose data it is, if it is good. Data of a task that is over is late, not wrong: it is dropped without a word.
+    /// The task that the data belongs to, if the data is valid. Data of a task that has ended is late, not wrong: it
+    /// is dropped silently.
     fn place_data(&mut self, id: ConnId, pdu: &DataOut) -> Option<TaskId> {
         let params = self.params;
         let solicited = pdu.transfer_tag != RESERVED_TAG;

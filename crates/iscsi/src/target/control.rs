@@ -1,4 +1,5 @@
-//! Pings, text and notices: what is about the connection and no command (RFC 7143, sections 11.9 to 11.11, 11.18, 11.19).
+//! NOPs, text and asynchronous messages: PDUs of the connection rather than of a command (RFC 7143, sections 11.9 to
+//! 11.11, 11.18, 11.19).
 
 use super::connection::{Control, Exchange, MAX_CONTROL, Sink};
 use super::session::Session;
@@ -20,7 +21,7 @@ impl Session {
         }
     }
 
-    /// Answers a ping with its own data, as far as the initiator can take it.
+    /// Answers a ping with its own data, up to the length that the initiator accepts.
     pub(super) fn pong(&mut self, id: ConnId, nop: NopOut) {
         let Some(conn) = self.conn_mut(id) else { return };
         let mut data = std::mem::take(&mut conn.ping);
@@ -28,10 +29,10 @@ impl Session {
         conn.control.push_back(Control::Pong { tag: nop.task_tag, lun: nop.lun, data });
     }
 
-    /// Asks the initiator for a sign of life; the answer is [`Event::Pong`].
+    /// Pings the initiator; the answer is [`Event::Pong`].
     ///
     /// # Errors
-    /// The connection is closed, or the last ping has not been answered.
+    /// The connection is closed, or the previous ping has not been answered.
     pub fn ping(&mut self, id: ConnId) -> Result<(), Refused> {
         let conn = self.conn_mut(id).filter(|conn| conn.is_open()).ok_or(Refused::Closed)?;
         if conn.pinged.is_some() {
@@ -43,10 +44,10 @@ impl Session {
         Ok(())
     }
 
-    /// Tells the initiator something unasked.
+    /// Sends an asynchronous message.
     ///
     /// # Errors
-    /// The connection is closed, or too much waits to be sent on it.
+    /// The connection is closed, or its send queue is full.
     pub fn notify(&mut self, id: ConnId, notice: Notice) -> Result<(), Refused> {
         let conn = self.conn_mut(id).filter(|conn| conn.is_open()).ok_or(Refused::Closed)?;
         if conn.control.len() >= MAX_CONTROL {
@@ -80,7 +81,8 @@ impl Session {
         }
     }
 
-    /// A text PDU is there with its data: asks for the next one, sends more of the answer, or asks the owner.
+    /// A text PDU and its data have arrived: requests the next one, sends more of the answer, or passes the text to
+    /// the owner.
     pub(super) fn text_came(&mut self, id: ConnId, text: TextRequest) {
         let Some(conn) = self.conn_mut(id) else { return };
         if text.goes_on {
@@ -106,7 +108,7 @@ impl Session {
         self.events.push_back(Event::Text { conn: id, text });
     }
 
-    /// Answers a text request. It goes in as many PDUs as it needs, each asked for by the initiator.
+    /// Answers a text request in as many PDUs as it needs; the initiator requests each of them.
     pub fn text(&mut self, id: ConnId, mut answer: Vec<u8>) {
         let Some(conn) = self.conn_mut(id) else { return };
         let Some(tag) = conn.text.asked.take() else { return };

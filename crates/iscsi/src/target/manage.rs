@@ -1,9 +1,9 @@
-//! Task management and logout (RFC 7143, sections 4.2.3, 11.5, 11.6, 11.14 and 11.15): dropping tasks, and answering once
-//! nobody works on them any more.
+//! Task management and logout (RFC 7143, sections 4.2.3, 11.5, 11.6, 11.14 and 11.15): drops tasks, and answers once
+//! all work on them has ended.
 //!
-//! The RFC has the target of an abort wait until outstanding R2Ts have been answered, so that their tags can be used again.
-//! Here a tag holds the generation of its task: data that comes late names nothing and is dropped, and so nothing has to be
-//! waited for. (Initiators exist that never send such data.)
+//! The RFC has the target of an abort wait until outstanding R2Ts have been answered, so that their tags can be
+//! reused. Here a tag holds the generation of its task: late data matches no task and is dropped, so there is nothing
+//! to wait for. (Some initiators never send such data.)
 
 use super::connection::{Closing, Control};
 use super::session::Session;
@@ -14,16 +14,16 @@ use crate::pdu::{
 };
 use crate::scsi::{Ending, Sense, SenseKey};
 
-/// INTERNAL TARGET FAILURE: the owner has thrown away a task without an answer.
+/// INTERNAL TARGET FAILURE: the owner discarded a task without an answer.
 pub(super) const GIVEN_UP: Ending = Ending::check(Sense::new(SenseKey::HardwareError, 0x4400));
 
 const PLACES: usize = 16;
-/// So many of the places are for task management; the others are for logouts.
+/// Slots for task management; the others are for logouts.
 const FUNCTIONS: usize = 8;
 
 #[derive(Clone, Copy)]
 enum What {
-    /// A function; its outcome once the owner has said it.
+    /// A function, and its outcome once the owner has reported it.
     Function(Option<TaskOutcome>),
     /// A logout.
     Logout,
@@ -39,7 +39,7 @@ struct Wait {
     left: u16,
 }
 
-/// What waits for the end of tasks.
+/// Requests that wait for the end of tasks.
 #[derive(Default)]
 pub(super) struct Pending {
     places: [Option<Wait>; PLACES],
@@ -76,8 +76,8 @@ impl Pending {
     }
 }
 
-/// Whether a task was sent before a function with this number; only such tasks are hit (RFC 7143, section 11.5.1). What is
-/// for immediate delivery has the number of what comes after it.
+/// Whether a task was sent before a function with this number; only such tasks are affected (RFC 7143, section
+/// 11.5.1). An immediate command carries the number of the next non-immediate one.
 fn is_before(task: &Task, number: u32) -> bool {
     precedes(task.request.cmd_sn, number)
         || (task.request.immediate && task.request.cmd_sn == number)
@@ -92,7 +92,7 @@ impl Session {
             | TaskFunction::ClearTaskSet
             | TaskFunction::LogicalUnitReset => Scope::Lun(request.lun),
             TaskFunction::TargetWarmReset | TaskFunction::TargetColdReset => {
-                // Commands sent before it that have not come yet are hit as well: they count as come (4.2.3.3).
+                // Earlier commands that have not arrived are affected too: they count as received (4.2.3.3).
                 self.window.plug(self.window.expected(), request.cmd_sn);
                 Scope::All
             }
@@ -112,7 +112,7 @@ impl Session {
         if let Some(found) = found {
             return self.begin_function(id, request, Some(found), |id, _| id == found);
         }
-        // Section 11.6.1: a command that has not come counts as come, and is aborted by never being carried out.
+        // Section 11.6.1: a command that has not arrived counts as received, and is aborted by never being executed.
         let number = request.ref_cmd_sn;
         let to_come = self.window.contains(number) && precedes(number, request.cmd_sn);
         if to_come {
@@ -122,7 +122,7 @@ impl Session {
         self.managed_at_once(id, request.task_tag, outcome);
     }
 
-    /// A task that is over already, by another function, while the owner still works on it: this abort waits for that too.
+    /// A task that another function has ended while the owner still works on it: this abort waits for it too.
     fn still_at_work(&self, request: &TaskRequest) -> Option<TaskId> {
         let meant = |task: &Task| task.running && task.request.tag == request.referenced_tag;
         let mut all = (0..self.slab.slots()).filter_map(|slot| self.slab.at(slot));
@@ -152,8 +152,8 @@ impl Session {
         }
     }
 
-    /// Answers a task management function. The initiator hears of it once the owner has also finished all tasks of this
-    /// session that it hit.
+    /// Answers a task management function. The response is sent once the owner has also finished all affected tasks
+    /// of this session.
     pub fn managed(&mut self, handle: Handle, outcome: TaskOutcome) {
         let Some(wait) = self.pending.of(handle) else { return };
         if let What::Function(answer @ None) = &mut wait.what {
@@ -196,7 +196,7 @@ impl Session {
         self.look_at_wait(place);
     }
 
-    /// Some of those who wait for tasks (one bit each) wait for one task less.
+    /// The pending requests in `waits` (one bit each) wait for one task less.
     pub(super) fn waited(&mut self, waits: u16) {
         for place in (0..PLACES).filter(|place| waits & 1 << place != 0) {
             if let Some(wait) = &mut self.pending.places[place] {
@@ -223,7 +223,7 @@ impl Session {
         }
     }
 
-    /// Nobody is there any more who waits for answers on this connection.
+    /// Discards requests on this connection: their answers can no longer be sent.
     pub(super) fn forget_waits(&mut self, id: ConnId) {
         let mut gone = 0;
         for (at, place) in self.pending.places.iter_mut().enumerate() {
@@ -240,7 +240,8 @@ impl Session {
         }
     }
 
-    /// Drops tasks. Gets how many of them the owner still works on; those carry the `waits` of whoever waits for them.
+    /// Drops tasks. Returns how many of them the owner still works on; those record `waits`, the requests that wait
+    /// for them.
     pub(super) fn drop_where(&mut self, within: impl Fn(TaskId, &Task) -> bool, waits: u16) -> u16 {
         let mut left = 0;
         for slot in 0..self.slab.slots() {
@@ -271,7 +272,7 @@ impl Session {
                 task.phase = Phase::Dropped;
                 self.dequeue(id);
             }
-            // What was handed out of it may not have been sent: its end goes behind that.
+            // Data handed out for it may not have been sent: its end is queued behind that.
             Phase::Answered => {
                 task.phase = Phase::Dropped;
                 self.enqueue(id);
@@ -281,7 +282,7 @@ impl Session {
         self.resume(conn);
     }
 
-    /// Ends tasks that are with the owner by a status.
+    /// Ends tasks that are with the owner with a status.
     pub(super) fn fail_where(&mut self, within: impl Fn(TaskId, &Task) -> bool, ending: Ending) {
         for slot in 0..self.slab.slots() {
             let Some(id) = self.slab.at(slot) else { continue };

@@ -1,7 +1,7 @@
-//! The data of one read on its way out: cut at the initiator's MaxRecvDataSegmentLength and at MaxBurstLength (RFC 7143,
+//! The outgoing data of one read: split by the initiator's MaxRecvDataSegmentLength and by MaxBurstLength (RFC 7143,
 //! section 11.7).
 
-/// What goes into one Data-In PDU.
+/// The content of one Data-In PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     pub(super) number: u32,
@@ -28,7 +28,7 @@ impl Outgoing {
         self.sent == self.len
     }
 
-    /// How many PDUs have been cut.
+    /// Number of PDUs so far.
     pub(super) fn pdus(&self) -> u32 {
         self.pdus
     }

@@ -1,4 +1,4 @@
-//! From bytes to requests: headers, data segments, and the order of commands (RFC 7143, sections 4.2.2 and 11.2).
+//! From bytes to requests: headers, data segments, and command order (RFC 7143, sections 4.2.2 and 11.2).
 
 use super::connection::{Held, Reading, Segment, Sink};
 use super::session::Session;
@@ -9,21 +9,21 @@ use crate::pdu::{
     BHS_LEN, Bhs, Lengths, Malformed, Opcode, RejectReason, Request, TaskFunction, opcode,
 };
 
-/// What a request's number says.
+/// The position of a request in the command order.
 enum Order {
-    /// Now.
+    /// Execute now.
     Go,
-    /// When others have come, or there is room.
+    /// Execute after earlier requests, or once there is room.
     Hold,
-    /// Never.
+    /// Ignore.
     Ignore,
-    /// Others should have come before it and cannot any more.
+    /// Earlier requests are missing and can no longer arrive.
     Gap,
 }
 
 impl Session {
-    /// Looks at a header with everything that belongs to it: [`MAX_HEADER`](super::MAX_HEADER) bytes at most. Gets how many
-    /// bytes it has; 0 if they have not all come, or no header is wanted.
+    /// Parses a header with its additional segments and digest: [`MAX_HEADER`](super::MAX_HEADER) bytes at most.
+    /// Returns the number of bytes consumed; 0 if the header is incomplete, or none is wanted.
     pub fn header(&mut self, id: ConnId, bytes: &[u8]) -> usize {
         let Some(conn) = self.conn_mut(id) else { return 0 };
         if conn.reading != Reading::Header || conn.held.is_some() {
@@ -69,7 +69,7 @@ impl Session {
         }
         let alone = self.params.max_connections <= 1;
         if is_immediate(bhs) {
-            // A function about many tasks is about all that were sent before it, on whatever connection (4.2.3.3).
+            // A function that affects many tasks covers all that were sent before it, on any connection (4.2.3.3).
             let early = self.window.place(cmd_sn(bhs)) == Place::Early;
             let hold = opcode == Opcode::TaskRequest && is_about_unit(bhs) && early && !alone;
             return if hold { Order::Hold } else { Order::Go };
@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Carries out what was held and is due now. Each connection holds one request at most, so this ends.
+    /// Executes deferred requests that are now due. Each connection defers one request at most, so this ends.
     pub(super) fn wake(&mut self) {
         while self.held > 0 {
             let due = self.connections().find_map(|(id, conn)| {
@@ -136,14 +136,14 @@ impl Session {
         }
     }
 
-    /// So many bytes have come to the place that [`Session::want`] named, or were dropped.
+    /// `len` bytes have arrived at the place that [`Session::want`] named, or were dropped.
     pub fn received(&mut self, id: ConnId, len: u32) {
         if let Some(segment) = self.conn_mut(id).and_then(|conn| conn.advance(len)) {
             self.segment_over(id, segment, true);
         }
     }
 
-    /// All the bytes that [`Session::want`] asked to be shown.
+    /// All the bytes that [`Want::Bytes`] requested.
     pub fn bytes(&mut self, id: ConnId, bytes: &[u8]) {
         let most = self.limits.ping.max(1);
         let Some(conn) = self.conn_mut(id) else { return };
@@ -162,7 +162,7 @@ impl Session {
         self.received(id, bytes.len() as u32);
     }
 
-    /// Padding and digest have come; `good` if the digest is right, or there is none.
+    /// Padding and digest have arrived; `good` if the digest matches, or there is none.
     pub fn trailer(&mut self, id: ConnId, good: bool) {
         let Some(conn) = self.conn_mut(id) else { return };
         let Reading::Trailer(segment) = conn.reading else { return };

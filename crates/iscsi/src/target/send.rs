@@ -1,4 +1,4 @@
-//! From answers to bytes: what is sent next, made when there is room to send it (RFC 7143, sections 11.4, 11.7, 11.8).
+//! From answers to bytes: the next output, made when there is room to send it (RFC 7143, sections 11.4, 11.7, 11.8).
 
 use super::connection::{Closing, Connection, Control};
 use super::outgoing::Cut;
@@ -14,7 +14,7 @@ use crate::pdu::{
 };
 use crate::scsi::Sense;
 
-/// A data segment with sense data: two bytes of length lead it (section 11.4.7.2).
+/// A data segment with sense data, preceded by its length in two bytes (section 11.4.7.2).
 pub(super) fn sense_segment(sense: &Sense, descriptor: bool) -> Vec<u8> {
     let sense = sense.encode(descriptor);
     let len = (sense.len() as u16).to_be_bytes();
@@ -22,10 +22,10 @@ pub(super) fn sense_segment(sense: &Sense, descriptor: bool) -> Vec<u8> {
 }
 
 impl Session {
-    /// Appends what is to be sent on a connection until it amounts to `budget` bytes (one PDU may go beyond it), or there
-    /// is nothing more. Gets how many bytes on the wire it is; 0 if there is nothing to send.
+    /// Appends output of a connection up to `budget` bytes (one PDU may exceed it). Returns the number of bytes on
+    /// the wire; 0 if there is nothing to send.
     ///
-    /// Answers about no command go first; then tasks take turns, one PDU each.
+    /// PDUs that belong to no command go first; then tasks take turns, one PDU each.
     pub fn pull(&mut self, id: ConnId, budget: usize, out: &mut Vec<Out>) -> usize {
         let mut bytes = 0;
         while bytes < budget {
@@ -48,27 +48,27 @@ impl Session {
         bytes
     }
 
-    /// Whether [`Session::pull`] would yield something.
+    /// Whether [`Session::pull`] would return output.
     pub fn has_output(&self, id: ConnId) -> bool {
         self.conn(id).is_some_and(|conn| {
             !conn.control.is_empty() || !conn.ready.is_empty() || conn.closing == Closing::Flush
         })
     }
 
-    /// How many answers and tasks wait to be sent on a connection.
+    /// Number of queued answers and tasks of a connection.
     pub fn queued(&self, id: ConnId) -> usize {
         self.conn(id).map_or(0, |conn| conn.control.len() + conn.ready.len())
     }
 
     fn send_control(&mut self, id: ConnId, control: Control, out: &mut Vec<Out>) -> usize {
-        // A ping of the target's carries the next status number and does not use it up (section 11.19.2).
+        // A ping of the target carries the next StatSN without consuming it (section 11.19.2).
         let status = !matches!(control, Control::Ping { .. });
         let Some((conn, sequence)) = self.speak(id, status) else { return 0 };
         let (bhs, data) = encode(control, sequence);
         emit_bytes(conn, &bhs, data, out)
     }
 
-    /// The connection, and the numbers of the next PDU on it.
+    /// The connection, and the sequence numbers of its next PDU.
     fn speak(&mut self, id: ConnId, status: bool) -> Option<(&mut Connection, Sequence)> {
         self.told_last = self.window.last();
         let conn = self.conns.get_mut(id.index())?.as_deref_mut()?;
@@ -82,7 +82,8 @@ impl Session {
         task.queued = false;
         match task.phase {
             Phase::Open => self.send_r2t(id, name, out),
-            // It stood here to ask for more data, and has ended since: its answer waits for what was asked for before.
+            // It was queued to request more data, and has ended since: its answer waits for the data requested
+            // before.
             Phase::Answered | Phase::Failed if task.incoming.is_open() => 0,
             Phase::Answered if !task.outgoing.is_over() => self.send_data(id, name, out),
             Phase::Answered | Phase::Failed => self.send_response(id, name, out),
@@ -123,7 +124,7 @@ impl Session {
         let Some(task) = self.slab.get_mut(name) else { return 0 };
         let Some(cut) = task.outgoing.cut(max_send, max_burst) else { return 0 };
         let over = task.outgoing.is_over();
-        // A status may ride on the last data only if there is no sense data with it (section 11.7.3).
+        // A status may be sent with the last data only if there is no sense data (section 11.7.3).
         let status = DataInStatus { status: task.ending.status as u8, residual: task.residual };
         let status = (over && task.ending.sense.is_none()).then_some(status);
         let tag = task.request.tag;
@@ -167,7 +168,7 @@ impl Session {
         bytes
     }
 
-    /// Nothing more of a task is handed out.
+    /// No more output of a task follows.
     fn end_of(&mut self, name: TaskId, out: &mut Vec<Out>) {
         let Some(task) = self.slab.get_mut(name) else { return };
         task.phase = Phase::Done;

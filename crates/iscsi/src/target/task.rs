@@ -1,4 +1,4 @@
-//! One SCSI command from its coming to the moment when nobody touches its data any more.
+//! One SCSI command, from its arrival until its data is no longer in use.
 
 use super::incoming::{Fault, Incoming};
 use super::outgoing::Outgoing;
@@ -6,14 +6,14 @@ use super::types::Request;
 use crate::pdu::Residual;
 use crate::scsi::Ending;
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// With the owner.
     Open,
-    /// The owner has answered; the answer is on its way.
+    /// The owner has answered; the answer is queued.
     Answered,
-    /// The session itself ends it with an error; the answer is on its way.
+    /// The session itself ends it with an error; the answer is queued.
     Failed,
     /// It gets no answer.
     Dropped,
@@ -28,22 +28,22 @@ pub(super) struct Task {
     pub(super) owned: bool,
     /// The owner may be working on it.
     pub(super) running: bool,
-    /// It uses up room of the command window.
+    /// It occupies room in the command window.
     pub(super) counted: bool,
-    /// Its tag names it.
+    /// Its initiator task tag is in use.
     pub(super) tagged: bool,
-    /// Its owner is to be told that nothing more of it is handed out.
+    /// Its owner must be notified after its last output.
     pub(super) ends: bool,
-    /// It stands in its connection's queue.
+    /// It is in its connection's queue.
     pub(super) queued: bool,
-    /// What waits for its end: one bit for each place of `manage::Pending`.
+    /// Requests that wait for its end: one bit for each slot of `manage::Pending`.
     pub(super) waits: u16,
-    /// What SCSI would have moved towards the target.
+    /// What SCSI would transfer towards the target.
     pub(super) wanted: u32,
     pub(super) incoming: Incoming,
     pub(super) outgoing: Outgoing,
     pub(super) ending: Ending,
-    /// Sense data goes in descriptor format.
+    /// Sense data uses descriptor format.
     pub(super) descriptor: bool,
     pub(super) residual: Residual,
 }
@@ -80,18 +80,18 @@ impl Task {
         self.incoming.fault()
     }
 
-    /// Nothing more of it is to be handed out.
+    /// Whether it has no more output.
     pub(super) fn is_silent(&self) -> bool {
         self.phase == Phase::Done || (self.phase == Phase::Dropped && !self.ends)
     }
 
-    /// What of the initiator's data was put in place.
+    /// Bytes of the initiator's data that were put in place.
     pub(super) fn taken(&self) -> u32 {
         self.incoming.need().unwrap_or(0)
     }
 }
 
-/// What a transfer missed: `moved` of `expected` bytes, where SCSI would have moved `wanted`.
+/// The residual of a transfer: `moved` of `expected` bytes, where SCSI would transfer `wanted`.
 pub(super) fn residual(expected: u32, wanted: u32, moved: u32) -> Residual {
     if wanted > expected && moved >= expected {
         Residual::Overflow(wanted - expected)

@@ -1,4 +1,4 @@
-//! How the initiator proves who it is, and has the target prove itself (RFC 7143, sections 6.3.2 and 12.1.3).
+//! Authentication at the initiator: its own, and optionally the target's (RFC 7143, sections 6.3.2 and 12.1.3).
 
 use super::super::LoginError;
 use super::super::keys::{SecurityKeys, needed};
@@ -6,20 +6,20 @@ use super::InitiatorAuth;
 use crate::chap::{self, Algorithm, Challenge, ChapError, Credentials};
 use crate::text;
 
-/// How far the proof is.
+/// The progress of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Methods were offered.
     Offered,
     /// Algorithms were offered.
     Algorithms,
-    /// The response is out; where the target has to prove itself, so is the challenge.
+    /// The response has been sent, and the challenge too if the target must authenticate.
     Responded(Algorithm),
-    /// Both know what they have to. `true`: by CHAP.
+    /// Complete. `true`: by CHAP.
     Settled(bool),
 }
 
-/// The proof of one login.
+/// The authentication of one login.
 #[derive(Debug)]
 pub(super) struct Security {
     auth: InitiatorAuth,
@@ -42,7 +42,7 @@ impl Security {
         text::push(out, "AuthMethod", methods);
     }
 
-    /// Whether this end has nothing more to say in this stage.
+    /// Whether this end has nothing more to send in this stage.
     pub fn is_ready(&self) -> bool {
         match self.state {
             State::Offered => matches!(self.auth, InitiatorAuth::None),
@@ -56,7 +56,7 @@ impl Security {
         matches!(self.state, State::Settled(_))
     }
 
-    /// The name that was proved.
+    /// The authenticated user name.
     pub fn user(&self) -> Option<String> {
         match (&self.auth, self.state) {
             (InitiatorAuth::Chap { user, .. }, State::Settled(true)) => Some(user.name.clone()),
@@ -64,7 +64,7 @@ impl Security {
         }
     }
 
-    /// Takes the keys of one response in and appends what is to be said next.
+    /// Processes the keys of one response and appends the next request's.
     pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         self.state = match self.state {
             State::Offered => {
@@ -98,11 +98,11 @@ impl Security {
             }
             (InitiatorAuth::Chap { target: Some(_), .. }, Some("None")) => {
                 Err(LoginError::AuthMethod(
-                    "the target has to prove itself by CHAP, and does not do so",
+                    "mutual CHAP is required, and the target does not authenticate",
                 ))
             }
             (_, None) => Err(LoginError::Missing("AuthMethod")),
-            (_, Some(_)) => Err(LoginError::AuthMethod("the target chose what was not offered")),
+            (_, Some(_)) => Err(LoginError::AuthMethod("the target chose a method that was not offered")),
         }
     }
 
@@ -130,7 +130,7 @@ impl Security {
         Ok(State::Responded(algorithm))
     }
 
-    /// The target's proof, where it has to bring one.
+    /// Checks the target's response, if it must authenticate.
     fn verify(&self, algorithm: Algorithm, keys: &SecurityKeys<'_>) -> Result<State, LoginError> {
         let InitiatorAuth::Chap { target: Some(target), .. } = &self.auth else {
             keys.only(&[])?;
@@ -139,7 +139,7 @@ impl Security {
         let Credentials { name, secret } = target;
         let claimed = needed(keys.chap_n, "CHAP_N")?;
         let response = chap::decode(needed(keys.chap_r, "CHAP_R")?)?;
-        // What proves a target is its secret; its name counts where it is known beforehand.
+        // The secret authenticates the target; its name matters only if it is configured.
         let named = name.is_empty() | (claimed == name);
         match self.challenge.is_met(algorithm, secret, &response) & named {
             true => Ok(State::Settled(true)),

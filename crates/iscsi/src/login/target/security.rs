@@ -1,4 +1,5 @@
-//! How an initiator proves who it is, and a target in turn (RFC 7143, sections 6.3.2 and 12.1.3).
+//! Authentication at the target: of the initiator, and optionally of the target (RFC 7143, sections 6.3.2 and
+//! 12.1.3).
 //!
 //! ```text
 //! I: AuthMethod=CHAP,None    T: AuthMethod=CHAP
@@ -12,20 +13,20 @@ use super::Auth;
 use crate::chap::{self, Algorithm, Challenge, ChapError, Credentials};
 use crate::text;
 
-/// How far the proof is.
+/// The progress of authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// No method is agreed on.
+    /// No method is agreed yet.
     Begin,
-    /// CHAP it is; the initiator names its algorithms next.
+    /// CHAP is agreed; the initiator names its algorithms next.
     Chosen,
-    /// The challenge is out.
+    /// The challenge has been sent.
     Challenged(Algorithm),
-    /// It is over, with the name that was proved, if any was.
+    /// Complete, with the authenticated name, if any.
     Settled(Option<String>),
 }
 
-/// The proof of one login.
+/// The authentication of one login.
 #[derive(Debug)]
 pub(super) struct Security {
     auth: Auth,
@@ -38,7 +39,7 @@ impl Security {
         Security { auth: Auth::None, challenge, state: State::Begin }
     }
 
-    /// What the initiator has to prove, once it is known who it is.
+    /// Sets what the initiator must prove, once its name is known.
     pub fn require(&mut self, auth: Auth) {
         self.auth = auth;
     }
@@ -52,7 +53,7 @@ impl Security {
         }
     }
 
-    /// The name that was proved.
+    /// The authenticated user name.
     pub fn user(&self) -> Option<&str> {
         match &self.state {
             State::Settled(user) => user.as_deref(),
@@ -60,7 +61,7 @@ impl Security {
         }
     }
 
-    /// Takes the keys of one request in and appends the answers.
+    /// Processes the keys of one request and appends the answers.
     pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         self.state = match &self.state {
             State::Begin => {
@@ -91,7 +92,7 @@ impl Security {
     fn choose(&self, methods: &str, out: &mut Vec<u8>) -> Result<State, LoginError> {
         let (method, state, refusal) = match self.auth {
             Auth::None => {
-                ("None", State::Settled(None), "the target has no CHAP for this initiator")
+                ("None", State::Settled(None), "the target has no CHAP user for this initiator")
             }
             Auth::Chap { .. } => ("CHAP", State::Chosen, "the target requires CHAP"),
         };
@@ -120,7 +121,7 @@ impl Security {
         let name = needed(keys.chap_n, "CHAP_N")?;
         let response = chap::decode(needed(keys.chap_r, "CHAP_R")?)?;
         let Auth::Chap { users, .. } = &self.auth else {
-            return Err(LoginError::AuthMethod("the target has no CHAP for this initiator"));
+            return Err(LoginError::AuthMethod("the target has no CHAP user for this initiator"));
         };
         let met = |user: &Credentials| self.challenge.is_met(algorithm, &user.secret, &response);
         let mut proved = users.iter().map(|user| (met(user) & (user.name == name), user));
@@ -128,7 +129,7 @@ impl Security {
         Ok(found.ok_or(ChapError::Proof)?)
     }
 
-    /// The target's own proof, where the initiator asks for it.
+    /// The target's own response, if the initiator sent a challenge.
     fn prove(
         &self,
         algorithm: Algorithm,
@@ -146,7 +147,7 @@ impl Security {
         }
         let Auth::Chap { target: Some(own), .. } = &self.auth else {
             return Err(LoginError::AuthMethod(
-                "the initiator wants the target to prove itself, and the target has no secret for it",
+                "the initiator requires mutual CHAP, and the target has no secret for it",
             ));
         };
         if own.secret.matches(&user.secret) {

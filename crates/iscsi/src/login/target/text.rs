@@ -1,4 +1,4 @@
-//! The text of a request, at the target: who comes, and which key belongs to whom.
+//! The text of a request at the target: declarations of names, and dispatch of the other keys.
 
 use super::super::keys::{SecurityKeys, declare, needed};
 use super::super::{IscsiName, LoginError};
@@ -7,7 +7,7 @@ use crate::params::{SessionType, is_operational};
 use crate::pdu::{LoginRequest, Stage};
 use crate::text::{self, MAX_LOGIN_PAIRS, Pair};
 
-/// Who has come, and to whom. Known after the first text.
+/// The two ends of the login. Known after the first text.
 #[derive(Debug)]
 pub(super) struct Who {
     pub initiator: IscsiName,
@@ -18,7 +18,7 @@ pub(super) struct Who {
     said: Said,
 }
 
-/// What the initiator declared, word by word.
+/// The initiator's declarations, verbatim.
 #[derive(Debug, Default)]
 struct Said {
     initiator: Option<String>,
@@ -28,7 +28,7 @@ struct Said {
 }
 
 impl Said {
-    /// Takes a pair in, if it is a declaration.
+    /// Stores a pair if it is a declaration.
     fn take(&mut self, (key, value): Pair<'_>) -> Result<bool, LoginError> {
         match key {
             "InitiatorName" => declare(&mut self.initiator, "InitiatorName", value)?,
@@ -50,7 +50,7 @@ impl Said {
 }
 
 impl Target {
-    /// Takes a whole text in and appends the answers.
+    /// Processes a complete text and appends the answers.
     pub(super) fn take_text(
         &mut self,
         request: &LoginRequest,
@@ -66,8 +66,8 @@ impl Target {
         }
     }
 
-    /// Takes the declarations in, and gives back the other pairs. The first text decides who is who; later ones can only
-    /// say the same again.
+    /// Processes declarations, and returns the other pairs. The first text identifies both ends; later ones may only
+    /// repeat it.
     fn identify<'a>(
         &mut self,
         request: &LoginRequest,
@@ -90,7 +90,7 @@ impl Target {
         Ok(rest)
     }
 
-    /// Asks the policy about whoever has come.
+    /// Asks the policy about the identified initiator.
     fn enter(
         &mut self,
         request: &LoginRequest,
@@ -105,12 +105,12 @@ impl Target {
             (SessionType::Discovery, None) => None,
             (SessionType::Discovery, Some(name)) => Some(name.parse()?),
         };
-        // A discovery session is with the portal, whatever target it may name (RFC 7143, section 13.4).
+        // A discovery session belongs to the portal, even if it names a target (RFC 7143, section 13.4).
         let target = target.filter(|_| session == SessionType::Normal);
         let access = policy.access(&initiator, target.as_ref()).map_err(LoginError::Refused)?;
         self.security.require(access.auth);
         if request.stage != Stage::Security && !self.security.is_settled() {
-            return Err(LoginError::AuthMethod("CHAP is required, and its stage was left out"));
+            return Err(LoginError::AuthMethod("CHAP is required, and the security stage was skipped"));
         }
         if target.is_some() {
             text::push(out, "TargetPortalGroupTag", &access.portal_group.to_string());
@@ -160,7 +160,7 @@ impl Target {
         Ok(())
     }
 
-    /// Hands a pair to the negotiation, which knows a key or says that it does not.
+    /// Passes a pair to the negotiation, which answers it or reports an unknown key.
     fn answer(&mut self, key: &str, value: &str, out: &mut Vec<u8>) -> Result<(), LoginError> {
         text::plain(key, value)?;
         let negotiation = self.negotiation.as_mut().ok_or(LoginError::Stray)?;
@@ -173,7 +173,7 @@ fn is_not_for_logins(key: &str) -> bool {
     ["TargetAlias", "TargetAddress", "TargetPortalGroupTag", "SendTargets"].contains(&key)
 }
 
-/// What a session is called; said again it has to be the same, and by default it is `Normal`.
+/// The name of a session type. A repeated declaration must be the same; the default is `Normal`.
 fn name_of(session: SessionType) -> &'static str {
     match session {
         SessionType::Normal => "Normal",
