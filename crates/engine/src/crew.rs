@@ -1,15 +1,16 @@
 //! A step's threads: spawned, named, pinned and opened before the start, parked at a barrier, released together.
 //!
 //! A [`Task`] opens on its own thread what only that thread will own, and becomes a [`Load`] that runs with a meter.
-//! Everything that can fail or take long happens before [`Crew::muster`] returns. A thread that panics, fails or
+//! Everything that can fail or take long happens before [`Crew::assemble`] returns. A thread that panics, fails or
 //! hangs ends in [`Output::Failed`]; the step itself never hangs.
 
-use crate::collector::{Collector, Member};
-use crate::hang::Watch;
-use crate::sheet::{Drain, Scope, Sheets};
+use crate::buffers::{IntervalBuffers, IntervalDrain, MeterScope};
+use crate::collector::{Collector, WorkerState};
+use crate::hang::HangWatch;
 use crate::timeline::{Phases, Timeline};
 use crate::{
-    Edge, EngineError, Handle, IntervalTx, LeftOpen, Meter, Output, Pinning, Prepared, Reports, pin,
+    EngineError, IntervalTx, LeftOpen, MeasureStart, Meter, Output, Pinning, Prepared, Reports,
+    StepHandle, pin,
 };
 use clock::Ns;
 use record::{Event, Fact, Level, SourceId};
@@ -44,7 +45,7 @@ pub struct Opened {
     /// Most operations in flight: the slots of its meter.
     pub slots: u32,
     /// Remarks on how it was opened, reported as events.
-    pub notes: Vec<Note>,
+    pub notes: Vec<EventNote>,
     /// What it reports in addition to intervals, if anything.
     pub reports: Option<Box<dyn Reports>>,
     /// The I/O interface that carries its operations, for the record's provenance: equal workers return equal texts.
@@ -53,7 +54,7 @@ pub struct Opened {
 
 /// An event without its source and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct EventNote {
     /// How much it matters.
     pub level: Level,
     /// A stable code: lower-case words joined by hyphens.
@@ -74,7 +75,7 @@ pub trait Load {
 pub struct Stop(Arc<AtomicBool>);
 
 /// One worker of a crew.
-pub struct Post {
+pub struct WorkerSetup {
     /// Source number in the record.
     pub source: SourceId,
     /// Name for messages and for the thread.
@@ -82,14 +83,14 @@ pub struct Post {
     /// The names of its targets, for messages.
     pub targets: Vec<String>,
     /// What it can report.
-    pub scope: Scope,
+    pub scope: MeterScope,
     /// The work to be done.
     pub task: Box<dyn Task>,
 }
 
 /// Settings that all workers of a crew share.
 #[derive(Clone, Debug)]
-pub struct Orders {
+pub struct CrewSettings {
     /// Number of the step in the run.
     pub step: u32,
     /// Lengths of the phases.
@@ -106,21 +107,21 @@ pub struct Orders {
 
 /// Threads that are ready at the start barrier. Dropping it releases and ends them.
 pub struct Crew {
-    orders: Orders,
-    members: Vec<Member>,
+    orders: CrewSettings,
+    members: Vec<WorkerState>,
     releases: Vec<Sender<Timeline>>,
     stop: Stop,
-    edge: Edge,
+    edge: MeasureStart,
     alive: Receiver<Infallible>,
 }
 
 /// What a thread reports once it has opened.
-type Ready = (usize, Result<Stance, EngineError>);
+type ReadyReport = (usize, Result<OpenedWorker, EngineError>);
 
-struct Stance {
-    drain: Drain,
+struct OpenedWorker {
+    drain: IntervalDrain,
     slots: u32,
-    notes: Vec<Note>,
+    notes: Vec<EventNote>,
     how: String,
     reports: Option<Box<dyn Reports>>,
 }
@@ -140,9 +141,9 @@ impl Stop {
 impl Crew {
     /// Spawns one thread a post and waits until all are ready. Notes of their opening go to `notes`, stamped zero
     /// because there is no time base before the start. The first failure ends the others.
-    pub fn muster(
-        orders: Orders,
-        posts: Vec<Post>,
+    pub fn assemble(
+        orders: CrewSettings,
+        posts: Vec<WorkerSetup>,
         notes: &IntervalTx,
     ) -> Result<Crew, EngineError> {
         let allowed = pin::allowed();
@@ -155,12 +156,12 @@ impl Crew {
             members: Vec::with_capacity(posts.len()),
             releases: Vec::with_capacity(posts.len()),
             stop: Stop::default(),
-            edge: Edge::default(),
+            edge: MeasureStart::default(),
             alive,
         };
         for (index, (post, cpu)) in posts.into_iter().zip(places).enumerate() {
             let (release, released) = mpsc::channel();
-            let seat = Seat {
+            let seat = WorkerThread {
                 index,
                 cpu,
                 scope: post.scope,
@@ -173,9 +174,9 @@ impl Crew {
                 alive: alive_tx.clone(),
             };
             let thread = spawn(&post.name, move || seat.occupy())?;
-            let watch = Watch::new(crew.orders.hang_after);
+            let watch = HangWatch::new(crew.orders.hang_after);
             let targets = one_of(&post.targets);
-            crew.members.push(Member::new(post.source, post.name, targets, watch, thread));
+            crew.members.push(WorkerState::new(post.source, post.name, targets, watch, thread));
             crew.releases.push(release);
         }
         drop(ready_tx);
@@ -195,12 +196,12 @@ impl Crew {
 
     fn await_ready(
         &mut self,
-        ready: &Receiver<Ready>,
+        ready: &Receiver<ReadyReport>,
         notes: &IntervalTx,
     ) -> Result<(), EngineError> {
         // The channel closes when every thread has reported or died.
         for (index, answer) in ready {
-            let Stance { drain, slots, notes: said, how, reports } = answer?;
+            let OpenedWorker { drain, slots, notes: said, how, reports } = answer?;
             let member = &mut self.members[index];
             member.how = how;
             member.reports = reports;
@@ -230,7 +231,7 @@ impl Prepared for Crew {
         self.members.iter().map(|m| (m.source, m.depth)).collect()
     }
 
-    fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+    fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let line = Timeline::new(epoch, at, self.orders.phases);
         if clock::now() > at {
             let event = late_start(&self.orders, line.on_record(at));
@@ -256,11 +257,11 @@ impl Prepared for Crew {
                     // The collector finds a thread that has died in the meantime.
                     let _ = release.send(line);
                 }
-                Box::new(Running { stop, edge, line, collector: Some(thread) })
+                Box::new(RunningCrew { stop, edge, line, collector: Some(thread) })
             }
             Err(e) => {
                 let _ = out.send(Output::Failed(no_thread("collector", &e)));
-                Box::new(Running { stop, edge, line, collector: None })
+                Box::new(RunningCrew { stop, edge, line, collector: None })
             }
         }
     }
@@ -276,39 +277,49 @@ impl Drop for Crew {
     }
 }
 
-impl Note {
+impl EventNote {
     /// Turns this note into an event of a step, and perhaps of one source, stamped zero.
     pub fn event(self, step: u32, source: Option<SourceId>) -> Event {
-        let Note { level, code, text } = self;
+        let EventNote { level, code, text } = self;
         Event { at: Ns::ZERO, step: Some(step), source, level, code: code.to_owned(), text }
     }
 }
 
 /// A thread's part of a crew.
-struct Seat {
+struct WorkerThread {
     index: usize,
     cpu: Option<usize>,
-    scope: Scope,
+    scope: MeterScope,
     phases: Phases,
     task: Box<dyn Task>,
-    ready: Sender<Ready>,
+    ready: Sender<ReadyReport>,
     released: Receiver<Timeline>,
     stop: Stop,
-    edge: Edge,
+    edge: MeasureStart,
     /// Nothing is ever sent: the channel closes when the last thread has ended for any reason.
     alive: Sender<Infallible>,
 }
 
-impl Seat {
+impl WorkerThread {
     fn occupy(self) -> Result<LeftOpen, EngineError> {
-        let Seat { index, cpu, scope, phases, task, ready, released, stop, edge, alive: _alive } =
-            self;
+        let WorkerThread {
+            index,
+            cpu,
+            scope,
+            phases,
+            task,
+            ready,
+            released,
+            stop,
+            edge,
+            alive: _alive,
+        } = self;
         pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
             Ok(Opened { load, slots, notes, how, reports }) => {
                 // Allocated on this thread, so that the memory is near its processor.
-                let (sheets, drain) = Sheets::provide(scope, slots, phases);
-                let stance = Stance { drain, slots, notes, how, reports };
+                let (sheets, drain) = IntervalBuffers::provide(scope, slots, phases);
+                let stance = OpenedWorker { drain, slots, notes, how, reports };
                 let _ = ready.send((index, Ok(stance)));
                 (load, sheets)
             }
@@ -340,14 +351,14 @@ fn wait_for(at: Ns, stop: &Stop) {
 }
 
 /// A running step.
-struct Running {
+struct RunningCrew {
     stop: Stop,
-    edge: Edge,
+    edge: MeasureStart,
     line: Timeline,
     collector: Option<JoinHandle<()>>,
 }
 
-impl Handle for Running {
+impl StepHandle for RunningCrew {
     fn stop(&self) {
         self.stop.ask();
     }
@@ -358,7 +369,7 @@ impl Handle for Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCrew {
     fn drop(&mut self) {
         self.stop.ask();
         if let Some(thread) = self.collector.take() {
@@ -401,7 +412,7 @@ fn no_thread(name: &str, e: &std::io::Error) -> EngineError {
     }
 }
 
-fn warn_if_over_subscribed(orders: &Orders, cpus: usize, workers: usize, notes: &IntervalTx) {
+fn warn_if_over_subscribed(orders: &CrewSettings, cpus: usize, workers: usize, notes: &IntervalTx) {
     if workers <= cpus {
         return;
     }
@@ -409,13 +420,13 @@ fn warn_if_over_subscribed(orders: &Orders, cpus: usize, workers: usize, notes: 
         "{workers} workers share {cpus} processors: they may wait for one, which counts as latency; read the \
          generator's own share of the time beside it"
     );
-    let note = Note { level: Level::Warning, code: "over-subscribed", text };
+    let note = EventNote { level: Level::Warning, code: "over-subscribed", text };
     let _ = notes.send(Output::Event(note.event(orders.step, None)));
 }
 
-fn late_start(orders: &Orders, at: Ns) -> Event {
+fn late_start(orders: &CrewSettings, at: Ns) -> Event {
     let text = "the agreed start had passed when the workers were released: the first interval is short of load, \
                 so use a warm-up";
-    let note = Note { level: Level::Warning, code: "late-start", text: text.to_owned() };
+    let note = EventNote { level: Level::Warning, code: "late-start", text: text.to_owned() };
     Event { at, ..note.event(orders.step, None) }
 }

@@ -102,21 +102,21 @@ pub fn errno_name(errno: i32) -> String {
 
 /// The errors of a step so far, and whether it may continue.
 #[derive(Debug, Default)]
-pub(crate) struct Budget {
+pub(crate) struct ErrorBudget {
     seen: ErrnoCounts,
 }
 
 /// How long one worker has had only errors.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Drought(Ns);
+pub(crate) struct ErrorStreak(Ns);
 
-impl Budget {
+impl ErrorBudget {
     /// Processes one interval's errors. Returns the events of error numbers that are new to the step, and the reason
     /// to stop it, if there is one.
     pub fn weigh(
         &mut self,
         worker: &str,
-        drought: &mut Drought,
+        drought: &mut ErrorStreak,
         interval: &Interval,
         errnos: &ErrnoCounts,
     ) -> (Vec<Event>, Option<EngineError>) {
@@ -128,7 +128,7 @@ impl Budget {
         let ops: u64 = tallies().map(|t| t.ops).sum();
         let errors: u64 = tallies().map(|t| t.errors).sum();
         if ops > 0 {
-            *drought = Drought::default();
+            *drought = ErrorStreak::default();
         } else if errors > 0 {
             drought.0 = drought.0.plus(interval.to.since(interval.from));
         }

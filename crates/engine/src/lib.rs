@@ -4,31 +4,31 @@
 //! An [`Engine`] prepares a step (everything slow or fallible), is started at an agreed time, and sends intervals
 //! until the step's end. This crate knows no device and no coordinator.
 
+mod buffers;
 mod collector;
 mod crew;
-mod edge;
 mod facts;
 mod fault;
 mod hang;
+mod heartbeat;
+mod measure_start;
 mod meter;
 mod net;
 mod pin;
-mod pulse;
 mod reports;
-mod sheet;
 mod spec;
 mod timeline;
 
-pub use crew::{Crew, Load, Note, Opened, Orders, Post, Stop, Task};
-pub use edge::Edge;
+pub use buffers::{IntervalBuffers, IntervalDrain, MeterScope};
+pub use crew::{Crew, CrewSettings, EventNote, Load, Opened, Stop, Task, WorkerSetup};
 pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
+pub use measure_start::MeasureStart;
 pub use meter::{LeftOpen, Meter, Spent};
-pub use net::{NetSources, NetSpec, ReceiverPlace, ReceiverSpec, TokenFrom};
+pub use net::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
-pub use sheet::{Drain, Scope, Sheets};
 pub use spec::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 pub use timeline::{Phases, Timeline};
 
@@ -60,11 +60,11 @@ pub trait Prepared: Send {
 
     /// Starts the load at `at` on the monotonic clock; `epoch` is zero of the record's time base. Intervals, events
     /// and finally one [`Output::Finished`] or [`Output::Failed`] arrive at `out`.
-    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle>;
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle>;
 }
 
 /// A running step. Dropping it stops the load and waits for its threads.
-pub trait Handle: Send {
+pub trait StepHandle: Send {
     /// Requests an early end: workers stop issuing; operations in flight complete or are recorded as open.
     fn stop(&self);
 

@@ -4,9 +4,9 @@
 //! locks nothing and makes one system call a cut, for the thread's CPU time. If no free sheet is available it keeps
 //! accumulating and counts an overrun, but never across a phase edge.
 
-use crate::pulse::Pulse;
-use crate::sheet::{Sheet, Sheets, Silence};
-use crate::{Edge, Scope, Timeline};
+use crate::buffers::{IdleSpan, IntervalBuffer, IntervalBuffers};
+use crate::heartbeat::Heartbeat;
+use crate::{MeasureStart, MeterScope, Timeline};
 use clock::{CpuTime, Ns};
 use record::Tally;
 use rtrb::{Consumer, Producer};
@@ -37,45 +37,51 @@ pub struct LeftOpen {
 /// Counts what one worker does during one step.
 pub struct Meter {
     line: Timeline,
-    edge: Edge,
-    scope: Scope,
+    edge: MeasureStart,
+    scope: MeterScope,
     now: Ns,
     next_cut: Ns,
-    slots: Vec<Slot>,
+    slots: Vec<MeterSlot>,
     in_flight: u32,
     /// When the last shortage of slots ended.
     room_since: Ns,
     /// `None` once the step has ended: nothing more is counted.
-    current: Option<Box<Sheet>>,
+    current: Option<Box<IntervalBuffer>>,
     #[expect(
         clippy::vec_box,
         reason = "sheets travel between the threads as boxes; unboxing would free on the way"
     )]
-    reserve: Vec<Box<Sheet>>,
-    out: Producer<Box<Sheet>>,
-    back: Consumer<Box<Sheet>>,
-    pulse: Pulse,
+    reserve: Vec<Box<IntervalBuffer>>,
+    out: Producer<Box<IntervalBuffer>>,
+    back: Consumer<Box<IntervalBuffer>>,
+    pulse: Heartbeat,
     cpu: fn() -> CpuTime,
     cpu_before: CpuTime,
 }
 
 /// An operation in flight, or a free slot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct MeterSlot {
     dir: Dir,
     due: Ns,
     /// [`Ns::MAX`] marks a free slot, so that the oldest is a plain minimum.
     submitted: Ns,
 }
 
-impl Slot {
-    pub(crate) const FREE: Slot = Slot { dir: Dir::Read, due: Ns::ZERO, submitted: Ns::MAX };
+impl MeterSlot {
+    pub(crate) const FREE: MeterSlot =
+        MeterSlot { dir: Dir::Read, due: Ns::ZERO, submitted: Ns::MAX };
 }
 
 impl Meter {
     /// A meter that starts with `line`, whose phases `edge` may still move. `cpu` reads the calling thread's CPU time
     /// ([`clock::thread_cpu`]); CPU time before this call is not counted.
-    pub fn new(sheets: Sheets, line: Timeline, edge: Edge, cpu: fn() -> CpuTime) -> Meter {
+    pub fn new(
+        sheets: IntervalBuffers,
+        line: Timeline,
+        edge: MeasureStart,
+        cpu: fn() -> CpuTime,
+    ) -> Meter {
         let mut current = sheets.current;
         current.from = line.start();
         sheets.pulse.beat(line.start());
@@ -126,7 +132,7 @@ impl Meter {
     /// An operation was submitted now, in a free slot.
     pub fn submitted(&mut self, slot: u32, dir: Dir, due: Ns) {
         let Some(place) = self.slots.get_mut(slot as usize) else { return };
-        *place = Slot { dir, due, submitted: self.now };
+        *place = MeterSlot { dir, due, submitted: self.now };
         self.in_flight += 1;
         if self.scope.open_loop
             && let Some(sheet) = &mut self.current
@@ -141,7 +147,7 @@ impl Meter {
     /// from those in flight. Returns whether there was one: a slot with nothing in flight is ignored.
     pub fn completed(&mut self, slot: u32, result: Result<u32, i32>) -> bool {
         let Some(place) = self.slots.get_mut(slot as usize) else { return false };
-        let Slot { dir, due, submitted } = std::mem::replace(place, Slot::FREE);
+        let MeterSlot { dir, due, submitted } = std::mem::replace(place, MeterSlot::FREE);
         if submitted == Ns::MAX {
             return false;
         }
@@ -215,7 +221,7 @@ impl Meter {
         } else {
             self.current = Some(sheet);
             self.flow(first, spent);
-            let silence = (last > first).then(|| Silence {
+            let silence = (last > first).then(|| IdleSpan {
                 until: last,
                 open: self.in_flight,
                 oldest: self.oldest(),
@@ -235,7 +241,7 @@ impl Meter {
 
     /// A free sheet. The reserve provides one if the next sheet must not mix with the phase that began at `from`, or
     /// if it holds more than the remaining edges can need.
-    fn fresh(&mut self, from: Ns, until: Ns) -> Option<Box<Sheet>> {
+    fn fresh(&mut self, from: Ns, until: Ns) -> Option<Box<IntervalBuffer>> {
         if let Ok(returned) = self.back.pop() {
             return Some(returned);
         }
@@ -244,7 +250,7 @@ impl Meter {
         if crossed || self.reserve.len() > ahead { self.reserve.pop() } else { None }
     }
 
-    fn send(&mut self, mut sheet: Box<Sheet>, at: Ns, silence: Option<Silence>) {
+    fn send(&mut self, mut sheet: Box<IntervalBuffer>, at: Ns, silence: Option<IdleSpan>) {
         let cpu = (self.cpu)();
         let used = cpu.since(self.cpu_before);
         self.cpu_before = cpu;
@@ -259,7 +265,7 @@ impl Meter {
     }
 }
 
-fn tally_of(sheet: &mut Sheet, dir: Dir) -> Option<&mut Tally> {
+fn tally_of(sheet: &mut IntervalBuffer, dir: Dir) -> Option<&mut Tally> {
     match dir {
         Dir::Read => sheet.read.as_mut(),
         Dir::Write => sheet.write.as_mut(),

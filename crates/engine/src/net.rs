@@ -26,7 +26,7 @@ pub struct ReceiverSpec {
     /// Name in the scenario.
     pub name: String,
     /// Its address.
-    pub place: ReceiverPlace,
+    pub place: ReceiverAddress,
     /// Restricts addresses to one family: `true` for IPv6.
     pub ipv6: Option<bool>,
     /// The local address of all connections.
@@ -34,14 +34,14 @@ pub struct ReceiverSpec {
     /// The local port of the first stream; the others follow it.
     pub source_port: Option<u16>,
     /// Where its token is found. The token itself is never sent.
-    pub token: Option<TokenFrom>,
+    pub token: Option<TokenSource>,
     /// The interface of this host that leads to it, if the scenario names one; steps may change its settings.
     pub adjust: Option<String>,
 }
 
 /// The address of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ReceiverPlace {
+pub enum ReceiverAddress {
     /// A receiver that already listens there.
     At {
         /// Host name or address.
@@ -55,7 +55,7 @@ pub enum ReceiverPlace {
 
 /// Where a secret is found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TokenFrom {
+pub enum TokenSource {
     /// A file.
     File(String),
     /// An environment variable.

@@ -1,10 +1,10 @@
 //! When a step's phases begin and end, and where its intervals are cut: at the epoch plus whole seconds *and* at
 //! every phase edge, so that an interval belongs to one phase and is at most a second long. The edges after the
-//! warm-up may be moved forward once ([`Edge`]).
+//! warm-up may be moved forward once ([`MeasureStart`]).
 //!
 //! Pure arithmetic on monotonic times; it never reads the clock.
 
-use crate::{Edge, StepSpec};
+use crate::{MeasureStart, StepSpec};
 use clock::Ns;
 use record::{Phase, StepTimes};
 
@@ -60,7 +60,7 @@ impl Timeline {
     }
 
     /// Moves the phases once the edge is settled; does nothing before that, or a second time.
-    pub fn follow(&mut self, edge: &Edge) {
+    pub fn follow(&mut self, edge: &MeasureStart) {
         let Some(at) = edge.settled().filter(|at| self.may_measure_from(*at)) else { return };
         let StepTimes { start, measure, cooldown, end } = self.times;
         let (measured, cool) = (cooldown.since(measure), end.since(cooldown));

@@ -10,13 +10,13 @@ pub fn of(bytes: &[u8]) -> [u8; 4] {
 
 /// A digest over several pieces of data, padding included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Running(u32);
+pub struct RunningDigest(u32);
 
-impl Running {
+impl RunningDigest {
     /// Adds these bytes.
     #[must_use]
-    pub fn and(self, bytes: &[u8]) -> Running {
-        Running(crc32c::crc32c_append(self.0, bytes))
+    pub fn and(self, bytes: &[u8]) -> RunningDigest {
+        RunningDigest(crc32c::crc32c_append(self.0, bytes))
     }
 
     /// The digest of all of them in wire order.

@@ -37,7 +37,7 @@ pub enum DiscoveryError {
 
 /// One target of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct DiscoveredTarget {
     /// Its name.
     pub name: IscsiName,
     /// Its addresses; empty: the address that the list came from.
@@ -46,7 +46,7 @@ pub struct Listed {
 
 /// The scope of a `SendTargets` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum SendTargetsScope {
     /// `All`: all targets that the initiator may use; in discovery sessions only.
     All,
     /// The named target.
@@ -55,16 +55,16 @@ pub enum Which {
     This,
 }
 
-impl Which {
+impl SendTargetsScope {
     /// Parses the value of `SendTargets`.
     ///
     /// # Errors
     /// The value is not a valid target name.
-    pub fn parse(value: &str) -> Result<Which, NameError> {
+    pub fn parse(value: &str) -> Result<SendTargetsScope, NameError> {
         match value {
-            "All" => Ok(Which::All),
-            "" => Ok(Which::This),
-            name => name.parse().map(Which::One),
+            "All" => Ok(SendTargetsScope::All),
+            "" => Ok(SendTargetsScope::This),
+            name => name.parse().map(SendTargetsScope::One),
         }
     }
 }
@@ -124,7 +124,7 @@ impl std::str::FromStr for Portal {
 }
 
 /// Formats a list.
-pub fn write<'a>(targets: impl IntoIterator<Item = &'a Listed>) -> Vec<u8> {
+pub fn write<'a>(targets: impl IntoIterator<Item = &'a DiscoveredTarget>) -> Vec<u8> {
     let mut out = Vec::new();
     for target in targets {
         text::push(&mut out, "TargetName", target.name.as_str());
@@ -139,11 +139,13 @@ pub fn write<'a>(targets: impl IntoIterator<Item = &'a Listed>) -> Vec<u8> {
 ///
 /// # Errors
 /// The first error in the list.
-pub fn read(list: &[u8], max_pairs: usize) -> Result<Vec<Listed>, DiscoveryError> {
-    let mut targets: Vec<Listed> = Vec::new();
+pub fn read(list: &[u8], max_pairs: usize) -> Result<Vec<DiscoveredTarget>, DiscoveryError> {
+    let mut targets: Vec<DiscoveredTarget> = Vec::new();
     for (key, value) in text::parse(list, max_pairs)? {
         match key {
-            "TargetName" => targets.push(Listed { name: value.parse()?, portals: Vec::new() }),
+            "TargetName" => {
+                targets.push(DiscoveredTarget { name: value.parse()?, portals: Vec::new() })
+            }
             "TargetAddress" => {
                 let target = targets.last_mut().ok_or(DiscoveryError::Stray)?;
                 text::plain(key, value)?;

@@ -47,13 +47,13 @@ pub enum TextError {
 }
 
 /// A key with its value.
-pub type Pair<'a> = (&'a str, &'a str);
+pub type KeyValue<'a> = (&'a str, &'a str);
 
 /// The pairs of a complete text, in order. Empty pairs, which some peers use as padding, are skipped.
 ///
 /// # Errors
 /// The first error in the text.
-pub fn parse(text: &[u8], max_pairs: usize) -> Result<Vec<Pair<'_>>, TextError> {
+pub fn parse(text: &[u8], max_pairs: usize) -> Result<Vec<KeyValue<'_>>, TextError> {
     let mut pairs = Vec::new();
     let Some(text) = text.strip_suffix(&[0]) else {
         return if text.is_empty() { Ok(pairs) } else { Err(TextError::CutOff) };
@@ -67,7 +67,7 @@ pub fn parse(text: &[u8], max_pairs: usize) -> Result<Vec<Pair<'_>>, TextError> 
     Ok(pairs)
 }
 
-fn parse_pair(pair: &[u8]) -> Result<Pair<'_>, TextError> {
+fn parse_pair(pair: &[u8]) -> Result<KeyValue<'_>, TextError> {
     let equals = pair.iter().position(|&byte| byte == b'=').ok_or(TextError::NoEquals)?;
     let (key, value) = (&pair[..equals], &pair[equals + 1..]);
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b".-+@_#".contains(byte);

@@ -11,7 +11,7 @@ use crate::simulated::{CopyWorkload, StepCopy};
 use crate::stage::{Hunt, Stage};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use workload::{Arrivals, Kind, Process};
+use workload::{Arrivals, Process, WorkloadKind};
 
 /// Operations outstanding per worker at most in an open loop, unless a limit is given.
 pub(crate) const LIMIT_DEFAULT: u32 = 256;
@@ -40,20 +40,24 @@ pub(crate) fn apply(workload: &mut Workload, setting: &Setting) -> Result<(), St
         },
         Setting::Rate(rate) => spec.arrivals = open(spec.arrivals, rate.0)?,
         Setting::Read(share) => match &mut spec.kind {
-            Kind::Access(access) => access.rows.iter_mut().for_each(|row| row.read = share.0),
-            Kind::Transaction(transaction) => transaction.read = share.0,
+            WorkloadKind::Access(access) => {
+                access.rows.iter_mut().for_each(|row| row.read = share.0)
+            }
+            WorkloadKind::Transaction(transaction) => transaction.read = share.0,
         },
         Setting::Random(share) => match &mut spec.kind {
-            Kind::Access(access) => access.rows.iter_mut().for_each(|row| row.random = share.0),
-            Kind::Transaction(_) => {
+            WorkloadKind::Access(access) => {
+                access.rows.iter_mut().for_each(|row| row.random = share.0)
+            }
+            WorkloadKind::Transaction(_) => {
                 return Err("transactions are random by their skews; they have no `random`".into());
             }
         },
         Setting::Block(size) => match &mut spec.kind {
-            Kind::Access(access) if access.ladder.is_some() => {
+            WorkloadKind::Access(access) if access.ladder.is_some() => {
                 return Err("the workload's `ladder` sets the block size".into());
             }
-            Kind::Access(access) => match access.rows.as_mut_slice() {
+            WorkloadKind::Access(access) => match access.rows.as_mut_slice() {
                 [row] => {
                     row.size = u32::try_from(size.0)
                         .map_err(|_| format!("{size} is more than one operation can carry"))?;
@@ -65,7 +69,7 @@ pub(crate) fn apply(workload: &mut Workload, setting: &Setting) -> Result<(), St
                     ));
                 }
             },
-            Kind::Transaction(_) => {
+            WorkloadKind::Transaction(_) => {
                 return Err("a transaction has pages; set `transaction = { page = … }`".into());
             }
         },

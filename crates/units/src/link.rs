@@ -24,11 +24,11 @@ pub struct LinkStandard {
     name: &'static str,
     /// Bytes a second after line coding.
     wire: u64,
-    framing: Framing,
+    framing: WireFraming,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Framing {
+enum WireFraming {
     FibreChannel,
     Ethernet { mtu: u16 },
 }
@@ -86,7 +86,7 @@ impl LinkRate {
     pub fn parse(text: &str) -> Result<LinkRate, LinkRateError> {
         let lower = text.trim().to_ascii_lowercase();
         if let Some((name, wire)) = FIBRE_CHANNEL.into_iter().find(|(name, _)| *name == lower) {
-            let framing = Framing::FibreChannel;
+            let framing = WireFraming::FibreChannel;
             return Ok(LinkRate::Standard(LinkStandard { name, wire, framing }));
         }
         let (bare, mtu) = match lower.split_once(':') {
@@ -95,7 +95,7 @@ impl LinkRate {
         };
         if let Some((name, wire)) = ETHERNET.into_iter().find(|(name, _)| *name == bare) {
             let mtu = mtu.map_or(Ok(MTU_USUAL), frame)?;
-            let framing = Framing::Ethernet { mtu };
+            let framing = WireFraming::Ethernet { mtu };
             return Ok(LinkRate::Standard(LinkStandard { name, wire, framing }));
         }
         let unknown = |_| LinkRateError::Unknown(text.to_owned());
@@ -142,7 +142,7 @@ impl LinkStandard {
     /// The MTU if it is not Ethernet's default of 1500 bytes.
     pub fn jumbo(self) -> Option<u16> {
         match self.framing {
-            Framing::Ethernet { mtu } if mtu != MTU_USUAL => Some(mtu),
+            WireFraming::Ethernet { mtu } if mtu != MTU_USUAL => Some(mtu),
             _ => None,
         }
     }
@@ -150,8 +150,10 @@ impl LinkStandard {
     /// Payload rate in bytes a second, rounded down.
     fn payload(self) -> u64 {
         match self.framing {
-            Framing::FibreChannel => self.wire * 2_112 / (2_148 + 24),
-            Framing::Ethernet { mtu } => self.wire * (u64::from(mtu) - 40) / (u64::from(mtu) + 38),
+            WireFraming::FibreChannel => self.wire * 2_112 / (2_148 + 24),
+            WireFraming::Ethernet { mtu } => {
+                self.wire * (u64::from(mtu) - 40) / (u64::from(mtu) + 38)
+            }
         }
     }
 }

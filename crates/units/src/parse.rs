@@ -51,14 +51,14 @@ pub enum UnitError {
 }
 
 /// One quantity: its name, a valid example, a list of its units, and the units with their factors.
-struct Kind {
+struct QuantityKind {
     name: &'static str,
     example: &'static str,
     expected: &'static str,
     units: &'static [(&'static str, f64)],
 }
 
-const BYTES: Kind = Kind {
+const BYTES: QuantityKind = QuantityKind {
     name: "size",
     example: "8KiB",
     expected: "B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)",
@@ -78,7 +78,7 @@ const BYTES: Kind = Kind {
     ],
 };
 
-const RATE: Kind = Kind {
+const RATE: QuantityKind = QuantityKind {
     name: "data rate",
     example: "800 MB/s",
     expected: "B/s, KB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, or in bits kb/s, Mb/s, Gb/s",
@@ -99,7 +99,7 @@ const RATE: Kind = Kind {
     ],
 };
 
-const IOPS: Kind = Kind {
+const IOPS: QuantityKind = QuantityKind {
     name: "rate of operations",
     example: "60000 IOPS",
     expected: "IOPS, k IOPS, M IOPS or /s",
@@ -114,9 +114,10 @@ const IOPS: Kind = Kind {
     ],
 };
 
-const PERCENT: Kind = Kind { name: "share", example: "67%", expected: "%", units: &[("%", 1.0)] };
+const PERCENT: QuantityKind =
+    QuantityKind { name: "share", example: "67%", expected: "%", units: &[("%", 1.0)] };
 
-const DURATION: Kind = Kind {
+const DURATION: QuantityKind = QuantityKind {
     name: "duration",
     example: "10s",
     expected: "ns, us, ms, s, m (minutes), h or d",
@@ -171,7 +172,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
     whole(total.round(), text, &DURATION, "it must be below 292 years").map(Duration::from_nanos)
 }
 
-fn quantity(text: &str, kind: &Kind) -> Result<f64, UnitError> {
+fn quantity(text: &str, kind: &QuantityKind) -> Result<f64, UnitError> {
     let (value, unit) = number(text.trim(), text, kind)?;
     let scaled = value * factor(unit, text, kind)?;
     // A finite number may overflow when it is scaled.
@@ -179,7 +180,7 @@ fn quantity(text: &str, kind: &Kind) -> Result<f64, UnitError> {
 }
 
 /// Splits a leading number (digits, one point, `_` and `,` between digits) from what follows it.
-fn number<'a>(rest: &'a str, text: &str, kind: &Kind) -> Result<(f64, &'a str), UnitError> {
+fn number<'a>(rest: &'a str, text: &str, kind: &QuantityKind) -> Result<(f64, &'a str), UnitError> {
     let end = rest
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | ',')))
         .unwrap_or(rest.len());
@@ -195,7 +196,7 @@ fn number<'a>(rest: &'a str, text: &str, kind: &Kind) -> Result<(f64, &'a str), 
     Ok((value, rest[end..].trim_start()))
 }
 
-fn factor(unit: &str, text: &str, kind: &Kind) -> Result<f64, UnitError> {
+fn factor(unit: &str, text: &str, kind: &QuantityKind) -> Result<f64, UnitError> {
     let unit = unit.trim();
     if unit.is_empty() {
         return Err(UnitError::NoUnit {
@@ -209,13 +210,18 @@ fn factor(unit: &str, text: &str, kind: &Kind) -> Result<f64, UnitError> {
     })
 }
 
-fn whole(value: f64, text: &str, kind: &Kind, limit: &'static str) -> Result<u64, UnitError> {
+fn whole(
+    value: f64,
+    text: &str,
+    kind: &QuantityKind,
+    limit: &'static str,
+) -> Result<u64, UnitError> {
     if value.fract() != 0.0 || value >= 9.2e18 {
         return Err(out_of_range(text, kind, limit));
     }
     Ok(value as u64)
 }
 
-fn out_of_range(text: &str, kind: &Kind, limit: &'static str) -> UnitError {
+fn out_of_range(text: &str, kind: &QuantityKind, limit: &'static str) -> UnitError {
     UnitError::OutOfRange { text: text.to_owned(), kind: kind.name, limit }
 }

@@ -4,11 +4,11 @@
 //! then random or sequential by the row's random share. As much as possible is computed when the stream is built: in
 //! the common cases a draw compares integers, and neither divides nor allocates.
 
-use crate::address::{Grid, Region, Shape, regions};
-use crate::draw::{Draw, Rngs, Share};
-use crate::sequential::Run;
-use crate::skew::Sampler;
-use crate::{Access, Key, Place, Row, Skew, Spec, SpecError};
+use crate::address::{AddressGrid, OpShape, Region, regions};
+use crate::draw::{Draw, ReadShare, Rngs};
+use crate::sequential::SequentialRun;
+use crate::skew::IndexSampler;
+use crate::{Access, Placement, Row, Skew, Spec, SpecError, StreamKey};
 use clock::{Ns, Rng};
 use std::sync::Arc;
 
@@ -19,33 +19,33 @@ pub(crate) struct Accesses {
     before_pause: Box<[u32]>,
     /// Cumulative shares of the rows in units of 2⁻⁵³; the last is 2⁵³.
     upper: Arc<[u64]>,
-    ladder: Option<Climb>,
+    ladder: Option<LadderPosition>,
     /// One for each row and rung, ordered by rung.
-    shapes: Arc<[Shape]>,
+    shapes: Arc<[OpShape]>,
     addresses: Addresses,
     rngs: Rngs,
 }
 
 enum Addresses {
     Random(Arc<Random>),
-    Sequential(Run),
+    Sequential(SequentialRun),
     Mixed {
         random: Arc<Random>,
-        run: Run,
+        run: SequentialRun,
     },
     /// Any address on the only target: the caller ignores offsets.
     Anywhere,
 }
 
 struct RowState {
-    read: Share,
-    random: Share,
+    read: ReadShare,
+    random: ReadShare,
     delay: Ns,
     burst: u32,
 }
 
 /// A slot's position on the block ladder.
-struct Climb {
+struct LadderPosition {
     rungs: usize,
     every: u32,
     rung: usize,
@@ -56,14 +56,14 @@ struct Climb {
 /// Random addresses: a grid and a sampler for each shape and target.
 struct Random {
     /// Ordered by shape: one a target for each shape.
-    fields: Box<[Field]>,
+    fields: Box<[RandomField]>,
     /// One for each distinct number of addresses.
-    samplers: Box<[Sampler]>,
+    samplers: Box<[IndexSampler]>,
     targets: usize,
 }
 
-struct Field {
-    grid: Grid,
+struct RandomField {
+    grid: AddressGrid,
     sampler: usize,
 }
 
@@ -72,21 +72,23 @@ impl Accesses {
     pub fn new(
         spec: &Spec,
         access: &Access,
-        place: &Place,
-        key: Key,
+        place: &Placement,
+        key: StreamKey,
     ) -> Result<Accesses, SpecError> {
         let sizes = access.ladder.map(|ladder| ladder.sizes().collect::<Vec<u32>>());
-        let shapes: Arc<[Shape]> = match &sizes {
-            None => access.rows.iter().map(|r| Shape { size: r.size, align: r.align }).collect(),
+        let shapes: Arc<[OpShape]> = match &sizes {
+            None => access.rows.iter().map(|r| OpShape { size: r.size, align: r.align }).collect(),
             Some(sizes) => sizes
                 .iter()
-                .flat_map(|size| access.rows.iter().map(|r| Shape { size: *size, align: r.align }))
+                .flat_map(|size| {
+                    access.rows.iter().map(|r| OpShape { size: *size, align: r.align })
+                })
                 .collect(),
         };
         let regions = regions(spec, place, &shapes)?;
         let popular = Rngs::popular(key);
         let random = || Random::new(access.skew, &regions, &shapes, &popular).map(Arc::new);
-        let run = || Run::new(spec, place, &regions, &shapes, access.stride, key.slot);
+        let run = || SequentialRun::new(spec, place, &regions, &shapes, access.stride, key.slot);
         let addresses = if access.rows.iter().all(|row| row.random >= 100.0) {
             Addresses::Random(random()?)
         } else if access.rows.iter().all(|row| row.random <= 0.0) {
@@ -94,7 +96,7 @@ impl Accesses {
         } else {
             Addresses::Mixed { random: random()?, run: run()? }
         };
-        let ladder = access.ladder.zip(sizes).map(|(ladder, sizes)| Climb {
+        let ladder = access.ladder.zip(sizes).map(|(ladder, sizes)| LadderPosition {
             rungs: sizes.len(),
             every: ladder.every,
             rung: 0,
@@ -113,7 +115,7 @@ impl Accesses {
 
     /// The operations of slot `key.slot` of the same worker, sharing all read-only parts with these. `None` if slots
     /// differ in more than their random streams.
-    pub fn beside(&self, key: Key) -> Option<Accesses> {
+    pub fn beside(&self, key: StreamKey) -> Option<Accesses> {
         let Addresses::Random(random) = &self.addresses else { return None };
         self.ladder.is_none().then(|| Accesses {
             rows: self.rows.clone(),
@@ -187,8 +189,8 @@ impl Accesses {
 impl RowState {
     fn new(row: &Row) -> RowState {
         RowState {
-            read: Share::percent(row.read),
-            random: Share::percent(row.random),
+            read: ReadShare::percent(row.read),
+            random: ReadShare::percent(row.random),
             delay: row.delay,
             burst: row.burst,
         }
@@ -210,7 +212,7 @@ impl RowState {
     }
 }
 
-impl Climb {
+impl LadderPosition {
     /// The rung of the operation that is being drawn.
     fn step(&mut self) -> usize {
         if self.left == 0 {
@@ -226,7 +228,7 @@ impl Random {
     fn new(
         skew: Skew,
         regions: &[Region],
-        shapes: &[Shape],
+        shapes: &[OpShape],
         popular: &Rng,
     ) -> Result<Random, SpecError> {
         let mut fields = Vec::with_capacity(shapes.len() * regions.len());
@@ -238,10 +240,10 @@ impl Random {
                 let known = counts.iter().position(|count| *count == grid.count);
                 let sampler = known.unwrap_or_else(|| {
                     counts.push(grid.count);
-                    samplers.push(Sampler::new(skew, grid.count, popular));
+                    samplers.push(IndexSampler::new(skew, grid.count, popular));
                     counts.len() - 1
                 });
-                fields.push(Field { grid, sampler });
+                fields.push(RandomField { grid, sampler });
             }
         }
         Ok(Random { fields: fields.into(), samplers: samplers.into(), targets: regions.len() })

@@ -3,21 +3,21 @@
 //! All of this runs when a stream is built. Arithmetic is checked or bounded by [`OFFSET_MAX`], so that no size
 //! claimed by a device or a scenario can overflow.
 
-use crate::{Extent, Place, Regions, Spec, SpecError, WorkingSet};
+use crate::{Extent, Placement, Regions, Spec, SpecError, WorkingSet};
 
 /// Linux addresses files and devices with signed 64-bit offsets; larger offsets are unusable.
 const OFFSET_MAX: u64 = i64::MAX as u64;
 
 /// The size and alignment of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct OpShape {
     /// Bytes of an operation.
     pub size: u32,
     /// Alignment in bytes; 0 = that of the size.
     pub align: u32,
 }
 
-impl Shape {
+impl OpShape {
     /// The distance between adjacent addresses on a target with this logical block.
     pub fn unit(self, block: u64) -> u64 {
         let align = if self.align == 0 { self.size } else { self.align };
@@ -40,14 +40,14 @@ pub(crate) struct Region {
 
 /// The addresses in a region at which operations of one shape may start: `first + index × unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grid {
+pub(crate) struct AddressGrid {
     pub first: u64,
     pub unit: u64,
     /// At least 1.
     pub count: u64,
 }
 
-impl Grid {
+impl AddressGrid {
     /// The byte offset of address `index`, which must be below `count`.
     pub fn offset(&self, index: u64) -> u64 {
         self.first + index * self.unit
@@ -56,7 +56,7 @@ impl Grid {
 
 impl Region {
     /// The grid for a shape; an error if it has fewer than `count_min` addresses.
-    pub fn grid(&self, shape: Shape, count_min: u64) -> Result<Grid, SpecError> {
+    pub fn grid(&self, shape: OpShape, count_min: u64) -> Result<AddressGrid, SpecError> {
         let unit = shape.unit(self.block);
         let size = u64::from(shape.size);
         let grid = self.spaced(unit, unit, size);
@@ -65,10 +65,10 @@ impl Region {
     }
 
     /// Addresses `spacing` apart from the first multiple of `align`, each with room for `size` bytes.
-    pub fn spaced(&self, align: u64, spacing: u64, size: u64) -> Option<Grid> {
+    pub fn spaced(&self, align: u64, spacing: u64, size: u64) -> Option<AddressGrid> {
         let first = self.start.checked_next_multiple_of(align)?;
         let last = self.end.checked_sub(size).filter(|last| *last >= first)?;
-        Some(Grid { first, unit: spacing, count: (last - first) / spacing + 1 })
+        Some(AddressGrid { first, unit: spacing, count: (last - first) / spacing + 1 })
     }
 
     /// The error for `need` bytes that do not fit.
@@ -80,8 +80,8 @@ impl Region {
 /// The region of each target that the worker at `place` may touch with operations of these shapes.
 pub(crate) fn regions(
     spec: &Spec,
-    place: &Place,
-    shapes: &[Shape],
+    place: &Placement,
+    shapes: &[OpShape],
 ) -> Result<Vec<Region>, SpecError> {
     if place.targets.is_empty() {
         return Err(SpecError::NoTargets);
@@ -103,8 +103,8 @@ pub(crate) fn regions(
 
 fn region(
     spec: &Spec,
-    place: &Place,
-    shapes: &[Shape],
+    place: &Placement,
+    shapes: &[OpShape],
     target: u16,
     extent: &Extent,
 ) -> Result<Region, SpecError> {

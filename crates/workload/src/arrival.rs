@@ -4,13 +4,13 @@
 //! that another rate never changes an address. Times are computed from the step's start, not accumulated, so that a
 //! rate does not drift.
 
-use crate::{Place, Process};
+use crate::{Placement, Process};
 use clock::{Ns, Rng};
 
 const NS: f64 = 1e9;
 
 /// The arrivals of one worker.
-pub(crate) struct Arrival {
+pub(crate) struct ArrivalTimes {
     start: Ns,
     process: Timing,
 }
@@ -42,9 +42,9 @@ struct Ramp {
     during: f64,
 }
 
-impl Arrival {
+impl ArrivalTimes {
     /// The process of the worker at `place`, drawing its gaps from `rng`.
-    pub fn new(process: Process, place: &Place, rng: Rng) -> Arrival {
+    pub fn new(process: Process, place: &Placement, rng: Rng) -> ArrivalTimes {
         // Workers with one rate take turns, so that together they are evenly spaced.
         let phase = f64::from(place.sharer) / f64::from(place.sharers.max(1));
         let process = match process {
@@ -54,7 +54,7 @@ impl Arrival {
                 Timing::Ramp { ramp: Ramp::new(from / NS, to / NS, over.0 as f64), number: phase }
             }
         };
-        Arrival { start: place.start, process }
+        ArrivalTimes { start: place.start, process }
     }
 
     /// The next arrival; `None` after the last.

@@ -1,6 +1,6 @@
 //! What a workload needs of its targets, derived from its specification before any target is opened.
 
-use crate::{Kind, Spec, WorkingSet};
+use crate::{Spec, WorkingSet, WorkloadKind};
 use serde::{Deserialize, Serialize};
 
 /// Directions, largest block and footprint of a workload, or of several workloads that share a target.
@@ -13,12 +13,12 @@ pub struct Demand {
     /// Largest block in bytes.
     pub block_max: u32,
     /// How much of each target the workload may touch.
-    pub reach: Reach,
+    pub reach: Footprint,
 }
 
 /// How far from its start a target may be touched: the larger of a number of bytes and a share of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reach {
+pub struct Footprint {
     /// Bytes from the start.
     pub bytes: u64,
     /// Share of the target in percent.
@@ -28,9 +28,9 @@ pub struct Reach {
 impl Demand {
     /// The demand of one workload.
     pub fn of(spec: &Spec) -> Demand {
-        let reach = Reach::of(spec.working_set);
+        let reach = Footprint::of(spec.working_set);
         match &spec.kind {
-            Kind::Access(access) => {
+            WorkloadKind::Access(access) => {
                 let rows = || access.rows.iter().filter(|row| row.share > 0.0);
                 let largest = rows().map(|row| row.size).max().unwrap_or(0);
                 Demand {
@@ -40,7 +40,7 @@ impl Demand {
                     reach,
                 }
             }
-            Kind::Transaction(t) => Demand {
+            WorkloadKind::Transaction(t) => Demand {
                 reads: t.index_pages > 0 || t.read > 0.0,
                 writes: t.table_pages > 0 && t.read < 100.0,
                 block_max: t.page,
@@ -55,7 +55,7 @@ impl Demand {
             reads: self.reads || other.reads,
             writes: self.writes || other.writes,
             block_max: self.block_max.max(other.block_max),
-            reach: Reach {
+            reach: Footprint {
                 bytes: self.reach.bytes.max(other.reach.bytes),
                 percent: self.reach.percent.max(other.reach.percent),
             },
@@ -63,15 +63,15 @@ impl Demand {
     }
 }
 
-impl Reach {
+impl Footprint {
     /// The whole target.
-    pub const WHOLE: Reach = Reach { bytes: 0, percent: 100.0 };
+    pub const WHOLE: Footprint = Footprint { bytes: 0, percent: 100.0 };
 
-    fn of(working_set: Option<WorkingSet>) -> Reach {
+    fn of(working_set: Option<WorkingSet>) -> Footprint {
         match working_set {
-            None => Reach::WHOLE,
-            Some(WorkingSet::Bytes(bytes)) => Reach { bytes, percent: 0.0 },
-            Some(WorkingSet::Percent(percent)) => Reach { bytes: 0, percent },
+            None => Footprint::WHOLE,
+            Some(WorkingSet::Bytes(bytes)) => Footprint { bytes, percent: 0.0 },
+            Some(WorkingSet::Percent(percent)) => Footprint { bytes: 0, percent },
         }
     }
 
@@ -91,19 +91,19 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(reach: Reach, size: u64, bytes: u64) {
+    fn check(reach: Footprint, size: u64, bytes: u64) {
         assert_eq!(reach.within(size), bytes);
     }
 
     #[test]
     fn a_footprint_is_its_larger_bound_and_at_most_the_target() {
-        check(Reach::default(), 1000, 0);
-        check(Reach::WHOLE, 1000, 1000);
-        check(Reach::WHOLE, u64::MAX, u64::MAX);
-        check(Reach::of(Some(WorkingSet::Bytes(300))), 1000, 300);
-        check(Reach::of(Some(WorkingSet::Bytes(3000))), 1000, 1000);
-        check(Reach::of(Some(WorkingSet::Percent(25.1))), 1000, 251);
-        check(Reach { bytes: 300, percent: 20.0 }, 1000, 300);
-        check(Reach { bytes: 300, percent: 40.0 }, 1000, 400);
+        check(Footprint::default(), 1000, 0);
+        check(Footprint::WHOLE, 1000, 1000);
+        check(Footprint::WHOLE, u64::MAX, u64::MAX);
+        check(Footprint::of(Some(WorkingSet::Bytes(300))), 1000, 300);
+        check(Footprint::of(Some(WorkingSet::Bytes(3000))), 1000, 1000);
+        check(Footprint::of(Some(WorkingSet::Percent(25.1))), 1000, 251);
+        check(Footprint { bytes: 300, percent: 20.0 }, 1000, 300);
+        check(Footprint { bytes: 300, percent: 40.0 }, 1000, 400);
     }
 }

@@ -1,6 +1,6 @@
 //! What the generators of operations share: the drawn operation, the random streams, and decisions by percentage.
 
-use crate::{Dir, Key};
+use crate::{Dir, StreamKey};
 use clock::{Ns, Rng};
 
 /// An operation before it has a time.
@@ -33,35 +33,35 @@ pub(crate) struct Rngs {
 
 impl Rngs {
     /// The streams named by `key`.
-    pub fn new(key: Key) -> Rngs {
+    pub fn new(key: StreamKey) -> Rngs {
         Rngs { mix: stream(key, Purpose::Mix), address: stream(key, Purpose::Address) }
     }
 
     /// The stream for arrival times.
-    pub fn arrival(key: Key) -> Rng {
+    pub fn arrival(key: StreamKey) -> Rng {
         stream(key, Purpose::Arrival)
     }
 
     /// The stream that scatters hot blocks. It depends on the run's seed only: all slots, workers and steps have the
     /// same hot blocks, like the users of one database.
-    pub fn popular(key: Key) -> Rng {
-        stream(Key { step: 0, worker: 0, slot: 0, ..key }, Purpose::Popular)
+    pub fn popular(key: StreamKey) -> Rng {
+        stream(StreamKey { step: 0, worker: 0, slot: 0, ..key }, Purpose::Popular)
     }
 }
 
-fn stream(key: Key, purpose: Purpose) -> Rng {
+fn stream(key: StreamKey, purpose: Purpose) -> Rng {
     let parts = [key.step, key.worker, key.slot, purpose as u32];
     Rng::keyed(key.seed, &parts.map(u64::from))
 }
 
 /// A percentage that is compared with 32 random bits.
 #[derive(Clone, Copy)]
-pub(crate) struct Share(u64);
+pub(crate) struct ReadShare(u64);
 
-impl Share {
+impl ReadShare {
     /// From a percentage between 0 (never) and 100 (always).
-    pub fn percent(percent: f64) -> Share {
-        Share((percent / 100.0 * (1u64 << 32) as f64).round() as u64)
+    pub fn percent(percent: f64) -> ReadShare {
+        ReadShare((percent / 100.0 * (1u64 << 32) as f64).round() as u64)
     }
 
     /// Whether these random bits fall into the share.

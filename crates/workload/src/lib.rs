@@ -25,9 +25,9 @@ mod stream;
 mod transaction;
 
 pub use data::Data;
-pub use demand::{Demand, Reach};
+pub use demand::{Demand, Footprint};
 pub use network::{Carriage, Frames, Heading, Network, Sockets};
 pub use network_check::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::*;
-pub use stream::{Extent, Key, Next, Op, Place, Stream};
+pub use stream::{Extent, Next, Op, Placement, Stream, StreamKey};

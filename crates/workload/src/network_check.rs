@@ -43,12 +43,12 @@ const CONGESTION_MAX: usize = 15;
 impl Network {
     /// Everything that is wrong with this load on any host; empty when it is valid.
     pub fn problems(&self) -> Vec<SpecError> {
-        let mut found = Problems::default();
+        let mut found = NetworkProblems::default();
         found.streams(self);
         found.sizes(self);
         found.sockets(self);
         if found.list.is_empty() && self.buffers() > BUFFERS_MAX {
-            found.say(
+            found.report(
                 if self.threads == 0 { "streams" } else { "threads" },
                 format!(
                     "the buffers of one end would take {} MiB of memory, more than {}; take fewer threads",
@@ -98,12 +98,12 @@ impl Network {
 
 /// Collects problems.
 #[derive(Default)]
-struct Problems {
+struct NetworkProblems {
     list: Vec<SpecError>,
 }
 
-impl Problems {
-    fn say(&mut self, field: &'static str, problem: impl Into<String>) {
+impl NetworkProblems {
+    fn report(&mut self, field: &'static str, problem: impl Into<String>) {
         self.list.push(SpecError::Invalid { field, problem: problem.into() });
     }
 
@@ -116,14 +116,14 @@ impl Problems {
         bounds: &str,
     ) {
         if !(least..=most).contains(&value) {
-            self.say(field, format!("{what} {bounds}, not {value}"));
+            self.report(field, format!("{what} {bounds}, not {value}"));
         }
     }
 
     fn streams(&mut self, net: &Network) {
         let most = u64::from(STREAMS_MAX);
         match net.streams {
-            0 => self.say("streams", "a load without streams; ask for at least one"),
+            0 => self.report("streams", "a load without streams; ask for at least one"),
             n => self.within("streams", "in each direction", n.into(), (1, most), "at most 512"),
         }
         self.within("threads", "there are", net.threads.into(), (0, most), "at most 512");
@@ -132,19 +132,19 @@ impl Problems {
             self.within("rate", "a stream's is", rate, STREAM_RATES, bounds);
         }
         if net.cpus.len() > PROCESSORS_MAX || net.cpus.iter().any(|cpu| *cpu >= PROCESSORS_MAX) {
-            self.say("cpus", format!("there are at most {PROCESSORS_MAX}, counted from 0"));
+            self.report("cpus", format!("there are at most {PROCESSORS_MAX}, counted from 0"));
         }
         if !net.is_transactions() {
             return;
         }
         if net.heading != Heading::Send {
-            self.say("direction", "requests go one way: the sender asks, the receiver answers");
+            self.report("direction", "requests go one way: the sender asks, the receiver answers");
         }
         if net.threads != 0 && net.threads != net.streams {
-            self.say("threads", "each stream of requests has a thread of its own; leave it out");
+            self.report("threads", "each stream of requests has a thread of its own; leave it out");
         }
         if net.rate.is_some() {
-            self.say("rate", "it is for streams; requests follow each other");
+            self.report("rate", "it is for streams; requests follow each other");
         }
     }
 
@@ -164,7 +164,7 @@ impl Problems {
                 let most = u64::from(DATAGRAMS_MAX);
                 self.within("batch", "it is", batch, (1, most), "1 to 64 datagrams");
                 if segmented && batch <= most && net.submission() > DATAGRAM_MAX.into() {
-                    self.say(
+                    self.report(
                         "batch",
                         format!(
                             "{batch} datagrams of {message} B are {} B, and the kernel segments at most {DATAGRAM_MAX} B at once",
@@ -202,7 +202,7 @@ impl Problems {
 
     fn one_at_a_time(&mut self, batch: u64) {
         if batch != 1 {
-            self.say("batch", "requests go one at a time");
+            self.report("batch", "requests go one at a time");
         }
     }
 
@@ -223,7 +223,7 @@ impl Problems {
         {
             let name: String = name.chars().take(2 * CONGESTION_MAX).collect();
             let name = name.escape_debug();
-            self.say(
+            self.report(
                 "congestion",
                 format!("`{name}` names no congestion control, as `cubic` does"),
             );
@@ -238,15 +238,15 @@ impl Problems {
         for (field, _, problem) in
             streams_only.into_iter().filter(|(_, set, _)| *set && net.carriage != Carriage::Tcp)
         {
-            self.say(field, problem);
+            self.report(field, problem);
         }
         if sockets.zero_copy && sockets.sendfile && net.carriage == Carriage::Tcp {
-            self.say("sendfile", "either this or `zero_copy`: both say whose pages are sent");
+            self.report("sendfile", "either this or `zero_copy`: both report whose pages are sent");
         }
         let datagrams =
             matches!(net.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. });
         if sockets.multipath && datagrams {
-            self.say("multipath", "connections have several paths; datagrams have none");
+            self.report("multipath", "connections have several paths; datagrams have none");
         }
     }
 }

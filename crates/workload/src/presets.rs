@@ -3,7 +3,7 @@
 //! Every preset is a closed loop with one operation outstanding that reads the whole target and shares it; a scenario
 //! can override this. `docs/workloads.md` repeats the table for users, and a test compares the two.
 
-use crate::{Access, Arrivals, Kind, Regions, Row, Skew, Spec, Transaction};
+use crate::{Access, Arrivals, Regions, Row, Skew, Spec, Transaction, WorkloadKind};
 use clock::Ns;
 
 /// A named workload.
@@ -115,10 +115,10 @@ fn split(read: f64, sizes: &[(u32, f64)]) -> Spec {
 }
 
 fn access(rows: Vec<Row>) -> Spec {
-    spec(Kind::Access(Access { rows, skew: Skew::Uniform, stride: None, ladder: None }))
+    spec(WorkloadKind::Access(Access { rows, skew: Skew::Uniform, stride: None, ladder: None }))
 }
 
-fn spec(kind: Kind) -> Spec {
+fn spec(kind: WorkloadKind) -> Spec {
     let arrivals = Arrivals::Closed { depth: 1, think: Ns::ZERO };
     Spec { kind, arrivals, working_set: None, regions: Regions::Shared }
 }
@@ -129,7 +129,7 @@ fn obldisk() -> Spec {
 }
 
 fn oblload() -> Spec {
-    spec(Kind::Transaction(Transaction {
+    spec(WorkloadKind::Transaction(Transaction {
         page: 8 * KIB,
         index: 5.0,
         index_pages: 3,

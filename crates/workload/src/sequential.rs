@@ -8,12 +8,12 @@
 //! and a slot fills its cell from the start with the next operations; an operation that does not fit starts the
 //! slot's next cell. With a stride, cells are that far apart and each holds one operation.
 
-use crate::address::{Region, Shape, fits_block, lcm};
-use crate::{Place, Regions, Spec, SpecError};
+use crate::address::{OpShape, Region, fits_block, lcm};
+use crate::{Placement, Regions, Spec, SpecError};
 
 /// The part of a sequential run that one slot walks.
-pub(crate) struct Run {
-    lanes: Box<[Lane]>,
+pub(crate) struct SequentialRun {
+    lanes: Box<[CellLane]>,
     /// Distance between cells in bytes.
     spacing: u64,
     /// The lane and the turn of the slot's next cell; cell `i` of the run is turn `i / T` of lane `i mod T`.
@@ -27,7 +27,7 @@ pub(crate) struct Run {
 }
 
 /// The cells of one target.
-struct Lane {
+struct CellLane {
     first: u64,
     cells: u64,
     /// The cell of turn `turn`.
@@ -43,7 +43,7 @@ struct OpenCell {
     units: Box<[u64]>,
 }
 
-impl Run {
+impl SequentialRun {
     /// How many targets the run covers.
     pub fn targets(&self) -> usize {
         self.lanes.len()
@@ -52,20 +52,20 @@ impl Run {
     /// The run of slot `slot` over its worker's regions, for operations of these shapes (at least one).
     pub fn new(
         spec: &Spec,
-        place: &Place,
+        place: &Placement,
         regions: &[Region],
-        shapes: &[Shape],
+        shapes: &[OpShape],
         stride: Option<u64>,
         slot: u32,
-    ) -> Result<Run, SpecError> {
+    ) -> Result<SequentialRun, SpecError> {
         // Logical blocks may differ between targets; the run keeps one spacing that suits all.
         let block = regions.iter().fold(1, |all, region| lcm(all, region.block));
         let units: Box<[u64]> = shapes.iter().map(|shape| shape.unit(block)).collect();
         let packed = stride.is_none() && shapes.iter().any(|shape| *shape != shapes[0]);
         let cells = match stride {
-            Some(stride) => Cells::strided(shapes, &units, stride),
-            None if packed => Cells::packed(shapes, &units, block),
-            None => Cells::single(shapes[0], units[0]),
+            Some(stride) => CellLayout::strided(shapes, &units, stride),
+            None if packed => CellLayout::packed(shapes, &units, block),
+            None => CellLayout::single(shapes[0], units[0]),
         };
         let lane = |region: &Region| {
             if let Some(stride) = stride {
@@ -78,11 +78,11 @@ impl Run {
                 Regions::Own => 0,
                 Regions::Shared => part(grid.count, place.sharer, place.sharers),
             };
-            Ok(Lane { first: grid.first, cells: grid.count, cell, turn: 0 })
+            Ok(CellLane { first: grid.first, cells: grid.count, cell, turn: 0 })
         };
-        let lanes = regions.iter().map(lane).collect::<Result<Box<[Lane]>, SpecError>>()?;
+        let lanes = regions.iter().map(lane).collect::<Result<Box<[CellLane]>, SpecError>>()?;
         let (slot, slots, count) = (slot as usize, spec.streams() as usize, lanes.len());
-        Ok(Run {
+        Ok(SequentialRun {
             lanes,
             spacing: cells.spacing,
             lane: slot % count,
@@ -135,7 +135,7 @@ impl Run {
 
 /// How a region is cut into cells, in bytes.
 #[derive(Clone, Copy)]
-struct Cells {
+struct CellLayout {
     /// Alignment of the first cell.
     align: u64,
     /// Distance from one cell to the next.
@@ -144,34 +144,34 @@ struct Cells {
     room: u64,
 }
 
-impl Cells {
-    fn single(shape: Shape, unit: u64) -> Cells {
+impl CellLayout {
+    fn single(shape: OpShape, unit: u64) -> CellLayout {
         let size = u64::from(shape.size);
-        Cells { align: unit, spacing: round_up(size, unit), room: size }
+        CellLayout { align: unit, spacing: round_up(size, unit), room: size }
     }
 
     /// The stride is a multiple of every alignment: `Spec::problems` and `fits_block` check this.
-    fn strided(shapes: &[Shape], units: &[u64], stride: u64) -> Cells {
-        Cells { align: common(units), spacing: stride, room: largest(shapes) }
+    fn strided(shapes: &[OpShape], units: &[u64], stride: u64) -> CellLayout {
+        CellLayout { align: common(units), spacing: stride, room: largest(shapes) }
     }
 
     /// A cell fits the largest shape with any alignment: either cells start on multiples of every alignment or, if
     /// that would make them large, they leave room for the worst gap.
-    fn packed(shapes: &[Shape], units: &[u64], block: u64) -> Cells {
+    fn packed(shapes: &[OpShape], units: &[u64], block: u64) -> CellLayout {
         let largest = largest(shapes);
         let gap = units.iter().copied().max().unwrap_or(block);
         let loose = round_up(largest.saturating_add(gap), block);
         let align = common(units);
         let tight = round_up(largest, align);
         if tight <= loose {
-            Cells { align, spacing: tight, room: tight }
+            CellLayout { align, spacing: tight, room: tight }
         } else {
-            Cells { align: block, spacing: loose, room: loose }
+            CellLayout { align: block, spacing: loose, room: loose }
         }
     }
 }
 
-fn largest(shapes: &[Shape]) -> u64 {
+fn largest(shapes: &[OpShape]) -> u64 {
     shapes.iter().map(|shape| u64::from(shape.size)).max().unwrap_or(1)
 }
 

@@ -17,7 +17,7 @@ pub enum Dir {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// What the operations are.
-    pub kind: Kind,
+    pub kind: WorkloadKind,
     /// When they are issued.
     pub arrivals: Arrivals,
     /// The part of each target (from its start) that is touched; `None` = all of it.
@@ -28,7 +28,7 @@ pub struct Spec {
 
 /// The type of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum WorkloadKind {
     /// Iometer's access specification: 1 to 100 rows, chosen by their shares.
     Access(Access),
     /// oblLoad's model: dependent accesses to index and table pages.
@@ -271,19 +271,19 @@ impl Spec {
     /// The largest operation, in bytes.
     pub fn largest(&self) -> u32 {
         match &self.kind {
-            Kind::Access(access) => match access.ladder {
+            WorkloadKind::Access(access) => match access.ladder {
                 Some(ladder) => ladder.to,
                 None => access.rows.iter().map(|row| row.size).max().unwrap_or(0),
             },
-            Kind::Transaction(transaction) => transaction.page,
+            WorkloadKind::Transaction(transaction) => transaction.page,
         }
     }
 
     /// Operations in one transaction; `None` for a workload without transactions.
     pub fn ops_per_transaction(&self) -> Option<u32> {
         match self.kind {
-            Kind::Access(_) => None,
-            Kind::Transaction(t) => Some(t.index_pages.saturating_add(t.table_pages)),
+            WorkloadKind::Access(_) => None,
+            WorkloadKind::Transaction(t) => Some(t.index_pages.saturating_add(t.table_pages)),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A stream: the operations of one issuing slot, one after the other.
 
 use crate::access::Accesses;
-use crate::arrival::Arrival;
+use crate::arrival::ArrivalTimes;
 use crate::draw::{Draw, Rngs};
 use crate::transaction::Transactions;
-use crate::{Arrivals, Dir, Kind, Spec, SpecError};
+use crate::{Arrivals, Dir, Spec, SpecError, WorkloadKind};
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct Op {
 
 /// Names a stream's randomness: equal keys with equal seeds yield equal operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Key {
+pub struct StreamKey {
     /// The run's seed.
     pub seed: u64,
     /// The step's number.
@@ -60,7 +60,7 @@ pub struct Extent {
 
 /// The targets of a worker, and its position among the workers that share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// The worker's targets.
     pub targets: Vec<Extent>,
     /// This worker's number among the workers that share these targets with the same workload.
@@ -77,11 +77,11 @@ pub struct Place {
 /// never waits: the caller counts what is outstanding, and asks again when there is room.
 pub struct Stream {
     pacing: Pacing,
-    operations: Operations,
+    operations: OpSource,
 }
 
 /// Boxed, so that a stream that draws nothing stays small.
-enum Operations {
+enum OpSource {
     Access(Box<Accesses>),
     Transaction(Box<Transactions>),
     /// Every operation is this one.
@@ -92,7 +92,7 @@ enum Pacing {
     /// `pause` follows the completion of the outstanding operation; `ready` is when the next one may be issued.
     Closed { think: Ns, pause: Ns, outstanding: bool, ready: Ns },
     /// `due` is the next arrival, `None` after the last.
-    Open { arrival: Box<Arrival>, due: Option<Ns> },
+    Open { arrival: Box<ArrivalTimes>, due: Option<Ns> },
 }
 
 impl Stream {
@@ -100,7 +100,7 @@ impl Stream {
     ///
     /// # Errors
     /// The first of [`Spec::problems`], or why the spec does not fit the targets.
-    pub fn new(spec: &Spec, place: &Place, key: Key) -> Result<Stream, SpecError> {
+    pub fn new(spec: &Spec, place: &Placement, key: StreamKey) -> Result<Stream, SpecError> {
         if let Some(problem) = spec.problems().into_iter().next() {
             return Err(problem);
         }
@@ -109,11 +109,11 @@ impl Stream {
             return Err(SpecError::Invalid { field: "slot", problem });
         }
         let operations = match &spec.kind {
-            Kind::Access(access) => {
-                Operations::Access(Box::new(Accesses::new(spec, access, place, key)?))
+            WorkloadKind::Access(access) => {
+                OpSource::Access(Box::new(Accesses::new(spec, access, place, key)?))
             }
-            Kind::Transaction(transaction) => {
-                Operations::Transaction(Box::new(Transactions::new(spec, transaction, place, key)?))
+            WorkloadKind::Transaction(transaction) => {
+                OpSource::Transaction(Box::new(Transactions::new(spec, transaction, place, key)?))
             }
         };
         let pacing = match spec.arrivals {
@@ -121,7 +121,7 @@ impl Stream {
                 Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready: place.start }
             }
             Arrivals::Open { process, .. } => {
-                let mut arrival = Box::new(Arrival::new(process, place, Rngs::arrival(key)));
+                let mut arrival = Box::new(ArrivalTimes::new(process, place, Rngs::arrival(key)));
                 let due = arrival.advance();
                 Pacing::Open { arrival, due }
             }
@@ -134,10 +134,10 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Stream::new`].
-    pub fn slots(spec: &Spec, place: &Place, key: Key) -> Result<Vec<Stream>, SpecError> {
+    pub fn slots(spec: &Spec, place: &Placement, key: StreamKey) -> Result<Vec<Stream>, SpecError> {
         let mut streams: Vec<Stream> = Vec::with_capacity(spec.streams() as usize);
         for slot in 0..spec.streams() {
-            let key = Key { slot, ..key };
+            let key = StreamKey { slot, ..key };
             let beside = streams.first().and_then(|first| first.beside(place, key));
             streams.push(match beside {
                 Some(stream) => stream,
@@ -148,15 +148,15 @@ impl Stream {
     }
 
     /// A fresh stream for another slot of the same worker.
-    fn beside(&self, place: &Place, key: Key) -> Option<Stream> {
-        let (Pacing::Closed { think, .. }, Operations::Access(accesses)) =
+    fn beside(&self, place: &Placement, key: StreamKey) -> Option<Stream> {
+        let (Pacing::Closed { think, .. }, OpSource::Access(accesses)) =
             (&self.pacing, &self.operations)
         else {
             return None;
         };
         let (think, ready) = (*think, place.start);
         let pacing = Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready };
-        let operations = Operations::Access(Box::new(accesses.beside(key)?));
+        let operations = OpSource::Access(Box::new(accesses.beside(key)?));
         Some(Stream { pacing, operations })
     }
 
@@ -164,11 +164,11 @@ impl Stream {
     /// and nothing is drawn for them; everything else is unchanged.
     pub fn without_offsets(self) -> Stream {
         let operations = match self.operations {
-            Operations::Access(accesses) => {
+            OpSource::Access(accesses) => {
                 let accesses = accesses.without_offsets();
                 match accesses.always() {
-                    Some(same) => Operations::Same(same),
-                    None => Operations::Access(Box::new(accesses)),
+                    Some(same) => OpSource::Same(same),
+                    None => OpSource::Access(Box::new(accesses)),
                 }
             }
             other => other,
@@ -217,13 +217,13 @@ impl Stream {
     }
 }
 
-impl Operations {
+impl OpSource {
     #[inline]
     fn draw(&mut self) -> Draw {
         match self {
-            Operations::Access(accesses) => accesses.draw(),
-            Operations::Transaction(transactions) => transactions.draw(),
-            Operations::Same(draw) => *draw,
+            OpSource::Access(accesses) => accesses.draw(),
+            OpSource::Transaction(transactions) => transactions.draw(),
+            OpSource::Same(draw) => *draw,
         }
     }
 }

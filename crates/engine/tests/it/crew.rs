@@ -2,8 +2,8 @@
 
 use clock::Ns;
 use engine::{
-    Crew, ERRORS_MAX, EngineError, Load, Meter, Note, Opened, Orders, Output, Phases, Pinning,
-    Post, Prepared, Reports, Scope, Spent, Stop, Task,
+    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, Load, Meter, MeterScope, Opened,
+    Output, Phases, Pinning, Prepared, Reports, Spent, Stop, Task, WorkerSetup,
 };
 use record::{Level, Phase, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -41,8 +41,9 @@ impl Task for Habit {
             }
             Habit::PanicsOpening => panic!("on purpose, while opening"),
             _ => {
-                let note = Note { level: Level::Info, code: "opened", text: "ready".to_owned() };
-                let told = || Box::new(Said(false)) as Box<dyn Reports>;
+                let note =
+                    EventNote { level: Level::Info, code: "opened", text: "ready".to_owned() };
+                let told = || Box::new(ReportOnce(false)) as Box<dyn Reports>;
                 let reports = matches!(*self, Habit::Reports).then(told);
                 Ok(Opened { load: self, slots: 1, notes: vec![note], how: String::new(), reports })
             }
@@ -51,13 +52,13 @@ impl Task for Habit {
 }
 
 /// Whether the report has been sent.
-struct Said(bool);
+struct ReportOnce(bool);
 
-impl Reports for Said {
-    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+impl Reports for ReportOnce {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         if !std::mem::replace(&mut self.0, true) {
             let text = "as seen".to_owned();
-            say(Ns::MAX, Note { level: Level::Error, code: "seen", text });
+            say(Ns::MAX, EventNote { level: Level::Error, code: "seen", text });
         }
     }
 
@@ -108,7 +109,7 @@ fn operate(meter: &mut Meter, result: Result<u32, i32>) {
     meter.completed(0, result);
 }
 
-fn muster(habits: &[Habit], measure: Ns, notes: &Sender<Output>) -> Result<Crew, EngineError> {
+fn assemble(habits: &[Habit], measure: Ns, notes: &Sender<Output>) -> Result<Crew, EngineError> {
     muster_for(habits, Phases { measure, ..Phases::default() }, notes)
 }
 
@@ -117,7 +118,7 @@ fn muster_for(
     phases: Phases,
     notes: &Sender<Output>,
 ) -> Result<Crew, EngineError> {
-    let orders = Orders {
+    let orders = CrewSettings {
         step: 0,
         phases,
         grace: Ns::millis(500),
@@ -125,20 +126,20 @@ fn muster_for(
         pinning: Pinning::Auto,
         facts: Vec::new(),
     };
-    let post = |(i, habit): (u32, &Habit)| Post {
+    let post = |(i, habit): (u32, &Habit)| WorkerSetup {
         source: SourceId(i),
         name: format!("a-name-longer-than-the-kernel-keeps-äöü/{i}"),
         targets: ["a", "b"].map(str::to_owned).to_vec(),
-        scope: Scope { reads: true, writes: false, open_loop: false },
+        scope: MeterScope { reads: true, writes: false, open_loop: false },
         task: Box::new(*habit),
     };
-    Crew::muster(orders, (0..).zip(habits).map(post).collect(), notes)
+    Crew::assemble(orders, (0..).zip(habits).map(post).collect(), notes)
 }
 
 /// Runs a crew and returns how many intervals, which event codes and which verdict came out.
 fn run(habits: &[Habit], measure: Ns) -> (usize, Vec<String>, Result<(), EngineError>) {
     let (out, outputs) = mpsc::channel();
-    let crew = match muster(habits, measure, &out) {
+    let crew = match assemble(habits, measure, &out) {
         Ok(crew) => crew,
         Err(e) => return (0, Vec::new(), Err(e)),
     };
@@ -262,7 +263,7 @@ fn each_error_number_is_one_event() {
 #[test]
 fn a_start_in_the_past_is_reported() {
     let (out, outputs) = mpsc::channel();
-    let crew = muster(&[Habit::Good], Ns::millis(400), &out).expect("a good crew");
+    let crew = assemble(&[Habit::Good], Ns::millis(400), &out).expect("a good crew");
     let now = clock::now();
     let past = Ns(now.0.saturating_sub(Ns::millis(200).0));
     let _running = Box::new(crew).start(past, past, out);
@@ -285,7 +286,7 @@ fn the_host_reports_facts() {
 #[test]
 fn reports_of_a_load_are_sent_and_counted_once() {
     let (out, outputs) = mpsc::channel();
-    let crew = muster(&[Habit::Good, Habit::Reports], Ns::millis(300), &out).expect("it opens");
+    let crew = assemble(&[Habit::Good, Habit::Reports], Ns::millis(300), &out).expect("it opens");
     let now = clock::now();
     let _running = Box::new(crew).start(now, now.plus(Ns::millis(10)), out);
     let (mut told, mut counted) = (Vec::new(), Vec::new());

@@ -14,7 +14,7 @@ use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent,
 use crate::registry::EngineRegistry;
 use crate::sampling::{Hop, Sampling};
 use clock::Ns;
-use engine::{EngineError, Handle, Output, Phases, Prepared, StepSpec, Stop, Timeline};
+use engine::{EngineError, Output, Phases, Prepared, StepHandle, StepSpec, Stop, Timeline};
 use record::{Counter, Fact, Interval, SourceId};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -127,7 +127,7 @@ type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, Vec<Hop>), E
 struct Running {
     step: u32,
     engines: EngineRegistry,
-    handles: Vec<Box<dyn Handle>>,
+    handles: Vec<Box<dyn StepHandle>>,
     sampling: Option<Sampling>,
     output: Receiver<Output>,
     /// Engines that have not finished yet.
@@ -146,7 +146,7 @@ impl Ready {
         let begin = |sampler| Sampling::start(sampler, hops.clone(), step, line);
         let sampling = sampler.map(begin).transpose()?;
         let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
-        let mut handles: Vec<Box<dyn Handle>> = prepared.into_iter().map(start).collect();
+        let mut handles: Vec<Box<dyn StepHandle>> = prepared.into_iter().map(start).collect();
         handles.extend(attendance.map(|one| one.start(epoch, at, hops.clone(), tx.clone())));
         let left = handles.len();
         Ok(Running { step, engines, handles, sampling, output: rx, left, late: None })

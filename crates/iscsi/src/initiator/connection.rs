@@ -1,9 +1,9 @@
 //! One connection of a session: its numbers, what it is receiving, and its send queues.
 
-use super::control::Note;
+use super::control::QueuedPdu;
 use super::settings::{Settings, Start};
 use super::task::{Burst, Task, Transfer};
-use super::{Error, Likely, Out, Want};
+use super::{Error, ExpectedPdu, Out, Want};
 use crate::pdu::{
     BHS_LEN, Bhs, DataIn, Lun, NopOut, Opcode, RESERVED_TAG, Response, ScsiCommand, Sequence, pad,
 };
@@ -24,7 +24,7 @@ pub(super) struct Connection {
     /// The data segment, if it does not belong to a slot.
     pub segment: Vec<u8>,
     /// Sent before everything else.
-    notes: VecDeque<Note>,
+    notes: VecDeque<QueuedPdu>,
     /// In order of their numbers.
     commands: VecDeque<(u32, ScsiCommand)>,
     pub bursts: VecDeque<Burst>,
@@ -100,7 +100,10 @@ impl Connection {
     }
 
     /// PDUs that will probably follow the current one.
-    pub fn likely<'a>(&'a self, tasks: &'a [Option<Task>]) -> impl Iterator<Item = Likely> + 'a {
+    pub fn likely<'a>(
+        &'a self,
+        tasks: &'a [Option<Task>],
+    ) -> impl Iterator<Item = ExpectedPdu> + 'a {
         let (usual, apart) = (self.usual.max(1), self.apart);
         let live = self.order.iter().filter_map(move |tag| live(tasks, *tag));
         live.flat_map(move |task| {
@@ -109,23 +112,23 @@ impl Connection {
                 Transfer::In(len) => (len - task.missing(), len),
                 Transfer::None | Transfer::Out(_) => (0, 0),
             };
-            let data = (from..to).step_by(usual as usize).map(move |offset| Likely {
+            let data = (from..to).step_by(usual as usize).map(move |offset| ExpectedPdu {
                 slot,
                 offset,
                 len: usual.min(to - offset),
             });
-            let status = Likely { slot, offset: to, len: 0 };
+            let status = ExpectedPdu { slot, offset: to, len: 0 };
             data.chain((from == to || apart).then_some(status))
         })
     }
 
     pub fn note(&mut self, header: Bhs, data: Option<Box<[u8]>>) {
-        self.notes.push_back(Note { header, data });
+        self.notes.push_back(QueuedPdu { header, data });
     }
 
     /// Queues an answer to a ping of the target.
     pub fn reply(&mut self, header: Bhs) {
-        let is_reply = |note: &&Note| {
+        let is_reply = |note: &&QueuedPdu| {
             note.header[0] & 0x3f == Opcode::NopOut.code()
                 && note.header[16..20] == RESERVED_TAG.to_be_bytes()
         };

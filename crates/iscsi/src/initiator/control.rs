@@ -11,7 +11,7 @@ const MARK: u32 = 0x8000_0000;
 
 /// The type of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum ControlRequest {
     Ping,
     /// A text request, with the answer received so far.
     Text(Vec<u8>),
@@ -26,21 +26,21 @@ pub(super) enum Request {
 
 /// A PDU that is queued for sending, with its data segment.
 #[derive(Clone, Debug)]
-pub(super) struct Note {
+pub(super) struct QueuedPdu {
     pub header: Bhs,
     pub data: Option<Box<[u8]>>,
 }
 
 /// Outstanding requests by tag.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Requests {
-    open: Vec<(u32, Conn, Request)>,
+pub(super) struct ControlRequests {
+    open: Vec<(u32, Conn, ControlRequest)>,
     last: u32,
 }
 
-impl Requests {
+impl ControlRequests {
     /// Assigns a tag to a request on a connection.
-    pub fn add(&mut self, conn: Conn, request: Request) -> Result<u32, Refused> {
+    pub fn add(&mut self, conn: Conn, request: ControlRequest) -> Result<u32, Refused> {
         if self.open.len() >= REQUESTS {
             return Err(Refused::Requests);
         }
@@ -52,13 +52,13 @@ impl Requests {
     }
 
     /// An outstanding request on a connection.
-    pub fn get(&mut self, conn: Conn, tag: u32) -> Option<&mut Request> {
+    pub fn get(&mut self, conn: Conn, tag: u32) -> Option<&mut ControlRequest> {
         let mut open = self.open.iter_mut();
         open.find(|(open, on, _)| (*open, *on) == (tag, conn)).map(|(_, _, request)| request)
     }
 
     /// Ends a request on a connection.
-    pub fn take(&mut self, conn: Conn, tag: u32) -> Option<Request> {
+    pub fn take(&mut self, conn: Conn, tag: u32) -> Option<ControlRequest> {
         let at = self.open.iter().position(|(open, on, _)| (*open, *on) == (tag, conn))?;
         Some(self.open.swap_remove(at).2)
     }

@@ -12,11 +12,11 @@
 //! Error recovery level 0: every protocol violation is an [`Error`], which ends the session with all its connections;
 //! so does the loss of a connection (section 7.1.4: session recovery). Timeouts are the owner's task.
 
-mod answers;
 mod cdb;
 mod connection;
 mod control;
 mod error;
+mod responses;
 mod sense;
 mod session;
 mod settings;
@@ -45,7 +45,7 @@ impl Conn {
 
 /// A PDU that will probably arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Likely {
+pub struct ExpectedPdu {
     /// The slot whose buffer its data belongs to.
     pub slot: u32,
     /// Offset in the buffer.

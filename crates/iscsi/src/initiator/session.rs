@@ -1,11 +1,11 @@
 //! The session: its command numbers, its commands, and its connections.
 
 use super::connection::Connection;
-use super::control::{Request, Requests};
-use super::settings::{Early, Settings, Start};
+use super::control::{ControlRequest, ControlRequests};
+use super::settings::{Settings, Start, UnsolicitedData};
 use super::task::{Burst, Command, Task, Transfer};
 use super::window::Window;
-use super::{Conn, Error, Event, Likely, Out, Refused, Want};
+use super::{Conn, Error, Event, ExpectedPdu, Out, Refused, Want};
 use crate::pdu::{
     BHS_LEN, Bhs, Lengths, LogoutReason, LogoutRequest, Lun, NopOut, RESERVED_TAG, ScsiCommand,
     TaskFunction, TaskRequest, TextRequest,
@@ -22,7 +22,7 @@ pub struct Session {
     pub(super) tasks: Vec<Option<Task>>,
     /// Counts commands, so that successive commands of a slot have different tags.
     generation: u32,
-    pub(super) requests: Requests,
+    pub(super) requests: ControlRequests,
     pub(super) events: VecDeque<Event>,
     /// At least one, and at most [`Conn::MOST`].
     pub(super) connections: Vec<Connection>,
@@ -43,7 +43,7 @@ impl Session {
             window: Window::new(start.cmd_sn, start.max_cmd_sn),
             tasks: vec![None; room],
             generation: 0,
-            requests: Requests::default(),
+            requests: ControlRequests::default(),
             events: VecDeque::with_capacity(room + 8),
             connections: vec![Connection::new(settings, start, room)],
             turn: 0,
@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// The connection with the fewest outstanding commands; ties take turns.
-    fn quietest(&mut self) -> u8 {
+    fn least_loaded(&mut self) -> u8 {
         let count = self.connections.len();
         if count == 1 {
             return 0;
@@ -152,9 +152,10 @@ impl Session {
         }
         self.generation = (self.generation + 1) & 0x7fff;
         let tag = self.generation << 16 | slot;
-        let conn = self.quietest();
+        let conn = self.least_loaded();
         let connection = &mut self.connections[usize::from(conn)];
-        let Early { immediate, unsolicited } = connection.settings.early(command.transfer);
+        let UnsolicitedData { immediate, unsolicited } =
+            connection.settings.early(command.transfer);
         let (read, write, expected_len) = match command.transfer {
             Transfer::None => (false, false, 0),
             Transfer::In(len) => (true, false, len),
@@ -191,7 +192,7 @@ impl Session {
     pub fn ping(&mut self) -> Result<(), Refused> {
         let cmd_sn = self.window.next();
         for conn in self.connections() {
-            let task_tag = self.request(conn, Request::Ping)?;
+            let task_tag = self.request(conn, ControlRequest::Ping)?;
             let pdu = NopOut {
                 immediate: true,
                 lun: Lun(0),
@@ -215,7 +216,7 @@ impl Session {
         if data_len > self.settings().send_segment {
             return Err(Refused::Text);
         }
-        let task_tag = self.request(Conn::LEAD, Request::Text(Vec::new()))?;
+        let task_tag = self.request(Conn::LEAD, ControlRequest::Text(Vec::new()))?;
         self.say(Conn::LEAD, task_tag, RESERVED_TAG, Lun(0), text);
         Ok(())
     }
@@ -262,7 +263,7 @@ impl Session {
                 (task.conn, task.lun, task.tag)
             }
         };
-        let request = Request::Manage { function, lun, referenced: referenced_tag };
+        let request = ControlRequest::Manage { function, lun, referenced: referenced_tag };
         let tag = self.request(conn, request)?;
         let pdu = TaskRequest {
             immediate: true,
@@ -286,7 +287,7 @@ impl Session {
     /// # Errors
     /// Too many requests are outstanding, or the session has ended.
     pub fn logout(&mut self) -> Result<(), Refused> {
-        let task_tag = self.request(Conn::LEAD, Request::Logout)?;
+        let task_tag = self.request(Conn::LEAD, ControlRequest::Logout)?;
         let pdu = LogoutRequest {
             immediate: true,
             reason: LogoutReason::CloseSession,
@@ -300,7 +301,7 @@ impl Session {
         Ok(())
     }
 
-    fn request(&mut self, conn: Conn, request: Request) -> Result<u32, Refused> {
+    fn request(&mut self, conn: Conn, request: ControlRequest) -> Result<u32, Refused> {
         if !self.is_open() {
             return Err(Refused::Over);
         }
@@ -350,7 +351,7 @@ impl Session {
 
     /// The PDUs that will probably follow the current one on a connection: a target usually answers in the order of
     /// the requests. Data can be received directly to its probable place; its header then decides.
-    pub fn likely(&self, conn: Conn) -> impl Iterator<Item = Likely> {
+    pub fn likely(&self, conn: Conn) -> impl Iterator<Item = ExpectedPdu> {
         let connection = self.connection(conn).filter(|_| !self.over);
         connection.into_iter().flat_map(|connection| connection.likely(&self.tasks))
     }

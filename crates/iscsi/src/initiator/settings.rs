@@ -1,6 +1,6 @@
 //! Negotiated parameters and initial numbers of a connection, and how PDUs are encoded with them.
 
-use super::control::Note;
+use super::control::QueuedPdu;
 use super::{Out, Transfer};
 use crate::digest;
 use crate::login::Login;
@@ -67,7 +67,7 @@ impl From<&Login> for Start {
 }
 
 /// The unsolicited data of a command.
-pub(super) struct Early {
+pub(super) struct UnsolicitedData {
     /// Immediate data in bytes.
     pub immediate: u32,
     /// Unsolicited Data-Out after the command, in bytes.
@@ -75,12 +75,14 @@ pub(super) struct Early {
 }
 
 impl Settings {
-    pub(super) fn early(&self, transfer: Transfer) -> Early {
-        let Transfer::Out(len) = transfer else { return Early { immediate: 0, unsolicited: 0 } };
+    pub(super) fn early(&self, transfer: Transfer) -> UnsolicitedData {
+        let Transfer::Out(len) = transfer else {
+            return UnsolicitedData { immediate: 0, unsolicited: 0 };
+        };
         let early = len.min(self.first_burst);
         let immediate = if self.immediate_data { early.min(self.send_segment) } else { 0 };
         let unsolicited = if self.initial_r2t { 0 } else { early - immediate };
-        Early { immediate, unsolicited }
+        UnsolicitedData { immediate, unsolicited }
     }
 
     #[inline]
@@ -104,8 +106,8 @@ impl Settings {
         }
     }
 
-    pub(super) fn put_note(&self, note: Note, exp_stat_sn: u32, out: &mut Vec<Out>) -> u32 {
-        let Note { mut header, data } = note;
+    pub(super) fn put_note(&self, note: QueuedPdu, exp_stat_sn: u32, out: &mut Vec<Out>) -> u32 {
+        let QueuedPdu { mut header, data } = note;
         header[28..32].copy_from_slice(&exp_stat_sn.to_be_bytes());
         self.put_header(&header, out);
         let Some(data) = data else { return BHS_LEN as u32 };

@@ -38,7 +38,7 @@ impl Window {
     }
 
     /// Updates the window from a PDU of the target. Older numbers are stale, and ignored.
-    pub fn heard(&mut self, sequence: Sequence) -> Result<(), Error> {
+    pub fn update(&mut self, sequence: Sequence) -> Result<(), Error> {
         let Sequence { exp_cmd_sn, max_cmd_sn, .. } = sequence;
         if precedes(max_cmd_sn, exp_cmd_sn.wrapping_sub(1)) {
             return Ok(());
@@ -69,7 +69,7 @@ mod tests {
     fn check(exp: u32, max: u32, room: Result<u32, Error>) {
         let mut window = Window::new(10, 15);
         assert_eq!((0..4).map(|_| window.take()).max(), Some(13));
-        assert_eq!(window.heard(says(exp, max)).map(|()| window.room()), room);
+        assert_eq!(window.update(says(exp, max)).map(|()| window.room()), room);
     }
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
         let mut window = Window::new(u32::MAX, 2);
         assert_eq!(window.room(), 4);
         assert_eq!((window.take(), window.take(), window.take()), (u32::MAX, 0, 1));
-        assert_eq!(window.heard(says(1, 5)).map(|()| window.room()), Ok(4));
+        assert_eq!(window.update(says(1, 5)).map(|()| window.room()), Ok(4));
         let closed = Window::new(7, 6);
         assert_eq!(closed.room(), 0);
     }

@@ -9,7 +9,7 @@ pub const MAX_LOGIN_DATA: u32 = 8192;
 pub const MAX_LOGIN_PDU: usize = BHS_LEN + MAX_AHS + MAX_LOGIN_DATA as usize;
 
 /// A complete PDU.
-pub(super) struct Frame<'a> {
+pub(super) struct LoginPdu<'a> {
     pub bhs: Bhs,
     pub ahs: &'a [u8],
     pub data: &'a [u8],
@@ -26,7 +26,7 @@ pub(super) fn header(bytes: &[u8]) -> Option<Bhs> {
 ///
 /// # Errors
 /// Its header announces more bytes than a login PDU may have.
-pub(super) fn frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, LoginError> {
+pub(super) fn frame(bytes: &[u8]) -> Result<Option<LoginPdu<'_>>, LoginError> {
     let Some(bhs) = header(bytes) else { return Ok(None) };
     let lengths = Lengths::of(&bhs);
     if lengths.data > MAX_LOGIN_DATA {
@@ -37,7 +37,7 @@ pub(super) fn frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, LoginError> {
     let Some((data, rest)) = rest.split_at_checked(lengths.data as usize) else { return Ok(None) };
     let padding = usize::from(pad(lengths.data));
     let len = lengths.total(false, false);
-    Ok((rest.len() >= padding).then_some(Frame { bhs, ahs, data, len }))
+    Ok((rest.len() >= padding).then_some(LoginPdu { bhs, ahs, data, len }))
 }
 
 /// A PDU with its text and padding.

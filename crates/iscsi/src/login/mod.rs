@@ -1,7 +1,7 @@
 //! The login phase of one connection (RFC 7143, sections 6.3 and 11.12), for both ends and without sockets.
 //!
 //! [`Target`] answers requests and [`Initiator`] makes them. Each takes received bytes and returns bytes to send.
-//! They ask their owner for external facts: a target asks its [`Policy`] for access rules and secrets, and returns an
+//! They ask their owner for external facts: a target asks its [`LoginPolicy`] for access rules and secrets, and returns an
 //! [`Admission`] before it completes a login. Everything is bounded: the number of PDUs in a login, their length, the
 //! total text, and the pairs in it.
 
@@ -16,7 +16,9 @@ pub use error::LoginError;
 pub use frame::{MAX_LOGIN_DATA, MAX_LOGIN_PDU};
 pub use initiator::{Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep};
 pub use name::{IscsiName, MAX_NAME, NameError};
-pub use target::{Access, Admission, Admitted, Auth, Policy, Target, TargetConfig, TargetStep};
+pub use target::{
+    Admission, Admitted, Auth, LoginAccess, LoginPolicy, Target, TargetConfig, TargetStep,
+};
 
 use crate::params::Params;
 use crate::pdu::Isid;

@@ -1,6 +1,6 @@
 //! Negotiation at login: the operational keys of RFC 7143, section 13, and of RFC 7144, each by its rule.
 //!
-//! [`Wishes`] are the settings of one end, a [`Negotiation`] makes offers and answers from them, and [`Params`] are
+//! [`DesiredParams`] are the settings of one end, a [`Negotiation`] makes offers and answers from them, and [`Params`] are
 //! the result. Names and CHAP are not part of it. A rule is a line of the table in `rules.rs`; only FirstBurstLength
 //! and MaxBurstLength, which depend on each other, have code of their own.
 
@@ -10,7 +10,7 @@ mod rules;
 pub(crate) use negotiation::is_operational;
 pub use negotiation::{Negotiation, NegotiationError};
 
-use rules::{KEYS, Key, Values};
+use rules::{KEYS, OperationalKey, Values};
 
 /// The purpose of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ pub enum Digest {
 
 /// The settings that one end wants. Numbers outside a key's range are clamped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
+pub struct DesiredParams {
     /// HeaderDigest.
     pub header_digest: Digest,
     /// DataDigest.
@@ -72,10 +72,10 @@ pub struct Wishes {
     pub max_outstanding_r2t: u16,
 }
 
-impl Default for Wishes {
+impl Default for DesiredParams {
     /// Suits a target and an initiator with ample memory: long data segments, unsolicited data, no recovery.
-    fn default() -> Wishes {
-        Wishes {
+    fn default() -> DesiredParams {
+        DesiredParams {
             header_digest: Digest::Allowed,
             data_digest: Digest::Allowed,
             max_connections: 1,
@@ -135,7 +135,7 @@ impl Params {
     /// The values without negotiation.
     pub fn defaults(session: SessionType) -> Params {
         let values = Values::defaults();
-        Params::new(session, &values, values.get(Key::MaxRecvDataSegmentLength))
+        Params::new(session, &values, values.get(OperationalKey::MaxRecvDataSegmentLength))
     }
 
     /// `values` hold what the other end declared; `max_recv` is what this end declared.
@@ -145,55 +145,56 @@ impl Params {
         // The ranges in the table make these fit.
         let short = |key| u16::try_from(values.get(key)).unwrap_or(u16::MAX);
         let byte = |key| u8::try_from(values.get(key)).unwrap_or(u8::MAX);
-        let max_burst = number(Key::MaxBurstLength);
+        let max_burst = number(OperationalKey::MaxBurstLength);
         Params {
             session,
-            header_digest: yes(Key::HeaderDigest),
-            data_digest: yes(Key::DataDigest),
+            header_digest: yes(OperationalKey::HeaderDigest),
+            data_digest: yes(OperationalKey::DataDigest),
             max_recv,
-            max_send: number(Key::MaxRecvDataSegmentLength),
-            max_connections: short(Key::MaxConnections),
-            initial_r2t: yes(Key::InitialR2T),
-            immediate_data: yes(Key::ImmediateData),
+            max_send: number(OperationalKey::MaxRecvDataSegmentLength),
+            max_connections: short(OperationalKey::MaxConnections),
+            initial_r2t: yes(OperationalKey::InitialR2T),
+            immediate_data: yes(OperationalKey::ImmediateData),
             max_burst,
-            first_burst: number(Key::FirstBurstLength).min(max_burst),
-            time2wait: short(Key::DefaultTime2Wait),
-            time2retain: short(Key::DefaultTime2Retain),
-            max_outstanding_r2t: short(Key::MaxOutstandingR2T),
-            data_pdu_in_order: yes(Key::DataPDUInOrder),
-            data_sequence_in_order: yes(Key::DataSequenceInOrder),
-            error_recovery_level: byte(Key::ErrorRecoveryLevel),
-            protocol_level: byte(Key::ISCSIProtocolLevel),
+            first_burst: number(OperationalKey::FirstBurstLength).min(max_burst),
+            time2wait: short(OperationalKey::DefaultTime2Wait),
+            time2retain: short(OperationalKey::DefaultTime2Retain),
+            max_outstanding_r2t: short(OperationalKey::MaxOutstandingR2T),
+            data_pdu_in_order: yes(OperationalKey::DataPDUInOrder),
+            data_sequence_in_order: yes(OperationalKey::DataSequenceInOrder),
+            error_recovery_level: byte(OperationalKey::ErrorRecoveryLevel),
+            protocol_level: byte(OperationalKey::ISCSIProtocolLevel),
         }
     }
 }
 
-impl Wishes {
+impl DesiredParams {
     /// The value that this end offers or declares, within the range of the key.
-    fn value(&self, key: Key) -> u32 {
+    fn value(&self, key: OperationalKey) -> u32 {
         let value = match key {
-            Key::HeaderDigest => self.header_digest as u32,
-            Key::DataDigest => self.data_digest as u32,
-            Key::MaxConnections => u32::from(self.max_connections),
-            Key::InitialR2T => u32::from(self.initial_r2t),
-            Key::ImmediateData => u32::from(self.immediate_data),
-            Key::MaxRecvDataSegmentLength => self.max_recv,
-            Key::MaxBurstLength => self.max_burst,
-            Key::FirstBurstLength => self.first_burst.min(self.max_burst),
-            Key::DefaultTime2Wait => u32::from(self.time2wait),
-            Key::DefaultTime2Retain => u32::from(self.time2retain),
-            Key::MaxOutstandingR2T => u32::from(self.max_outstanding_r2t),
+            OperationalKey::HeaderDigest => self.header_digest as u32,
+            OperationalKey::DataDigest => self.data_digest as u32,
+            OperationalKey::MaxConnections => u32::from(self.max_connections),
+            OperationalKey::InitialR2T => u32::from(self.initial_r2t),
+            OperationalKey::ImmediateData => u32::from(self.immediate_data),
+            OperationalKey::MaxRecvDataSegmentLength => self.max_recv,
+            OperationalKey::MaxBurstLength => self.max_burst,
+            OperationalKey::FirstBurstLength => self.first_burst.min(self.max_burst),
+            OperationalKey::DefaultTime2Wait => u32::from(self.time2wait),
+            OperationalKey::DefaultTime2Retain => u32::from(self.time2retain),
+            OperationalKey::MaxOutstandingR2T => u32::from(self.max_outstanding_r2t),
             // Order costs nothing here, and neither end recovers.
-            Key::DataPDUInOrder | Key::DataSequenceInOrder => 1,
-            Key::ErrorRecoveryLevel | Key::TaskReporting => 0,
-            Key::ISCSIProtocolLevel => 1,
+            OperationalKey::DataPDUInOrder | OperationalKey::DataSequenceInOrder => 1,
+            OperationalKey::ErrorRecoveryLevel | OperationalKey::TaskReporting => 0,
+            OperationalKey::ISCSIProtocolLevel => 1,
         };
         KEYS[key as usize].clamp(value)
     }
 
     /// The digests that this end accepts, best first.
-    fn digests(&self, key: Key) -> &'static [u32] {
-        let wish = if key == Key::HeaderDigest { self.header_digest } else { self.data_digest };
+    fn digests(&self, key: OperationalKey) -> &'static [u32] {
+        let wish =
+            if key == OperationalKey::HeaderDigest { self.header_digest } else { self.data_digest };
         match wish {
             Digest::Never => &[rules::NONE],
             Digest::Allowed => &[rules::NONE, rules::CRC32C],

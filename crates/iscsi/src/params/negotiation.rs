@@ -1,8 +1,8 @@
 //! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one
 //! answers.
 
-use super::rules::{Choice, KEYS, Key, Rule, Values};
-use super::{Params, Role, SessionType, Wishes};
+use super::rules::{KEYS, OperationalKey, ResultRule, Rule, Values};
+use super::{DesiredParams, Params, Role, SessionType};
 use crate::text;
 
 const REJECT: &str = "Reject";
@@ -46,7 +46,7 @@ pub enum NegotiationError {
 
 /// The progress of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum KeyState {
     /// Not negotiated yet.
     Open,
     /// This end has offered this value and waits for the answer.
@@ -62,9 +62,9 @@ pub struct Negotiation {
     session: SessionType,
     /// The leading connection of its session.
     leading: bool,
-    wishes: Wishes,
+    wishes: DesiredParams,
     values: Values,
-    states: [State; KEYS.len()],
+    states: [KeyState; KEYS.len()],
     /// The other end has declared its MaxRecvDataSegmentLength; declarations have no answer.
     heard: bool,
     /// This end has declared its own.
@@ -84,14 +84,19 @@ pub(crate) fn is_operational(name: &str) -> bool {
 
 impl Negotiation {
     /// Starts with the defaults. `leading`: for the first connection of its session.
-    pub fn new(role: Role, session: SessionType, leading: bool, wishes: Wishes) -> Negotiation {
+    pub fn new(
+        role: Role,
+        session: SessionType,
+        leading: bool,
+        wishes: DesiredParams,
+    ) -> Negotiation {
         Negotiation {
             role,
             session,
             leading,
             wishes,
             values: Values::defaults(),
-            states: KEYS.map(|_| State::Open),
+            states: KEYS.map(|_| KeyState::Open),
             heard: false,
             declared: false,
             markers: [false; MARKERS.len()],
@@ -104,17 +109,17 @@ impl Negotiation {
     pub fn offer(&mut self, out: &mut Vec<u8>) -> bool {
         let mut offered = false;
         for rule in &KEYS {
-            if rule.choice == Choice::Declared {
+            if rule.choice == ResultRule::Declared {
                 if !std::mem::replace(&mut self.declared, true) {
                     text::push(out, rule.name, &rule.write(self.wishes.value(rule.key)));
                 }
-            } else if self.states[rule.key as usize] == State::Open && self.wants(rule) {
+            } else if self.states[rule.key as usize] == KeyState::Open && self.wants(rule) {
                 let words = self.words(rule);
                 text::push(out, rule.name, &words);
                 if let Some(offer) = rule.parse(&words).filter(|offer| rule.decides(*offer)) {
                     self.values.set(rule.key, offer);
                 }
-                self.states[rule.key as usize] = State::Offered(words);
+                self.states[rule.key as usize] = KeyState::Offered(words);
                 offered = true;
             }
         }
@@ -139,16 +144,16 @@ impl Negotiation {
         let Some(rule) = Rule::of(name) else {
             return self.receive_other(name, value, out);
         };
-        if rule.choice == Choice::Declared {
+        if rule.choice == ResultRule::Declared {
             return self.receive_declaration(rule, value);
         }
-        match std::mem::replace(&mut self.states[rule.key as usize], State::Settled) {
-            State::Settled => Err(NegotiationError::Repeated(rule.name)),
-            State::Offered(words) => self.receive_answer(rule, &words, value),
-            State::Open if rule.leading_only && !self.leading => {
+        match std::mem::replace(&mut self.states[rule.key as usize], KeyState::Settled) {
+            KeyState::Settled => Err(NegotiationError::Repeated(rule.name)),
+            KeyState::Offered(words) => self.receive_answer(rule, &words, value),
+            KeyState::Open if rule.leading_only && !self.leading => {
                 Err(NegotiationError::LeadingOnly(rule.name))
             }
-            State::Open => {
+            KeyState::Open => {
                 let answer = self.answer(rule, value)?;
                 text::push(out, rule.name, &answer);
                 Ok(())
@@ -164,14 +169,14 @@ impl Negotiation {
         if let Some(rule) = KEYS.iter().find(|rule| self.unanswered(rule)) {
             return Err(NegotiationError::Unanswered(rule.name));
         }
-        for key in [Key::HeaderDigest, Key::DataDigest] {
+        for key in [OperationalKey::HeaderDigest, OperationalKey::DataDigest] {
             if !self.wishes.digests(key).contains(&self.values.get(key)) {
                 return Err(NegotiationError::DigestRequired(KEYS[key as usize].name));
             }
         }
         let max_recv = match self.declared {
-            true => self.wishes.value(Key::MaxRecvDataSegmentLength),
-            false => KEYS[Key::MaxRecvDataSegmentLength as usize].default,
+            true => self.wishes.value(OperationalKey::MaxRecvDataSegmentLength),
+            false => KEYS[OperationalKey::MaxRecvDataSegmentLength as usize].default,
         };
         Ok(Params::new(self.session, &self.values, max_recv))
     }
@@ -183,13 +188,21 @@ impl Negotiation {
         let wish = self.wishes.value(rule.key);
         relevant
             && match (rule.key, self.role) {
-                (Key::HeaderDigest | Key::DataDigest, Role::Initiator) => true,
-                (Key::HeaderDigest | Key::DataDigest, Role::Target) => {
+                (OperationalKey::HeaderDigest | OperationalKey::DataDigest, Role::Initiator) => {
+                    true
+                }
+                (OperationalKey::HeaderDigest | OperationalKey::DataDigest, Role::Target) => {
                     !self.wishes.digests(rule.key).contains(&rule.default)
                 }
-                (Key::FirstBurstLength | Key::MaxBurstLength, Role::Initiator) => true,
+                (
+                    OperationalKey::FirstBurstLength | OperationalKey::MaxBurstLength,
+                    Role::Initiator,
+                ) => true,
                 // Times are irrelevant without error recovery.
-                (Key::DefaultTime2Wait | Key::DefaultTime2Retain, Role::Target) => false,
+                (
+                    OperationalKey::DefaultTime2Wait | OperationalKey::DefaultTime2Retain,
+                    Role::Target,
+                ) => false,
                 (_, Role::Target) => rule.combine(rule.default, wish) != rule.default,
                 (_, Role::Initiator) => wish != rule.default,
             }
@@ -198,7 +211,7 @@ impl Negotiation {
     /// The text of an offer.
     fn words(&self, rule: &Rule) -> String {
         match rule.key {
-            Key::HeaderDigest | Key::DataDigest => {
+            OperationalKey::HeaderDigest | OperationalKey::DataDigest => {
                 let words = self.wishes.digests(rule.key).iter().map(|&digest| rule.write(digest));
                 words.collect::<Vec<_>>().join(",")
             }
@@ -208,8 +221,8 @@ impl Negotiation {
 
     fn unanswered(&self, rule: &Rule) -> bool {
         match &self.states[rule.key as usize] {
-            State::Offered(words) => !rule.parse(words).is_some_and(|offer| rule.decides(offer)),
-            State::Open | State::Settled => false,
+            KeyState::Offered(words) => !rule.parse(words).is_some_and(|offer| rule.decides(offer)),
+            KeyState::Open | KeyState::Settled => false,
         }
     }
 
@@ -233,7 +246,7 @@ impl Negotiation {
             return Ok(());
         }
         let follows = |&value: &u32| match rule.choice {
-            Choice::First => text::list(offer).any(|word| rule.parse(word) == Some(value)),
+            ResultRule::First => text::list(offer).any(|word| rule.parse(word) == Some(value)),
             _ => rule.parse(offer).is_some_and(|offer| rule.combine(offer, value) == value),
         };
         let value = rule.parse(answer).filter(follows).ok_or_else(|| NegotiationError::Answer {
@@ -251,7 +264,7 @@ impl Negotiation {
             return Ok(IRRELEVANT.to_owned());
         }
         let result = match (rule.choice, rule.key) {
-            (Choice::First, Key::HeaderDigest | Key::DataDigest) => {
+            (ResultRule::First, OperationalKey::HeaderDigest | OperationalKey::DataDigest) => {
                 let accepted = self.wishes.digests(rule.key);
                 let found = text::list(offer)
                     .filter_map(|word| rule.parse(word))
@@ -261,7 +274,7 @@ impl Negotiation {
                 }
                 found
             }
-            (Choice::First, key) => {
+            (ResultRule::First, key) => {
                 let wish = self.wishes.value(key);
                 text::list(offer).filter_map(|word| rule.parse(word)).find(|word| *word == wish)
             }
@@ -273,11 +286,13 @@ impl Negotiation {
     }
 
     /// This end's bound for an offer: FirstBurstLength must not exceed MaxBurstLength, if that is already known.
-    fn bound(&self, key: Key) -> u32 {
+    fn bound(&self, key: OperationalKey) -> u32 {
         let wish = self.wishes.value(key);
-        let settled = self.states[Key::MaxBurstLength as usize] == State::Settled;
+        let settled = self.states[OperationalKey::MaxBurstLength as usize] == KeyState::Settled;
         match key {
-            Key::FirstBurstLength if settled => wish.min(self.values.get(Key::MaxBurstLength)),
+            OperationalKey::FirstBurstLength if settled => {
+                wish.min(self.values.get(OperationalKey::MaxBurstLength))
+            }
             _ => wish,
         }
     }

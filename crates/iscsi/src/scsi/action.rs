@@ -4,7 +4,7 @@ use super::{Nexus, Sense};
 
 /// Consecutive logical blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct BlockRange {
     /// The first block.
     pub lba: u64,
     /// Number of blocks; may be zero.
@@ -69,7 +69,7 @@ pub enum Action {
     Medium(Medium),
     /// The command ends in GOOD at once, and the volume does this afterwards, even if the session ends (IMMED).
     Background(Medium),
-    /// EXTENDED COPY: do [`Medium::Copy`], and report its end to [`super::Unit::copied`].
+    /// EXTENDED COPY: do [`Medium::Copy`], and report its end to [`super::LogicalUnit::copied`].
     Copy {
         /// The list identifier with which the initiator queries the result.
         list: u8,
@@ -78,7 +78,7 @@ pub enum Action {
     },
     /// PERSISTENT RESERVE OUT took effect. Before the command ends in GOOD its owner does the following.
     Reserved {
-        /// The persistent state changed: store [`super::Unit::kept`], which is empty if there is nothing to store.
+        /// The persistent state changed: store [`super::LogicalUnit::stored_reservations`], which is empty if there is nothing to store.
         keep: bool,
         /// Abort the commands of these nexuses on this unit (PREEMPT AND ABORT).
         abort: Vec<Nexus>,
@@ -89,11 +89,11 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// Read: blocks go to the initiator.
-    Read(Extent),
+    Read(BlockRange),
     /// Write: blocks come from the initiator. `durable` (FUA): on the backing store before the command ends.
     Write {
         /// The blocks to write.
-        to: Extent,
+        to: BlockRange,
         /// FUA.
         durable: bool,
     },
@@ -101,17 +101,17 @@ pub enum Medium {
     /// `compare` is false, the blocks need only be readable. Always durable.
     WriteVerify {
         /// The blocks to write.
-        to: Extent,
+        to: BlockRange,
         /// BYTCHK.
         compare: bool,
     },
     /// VERIFY: check that the blocks are readable, without a transfer.
-    Verify(Extent),
+    Verify(BlockRange),
     /// VERIFY with data: blocks come from the initiator and are compared; a difference is MISCOMPARE with the offset
     /// in `information`. `one`: a single block comes, and every block of the extent is compared with it (BYTCHK 11b).
     Compare {
         /// The blocks to compare.
-        with: Extent,
+        with: BlockRange,
         /// BYTCHK 11b.
         one: bool,
     },
@@ -119,14 +119,14 @@ pub enum Medium {
     /// is written, atomically.
     CompareAndWrite {
         /// The blocks.
-        at: Extent,
+        at: BlockRange,
         /// FUA.
         durable: bool,
     },
     /// ORWRITE: blocks come from the initiator and are or-ed into those of the volume, atomically.
     Or {
         /// The blocks.
-        at: Extent,
+        at: BlockRange,
         /// FUA.
         durable: bool,
     },
@@ -135,7 +135,7 @@ pub enum Medium {
     /// requires other data to be written; deployed targets do not do that, and initiators rely on it.
     Same {
         /// The blocks.
-        to: Extent,
+        to: BlockRange,
         /// No block comes; zeros are written (NDOB).
         zero: bool,
         /// UNMAP bit.
@@ -144,12 +144,12 @@ pub enum Medium {
         durable: bool,
     },
     /// Deallocates blocks, which then read as zeros (LBPRZ).
-    Unmap(Vec<Extent>),
+    Unmap(Vec<BlockRange>),
     /// SYNCHRONIZE CACHE: makes earlier writes durable before the command ends. An extent without blocks extends to
     /// the end.
-    Sync(Extent),
+    Sync(BlockRange),
     /// PRE-FETCH: a hint that the blocks will be read soon. Ends at once.
-    Prefetch(Extent),
+    Prefetch(BlockRange),
     /// The parameter data of GET LBA STATUS from a block on, truncated to the allocation length.
     LbaStatus {
         /// The first block of the query.
@@ -160,7 +160,7 @@ pub enum Medium {
     /// Copies blocks within this target (EXTENDED COPY), durably. Units are named by their designators.
     Copy(Vec<CopySegment>),
     /// SANITIZE: overwrites everything with zeros, or deallocates it on a thin volume. No reset, abort or end of the
-    /// session stops it; report its end to [`super::Unit::sanitized`]. Initiators poll its progress for seconds, so
+    /// session stops it; report its end to [`super::LogicalUnit::sanitized`]. Initiators poll its progress for seconds, so
     /// overwriting is throttled.
     Sanitize {
         /// The initiator's pattern, one block or less, repeated (OVERWRITE); empty: zeros.
@@ -174,7 +174,7 @@ pub struct CopySegment {
     /// The NAA designator of the source unit (VPD page 0x83).
     pub from: [u8; 16],
     /// The source blocks.
-    pub source: Extent,
+    pub source: BlockRange,
     /// The NAA designator of the destination unit.
     pub to: [u8; 16],
     /// The first destination block.

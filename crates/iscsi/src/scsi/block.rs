@@ -2,20 +2,24 @@
 //!
 //! Every request is within the volume and moves no more than the largest transfer. READ and WRITE allocate nothing.
 
-use super::cdb::{Cdb, be16, be32, be64, field16, field32, field64};
+use super::cdb::{CdbBytes, be16, be32, be64, field16, field32, field64};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
 use super::description::{LARGEST_TRANSFER, LONGEST_SAME, MOST_UNMAP_DESCRIPTORS, MOST_UNMAPPED};
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
-use super::{Action, Ending, Extent, Geometry, Medium, Sense, SenseKey};
+use super::unit::{CommandCall, CommandResult};
+use super::{Action, BlockRange, Ending, Geometry, Medium, Sense, SenseKey};
 
 /// READ and WRITE of all CDB lengths.
-pub(super) fn move_blocks(call: &mut Call<'_>) -> Outcome {
+pub(super) fn move_blocks(call: &mut CommandCall<'_>) -> CommandResult {
     let through = !call.state().modes.write_cache();
     transfer(call.cdb, &call.description().geometry, through).map(Action::Medium)
 }
 
 /// Decodes a READ or WRITE. `durable`: writes are durable even without FUA.
-pub(super) fn transfer(cdb: &Cdb, geometry: &Geometry, durable: bool) -> Result<Medium, Ending> {
+pub(super) fn transfer(
+    cdb: &CdbBytes,
+    geometry: &Geometry,
+    durable: bool,
+) -> Result<Medium, Ending> {
     let extent = bounded(cdb, geometry)?;
     // This bit distinguishes the operation codes of READ and WRITE.
     if cdb[0] & 0x02 == 0 {
@@ -25,17 +29,17 @@ pub(super) fn transfer(cdb: &Cdb, geometry: &Geometry, durable: bool) -> Result<
 }
 
 /// FUA is set, or the volatile cache is off.
-fn durable(call: &Call<'_>) -> bool {
+fn durable(call: &CommandCall<'_>) -> bool {
     forced(call.cdb) || !call.state().modes.write_cache()
 }
 
 /// FUA, which the six-byte commands lack.
-fn forced(cdb: &Cdb) -> bool {
+fn forced(cdb: &CdbBytes) -> bool {
     cdb[0] >> 5 != 0 && cdb[1] & 0x08 != 0
 }
 
 /// The extent of a command that transfers or reads all of it.
-fn bounded(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
+fn bounded(cdb: &CdbBytes, geometry: &Geometry) -> Result<BlockRange, Ending> {
     let extent = extent(cdb, geometry)?;
     if extent.blocks > u64::from(geometry.blocks_in(LARGEST_TRANSFER)) {
         return Err(invalid_field(length_at(cdb), None));
@@ -44,7 +48,7 @@ fn bounded(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
 }
 
 /// The extent of a command, checked against the volume's size.
-fn extent(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
+fn extent(cdb: &CdbBytes, geometry: &Geometry) -> Result<BlockRange, Ending> {
     let (lba, blocks) = match cdb[0] >> 5 {
         0 => {
             let lba = field32::<0>(cdb) & 0x1f_ffff;
@@ -58,7 +62,7 @@ fn extent(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
 }
 
 /// The offset of the transfer length in the CDB.
-fn length_at(cdb: &Cdb) -> u16 {
+fn length_at(cdb: &CdbBytes) -> u16 {
     match cdb[0] >> 5 {
         0 => 4,
         1 | 2 => 7,
@@ -68,9 +72,9 @@ fn length_at(cdb: &Cdb) -> u16 {
 }
 
 /// An extent, if it is within the volume.
-pub(super) fn within(lba: u64, blocks: u64, geometry: &Geometry) -> Result<Extent, Ending> {
+pub(super) fn within(lba: u64, blocks: u64, geometry: &Geometry) -> Result<BlockRange, Ending> {
     match lba.checked_add(blocks) {
-        Some(end) if end <= geometry.blocks => Ok(Extent { lba, blocks }),
+        Some(end) if end <= geometry.blocks => Ok(BlockRange { lba, blocks }),
         _ => Err(OUT_OF_RANGE),
     }
 }
@@ -79,7 +83,7 @@ pub(super) fn within(lba: u64, blocks: u64, geometry: &Geometry) -> Result<Exten
 pub(super) const OUT_OF_RANGE: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x2100));
 
 /// GET LBA STATUS: answered by the volume.
-pub(super) fn lba_status(call: &mut Call<'_>) -> Outcome {
+pub(super) fn lba_status(call: &mut CommandCall<'_>) -> CommandResult {
     let lba = field64::<2>(call.cdb);
     if lba >= call.description().geometry.blocks {
         return Err(OUT_OF_RANGE);
@@ -88,12 +92,12 @@ pub(super) fn lba_status(call: &mut Call<'_>) -> Outcome {
 }
 
 /// BYTCHK.
-fn byte_check(cdb: &Cdb) -> u8 {
+fn byte_check(cdb: &CdbBytes) -> u8 {
     cdb[1] >> 1 & 3
 }
 
 /// VERIFY of all CDB lengths.
-pub(super) fn verify(call: &mut Call<'_>) -> Outcome {
+pub(super) fn verify(call: &mut CommandCall<'_>) -> CommandResult {
     let with = bounded(call.cdb, &call.description().geometry)?;
     Ok(Action::Medium(match byte_check(call.cdb) {
         0 => Medium::Verify(with),
@@ -105,7 +109,7 @@ pub(super) fn verify(call: &mut Call<'_>) -> Outcome {
 }
 
 /// WRITE AND VERIFY of all CDB lengths.
-pub(super) fn write_verify(call: &mut Call<'_>) -> Outcome {
+pub(super) fn write_verify(call: &mut CommandCall<'_>) -> CommandResult {
     let to = bounded(call.cdb, &call.description().geometry)?;
     match byte_check(call.cdb) {
         check @ (0 | 1) => Ok(Action::Medium(Medium::WriteVerify { to, compare: check == 1 })),
@@ -114,7 +118,7 @@ pub(super) fn write_verify(call: &mut Call<'_>) -> Outcome {
 }
 
 /// COMPARE AND WRITE: the initiator must send exactly both halves.
-pub(super) fn compare_and_write(call: &mut Call<'_>) -> Outcome {
+pub(super) fn compare_and_write(call: &mut CommandCall<'_>) -> CommandResult {
     let geometry = &call.description().geometry;
     let blocks = u64::from(call.cdb[13]);
     let at = within(field64::<2>(call.cdb), blocks, geometry)?;
@@ -128,34 +132,34 @@ pub(super) fn compare_and_write(call: &mut Call<'_>) -> Outcome {
 }
 
 /// ORWRITE (16).
-pub(super) fn or_write(call: &mut Call<'_>) -> Outcome {
+pub(super) fn or_write(call: &mut CommandCall<'_>) -> CommandResult {
     let at = bounded(call.cdb, &call.description().geometry)?;
     Ok(Action::Medium(Medium::Or { at, durable: durable(call) }))
 }
 
 /// SYNCHRONIZE CACHE: zero blocks mean up to the end.
-pub(super) fn synchronize(call: &mut Call<'_>) -> Outcome {
+pub(super) fn synchronize(call: &mut CommandCall<'_>) -> CommandResult {
     let medium = Medium::Sync(extent(call.cdb, &call.description().geometry)?);
     Ok(if call.cdb[1] & 0x02 != 0 { Action::Background(medium) } else { Action::Medium(medium) })
 }
 
 /// PRE-FETCH: zero blocks mean up to the end.
-pub(super) fn prefetch(call: &mut Call<'_>) -> Outcome {
+pub(super) fn prefetch(call: &mut CommandCall<'_>) -> CommandResult {
     let geometry = &call.description().geometry;
     Ok(Action::Medium(Medium::Prefetch(or_rest(extent(call.cdb, geometry)?, geometry))))
 }
 
 /// The extent, or everything from its start if it has no blocks.
-fn or_rest(extent: Extent, geometry: &Geometry) -> Extent {
+fn or_rest(extent: BlockRange, geometry: &Geometry) -> BlockRange {
     let rest = geometry.blocks - extent.lba;
-    Extent { blocks: if extent.blocks == 0 { rest } else { extent.blocks }, ..extent }
+    BlockRange { blocks: if extent.blocks == 0 { rest } else { extent.blocks }, ..extent }
 }
 
 /// WRITE SAME (10) and (16).
 ///
 /// The initiator must send exactly one block; none with NDOB, and optionally none with UNMAP, because initiators of
 /// SBC-2 send nothing then.
-pub(super) fn write_same(call: &mut Call<'_>) -> Outcome {
+pub(super) fn write_same(call: &mut CommandCall<'_>) -> CommandResult {
     let geometry = &call.description().geometry;
     let to = or_rest(extent(call.cdb, geometry)?, geometry);
     if to.blocks > u64::from(geometry.blocks_in(LONGEST_SAME)) {
@@ -176,7 +180,7 @@ pub(super) fn write_same(call: &mut Call<'_>) -> Outcome {
 }
 
 /// UNMAP: all extents of its list, or none.
-pub(super) fn unmap(call: &mut Call<'_>) -> Outcome {
+pub(super) fn unmap(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(field16::<7>(call.cdb));
     if length == 0 {
         return Ok(Action::End(Ending::GOOD));

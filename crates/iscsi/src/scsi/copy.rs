@@ -3,13 +3,13 @@
 //! Every segment is checked before the first block moves. The result of a copy is kept for its nexus under its list
 //! identifier until the nexus ends.
 
-use super::access::Access;
+use super::access::Checks;
 use super::block::within;
 use super::cdb::{be16, be32, be64, field32};
-use super::describe::reply;
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome, Unit};
-use super::{Action, CopySegment, Device, Ending, Extent, Nexus, Sense, SenseKey};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult, LogicalUnit};
+use super::{Action, BlockRange, CopySegment, Device, Ending, Nexus, Sense, SenseKey};
 
 /// Most copy sources and destinations of a list.
 const MOST_TARGETS: usize = 16;
@@ -43,7 +43,7 @@ const UNREACHABLE: Ending = aborted(0x0804);
 
 /// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Copied {
+pub(super) struct CopyResult {
     nexus: Nexus,
     list: u8,
     segments: u16,
@@ -52,9 +52,9 @@ pub(super) struct Copied {
 
 /// The copy results of all nexuses.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Copies(Vec<Copied>);
+pub(super) struct CopyResults(Vec<CopyResult>);
 
-impl Copies {
+impl CopyResults {
     fn begin(&mut self, nexus: &Nexus, list: u8, segments: u16) {
         self.0.retain(|one| one.nexus != *nexus || one.list != list);
         let mine = self.0.iter().filter(|one| one.nexus == *nexus).count();
@@ -63,10 +63,10 @@ impl Copies {
         {
             self.0.remove(oldest);
         }
-        self.0.push(Copied { nexus: nexus.clone(), list, segments, ended: None });
+        self.0.push(CopyResult { nexus: nexus.clone(), list, segments, ended: None });
     }
 
-    fn find(&self, nexus: &Nexus, list: u8) -> Option<&Copied> {
+    fn find(&self, nexus: &Nexus, list: u8) -> Option<&CopyResult> {
         self.0.iter().find(|one| one.nexus == *nexus && one.list == list)
     }
 
@@ -85,7 +85,7 @@ impl Copies {
 }
 
 /// EXTENDED COPY (LID1).
-pub(super) fn extended_copy(call: &mut Call<'_>) -> Outcome {
+pub(super) fn extended_copy(call: &mut CommandCall<'_>) -> CommandResult {
     let length = field32::<10>(call.cdb);
     if length == 0 {
         return Ok(Action::End(Ending::GOOD));
@@ -133,7 +133,11 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), Ending> {
 }
 
 /// The unit that a descriptor identifies; `None` if this device does not have it.
-fn target_of<'a>(call: &Call<'a>, bytes: &[u8], index: usize) -> Result<Option<&'a Unit>, Ending> {
+fn target_of<'a>(
+    call: &CommandCall<'a>,
+    bytes: &[u8],
+    index: usize,
+) -> Result<Option<&'a LogicalUnit>, Ending> {
     if bytes[0] != IDENTIFIED {
         return Err(ILLEGAL(0x2607));
     }
@@ -152,9 +156,9 @@ fn target_of<'a>(call: &Call<'a>, bytes: &[u8], index: usize) -> Result<Option<&
 }
 
 fn segments_of(
-    call: &Call<'_>,
+    call: &CommandCall<'_>,
     mut bytes: &[u8],
-    targets: &[Option<&Unit>],
+    targets: &[Option<&LogicalUnit>],
 ) -> Result<Vec<CopySegment>, Ending> {
     let mut segments = Vec::new();
     while !bytes.is_empty() {
@@ -177,9 +181,9 @@ fn segments_of(
 
 /// One segment; `None` if it copies nothing.
 fn segment_of(
-    call: &Call<'_>,
+    call: &CommandCall<'_>,
     bytes: &[u8],
-    targets: &[Option<&Unit>],
+    targets: &[Option<&LogicalUnit>],
 ) -> Result<Option<CopySegment>, Ending> {
     let unit = |at: usize| match be16(bytes, at) {
         Some(0xffff) => Some(call.unit),
@@ -203,9 +207,9 @@ fn segment_of(
     }
     let (lba, destination_lba) =
         (be64(bytes, 12).ok_or(SHORT_LIST)?, be64(bytes, 20).ok_or(SHORT_LIST)?);
-    let extent: Extent = within(lba, length / read, &source).map_err(|_| aborted(0))?;
+    let extent: BlockRange = within(lba, length / read, &source).map_err(|_| aborted(0))?;
     within(destination_lba, length / written, &destination).map_err(|_| aborted(0))?;
-    for (unit, access) in [(from, &Access::READ), (to, &Access::WRITE)] {
+    for (unit, access) in [(from, &Checks::READ), (to, &Checks::WRITE)] {
         if std::ptr::eq(unit, call.unit) {
             call.require(access).map_err(|refused| why(&refused))?;
         }
@@ -223,12 +227,12 @@ fn segment_of(
 /// the addressed unit.
 pub(super) fn admit_others(
     device: &Device,
-    asked: &Unit,
+    asked: &LogicalUnit,
     nexus: &Nexus,
     segments: &[CopySegment],
 ) -> Result<(), Ending> {
     for segment in segments {
-        for (designator, access) in [(&segment.from, &Access::READ), (&segment.to, &Access::WRITE)]
+        for (designator, access) in [(&segment.from, &Checks::READ), (&segment.to, &Checks::WRITE)]
         {
             let others = device.units().iter().filter(|unit| !std::ptr::eq(*unit, asked));
             for unit in others.filter(|unit| unit.designator() == designator) {
@@ -249,7 +253,7 @@ fn why(refused: &Ending) -> Ending {
 }
 
 /// RECEIVE COPY STATUS (LID1): whether the copy has ended.
-pub(super) fn copy_status(call: &mut Call<'_>) -> Outcome {
+pub(super) fn copy_status(call: &mut CommandCall<'_>) -> CommandResult {
     let copied = call.state().copies.find(call.nexus, call.cdb[2]).ok_or(invalid_field(2, None))?;
     let mut bytes = vec![0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0];
     let done = copied.ended.is_some_and(|ending| ending == Ending::GOOD);
@@ -265,7 +269,7 @@ pub(super) fn copy_status(call: &mut Call<'_>) -> Outcome {
 }
 
 /// RECEIVE COPY FAILURE DETAILS (LID1): the sense data of a failed copy.
-pub(super) fn failure_details(call: &mut Call<'_>) -> Outcome {
+pub(super) fn failure_details(call: &mut CommandCall<'_>) -> CommandResult {
     let copied = call.state().copies.find(call.nexus, call.cdb[2]).ok_or(invalid_field(2, None))?;
     let Some(ending) = copied.ended.filter(|ending| *ending != Ending::GOOD) else {
         return reply(vec![0; 4], field32::<10>(call.cdb));
@@ -281,7 +285,7 @@ pub(super) fn failure_details(call: &mut Call<'_>) -> Outcome {
 }
 
 /// RECEIVE COPY OPERATING PARAMETERS.
-pub(super) fn operating_parameters(call: &mut Call<'_>) -> Outcome {
+pub(super) fn operating_parameters(call: &mut CommandCall<'_>) -> CommandResult {
     let kinds = [BLOCKS, BYTES, IDENTIFIED];
     let mut bytes = vec![0; 44];
     bytes[4] = 0x01; // SNLID: a list identifier is not needed

@@ -31,7 +31,7 @@ impl Geometry {
 
 /// The fixed properties of a logical unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Description {
+pub struct UnitDescription {
     /// Block size and number of blocks.
     pub geometry: Geometry,
     /// Thin provisioning: blocks are allocated when written and deallocated by UNMAP; deallocated blocks read as
@@ -41,7 +41,7 @@ pub struct Description {
     pub read_only: bool,
     /// Writes are acknowledged before they are on the backing store (the default of WCE).
     pub write_back: bool,
-    /// The owner of the device stores [`super::Unit::kept`] on request, and restores it (PTPL_C).
+    /// The owner of the device stores [`super::LogicalUnit::stored_reservations`] on request, and restores it (PTPL_C).
     pub keeps_reservations: bool,
     /// Unit serial number: names the logical unit on every path and across restarts. Up to 64 printable ASCII
     /// characters are shown.
@@ -52,7 +52,7 @@ pub struct Description {
     pub revision: String,
 }
 
-impl Description {
+impl UnitDescription {
     /// The NAA designator (SPC-4, 7.8.6.6.5): NAA 6h with a locally administered company identifier and a hash of the
     /// serial number. Equal serial numbers yield equal designators.
     pub fn designator(&self) -> [u8; 16] {

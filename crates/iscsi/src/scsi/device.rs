@@ -1,8 +1,8 @@
 //! The SCSI target device: its name, ports and logical units. All commands of sessions enter here.
 
-use super::cdb::Cdb;
-use super::unit::{Outcome, Unit};
-use super::{Action, Attention, Description, Nexus, copy, report};
+use super::cdb::CdbBytes;
+use super::unit::{CommandResult, LogicalUnit};
+use super::{Action, Nexus, UnitAttention, UnitDescription, copy, luns};
 
 /// Most logical units of a device: the range of the flat addressing method.
 pub const MOST_UNITS: usize = 1 << 14;
@@ -12,12 +12,12 @@ pub const MOST_UNITS: usize = 1 << 14;
 pub struct Device {
     name: String,
     ports: Vec<u16>,
-    units: Vec<Unit>,
+    units: Vec<LogicalUnit>,
 }
 
 /// The meaning of an eight-byte LUN (SAM-5, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lun {
+pub(super) enum LunAddress {
     /// A logical unit by its number.
     Unit(usize),
     /// The well-known logical unit REPORT LUNS.
@@ -29,8 +29,9 @@ pub(super) enum Lun {
 impl Device {
     /// A device with its iSCSI name, its portal group tags (each is one target port and one target port group) and
     /// its logical units, LUN 0 first. Units beyond [`MOST_UNITS`] are left out.
-    pub fn new(name: &str, ports: &[u16], units: Vec<Description>) -> Device {
-        let units = units.into_iter().take(MOST_UNITS).map(|unit| Unit::new(unit, ports)).collect();
+    pub fn new(name: &str, ports: &[u16], units: Vec<UnitDescription>) -> Device {
+        let units =
+            units.into_iter().take(MOST_UNITS).map(|unit| LogicalUnit::new(unit, ports)).collect();
         Device { name: name.to_owned(), ports: ports.to_vec(), units }
     }
 
@@ -45,31 +46,31 @@ impl Device {
     }
 
     /// The logical units in order of their numbers.
-    pub fn units(&self) -> &[Unit] {
+    pub fn units(&self) -> &[LogicalUnit] {
         &self.units
     }
 
     /// The index into [`Device::units`] that a LUN field names.
     pub fn index(&self, lun: u64) -> Option<usize> {
-        match Lun::parse(lun) {
-            Lun::Unit(index) if index < self.units.len() => Some(index),
+        match LunAddress::parse(lun) {
+            LunAddress::Unit(index) if index < self.units.len() => Some(index),
             _ => None,
         }
     }
 
     /// The logical unit that a LUN field names.
-    pub fn unit(&self, lun: u64) -> Option<&Unit> {
+    pub fn unit(&self, lun: u64) -> Option<&LogicalUnit> {
         self.units.get(self.index(lun)?)
     }
 
     /// Starts a command. `expected`: the expected data transfer length in bytes. LUNs that do not exist are answered
     /// too.
-    pub fn begin(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, expected: u32) -> Action {
+    pub fn begin(&self, lun: u64, nexus: &Nexus, cdb: &CdbBytes, expected: u32) -> Action {
         self.act(lun, nexus, cdb, expected, None)
     }
 
     /// Continues a command for which [`Action::Parameters`] was returned, with its parameters.
-    pub fn parameters(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, bytes: &[u8]) -> Action {
+    pub fn parameters(&self, lun: u64, nexus: &Nexus, cdb: &CdbBytes, bytes: &[u8]) -> Action {
         self.act(lun, nexus, cdb, bytes.len() as u32, Some(bytes))
     }
 
@@ -83,27 +84,27 @@ impl Device {
         self.units.iter().for_each(|unit| unit.leave(nexus));
     }
 
-    /// TARGET WARM RESET or TARGET COLD RESET. For LOGICAL UNIT RESET see [`Unit::reset`].
+    /// TARGET WARM RESET or TARGET COLD RESET. For LOGICAL UNIT RESET see [`LogicalUnit::reset`].
     pub fn reset(&self) {
-        self.units.iter().for_each(|unit| unit.reset(Attention::BusReset));
+        self.units.iter().for_each(|unit| unit.reset(UnitAttention::BusReset));
     }
 
     fn act(
         &self,
         lun: u64,
         nexus: &Nexus,
-        cdb: &Cdb,
+        cdb: &CdbBytes,
         expected: u32,
         parameters: Option<&[u8]>,
     ) -> Action {
-        let outcome = match Lun::parse(lun) {
-            Lun::Unit(index) if index < self.units.len() => {
+        let outcome = match LunAddress::parse(lun) {
+            LunAddress::Unit(index) if index < self.units.len() => {
                 let unit = &self.units[index];
                 unit.call(self, nexus, cdb, expected, parameters)
                     .and_then(|action| self.checked(unit, nexus, action))
             }
-            Lun::Reporter => report::well_known(self, cdb),
-            _ => report::absent(self, cdb),
+            LunAddress::Reporter => luns::well_known(self, cdb),
+            _ => luns::absent(self, cdb),
         };
         outcome.unwrap_or_else(Action::End)
     }
@@ -111,7 +112,7 @@ impl Device {
 
 impl Device {
     /// A copy needs the permission of the other units too.
-    fn checked(&self, unit: &Unit, nexus: &Nexus, action: Action) -> Outcome {
+    fn checked(&self, unit: &LogicalUnit, nexus: &Nexus, action: Action) -> CommandResult {
         if let Action::Copy { list, segments } = &action
             && let Err(refused) = copy::admit_others(self, unit, nexus, segments)
         {
@@ -122,18 +123,18 @@ impl Device {
     }
 }
 
-impl Lun {
+impl LunAddress {
     /// Decodes a LUN field. Peripheral device addressing of bus 0 and flat addressing name the same units.
-    pub fn parse(lun: u64) -> Lun {
+    pub fn parse(lun: u64) -> LunAddress {
         let [a, b, rest @ ..] = lun.to_be_bytes();
         if rest != [0; 6] {
-            return Lun::Nowhere;
+            return LunAddress::Nowhere;
         }
         match (a >> 6, a & 0x3f, b) {
-            (0, 0, number) => Lun::Unit(usize::from(number)),
-            (1, high, low) => Lun::Unit(usize::from(high) << 8 | usize::from(low)),
-            (3, 0x01, 0x01) => Lun::Reporter,
-            _ => Lun::Nowhere,
+            (0, 0, number) => LunAddress::Unit(usize::from(number)),
+            (1, high, low) => LunAddress::Unit(usize::from(high) << 8 | usize::from(low)),
+            (3, 0x01, 0x01) => LunAddress::Reporter,
+            _ => LunAddress::Nowhere,
         }
     }
 

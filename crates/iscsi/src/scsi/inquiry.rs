@@ -3,14 +3,14 @@
 //! The designators of the logical unit are the same on every path; those of the port differ.
 
 use super::cdb::field16;
+use super::command_table::invalid_field;
 use super::copy::third_party;
-use super::describe::reply;
 use super::description::{
-    Description, LARGEST_TRANSFER, LONGEST_SAME, MOST_COMPARED, MOST_UNMAP_DESCRIPTORS,
-    MOST_UNMAPPED, VENDOR,
+    LARGEST_TRANSFER, LONGEST_SAME, MOST_COMPARED, MOST_UNMAP_DESCRIPTORS, MOST_UNMAPPED,
+    UnitDescription, VENDOR,
 };
-use super::table::invalid_field;
-use super::unit::{Call, Outcome};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
 
 /// SAM-5, SPC-4, SBC-3 and iSCSI, without claiming a version.
 const VERSIONS: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
@@ -23,7 +23,7 @@ const WELL_KNOWN: u8 = 0x1e;
 const NOBODY: u8 = 0x7f;
 
 /// INQUIRY of a logical unit.
-pub(super) fn inquiry(call: &mut Call<'_>) -> Outcome {
+pub(super) fn inquiry(call: &mut CommandCall<'_>) -> CommandResult {
     let allocation = u32::from(field16::<3>(call.cdb));
     let page = call.cdb[2];
     if call.cdb[1] & 1 == 0 {
@@ -43,7 +43,7 @@ pub(super) fn inquiry(call: &mut Call<'_>) -> Outcome {
 }
 
 /// INQUIRY of the well-known logical unit, or of a LUN that does not exist.
-pub(super) fn elsewhere(cdb: &super::Cdb, well_known: bool) -> Outcome {
+pub(super) fn elsewhere(cdb: &super::CdbBytes, well_known: bool) -> CommandResult {
     let allocation = u32::from(field16::<3>(cdb));
     if cdb[1] & 1 != 0 && well_known && cdb[2] == 0 {
         let mut page = framed(0, vec![0]);
@@ -90,10 +90,10 @@ fn printable(text: &str) -> impl Iterator<Item = u8> {
     text.bytes().filter(|letter| (0x20..0x7f).contains(letter))
 }
 
-type Page = fn(&Call<'_>) -> Vec<u8>;
+type VpdPage = fn(&CommandCall<'_>) -> Vec<u8>;
 
 /// The vital product data pages, in order of their codes.
-const PAGES: &[(u8, Page)] = &[
+const PAGES: &[(u8, VpdPage)] = &[
     (0x00, |_| CODES.to_vec()),
     (0x80, |call| serial(call.description()).into_bytes()),
     (0x83, designators),
@@ -116,7 +116,7 @@ fn framed(code: u8, body: Vec<u8>) -> Vec<u8> {
 }
 
 /// The serial number as shown by pages 0x80 and 0x83.
-fn serial(description: &Description) -> String {
+fn serial(description: &UnitDescription) -> String {
     printable(&description.serial).take(64).map(char::from).collect()
 }
 
@@ -130,7 +130,7 @@ const PORT: u8 = 1;
 const DEVICE: u8 = 2;
 
 /// Page 0x83: designators of the unit and of the port that received the command.
-fn designators(call: &Call<'_>) -> Vec<u8> {
+fn designators(call: &CommandCall<'_>) -> Vec<u8> {
     let port = call.nexus.port;
     let name = call.device.name();
     let mut bytes = Vec::new();
@@ -173,7 +173,7 @@ fn extended() -> Vec<u8> {
 }
 
 /// Page 0xB0: block limits.
-fn limits(description: &Description) -> Vec<u8> {
+fn limits(description: &UnitDescription) -> Vec<u8> {
     let geometry = description.geometry;
     let page = geometry.blocks_in(4096);
     let mut body = vec![0; 60];
@@ -193,7 +193,7 @@ fn limits(description: &Description) -> Vec<u8> {
 
 /// Page 0xB1: non-rotating medium. After a block erase, which only thin units support, all blocks are readable
 /// (WABEREQ).
-fn characteristics(description: &Description) -> Vec<u8> {
+fn characteristics(description: &UnitDescription) -> Vec<u8> {
     let mut body = vec![0; 60];
     body[1] = 0x01;
     body[3] = if description.thin { 0x40 } else { 0 };
@@ -201,7 +201,7 @@ fn characteristics(description: &Description) -> Vec<u8> {
 }
 
 /// Page 0xB2: logical block provisioning.
-fn provisioning(description: &Description) -> Vec<u8> {
+fn provisioning(description: &UnitDescription) -> Vec<u8> {
     if !description.thin {
         return vec![0; 4];
     }

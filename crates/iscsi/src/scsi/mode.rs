@@ -4,10 +4,10 @@
 //! A page has default bytes, changeable bits, and current values. Nothing is saved: a reset restores the defaults.
 
 use super::cdb::{be16, be32, be64, field16};
-use super::describe::reply;
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
-use super::{Action, Attention, Description, Ending, Geometry, Sense, SenseKey};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
+use super::{Action, Ending, Geometry, Sense, SenseKey, UnitAttention, UnitDescription};
 
 /// SAVING PARAMETERS NOT SUPPORTED.
 const NOT_SAVED: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x3900));
@@ -18,27 +18,27 @@ const CACHING: usize = 1;
 const CONTROL: usize = 2;
 
 /// A page: its bytes and its changeable bits.
-struct Page {
+struct ModePage {
     bytes: &'static [u8],
     changeable: &'static [(usize, u8)],
 }
 
 /// The pages in order of their codes.
-const PAGES: [Page; 4] = [
+const PAGES: [ModePage; 4] = [
     // Read-write error recovery: AWRE, ARRE.
-    Page { bytes: &[0x01, 0x0a, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
+    ModePage { bytes: &[0x01, 0x0a, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
     // Caching: WCE.
-    Page {
+    ModePage {
         bytes: &[0x08, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         changeable: &[(2, 0x04)],
     },
     // Control: commands may be reordered, the busy timeout is unlimited; D_SENSE, SWP, TAS.
-    Page {
+    ModePage {
         bytes: &[0x0a, 0x0a, 0, 0x10, 0, 0, 0, 0, 0xff, 0xff, 0, 0],
         changeable: &[(2, 0x04), (4, 0x08), (5, 0x40)],
     },
     // Informational exceptions: none are reported.
-    Page { bytes: &[0x1c, 0x0a, 0x08, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
+    ModePage { bytes: &[0x1c, 0x0a, 0x08, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
 ];
 
 /// The current values of all pages.
@@ -47,7 +47,7 @@ pub(super) struct Modes([[u8; LARGEST_PAGE]; PAGES.len()]);
 
 impl Modes {
     /// The defaults of a unit.
-    pub fn new(description: &Description) -> Modes {
+    pub fn new(description: &UnitDescription) -> Modes {
         let mut modes = Modes([[0; LARGEST_PAGE]; PAGES.len()]);
         for (current, page) in modes.0.iter_mut().zip(&PAGES) {
             current[..page.bytes.len()].copy_from_slice(page.bytes);
@@ -102,12 +102,12 @@ impl Modes {
 }
 
 /// The changeable bits of a byte.
-fn mask(page: &Page, offset: usize) -> u8 {
+fn mask(page: &ModePage, offset: usize) -> u8 {
     page.changeable.iter().filter(|(at, _)| *at == offset).fold(0, |bits, (_, bit)| bits | bit)
 }
 
 /// MODE SENSE (6).
-pub(super) fn sense_6(call: &mut Call<'_>) -> Outcome {
+pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let blocks =
         if call.cdb[1] & 0x08 == 0 { short_block(call.description().geometry) } else { Vec::new() };
@@ -119,7 +119,7 @@ pub(super) fn sense_6(call: &mut Call<'_>) -> Outcome {
 }
 
 /// MODE SENSE (10).
-pub(super) fn sense_10(call: &mut Call<'_>) -> Outcome {
+pub(super) fn sense_10(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let long = call.cdb[1] & 0x10 != 0;
     let geometry = call.description().geometry;
@@ -138,7 +138,7 @@ pub(super) fn sense_10(call: &mut Call<'_>) -> Outcome {
 }
 
 /// WP, and DPOFUA: DPO and FUA are supported.
-fn device_specific(call: &Call<'_>) -> u8 {
+fn device_specific(call: &CommandCall<'_>) -> u8 {
     let protected = call.description().read_only || call.state().modes.write_protected();
     if protected { 0x90 } else { 0x10 }
 }
@@ -158,12 +158,12 @@ fn long_block(geometry: Geometry) -> Vec<u8> {
 }
 
 /// The requested pages: current, changeable or default values.
-fn pages(call: &Call<'_>) -> Result<Vec<u8>, Ending> {
+fn pages(call: &CommandCall<'_>) -> Result<Vec<u8>, Ending> {
     let (control, code, subpage) = (call.cdb[2] >> 6, call.cdb[2] & 0x3f, call.cdb[3]);
     if control == 3 {
         return Err(NOT_SAVED);
     }
-    let wanted = |page: &Page| code == 0x3f || code == page.bytes[0];
+    let wanted = |page: &ModePage| code == 0x3f || code == page.bytes[0];
     if !PAGES.iter().any(wanted) {
         return Err(invalid_field(2, Some(5)));
     }
@@ -185,21 +185,21 @@ fn pages(call: &Call<'_>) -> Result<Vec<u8>, Ending> {
 }
 
 /// MODE SELECT (6).
-pub(super) fn select_6(call: &mut Call<'_>) -> Outcome {
+pub(super) fn select_6(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(call.cdb[4]);
     select(call, length, |list| Some((4, false, usize::from(*list.get(3)?))))
 }
 
 /// MODE SELECT (10).
-pub(super) fn select_10(call: &mut Call<'_>) -> Outcome {
+pub(super) fn select_10(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(field16::<7>(call.cdb));
     select(call, length, |list| Some((8, list.get(4)? & 1 != 0, usize::from(be16(list, 6)?))))
 }
 
 /// The header's length, LONGLBA, and the length of the block descriptors.
-type Header = fn(&[u8]) -> Option<(usize, bool, usize)>;
+type HeaderParser = fn(&[u8]) -> Option<(usize, bool, usize)>;
 
-fn select(call: &mut Call<'_>, length: u32, header: Header) -> Outcome {
+fn select(call: &mut CommandCall<'_>, length: u32, header: HeaderParser) -> CommandResult {
     if call.cdb[1] & 0x01 != 0 {
         return Err(invalid_field(1, Some(0)));
     }
@@ -219,7 +219,7 @@ fn select(call: &mut Call<'_>, length: u32, header: Header) -> Outcome {
         let nexus = call.nexus;
         let state = call.change();
         state.modes = modes;
-        state.raise(Attention::ModeParametersChanged, Some(nexus));
+        state.raise(UnitAttention::ModeParametersChanged, Some(nexus));
     }
     Ok(Action::End(Ending::GOOD))
 }

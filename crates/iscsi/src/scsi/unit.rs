@@ -3,72 +3,75 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::access::Access;
-use super::cdb::Cdb;
+use super::access::Checks;
+use super::cdb::CdbBytes;
 use super::mode::Modes;
-use super::ports::{Cause, PortState};
+use super::port_groups::{Cause, PortState};
 use super::reservation::Reservations;
-use super::state::{Sanitizing, State};
-use super::{Action, Attention, Description, Device, Ending, KeptError, Nexus, View, table};
+use super::state::{SanitizeState, UnitState};
+use super::{
+    Action, Device, Ending, Nexus, NexusView, StoredReservationsError, UnitAttention,
+    UnitDescription, command_table,
+};
 
 /// The result of a command.
-pub(super) type Outcome = Result<Action, Ending>;
+pub(super) type CommandResult = Result<Action, Ending>;
 
 /// A logical unit, shared by all threads: control commands take its lock, the data path only reads its generation.
 #[derive(Debug)]
-pub struct Unit {
-    description: Description,
+pub struct LogicalUnit {
+    description: UnitDescription,
     designator: [u8; 16],
     generation: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<UnitState>,
 }
 
 /// A command during its execution.
-pub(super) struct Call<'a> {
+pub(super) struct CommandCall<'a> {
     /// The device.
     pub device: &'a Device,
     /// The addressed unit.
-    pub unit: &'a Unit,
+    pub unit: &'a LogicalUnit,
     /// The nexus that sent it.
     pub nexus: &'a Nexus,
     /// The CDB.
-    pub cdb: &'a Cdb,
+    pub cdb: &'a CdbBytes,
     /// Bytes that the initiator expects to transfer, in its direction.
     pub expected: u32,
     /// The parameters, once they have arrived.
     pub parameters: Option<&'a [u8]>,
-    state: &'a mut State,
+    state: &'a mut UnitState,
     changed: bool,
 }
 
-impl Call<'_> {
+impl CommandCall<'_> {
     /// The control state, read-only.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &UnitState {
         self.state
     }
 
     /// The control state, for changes: all views become invalid.
-    pub fn change(&mut self) -> &mut State {
+    pub fn change(&mut self) -> &mut UnitState {
         self.changed = true;
         self.state
     }
 
     /// The description of the unit.
-    pub fn description(&self) -> &Description {
+    pub fn description(&self) -> &UnitDescription {
         &self.unit.description
     }
 
     /// Whether the nexus may do something that its command's table row does not include.
-    pub fn require(&self, access: &Access) -> Result<(), Ending> {
-        let access = Access { attention: false, ..*access };
+    pub fn require(&self, access: &Checks) -> Result<(), Ending> {
+        let access = Checks { attention: false, ..*access };
         self.state.admit(&access, self.nexus, &self.unit.description)
     }
 }
 
-impl Unit {
-    pub(super) fn new(description: Description, ports: &[u16]) -> Unit {
-        let state = Mutex::new(State::new(&description, ports));
-        Unit {
+impl LogicalUnit {
+    pub(super) fn new(description: UnitDescription, ports: &[u16]) -> LogicalUnit {
+        let state = Mutex::new(UnitState::new(&description, ports));
+        LogicalUnit {
             designator: description.designator(),
             description,
             generation: AtomicU64::new(1),
@@ -77,7 +80,7 @@ impl Unit {
     }
 
     /// Description of the unit.
-    pub fn description(&self) -> &Description {
+    pub fn description(&self) -> &UnitDescription {
         &self.description
     }
 
@@ -91,14 +94,14 @@ impl Unit {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// What a nexus may do now. Takes the lock; needed again only if [`Unit::generation`] differs from the view's.
-    pub fn view(&self, nexus: &Nexus) -> View {
+    /// What a nexus may do now. Takes the lock; needed again only if [`LogicalUnit::generation`] differs from the view's.
+    pub fn view(&self, nexus: &Nexus) -> NexusView {
         let generation = self.generation();
         let state = self.lock();
-        View {
+        NexusView {
             generation,
-            reads: state.admit(&Access::READ, nexus, &self.description).is_ok(),
-            writes: state.admit(&Access::WRITE, nexus, &self.description).is_ok(),
+            reads: state.admit(&Checks::READ, nexus, &self.description).is_ok(),
+            writes: state.admit(&Checks::WRITE, nexus, &self.description).is_ok(),
             write_through: !state.modes.write_cache(),
             descriptor_sense: state.modes.descriptor_sense(),
             task_aborted: state.modes.task_aborted(),
@@ -107,17 +110,17 @@ impl Unit {
 
     /// A session logged in: POWER ON becomes pending for its nexus.
     pub fn join(&self, nexus: &Nexus) {
-        self.alter(|state| state.join(nexus));
+        self.change_state(|state| state.join(nexus));
     }
 
     /// A session ended and its nexus is lost. Its RESERVE reservation is released.
     pub fn leave(&self, nexus: &Nexus) {
-        self.alter(|state| state.leave(nexus));
+        self.change_state(|state| state.leave(nexus));
     }
 
     /// Resets this unit (a target reset does this to every unit): raises `attention` for every nexus.
-    pub fn reset(&self, attention: Attention) {
-        self.alter(|state| {
+    pub fn reset(&self, attention: UnitAttention) {
+        self.change_state(|state| {
             state.stopped = false;
             state.classic = None;
             state.modes = Modes::new(&self.description);
@@ -126,39 +129,39 @@ impl Unit {
     }
 
     /// Raises a unit attention for every nexus.
-    pub fn raise(&self, attention: Attention) {
-        self.alter(|state| state.raise(attention, None));
+    pub fn raise(&self, attention: UnitAttention) {
+        self.change_state(|state| state.raise(attention, None));
     }
 
     /// A nexus cleared the task set (CLEAR TASK SET): all others get a unit attention.
     pub fn cleared(&self, by: &Nexus) {
-        self.alter(|state| state.raise(Attention::CommandsCleared, Some(by)));
+        self.change_state(|state| state.raise(UnitAttention::CommandsCleared, Some(by)));
     }
 
     /// The state to be stored across restarts (APTPL); empty if there is nothing to store. The caller must hold a
     /// lock of its own while it fetches and stores this, so that an older state never replaces a newer one.
-    pub fn kept(&self) -> Vec<u8> {
+    pub fn stored_reservations(&self) -> Vec<u8> {
         self.lock().reservations.to_bytes()
     }
 
-    /// Restores what [`Unit::kept`] returned before the restart.
+    /// Restores what [`LogicalUnit::stored_reservations`] returned before the restart.
     ///
     /// # Errors
     /// The bytes are damaged, or of another version.
-    pub fn restore(&self, bytes: &[u8]) -> Result<(), KeptError> {
+    pub fn restore(&self, bytes: &[u8]) -> Result<(), StoredReservationsError> {
         let reservations = Reservations::from_bytes(bytes)?;
-        self.alter(|state| state.reservations = reservations);
+        self.change_state(|state| state.reservations = reservations);
         Ok(())
     }
 
     /// Sets the state of a target port group administratively; `false` if there is no such group.
     pub fn set_port(&self, group: u16, to: PortState) -> bool {
-        self.alter(|state| match state.ports.get_mut(&group) {
+        self.change_state(|state| match state.ports.get_mut(&group) {
             None => false,
             Some((now, _)) if *now == to => true,
             Some(known) => {
-                *known = (to, Cause::Owner);
-                state.raise(Attention::AccessStateChanged, None);
+                *known = (to, Cause::Administrator);
+                state.raise(UnitAttention::AccessStateChanged, None);
                 true
             }
         })
@@ -166,19 +169,19 @@ impl Unit {
 
     /// An EXTENDED COPY has ended.
     pub fn copied(&self, nexus: &Nexus, list: u8, ending: &Ending) {
-        self.alter(|state| state.copies.end(nexus, list, ending));
+        self.change_state(|state| state.copies.end(nexus, list, ending));
     }
 
     /// Whether a nexus may do something, apart from its unit attentions.
-    pub(super) fn admits(&self, access: &Access, nexus: &Nexus) -> Result<(), Ending> {
-        let access = Access { attention: false, ..*access };
+    pub(super) fn admits(&self, access: &Checks, nexus: &Nexus) -> Result<(), Ending> {
+        let access = Checks { attention: false, ..*access };
         self.lock().admit(&access, nexus, &self.description)
     }
 
     /// A SANITIZE has ended.
     pub fn sanitized(&self, well: bool) {
-        self.alter(|state| {
-            state.sanitizing = if well { Sanitizing::No } else { Sanitizing::Failed }
+        self.change_state(|state| {
+            state.sanitizing = if well { SanitizeState::No } else { SanitizeState::Failed }
         });
     }
 
@@ -187,25 +190,25 @@ impl Unit {
         &self,
         device: &Device,
         nexus: &Nexus,
-        cdb: &Cdb,
+        cdb: &CdbBytes,
         expected: u32,
         parameters: Option<&[u8]>,
-    ) -> Outcome {
-        let command = table::find(cdb)?;
+    ) -> CommandResult {
+        let command = command_table::find(cdb)?;
         if !command.on(&self.description) {
-            return Err(table::unsupported(command));
+            return Err(command_table::unsupported(command));
         }
         let mut state = self.lock();
         let mut access = command.access;
         access.attention &= parameters.is_none();
         if let Err(refused) = state.admit(&access, nexus, &self.description) {
             if access.attention && state.report(nexus).is_some() {
-                self.renew();
+                self.invalidate_views();
             }
             return Err(refused);
         }
         command.fits(cdb, self.description.thin)?;
-        let mut call = Call {
+        let mut call = CommandCall {
             device,
             unit: self,
             nexus,
@@ -217,27 +220,27 @@ impl Unit {
         };
         let outcome = (command.run)(&mut call);
         if call.changed {
-            self.renew();
+            self.invalidate_views();
         }
         outcome
     }
 
     /// Changes the control state. All views become invalid.
-    pub(super) fn alter<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn change_state<T>(&self, change: impl FnOnce(&mut UnitState) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
-        self.renew();
+        self.invalidate_views();
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, UnitState> {
         // After a panic with the lock held every part of the state is still consistent; refusing service would be
         // worse.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Must be called with the lock held, after the change.
-    fn renew(&self) {
+    fn invalidate_views(&self) {
         self.generation.fetch_add(1, Ordering::Release);
     }
 }

@@ -1,10 +1,10 @@
 //! Incoming SCSI commands and their data (RFC 7143, sections 11.3 and 11.7).
 
-use super::connection::Sink;
-use super::incoming::Incoming;
+use super::connection::SegmentSink;
 use super::session::Session;
-use super::task::{Phase, Task};
+use super::task::{Task, TaskPhase};
 use super::types::{ConnId, Event, Request, TaskId};
+use super::write_data::WriteData;
 use crate::pdu::{Bhs, DataOut, RESERVED_TAG, RejectReason, ScsiCommand};
 use crate::scsi::{Ending, Sense, SenseKey};
 
@@ -42,9 +42,9 @@ impl Session {
         let (immediate, data_len) = (command.immediate, command.data_len);
         let bidirectional = command.read && command.write;
         let incoming = if command.write {
-            Incoming::begin(command.expected_len, data_len, command.is_final, &self.params)
+            WriteData::begin(command.expected_len, data_len, command.is_final, &self.params)
         } else {
-            Incoming::default()
+            WriteData::default()
         };
         let request = request(id, command);
         let Some(task) = self.slab.insert(Task::new(request, incoming, !immediate)) else { return };
@@ -54,7 +54,7 @@ impl Session {
             self.window.occupy();
         }
         if let Some(conn) = self.conn_mut(id) {
-            conn.expect(Sink::Task(task, 0), data_len);
+            conn.expect(SegmentSink::Task(task, 0), data_len);
         }
         let Some(admitted) = self.slab.get_mut(task) else { return };
         if bidirectional {
@@ -63,12 +63,13 @@ impl Session {
             (admitted.owned, admitted.running) = (true, true);
             self.events.push_back(Event::Command(task));
         }
-        self.look_at_data(task);
+        self.check_data(task);
     }
 
     pub(super) fn data_out(&mut self, id: ConnId, pdu: &DataOut) {
-        let sink =
-            self.place_data(id, pdu).map_or(Sink::Nobody, |task| Sink::Task(task, pdu.offset));
+        let sink = self
+            .place_data(id, pdu)
+            .map_or(SegmentSink::Discard, |task| SegmentSink::Task(task, pdu.offset));
         if let Some(conn) = self.conn_mut(id) {
             conn.expect(sink, pdu.data_len);
         }
@@ -86,7 +87,7 @@ impl Session {
             self.slab.by_tag(pdu.task_tag)?
         };
         let task = self.slab.get_mut(name)?;
-        let over = matches!(task.phase, Phase::Dropped | Phase::Done);
+        let over = matches!(task.phase, TaskPhase::Dropped | TaskPhase::Done);
         if over || task.request.conn != id || task.request.tag != pdu.task_tag {
             return None;
         }
@@ -98,7 +99,7 @@ impl Session {
         if !good {
             task.incoming.segment_over(true);
         }
-        self.look_at_data(name);
+        self.check_data(name);
         good.then_some(name)
     }
 }

@@ -13,14 +13,14 @@ use crate::pdu::{
 pub(super) const MAX_CONTROL: usize = 64;
 
 /// A request that has arrived early.
-pub(super) struct Held {
+pub(super) struct DeferredRequest {
     pub(super) request: Result<Request, Malformed>,
     pub(super) bhs: Bhs,
 }
 
 /// The destination of a data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sink {
+pub(super) enum SegmentSink {
     /// The data of a task, from this offset on.
     Task(TaskId, u32),
     /// Ping data.
@@ -28,20 +28,20 @@ pub(super) enum Sink {
     /// Text.
     Text(TextRequest),
     /// Dropped. The task, if any, need not be notified.
-    Nobody,
+    Discard,
 }
 
 /// The current data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
-    pub(super) sink: Sink,
+    pub(super) sink: SegmentSink,
     pub(super) len: u32,
     pub(super) done: u32,
 }
 
 /// The position in the incoming PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReceiveState {
     Header,
     Segment(Segment),
     Trailer(Segment),
@@ -51,7 +51,7 @@ pub(super) enum Reading {
 
 /// What must be sent before the connection closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Closing {
+pub(super) enum CloseState {
     /// The connection is not closing.
     No,
     /// The answer to the logout.
@@ -64,7 +64,7 @@ pub(super) enum Closing {
 
 /// A PDU of the target that belongs to no SCSI command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Control {
+pub(super) enum ControlPdu {
     /// The answer to a ping.
     Pong { tag: u32, lun: Lun, data: Vec<u8> },
     /// A ping; with the reserved tag, only the sequence numbers.
@@ -83,7 +83,7 @@ pub(super) enum Control {
 
 /// A text exchange: one at a time on a connection.
 #[derive(Default)]
-pub(super) struct Exchange {
+pub(super) struct TextExchange {
     /// The part of the request that has arrived so far.
     pub(super) request: Vec<u8>,
     /// The tag of the request that is with the owner.
@@ -99,22 +99,22 @@ pub(super) struct Exchange {
 pub(super) struct Connection {
     pub(super) params: ConnectionParams,
     pub(super) stat_sn: u32,
-    pub(super) reading: Reading,
-    pub(super) held: Option<Box<Held>>,
+    pub(super) reading: ReceiveState,
+    pub(super) held: Option<Box<DeferredRequest>>,
     /// The header of the current PDU, for a Reject.
     pub(super) bhs: Bhs,
-    pub(super) control: VecDeque<Control>,
+    pub(super) control: VecDeque<ControlPdu>,
     /// Tasks that have something to send, each at most once.
     pub(super) ready: VecDeque<TaskId>,
     /// The last result of `want` was `Want::Nothing`.
     pub(super) stalled: bool,
-    pub(super) text: Exchange,
+    pub(super) text: TextExchange,
     /// Ping data to be returned.
     pub(super) ping: Vec<u8>,
     /// The tag of the ping that awaits its answer.
     pub(super) pinged: Option<u32>,
     pub(super) next_tag: u32,
-    pub(super) closing: Closing,
+    pub(super) closing: CloseState,
 }
 
 impl Connection {
@@ -122,22 +122,22 @@ impl Connection {
         Connection {
             stat_sn: params.stat_sn,
             params,
-            reading: Reading::Header,
+            reading: ReceiveState::Header,
             held: None,
             bhs: [0; 48],
             control: VecDeque::new(),
             ready: VecDeque::with_capacity(slots),
             stalled: false,
-            text: Exchange::default(),
+            text: TextExchange::default(),
             ping: Vec::new(),
             pinged: None,
             next_tag: 0,
-            closing: Closing::No,
+            closing: CloseState::No,
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.closing == Closing::No
+        self.closing == CloseState::No
     }
 
     /// A target transfer tag for pings and text; never the reserved one.
@@ -147,30 +147,30 @@ impl Connection {
     }
 
     pub(super) fn reject(&mut self, reason: RejectReason, bhs: &Bhs) {
-        self.control.push_back(Control::Reject { reason, bhs: Box::new(*bhs) });
+        self.control.push_back(ControlPdu::Reject { reason, bhs: Box::new(*bhs) });
     }
 
     /// Starts a data segment of this length; `false` if it is empty.
-    pub(super) fn expect(&mut self, sink: Sink, len: u32) -> bool {
-        if len > 0 && self.reading != Reading::Shut {
-            self.reading = Reading::Segment(Segment { sink, len, done: 0 });
+    pub(super) fn expect(&mut self, sink: SegmentSink, len: u32) -> bool {
+        if len > 0 && self.reading != ReceiveState::Shut {
+            self.reading = ReceiveState::Segment(Segment { sink, len, done: 0 });
         }
         len > 0
     }
 
     /// Counts bytes of the segment; returns it once it is complete and no trailer follows.
     pub(super) fn advance(&mut self, bytes: u32) -> Option<Segment> {
-        let Reading::Segment(mut segment) = self.reading else { return None };
+        let ReceiveState::Segment(mut segment) = self.reading else { return None };
         segment.done += bytes.min(segment.len - segment.done);
         if segment.done < segment.len {
-            self.reading = Reading::Segment(segment);
+            self.reading = ReceiveState::Segment(segment);
             return None;
         }
         if pad(segment.len) > 0 || self.params.data_digest {
-            self.reading = Reading::Trailer(segment);
+            self.reading = ReceiveState::Trailer(segment);
             return None;
         }
-        self.reading = Reading::Header;
+        self.reading = ReceiveState::Header;
         Some(segment)
     }
 

@@ -1,7 +1,7 @@
 //! NOPs, text and asynchronous messages: PDUs of the connection rather than of a command (RFC 7143, sections 11.9 to
 //! 11.11, 11.18, 11.19).
 
-use super::connection::{Control, Exchange, MAX_CONTROL, Sink};
+use super::connection::{ControlPdu, MAX_CONTROL, SegmentSink, TextExchange};
 use super::session::Session;
 use super::types::{ConnId, Event, Notice, Refused};
 use crate::pdu::{AsyncEvent, Bhs, Lun, NopOut, RESERVED_TAG, RejectReason, TextRequest};
@@ -14,7 +14,7 @@ impl Session {
             self.events.push_back(Event::Pong(id));
         }
         let asks = nop.task_tag != RESERVED_TAG;
-        let sink = if asks { Sink::Ping(nop) } else { Sink::Nobody };
+        let sink = if asks { SegmentSink::Ping(nop) } else { SegmentSink::Discard };
         let Some(conn) = self.conn_mut(id) else { return };
         if !conn.expect(sink, nop.data_len) && asks {
             self.pong(id, nop);
@@ -26,7 +26,7 @@ impl Session {
         let Some(conn) = self.conn_mut(id) else { return };
         let mut data = std::mem::take(&mut conn.ping);
         data.truncate(conn.params.max_send as usize);
-        conn.control.push_back(Control::Pong { tag: nop.task_tag, lun: nop.lun, data });
+        conn.control.push_back(ControlPdu::Pong { tag: nop.task_tag, lun: nop.lun, data });
     }
 
     /// Pings the initiator; the answer is [`Event::Pong`].
@@ -40,7 +40,7 @@ impl Session {
         }
         let transfer_tag = conn.fresh_tag();
         conn.pinged = Some(transfer_tag);
-        conn.control.push_back(Control::Ping { transfer_tag });
+        conn.control.push_back(ControlPdu::Ping { transfer_tag });
         Ok(())
     }
 
@@ -70,26 +70,26 @@ impl Session {
             return self.refuse(id, RejectReason::InvalidPduField, bhs);
         }
         if !goes_on {
-            *exchange = Exchange::default();
+            *exchange = TextExchange::default();
         }
         if text.data_len as usize + exchange.request.len() > most as usize {
-            *exchange = Exchange::default();
+            *exchange = TextExchange::default();
             return self.refuse(id, RejectReason::LongOperationReject, bhs);
         }
-        if !conn.expect(Sink::Text(text), text.data_len) {
-            self.text_came(id, text);
+        if !conn.expect(SegmentSink::Text(text), text.data_len) {
+            self.text_arrived(id, text);
         }
     }
 
     /// A text PDU and its data have arrived: requests the next one, sends more of the answer, or passes the text to
     /// the owner.
-    pub(super) fn text_came(&mut self, id: ConnId, text: TextRequest) {
+    pub(super) fn text_arrived(&mut self, id: ConnId, text: TextRequest) {
         let Some(conn) = self.conn_mut(id) else { return };
         if text.goes_on {
             let transfer_tag = conn.fresh_tag();
             conn.text.transfer_tag = Some(transfer_tag);
             let (tag, text) = (text.task_tag, Vec::new());
-            conn.control.push_back(Control::Text {
+            conn.control.push_back(ControlPdu::Text {
                 tag,
                 transfer_tag,
                 goes_on: false,
@@ -120,11 +120,11 @@ impl Session {
         let last = !goes_on && conn.text.last;
         let transfer_tag = if last { RESERVED_TAG } else { conn.fresh_tag() };
         conn.text.transfer_tag = (!last).then_some(transfer_tag);
-        conn.control.push_back(Control::Text { tag, transfer_tag, goes_on, last, text: answer });
+        conn.control.push_back(ControlPdu::Text { tag, transfer_tag, goes_on, last, text: answer });
     }
 }
 
-fn notice_of(notice: Notice, cid: u16) -> Control {
+fn notice_of(notice: Notice, cid: u16) -> ControlPdu {
     let (event, lun, parameters) = match notice {
         Notice::Scsi { lun, .. } => (AsyncEvent::Scsi, lun, [0; 3]),
         Notice::RequestLogout { within } => {
@@ -142,5 +142,5 @@ fn notice_of(notice: Notice, cid: u16) -> Control {
         Notice::Scsi { sense, descriptor, .. } => super::send::sense_segment(&sense, descriptor),
         _ => Vec::new(),
     };
-    Control::Notice { event, lun, parameters, data }
+    ControlPdu::Notice { event, lun, parameters, data }
 }

@@ -8,21 +8,21 @@
 mod commands;
 mod connection;
 mod control;
-mod incoming;
-mod manage;
-mod outgoing;
+mod read_data;
 mod receive;
 mod send;
 mod session;
 mod slab;
 mod task;
+mod task_management;
 mod types;
 mod window;
+mod write_data;
 
 pub use session::Session;
 pub use types::{
-    ConnId, ConnectionParams, Event, Handle, Limits, Management, Notice, Out, Refused, Request,
-    Scope, SessionParams, TaskId, Violation, Want, Why,
+    CloseReason, ConnId, ConnectionParams, Event, Limits, Management, Notice, Out, Refused,
+    Request, RequestHandle, SessionParams, TaskId, TaskScope, Violation, Want,
 };
 
 /// Most bytes of a header with its additional segments and digest: what [`Session::header`] may need at once.

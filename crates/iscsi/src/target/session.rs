@@ -2,14 +2,16 @@
 
 use std::collections::VecDeque;
 
-use super::connection::{Closing, Connection, Control, MAX_CONTROL, Reading, Sink};
-use super::manage::Pending;
-use super::outgoing::Outgoing;
-use super::slab::{MAX_SLOTS, Slab};
-use super::task::{Phase, Task, residual};
+use super::connection::{
+    CloseState, Connection, ControlPdu, MAX_CONTROL, ReceiveState, SegmentSink,
+};
+use super::read_data::ReadData;
+use super::slab::{MAX_SLOTS, TaskSlab};
+use super::task::{Task, TaskPhase, residual};
+use super::task_management::PendingRequests;
 use super::types::{
-    ConnId, ConnectionParams, Event, Limits, Refused, Request, Scope, SessionParams, TaskId,
-    Violation, Want, Why,
+    CloseReason, ConnId, ConnectionParams, Event, Limits, Refused, Request, SessionParams, TaskId,
+    TaskScope, Violation, Want,
 };
 use super::window::{MAX_WINDOW, Window};
 use crate::pdu::RESERVED_TAG;
@@ -34,9 +36,9 @@ pub struct Session {
     pub(super) params: SessionParams,
     pub(super) limits: Limits,
     pub(super) window: Window,
-    pub(super) slab: Slab,
+    pub(super) slab: TaskSlab,
     pub(super) conns: [Option<Box<Connection>>; ConnId::MOST],
-    pub(super) pending: Pending,
+    pub(super) pending: PendingRequests,
     pub(super) events: VecDeque<Event>,
     /// Outstanding immediate SCSI commands.
     pub(super) immediate: u16,
@@ -62,9 +64,9 @@ impl Session {
             limits,
             told_last: window.last(),
             window,
-            slab: Slab::new(slots.min(MAX_SLOTS)),
+            slab: TaskSlab::new(slots.min(MAX_SLOTS)),
             conns: Default::default(),
-            pending: Pending::default(),
+            pending: PendingRequests::default(),
             events: VecDeque::new(),
             immediate: 0,
             held: 0,
@@ -128,27 +130,27 @@ impl Session {
     fn wanted(&self, id: ConnId) -> Want {
         let Some(conn) = self.conn(id) else { return Want::Nothing };
         let segment = match conn.reading {
-            Reading::Header if conn.held.is_some() => return Want::Nothing,
-            Reading::Header if conn.control.len() >= MAX_CONTROL => return Want::Nothing,
-            Reading::Header => return Want::Header,
-            Reading::Trailer(segment) => return conn.trailer_of(segment),
-            Reading::Shut => return Want::Nothing,
-            Reading::Segment(segment) => segment,
+            ReceiveState::Header if conn.held.is_some() => return Want::Nothing,
+            ReceiveState::Header if conn.control.len() >= MAX_CONTROL => return Want::Nothing,
+            ReceiveState::Header => return Want::Header,
+            ReceiveState::Trailer(segment) => return conn.trailer_of(segment),
+            ReceiveState::Shut => return Want::Nothing,
+            ReceiveState::Segment(segment) => segment,
         };
         let left = segment.len - segment.done;
         match segment.sink {
-            Sink::Task(task, offset) => self.place(task, offset + segment.done, left),
-            Sink::Ping(_) if segment.done == 0 => {
+            SegmentSink::Task(task, offset) => self.place(task, offset + segment.done, left),
+            SegmentSink::Ping(_) if segment.done == 0 => {
                 Want::Bytes { len: left.min(self.limits.ping.max(1)) }
             }
-            Sink::Text(_) => Want::Bytes { len: left },
-            Sink::Ping(_) | Sink::Nobody => Want::Discard { len: left },
+            SegmentSink::Text(_) => Want::Bytes { len: left },
+            SegmentSink::Ping(_) | SegmentSink::Discard => Want::Discard { len: left },
         }
     }
 
     /// Where a task's bytes go.
     fn place(&self, id: TaskId, offset: u32, left: u32) -> Want {
-        let open = self.slab.get(id).filter(|task| task.phase == Phase::Open);
+        let open = self.slab.get(id).filter(|task| task.phase == TaskPhase::Open);
         match open.map(|task| task.incoming.need()) {
             Some(None) => Want::Nothing,
             Some(Some(need)) if offset < need => {
@@ -173,14 +175,14 @@ impl Session {
     /// has ended. Data beyond them is dropped.
     pub fn take(&mut self, id: TaskId, len: u32) -> u32 {
         let Some(task) = self.slab.get_mut(id) else { return 0 };
-        if task.phase != Phase::Open || task.incoming.need().is_some() {
+        if task.phase != TaskPhase::Open || task.incoming.need().is_some() {
             return task.taken();
         }
         task.wanted = len;
         let need = task.incoming.take(len);
         let conn = task.request.conn;
         self.resume(conn);
-        self.look_at_data(id);
+        self.check_data(id);
         need
     }
 
@@ -188,18 +190,18 @@ impl Session {
     /// ending. Data beyond the initiator's expected length is not sent. `descriptor` selects descriptor-format sense
     /// data.
     pub fn reply(&mut self, id: TaskId, len: u32, wanted: u32, ending: Ending, descriptor: bool) {
-        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open) else {
+        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == TaskPhase::Open) else {
             return;
         };
         let sent = len.min(task.request.reads);
-        task.outgoing = Outgoing::new(sent);
+        task.outgoing = ReadData::new(sent);
         task.residual = residual(task.request.reads, wanted, sent);
         self.answer(id, ending, descriptor);
     }
 
     /// Ends a task; accepted data counts as transferred. `descriptor` selects descriptor-format sense data.
     pub fn end(&mut self, id: TaskId, ending: Ending, descriptor: bool) {
-        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open) else {
+        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == TaskPhase::Open) else {
             return;
         };
         let expected = task.request.reads.max(task.request.writes);
@@ -209,42 +211,43 @@ impl Session {
 
     fn answer(&mut self, id: TaskId, ending: Ending, descriptor: bool) {
         let Some(task) = self.slab.get_mut(id) else { return };
-        task.phase = Phase::Answered;
+        task.phase = TaskPhase::Answered;
         (task.running, task.ends) = (false, true);
         (task.ending, task.descriptor) = (ending, descriptor);
         let conn = task.request.conn;
         self.resume(conn);
-        self.look_at_answer(id);
+        self.queue_answer(id);
     }
 
     /// The owner no longer works on a task or uses its data.
     pub fn finished(&mut self, id: TaskId) {
         let Some(task) = self.slab.get_mut(id) else { return };
-        if task.phase == Phase::Open {
+        if task.phase == TaskPhase::Open {
             // Without an answer the initiator would wait forever, so it gets a target failure.
-            task.fail(super::manage::GIVEN_UP);
+            task.fail(super::task_management::GIVEN_UP);
         }
         (task.owned, task.running) = (false, false);
         let conn = task.request.conn;
-        self.look_at_answer(id);
+        self.queue_answer(id);
         self.release(id);
         self.resume(conn);
     }
 
     /// Queues a task on its connection if it has an answer that may be sent.
-    pub(super) fn look_at_answer(&mut self, id: TaskId) {
+    pub(super) fn queue_answer(&mut self, id: TaskId) {
         let Some(task) = self.slab.get(id) else { return };
-        if matches!(task.phase, Phase::Answered | Phase::Failed) && !task.incoming.is_open() {
+        if matches!(task.phase, TaskPhase::Answered | TaskPhase::Failed) && !task.incoming.is_open()
+        {
             self.enqueue(id);
         }
     }
 
     /// Notifies the owner if a task's data is complete, requests more if not, and ends the task if the data is wrong.
-    pub(super) fn look_at_data(&mut self, id: TaskId) {
+    pub(super) fn check_data(&mut self, id: TaskId) {
         let outstanding = self.params.max_outstanding_r2t;
         let Some(task) = self.slab.get_mut(id) else { return };
-        if task.phase != Phase::Open {
-            return self.look_at_answer(id);
+        if task.phase != TaskPhase::Open {
+            return self.queue_answer(id);
         }
         if let Some(fault) = task.fault() {
             task.fail(fault.ending());
@@ -252,7 +255,7 @@ impl Session {
             if task.owned {
                 self.events.push_back(Event::Gone(id));
             }
-            self.look_at_answer(id);
+            self.queue_answer(id);
         } else if task.incoming.complete() {
             self.events.push_back(Event::Data(id));
         } else if task.incoming.wants_more(outstanding) {
@@ -287,15 +290,15 @@ impl Session {
 
     /// The owner or the initiator has released a task: requests that wait for it continue.
     pub(super) fn release(&mut self, id: TaskId) {
-        self.vacate(id);
+        self.free_slot(id);
         self.wake();
-        self.open_up();
-        self.look_whether_over();
+        self.reopen_window();
+        self.check_over();
     }
 
     /// Frees a task's slot once both the owner and the initiator have released it, and notifies requests that wait
     /// for the owner.
-    pub(super) fn vacate(&mut self, id: TaskId) {
+    pub(super) fn free_slot(&mut self, id: TaskId) {
         let Some(task) = self.slab.get_mut(id).filter(|task| !task.owned) else { return };
         let waits = std::mem::take(&mut task.waits);
         if task.is_silent() {
@@ -304,24 +307,24 @@ impl Session {
             self.slab.remove(id);
             self.immediate -= u16::from(immediate);
         }
-        self.waited(waits);
+        self.release_waits(waits);
     }
 
     /// If the initiator last saw a closed window and has no outstanding command whose answer could reopen it, sends
     /// it the open window (RFC 7143, section 4.2.2.1).
-    fn open_up(&mut self) {
+    fn reopen_window(&mut self) {
         let closed = self.told_last.wrapping_add(1) == self.window.expected();
         if !closed || self.told_last == self.window.last() {
             return;
         }
-        let answers = |task: &Task| !matches!(task.phase, Phase::Done | Phase::Dropped);
+        let answers = |task: &Task| !matches!(task.phase, TaskPhase::Done | TaskPhase::Dropped);
         if (0..self.slab.slots())
             .any(|slot| self.slab.at(slot).and_then(|id| self.slab.get(id)).is_some_and(answers))
         {
             return;
         }
         if let Some(conn) = self.conns.iter_mut().flatten().find(|conn| conn.is_open()) {
-            conn.control.push_back(Control::Ping { transfer_tag: RESERVED_TAG });
+            conn.control.push_back(ControlPdu::Ping { transfer_tag: RESERVED_TAG });
             self.told_last = self.window.last();
         }
     }
@@ -332,8 +335,8 @@ impl Session {
         if self.conn(conn).is_none() {
             return;
         }
-        self.shut(conn, Why::Lost);
-        self.forget_waits(conn);
+        self.shut(conn, CloseReason::Lost);
+        self.discard_waits(conn);
         for slot in 0..self.slab.slots() {
             let Some(id) = self.slab.at(slot) else { continue };
             let task = self.slab.get_mut(id).filter(|task| task.request.conn == conn);
@@ -346,14 +349,14 @@ impl Session {
         // A session ends with its last connection, even if the owner has work to finish.
         self.ending |= self.conns.iter().all(Option::is_none);
         self.wake();
-        self.open_up();
-        self.look_whether_over();
+        self.reopen_window();
+        self.check_over();
     }
 
     /// Ends a connection from the target's side: drops its tasks, sends its other queued output, and then
     /// [`Out::Close`](super::Out::Close).
     pub fn close(&mut self, conn: ConnId) {
-        self.shut(conn, Why::Target);
+        self.shut(conn, CloseReason::Target);
     }
 
     /// Ends all connections from the target's side and accepts no new ones: for reinstatement, a cold reset, or the
@@ -361,19 +364,19 @@ impl Session {
     pub fn close_all(&mut self) {
         self.ending = true;
         for conn in self.ids() {
-            self.shut(conn, Why::Target);
+            self.shut(conn, CloseReason::Target);
         }
-        self.look_whether_over();
+        self.check_over();
     }
 
     /// Stops reading a connection and drops its tasks.
-    pub(super) fn shut(&mut self, id: ConnId, why: Why) {
+    pub(super) fn shut(&mut self, id: ConnId, why: CloseReason) {
         let Some(conn) = self.conn_mut(id) else { return };
         if !conn.is_open() {
             return;
         }
-        conn.closing = Closing::Flush;
-        conn.reading = Reading::Shut;
+        conn.closing = CloseState::Flush;
+        conn.reading = ReceiveState::Shut;
         conn.text = Default::default();
         if conn.held.take().is_some() {
             self.held -= 1;
@@ -383,14 +386,14 @@ impl Session {
     }
 
     pub(super) fn violate(&mut self, conn: ConnId, violation: Violation) {
-        self.shut(conn, Why::Violation(violation));
+        self.shut(conn, CloseReason::Violation(violation));
     }
 
     /// Drops tasks of this session that another session's function affects (CLEAR TASK SET, LOGICAL UNIT RESET and
     /// the target resets). Each task that the owner works on becomes [`Event::Gone`]. With `ending` (TASK ABORTED,
     /// for TAS in the control mode page) the initiator gets that status for each. Returns how many tasks the owner
     /// must finish before the function is complete.
-    pub fn abort(&mut self, scope: Scope, ending: Option<Ending>) -> usize {
+    pub fn abort(&mut self, scope: TaskScope, ending: Option<Ending>) -> usize {
         let within = |_, task: &Task| scope.holds(task);
         match ending {
             None => _ = self.drop_where(within, 0),
@@ -400,8 +403,9 @@ impl Session {
     }
 
     /// Tasks within a scope that have ended for the initiator while the owner still works on them.
-    pub fn running(&self, scope: Scope) -> usize {
-        let over = |task: &&Task| task.phase != Phase::Open && task.running && scope.holds(task);
+    pub fn running(&self, scope: TaskScope) -> usize {
+        let over =
+            |task: &&Task| task.phase != TaskPhase::Open && task.running && scope.holds(task);
         (0..self.slab.slots())
             .filter_map(|slot| self.slab.at(slot).and_then(|id| self.slab.get(id)))
             .filter(over)
@@ -418,7 +422,7 @@ impl Session {
         self.slab.is_empty() && self.conns.iter().all(Option::is_none)
     }
 
-    fn look_whether_over(&mut self) {
+    fn check_over(&mut self) {
         if self.is_over() && !self.over {
             self.over = true;
             self.ending = true;
@@ -454,11 +458,11 @@ impl Session {
     }
 }
 
-impl Scope {
+impl TaskScope {
     pub(super) fn holds(self, task: &Task) -> bool {
         match self {
-            Scope::All => true,
-            Scope::Lun(lun) => task.request.lun == lun,
+            TaskScope::All => true,
+            TaskScope::Lun(lun) => task.request.lun == lun,
         }
     }
 }

@@ -9,7 +9,7 @@ pub(super) const MAX_SLOTS: usize = 4095;
 
 const NONE: u16 = u16::MAX;
 
-struct Entry {
+struct SlabEntry {
     generation: u32,
     task: Option<Task>,
     /// The next task in the same hash chain.
@@ -17,18 +17,18 @@ struct Entry {
 }
 
 /// All tasks of a session. It allocates only when it is created.
-pub(super) struct Slab {
-    entries: Box<[Entry]>,
+pub(super) struct TaskSlab {
+    entries: Box<[SlabEntry]>,
     free: Vec<u16>,
     /// First slots of hash chains of tags; the length is a power of two.
     chains: Box<[u16]>,
 }
 
-impl Slab {
-    pub(super) fn new(slots: usize) -> Slab {
+impl TaskSlab {
+    pub(super) fn new(slots: usize) -> TaskSlab {
         let slots = slots.min(MAX_SLOTS);
-        let entry = || Entry { generation: 0, task: None, chain: NONE };
-        Slab {
+        let entry = || SlabEntry { generation: 0, task: None, chain: NONE };
+        TaskSlab {
             entries: (0..slots).map(|_| entry()).collect(),
             free: (0..slots as u16).rev().collect(),
             chains: vec![NONE; slots.next_power_of_two()].into(),

@@ -1,14 +1,14 @@
 //! One SCSI command, from its arrival until its data is no longer in use.
 
-use super::incoming::{Fault, Incoming};
-use super::outgoing::Outgoing;
+use super::read_data::ReadData;
 use super::types::Request;
+use super::write_data::{DataFault, WriteData};
 use crate::pdu::Residual;
 use crate::scsi::Ending;
 
 /// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum TaskPhase {
     /// With the owner.
     Open,
     /// The owner has answered; the answer is queued.
@@ -23,7 +23,7 @@ pub(super) enum Phase {
 
 pub(super) struct Task {
     pub(super) request: Request,
-    pub(super) phase: Phase,
+    pub(super) phase: TaskPhase,
     /// The owner knows it and has not called `finished`.
     pub(super) owned: bool,
     /// The owner may be working on it.
@@ -36,12 +36,12 @@ pub(super) struct Task {
     pub(super) ends: bool,
     /// It is in its connection's queue.
     pub(super) queued: bool,
-    /// Requests that wait for its end: one bit for each slot of `manage::Pending`.
+    /// Requests that wait for its end: one bit for each slot of `task_management::PendingRequests`.
     pub(super) waits: u16,
     /// What SCSI would transfer towards the target.
     pub(super) wanted: u32,
-    pub(super) incoming: Incoming,
-    pub(super) outgoing: Outgoing,
+    pub(super) incoming: WriteData,
+    pub(super) outgoing: ReadData,
     pub(super) ending: Ending,
     /// Sense data uses descriptor format.
     pub(super) descriptor: bool,
@@ -49,10 +49,10 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub(super) fn new(request: Request, incoming: Incoming, counted: bool) -> Task {
+    pub(super) fn new(request: Request, incoming: WriteData, counted: bool) -> Task {
         Task {
             request,
-            phase: Phase::Open,
+            phase: TaskPhase::Open,
             owned: false,
             running: false,
             counted,
@@ -62,7 +62,7 @@ impl Task {
             waits: 0,
             wanted: 0,
             incoming,
-            outgoing: Outgoing::default(),
+            outgoing: ReadData::default(),
             ending: Ending::GOOD,
             descriptor: false,
             residual: Residual::None,
@@ -71,18 +71,18 @@ impl Task {
 
     /// The session ends it with an error.
     pub(super) fn fail(&mut self, ending: Ending) {
-        self.phase = Phase::Failed;
+        self.phase = TaskPhase::Failed;
         self.ending = ending;
         self.residual = residual(self.request.reads.max(self.request.writes), 0, 0);
     }
 
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<DataFault> {
         self.incoming.fault()
     }
 
     /// Whether it has no more output.
     pub(super) fn is_silent(&self) -> bool {
-        self.phase == Phase::Done || (self.phase == Phase::Dropped && !self.ends)
+        self.phase == TaskPhase::Done || (self.phase == TaskPhase::Dropped && !self.ends)
     }
 
     /// Bytes of the initiator's data that were put in place.

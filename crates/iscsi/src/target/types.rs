@@ -35,7 +35,7 @@ impl TaskId {
 
 /// A request that the owner must answer with [`Session::managed`](super::Session::managed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Handle {
+pub struct RequestHandle {
     pub(super) slot: u8,
     pub(super) generation: u32,
 }
@@ -201,7 +201,7 @@ pub enum Event {
         /// The connection.
         conn: ConnId,
         /// The reason.
-        why: Why,
+        why: CloseReason,
     },
     /// No connections and no tasks are left: the session may be dropped. Sent once.
     Over,
@@ -209,7 +209,7 @@ pub enum Event {
 
 /// Why a connection accepts no more requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
+pub enum CloseReason {
     /// The initiator has logged out.
     #[error("the initiator has logged out ({0:?})")]
     Logout(LogoutReason),
@@ -228,9 +228,7 @@ pub enum Why {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A header digest error: the start of the next PDU is unknown.
-    #[error(
-        "header digest error; the network or the initiator's memory corrupts data"
-    )]
+    #[error("header digest error; the network or the initiator's memory corrupts data")]
     HeaderDigest,
     /// A data segment is longer than this target declared.
     #[error("a data segment of {len} bytes exceeds MaxRecvDataSegmentLength {most}")]
@@ -283,7 +281,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Management {
     /// For the answer.
-    pub handle: Handle,
+    pub handle: RequestHandle,
     /// The function: one of `AbortTask`, `AbortTaskSet`, `ClearTaskSet`, `LogicalUnitReset`, `TargetWarmReset` and
     /// `TargetColdReset`. The session answers all others itself.
     pub function: TaskFunction,
@@ -295,7 +293,7 @@ pub struct Management {
 
 /// A set of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum TaskScope {
     /// All tasks of a logical unit.
     Lun(Lun),
     /// All tasks.

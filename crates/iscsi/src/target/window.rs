@@ -8,7 +8,7 @@ const WORDS: usize = MAX_WINDOW as usize / 64;
 
 /// The position of a CmdSN relative to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CmdSnPosition {
     /// It is the next.
     Due,
     /// Earlier ones are missing.
@@ -40,14 +40,14 @@ impl Window {
         self.expected.wrapping_add(u32::from(self.open)).wrapping_sub(1)
     }
 
-    pub(super) fn place(&self, number: u32) -> Place {
+    pub(super) fn place(&self, number: u32) -> CmdSnPosition {
         let ahead = number.wrapping_sub(self.expected);
         if ahead >= u32::from(self.open) || self.is_plugged(number) {
-            Place::Ignored
+            CmdSnPosition::Ignored
         } else if ahead == 0 {
-            Place::Due
+            CmdSnPosition::Due
         } else {
-            Place::Early
+            CmdSnPosition::Early
         }
     }
 

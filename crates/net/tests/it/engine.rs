@@ -4,8 +4,8 @@
 use crate::support::{listener, short, ways, with};
 use clock::Ns;
 use engine::{
-    Engine, EngineError, Handle, NetSources, NetSpec, Output, Prepared, ReceiverPlace,
-    ReceiverSpec, StepSpec, Stop, TokenFrom,
+    Engine, EngineError, NetSources, NetSpec, Output, Prepared, ReceiverAddress, ReceiverSpec,
+    StepHandle, StepSpec, Stop, TokenSource,
 };
 use net::{
     Carriage, Embedded, NetEngine, NetError, Network, Receiver, ReceiverConfig, SendConfig, Spec,
@@ -22,10 +22,10 @@ use workload::Frames;
 struct Around;
 
 impl Surroundings for Around {
-    fn token(&mut self, from: &TokenFrom) -> Result<Token, NetError> {
+    fn token(&mut self, from: &TokenSource) -> Result<Token, NetError> {
         match from {
-            TokenFrom::Env(token) => Token::new(token.as_bytes()),
-            TokenFrom::File(path) => Err(NetError::Spec(format!("{path}: no such token"))),
+            TokenSource::Env(token) => Token::new(token.as_bytes()),
+            TokenSource::File(path) => Err(NetError::Spec(format!("{path}: no such token"))),
         }
     }
 
@@ -45,7 +45,7 @@ fn start(address: &str, token: Option<Token>) -> Receiver {
 }
 
 /// A load of so many streams under the numbers from `first` on: hop, sender, receiver, then the streams' ends.
-fn net(name: &str, place: ReceiverPlace, network: Network, first: u32) -> NetSpec {
+fn net(name: &str, place: ReceiverAddress, network: Network, first: u32) -> NetSpec {
     let (up, down) = network.ways();
     let id = |n: u32| SourceId(first + n);
     let streams = (0..u32::from(up + down)).map(|n| (id(3 + 2 * n), id(4 + 2 * n))).collect();
@@ -90,7 +90,7 @@ struct Told {
 
 /// A step under way.
 struct Under {
-    handle: Box<dyn Handle>,
+    handle: Box<dyn StepHandle>,
     outputs: mpsc::Receiver<Output>,
     facts: Vec<Fact>,
     edges: [Ns; 4],
@@ -273,9 +273,9 @@ fn check(network: Network) -> Told {
     told
 }
 
-fn at(receiver: &Receiver) -> ReceiverPlace {
+fn at(receiver: &Receiver) -> ReceiverAddress {
     let address = receiver.addresses()[0];
-    ReceiverPlace::At { host: address.ip().to_string(), port: address.port() }
+    ReceiverAddress::At { host: address.ip().to_string(), port: address.port() }
 }
 
 fn network(carriage: Carriage, up: u16, down: u16) -> Network {
@@ -375,7 +375,7 @@ fn two_loads_run_at_once_and_an_embedded_receiver_serves_every_step() {
     let one = net("far", at(&receiver), network(Carriage::Tcp, 1, 1), 10);
     let paced =
         Network { rate: Some(400_000), ..network(Carriage::Udp { segmented: false }, 1, 0) };
-    let other = net("near", ReceiverPlace::Embedded, paced, 50);
+    let other = net("near", ReceiverAddress::Embedded, paced, 50);
     for _ in 0..2 {
         let step = step(vec![one.clone(), other.clone()], [0, 400, 0]);
         let told = begin(&mut engine, &step).end();
@@ -494,14 +494,17 @@ fn what_cannot_be_prepared_says_why() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
     let port = free.expect("loopback is there").port();
     let host = "127.0.0.1".to_owned();
-    let nobody = ReceiverPlace::At { host, port };
+    let nobody = ReceiverAddress::At { host, port };
     refused(|net| net.receiver.place = nobody, "nobody listens there");
     refused(|net| net.receiver.ipv6 = Some(true), "no address of the family");
     refused(|net| net.network.message = 0, "1 B to 16 MiB");
     refused(|net| net.sources.streams.clear(), "places for their figures");
-    let missing = TokenFrom::File("nowhere".to_owned());
+    let missing = TokenSource::File("nowhere".to_owned());
     refused(|net| net.receiver.token = Some(missing), "nowhere: no such token");
-    refused(|net| net.receiver.token = Some(TokenFrom::Env("short".to_owned())), "16 to 256 bytes");
+    refused(
+        |net| net.receiver.token = Some(TokenSource::Env("short".to_owned())),
+        "16 to 256 bytes",
+    );
     let stopped = Stop::default();
     stopped.ask();
     let receiver = start("127.0.0.1:0", None);

@@ -20,7 +20,7 @@ fn a_closed_slot_waits_for_its_completion() {
 
 #[test]
 fn nothing_is_issued_before_the_start() {
-    let place = Place { start: Ns(1000), ..place(&[MIB]) };
+    let place = Placement { start: Ns(1000), ..place(&[MIB]) };
     let rows = access(vec![row(4 * KIB, 100.0, 100.0)]);
     let mut stream = Stream::new(&closed(rows.clone(), 1), &place, key(0)).expect("sound");
     assert_eq!(stream.next(Ns(999)), Next::At(Ns(1000)));
@@ -87,7 +87,7 @@ fn slots_made_together_behave_like_separate_slots() {
         closed(Access { ladder: Some(ladder), ..access(rows(100.0)) }, 5),
         open(access(rows(100.0)), Process::Fixed { rate: 1000.0 }),
     ];
-    let place = Place { start: Ns(10), ..place(&[MIB, 4 * MIB]) };
+    let place = Placement { start: Ns(10), ..place(&[MIB, 4 * MIB]) };
     for spec in &specs {
         let together = Stream::slots(spec, &place, key(0)).expect("sound");
         assert_eq!(together.len(), spec.streams() as usize);

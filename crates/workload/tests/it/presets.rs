@@ -38,7 +38,7 @@ fn every_preset_is_documented() {
 /// Mean size in bytes, share of reads, share of rows that are random at least in part.
 #[track_caller]
 fn check(name: &str, rows: usize, mean: f64, read: f64, random: f64) {
-    let Some(Kind::Access(access)) = preset(name).map(|preset| preset.spec().kind) else {
+    let Some(WorkloadKind::Access(access)) = preset(name).map(|preset| preset.spec().kind) else {
         panic!("{name} is an access specification")
     };
     assert_eq!(access.rows.len(), rows);

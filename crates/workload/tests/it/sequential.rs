@@ -7,7 +7,7 @@ use workload::*;
 
 /// The first operations of the slots in turn, as (target, offset in KiB).
 #[track_caller]
-fn check(spec: &Spec, place: &Place, expected: &[(u16, u64)]) {
+fn check(spec: &Spec, place: &Placement, expected: &[(u16, u64)]) {
     let mut slots = slots(spec, place);
     let count = slots.len();
     let got: Vec<(u16, u64)> = (0..expected.len())
@@ -70,7 +70,7 @@ fn alignment_below_the_size_changes_nothing() {
 #[test]
 fn sharers_of_a_shared_target_start_evenly_spread() {
     for (sharer, first) in [(0, 0), (1, 20), (2, 40)] {
-        let place = Place { sharer, sharers: 3, ..place(&[64 * KIB]) };
+        let place = Placement { sharer, sharers: 3, ..place(&[64 * KIB]) };
         check(&closed(stream(4 * KIB), 1), &place, &[(0, first), (0, first + 4)]);
     }
 }
@@ -78,7 +78,7 @@ fn sharers_of_a_shared_target_start_evenly_spread() {
 #[test]
 fn own_regions_follow_each_other() {
     for (sharer, first) in [(0, 0), (1, 20), (2, 40)] {
-        let place = Place { sharer, sharers: 3, ..place(&[64 * KIB]) };
+        let place = Placement { sharer, sharers: 3, ..place(&[64 * KIB]) };
         let spec = Spec { regions: Regions::Own, ..closed(stream(4 * KIB), 1) };
         let cells = [0, 4, 8, 12, 16, 0].map(|at| (0, first + at));
         check(&spec, &place, &cells);

@@ -15,7 +15,7 @@ const MODEL: Transaction = Transaction {
 };
 
 fn spec(model: Transaction) -> Spec {
-    Spec { kind: Kind::Transaction(model), ..closed(access(vec![]), 4) }
+    Spec { kind: WorkloadKind::Transaction(model), ..closed(access(vec![]), 4) }
 }
 
 #[test]

@@ -3,15 +3,15 @@
 
 mod security;
 
-use super::frame::{self, Frame};
+use super::frame::{self, LoginPdu};
 use super::keys::{SecurityKeys, declare};
 use super::{IscsiName, Login, LoginError, MAX_EXCHANGES, MAX_LOGIN_TEXT};
 use crate::chap::{Challenge, Credentials};
 use crate::discovery::Portal;
-use crate::params::{Negotiation, Role, SessionType, Wishes};
+use crate::params::{DesiredParams, Negotiation, Role, SessionType};
 use crate::pdu::{Isid, LoginRequest, LoginResponse, Response, Stage, opcode};
 use crate::text::{self, Assembly, MAX_LOGIN_PAIRS};
-use security::Security;
+use security::InitiatorSecurity;
 
 /// The authentication of an initiator.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct InitiatorConfig {
     /// Authentication.
     pub auth: InitiatorAuth,
     /// Negotiation settings.
-    pub wishes: Wishes,
+    pub wishes: DesiredParams,
     /// The ISID.
     pub isid: Isid,
     /// The TSIH of the session to join; 0 for a new one.
@@ -76,7 +76,7 @@ pub struct Initiator {
     /// The stage that the last request asked for.
     asked: Option<Stage>,
     assembly: Assembly,
-    security: Security,
+    security: InitiatorSecurity,
     negotiation: Negotiation,
     alias: Option<String>,
     address: Option<String>,
@@ -101,7 +101,7 @@ impl Initiator {
             stage: Stage::Security,
             asked: None,
             assembly: Assembly::new(MAX_LOGIN_TEXT),
-            security: Security::new(config.auth.clone(), challenge),
+            security: InitiatorSecurity::new(config.auth.clone(), challenge),
             negotiation: Negotiation::new(Role::Initiator, session, config.tsih == 0, wishes),
             alias: None,
             address: None,
@@ -146,7 +146,7 @@ impl Initiator {
         Ok(Some((frame.len, step)))
     }
 
-    fn step(&mut self, frame: &Frame<'_>) -> Result<InitiatorStep, LoginError> {
+    fn step(&mut self, frame: &LoginPdu<'_>) -> Result<InitiatorStep, LoginError> {
         let response = match Response::parse(&frame.bhs, frame.ahs)? {
             Response::Login(response) => response,
             _ => return Err(LoginError::Stray),
@@ -155,12 +155,12 @@ impl Initiator {
             return Err(LoginError::Stray);
         }
         if !response.status.is_success() {
-            return self.turned_away(&response, frame.data);
+            return self.check_status(&response, frame.data);
         }
         self.check(&response)?;
         self.assembly.add(frame.data)?;
         if response.goes_on {
-            return self.ask_for_the_rest();
+            return self.request_more_text();
         }
         let bytes = self.assembly.take();
         let mut answers = Vec::new();
@@ -231,7 +231,9 @@ impl Initiator {
     ) -> Result<InitiatorStep, LoginError> {
         if response.next.is_some() {
             if !self.security.is_settled() {
-                return Err(LoginError::AuthMethod("the target left the security stage before authentication"));
+                return Err(LoginError::AuthMethod(
+                    "the target left the security stage before authentication",
+                ));
             }
             self.stage = Stage::Operational;
             self.negotiation.offer(&mut answers);
@@ -274,7 +276,7 @@ impl Initiator {
     }
 
     /// A status that ends the login here.
-    fn turned_away(
+    fn check_status(
         &mut self,
         response: &LoginResponse,
         data: &[u8],
@@ -302,7 +304,7 @@ impl Initiator {
     }
 
     /// An empty request, after which the target continues its text (the C bit).
-    fn ask_for_the_rest(&mut self) -> Result<InitiatorStep, LoginError> {
+    fn request_more_text(&mut self) -> Result<InitiatorStep, LoginError> {
         match self.sent {
             MAX_EXCHANGES.. => Err(LoginError::TooMany),
             _ => Ok(InitiatorStep::Send(self.write(&[], None))),

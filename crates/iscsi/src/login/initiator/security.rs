@@ -8,7 +8,7 @@ use crate::text;
 
 /// The progress of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum InitiatorAuthState {
     /// Methods were offered.
     Offered,
     /// Algorithms were offered.
@@ -21,15 +21,15 @@ enum State {
 
 /// The authentication of one login.
 #[derive(Debug)]
-pub(super) struct Security {
+pub(super) struct InitiatorSecurity {
     auth: InitiatorAuth,
     challenge: Challenge,
-    state: State,
+    state: InitiatorAuthState,
 }
 
-impl Security {
-    pub fn new(auth: InitiatorAuth, challenge: Challenge) -> Security {
-        Security { auth, challenge, state: State::Offered }
+impl InitiatorSecurity {
+    pub fn new(auth: InitiatorAuth, challenge: Challenge) -> InitiatorSecurity {
+        InitiatorSecurity { auth, challenge, state: InitiatorAuthState::Offered }
     }
 
     /// Offers the methods.
@@ -45,21 +45,23 @@ impl Security {
     /// Whether this end has nothing more to send in this stage.
     pub fn is_ready(&self) -> bool {
         match self.state {
-            State::Offered => matches!(self.auth, InitiatorAuth::None),
-            State::Algorithms => false,
-            State::Responded(_) | State::Settled(_) => true,
+            InitiatorAuthState::Offered => matches!(self.auth, InitiatorAuth::None),
+            InitiatorAuthState::Algorithms => false,
+            InitiatorAuthState::Responded(_) | InitiatorAuthState::Settled(_) => true,
         }
     }
 
     /// Whether the login may leave this stage.
     pub fn is_settled(&self) -> bool {
-        matches!(self.state, State::Settled(_))
+        matches!(self.state, InitiatorAuthState::Settled(_))
     }
 
     /// The authenticated user name.
     pub fn user(&self) -> Option<String> {
         match (&self.auth, self.state) {
-            (InitiatorAuth::Chap { user, .. }, State::Settled(true)) => Some(user.name.clone()),
+            (InitiatorAuth::Chap { user, .. }, InitiatorAuthState::Settled(true)) => {
+                Some(user.name.clone())
+            }
             _ => None,
         }
     }
@@ -67,34 +69,40 @@ impl Security {
     /// Processes the keys of one response and appends the next request's.
     pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         self.state = match self.state {
-            State::Offered => {
+            InitiatorAuthState::Offered => {
                 keys.only(&["AuthMethod"])?;
                 self.chosen(keys.auth_method, out)?
             }
-            State::Algorithms => {
+            InitiatorAuthState::Algorithms => {
                 keys.only(&["CHAP_A", "CHAP_I", "CHAP_C"])?;
                 self.respond(&keys, out)?
             }
-            State::Responded(algorithm) => {
+            InitiatorAuthState::Responded(algorithm) => {
                 keys.only(&["CHAP_N", "CHAP_R"])?;
                 self.verify(algorithm, &keys)?
             }
-            State::Settled(by_chap) => {
+            InitiatorAuthState::Settled(by_chap) => {
                 keys.only(&[])?;
-                State::Settled(by_chap)
+                InitiatorAuthState::Settled(by_chap)
             }
         };
         Ok(())
     }
 
-    fn chosen(&self, method: Option<&str>, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn chosen(
+        &self,
+        method: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> Result<InitiatorAuthState, LoginError> {
         match (&self.auth, method) {
             (InitiatorAuth::None, None | Some("None"))
-            | (InitiatorAuth::Chap { target: None, .. }, Some("None")) => Ok(State::Settled(false)),
+            | (InitiatorAuth::Chap { target: None, .. }, Some("None")) => {
+                Ok(InitiatorAuthState::Settled(false))
+            }
             (InitiatorAuth::Chap { .. }, Some("CHAP")) => {
                 let numbers = Algorithm::OFFERED.map(|algorithm| algorithm.number().to_string());
                 text::push(out, "CHAP_A", &numbers.join(","));
-                Ok(State::Algorithms)
+                Ok(InitiatorAuthState::Algorithms)
             }
             (InitiatorAuth::Chap { target: Some(_), .. }, Some("None")) => {
                 Err(LoginError::AuthMethod(
@@ -102,11 +110,17 @@ impl Security {
                 ))
             }
             (_, None) => Err(LoginError::Missing("AuthMethod")),
-            (_, Some(_)) => Err(LoginError::AuthMethod("the target chose a method that was not offered")),
+            (_, Some(_)) => {
+                Err(LoginError::AuthMethod("the target chose a method that was not offered"))
+            }
         }
     }
 
-    fn respond(&self, keys: &SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn respond(
+        &self,
+        keys: &SecurityKeys<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<InitiatorAuthState, LoginError> {
         let InitiatorAuth::Chap { user, target } = &self.auth else {
             return Err(LoginError::Stray);
         };
@@ -127,14 +141,18 @@ impl Security {
             text::push(out, "CHAP_I", &self.challenge.id.to_string());
             text::push(out, "CHAP_C", &chap::encode(&self.challenge.bytes));
         }
-        Ok(State::Responded(algorithm))
+        Ok(InitiatorAuthState::Responded(algorithm))
     }
 
     /// Checks the target's response, if it must authenticate.
-    fn verify(&self, algorithm: Algorithm, keys: &SecurityKeys<'_>) -> Result<State, LoginError> {
+    fn verify(
+        &self,
+        algorithm: Algorithm,
+        keys: &SecurityKeys<'_>,
+    ) -> Result<InitiatorAuthState, LoginError> {
         let InitiatorAuth::Chap { target: Some(target), .. } = &self.auth else {
             keys.only(&[])?;
-            return Ok(State::Settled(true));
+            return Ok(InitiatorAuthState::Settled(true));
         };
         let Credentials { name, secret } = target;
         let claimed = needed(keys.chap_n, "CHAP_N")?;
@@ -142,7 +160,7 @@ impl Security {
         // The secret authenticates the target; its name matters only if it is configured.
         let named = name.is_empty() | (claimed == name);
         match self.challenge.is_met(algorithm, secret, &response) & named {
-            true => Ok(State::Settled(true)),
+            true => Ok(InitiatorAuthState::Settled(true)),
             false => Err(ChapError::Proof.into()),
         }
     }

@@ -12,22 +12,22 @@
 mod security;
 mod text;
 
-use super::frame::{self, Frame};
+use super::frame::{self, LoginPdu};
 use super::{IscsiName, Login, LoginError, MAX_EXCHANGES, MAX_LOGIN_TEXT};
 use crate::chap::{Challenge, Credentials};
-use crate::params::{Negotiation, Params, SessionType, Wishes};
+use crate::params::{DesiredParams, Negotiation, Params, SessionType};
 use crate::pdu::{
     Bhs, Isid, LoginRequest, LoginResponse, LoginStatus, Request, Sequence, Stage, opcode, task_tag,
 };
 use crate::text::Assembly;
-use security::Security;
-use text::Who;
+use security::TargetSecurity;
+use text::LoginParties;
 
 /// The configuration of a target.
 #[derive(Clone, Debug)]
 pub struct TargetConfig {
     /// Its negotiation settings.
-    pub wishes: Wishes,
+    pub wishes: DesiredParams,
     /// Most commands that a new session may have outstanding, for MaxCmdSN. At least 1.
     pub window: u32,
 }
@@ -48,7 +48,7 @@ pub enum Auth {
 
 /// The properties of a target for one initiator.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct LoginAccess {
     /// The tag of the portal group of the connection.
     pub portal_group: u16,
     /// TargetAlias, a name for people.
@@ -58,7 +58,7 @@ pub struct Access {
 }
 
 /// Access control, queried once a login, before authentication.
-pub trait Policy {
+pub trait LoginPolicy {
     /// The access of an initiator to a target or, if none is named, to a discovery session.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ pub trait Policy {
         &mut self,
         initiator: &IscsiName,
         target: Option<&IscsiName>,
-    ) -> Result<Access, LoginStatus>;
+    ) -> Result<LoginAccess, LoginStatus>;
 }
 
 /// An authenticated and negotiated login that awaits the owner's decision:
@@ -148,8 +148,8 @@ pub struct Target {
     stat_sn: u32,
     stage: Stage,
     assembly: Assembly,
-    who: Option<Who>,
-    security: Security,
+    who: Option<LoginParties>,
+    security: TargetSecurity,
     negotiation: Option<Negotiation>,
     /// The answer to this request offers keys, so it cannot be the last one (RFC 7143, section 6.3).
     offered: bool,
@@ -169,7 +169,7 @@ impl Target {
             stage: Stage::Security,
             assembly: Assembly::new(MAX_LOGIN_TEXT),
             who: None,
-            security: Security::new(challenge),
+            security: TargetSecurity::new(challenge),
             negotiation: None,
             offered: false,
             last: None,
@@ -183,7 +183,7 @@ impl Target {
     pub fn receive(
         &mut self,
         bytes: &[u8],
-        policy: &mut dyn Policy,
+        policy: &mut dyn LoginPolicy,
     ) -> Option<(usize, TargetStep)> {
         if self.over || self.last.is_some() {
             return None;
@@ -247,8 +247,8 @@ impl Target {
     /// Processes one request.
     fn step(
         &mut self,
-        frame: &Frame<'_>,
-        policy: &mut dyn Policy,
+        frame: &LoginPdu<'_>,
+        policy: &mut dyn LoginPolicy,
     ) -> Result<TargetStep, LoginError> {
         let request = match Request::parse(&frame.bhs, frame.ahs)? {
             Request::Login(request) => request,
@@ -379,7 +379,7 @@ impl Target {
         };
         match request {
             Some(request) => self.failed(Some(request), why),
-            None => self.failed_blindly(task_tag(&bhs), why),
+            None => self.failed_without_request(task_tag(&bhs), why),
         }
     }
 
@@ -396,7 +396,7 @@ impl Target {
     }
 
     /// As [`Target::failed`], if only the tag of the request is known.
-    fn failed_blindly(&mut self, task_tag: u32, why: LoginError) -> TargetStep {
+    fn failed_without_request(&mut self, task_tag: u32, why: LoginError) -> TargetStep {
         let fixed =
             self.fixed.unwrap_or(Fixed { isid: Isid::default(), tsih: 0, cid: 0, cmd_sn: 0 });
         let request = LoginRequest {

@@ -15,7 +15,7 @@ use crate::text;
 
 /// The progress of authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum TargetAuthState {
     /// No method is agreed yet.
     Begin,
     /// CHAP is agreed; the initiator names its algorithms next.
@@ -28,15 +28,15 @@ enum State {
 
 /// The authentication of one login.
 #[derive(Debug)]
-pub(super) struct Security {
+pub(super) struct TargetSecurity {
     auth: Auth,
     challenge: Challenge,
-    state: State,
+    state: TargetAuthState,
 }
 
-impl Security {
-    pub fn new(challenge: Challenge) -> Security {
-        Security { auth: Auth::None, challenge, state: State::Begin }
+impl TargetSecurity {
+    pub fn new(challenge: Challenge) -> TargetSecurity {
+        TargetSecurity { auth: Auth::None, challenge, state: TargetAuthState::Begin }
     }
 
     /// Sets what the initiator must prove, once its name is known.
@@ -47,16 +47,16 @@ impl Security {
     /// Whether the login may leave this stage.
     pub fn is_settled(&self) -> bool {
         match self.state {
-            State::Settled(_) => true,
-            State::Begin => matches!(self.auth, Auth::None),
-            State::Chosen | State::Challenged(_) => false,
+            TargetAuthState::Settled(_) => true,
+            TargetAuthState::Begin => matches!(self.auth, Auth::None),
+            TargetAuthState::Chosen | TargetAuthState::Challenged(_) => false,
         }
     }
 
     /// The authenticated user name.
     pub fn user(&self) -> Option<&str> {
         match &self.state {
-            State::Settled(user) => user.as_deref(),
+            TargetAuthState::Settled(user) => user.as_deref(),
             _ => None,
         }
     }
@@ -64,37 +64,39 @@ impl Security {
     /// Processes the keys of one request and appends the answers.
     pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         self.state = match &self.state {
-            State::Begin => {
+            TargetAuthState::Begin => {
                 keys.only(&["AuthMethod"])?;
                 match keys.auth_method {
                     Some(methods) => self.choose(methods, out)?,
-                    None => State::Begin,
+                    None => TargetAuthState::Begin,
                 }
             }
-            State::Chosen => {
+            TargetAuthState::Chosen => {
                 keys.only(&["CHAP_A"])?;
                 self.ask(needed(keys.chap_a, "CHAP_A")?, out)?
             }
-            &State::Challenged(algorithm) => {
+            &TargetAuthState::Challenged(algorithm) => {
                 keys.only(&["CHAP_N", "CHAP_R", "CHAP_I", "CHAP_C"])?;
                 let user = self.verify(algorithm, &keys)?;
                 self.prove(algorithm, &keys, &user, out)?;
-                State::Settled(Some(user.name))
+                TargetAuthState::Settled(Some(user.name))
             }
-            State::Settled(user) => {
+            TargetAuthState::Settled(user) => {
                 keys.only(&[])?;
-                State::Settled(user.clone())
+                TargetAuthState::Settled(user.clone())
             }
         };
         Ok(())
     }
 
-    fn choose(&self, methods: &str, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn choose(&self, methods: &str, out: &mut Vec<u8>) -> Result<TargetAuthState, LoginError> {
         let (method, state, refusal) = match self.auth {
-            Auth::None => {
-                ("None", State::Settled(None), "the target has no CHAP user for this initiator")
-            }
-            Auth::Chap { .. } => ("CHAP", State::Chosen, "the target requires CHAP"),
+            Auth::None => (
+                "None",
+                TargetAuthState::Settled(None),
+                "the target has no CHAP user for this initiator",
+            ),
+            Auth::Chap { .. } => ("CHAP", TargetAuthState::Chosen, "the target requires CHAP"),
         };
         if !text::list(methods).any(|offered| offered == method) {
             return Err(LoginError::AuthMethod(refusal));
@@ -103,13 +105,13 @@ impl Security {
         Ok(state)
     }
 
-    fn ask(&self, algorithms: &str, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn ask(&self, algorithms: &str, out: &mut Vec<u8>) -> Result<TargetAuthState, LoginError> {
         let algorithm =
             text::list(algorithms).find_map(Algorithm::parse).ok_or(ChapError::Algorithm)?;
         text::push(out, "CHAP_A", &algorithm.number().to_string());
         text::push(out, "CHAP_I", &self.challenge.id.to_string());
         text::push(out, "CHAP_C", &chap::encode(&self.challenge.bytes));
-        Ok(State::Challenged(algorithm))
+        Ok(TargetAuthState::Challenged(algorithm))
     }
 
     /// The user whose secret the response proves. An unknown name takes as long as a wrong secret.

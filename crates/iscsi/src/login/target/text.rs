@@ -2,34 +2,34 @@
 
 use super::super::keys::{SecurityKeys, declare, needed};
 use super::super::{IscsiName, LoginError};
-use super::{Policy, Target};
+use super::{LoginPolicy, Target};
 use crate::params::{SessionType, is_operational};
 use crate::pdu::{LoginRequest, Stage};
-use crate::text::{self, MAX_LOGIN_PAIRS, Pair};
+use crate::text::{self, KeyValue, MAX_LOGIN_PAIRS};
 
 /// The two ends of the login. Known after the first text.
 #[derive(Debug)]
-pub(super) struct Who {
+pub(super) struct LoginParties {
     pub initiator: IscsiName,
     pub initiator_alias: Option<String>,
     pub target: Option<IscsiName>,
     pub target_alias: Option<String>,
     pub portal_group: u16,
-    said: Said,
+    said: Declarations,
 }
 
 /// The initiator's declarations, verbatim.
 #[derive(Debug, Default)]
-struct Said {
+struct Declarations {
     initiator: Option<String>,
     alias: Option<String>,
     target: Option<String>,
     session: Option<String>,
 }
 
-impl Said {
+impl Declarations {
     /// Stores a pair if it is a declaration.
-    fn take(&mut self, (key, value): Pair<'_>) -> Result<bool, LoginError> {
+    fn take(&mut self, (key, value): KeyValue<'_>) -> Result<bool, LoginError> {
         match key {
             "InitiatorName" => declare(&mut self.initiator, "InitiatorName", value)?,
             "InitiatorAlias" => declare(&mut self.alias, "InitiatorAlias", value)?,
@@ -56,7 +56,7 @@ impl Target {
         request: &LoginRequest,
         bytes: &[u8],
         out: &mut Vec<u8>,
-        policy: &mut dyn Policy,
+        policy: &mut dyn LoginPolicy,
     ) -> Result<(), LoginError> {
         let pairs = text::parse(bytes, MAX_LOGIN_PAIRS)?;
         let pairs = self.identify(request, pairs, out, policy)?;
@@ -71,11 +71,11 @@ impl Target {
     fn identify<'a>(
         &mut self,
         request: &LoginRequest,
-        pairs: Vec<Pair<'a>>,
+        pairs: Vec<KeyValue<'a>>,
         out: &mut Vec<u8>,
-        policy: &mut dyn Policy,
-    ) -> Result<Vec<Pair<'a>>, LoginError> {
-        let mut first = Said::default();
+        policy: &mut dyn LoginPolicy,
+    ) -> Result<Vec<KeyValue<'a>>, LoginError> {
+        let mut first = Declarations::default();
         let said = self.who.as_mut().map_or(&mut first, |who| &mut who.said);
         let mut rest = Vec::with_capacity(pairs.len());
         for pair in pairs {
@@ -94,9 +94,9 @@ impl Target {
     fn enter(
         &mut self,
         request: &LoginRequest,
-        said: Said,
+        said: Declarations,
         out: &mut Vec<u8>,
-        policy: &mut dyn Policy,
+        policy: &mut dyn LoginPolicy,
     ) -> Result<(), LoginError> {
         let initiator: IscsiName = needed(said.initiator.as_deref(), "InitiatorName")?.parse()?;
         let session = said.session()?;
@@ -110,7 +110,9 @@ impl Target {
         let access = policy.access(&initiator, target.as_ref()).map_err(LoginError::Refused)?;
         self.security.require(access.auth);
         if request.stage != Stage::Security && !self.security.is_settled() {
-            return Err(LoginError::AuthMethod("CHAP is required, and the security stage was skipped"));
+            return Err(LoginError::AuthMethod(
+                "CHAP is required, and the security stage was skipped",
+            ));
         }
         if target.is_some() {
             text::push(out, "TargetPortalGroupTag", &access.portal_group.to_string());
@@ -119,18 +121,22 @@ impl Target {
             text::push(out, "TargetAlias", alias);
         }
         self.negotiate(session, request.tsih == 0);
-        self.who = Some(Who {
+        self.who = Some(LoginParties {
             initiator,
             initiator_alias: said.alias.clone(),
             target,
             target_alias: access.alias,
             portal_group: access.portal_group,
-            said: Said { session: Some(name_of(session).to_owned()), ..said },
+            said: Declarations { session: Some(name_of(session).to_owned()), ..said },
         });
         Ok(())
     }
 
-    fn take_security(&mut self, pairs: &[Pair<'_>], out: &mut Vec<u8>) -> Result<(), LoginError> {
+    fn take_security(
+        &mut self,
+        pairs: &[KeyValue<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), LoginError> {
         let mut keys = SecurityKeys::default();
         for &(key, value) in pairs {
             if keys.take(key, value)? {
@@ -146,7 +152,7 @@ impl Target {
 
     fn take_operational(
         &mut self,
-        pairs: &[Pair<'_>],
+        pairs: &[KeyValue<'_>],
         out: &mut Vec<u8>,
     ) -> Result<(), LoginError> {
         let mut keys = SecurityKeys::default();

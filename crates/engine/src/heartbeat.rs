@@ -14,16 +14,16 @@ const NEVER: u64 = u64::MAX;
 /// Aligned to its own cache lines, so that the collector's reads disturb only the worker's next store.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct CacheLine(AtomicU64);
 
 /// Both ends of a worker's heartbeat.
 #[derive(Clone, Debug)]
-pub(crate) struct Pulse(Arc<Line>);
+pub(crate) struct Heartbeat(Arc<CacheLine>);
 
-impl Pulse {
+impl Heartbeat {
     /// The heartbeat of a worker that has not started.
-    pub fn new() -> Pulse {
-        Pulse(Arc::new(Line(AtomicU64::new(NEVER))))
+    pub fn new() -> Heartbeat {
+        Heartbeat(Arc::new(CacheLine(AtomicU64::new(NEVER))))
     }
 
     /// The worker has just read `now`.

@@ -14,7 +14,7 @@ pub(super) const MAX_OUTSTANDING: u32 = 64;
 /// An initiator's error in a task's data. The task ends with CHECK CONDITION once all data in transit has arrived
 /// (RFC 7143, sections 7.8, 7.9 and 11.4.7.2); none of it is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum DataFault {
     /// Unsolicited data where none was negotiated.
     Unsolicited,
     /// A number of bytes other than announced.
@@ -23,12 +23,12 @@ pub(super) enum Fault {
     Service,
 }
 
-impl Fault {
+impl DataFault {
     pub(super) fn ending(self) -> Ending {
         let code = match self {
-            Fault::Unsolicited => 0x0c0c,
-            Fault::Amount => 0x0c0d,
-            Fault::Service => 0x4705,
+            DataFault::Unsolicited => 0x0c0c,
+            DataFault::Amount => 0x0c0d,
+            DataFault::Service => 0x4705,
         };
         Ending::check(Sense::new(SenseKey::AbortedCommand, code))
     }
@@ -36,14 +36,14 @@ impl Fault {
 
 /// A range of the data to request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct SolicitedRange {
     pub(super) number: u32,
     pub(super) offset: u32,
     pub(super) len: u32,
 }
 
 #[derive(Default)]
-pub(super) struct Incoming {
+pub(super) struct WriteData {
     /// Bytes that the initiator expects to send.
     expected: u32,
     /// Bytes that the owner accepted, at most those; `None` until it has.
@@ -62,33 +62,33 @@ pub(super) struct Incoming {
     burst_end: u32,
     asks: u32,
     answered: u32,
-    fault: Option<Fault>,
+    fault: Option<DataFault>,
     told: bool,
 }
 
-impl Incoming {
+impl WriteData {
     /// Starts a write: `immediate` bytes come with the command, followed by unsolicited PDUs unless `last`.
     pub(super) fn begin(
         expected: u32,
         immediate: u32,
         last: bool,
         params: &SessionParams,
-    ) -> Incoming {
+    ) -> WriteData {
         let limit = params.first_burst.min(expected);
         let fault = if (immediate > 0 && !params.immediate_data) || (!last && params.initial_r2t) {
-            Some(Fault::Unsolicited)
+            Some(DataFault::Unsolicited)
         } else if immediate > limit {
-            Some(Fault::Amount)
+            Some(DataFault::Amount)
         } else {
             None
         };
-        Incoming {
+        WriteData {
             expected,
             arrived: immediate,
             unsolicited: (!last).then_some(limit),
             segment: immediate > 0,
             fault,
-            ..Incoming::default()
+            ..WriteData::default()
         }
     }
 
@@ -103,7 +103,7 @@ impl Incoming {
         self.need
     }
 
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<DataFault> {
         self.fault
     }
 
@@ -128,7 +128,7 @@ impl Incoming {
     pub(super) fn unsolicited(&mut self, pdu: &DataOut, params: &SessionParams) -> bool {
         self.segment = pdu.data_len > 0;
         let Some(limit) = self.unsolicited else {
-            self.surplus(Fault::Unsolicited);
+            self.surplus(DataFault::Unsolicited);
             return false;
         };
         let good = self.accept(pdu, limit);
@@ -139,7 +139,7 @@ impl Incoming {
             // Section 11.4.7.2: if more than a first burst is expected, exactly a first burst must be unsolicited.
             let short = self.expected > params.first_burst && self.arrived != params.first_burst;
             if !pdu.is_final || short {
-                self.fail(Fault::Amount);
+                self.fail(DataFault::Amount);
             }
         }
         good
@@ -156,16 +156,16 @@ impl Incoming {
         }
         let ahead = u32::from(number.wrapping_sub(self.answered as u8));
         if ahead >= self.asks.wrapping_sub(self.answered) {
-            self.surplus(Fault::Amount);
+            self.surplus(DataFault::Amount);
             return false;
         }
         if ahead > 0 {
-            self.fail(Fault::Service);
+            self.fail(DataFault::Service);
         }
         let good = self.accept(pdu, self.burst_end);
         let full = good && self.arrived == self.burst_end;
         if full != pdu.is_final {
-            self.fail(Fault::Amount);
+            self.fail(DataFault::Amount);
         }
         if pdu.is_final || full {
             self.answered = self.answered.wrapping_add(1);
@@ -179,7 +179,7 @@ impl Incoming {
     pub(super) fn segment_over(&mut self, good: bool) {
         self.segment = false;
         if !good {
-            self.fail(Fault::Service);
+            self.fail(DataFault::Service);
         }
     }
 
@@ -194,7 +194,7 @@ impl Incoming {
     }
 
     /// The next range to request, if any.
-    pub(super) fn ask(&mut self, max_outstanding: u16, max_burst: u32) -> Option<Ask> {
+    pub(super) fn ask(&mut self, max_outstanding: u16, max_burst: u32) -> Option<SolicitedRange> {
         if !self.wants_more(max_outstanding) {
             return None;
         }
@@ -204,7 +204,7 @@ impl Incoming {
         }
         let offset = self.asked;
         self.asked = self.burst_after(offset, max_burst);
-        let ask = Ask { number: self.asks, offset, len: self.asked - offset };
+        let ask = SolicitedRange { number: self.asks, offset, len: self.asked - offset };
         self.asks = self.asks.wrapping_add(1);
         Some(ask)
     }
@@ -212,9 +212,9 @@ impl Incoming {
     /// Checks a PDU's number and offset in the current sequence, and counts it.
     fn accept(&mut self, pdu: &DataOut, end: u32) -> bool {
         if pdu.data_sn != self.data_sn || pdu.offset != self.arrived {
-            self.fail(Fault::Service);
+            self.fail(DataFault::Service);
         } else if pdu.data_len > end.saturating_sub(self.arrived) {
-            self.fail(Fault::Amount);
+            self.fail(DataFault::Amount);
         }
         self.data_sn = self.data_sn.wrapping_add(1);
         if self.fault.is_some() {
@@ -225,14 +225,14 @@ impl Incoming {
     }
 
     /// Unexpected data is a fault only while the task's data is incomplete.
-    fn surplus(&mut self, fault: Fault) {
+    fn surplus(&mut self, fault: DataFault) {
         if !self.told {
             self.fail(fault);
         }
     }
 
     /// The first fault is the one reported.
-    fn fail(&mut self, fault: Fault) {
+    fn fail(&mut self, fault: DataFault) {
         self.fault.get_or_insert(fault);
     }
 

@@ -15,15 +15,15 @@ const OPEN: u64 = u64::MAX;
 
 /// When the measurement starts, if earlier than planned: shared by a step's workers, its collector and its handle.
 #[derive(Clone, Debug)]
-pub struct Edge(Arc<AtomicU64>);
+pub struct MeasureStart(Arc<AtomicU64>);
 
-impl Default for Edge {
-    fn default() -> Edge {
-        Edge(Arc::new(AtomicU64::new(OPEN)))
+impl Default for MeasureStart {
+    fn default() -> MeasureStart {
+        MeasureStart(Arc::new(AtomicU64::new(OPEN)))
     }
 }
 
-impl Edge {
+impl MeasureStart {
     /// Settles the time; `false` if it has already been settled to another.
     pub fn settle(&self, at: Ns) -> bool {
         let settled = self.0.compare_exchange(OPEN, at.0, Ordering::SeqCst, Ordering::SeqCst);

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::cdb::{be16, field32};
-use super::describe::reply;
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
-use super::{Action, Attention, Ending};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
+use super::{Action, Ending, UnitAttention};
 
 /// An asymmetric access state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +40,11 @@ impl PortState {
 #[repr(u8)]
 pub(super) enum Cause {
     /// Unchanged since the start.
-    Nobody = 0x0,
+    Initial = 0x0,
     /// SET TARGET PORT GROUPS.
     Command = 0x1,
     /// The administrator.
-    Owner = 0x2,
+    Administrator = 0x2,
 }
 
 /// The state of each group, by its identifier.
@@ -54,7 +54,7 @@ pub(super) type Groups = BTreeMap<u16, (PortState, Cause)>;
 const SUPPORTED: u8 = 0x0f;
 
 /// REPORT TARGET PORT GROUPS, in both formats.
-pub(super) fn report(call: &mut Call<'_>) -> Outcome {
+pub(super) fn report(call: &mut CommandCall<'_>) -> CommandResult {
     let extended = match call.cdb[1] >> 5 {
         0 => false,
         1 => true,
@@ -75,7 +75,7 @@ pub(super) fn report(call: &mut Call<'_>) -> Outcome {
 }
 
 /// SET TARGET PORT GROUPS: all groups of the list, or none.
-pub(super) fn set(call: &mut Call<'_>) -> Outcome {
+pub(super) fn set(call: &mut CommandCall<'_>) -> CommandResult {
     let length = field32::<6>(call.cdb);
     if length == 0 {
         return Ok(Action::End(Ending::GOOD));
@@ -101,7 +101,7 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
         let nexus = call.nexus;
         let state = call.change();
         state.ports = groups;
-        state.raise(Attention::AccessStateChanged, Some(nexus));
+        state.raise(UnitAttention::AccessStateChanged, Some(nexus));
     }
     Ok(Action::End(Ending::GOOD))
 }

@@ -1,17 +1,17 @@
 //! REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (SPC-4, 6.35 and 6.36), generated
 //! from the command table.
 
-use super::Description;
+use super::UnitDescription;
 use super::cdb::{field16, field32};
-use super::describe::reply;
-use super::table::{COMMANDS, Command, invalid_field, rows};
-use super::unit::{Call, Outcome};
+use super::command_table::{COMMANDS, CommandRow, invalid_field, rows};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
 
 /// A command timeouts descriptor without times.
 const NO_TIMES: [u8; 12] = [0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// REPORT SUPPORTED OPERATION CODES.
-pub(super) fn report(call: &mut Call<'_>) -> Outcome {
+pub(super) fn report(call: &mut CommandCall<'_>) -> CommandResult {
     let timeouts = call.cdb[2] & 0x80 != 0;
     let opcode = call.cdb[3];
     let action = field16::<4>(call.cdb);
@@ -36,13 +36,17 @@ fn has_actions(opcode: u8) -> bool {
     rows(opcode).iter().any(|row| row.action.is_some())
 }
 
-fn find(description: &Description, opcode: u8, action: Option<u16>) -> Option<&'static Command> {
-    let same = |row: &&Command| row.action.map(u16::from) == action;
+fn find(
+    description: &UnitDescription,
+    opcode: u8,
+    action: Option<u16>,
+) -> Option<&'static CommandRow> {
+    let same = |row: &&CommandRow| row.action.map(u16::from) == action;
     rows(opcode).iter().find(same).filter(|row| row.on(description))
 }
 
 /// Every command of a unit.
-fn all(description: &Description, timeouts: bool) -> Vec<u8> {
+fn all(description: &UnitDescription, timeouts: bool) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     for row in COMMANDS.iter().filter(|row| row.on(description)) {
         let flags = u8::from(row.action.is_some()) | if timeouts { 0x02 } else { 0 };
@@ -57,7 +61,7 @@ fn all(description: &Description, timeouts: bool) -> Vec<u8> {
 }
 
 /// One command with its usage map, or "not supported".
-fn one(row: Option<&Command>, thin: bool, timeouts: bool) -> Vec<u8> {
+fn one(row: Option<&CommandRow>, thin: bool, timeouts: bool) -> Vec<u8> {
     let Some(row) = row else { return vec![0, 0x01, 0, 0] };
     let flags = 0x03 | if timeouts { 0x80 } else { 0 };
     let mut bytes = vec![0, flags, 0, row.length];
@@ -69,7 +73,7 @@ fn one(row: Option<&Command>, thin: bool, timeouts: bool) -> Vec<u8> {
 }
 
 /// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS: those of iSCSI except ACA.
-pub(super) fn task_management(call: &mut Call<'_>) -> Outcome {
+pub(super) fn task_management(call: &mut CommandCall<'_>) -> CommandResult {
     let extended = call.cdb[2] & 0x80 != 0;
     // ABORT TASK, ABORT TASK SET, CLEAR TASK SET, LOGICAL UNIT RESET, TARGET RESET (warm)
     let mut bytes = vec![0x80 | 0x40 | 0x10 | 0x08 | 0x02, 0, 0, 0];

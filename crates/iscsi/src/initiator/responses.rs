@@ -1,7 +1,7 @@
 //! Incoming PDUs of the target: each is checked against the outstanding commands and requests, and becomes events.
 
 use super::connection::Receiving;
-use super::control::Request;
+use super::control::ControlRequest;
 use super::session::Session;
 use super::task::{Ending, Task};
 use super::{Conn, Error, Event, MAX_SEGMENT, SenseData};
@@ -31,7 +31,7 @@ impl Session {
             false => rest,
             true => {
                 let (ahs, sum) = rest.split_last_chunk::<4>().ok_or(Error::HeaderDigest)?;
-                if digest::Running::default().and(bhs).and(ahs).bytes() != *sum {
+                if digest::RunningDigest::default().and(bhs).and(ahs).bytes() != *sum {
                     return Err(Error::HeaderDigest);
                 }
                 ahs
@@ -81,7 +81,7 @@ impl Session {
             Response::Async(message) => {
                 self.status(conn, Opcode::AsyncMessage, message.sequence)?;
                 let sense = self.sense(conn);
-                self.tell(Event::Async { message, sense })
+                self.queue_event(Event::Async { message, sense })
             }
             Response::Reject(pdu) => self.rejected(conn, &pdu),
             Response::Login(_) => {
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// Queues an event. An owner that reads events after every header never leaves many.
-    fn tell(&mut self, event: Event) -> Result<(), Error> {
+    fn queue_event(&mut self, event: Event) -> Result<(), Error> {
         if self.events.len() >= self.tasks.len() + UNHEARD_MAX {
             return Err(Error::Events);
         }
@@ -103,7 +103,7 @@ impl Session {
     #[inline]
     fn status(&mut self, conn: Conn, opcode: Opcode, sequence: Sequence) -> Result<(), Error> {
         self.connection_mut(conn)?.status(opcode, sequence)?;
-        self.window.heard(sequence)
+        self.window.update(sequence)
     }
 
     fn segment(&self, conn: Conn) -> &[u8] {
@@ -116,7 +116,7 @@ impl Session {
 
     fn data_in(&mut self, conn: Conn, pdu: &DataIn) -> Result<(), Error> {
         let Some(end) = pdu.status else {
-            return self.window.heard(pdu.sequence);
+            return self.window.update(pdu.sequence);
         };
         self.status(conn, Opcode::DataIn, pdu.sequence)?;
         self.ended(conn, Opcode::DataIn, pdu.task_tag, end.status, end.residual, None)
@@ -153,11 +153,11 @@ impl Session {
         {
             connection.ended(&self.tasks);
         }
-        self.tell(Event::Done { slot, ending })
+        self.queue_event(Event::Done { slot, ending })
     }
 
     fn r2t(&mut self, conn: Conn, pdu: &R2t) -> Result<(), Error> {
-        self.window.heard(pdu.sequence)?;
+        self.window.update(pdu.sequence)?;
         let (slot, task) = find(&mut self.tasks, conn, Opcode::R2t, pdu.task_tag)?;
         let connection = self.connections.get_mut(usize::from(conn.0)).ok_or(Error::Over)?;
         let burst = task.r2t(slot, pdu, &connection.settings)?;
@@ -169,12 +169,12 @@ impl Session {
         if pdu.task_tag != RESERVED_TAG {
             self.status(conn, Opcode::NopIn, pdu.sequence)?;
             return match self.requests.take(conn, pdu.task_tag) {
-                Some(Request::Ping) => self.tell(Event::Pong),
+                Some(ControlRequest::Ping) => self.queue_event(Event::Pong),
                 None if self.connection_mut(conn)?.was_voided(pdu.task_tag) => Ok(()),
                 _ => Err(Error::UnknownTask { opcode: Opcode::NopIn, tag: pdu.task_tag }),
             };
         }
-        self.window.heard(pdu.sequence)?;
+        self.window.update(pdu.sequence)?;
         if pdu.transfer_tag != RESERVED_TAG {
             let reply = NopOut {
                 immediate: true,
@@ -198,7 +198,7 @@ impl Session {
             .connections
             .get(usize::from(conn.0))
             .map_or(&[][..], |connection| &connection.segment);
-        let Some(Request::Text(text)) = self.requests.get(conn, pdu.task_tag) else {
+        let Some(ControlRequest::Text(text)) = self.requests.get(conn, pdu.task_tag) else {
             return Err(unknown);
         };
         if text.len() + segment.len() > MAX_TEXT {
@@ -213,7 +213,7 @@ impl Session {
             return Ok(());
         }
         match self.requests.take(conn, pdu.task_tag) {
-            Some(Request::Text(text)) => self.tell(Event::Text(text)),
+            Some(ControlRequest::Text(text)) => self.queue_event(Event::Text(text)),
             _ => Err(unknown),
         }
     }
@@ -221,7 +221,8 @@ impl Session {
     fn managed(&mut self, conn: Conn, pdu: &TaskResponse) -> Result<(), Error> {
         let (opcode, tag) = (Opcode::TaskResponse, pdu.task_tag);
         self.status(conn, opcode, pdu.sequence)?;
-        let Some(Request::Manage { function, lun, referenced }) = self.requests.take(conn, tag)
+        let Some(ControlRequest::Manage { function, lun, referenced }) =
+            self.requests.take(conn, tag)
         else {
             return Err(Error::UnknownTask { opcode, tag });
         };
@@ -242,18 +243,18 @@ impl Session {
                 }
             }
         }
-        self.tell(Event::Managed { tag, outcome: pdu.outcome })
+        self.queue_event(Event::Managed { tag, outcome: pdu.outcome })
     }
 
     fn logged_out(&mut self, conn: Conn, pdu: &LogoutResponse) -> Result<(), Error> {
         let (opcode, tag) = (Opcode::LogoutResponse, pdu.task_tag);
         self.status(conn, opcode, pdu.sequence)?;
-        let Some(Request::Logout) = self.requests.take(conn, tag) else {
+        let Some(ControlRequest::Logout) = self.requests.take(conn, tag) else {
             return Err(Error::UnknownTask { opcode, tag });
         };
         self.over = true;
         let LogoutResponse { outcome, time2wait, time2retain, .. } = *pdu;
-        self.tell(Event::LoggedOut { outcome, time2wait, time2retain })
+        self.queue_event(Event::LoggedOut { outcome, time2wait, time2retain })
     }
 
     /// Our PDU was rejected. If it belongs to a command, that command has ended.
@@ -267,7 +268,7 @@ impl Session {
             return self.free(slot, Ending::Rejected(pdu.reason));
         }
         tag.and_then(|tag| self.requests.take(conn, tag));
-        self.tell(Event::Rejected { reason: pdu.reason, header: header.map(Box::new) })
+        self.queue_event(Event::Rejected { reason: pdu.reason, header: header.map(Box::new) })
     }
 }
 

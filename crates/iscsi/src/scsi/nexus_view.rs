@@ -2,14 +2,14 @@
 //! state; while the generation is unchanged, a read or write needs only the view.
 
 use super::block;
-use super::cdb::Cdb;
-use super::table;
+use super::cdb::CdbBytes;
+use super::command_table;
 use super::{Geometry, Medium};
 
 /// What a nexus may do to a unit in one generation of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
-    /// The generation of the view. It is valid while [`super::Unit::generation`] returns the same.
+pub struct NexusView {
+    /// The generation of the view. It is valid while [`super::LogicalUnit::generation`] returns the same.
     pub generation: u64,
     /// Reads are allowed, and nothing is pending that must be reported first.
     pub reads: bool,
@@ -25,7 +25,7 @@ pub struct View {
 
 /// Decodes a READ or WRITE that is allowed and well formed. `None`: call [`super::Device::begin`], which handles all
 /// other commands and errors. Allocates nothing.
-pub fn quick(cdb: &Cdb, geometry: &Geometry, view: &View) -> Option<Medium> {
+pub fn quick(cdb: &CdbBytes, geometry: &Geometry, view: &NexusView) -> Option<Medium> {
     let open = match cdb[0] {
         0x08 | 0x28 | 0xa8 | 0x88 => view.reads,
         0x0a | 0x2a | 0xaa | 0x8a => view.writes,
@@ -34,7 +34,7 @@ pub fn quick(cdb: &Cdb, geometry: &Geometry, view: &View) -> Option<Medium> {
     if !open {
         return None;
     }
-    let command = table::find(cdb).ok()?;
+    let command = command_table::find(cdb).ok()?;
     command.fits(cdb, false).ok()?;
     block::transfer(cdb, geometry, view.write_through).ok()
 }
