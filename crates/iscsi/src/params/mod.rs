@@ -10,7 +10,7 @@ mod rules;
 pub(crate) use negotiation::is_operational;
 pub use negotiation::{Negotiation, NegotiationError};
 
-use rules::{KEYS, OperationalKey, Values};
+use rules::{KEYS, KeyId, Values};
 
 /// The purpose of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -135,7 +135,7 @@ impl Params {
     /// The values without negotiation.
     pub fn defaults(session: SessionType) -> Params {
         let values = Values::defaults();
-        Params::new(session, &values, values.get(OperationalKey::MaxRecvDataSegmentLength))
+        Params::new(session, &values, values.get(KeyId::MaxRecvDataSegmentLength))
     }
 
     /// `values` hold what the other end declared; `max_recv` is what this end declared.
@@ -145,56 +145,55 @@ impl Params {
         // The ranges in the table make these fit.
         let short = |key| u16::try_from(values.get(key)).unwrap_or(u16::MAX);
         let byte = |key| u8::try_from(values.get(key)).unwrap_or(u8::MAX);
-        let max_burst = number(OperationalKey::MaxBurstLength);
+        let max_burst = number(KeyId::MaxBurstLength);
         Params {
             session,
-            header_digest: yes(OperationalKey::HeaderDigest),
-            data_digest: yes(OperationalKey::DataDigest),
+            header_digest: yes(KeyId::HeaderDigest),
+            data_digest: yes(KeyId::DataDigest),
             max_recv,
-            max_send: number(OperationalKey::MaxRecvDataSegmentLength),
-            max_connections: short(OperationalKey::MaxConnections),
-            initial_r2t: yes(OperationalKey::InitialR2T),
-            immediate_data: yes(OperationalKey::ImmediateData),
+            max_send: number(KeyId::MaxRecvDataSegmentLength),
+            max_connections: short(KeyId::MaxConnections),
+            initial_r2t: yes(KeyId::InitialR2T),
+            immediate_data: yes(KeyId::ImmediateData),
             max_burst,
-            first_burst: number(OperationalKey::FirstBurstLength).min(max_burst),
-            time2wait: short(OperationalKey::DefaultTime2Wait),
-            time2retain: short(OperationalKey::DefaultTime2Retain),
-            max_outstanding_r2t: short(OperationalKey::MaxOutstandingR2T),
-            data_pdu_in_order: yes(OperationalKey::DataPDUInOrder),
-            data_sequence_in_order: yes(OperationalKey::DataSequenceInOrder),
-            error_recovery_level: byte(OperationalKey::ErrorRecoveryLevel),
-            protocol_level: byte(OperationalKey::ISCSIProtocolLevel),
+            first_burst: number(KeyId::FirstBurstLength).min(max_burst),
+            time2wait: short(KeyId::DefaultTime2Wait),
+            time2retain: short(KeyId::DefaultTime2Retain),
+            max_outstanding_r2t: short(KeyId::MaxOutstandingR2T),
+            data_pdu_in_order: yes(KeyId::DataPDUInOrder),
+            data_sequence_in_order: yes(KeyId::DataSequenceInOrder),
+            error_recovery_level: byte(KeyId::ErrorRecoveryLevel),
+            protocol_level: byte(KeyId::ISCSIProtocolLevel),
         }
     }
 }
 
 impl DesiredParams {
     /// The value that this end offers or declares, within the range of the key.
-    fn value(&self, key: OperationalKey) -> u32 {
+    fn value(&self, key: KeyId) -> u32 {
         let value = match key {
-            OperationalKey::HeaderDigest => self.header_digest as u32,
-            OperationalKey::DataDigest => self.data_digest as u32,
-            OperationalKey::MaxConnections => u32::from(self.max_connections),
-            OperationalKey::InitialR2T => u32::from(self.initial_r2t),
-            OperationalKey::ImmediateData => u32::from(self.immediate_data),
-            OperationalKey::MaxRecvDataSegmentLength => self.max_recv,
-            OperationalKey::MaxBurstLength => self.max_burst,
-            OperationalKey::FirstBurstLength => self.first_burst.min(self.max_burst),
-            OperationalKey::DefaultTime2Wait => u32::from(self.time2wait),
-            OperationalKey::DefaultTime2Retain => u32::from(self.time2retain),
-            OperationalKey::MaxOutstandingR2T => u32::from(self.max_outstanding_r2t),
+            KeyId::HeaderDigest => self.header_digest as u32,
+            KeyId::DataDigest => self.data_digest as u32,
+            KeyId::MaxConnections => u32::from(self.max_connections),
+            KeyId::InitialR2T => u32::from(self.initial_r2t),
+            KeyId::ImmediateData => u32::from(self.immediate_data),
+            KeyId::MaxRecvDataSegmentLength => self.max_recv,
+            KeyId::MaxBurstLength => self.max_burst,
+            KeyId::FirstBurstLength => self.first_burst.min(self.max_burst),
+            KeyId::DefaultTime2Wait => u32::from(self.time2wait),
+            KeyId::DefaultTime2Retain => u32::from(self.time2retain),
+            KeyId::MaxOutstandingR2T => u32::from(self.max_outstanding_r2t),
             // Order costs nothing here, and neither end recovers.
-            OperationalKey::DataPDUInOrder | OperationalKey::DataSequenceInOrder => 1,
-            OperationalKey::ErrorRecoveryLevel | OperationalKey::TaskReporting => 0,
-            OperationalKey::ISCSIProtocolLevel => 1,
+            KeyId::DataPDUInOrder | KeyId::DataSequenceInOrder => 1,
+            KeyId::ErrorRecoveryLevel | KeyId::TaskReporting => 0,
+            KeyId::ISCSIProtocolLevel => 1,
         };
         KEYS[key as usize].clamp(value)
     }
 
     /// The digests that this end accepts, best first.
-    fn digests(&self, key: OperationalKey) -> &'static [u32] {
-        let wish =
-            if key == OperationalKey::HeaderDigest { self.header_digest } else { self.data_digest };
+    fn digests(&self, key: KeyId) -> &'static [u32] {
+        let wish = if key == KeyId::HeaderDigest { self.header_digest } else { self.data_digest };
         match wish {
             Digest::Never => &[rules::NONE],
             Digest::Allowed => &[rules::NONE, rules::CRC32C],

@@ -1,7 +1,7 @@
 //! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one
 //! answers.
 
-use super::rules::{KEYS, OperationalKey, ResultRule, Rule, Values};
+use super::rules::{KEYS, KeyId, ResultRule, Rule, Values};
 use super::{DesiredParams, Params, Role, SessionType};
 use crate::text;
 
@@ -169,14 +169,14 @@ impl Negotiation {
         if let Some(rule) = KEYS.iter().find(|rule| self.unanswered(rule)) {
             return Err(NegotiationError::Unanswered(rule.name));
         }
-        for key in [OperationalKey::HeaderDigest, OperationalKey::DataDigest] {
+        for key in [KeyId::HeaderDigest, KeyId::DataDigest] {
             if !self.wishes.digests(key).contains(&self.values.get(key)) {
                 return Err(NegotiationError::DigestRequired(KEYS[key as usize].name));
             }
         }
         let max_recv = match self.declared {
-            true => self.wishes.value(OperationalKey::MaxRecvDataSegmentLength),
-            false => KEYS[OperationalKey::MaxRecvDataSegmentLength as usize].default,
+            true => self.wishes.value(KeyId::MaxRecvDataSegmentLength),
+            false => KEYS[KeyId::MaxRecvDataSegmentLength as usize].default,
         };
         Ok(Params::new(self.session, &self.values, max_recv))
     }
@@ -188,21 +188,13 @@ impl Negotiation {
         let wish = self.wishes.value(rule.key);
         relevant
             && match (rule.key, self.role) {
-                (OperationalKey::HeaderDigest | OperationalKey::DataDigest, Role::Initiator) => {
-                    true
-                }
-                (OperationalKey::HeaderDigest | OperationalKey::DataDigest, Role::Target) => {
+                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Initiator) => true,
+                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Target) => {
                     !self.wishes.digests(rule.key).contains(&rule.default)
                 }
-                (
-                    OperationalKey::FirstBurstLength | OperationalKey::MaxBurstLength,
-                    Role::Initiator,
-                ) => true,
+                (KeyId::FirstBurstLength | KeyId::MaxBurstLength, Role::Initiator) => true,
                 // Times are irrelevant without error recovery.
-                (
-                    OperationalKey::DefaultTime2Wait | OperationalKey::DefaultTime2Retain,
-                    Role::Target,
-                ) => false,
+                (KeyId::DefaultTime2Wait | KeyId::DefaultTime2Retain, Role::Target) => false,
                 (_, Role::Target) => rule.combine(rule.default, wish) != rule.default,
                 (_, Role::Initiator) => wish != rule.default,
             }
@@ -211,7 +203,7 @@ impl Negotiation {
     /// The text of an offer.
     fn words(&self, rule: &Rule) -> String {
         match rule.key {
-            OperationalKey::HeaderDigest | OperationalKey::DataDigest => {
+            KeyId::HeaderDigest | KeyId::DataDigest => {
                 let words = self.wishes.digests(rule.key).iter().map(|&digest| rule.write(digest));
                 words.collect::<Vec<_>>().join(",")
             }
@@ -264,7 +256,7 @@ impl Negotiation {
             return Ok(IRRELEVANT.to_owned());
         }
         let result = match (rule.choice, rule.key) {
-            (ResultRule::First, OperationalKey::HeaderDigest | OperationalKey::DataDigest) => {
+            (ResultRule::First, KeyId::HeaderDigest | KeyId::DataDigest) => {
                 let accepted = self.wishes.digests(rule.key);
                 let found = text::list(offer)
                     .filter_map(|word| rule.parse(word))
@@ -286,13 +278,11 @@ impl Negotiation {
     }
 
     /// This end's bound for an offer: FirstBurstLength must not exceed MaxBurstLength, if that is already known.
-    fn bound(&self, key: OperationalKey) -> u32 {
+    fn bound(&self, key: KeyId) -> u32 {
         let wish = self.wishes.value(key);
-        let settled = self.states[OperationalKey::MaxBurstLength as usize] == KeyState::Settled;
+        let settled = self.states[KeyId::MaxBurstLength as usize] == KeyState::Settled;
         match key {
-            OperationalKey::FirstBurstLength if settled => {
-                wish.min(self.values.get(OperationalKey::MaxBurstLength))
-            }
+            KeyId::FirstBurstLength if settled => wish.min(self.values.get(KeyId::MaxBurstLength)),
             _ => wish,
         }
     }

@@ -5,7 +5,7 @@ use crate::text;
 
 /// An index into [`KEYS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OperationalKey {
+pub(super) enum KeyId {
     HeaderDigest,
     DataDigest,
     MaxConnections,
@@ -48,7 +48,7 @@ pub(super) enum ResultRule {
 /// One line of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    pub key: OperationalKey,
+    pub key: KeyId,
     pub name: &'static str,
     pub form: ValueForm,
     pub choice: ResultRule,
@@ -72,7 +72,7 @@ const REPORTING: ValueForm = ValueForm::OneOf(&["RFC3720", "ResponseFence", "Fas
 
 /// A key that every connection negotiates.
 const fn each(
-    key: OperationalKey,
+    key: KeyId,
     name: &'static str,
     form: ValueForm,
     choice: ResultRule,
@@ -83,7 +83,7 @@ const fn each(
 
 /// A key that the first connection negotiates.
 const fn first(
-    key: OperationalKey,
+    key: KeyId,
     name: &'static str,
     form: ValueForm,
     choice: ResultRule,
@@ -94,7 +94,7 @@ const fn first(
 
 /// A key that the first connection of a normal session negotiates.
 const fn normal(
-    key: OperationalKey,
+    key: KeyId,
     name: &'static str,
     form: ValueForm,
     choice: ResultRule,
@@ -103,33 +103,27 @@ const fn normal(
     Rule { normal_only: true, ..first(key, name, form, choice, default) }
 }
 
-/// In the order of [`OperationalKey`], which is the order of offers.
+/// In the order of [`KeyId`], which is the order of offers.
 pub(super) const KEYS: [Rule; 16] = {
     use ResultRule::{Declared, First, Least, Most};
     use ValueForm::Boolean;
     [
-        each(OperationalKey::HeaderDigest, "HeaderDigest", DIGESTS, First, NONE),
-        each(OperationalKey::DataDigest, "DataDigest", DIGESTS, First, NONE),
-        normal(OperationalKey::MaxConnections, "MaxConnections", COUNT, Least, 1),
-        normal(OperationalKey::InitialR2T, "InitialR2T", Boolean, Most, 1),
-        normal(OperationalKey::ImmediateData, "ImmediateData", Boolean, Least, 1),
-        each(
-            OperationalKey::MaxRecvDataSegmentLength,
-            "MaxRecvDataSegmentLength",
-            LENGTH,
-            Declared,
-            8192,
-        ),
-        normal(OperationalKey::MaxBurstLength, "MaxBurstLength", LENGTH, Least, 262_144),
-        normal(OperationalKey::FirstBurstLength, "FirstBurstLength", LENGTH, Least, 65_536),
-        first(OperationalKey::DefaultTime2Wait, "DefaultTime2Wait", SECONDS, Most, 2),
-        first(OperationalKey::DefaultTime2Retain, "DefaultTime2Retain", SECONDS, Least, 20),
-        normal(OperationalKey::MaxOutstandingR2T, "MaxOutstandingR2T", COUNT, Least, 1),
-        normal(OperationalKey::DataPDUInOrder, "DataPDUInOrder", Boolean, Most, 1),
-        normal(OperationalKey::DataSequenceInOrder, "DataSequenceInOrder", Boolean, Most, 1),
-        first(OperationalKey::ErrorRecoveryLevel, "ErrorRecoveryLevel", LEVEL, Least, 0),
-        normal(OperationalKey::TaskReporting, "TaskReporting", REPORTING, First, 0),
-        normal(OperationalKey::ISCSIProtocolLevel, "iSCSIProtocolLevel", PROTOCOL, Least, 1),
+        each(KeyId::HeaderDigest, "HeaderDigest", DIGESTS, First, NONE),
+        each(KeyId::DataDigest, "DataDigest", DIGESTS, First, NONE),
+        normal(KeyId::MaxConnections, "MaxConnections", COUNT, Least, 1),
+        normal(KeyId::InitialR2T, "InitialR2T", Boolean, Most, 1),
+        normal(KeyId::ImmediateData, "ImmediateData", Boolean, Least, 1),
+        each(KeyId::MaxRecvDataSegmentLength, "MaxRecvDataSegmentLength", LENGTH, Declared, 8192),
+        normal(KeyId::MaxBurstLength, "MaxBurstLength", LENGTH, Least, 262_144),
+        normal(KeyId::FirstBurstLength, "FirstBurstLength", LENGTH, Least, 65_536),
+        first(KeyId::DefaultTime2Wait, "DefaultTime2Wait", SECONDS, Most, 2),
+        first(KeyId::DefaultTime2Retain, "DefaultTime2Retain", SECONDS, Least, 20),
+        normal(KeyId::MaxOutstandingR2T, "MaxOutstandingR2T", COUNT, Least, 1),
+        normal(KeyId::DataPDUInOrder, "DataPDUInOrder", Boolean, Most, 1),
+        normal(KeyId::DataSequenceInOrder, "DataSequenceInOrder", Boolean, Most, 1),
+        first(KeyId::ErrorRecoveryLevel, "ErrorRecoveryLevel", LEVEL, Least, 0),
+        normal(KeyId::TaskReporting, "TaskReporting", REPORTING, First, 0),
+        normal(KeyId::ISCSIProtocolLevel, "iSCSIProtocolLevel", PROTOCOL, Least, 1),
     ]
 };
 
@@ -210,11 +204,11 @@ impl Values {
         Values(KEYS.map(|rule| rule.default))
     }
 
-    pub fn get(&self, key: OperationalKey) -> u32 {
+    pub fn get(&self, key: KeyId) -> u32 {
         self.0[key as usize]
     }
 
-    pub fn set(&mut self, key: OperationalKey, value: u32) {
+    pub fn set(&mut self, key: KeyId, value: u32) {
         self.0[key as usize] = value;
     }
 }

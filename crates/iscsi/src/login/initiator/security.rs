@@ -8,7 +8,7 @@ use crate::text;
 
 /// The progress of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InitiatorAuthState {
+enum AuthStep {
     /// Methods were offered.
     Offered,
     /// Algorithms were offered.
@@ -24,12 +24,12 @@ enum InitiatorAuthState {
 pub(super) struct InitiatorSecurity {
     auth: InitiatorAuth,
     challenge: Challenge,
-    state: InitiatorAuthState,
+    state: AuthStep,
 }
 
 impl InitiatorSecurity {
     pub fn new(auth: InitiatorAuth, challenge: Challenge) -> InitiatorSecurity {
-        InitiatorSecurity { auth, challenge, state: InitiatorAuthState::Offered }
+        InitiatorSecurity { auth, challenge, state: AuthStep::Offered }
     }
 
     /// Offers the methods.
@@ -45,23 +45,21 @@ impl InitiatorSecurity {
     /// Whether this end has nothing more to send in this stage.
     pub fn is_ready(&self) -> bool {
         match self.state {
-            InitiatorAuthState::Offered => matches!(self.auth, InitiatorAuth::None),
-            InitiatorAuthState::Algorithms => false,
-            InitiatorAuthState::Responded(_) | InitiatorAuthState::Settled(_) => true,
+            AuthStep::Offered => matches!(self.auth, InitiatorAuth::None),
+            AuthStep::Algorithms => false,
+            AuthStep::Responded(_) | AuthStep::Settled(_) => true,
         }
     }
 
     /// Whether the login may leave this stage.
     pub fn is_settled(&self) -> bool {
-        matches!(self.state, InitiatorAuthState::Settled(_))
+        matches!(self.state, AuthStep::Settled(_))
     }
 
     /// The authenticated user name.
     pub fn user(&self) -> Option<String> {
         match (&self.auth, self.state) {
-            (InitiatorAuth::Chap { user, .. }, InitiatorAuthState::Settled(true)) => {
-                Some(user.name.clone())
-            }
+            (InitiatorAuth::Chap { user, .. }, AuthStep::Settled(true)) => Some(user.name.clone()),
             _ => None,
         }
     }
@@ -69,40 +67,36 @@ impl InitiatorSecurity {
     /// Processes the keys of one response and appends the next request's.
     pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         self.state = match self.state {
-            InitiatorAuthState::Offered => {
+            AuthStep::Offered => {
                 keys.only(&["AuthMethod"])?;
                 self.chosen(keys.auth_method, out)?
             }
-            InitiatorAuthState::Algorithms => {
+            AuthStep::Algorithms => {
                 keys.only(&["CHAP_A", "CHAP_I", "CHAP_C"])?;
                 self.respond(&keys, out)?
             }
-            InitiatorAuthState::Responded(algorithm) => {
+            AuthStep::Responded(algorithm) => {
                 keys.only(&["CHAP_N", "CHAP_R"])?;
                 self.verify(algorithm, &keys)?
             }
-            InitiatorAuthState::Settled(by_chap) => {
+            AuthStep::Settled(by_chap) => {
                 keys.only(&[])?;
-                InitiatorAuthState::Settled(by_chap)
+                AuthStep::Settled(by_chap)
             }
         };
         Ok(())
     }
 
-    fn chosen(
-        &self,
-        method: Option<&str>,
-        out: &mut Vec<u8>,
-    ) -> Result<InitiatorAuthState, LoginError> {
+    fn chosen(&self, method: Option<&str>, out: &mut Vec<u8>) -> Result<AuthStep, LoginError> {
         match (&self.auth, method) {
             (InitiatorAuth::None, None | Some("None"))
             | (InitiatorAuth::Chap { target: None, .. }, Some("None")) => {
-                Ok(InitiatorAuthState::Settled(false))
+                Ok(AuthStep::Settled(false))
             }
             (InitiatorAuth::Chap { .. }, Some("CHAP")) => {
                 let numbers = Algorithm::OFFERED.map(|algorithm| algorithm.number().to_string());
                 text::push(out, "CHAP_A", &numbers.join(","));
-                Ok(InitiatorAuthState::Algorithms)
+                Ok(AuthStep::Algorithms)
             }
             (InitiatorAuth::Chap { target: Some(_), .. }, Some("None")) => {
                 Err(LoginError::AuthMethod(
@@ -116,11 +110,7 @@ impl InitiatorSecurity {
         }
     }
 
-    fn respond(
-        &self,
-        keys: &SecurityKeys<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<InitiatorAuthState, LoginError> {
+    fn respond(&self, keys: &SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<AuthStep, LoginError> {
         let InitiatorAuth::Chap { user, target } = &self.auth else {
             return Err(LoginError::Stray);
         };
@@ -141,7 +131,7 @@ impl InitiatorSecurity {
             text::push(out, "CHAP_I", &self.challenge.id.to_string());
             text::push(out, "CHAP_C", &chap::encode(&self.challenge.bytes));
         }
-        Ok(InitiatorAuthState::Responded(algorithm))
+        Ok(AuthStep::Responded(algorithm))
     }
 
     /// Checks the target's response, if it must authenticate.
@@ -149,10 +139,10 @@ impl InitiatorSecurity {
         &self,
         algorithm: Algorithm,
         keys: &SecurityKeys<'_>,
-    ) -> Result<InitiatorAuthState, LoginError> {
+    ) -> Result<AuthStep, LoginError> {
         let InitiatorAuth::Chap { target: Some(target), .. } = &self.auth else {
             keys.only(&[])?;
-            return Ok(InitiatorAuthState::Settled(true));
+            return Ok(AuthStep::Settled(true));
         };
         let Credentials { name, secret } = target;
         let claimed = needed(keys.chap_n, "CHAP_N")?;
@@ -160,7 +150,7 @@ impl InitiatorSecurity {
         // The secret authenticates the target; its name matters only if it is configured.
         let named = name.is_empty() | (claimed == name);
         match self.challenge.is_met(algorithm, secret, &response) & named {
-            true => Ok(InitiatorAuthState::Settled(true)),
+            true => Ok(AuthStep::Settled(true)),
             false => Err(ChapError::Proof.into()),
         }
     }
