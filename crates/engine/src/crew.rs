@@ -35,6 +35,9 @@ const CALLED_OFF: Ns = Ns::millis(100);
 /// The work of one worker's thread: handed to the thread and opened there.
 pub trait Task: Send + 'static {
     /// Opens and allocates everything that the load needs. Runs on the worker's own thread, before the start.
+    ///
+    /// # Errors
+    /// The target cannot be opened, or memory is missing. The step fails.
     fn open(self: Box<Self>) -> Result<Opened, EngineError>;
 }
 
@@ -67,6 +70,9 @@ pub struct EventNote {
 pub trait Load {
     /// Runs from the start of the meter's timeline to its end, or until `stop` is set, and then abandons what is
     /// still in flight after its configured grace time. Allocates nothing, locks nothing, logs nothing.
+    ///
+    /// # Errors
+    /// The load cannot continue. The step fails.
     fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError>;
 }
 
@@ -141,6 +147,9 @@ impl Stop {
 impl Crew {
     /// Spawns one thread a post and waits until all are ready. Notes of their opening go to `notes`, stamped zero
     /// because there is no time base before the start. The first failure ends the others.
+    ///
+    /// # Errors
+    /// A thread cannot be started, or a worker fails, panics or is cancelled while it opens.
     pub fn assemble(
         orders: CrewSettings,
         posts: Vec<WorkerSetup>,

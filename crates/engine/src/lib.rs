@@ -42,6 +42,9 @@ pub trait Engine: Send {
     /// Opens, checks, creates and fills what the step needs and parks its threads at the start barrier. Everything
     /// slow or fallible is done here, so that nothing after it is. `notes` receives events (such as a clamped depth).
     /// Long operations (filling) check `stop`, and fail soon after it is set.
+    ///
+    /// # Errors
+    /// A target is refused or cannot be opened, the step is not supported, or `stop` was set.
     fn prepare(
         &mut self,
         step: &StepSpec,

@@ -83,6 +83,9 @@ impl LinkRate {
 
     /// Parses `"8gfc"`, `"10GbE"`, `"10gbe:9000"` (an MTU), or a data rate such as `"400 MB/s"`, which is rounded to whole
     /// bytes a second.
+    ///
+    /// # Errors
+    /// The text names no known speed, or the MTU or the rate is out of range.
     pub fn parse(text: &str) -> Result<LinkRate, LinkRateError> {
         let lower = text.trim().to_ascii_lowercase();
         if let Some((name, wire)) = FIBRE_CHANNEL.into_iter().find(|(name, _)| *name == lower) {

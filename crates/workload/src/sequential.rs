@@ -1,8 +1,8 @@
 //! Sequential addresses: one run over a worker's regions, shared by all of its slots.
 //!
-//! The regions are cut into cells. Cell `i` of the run is on target `i mod T`; slot `s` of `D` takes the cells `s, s
-//! + D, s + 2D, …`. So the cells of a slot never depend on the order of completions, no two slots take the same cell
-//! in one pass, and the slots stay close together at all times.
+//! The regions are cut into cells. Cell `i` of the run is on target `i mod T`; slot `s` of `D` takes the cells
+//! `s, s + D, s + 2D, …`. So the cells of a slot never depend on the order of completions, no two slots take the same
+//! cell in one pass, and the slots stay close together at all times.
 //!
 //! If all operations have one size, a cell is one operation. If sizes are mixed, a cell holds at least the largest,
 //! and a slot fills its cell from the start with the next operations; an operation that does not fit starts the

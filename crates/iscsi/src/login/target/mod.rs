@@ -76,7 +76,7 @@ pub trait LoginPolicy {
 /// * `tsih` 0 and no session with this initiator, ISID and target: a new session.
 /// * `tsih` 0, and there is one: session reinstatement; the old session ends first.
 /// * another `tsih`: a connection of that session, if it belongs to this initiator, ISID and target, and has room. A
-/// connection with the same `cid` is reinstated.
+///   connection with the same `cid` is reinstated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     /// The initiator's name.
