@@ -241,7 +241,7 @@ impl NetworkProblems {
             self.report(field, problem);
         }
         if sockets.zero_copy && sockets.sendfile && net.carriage == Carriage::Tcp {
-            self.report("sendfile", "either this or `zero_copy`: both report whose pages are sent");
+            self.report("sendfile", "either this or `zero_copy`: both say whose pages are sent");
         }
         let datagrams =
             matches!(net.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. });
