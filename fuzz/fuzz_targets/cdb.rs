@@ -1,21 +1,21 @@
-//! Any commands with any parameters from two nexuses, in any order, against a device: what the device server promises
-//! holds (`promises.rs` of its tests says what that is).
+//! Arbitrary commands and parameters from two nexuses, in any order, against a device: the invariants of the device server
+//! hold (`invariants.rs` in its tests lists them).
 //!
 //! An input is a sequence of calls: the unit and the nexus, the expected length, the CDB, and the parameters with their
 //! length before them.
 
 #![no_main]
 
-use iscsi::scsi::{Description, Device, Geometry, Nexus};
+use iscsi::scsi::{Device, Geometry, Nexus, UnitDescription};
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/iscsi/tests/scsi/promises.rs"]
-mod promises;
+#[path = "../../crates/iscsi/tests/it/scsi/invariants.rs"]
+mod invariants;
 
 const LUNS: [u64; 6] = [0, 1 << 48, 2 << 48, 3 << 48, 0xc101 << 48, 9 << 48];
 
 fn device() -> Device {
-    let unit = |serial: &str, block, thin, read_only| Description {
+    let unit = |serial: &str, block, thin, read_only| UnitDescription {
         geometry: Geometry { block, blocks: 1 << 17 },
         thin,
         read_only,
@@ -53,7 +53,7 @@ fuzz_target!(|input: &[u8]| {
             0x41 => device.leave(nexus),
             0x42 => device.reset(),
             0x43 => device.units()[0].restore(bytes).unwrap_or_default(),
-            _ => promises::hold(&device, lun, nexus, &cdb, expected, bytes),
+            _ => invariants::hold(&device, lun, nexus, &cdb, expected, bytes),
         }
         rest = tail;
     }

@@ -7,10 +7,10 @@
 
 use iscsi::chap::{Algorithm, Challenge, Credentials, Secret, encode, respond};
 use iscsi::login::{
-    Access, Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName,
-    MAX_EXCHANGES, MAX_LOGIN_PDU, Policy, Target, TargetConfig, TargetStep,
+    LoginAccess, Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName,
+    MAX_EXCHANGES, MAX_LOGIN_PDU, LoginPolicy, Target, TargetConfig, TargetStep,
 };
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use iscsi::pdu::{BHS_LEN, Isid, LoginStatus, Response};
 use iscsi::text::parse;
 use libfuzzer_sys::fuzz_target;
@@ -26,8 +26,8 @@ fn credentials(name: &str) -> Credentials {
 /// Lets everybody in whose name is not `iqn.not`, and asks for CHAP, or does not.
 struct Door(bool);
 
-impl Policy for Door {
-    fn access(&mut self, who: &IscsiName, _: Option<&IscsiName>) -> Result<Access, LoginStatus> {
+impl LoginPolicy for Door {
+    fn access(&mut self, who: &IscsiName, _: Option<&IscsiName>) -> Result<LoginAccess, LoginStatus> {
         if who.as_str() == "iqn.not" {
             return Err(LoginStatus::AUTHORIZATION_FAILURE);
         }
@@ -37,7 +37,7 @@ impl Policy for Door {
                 Auth::Chap { users: vec![credentials("bob")], target: Some(credentials("disk")) }
             }
         };
-        Ok(Access { portal_group: 1, alias: None, auth })
+        Ok(LoginAccess { portal_group: 1, alias: None, auth })
     }
 }
 
@@ -101,7 +101,7 @@ fn pdu(opcode: u8, flags: u8, text: &[u8]) -> Vec<u8> {
 }
 
 fn at_target(mut stream: &[u8], with_chap: bool, proved: bool) {
-    let config = TargetConfig { wishes: Wishes::default(), window: 128 };
+    let config = TargetConfig { wishes: DesiredParams::default(), window: 128 };
     let (mut target, mut door) = (Target::new(config, ASKED_BY_TARGET), Door(with_chap));
     for _ in 0..=MAX_EXCHANGES + 1 {
         let Some((consumed, step)) = target.receive(stream, &mut door) else {
@@ -152,7 +152,7 @@ fn at_initiator(mut stream: &[u8], with_chap: bool, proved: bool) {
         alias: None,
         target: Some(name("iqn.disk")),
         auth,
-        wishes: Wishes::default(),
+        wishes: DesiredParams::default(),
         isid: Isid::default(),
         tsih: 0,
         cid: 0,

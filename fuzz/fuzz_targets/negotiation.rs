@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use iscsi::params::{Digest, Negotiation, Params, Role, SessionType, Wishes};
+use iscsi::params::{Digest, Negotiation, Params, Role, SessionType, DesiredParams};
 use iscsi::text::parse;
 use libfuzzer_sys::fuzz_target;
 
@@ -18,7 +18,7 @@ fuzz_target!(|input: Input| {
         2 => Digest::Preferred,
         _ => Digest::Required,
     };
-    let wishes = Wishes {
+    let wishes = DesiredParams {
         header_digest: digest(digests),
         data_digest: digest(digests >> 2),
         initial_r2t: bits & 8 != 0,

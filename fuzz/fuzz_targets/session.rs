@@ -5,7 +5,7 @@
 
 #![no_main]
 
-#[path = "../../crates/iscsi/tests/session/rig.rs"]
+#[path = "../../crates/iscsi/tests/it/session/rig.rs"]
 #[allow(dead_code, reason = "the tests of a session use more of the rig than the fuzzer does")]
 mod rig;
 
@@ -13,7 +13,7 @@ use iscsi::pdu::{
     Cdb, DataOut, Lengths, LogoutReason, LogoutRequest, Lun, NopOut, R2t, RESERVED_TAG, Request,
     Response, ScsiCommand, TaskAttribute, TaskFunction, TaskRequest, TextRequest,
 };
-use iscsi::target::{Limits, Notice, Scope, SessionParams};
+use iscsi::target::{Limits, Notice, TaskScope, SessionParams};
 use libfuzzer_sys::fuzz_target;
 use rig::{Rig, Setup};
 
@@ -145,14 +145,14 @@ impl World {
         match what & 15 {
             0..=3 => _ = session.ping(id),
             4..=6 => _ = session.notify(id, Notice::TasksTerminated { lun }),
-            7..=9 => _ = session.abort(Scope::Lun(lun), None),
+            7..=9 => _ = session.abort(TaskScope::Lun(lun), None),
             10 | 11 => {
                 _ = session.abort(
-                    Scope::Lun(lun),
+                    TaskScope::Lun(lun),
                     Some(iscsi::scsi::Ending::bare(iscsi::scsi::Status::TaskAborted)),
                 )
             }
-            12 => _ = session.abort(Scope::All, None),
+            12 => _ = session.abort(TaskScope::All, None),
             13 => session.close(id),
             14 => session.close_all(),
             _ => self.rig.manual = !self.rig.manual,

@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{LazyLock, mpsc};
-use workload::{Access, Arrivals, Demand, Kind, Regions, Row, Skew, Spec};
+use workload::{Access, Arrivals, Demand, WorkloadKind, Regions, Row, Skew, Spec};
 
 /// Of the target, and where the state of so many blocks has its parts: header, live words, table.
 const SIZE: u64 = 64 << 10;
@@ -60,7 +60,7 @@ fn step() -> StepSpec {
     let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
     let arrivals = Arrivals::Closed { depth: 1, think: Ns::ZERO };
     let workload =
-        Spec { kind: Kind::Access(access), arrivals, working_set: None, regions: Regions::Own };
+        Spec { kind: WorkloadKind::Access(access), arrivals, working_set: None, regions: Regions::Own };
     StepSpec {
         index: 0,
         seed: 1,

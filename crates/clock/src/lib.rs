@@ -1,7 +1,7 @@
-//! Time and chance, and nothing else.
+//! Time and randomness.
 //!
-//! Every other crate gets its nanoseconds and its random numbers here: the system's clocks are banned elsewhere, so
-//! that the simulator can run the same code on simulated time, and a seed repeats a run's operations exactly.
+//! All other crates get their nanoseconds and random numbers here. The system's clocks are banned elsewhere, so that
+//! the simulator can run the same code on simulated time, and a seed repeats a run's operations exactly.
 
 mod ns;
 mod rng;

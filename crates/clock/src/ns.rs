@@ -1,16 +1,16 @@
-//! A point in time or a span of it, in nanoseconds.
+//! A time or a duration in nanoseconds.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Nanoseconds: `CLOCK_MONOTONIC` when live, simulated time in the simulator. Used for points and for spans.
+/// Nanoseconds: `CLOCK_MONOTONIC` when live, simulated time in the simulator. Used for times and durations.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Ns(pub u64);
 
 impl Ns {
-    /// The origin, and the empty span.
+    /// The origin, and the empty duration.
     pub const ZERO: Ns = Ns(0);
     /// Later than any deadline.
     pub const MAX: Ns = Ns(u64::MAX);
@@ -25,12 +25,12 @@ impl Ns {
         Ns(ms * 1_000_000)
     }
 
-    /// This point moved later by `span`; stops at [`Ns::MAX`].
+    /// This time plus `span`; saturates at [`Ns::MAX`].
     pub const fn plus(self, span: Ns) -> Ns {
         Ns(self.0.saturating_add(span.0))
     }
 
-    /// The span from `earlier` to this point; zero when `earlier` is later.
+    /// The duration from `earlier` to this time; zero if `earlier` is later.
     pub const fn since(self, earlier: Ns) -> Ns {
         Ns(self.0.saturating_sub(earlier.0))
     }

@@ -1,15 +1,15 @@
-//! Seeded random streams. A stream is named by a seed and a key (step, worker, slot, purpose); equal names yield equal
-//! numbers on every machine, whatever other streams are drawn from in between.
+//! Seeded random streams. A stream is named by a seed and a key (step, worker, slot, purpose); equal names yield
+//! equal numbers on every machine, independent of other streams.
 
 use rand::{Rng as _, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// One random stream (PCG XSL 128/64 MCG: fast, and equidistributed well beyond what address patterns need).
+/// One random stream (PCG XSL 128/64 MCG: fast, and with equidistribution beyond what address patterns need).
 #[derive(Clone, Debug)]
 pub struct Rng(Pcg64Mcg);
 
 impl Rng {
-    /// The stream named by `seed` and `key`. Neighbouring keys give unrelated streams.
+    /// The stream named by `seed` and `key`. Streams of adjacent keys are uncorrelated.
     pub fn keyed(seed: u64, key: &[u64]) -> Rng {
         let mut state = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
         for part in key {
@@ -19,7 +19,7 @@ impl Rng {
         Rng(Pcg64Mcg::from_seed(wide.to_le_bytes()))
     }
 
-    /// Any `u64`.
+    /// A uniform `u64`.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }

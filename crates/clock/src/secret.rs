@@ -1,5 +1,5 @@
-//! Chance that nobody can predict: for challenges by which somebody proves who they are. No seed repeats it, so nothing that a
-//! run measures may depend on it.
+//! Unpredictable random bytes, for authentication challenges. No seed repeats them, so no measurement may depend on
+//! them.
 
 #![allow(
     clippy::disallowed_methods,
@@ -8,10 +8,10 @@
 
 use std::io;
 
-/// Fills `out`, at most 256 bytes, with what the kernel's generator yields.
+/// Fills `out`, at most 256 bytes, from the kernel's random generator.
 ///
 /// # Errors
-/// The kernel has none to give (a policy forbids the call).
+/// The kernel refuses the call (by a policy).
 pub fn unpredictable(out: &mut [u8]) -> io::Result<()> {
     let mut rest = out;
     while !rest.is_empty() {

@@ -1,26 +1,26 @@
-//! The system's clocks, read by system call and by nothing else in Wirespeed.
+//! The system's clocks. No other module of Wirespeed reads them.
 
 #![allow(clippy::disallowed_methods, reason = "the one place where clocks are read")]
 
 use crate::Ns;
 
-/// CPU time used, apart for user and kernel mode.
+/// CPU time in user and kernel mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// In user mode.
     pub user: Ns,
-    /// In the kernel on this thread's or process's behalf.
+    /// In the kernel on behalf of this thread or process.
     pub system: Ns,
 }
 
 impl CpuTime {
-    /// What was used since `earlier`.
+    /// The CPU time used since `earlier`.
     pub fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime { user: self.user.since(earlier.user), system: self.system.since(earlier.system) }
     }
 }
 
-/// Monotonic time. Costs some 20 ns (no system call where the vDSO serves it).
+/// Monotonic time. Costs about 20 ns (no system call if the vDSO provides it).
 pub fn now() -> Ns {
     Ns(read(libc::CLOCK_MONOTONIC))
 }
@@ -40,7 +40,7 @@ pub fn process_cpu() -> CpuTime {
     usage(libc::RUSAGE_SELF)
 }
 
-/// Sleeps until the monotonic clock has reached `at`; returns at once if it has.
+/// Sleeps until the monotonic clock has reached `at`; returns at once if it already has.
 pub fn sleep_until(at: Ns) {
     let spec = libc::timespec {
         tv_sec: (at.0 / 1_000_000_000) as libc::time_t,

@@ -7,7 +7,7 @@ use disk::DiskEngine;
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
 use record::{Phase, SourceId};
 use std::sync::mpsc;
-use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
+use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
 
 fn main() -> Result<(), EngineError> {
     for depth in [1, 32] {
@@ -70,7 +70,7 @@ fn step(depth: u32) -> StepSpec {
         sharers: 1,
         verify: false,
         workload: Spec {
-            kind: Kind::Access(access),
+            kind: WorkloadKind::Access(access),
             arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
             working_set: None,
             regions: Regions::Shared,

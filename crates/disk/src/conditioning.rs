@@ -12,7 +12,9 @@ use crate::fill::{Broken, CHUNK, Fill, Progress};
 use crate::sample::{Look, Seen, sample};
 use crate::surface::{Held, Sink, Thing};
 use clock::{Ns, Rng};
-use engine::{EngineError, Fill as Rule, IntervalTx, Note, Output, StepSpec, Stop, TargetSpec};
+use engine::{
+    EngineError, EventNote, Fill as Rule, IntervalTx, Output, StepSpec, Stop, TargetSpec,
+};
 use record::{Fact, Level, Sampling};
 use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
@@ -182,7 +184,7 @@ impl Errand<'_> {
     }
 
     pub fn say(&self, level: Level, code: &'static str, text: String) {
-        let event = Note { level, code, text }.event(self.step.index, None);
+        let event = EventNote { level, code, text }.event(self.step.index, None);
         let _ = self.notes.send(Output::Event(event));
     }
 

@@ -16,8 +16,8 @@ use crate::verify::{Plan, State, Watch};
 use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
 use clock::{Ns, Rng};
 use engine::{
-    Crew, Engine, EngineError, HANG_AFTER, IntervalTx, Orders, Phases, Pinning, Post, Prepared,
-    Scope, StepSpec, Stop, TargetSpec, WorkerSpec,
+    Crew, CrewSettings, Engine, EngineError, HANG_AFTER, IntervalTx, MeterScope, Phases, Pinning,
+    Prepared, StepSpec, Stop, TargetSpec, WorkerSetup, WorkerSpec,
 };
 use guard::{Found, Grants, MediumId, Remote, RemoteGrant, WriteGrant};
 use guard::{remote_id, reopen_to_read};
@@ -27,7 +27,7 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use workload::{Arrivals, Demand, Extent, Key, Place};
+use workload::{Arrivals, Demand, Extent, Placement, StreamKey};
 
 /// How long workers wait for what is in flight at the end of a step.
 const GRACE: Ns = Ns::secs(5);
@@ -253,7 +253,7 @@ impl Engine for DiskEngine {
         let mut plan = self.watch.plan(step, states);
         let post = |worker| post(&self.schemes, step, worker, &resolved, &mut plan);
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
-        let orders = Orders {
+        let orders = CrewSettings {
             step: step.index,
             phases: Phases::from(step),
             // Longer than the workers' own, so that they can say what they leave open.
@@ -262,7 +262,7 @@ impl Engine for DiskEngine {
             pinning: self.pinning,
             facts: resolved.into_iter().flat_map(|r| r.facts).collect(),
         };
-        let mut crew = Crew::muster(orders, posts, notes)?;
+        let mut crew = Crew::assemble(orders, posts, notes)?;
         crew.add_facts(queue_facts(step, &crew));
         plan.keep(step, Box::new(crew))
     }
@@ -310,7 +310,7 @@ fn post(
     worker: &WorkerSpec,
     targets: &[Resolved],
     plan: &mut Plan,
-) -> Result<Post, EngineError> {
+) -> Result<WorkerSetup, EngineError> {
     let WorkerSpec { source, name, key, sharer, sharers, workload, .. } = worker;
     let used = worker.targets.iter().map(|index| {
         let index = usize::from(*index);
@@ -327,21 +327,21 @@ fn post(
     let task = Worker {
         name: name.clone(),
         spec: workload.clone(),
-        place: Place {
+        place: Placement {
             targets: used.iter().map(|(_, resolved)| resolved.extent).collect(),
             sharer: *sharer,
             sharers: *sharers,
             start: Ns::ZERO,
         },
-        key: Key { seed: step.seed, step: step.index, worker: *key, slot: 0 },
+        key: StreamKey { seed: step.seed, step: step.index, worker: *key, slot: 0 },
         opener: opener(schemes, name, &used, demand.writes)?,
         payload,
         grace: GRACE,
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
-    let scope = Scope { reads: demand.reads, writes: demand.writes, open_loop };
+    let scope = MeterScope { reads: demand.reads, writes: demand.writes, open_loop };
     let targets = used.iter().map(|(spec, _)| spec.name.clone()).collect();
-    Ok(Post { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
+    Ok(WorkerSetup { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
 }
 
 /// What a worker writes: unlike all that other workers, steps and runs write, so that storage that finds duplicates finds

@@ -5,7 +5,7 @@ use crate::{Completion, Io};
 use clock::Ns;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use workload::{Arrivals, Key, Next, Op, Place, Spec, SpecError, Stream};
+use workload::{Arrivals, Next, Op, Placement, Spec, SpecError, Stream, StreamKey};
 
 /// I/Os that wait for submission, with the moments at which they were due. Never grows beyond its depth.
 pub struct Batch {
@@ -28,11 +28,15 @@ pub(crate) trait Feed {
 }
 
 /// Builds the feed of a worker whose arrivals are already clamped to the depth that its queue can carry.
-pub(crate) fn feed(spec: &Spec, place: &Place, key: Key) -> Result<Box<dyn Feed>, SpecError> {
+pub(crate) fn feed(
+    spec: &Spec,
+    place: &Placement,
+    key: StreamKey,
+) -> Result<Box<dyn Feed>, SpecError> {
     let depth = spec.outstanding_max();
     Ok(match spec.arrivals {
         Arrivals::Closed { .. } => {
-            let stream = |slot| Stream::new(spec, place, Key { slot, ..key });
+            let stream = |slot| Stream::new(spec, place, StreamKey { slot, ..key });
             Box::new(Closed {
                 streams: (0..depth).map(stream).collect::<Result<_, _>>()?,
                 ready: (0..depth).collect(),
@@ -40,7 +44,7 @@ pub(crate) fn feed(spec: &Spec, place: &Place, key: Key) -> Result<Box<dyn Feed>
             })
         }
         Arrivals::Open { .. } => Box::new(Open {
-            stream: Stream::new(spec, place, Key { slot: 0, ..key })?,
+            stream: Stream::new(spec, place, StreamKey { slot: 0, ..key })?,
             // The lowest slot last, so that few buffers stay warm while few are in flight.
             free: (0..depth).rev().collect(),
         }),
@@ -182,7 +186,7 @@ impl Feed for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::{Access, Dir, Extent, Kind, Process, Regions, Row, Skew};
+    use workload::{Access, Dir, Extent, Process, Regions, Row, Skew, WorkloadKind};
 
     #[track_caller]
     fn check(batch: &mut Batch, odd_go: bool, admitted: usize, slots: &[u32]) {
@@ -227,14 +231,14 @@ mod tests {
         };
         let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
         let spec = Spec {
-            kind: Kind::Access(access),
+            kind: WorkloadKind::Access(access),
             arrivals: Arrivals::Open { process: Process::Fixed { rate }, limit },
             working_set: None,
             regions: Regions::Shared,
         };
         let targets = vec![Extent { size: 1 << 30, block: 512 }];
-        let place = Place { targets, sharer: 0, sharers: 1, start: Ns::ZERO };
-        let key = Key { seed: 1, step: 0, worker: 0, slot: 0 };
+        let place = Placement { targets, sharer: 0, sharers: 1, start: Ns::ZERO };
+        let key = StreamKey { seed: 1, step: 0, worker: 0, slot: 0 };
         let mut feed = feed(&spec, &place, key).expect("a sound spec");
         let mut issued = Vec::new();
         for moment in moments_us {

@@ -7,9 +7,9 @@
 use crate::feed::{Batch, Feed, feed};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
-use engine::{EngineError, Load, Meter, Note, Opened, Reports, Spent, Stop, Task};
+use engine::{EngineError, EventNote, Load, Meter, Opened, Reports, Spent, Stop, Task};
 use record::{CounterId, Level};
-use workload::{Arrivals, Demand, Key, Place, Spec};
+use workload::{Arrivals, Demand, Placement, Spec, StreamKey};
 
 /// Purpose of the random stream that fills the buffers, apart from those of operations.
 const BUFFERS: u64 = 0x6275_6666;
@@ -24,9 +24,9 @@ pub struct Worker {
     /// What it issues.
     pub spec: Spec,
     /// What it may touch; `start` is zero, since its streams count from the start of the step.
-    pub place: Place,
+    pub place: Placement,
     /// The name of its randomness; slots are numbered by the worker.
-    pub key: Key,
+    pub key: StreamKey,
     /// Where its I/O goes.
     pub opener: Box<dyn Opener>,
     /// What prepares and examines its buffers; `None` where nobody cares what they hold.
@@ -55,7 +55,7 @@ impl Task for Worker {
         }
         let feed = feed(&self.spec, &self.place, self.key)
             .map_err(|e| problem(&self.name, e.to_string()))?;
-        let Key { seed, step, worker, .. } = self.key;
+        let StreamKey { seed, step, worker, .. } = self.key;
         arena.fill(depth, &mut Rng::keyed(seed, &[BUFFERS, step.into(), worker.into()]));
         let payload = self.payload.map(|payload| payload.open(&arena, depth));
         let mut payload = payload.transpose().map_err(target_error)?;
@@ -83,7 +83,7 @@ impl Task for Worker {
 struct Both(Box<dyn Reports>, Box<dyn Reports>);
 
 impl Reports for Both {
-    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         self.0.news(say);
         self.1.news(say);
     }
@@ -109,12 +109,12 @@ fn target_error(OpenError { target, problem }: OpenError) -> EngineError {
     EngineError::Target { target, problem }
 }
 
-fn clamped(name: &str, asked: u32, depth: u32, how: &str) -> Note {
+fn clamped(name: &str, asked: u32, depth: u32, how: &str) -> EventNote {
     let text = format!(
         "{name}: depth {asked} was asked for, but its queue carries {depth} at a time ({how}); raise `workers` instead \
          of depth"
     );
-    Note { level: Level::Warning, code: "depth-clamped", text }
+    EventNote { level: Level::Warning, code: "depth-clamped", text }
 }
 
 /// The data plane of a worker.

@@ -1,10 +1,12 @@
-//! The control-plane side of a running step: empties the workers' rings ten times a second, weighs their errors, and
-//! tells how each thread ended. Never on a worker's thread.
+//! The control-plane side of a running step: drains the workers' rings ten times a second, checks their errors
+//! against the budget, and reports how each thread ended. Never runs on a worker's thread.
 
-use crate::fault::{Budget, Drought};
-use crate::hang::{Hang, Watch};
-use crate::sheet::Drain;
-use crate::{Edge, EngineError, IntervalTx, LeftOpen, Note, Output, Reports, Stop, Timeline};
+use crate::buffers::IntervalDrain;
+use crate::fault::{ErrorBudget, ErrorStreak};
+use crate::hang::{Hang, HangWatch};
+use crate::{
+    EngineError, EventNote, IntervalTx, LeftOpen, MeasureStart, Output, Reports, Stop, Timeline,
+};
 use clock::Ns;
 use record::{Counter, Event, Level, SourceId};
 use std::convert::Infallible;
@@ -12,54 +14,54 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often rings are emptied.
+/// How often rings are drained.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A collector that was itself away for longer than this (a suspended machine, no processor) does not judge by the clock
-/// whether workers hang: they may have been away with it. It looks again at the next tick.
+/// If the collector itself did not run for longer than this (a suspended machine, no free processor), it does not
+/// judge by the clock whether workers hang: they may have been suspended too. It checks again at the next tick.
 const AWAY: Ns = Ns::secs(1);
 
 /// One worker, seen from the control plane.
-pub(crate) struct Member {
+pub(crate) struct WorkerState {
     pub source: SourceId,
     pub name: String,
-    /// What its I/O goes to, in words.
+    /// A description of its targets.
     targets: String,
     /// `None` until it has opened.
-    pub drain: Option<Drain>,
-    /// Operations that it can have in flight; 0 until it has opened.
+    pub drain: Option<IntervalDrain>,
+    /// Most operations in flight; 0 until it has opened.
     pub depth: u32,
-    /// What carries its operations; empty until it has opened.
+    /// The I/O interface; empty until it has opened.
     pub how: String,
     pub reports: Option<Box<dyn Reports>>,
-    drought: Drought,
-    watch: Watch,
+    drought: ErrorStreak,
+    watch: HangWatch,
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
 }
 
-/// Gathers what a crew reports until its last thread is gone.
+/// Gathers what a crew reports until its last thread has ended.
 pub(crate) struct Collector {
     pub line: Timeline,
     pub step: u32,
     pub grace: Ns,
-    pub members: Vec<Member>,
+    pub members: Vec<WorkerState>,
     pub alive: Receiver<Infallible>,
     pub stop: Stop,
-    pub edge: Edge,
+    pub edge: MeasureStart,
     pub out: IntervalTx,
-    pub budget: Budget,
+    pub budget: ErrorBudget,
     pub failure: Option<EngineError>,
 }
 
-impl Member {
+impl WorkerState {
     pub fn new(
         source: SourceId,
         name: String,
         targets: String,
-        watch: Watch,
+        watch: HangWatch,
         thread: JoinHandle<Result<LeftOpen, EngineError>>,
-    ) -> Member {
-        Member {
+    ) -> WorkerState {
+        WorkerState {
             source,
             name,
             targets,
@@ -67,13 +69,13 @@ impl Member {
             depth: 0,
             how: String::new(),
             reports: None,
-            drought: Drought::default(),
+            drought: ErrorStreak::default(),
             watch,
             thread: Some(thread),
         }
     }
 
-    /// Waits for the thread and says how it ended; `None` where that is known already.
+    /// Waits for the thread and returns how it ended; `None` if that is already known.
     pub fn join(&mut self) -> Option<Result<LeftOpen, EngineError>> {
         let ended = self.thread.take()?.join();
         Some(ended.unwrap_or_else(|_| {
@@ -91,7 +93,7 @@ impl Member {
 }
 
 impl Collector {
-    /// Runs until all threads have gone or are given up; sends the verdict last.
+    /// Runs until all threads have ended or are abandoned; sends the verdict last.
     pub fn run(mut self) {
         let mut stopped_until = Ns::MAX;
         let mut looked = clock::now();
@@ -101,12 +103,12 @@ impl Collector {
             if self.stop.asked() {
                 stopped_until = stopped_until.min(now.plus(self.grace));
             }
-            // Before the sheets are looked at: whatever follows the edge was counted after it had been settled.
+            // Before the sheets are read: whatever follows the edge was counted after it had been settled.
             self.line.follow(&self.edge);
-            self.bury(closed);
+            self.collect_ended_threads(closed);
             self.drain();
             if now.since(looked) < AWAY || closed {
-                self.look(now);
+                self.check_hangs(now);
             }
             looked = now;
             let given_up_at = self.line.end().plus(self.grace).min(stopped_until);
@@ -120,11 +122,11 @@ impl Collector {
         let _ = self.out.send(verdict);
     }
 
-    /// Takes in what the rings hold, and judges it.
+    /// Receives and checks what the rings hold.
     fn drain(&mut self) {
         let Collector { line, step, out, budget, failure, stop, members, .. } = self;
         for member in members {
-            let Member { source, name, targets, drain, drought, watch, reports, .. } = member;
+            let WorkerState { source, name, targets, drain, drought, watch, reports, .. } = member;
             if let Some(reports) = reports {
                 reports.news(&mut |at, note| {
                     let event =
@@ -135,7 +137,7 @@ impl Collector {
             let Some(drain) = drain else { continue };
             drain.collect(*source, *step, line, |interval, errnos| {
                 let (mut events, over) = budget.weigh(name, drought, &interval, errnos);
-                for hang in watch.hear(&interval).into_iter().flatten() {
+                for hang in watch.on_interval(&interval).into_iter().flatten() {
                     let event = hung(name, targets, hang).event(*step, Some(*source));
                     events.push(Event { at: interval.to, ..event });
                 }
@@ -151,7 +153,7 @@ impl Collector {
         }
     }
 
-    /// Sends what loads have counted beside their intervals.
+    /// Sends the totals that loads report beside their intervals.
     fn count(&mut self) {
         let Collector { line, step, out, members, .. } = self;
         let to = clock::now().clamp(line.start(), line.end());
@@ -171,14 +173,16 @@ impl Collector {
         }
     }
 
-    /// Looks at those from whom nothing comes.
-    fn look(&mut self, now: Ns) {
+    /// Checks workers that send nothing for hangs.
+    fn check_hangs(&mut self, now: Ns) {
         let Collector { line, step, out, members, .. } = self;
         for member in members.iter_mut() {
-            let Some(seen) = member.drain.as_ref().and_then(Drain::last_seen) else { continue };
+            let Some(seen) = member.drain.as_ref().and_then(IntervalDrain::last_seen) else {
+                continue;
+            };
             let seen = line.on_record(seen);
             let news = match member.thread {
-                Some(_) => member.watch.look(line.on_record(now), seen),
+                Some(_) => member.watch.check_blocked(line.on_record(now), seen),
                 None => member.watch.ended(seen),
             };
             if let Some(hang) = news {
@@ -189,8 +193,8 @@ impl Collector {
         }
     }
 
-    /// Takes in how threads ended: those that have, or all of them once it is known that they all have.
-    fn bury(&mut self, all: bool) {
+    /// Collects the results of threads that have ended, or of all threads once all have ended.
+    fn collect_ended_threads(&mut self, all: bool) {
         for member in &mut self.members {
             if !(all || member.gone()) {
                 continue;
@@ -212,7 +216,7 @@ impl Collector {
         }
     }
 
-    /// Threads that have not come back are left behind: a blocked system call cannot be called off.
+    /// Hung threads are left behind: a blocked system call cannot be cancelled.
     fn give_up_on_the_rest(&mut self) {
         for member in self.members.iter_mut().filter(|m| !m.gone()) {
             let e = member.error(format!(
@@ -225,7 +229,7 @@ impl Collector {
     }
 }
 
-fn hung(name: &str, targets: &str, hang: Hang) -> Note {
+fn hung(name: &str, targets: &str, hang: Hang) -> EventNote {
     let (code, text) = match hang {
         Hang::On { age } => {
             let age = age.as_secs_f64();
@@ -240,10 +244,10 @@ fn hung(name: &str, targets: &str, hang: Hang) -> Note {
             ("hang-over", format!("{name}: the I/O on {targets} that hung ended after {took:.1} s"))
         }
     };
-    Note { level: Level::Warning, code, text }
+    EventNote { level: Level::Warning, code, text }
 }
 
-fn left_open(member: &Member, left: LeftOpen, step: u32, line: &Timeline) -> Event {
+fn left_open(member: &WorkerState, left: LeftOpen, step: u32, line: &Timeline) -> Event {
     let text = format!(
         "{}: {} operations had not completed when the worker gave up on them, the oldest after {:.1} s; \
          the device may hang (see dmesg)",
@@ -251,6 +255,6 @@ fn left_open(member: &Member, left: LeftOpen, step: u32, line: &Timeline) -> Eve
         left.count,
         left.age_max.as_secs_f64()
     );
-    let note = Note { level: Level::Error, code: "left-open", text };
+    let note = EventNote { level: Level::Error, code: "left-open", text };
     Event { at: line.on_record(line.end()), ..note.event(step, Some(member.source)) }
 }

@@ -1,15 +1,16 @@
-//! A step's threads: spawned, named, pinned and opened before the start, parked at the barrier, released together.
+//! A step's threads: spawned, named, pinned and opened before the start, parked at a barrier, released together.
 //!
-//! A [`Task`] opens on its own thread what that thread alone will own, and becomes a [`Load`] that runs with a meter.
-//! Everything that can fail or take long happens before [`Crew::muster`] returns; a thread that panics, errs or never
-//! comes back ends in [`Output::Failed`], never in a hang.
+//! A [`Task`] opens on its own thread what only that thread will own, and becomes a [`Load`] that runs with a meter.
+//! Everything that can fail or take long happens before [`Crew::assemble`] returns. A thread that panics, fails or
+//! hangs ends in [`Output::Failed`]; the step itself never hangs.
 
-use crate::collector::{Collector, Member};
-use crate::hang::Watch;
-use crate::sheet::{Drain, Scope, Sheets};
+use crate::buffers::{IntervalBuffers, IntervalDrain, MeterScope};
+use crate::collector::{Collector, WorkerState};
+use crate::hang::HangWatch;
 use crate::timeline::{Phases, Timeline};
 use crate::{
-    Edge, EngineError, Handle, IntervalTx, LeftOpen, Meter, Output, Pinning, Prepared, Reports, pin,
+    EngineError, IntervalTx, LeftOpen, MeasureStart, Meter, Output, Pinning, Prepared, Reports,
+    StepHandle, pin,
 };
 use clock::Ns;
 use record::{Event, Fact, Level, SourceId};
@@ -22,18 +23,21 @@ use std::thread::{Builder, JoinHandle};
 /// The kernel keeps this many bytes of a thread's name.
 const NAME_MAX: usize = 15;
 
-/// What one processor has written, every other one sees within far less than this.
+/// A write by one processor is visible to all others well within this time.
 const VISIBLE: Ns = Ns::millis(1);
 
 /// Targets of a worker that a message names before it counts the rest.
 const TARGETS_NAMED: usize = 4;
 
-/// While a thread waits for the agreed start it looks this often whether it was called off.
+/// How often a thread that waits for the agreed start checks whether the step was cancelled.
 const CALLED_OFF: Ns = Ns::millis(100);
 
-/// What a worker's thread will do: handed to the thread, opened there.
+/// The work of one worker's thread: handed to the thread and opened there.
 pub trait Task: Send + 'static {
-    /// Opens and takes all that the load needs. Runs on the worker's own thread, before the start.
+    /// Opens and allocates everything that the load needs. Runs on the worker's own thread, before the start.
+    ///
+    /// # Errors
+    /// The target cannot be opened, or memory is missing. The step fails.
     fn open(self: Box<Self>) -> Result<Opened, EngineError>;
 }
 
@@ -41,62 +45,65 @@ pub trait Task: Send + 'static {
 pub struct Opened {
     /// The load.
     pub load: Box<dyn Load>,
-    /// Operations that it may have in flight at most: the slots of its meter.
+    /// Most operations in flight: the slots of its meter.
     pub slots: u32,
-    /// What is worth knowing about how it was opened.
-    pub notes: Vec<Note>,
-    /// What it reports beside its figures, if anything.
+    /// Remarks on how it was opened, reported as events.
+    pub notes: Vec<EventNote>,
+    /// What it reports in addition to intervals, if anything.
     pub reports: Option<Box<dyn Reports>>,
-    /// What carries its operations, for the record's provenance: one of few texts, the same for equal workers.
+    /// The I/O interface that carries its operations, for the record's provenance: equal workers return equal texts.
     pub how: String,
 }
 
-/// An event without its place and time.
+/// An event without its source and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct EventNote {
     /// How much it matters.
     pub level: Level,
-    /// A stable, lower-case, hyphenated word.
+    /// A stable code: lower-case words joined by hyphens.
     pub code: &'static str,
-    /// A sentence for people: what happened and what to do next.
+    /// A sentence for users: what happened and what to do next.
     pub text: String,
 }
 
 /// The data plane of one worker. It owns what it opened and never leaves its thread.
 pub trait Load {
-    /// Runs from the start of the meter's timeline to its end, or until `stop` asks, and then gives up what is still
-    /// in flight after the grace that it was built with. Allocates nothing, locks nothing, logs nothing.
+    /// Runs from the start of the meter's timeline to its end, or until `stop` is set, and then abandons what is
+    /// still in flight after its configured grace time. Allocates nothing, locks nothing, logs nothing.
+    ///
+    /// # Errors
+    /// The load cannot continue. The step fails.
     fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError>;
 }
 
-/// The wish for an early end, looked at by workers once a batch and by whatever takes long before the start.
+/// The request for an early end. Workers check it once a batch; slow preparations check it before the start.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
-/// One worker to be mustered.
-pub struct Post {
-    /// Its number in the record.
+/// One worker of a crew.
+pub struct WorkerSetup {
+    /// Source number in the record.
     pub source: SourceId,
-    /// Its name, for messages and its thread.
+    /// Name for messages and for the thread.
     pub name: String,
-    /// The names of what it issues to, for messages.
+    /// The names of its targets, for messages.
     pub targets: Vec<String>,
     /// What it can report.
-    pub scope: Scope,
-    /// What it will do.
+    pub scope: MeterScope,
+    /// The work to be done.
     pub task: Box<dyn Task>,
 }
 
-/// What a crew shares.
+/// Settings that all workers of a crew share.
 #[derive(Clone, Debug)]
-pub struct Orders {
-    /// The step's number in the run.
+pub struct CrewSettings {
+    /// Number of the step in the run.
     pub step: u32,
-    /// The lengths of its phases.
+    /// Lengths of the phases.
     pub phases: Phases,
-    /// How long after the end a thread may still be waiting for an I/O before it is given up. Loads keep to less.
+    /// How long after the end a thread may still wait for an I/O before it is abandoned. Loads use a shorter limit.
     pub grace: Ns,
-    /// Age from which an operation hangs and is told about: [`crate::HANG_AFTER`].
+    /// Age at which an operation counts as hung and is reported: [`crate::HANG_AFTER`].
     pub hang_after: Ns,
     /// Whether threads are pinned.
     pub pinning: Pinning,
@@ -104,45 +111,48 @@ pub struct Orders {
     pub facts: Vec<Fact>,
 }
 
-/// Threads that stand ready at the start barrier. Dropping it releases and ends them.
+/// Threads that are ready at the start barrier. Dropping it releases and ends them.
 pub struct Crew {
-    orders: Orders,
-    members: Vec<Member>,
+    orders: CrewSettings,
+    members: Vec<WorkerState>,
     releases: Vec<Sender<Timeline>>,
     stop: Stop,
-    edge: Edge,
+    edge: MeasureStart,
     alive: Receiver<Infallible>,
 }
 
-/// What a thread says when it stands ready.
-type Ready = (usize, Result<Stance, EngineError>);
+/// What a thread reports once it has opened.
+type ReadyReport = (usize, Result<OpenedWorker, EngineError>);
 
-struct Stance {
-    drain: Drain,
+struct OpenedWorker {
+    drain: IntervalDrain,
     slots: u32,
-    notes: Vec<Note>,
+    notes: Vec<EventNote>,
     how: String,
     reports: Option<Box<dyn Reports>>,
 }
 
 impl Stop {
-    /// Asks for an early end.
+    /// Requests an early end.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an early end was asked for.
+    /// Whether an early end was requested.
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Crew {
-    /// Spawns one thread a post and waits until all stand ready. Notes of their opening go to `notes`, stamped zero:
-    /// before the start there is no time base. The first failure ends the others.
-    pub fn muster(
-        orders: Orders,
-        posts: Vec<Post>,
+    /// Spawns one thread a post and waits until all are ready. Notes of their opening go to `notes`, stamped zero
+    /// because there is no time base before the start. The first failure ends the others.
+    ///
+    /// # Errors
+    /// A thread cannot be started, or a worker fails, panics or is cancelled while it opens.
+    pub fn assemble(
+        orders: CrewSettings,
+        posts: Vec<WorkerSetup>,
         notes: &IntervalTx,
     ) -> Result<Crew, EngineError> {
         let allowed = pin::allowed();
@@ -155,12 +165,12 @@ impl Crew {
             members: Vec::with_capacity(posts.len()),
             releases: Vec::with_capacity(posts.len()),
             stop: Stop::default(),
-            edge: Edge::default(),
+            edge: MeasureStart::default(),
             alive,
         };
         for (index, (post, cpu)) in posts.into_iter().zip(places).enumerate() {
             let (release, released) = mpsc::channel();
-            let seat = Seat {
+            let seat = WorkerThread {
                 index,
                 cpu,
                 scope: post.scope,
@@ -173,9 +183,9 @@ impl Crew {
                 alive: alive_tx.clone(),
             };
             let thread = spawn(&post.name, move || seat.occupy())?;
-            let watch = Watch::new(crew.orders.hang_after);
+            let watch = HangWatch::new(crew.orders.hang_after);
             let targets = one_of(&post.targets);
-            crew.members.push(Member::new(post.source, post.name, targets, watch, thread));
+            crew.members.push(WorkerState::new(post.source, post.name, targets, watch, thread));
             crew.releases.push(release);
         }
         drop(ready_tx);
@@ -183,24 +193,24 @@ impl Crew {
         Ok(crew)
     }
 
-    /// What carries each worker's operations.
+    /// The I/O interface of each worker.
     pub fn carriers(&self) -> impl Iterator<Item = (SourceId, &str)> {
         self.members.iter().map(|member| (member.source, member.how.as_str()))
     }
 
-    /// Adds provenance that is known only now that the workers have opened.
+    /// Adds provenance that is known only after the workers have opened.
     pub fn add_facts(&mut self, facts: Vec<Fact>) {
         self.orders.facts.extend(facts);
     }
 
     fn await_ready(
         &mut self,
-        ready: &Receiver<Ready>,
+        ready: &Receiver<ReadyReport>,
         notes: &IntervalTx,
     ) -> Result<(), EngineError> {
         // The channel closes when every thread has reported or died.
         for (index, answer) in ready {
-            let Stance { drain, slots, notes: said, how, reports } = answer?;
+            let OpenedWorker { drain, slots, notes: said, how, reports } = answer?;
             let member = &mut self.members[index];
             member.how = how;
             member.reports = reports;
@@ -230,7 +240,7 @@ impl Prepared for Crew {
         self.members.iter().map(|m| (m.source, m.depth)).collect()
     }
 
-    fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+    fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let line = Timeline::new(epoch, at, self.orders.phases);
         if clock::now() > at {
             let event = late_start(&self.orders, line.on_record(at));
@@ -253,14 +263,14 @@ impl Prepared for Crew {
         match Builder::new().name("collector".to_owned()).spawn(move || collector.run()) {
             Ok(thread) => {
                 for release in self.releases.drain(..) {
-                    // A thread that has died meanwhile is found by the collector.
+                    // The collector finds a thread that has died in the meantime.
                     let _ = release.send(line);
                 }
-                Box::new(Running { stop, edge, line, collector: Some(thread) })
+                Box::new(RunningCrew { stop, edge, line, collector: Some(thread) })
             }
             Err(e) => {
                 let _ = out.send(Output::Failed(no_thread("collector", &e)));
-                Box::new(Running { stop, edge, line, collector: None })
+                Box::new(RunningCrew { stop, edge, line, collector: None })
             }
         }
     }
@@ -276,39 +286,49 @@ impl Drop for Crew {
     }
 }
 
-impl Note {
-    /// The event that this note is, of a step and perhaps one source, stamped zero.
+impl EventNote {
+    /// Turns this note into an event of a step, and perhaps of one source, stamped zero.
     pub fn event(self, step: u32, source: Option<SourceId>) -> Event {
-        let Note { level, code, text } = self;
+        let EventNote { level, code, text } = self;
         Event { at: Ns::ZERO, step: Some(step), source, level, code: code.to_owned(), text }
     }
 }
 
 /// A thread's part of a crew.
-struct Seat {
+struct WorkerThread {
     index: usize,
     cpu: Option<usize>,
-    scope: Scope,
+    scope: MeterScope,
     phases: Phases,
     task: Box<dyn Task>,
-    ready: Sender<Ready>,
+    ready: Sender<ReadyReport>,
     released: Receiver<Timeline>,
     stop: Stop,
-    edge: Edge,
-    /// Never sent on: the channel closes when the last thread has gone, however it went.
+    edge: MeasureStart,
+    /// Nothing is ever sent: the channel closes when the last thread has ended for any reason.
     alive: Sender<Infallible>,
 }
 
-impl Seat {
+impl WorkerThread {
     fn occupy(self) -> Result<LeftOpen, EngineError> {
-        let Seat { index, cpu, scope, phases, task, ready, released, stop, edge, alive: _alive } =
-            self;
+        let WorkerThread {
+            index,
+            cpu,
+            scope,
+            phases,
+            task,
+            ready,
+            released,
+            stop,
+            edge,
+            alive: _alive,
+        } = self;
         pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
             Ok(Opened { load, slots, notes, how, reports }) => {
-                // Taken on this thread, so that the memory is near its processor.
-                let (sheets, drain) = Sheets::provide(scope, slots, phases);
-                let stance = Stance { drain, slots, notes, how, reports };
+                // Allocated on this thread, so that the memory is near its processor.
+                let (sheets, drain) = IntervalBuffers::provide(scope, slots, phases);
+                let stance = OpenedWorker { drain, slots, notes, how, reports };
                 let _ = ready.send((index, Ok(stance)));
                 (load, sheets)
             }
@@ -328,7 +348,7 @@ impl Seat {
     }
 }
 
-/// Sleeps until `at`, or until the step is called off.
+/// Sleeps until `at`, or until the step is cancelled.
 fn wait_for(at: Ns, stop: &Stop) {
     while !stop.asked() {
         let now = clock::now();
@@ -339,26 +359,26 @@ fn wait_for(at: Ns, stop: &Stop) {
     }
 }
 
-/// A step under way.
-struct Running {
+/// A running step.
+struct RunningCrew {
     stop: Stop,
-    edge: Edge,
+    edge: MeasureStart,
     line: Timeline,
     collector: Option<JoinHandle<()>>,
 }
 
-impl Handle for Running {
+impl StepHandle for RunningCrew {
     fn stop(&self) {
         self.stop.ask();
     }
 
     fn measure(&self, at: Ns) -> bool {
-        // Looked at after it is settled: a worker that makes this cut from now on knows, and none has made it yet.
+        // Checked after it is settled: a worker that makes this cut from now on sees it, and none has made it yet.
         self.line.may_measure_from(at) && self.edge.settle(at) && clock::now().plus(VISIBLE) < at
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCrew {
     fn drop(&mut self) {
         self.stop.ask();
         if let Some(thread) = self.collector.take() {
@@ -371,13 +391,13 @@ fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, EngineError> {
-    // A NUL would be refused by the kernel; more than 15 bytes too, so cut at a character.
+    // The kernel refuses a NUL and more than 15 bytes, so cut at a character.
     let mut kept: String = name.chars().filter(|c| *c != '\0').collect();
     kept.truncate(kept.floor_char_boundary(NAME_MAX));
     Builder::new().name(kept).spawn(body).map_err(|e| no_thread(name, &e))
 }
 
-/// One target by its name, or how many it may be.
+/// One target by its name; several as "one of …".
 fn one_of(targets: &[String]) -> String {
     match targets {
         [one] => one.clone(),
@@ -401,7 +421,7 @@ fn no_thread(name: &str, e: &std::io::Error) -> EngineError {
     }
 }
 
-fn warn_if_over_subscribed(orders: &Orders, cpus: usize, workers: usize, notes: &IntervalTx) {
+fn warn_if_over_subscribed(orders: &CrewSettings, cpus: usize, workers: usize, notes: &IntervalTx) {
     if workers <= cpus {
         return;
     }
@@ -409,13 +429,13 @@ fn warn_if_over_subscribed(orders: &Orders, cpus: usize, workers: usize, notes: 
         "{workers} workers share {cpus} processors: they may wait for one, which counts as latency; read the \
          generator's own share of the time beside it"
     );
-    let note = Note { level: Level::Warning, code: "over-subscribed", text };
+    let note = EventNote { level: Level::Warning, code: "over-subscribed", text };
     let _ = notes.send(Output::Event(note.event(orders.step, None)));
 }
 
-fn late_start(orders: &Orders, at: Ns) -> Event {
+fn late_start(orders: &CrewSettings, at: Ns) -> Event {
     let text = "the agreed start had passed when the workers were released: the first interval is short of load, \
                 so use a warm-up";
-    let note = Note { level: Level::Warning, code: "late-start", text: text.to_owned() };
+    let note = EventNote { level: Level::Warning, code: "late-start", text: text.to_owned() };
     Event { at, ..note.event(orders.step, None) }
 }

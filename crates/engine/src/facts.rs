@@ -1,4 +1,4 @@
-//! Facts of the host for a record's provenance, read from `/proc` and `/sys`. What cannot be read is left out.
+//! Facts of the host for a record's provenance, read from `/proc` and `/sys`. Unreadable facts are omitted.
 
 use record::Fact;
 use std::fs;
@@ -22,7 +22,7 @@ pub fn host_facts(subject: &str) -> Vec<Fact> {
         .collect()
 }
 
-/// A small text file without the blanks around it; `None` where it cannot be read or says nothing.
+/// Reads a small text file and trims it; `None` if it is unreadable or empty.
 fn read(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
@@ -45,7 +45,7 @@ fn memory(meminfo: &str) -> Option<String> {
     Some(format!("{} MiB", kib / 1024))
 }
 
-/// `no`, or what is known of the hypervisor.
+/// `no`, or `yes` with the hypervisor's name if it is known.
 fn virtualized(cpuinfo: &str) -> Option<String> {
     let flags = cpu_field(cpuinfo, "flags").or_else(|| cpu_field(cpuinfo, "Features"))?;
     let product =

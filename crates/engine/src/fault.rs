@@ -1,4 +1,4 @@
-//! Errors of a step: counted by error number on the data plane, named and weighed against a budget off it.
+//! Errors of a step: counted by error number on the data plane, named and checked against a budget off it.
 
 use crate::EngineError;
 use clock::Ns;
@@ -8,14 +8,14 @@ use std::fmt;
 /// A step with more failed operations than this is stopped: its figures would describe the error path.
 pub const ERRORS_MAX: u64 = 1_000;
 
-/// A worker that gets nothing but errors for this long stops the step.
+/// A worker that gets only errors for this long stops the step.
 pub const ONLY_ERRORS_MAX: Ns = Ns::secs(1);
 
-/// `EILSEQ`: the data that an operation read is not what was written. No device reports it, so that what verification
-/// finds cannot be mistaken for a device's own word.
+/// `EILSEQ`: the data that was read differs from what was written. No device reports this number, so errors found by
+/// verification cannot be confused with a device's.
 pub const WRONG_DATA: i32 = 84;
 
-/// Linux's highest error number; anything outside is counted as that.
+/// Linux's highest error number; numbers outside the range count as this one.
 const ERRNO_MAX: usize = 133;
 
 /// Failed operations by error number. Plain memory, so that counting allocates nothing.
@@ -35,12 +35,12 @@ impl ErrnoCounts {
         *count = count.saturating_add(1);
     }
 
-    /// The numbers that were seen, with their counts.
+    /// The error numbers that occurred, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (i32, u32)> + '_ {
         self.0.iter().enumerate().filter(|(_, n)| **n > 0).map(|(errno, n)| (errno as i32, *n))
     }
 
-    /// How often one number was seen.
+    /// How often one error number occurred.
     pub fn of(&self, errno: i32) -> u32 {
         self.0[ErrnoCounts::index(errno)]
     }
@@ -66,7 +66,7 @@ impl fmt::Display for ErrnoCounts {
     }
 }
 
-/// Error numbers that storage meets, with their symbols; the numbers are those of every Linux that Rust's tier 1 knows.
+/// Error numbers that storage returns, with their symbols; equal on every Linux of Rust's tier 1.
 const NAMES: [(i32, &str); 24] = [
     (1, "EPERM"),
     (5, "EIO"),
@@ -100,23 +100,23 @@ pub fn errno_name(errno: i32) -> String {
     known.map_or_else(|| format!("errno {errno}"), |(_, name)| (*name).to_owned())
 }
 
-/// What went wrong in a step so far, and whether it may go on.
+/// The errors of a step so far, and whether it may continue.
 #[derive(Debug, Default)]
-pub(crate) struct Budget {
+pub(crate) struct ErrorBudget {
     seen: ErrnoCounts,
 }
 
-/// How long one worker has had nothing but errors.
+/// How long one worker has had only errors.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Drought(Ns);
+pub(crate) struct ErrorStreak(Ns);
 
-impl Budget {
-    /// Takes in one interval's errors. Returns the events of error numbers that are new to the step, and the reason to
-    /// stop it, if there is one.
+impl ErrorBudget {
+    /// Processes one interval's errors. Returns the events of error numbers that are new to the step, and the reason
+    /// to stop it, if there is one.
     pub fn weigh(
         &mut self,
         worker: &str,
-        drought: &mut Drought,
+        drought: &mut ErrorStreak,
         interval: &Interval,
         errnos: &ErrnoCounts,
     ) -> (Vec<Event>, Option<EngineError>) {
@@ -128,7 +128,7 @@ impl Budget {
         let ops: u64 = tallies().map(|t| t.ops).sum();
         let errors: u64 = tallies().map(|t| t.errors).sum();
         if ops > 0 {
-            *drought = Drought::default();
+            *drought = ErrorStreak::default();
         } else if errors > 0 {
             drought.0 = drought.0.plus(interval.to.since(interval.from));
         }

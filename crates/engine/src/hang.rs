@@ -1,18 +1,19 @@
-//! I/O that hangs, told while it hangs: which worker, and for how long it has been waiting.
+//! Detects hung I/O while it hangs: which worker, and for how long.
 //!
-//! Two witnesses, since either may be silent. A worker that wakes at every cut reports the age of its oldest operation
-//! with each interval. One that is blocked in a system call reports nothing, but its [pulse](crate::pulse) has stopped;
-//! it was last seen as it went into its queue. Pure bookkeeping on moments of the record's time base, one watch a worker,
-//! on the control plane; `khungtaskd` of the Linux kernel does the same for tasks.
+//! There are two sources, because either may be silent. A worker that wakes at every cut reports the age of its
+//! oldest operation with each interval. A worker that is blocked in a system call reports nothing, but its
+//! [heartbeat](crate::heartbeat) has stopped at the time it entered the call. Pure bookkeeping on times of the record,
+//! one watch a worker, on the control plane; `khungtaskd` of the Linux kernel does the same for tasks.
 
 use clock::Ns;
 use record::Interval;
 
-/// Age from which an operation hangs. Far above what a loaded disk takes at a deep queue, and far below the 30 s after
-/// which Linux gives up on a SCSI or NVMe command. A hang is told again each time its age has doubled.
+/// Age at which an operation counts as hung. Far above the latency of a loaded disk with a deep queue, and far below
+/// the 30 s after which Linux times out a SCSI or NVMe command. A hang is reported again each time its age has
+/// doubled.
 pub const HANG_AFTER: Ns = Ns::secs(5);
 
-/// What there is to tell about one worker.
+/// A change in one worker's hangs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hang {
     /// Its oldest operation has been in flight for `age`.
@@ -20,90 +21,90 @@ pub(crate) enum Hang {
         /// Since its submission.
         age: Ns,
     },
-    /// It hangs no more: the operation ended after about `took`.
+    /// The hang is over: the operation ended after about `took`.
     Over {
-        /// From its submission to its end; where that was not counted, to the end of the interval that it ended in.
+        /// From submission to end; if that was not counted, up to the end of the interval in which it ended.
         took: Ns,
     },
 }
 
 /// Watches one worker.
 #[derive(Clone, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct HangWatch {
     after: Ns,
     /// Submission of the oldest operation in flight, as of the last interval.
     oldest: Option<Ns>,
-    /// The hang that has been told.
-    told: Option<Told>,
+    /// The hang that has been reported.
+    reported: Option<ReportedHang>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ReportedHang {
     since: Ns,
-    /// The age at which to tell it again.
+    /// The age at which to report it again.
     again: Ns,
 }
 
-impl Watch {
+impl HangWatch {
     /// Watches for operations older than `after`.
-    pub fn new(after: Ns) -> Watch {
-        Watch { after, oldest: None, told: None }
+    pub fn new(after: Ns) -> HangWatch {
+        HangWatch { after, oldest: None, reported: None }
     }
 
-    /// Takes in what the worker reported of one interval. Returns a hang that is over, and one that is on, in this order.
-    pub fn hear(&mut self, interval: &Interval) -> [Option<Hang>; 2] {
+    /// Processes one interval of the worker. Returns a hang that is over, and one that continues, in this order.
+    pub fn on_interval(&mut self, interval: &Interval) -> [Option<Hang>; 2] {
         let Some(testimony) = &interval.testimony else { return [None, None] };
         self.oldest = (testimony.open > 0).then(|| {
-            // The age is exact; of an interval that was cut late, the moment may lie before the record's beginning.
+            // The age is exact; the computed time may precede the record's start if the interval was cut late.
             interval.to.since(testimony.open_age_max)
         });
-        let over = match self.told {
-            Some(told) if self.oldest.is_none_or(|oldest| oldest > told.since) => {
-                self.told = None;
-                Some(Hang::Over { took: took(interval, told.since, self.after) })
+        let over = match self.reported {
+            Some(reported) if self.oldest.is_none_or(|oldest| oldest > reported.since) => {
+                self.reported = None;
+                Some(Hang::Over { took: took(interval, reported.since, self.after) })
             }
             _ => None,
         };
-        [over, self.oldest.and_then(|since| self.tell(since, interval.to))]
+        [over, self.oldest.and_then(|since| self.report(since, interval.to))]
     }
 
-    /// Looks at a worker from outside: it was last seen at `seen`. Returns a hang, if there is news of one.
-    pub fn look(&mut self, now: Ns, seen: Ns) -> Option<Hang> {
-        // A worker that wakes at its cuts has said itself how old its oldest operation is.
+    /// Checks a worker from outside: it was last seen at `seen`. Returns a hang if it must be reported.
+    pub fn check_blocked(&mut self, now: Ns, seen: Ns) -> Option<Hang> {
+        // A worker that wakes at its cuts has itself reported the age of its oldest operation.
         if now.since(seen) < self.after {
             return None;
         }
-        self.tell(self.oldest.map_or(seen, |oldest| oldest.min(seen)), now)
+        self.report(self.oldest.map_or(seen, |oldest| oldest.min(seen)), now)
     }
 
-    /// The worker has ended with nothing in flight, and was last seen at `seen`.
+    /// The worker ended with nothing in flight, and was last seen at `seen`.
     pub fn ended(&mut self, seen: Ns) -> Option<Hang> {
-        self.told.take().map(|told| Hang::Over { took: seen.since(told.since) })
+        self.reported.take().map(|reported| Hang::Over { took: seen.since(reported.since) })
     }
 
-    /// The worker has ended otherwise: how its hang ends will not be known.
+    /// The worker ended otherwise: the end of its hang is unknown.
     pub fn give_up(&mut self) {
-        self.told = None;
+        self.reported = None;
     }
 
-    fn tell(&mut self, since: Ns, now: Ns) -> Option<Hang> {
+    fn report(&mut self, since: Ns, now: Ns) -> Option<Hang> {
         let age = now.since(since);
-        if age < self.told.map_or(self.after, |told| told.again) {
+        if age < self.reported.map_or(self.after, |reported| reported.again) {
             return None;
         }
         let mut again = self.after;
         while again <= age && again < Ns::MAX {
             again = again.plus(again).max(Ns(1));
         }
-        // What a worker said of an operation is older than the moment it was last seen at: the same hang, better known.
-        let since = self.told.map_or(since, |told| told.since.min(since));
-        self.told = Some(Told { since, again });
+        // The age that a worker reported is older than the time it was last seen: the same hang, more exact.
+        let since = self.reported.map_or(since, |reported| reported.since.min(since));
+        self.reported = Some(ReportedHang { since, again });
         Some(Hang::On { age })
     }
 }
 
-/// How long the operation took that was submitted at `since` and ended within `interval`: the longest service time of
-/// the interval is its own, unless it failed, since failed operations are in no histogram.
+/// How long the operation took that was submitted at `since` and ended within `interval`: the longest service time in
+/// the interval, unless it failed, because failed operations are in no histogram.
 fn took(interval: &Interval, since: Ns, after: Ns) -> Ns {
     let tallies = [&interval.read, &interval.write].into_iter().flatten();
     let longest = tallies.filter_map(|tally| tally.service.max()).max();
@@ -144,7 +145,7 @@ mod tests {
         Some(Hang::On { age: Ns::secs(seconds) })
     }
 
-    /// The seconds that the news speak of: those of a hang that is on are positive.
+    /// The seconds in the reported changes; those of a hang that continues are positive.
     fn seconds(news: impl IntoIterator<Item = Option<Hang>>) -> Vec<i64> {
         let whole = |ns: Ns| (ns.as_secs_f64()).round() as i64;
         let one = |hang| match hang {
@@ -155,63 +156,63 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_wakes_tells_of_its_oldest_operation_as_its_age_doubles() {
-        let mut watch = Watch::new(AFTER);
-        let hears = (0..45).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
+    fn a_waking_worker_reports_its_oldest_operation_as_its_age_doubles() {
+        let mut watch = HangWatch::new(AFTER);
+        let hears = (0..45).flat_map(|s| watch.on_interval(&interval(s, Some(s + 1), None)));
         assert_eq!(seconds(hears), [5, 10, 20, 40]);
-        assert_eq!(seconds(watch.hear(&interval(45, None, Some(45)))), [-45]);
-        assert!(seconds(watch.hear(&interval(46, None, None))).is_empty(), "told once");
+        assert_eq!(seconds(watch.on_interval(&interval(45, None, Some(45)))), [-45]);
+        assert!(seconds(watch.on_interval(&interval(46, None, None))).is_empty(), "reported once");
     }
 
     #[test]
-    fn a_worker_that_is_blocked_is_seen_from_outside() {
-        let mut watch = Watch::new(AFTER);
-        let looks = (0..230).map(|tenth| watch.look(Ns::millis(tenth * 100), Ns::ZERO));
+    fn a_blocked_worker_is_detected_from_outside() {
+        let mut watch = HangWatch::new(AFTER);
+        let looks = (0..230).map(|tenth| watch.check_blocked(Ns::millis(tenth * 100), Ns::ZERO));
         assert_eq!(seconds(looks), [5, 10, 20]);
-        // What it says as it wakes is known by then, and the end comes with the interval that counts it.
-        let hears = (0..23).flat_map(|s| watch.hear(&interval(s, Some(s + 1), None)));
+        // The worker's report on waking is known by then, and the end comes with the interval that counts it.
+        let hears = (0..23).flat_map(|s| watch.on_interval(&interval(s, Some(s + 1), None)));
         assert!(seconds(hears).is_empty());
-        assert_eq!(seconds(watch.hear(&interval(23, Some(0), Some(23)))), [-23]);
+        assert_eq!(seconds(watch.on_interval(&interval(23, Some(0), Some(23)))), [-23]);
     }
 
     #[test]
-    fn what_a_worker_said_last_is_older_than_the_moment_it_was_seen() {
-        let mut watch = Watch::new(AFTER);
-        assert!(seconds(watch.hear(&interval(0, Some(1), None))).is_empty());
-        assert_eq!(watch.look(Ns::secs(6), Ns::millis(900)), on(6));
-        assert_eq!(watch.look(Ns::secs(6), Ns::millis(900)), None);
+    fn a_reported_age_refines_the_time_last_seen() {
+        let mut watch = HangWatch::new(AFTER);
+        assert!(seconds(watch.on_interval(&interval(0, Some(1), None))).is_empty());
+        assert_eq!(watch.check_blocked(Ns::secs(6), Ns::millis(900)), on(6));
+        assert_eq!(watch.check_blocked(Ns::secs(6), Ns::millis(900)), None);
     }
 
     #[test]
-    fn patience_is_not_a_hang() {
-        let mut watch = Watch::new(AFTER);
+    fn slow_operations_below_the_threshold_are_not_hangs() {
+        let mut watch = HangWatch::new(AFTER);
         for s in 0..100 {
-            assert_eq!(watch.hear(&interval(s, Some(4), Some(4))), [None, None]);
-            assert_eq!(watch.look(Ns::secs(s + 1), Ns::secs(s)), None);
+            assert_eq!(watch.on_interval(&interval(s, Some(4), Some(4))), [None, None]);
+            assert_eq!(watch.check_blocked(Ns::secs(s + 1), Ns::secs(s)), None);
         }
     }
 
     #[test]
-    fn the_next_hang_is_another() {
-        let mut watch = Watch::new(AFTER);
-        assert_eq!(seconds(watch.hear(&interval(6, Some(7), None))), [7]);
+    fn the_next_hang_is_reported_separately() {
+        let mut watch = HangWatch::new(AFTER);
+        assert_eq!(seconds(watch.on_interval(&interval(6, Some(7), None))), [7]);
         // The first ends; one that was submitted two seconds later is now the oldest, and hangs already.
-        assert_eq!(seconds(watch.hear(&interval(7, Some(6), Some(8)))), [-8, 6]);
-        assert_eq!(seconds(watch.hear(&interval(8, None, Some(7)))), [-7]);
+        assert_eq!(seconds(watch.on_interval(&interval(7, Some(6), Some(8)))), [-8, 6]);
+        assert_eq!(seconds(watch.on_interval(&interval(8, None, Some(7)))), [-7]);
     }
 
     #[test]
     fn a_hang_that_ends_in_an_error_is_over_by_the_end_of_its_interval() {
-        let mut watch = Watch::new(AFTER);
-        assert_eq!(seconds(watch.hear(&interval(29, Some(30), None))), [30]);
-        assert_eq!(seconds(watch.hear(&interval(30, None, Some(1)))), [-31]);
+        let mut watch = HangWatch::new(AFTER);
+        assert_eq!(seconds(watch.on_interval(&interval(29, Some(30), None))), [30]);
+        assert_eq!(seconds(watch.on_interval(&interval(30, None, Some(1)))), [-31]);
     }
 
     #[test]
     fn a_hang_that_ends_after_the_load_is_over_when_the_worker_ends() {
-        let mut watch = Watch::new(AFTER);
+        let mut watch = HangWatch::new(AFTER);
         assert_eq!(watch.ended(Ns::secs(3)), None);
-        assert_eq!(watch.look(Ns::secs(8), Ns::secs(2)), on(6));
+        assert_eq!(watch.check_blocked(Ns::secs(8), Ns::secs(2)), on(6));
         let mut left = watch.clone();
         assert_eq!(watch.ended(Ns::secs(9)), Some(Hang::Over { took: Ns::secs(7) }));
         left.give_up();
@@ -219,8 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn no_age_is_too_great() {
-        let mut watch = Watch::new(AFTER);
-        assert_eq!(watch.look(Ns::MAX, Ns::ZERO), Some(Hang::On { age: Ns::MAX }));
+    fn extreme_ages_do_not_overflow() {
+        let mut watch = HangWatch::new(AFTER);
+        assert_eq!(watch.check_blocked(Ns::MAX, Ns::ZERO), Some(Hang::On { age: Ns::MAX }));
     }
 }

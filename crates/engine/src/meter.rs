@@ -1,22 +1,22 @@
 //! The worker's side of measuring: counts into preallocated sheets and cuts them at the edges of the timeline.
 //!
-//! Every moment comes in as an argument, so that a synthetic clock can drive it. After it is made it allocates nothing,
-//! locks nothing and makes no system call but one for the thread's CPU time a cut. Where no free sheet is at hand it
-//! keeps accumulating and counts an overrun; across a phase edge it never does.
+//! Every time comes in as an argument, so that a synthetic clock can drive it. Once it is made it allocates nothing,
+//! locks nothing and makes one system call a cut, for the thread's CPU time. If no free sheet is available it keeps
+//! accumulating and counts an overrun, but never across a phase edge.
 
-use crate::pulse::Pulse;
-use crate::sheet::{Sheet, Sheets, Silence};
-use crate::{Edge, Scope, Timeline};
+use crate::buffers::{IdleSpan, IntervalBuffer, IntervalBuffers};
+use crate::heartbeat::Heartbeat;
+use crate::{MeasureStart, MeterScope, Timeline};
 use clock::{CpuTime, Ns};
 use record::Tally;
 use rtrb::{Consumer, Producer};
 use workload::Dir;
 
-/// A start later than this after it was due and a slot was free counts as late: then the generator is to blame. While
-/// all slots are in flight it is the target that makes operations wait, which response time shows.
+/// A start later than this after it was due and a slot was free counts as late, and the generator is at fault. While
+/// all slots are in flight the target makes operations wait, which response time shows.
 const LATE: Ns = Ns::millis(1);
 
-/// How a worker passed the time that led to the present.
+/// What a worker did during the time up to now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
     /// Generating and accounting: between a reaped batch and the next submission.
@@ -25,57 +25,63 @@ pub enum Spent {
     Waiting,
 }
 
-/// Operations that were still in flight when a worker gave up on them.
+/// Operations that were still in flight when a worker abandoned them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOpen {
-    /// How many.
+    /// Number of operations.
     pub count: u32,
-    /// Age of the oldest.
+    /// Age of the oldest one.
     pub age_max: Ns,
 }
 
 /// Counts what one worker does during one step.
 pub struct Meter {
     line: Timeline,
-    edge: Edge,
-    scope: Scope,
+    edge: MeasureStart,
+    scope: MeterScope,
     now: Ns,
     next_cut: Ns,
-    slots: Vec<Slot>,
+    slots: Vec<MeterSlot>,
     in_flight: u32,
     /// When the last shortage of slots ended.
     room_since: Ns,
-    /// `None` once the step has ended: nothing is counted any more.
-    current: Option<Box<Sheet>>,
+    /// `None` once the step has ended: nothing more is counted.
+    current: Option<Box<IntervalBuffer>>,
     #[expect(
         clippy::vec_box,
         reason = "sheets travel between the threads as boxes; unboxing would free on the way"
     )]
-    reserve: Vec<Box<Sheet>>,
-    out: Producer<Box<Sheet>>,
-    back: Consumer<Box<Sheet>>,
-    pulse: Pulse,
+    reserve: Vec<Box<IntervalBuffer>>,
+    out: Producer<Box<IntervalBuffer>>,
+    back: Consumer<Box<IntervalBuffer>>,
+    pulse: Heartbeat,
     cpu: fn() -> CpuTime,
     cpu_before: CpuTime,
 }
 
 /// An operation in flight, or a free slot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct MeterSlot {
     dir: Dir,
     due: Ns,
     /// [`Ns::MAX`] marks a free slot, so that the oldest is a plain minimum.
     submitted: Ns,
 }
 
-impl Slot {
-    pub(crate) const FREE: Slot = Slot { dir: Dir::Read, due: Ns::ZERO, submitted: Ns::MAX };
+impl MeterSlot {
+    pub(crate) const FREE: MeterSlot =
+        MeterSlot { dir: Dir::Read, due: Ns::ZERO, submitted: Ns::MAX };
 }
 
 impl Meter {
-    /// A meter whose present is the start of `line`, whose phases `edge` may still move. `cpu` reads the calling thread's CPU time
-    /// ([`clock::thread_cpu`]); what was used before this call is not counted.
-    pub fn new(sheets: Sheets, line: Timeline, edge: Edge, cpu: fn() -> CpuTime) -> Meter {
+    /// A meter that starts with `line`, whose phases `edge` may still move. `cpu` reads the calling thread's CPU time
+    /// ([`clock::thread_cpu`]); CPU time before this call is not counted.
+    pub fn new(
+        sheets: IntervalBuffers,
+        line: Timeline,
+        edge: MeasureStart,
+        cpu: fn() -> CpuTime,
+    ) -> Meter {
         let mut current = sheets.current;
         current.from = line.start();
         sheets.pulse.beat(line.start());
@@ -98,13 +104,12 @@ impl Meter {
         }
     }
 
-    /// The step's timeline, as it was settled at the last cut: its end may still move forward, but not before the next
-    /// cut.
+    /// The step's timeline as of the last cut: its end may still move forward, but not before the next cut.
     pub fn line(&self) -> &Timeline {
         &self.line
     }
 
-    /// The next moment at which an interval ends and the worker should wake; [`Ns::MAX`] after the end.
+    /// When the next interval ends and the worker should wake; [`Ns::MAX`] after the end.
     pub fn next_cut(&self) -> Ns {
         self.next_cut
     }
@@ -114,8 +119,8 @@ impl Meter {
         self.in_flight
     }
 
-    /// Moves the present to `now`, a stamp that the worker has just read, and cuts all intervals that end on the way.
-    /// What completes at a cut belongs to the interval that begins there.
+    /// Advances to `now`, which the worker has just read, and cuts all intervals that end before. A completion at a
+    /// cut belongs to the interval that begins there.
     pub fn advance(&mut self, now: Ns, spent: Spent) {
         self.pulse.beat(now);
         if now >= self.next_cut {
@@ -124,10 +129,10 @@ impl Meter {
         self.flow(now, spent);
     }
 
-    /// An operation was submitted at present, in a slot that is free.
+    /// An operation was submitted now, in a free slot.
     pub fn submitted(&mut self, slot: u32, dir: Dir, due: Ns) {
         let Some(place) = self.slots.get_mut(slot as usize) else { return };
-        *place = Slot { dir, due, submitted: self.now };
+        *place = MeterSlot { dir, due, submitted: self.now };
         self.in_flight += 1;
         if self.scope.open_loop
             && let Some(sheet) = &mut self.current
@@ -138,11 +143,11 @@ impl Meter {
         }
     }
 
-    /// The operation of `slot` ended at present: bytes moved, or an error number. After the step's end it is
-    /// merely no longer in flight. Whether there was one: a slot with nothing in flight is ignored.
+    /// The operation of `slot` ended now: bytes moved, or an error number. After the step's end it is only removed
+    /// from those in flight. Returns whether there was one: a slot with nothing in flight is ignored.
     pub fn completed(&mut self, slot: u32, result: Result<u32, i32>) -> bool {
         let Some(place) = self.slots.get_mut(slot as usize) else { return false };
-        let Slot { dir, due, submitted } = std::mem::replace(place, Slot::FREE);
+        let MeterSlot { dir, due, submitted } = std::mem::replace(place, MeterSlot::FREE);
         if submitted == Ns::MAX {
             return false;
         }
@@ -164,7 +169,7 @@ impl Meter {
         true
     }
 
-    /// Ends the step at `now`, before its time: the interval under way is cut there. Does nothing after the end.
+    /// Ends the step at `now`, early: the current interval is cut there. Does nothing after the end.
     pub fn finish(&mut self, now: Ns) {
         self.advance(now, Spent::Waiting);
         if let Some(sheet) = self.current.take() {
@@ -173,7 +178,7 @@ impl Meter {
         self.next_cut = Ns::MAX;
     }
 
-    /// What is in flight at `now`.
+    /// Operations in flight at `now`.
     pub fn left_open(&self, now: Ns) -> LeftOpen {
         LeftOpen { count: self.in_flight, age_max: self.oldest_age(now) }
     }
@@ -186,7 +191,7 @@ impl Meter {
         if self.in_flight == 0 { Ns::ZERO } else { now.since(self.oldest()) }
     }
 
-    /// Lets time pass within the current sheet.
+    /// Advances the time within the current sheet.
     fn flow(&mut self, to: Ns, spent: Spent) {
         let span = to.since(self.now);
         if let Some(sheet) = &mut self.current {
@@ -199,7 +204,7 @@ impl Meter {
         self.now = self.now.max(to);
     }
 
-    /// Cuts at the next edge, and at all further edges up to `now` as a silence: nothing happened between them.
+    /// Cuts at the next edge, and merges all further edges up to `now` into a silence: nothing happened between them.
     #[cold]
     fn cut(&mut self, now: Ns, spent: Spent) {
         self.line.follow(&self.edge);
@@ -216,7 +221,7 @@ impl Meter {
         } else {
             self.current = Some(sheet);
             self.flow(first, spent);
-            let silence = (last > first).then(|| Silence {
+            let silence = (last > first).then(|| IdleSpan {
                 until: last,
                 open: self.in_flight,
                 oldest: self.oldest(),
@@ -234,9 +239,9 @@ impl Meter {
         self.next_cut = self.line.cut_after(last).unwrap_or(Ns::MAX);
     }
 
-    /// A free sheet. The reserve gives one where the next sheet must not mix with the phase that began at `from`, or
-    /// where it holds more than the edges still ahead can need.
-    fn fresh(&mut self, from: Ns, until: Ns) -> Option<Box<Sheet>> {
+    /// A free sheet. The reserve provides one if the next sheet must not mix with the phase that began at `from`, or
+    /// if it holds more than the remaining edges can need.
+    fn fresh(&mut self, from: Ns, until: Ns) -> Option<Box<IntervalBuffer>> {
         if let Ok(returned) = self.back.pop() {
             return Some(returned);
         }
@@ -245,7 +250,7 @@ impl Meter {
         if crossed || self.reserve.len() > ahead { self.reserve.pop() } else { None }
     }
 
-    fn send(&mut self, mut sheet: Box<Sheet>, at: Ns, silence: Option<Silence>) {
+    fn send(&mut self, mut sheet: Box<IntervalBuffer>, at: Ns, silence: Option<IdleSpan>) {
         let cpu = (self.cpu)();
         let used = cpu.since(self.cpu_before);
         self.cpu_before = cpu;
@@ -260,7 +265,7 @@ impl Meter {
     }
 }
 
-fn tally_of(sheet: &mut Sheet, dir: Dir) -> Option<&mut Tally> {
+fn tally_of(sheet: &mut IntervalBuffer, dir: Dir) -> Option<&mut Tally> {
     match dir {
         Dir::Read => sheet.read.as_mut(),
         Dir::Write => sheet.write.as_mut(),

@@ -1,4 +1,4 @@
-//! A network load of a step, as an engine is asked to carry it out: whereto, what, and under which numbers it reports.
+//! A step's network load as an engine receives it: the receiver, the traffic, and the source numbers of its figures.
 
 use record::SourceId;
 use serde::{Deserialize, Serialize};
@@ -8,79 +8,79 @@ use workload::{Frames, Network};
 /// A network load between this host and one receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetSpec {
-    /// Its hop's name in the scenario.
+    /// Name of its hop in the scenario.
     pub name: String,
     /// The far end.
     pub receiver: ReceiverSpec,
-    /// What is carried.
+    /// The traffic.
     pub network: Network,
-    /// What the step sets at the interface.
+    /// Interface settings of the step.
     pub frames: Frames,
-    /// Under which numbers it reports.
+    /// The source numbers of its figures.
     pub sources: NetSources,
 }
 
 /// The far end of a network load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiverSpec {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// Where it is.
-    pub place: ReceiverPlace,
-    /// Only addresses of this family: `true` for IPv6.
+    /// Its address.
+    pub place: ReceiverAddress,
+    /// Restricts addresses to one family: `true` for IPv6.
     pub ipv6: Option<bool>,
-    /// The address that everything leaves from.
+    /// The local address of all connections.
     pub source: Option<IpAddr>,
-    /// The port of the first stream; the others follow it.
+    /// The local port of the first stream; the others follow it.
     pub source_port: Option<u16>,
-    /// Where its token is to be found. The token itself is never said.
-    pub token: Option<TokenFrom>,
-    /// The interface of this host by which it is reached, where the scenario names one; steps may change it.
+    /// Where its token is found. The token itself is never sent.
+    pub token: Option<TokenSource>,
+    /// The interface of this host that leads to it, if the scenario names one; steps may change its settings.
     pub adjust: Option<String>,
 }
 
-/// Where a receiver is.
+/// The address of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ReceiverPlace {
-    /// It waits there.
+pub enum ReceiverAddress {
+    /// A receiver that already listens there.
     At {
-        /// Its name or address.
+        /// Host name or address.
         host: String,
-        /// Its port.
+        /// TCP port.
         port: u16,
     },
-    /// It stands on this host's loopback for the time of the run.
+    /// On this host's loopback, started for the run.
     Embedded,
 }
 
-/// Where a secret is to be found.
+/// Where a secret is found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TokenFrom {
+pub enum TokenSource {
     /// A file.
     File(String),
-    /// A variable of the environment.
+    /// An environment variable.
     Env(String),
 }
 
-/// The numbers under which a network load reports. Several loads of a step on one pair have the pair and its machines in
-/// common: what the pair carried is the sum of what they report, and what the machines counted is reported by the first of
-/// them alone.
+/// The source numbers under which a network load reports. Several loads of a step on one pair of hosts share the pair
+/// and its machines: the pair's traffic is the sum of what they report, and only the first of them reports the
+/// machines' counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetSources {
-    /// The hop between the two hosts: bytes as they were received, each way.
+    /// The hop between the two hosts: received bytes in each direction.
     pub hop: SourceId,
-    /// The machine that asks.
+    /// The client machine.
     pub sender: SourceId,
-    /// The machine that serves.
+    /// The server machine.
     pub receiver: SourceId,
-    /// Both ends of each stream, sent and received; those to the receiver first.
+    /// Both ends of each stream, sent and received; streams to the receiver come first.
     pub streams: Vec<(SourceId, SourceId)>,
-    /// The probe beside the streams, where there is one.
+    /// The latency probe beside the streams, if there is one.
     pub probe: Option<SourceId>,
 }
 
 impl NetSources {
-    /// All of them.
+    /// All source numbers.
     pub fn all(&self) -> impl Iterator<Item = SourceId> {
         let ends = self.streams.iter().flat_map(|(sent, received)| [*sent, *received]);
         [self.hop, self.sender, self.receiver].into_iter().chain(ends).chain(self.probe)

@@ -1,5 +1,5 @@
-//! How a worker's thread stands with the scheduler: the processor that it is pinned to, and how exactly it is woken.
-//! These are the only system calls that this crate makes, before the start.
+//! CPU affinity and timer slack of a worker's thread. These are the only system calls of this crate, made before the
+//! start.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;
@@ -7,21 +7,21 @@ use std::num::NonZeroU64;
 /// Whether a crew pins its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {
-    /// One processor a worker where there are enough of them.
+    /// One processor a worker if there are enough.
     #[default]
     Auto,
-    /// Leave it to the scheduler: right where several crews share a machine, since none of them knows of the others.
+    /// Leave it to the scheduler: right if several crews share a machine, because they do not know of each other.
     Never,
 }
 
-/// Processors that this process may run on.
+/// Processors that this process may use.
 pub(crate) fn allowed() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
-/// The processor of each worker: the highest ones, because interrupts tend to land on the first. All `None` where
-/// there are more workers than processors or pinning is off.
+/// The processor of each worker: the highest ones, because interrupts tend to use the first. All `None` if there are
+/// more workers than processors or pinning is off.
 pub(crate) fn places(pinning: Pinning, allowed: &[usize], workers: usize) -> Vec<Option<usize>> {
     match allowed.len().checked_sub(workers) {
         Some(first) if pinning == Pinning::Auto => {
@@ -31,8 +31,8 @@ pub(crate) fn places(pinning: Pinning, allowed: &[usize], workers: usize) -> Vec
     }
 }
 
-/// Pins the calling thread, where it has a place, and has it woken without the usual slack of 50 µs, which an open loop
-/// would count as response time. A refusal leaves it as the scheduler wants it.
+/// Pins the calling thread, if it has a processor, and removes the usual timer slack of 50 µs, which an open loop
+/// would count as response time. A refusal leaves the scheduler's default.
 pub fn settle(place: Option<usize>) {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     if let Some(cpu) = place {

@@ -1,15 +1,15 @@
-//! What a load has to say beside its figures, such as the faults that verification finds. The worker's thread only puts
-//! numbers where the collector finds them; words are made here, off the data plane.
+//! What a load reports in addition to its figures, such as the faults that verification finds. The worker's thread
+//! only stores numbers for the collector; texts are made here, off the data plane.
 
-use crate::Note;
+use crate::EventNote;
 use clock::Ns;
 use record::CounterId;
 
-/// The control plane's end of what a load reports. The collector asks it ten times a second, and once more when the
-/// load's thread has gone.
+/// The control-plane end of a load's reports. The collector polls it ten times a second, and once more when the
+/// load's thread has ended.
 pub trait Reports: Send {
-    /// Hands over what is new since the last call, with its moment on the monotonic clock.
-    fn news(&mut self, say: &mut dyn FnMut(Ns, Note));
+    /// Passes on what is new since the last call, with its time on the monotonic clock.
+    fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote));
 
     /// What has been counted from the start of the step until now: counters of the worker in the record. Asked once, at
     /// the end.

@@ -1,16 +1,16 @@
-//! When a step's phases begin and end, and where its intervals are cut: at the epoch plus whole seconds *and* at every
-//! phase edge, so that an interval lies in one phase and is at most a second long. The edges after the warm-up may be
-//! moved forward once ([`Edge`]).
+//! When a step's phases begin and end, and where its intervals are cut: at the epoch plus whole seconds *and* at
+//! every phase edge, so that an interval belongs to one phase and is at most a second long. The edges after the
+//! warm-up may be moved forward once ([`MeasureStart`]).
 //!
-//! Pure arithmetic on moments of the monotonic clock; it never reads that clock.
+//! Pure arithmetic on monotonic times; it never reads the clock.
 
-use crate::{Edge, StepSpec};
+use crate::{MeasureStart, StepSpec};
 use clock::Ns;
 use record::{Phase, StepTimes};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The lengths of a step's phases, before it is known when it starts.
+/// The lengths of a step's phases, before its start is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// Load before the measurement.
@@ -35,7 +35,7 @@ impl From<&StepSpec> for Phases {
 }
 
 impl Phases {
-    /// Edges between two phases that are not empty: the moments at which figures must not be mixed.
+    /// Edges between two non-empty phases: figures from both sides of one must not be mixed.
     pub fn inner_edges(&self) -> usize {
         let lengths = [self.warmup, self.measure, self.cooldown];
         lengths.iter().filter(|l| **l > Ns::ZERO).count().saturating_sub(1)
@@ -44,7 +44,7 @@ impl Phases {
 
 impl Timeline {
     /// A step that starts at `start`; `epoch` is zero of the record's time base. An epoch after the start would put
-    /// intervals before zero, so it is taken as the start then.
+    /// intervals before zero, so the start is used instead.
     pub fn new(epoch: Ns, start: Ns, phases: Phases) -> Timeline {
         let measure = start.plus(phases.warmup);
         let cooldown = measure.plus(phases.measure);
@@ -52,16 +52,15 @@ impl Timeline {
         Timeline { epoch: epoch.min(start), times: StepTimes { start, measure, cooldown, end } }
     }
 
-    /// Whether the measurement may begin at `at` instead of as planned: at a cut that is made in any case, before its
-    /// time, and after the start.
+    /// Whether the measurement may start at `at`: at a regular cut, earlier than planned, and after the step's start.
     pub fn may_measure_from(&self, at: Ns) -> bool {
         let StepTimes { start, measure, .. } = self.times;
         let whole = at.since(self.epoch).0.is_multiple_of(SECOND);
         start < at && at <= measure && whole
     }
 
-    /// Moves the phases to where an edge has settled them; does nothing before that, or a second time.
-    pub fn follow(&mut self, edge: &Edge) {
+    /// Moves the phases once the edge is settled; does nothing before that, or a second time.
+    pub fn follow(&mut self, edge: &MeasureStart) {
         let Some(at) = edge.settled().filter(|at| self.may_measure_from(*at)) else { return };
         let StepTimes { start, measure, cooldown, end } = self.times;
         let (measured, cool) = (cooldown.since(measure), end.since(cooldown));
@@ -84,17 +83,17 @@ impl Timeline {
         self.times.end
     }
 
-    /// The phase that a moment lies in; `None` outside the step.
+    /// The phase at this time; `None` outside the step.
     pub fn phase_at(&self, at: Ns) -> Option<Phase> {
         self.times.phase_at(at)
     }
 
-    /// A moment on the record's time base.
+    /// Converts a time to the record's time base.
     pub fn on_record(&self, at: Ns) -> Ns {
         at.since(self.epoch)
     }
 
-    /// The first cut after `at`, the end included; `None` from the end on.
+    /// The first cut after `at`, including the end; `None` from the end on.
     pub fn cut_after(&self, at: Ns) -> Option<Ns> {
         let StepTimes { start, measure, cooldown, end } = self.times;
         if at >= end {
@@ -107,7 +106,7 @@ impl Timeline {
         edges.chain([whole]).min()
     }
 
-    /// The last cut not after `at`, or the start where there is none yet.
+    /// The last cut at or before `at`; the start if there is none.
     pub fn cut_before(&self, at: Ns) -> Ns {
         let StepTimes { start, measure, cooldown, end } = self.times;
         let at = at.clamp(start, end);
@@ -116,7 +115,7 @@ impl Timeline {
         edges.chain([whole]).max().unwrap_or(start)
     }
 
-    /// The pieces that the cuts make of `from..to`, in order and without gaps.
+    /// The pieces into which the cuts divide `from..to`, in order and without gaps.
     pub fn pieces(&self, from: Ns, to: Ns) -> impl Iterator<Item = (Ns, Ns)> + use<> {
         let line = *self;
         let mut at = from;
@@ -126,7 +125,7 @@ impl Timeline {
         })
     }
 
-    /// Edges between phases after `from` and not after `to`: what happened on both sides of one must stay apart.
+    /// Phase edges after `from` and up to `to`: what happened on both sides of one must stay apart.
     pub fn edges_in(&self, from: Ns, to: Ns) -> usize {
         let StepTimes { measure, cooldown, end, .. } = self.times;
         let later = if cooldown > measure { Some(cooldown) } else { None };

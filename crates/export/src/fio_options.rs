@@ -2,7 +2,7 @@
 
 use crate::view::{StepView, WorkerView};
 use record::Loop;
-use workload::{Access, Arrivals, Kind, Row};
+use workload::{Access, Arrivals, Row, WorkloadKind};
 
 /// The options of a workload in a step; what the scenario would have told is left out where it cannot be read.
 pub(crate) fn options(
@@ -86,10 +86,10 @@ fn size(bytes: u32) -> String {
     }
 }
 
-fn mix(kind: &Kind) -> Mix {
+fn mix(kind: &WorkloadKind) -> Mix {
     match kind {
-        Kind::Access(access) => mix_of_rows(access),
-        Kind::Transaction(t) => {
+        WorkloadKind::Access(access) => mix_of_rows(access),
+        WorkloadKind::Transaction(t) => {
             let (index, table) = (f64::from(t.index_pages), f64::from(t.table_pages));
             let read = (index * 100.0 + table * t.read) / (index + table).max(1.0);
             Mix { sizes: vec![(t.page, 100.0)], read, random: 100.0 }

@@ -11,7 +11,7 @@ use clock::Ns;
 use record::{Histogram, Loop, Record, Tally};
 use scenario::Scenario;
 use std::fmt::Write as _;
-use workload::{Kind, Row};
+use workload::{Row, WorkloadKind};
 
 /// The columns of Iometer 1.1, of which the latency bins are the last 21.
 const COLUMNS: &str = "'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,\
@@ -99,7 +99,7 @@ fn specifications(text: &mut String, step: &StepView) {
 }
 
 /// Iometer's own lines; a transaction's are those of its index and its table.
-fn access_lines(text: &mut String, kind: &Kind) {
+fn access_lines(text: &mut String, kind: &WorkloadKind) {
     let mut put = |size: u32, share: f64, read: f64, random: f64, row: Option<&Row>| {
         let (delay, burst) = row.map_or((0, 1), |r| (r.delay.0 / 1_000_000, r.burst));
         let (align, reply) = row.map_or((0, 0), |r| (r.align, r.reply));
@@ -109,7 +109,7 @@ fn access_lines(text: &mut String, kind: &Kind) {
         );
     };
     match kind {
-        Kind::Access(access) => match access.ladder {
+        WorkloadKind::Access(access) => match access.ladder {
             None => {
                 for row in &access.rows {
                     put(row.size, row.share, row.read, row.random, Some(row));
@@ -124,7 +124,7 @@ fn access_lines(text: &mut String, kind: &Kind) {
                 }
             }
         },
-        Kind::Transaction(t) => {
+        WorkloadKind::Transaction(t) => {
             let pages = f64::from(t.index_pages.saturating_add(t.table_pages).max(1));
             put(t.page, f64::from(t.index_pages) * 100.0 / pages, 100.0, 100.0, None);
             put(t.page, f64::from(t.table_pages) * 100.0 / pages, t.read, 100.0, None);

@@ -5,7 +5,7 @@
 //! another number is not believed. Nothing is connected here.
 
 use crate::assign::AssignError;
-use engine::{NetSources, NetSpec, ReceiverPlace, ReceiverSpec, TokenFrom};
+use engine::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
 use record::{Flow, HopKind, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
 use scenario::{Family, NetHop, NetLoad, Receiver, Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,16 +209,16 @@ impl NetNumbers {
 fn receiver(receiver: &Receiver) -> Result<ReceiverSpec, AssignError> {
     let place = match &receiver.place {
         scenario::ReceiverPlace::At { host, port } => {
-            ReceiverPlace::At { host: host.clone(), port: *port }
+            ReceiverAddress::At { host: host.clone(), port: *port }
         }
-        scenario::ReceiverPlace::Embedded => ReceiverPlace::Embedded,
+        scenario::ReceiverPlace::Embedded => ReceiverAddress::Embedded,
         scenario::ReceiverPlace::Modelled => {
             return Err(AssignError::Modelled { receiver: receiver.name.clone() });
         }
     };
     let token = receiver.token.as_ref().map(|token| match token {
-        scenario::TokenFrom::File(path) => TokenFrom::File(path.clone()),
-        scenario::TokenFrom::Env(name) => TokenFrom::Env(name.clone()),
+        scenario::TokenFrom::File(path) => TokenSource::File(path.clone()),
+        scenario::TokenFrom::Env(name) => TokenSource::Env(name.clone()),
     });
     Ok(ReceiverSpec {
         name: receiver.name.clone(),

@@ -6,7 +6,7 @@
 //! which it was taken, which is a little later than the cut: counters are contiguous, and nothing is lost between them.
 
 use clock::Ns;
-use engine::{Edge, StepSpec, Timeline};
+use engine::{MeasureStart, StepSpec, Timeline};
 use record::{Counter, CounterId, HopKind, SourceId};
 use std::convert::Infallible;
 use std::io;
@@ -55,7 +55,7 @@ pub struct Reading {
 /// The sampling of one step.
 pub(crate) struct Sampling {
     counters: Receiver<Counter>,
-    edge: Edge,
+    edge: MeasureStart,
     /// Dropping it ends the thread.
     stay: Sender<Infallible>,
     thread: JoinHandle<Box<dyn Sampler>>,
@@ -67,7 +67,7 @@ struct Work {
     hops: Vec<SourceId>,
     step: u32,
     line: Timeline,
-    edge: Edge,
+    edge: MeasureStart,
     out: Sender<Counter>,
     until: Receiver<Infallible>,
 }
@@ -82,7 +82,7 @@ impl Sampling {
     ) -> io::Result<Sampling> {
         let (out, counters) = mpsc::channel();
         let (stay, until) = mpsc::channel();
-        let edge = Edge::default();
+        let edge = MeasureStart::default();
         let work = Work { sampler, hops, step, line, edge: edge.clone(), out, until };
         let thread = Builder::new().name("sampler".to_owned()).spawn(move || work.run())?;
         Ok(Sampling { counters, edge, stay, thread })

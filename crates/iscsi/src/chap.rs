@@ -1,8 +1,8 @@
-//! CHAP as iSCSI uses it (RFC 7143, section 12.1.3; RFC 1994): algorithms, secrets, challenges, and how binary values are
-//! written. Who asks whom, and in which order, is the login's affair.
+//! CHAP in iSCSI (RFC 7143, section 12.1.3; RFC 1994): algorithms, secrets, challenges, and the encoding of binary
+//! values. The login decides the order of the exchange.
 //!
-//! A secret is never printed and never compared but in constant time. Challenges come in as arguments, because nothing here
-//! makes randomness.
+//! Secrets are never printed, and are compared in constant time. Challenges come in as arguments, because this crate
+//! makes no random numbers.
 
 use base64::Engine;
 use base64::alphabet;
@@ -13,48 +13,48 @@ use sha2::{Digest, Sha256};
 use sha3::Sha3_256;
 use subtle::ConstantTimeEq;
 
-/// The most bytes of a binary value: what RFC 7143, section 6.1, allows.
+/// Most bytes of a binary value (RFC 7143, section 6.1).
 pub const MAX_BINARY: usize = 1024;
-/// The most bytes of a secret.
+/// Most bytes of a secret.
 pub const MAX_SECRET: usize = 256;
-/// Fewer bytes than this (96 bits) make a secret that can be guessed off the wire (RFC 7143, section 9.2.1).
+/// A secret with fewer bytes than this (96 bits) can be guessed from captured traffic (RFC 7143, section 9.2.1).
 pub const SHORT_SECRET: usize = 12;
 
-/// What is wrong with an exchange, or with what was configured for one.
+/// Why an exchange failed, or its configuration is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChapError {
-    /// A binary value that is neither `0x…` nor `0b…`, or that has other digits.
-    #[error("a binary value is not written as 0x and hexadecimal digits, or 0b and base64")]
+    /// A binary value that is neither `0x…` nor `0b…`, or that has invalid digits.
+    #[error("a binary value is neither 0x and hexadecimal digits nor 0b and base64")]
     Encoding,
     /// A binary value that is too long, or empty.
-    #[error("a binary value has {0} bytes; 1 to {MAX_BINARY} are allowed")]
+    #[error("a binary value has {0} bytes, not 1 to {MAX_BINARY}")]
     Length(usize),
-    /// An identifier that is not a number from 0 to 255.
+    /// A CHAP identifier that is not a number from 0 to 255.
     #[error("CHAP_I is not a number from 0 to 255")]
     Identifier,
-    /// Both ends do not have one algorithm in common.
+    /// The ends have no algorithm in common.
     #[error(
-        "no algorithm suits both ends: 5 (MD5), 6 (SHA-1), 7 (SHA-256) and 8 (SHA3-256) are known here"
+        "no common algorithm: this end supports 5 (MD5), 6 (SHA-1), 7 (SHA-256) and 8 (SHA3-256)"
     )]
     Algorithm,
-    /// The response does not prove the secret, or the name is not the one that is known.
+    /// The response does not match the secret, or the name is unknown.
     #[error("the name or the secret is wrong")]
     Proof,
-    /// The other end sent back the challenge that it had received.
-    #[error("the other end reflected the challenge: it may not know the secret at all")]
+    /// The other end returned the challenge that it had received.
+    #[error("the other end reflected the challenge, so it may not know the secret")]
     Reflected,
-    /// The secrets of both directions are the same.
-    #[error("both directions use one secret: each needs its own")]
+    /// The secrets of both directions are equal.
+    #[error("both directions use the same secret: each needs its own")]
     SameSecret,
     /// A secret that is empty or too long.
-    #[error("a secret has {0} bytes; 1 to {MAX_SECRET} are allowed")]
+    #[error("a secret has {0} bytes, not 1 to {MAX_SECRET}")]
     Secret(usize),
 }
 
-/// A hash.
+/// A hash algorithm of CHAP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
-    /// 5: what every end must know.
+    /// 5, which every end must support.
     Md5,
     /// 6.
     Sha1,
@@ -65,13 +65,13 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them, the strongest first.
+    /// All algorithms, strongest first.
     pub const ALL: [Algorithm; 4] =
         [Algorithm::Sha3, Algorithm::Sha256, Algorithm::Sha1, Algorithm::Md5];
 
-    /// What an initiator offers, in this order; the target takes the first that it knows. The strongest leads, and whoever
-    /// does not know it gets MD5, which every target knows, before the numbers of which not all mean the same: to targets
-    /// that descend from IET, `tgt` among them, 7 is SHA-1, and a login that they choose it for fails.
+    /// The algorithms that an initiator offers, in this order; the target chooses the first that it supports. The
+    /// strongest is first. MD5, which every target supports, precedes the numbers whose meaning varies: for targets
+    /// derived from IET, such as `tgt`, 7 is SHA-1, and a login that chooses it fails.
     pub const OFFERED: [Algorithm; 4] =
         [Algorithm::Sha3, Algorithm::Md5, Algorithm::Sha256, Algorithm::Sha1];
 
@@ -85,7 +85,7 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm with this number, as it is written.
+    /// Looks up an algorithm by its number in text form.
     pub fn parse(number: &str) -> Option<Algorithm> {
         let number = crate::text::number(number)?;
         Algorithm::ALL.into_iter().find(|algorithm| u32::from(algorithm.number()) == number)
@@ -106,15 +106,15 @@ impl Algorithm {
     }
 }
 
-/// What only the two ends know.
+/// A shared secret.
 #[derive(Clone)]
 pub struct Secret(Box<[u8]>);
 
 impl Secret {
-    /// A secret of these bytes.
+    /// Makes a secret of these bytes.
     ///
     /// # Errors
-    /// There is none, or more than [`MAX_SECRET`].
+    /// The secret is empty or longer than [`MAX_SECRET`].
     pub fn new(bytes: &[u8]) -> Result<Secret, ChapError> {
         match bytes.len() {
             1..=MAX_SECRET => Ok(Secret(bytes.into())),
@@ -127,7 +127,7 @@ impl Secret {
         self.0.len() < SHORT_SECRET
     }
 
-    /// Whether both are the same, in a time that depends on their lengths alone.
+    /// Whether both are equal; the time depends on their lengths only.
     pub fn matches(&self, other: &Secret) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -139,7 +139,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// A name with the secret that proves it.
+/// A user name with its secret.
 #[derive(Clone, Debug)]
 pub struct Credentials {
     /// `CHAP_N`.
@@ -148,7 +148,7 @@ pub struct Credentials {
     pub secret: Secret,
 }
 
-/// What one end asks the other to answer. It must never be used twice.
+/// A challenge to the other end. It must never be used twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
     /// `CHAP_I`.
@@ -158,38 +158,39 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// Whether a response is the hash of this challenge with the secret.
+    /// Whether `response` is the hash of this challenge with the secret.
     pub fn is_met(&self, algorithm: Algorithm, secret: &Secret, response: &[u8]) -> bool {
         algorithm.hash(self.id, secret, &self.bytes).ct_eq(response).into()
     }
 }
 
-/// The response to another end's challenge.
+/// The response to the other end's challenge.
 pub fn respond(algorithm: Algorithm, id: u8, secret: &Secret, challenge: &[u8]) -> Vec<u8> {
     algorithm.hash(id, secret, challenge)
 }
 
-/// An identifier: a number from 0 to 255.
+/// Parses an identifier: a number from 0 to 255.
 ///
 /// # Errors
-/// It is not.
+/// The value is not such a number.
 pub fn identifier(value: &str) -> Result<u8, ChapError> {
     let number = crate::text::number(value).ok_or(ChapError::Identifier)?;
     u8::try_from(number).map_err(|_| ChapError::Identifier)
 }
 
-/// Some peers leave the padding of base64 out.
+/// Some peers omit the padding of base64.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A binary value: `0x` and hexadecimal digits, of which an odd number has a zero before it, or `0b` and base64.
+/// Decodes a binary value: `0x` and hexadecimal digits (an odd number is padded with a leading zero), or `0b` and
+/// base64.
 ///
 /// # Errors
-/// It is neither, is empty, or has more than [`MAX_BINARY`] bytes.
+/// The value is neither, is empty, or has more than [`MAX_BINARY`] bytes.
 pub fn decode(value: &str) -> Result<Vec<u8>, ChapError> {
-    // In either writing this many characters would be too many; nothing is allocated for them.
+    // More characters than this are too many in either encoding; refuse them before allocating.
     if value.len() > 2 + 2 * MAX_BINARY {
         return Err(ChapError::Length(value.len() / 2));
     }
@@ -212,14 +213,14 @@ fn decode_hex(digits: &str) -> Option<Vec<u8>> {
     first.chain(rest).collect()
 }
 
-/// A binary value in hexadecimal, which every end reads.
+/// Encodes a binary value in hexadecimal, which every peer reads.
 pub fn encode(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let digits = digits.filter_map(|digit| char::from_digit(u32::from(digit), 16));
     "0x".chars().chain(digits).collect()
 }
 
-/// A binary value in base64, which is shorter.
+/// Encodes a binary value in base64, which is shorter.
 pub fn encode_base64(bytes: &[u8]) -> String {
     format!("0b{}", BASE64.encode(bytes))
 }

@@ -1,70 +1,70 @@
-//! Lists of targets: the answer to `SendTargets` (RFC 7143, appendix C), written and read.
+//! Lists of targets: formats and parses the answer to `SendTargets` (RFC 7143, appendix C).
 
 use crate::login::{IscsiName, NameError};
 use crate::text::{self, TextError};
 use std::net::{IpAddr, SocketAddr};
 
-/// Where a target can be reached.
+/// The address of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Portal {
-    /// An address, or a name that has to be resolved; IPv6 without brackets.
+    /// An address, or a name to be resolved; IPv6 without brackets.
     pub host: String,
     /// The TCP port.
     pub port: u16,
-    /// The portal group; nothing where the target does not say.
+    /// The portal group tag; `None` if the target omits it.
     pub group: Option<u16>,
 }
 
 /// The TCP port of iSCSI.
 pub const PORT: u16 = 3260;
 
-/// What is wrong with a list of targets.
+/// Why a list of targets is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
-    /// The text is wrong.
+    /// Invalid text.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// The name of a target is wrong.
-    #[error("the list names a target wrongly: {0}")]
+    /// Invalid target name.
+    #[error("the list has an invalid target name: {0}")]
     Name(#[from] NameError),
-    /// An address is wrong.
+    /// Invalid address.
     #[error("{0:?} is not an address: host[:port][,group], IPv6 in brackets, is expected")]
     Address(String),
-    /// An address comes before any target.
+    /// An address precedes the first target.
     #[error("an address comes before the name of any target")]
     Stray,
 }
 
 /// One target of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct DiscoveredTarget {
     /// Its name.
     pub name: IscsiName,
-    /// Where it can be reached; empty: where the list comes from.
+    /// Its addresses; empty: the address that the list came from.
     pub portals: Vec<Portal>,
 }
 
-/// What an initiator asks for.
+/// The scope of a `SendTargets` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// `All`: all targets that it may use; in discovery sessions only.
+pub enum SendTargetsScope {
+    /// `All`: all targets that the initiator may use; in discovery sessions only.
     All,
-    /// A name: that target.
+    /// The named target.
     One(IscsiName),
-    /// Nothing: the target of this session; in normal sessions only.
+    /// Empty: the target of this session; in normal sessions only.
     This,
 }
 
-impl Which {
-    /// Reads the value of `SendTargets`.
+impl SendTargetsScope {
+    /// Parses the value of `SendTargets`.
     ///
     /// # Errors
-    /// It is none of the three.
-    pub fn parse(value: &str) -> Result<Which, NameError> {
+    /// The value is not a valid target name.
+    pub fn parse(value: &str) -> Result<SendTargetsScope, NameError> {
         match value {
-            "All" => Ok(Which::All),
-            "" => Ok(Which::This),
-            name => name.parse().map(Which::One),
+            "All" => Ok(SendTargetsScope::All),
+            "" => Ok(SendTargetsScope::This),
+            name => name.parse().map(SendTargetsScope::One),
         }
     }
 }
@@ -76,7 +76,7 @@ impl From<SocketAddr> for Portal {
 }
 
 impl std::fmt::Display for Portal {
-    /// As `TargetAddress` has it.
+    /// In the format of `TargetAddress`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port)?,
@@ -98,7 +98,7 @@ impl std::str::FromStr for Portal {
         let (host, port) = match place.strip_prefix('[') {
             Some(rest) => {
                 let (host, port) = rest.split_once(']').ok_or_else(wrong)?;
-                // A zone, where there is one, means something only to whoever wrote it.
+                // An IPv6 zone has a meaning on the host that wrote it only.
                 let address = host.split('%').next().unwrap_or(host);
                 let is_v6 = address.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
                 (is_v6.then_some(host).ok_or_else(wrong)?, port)
@@ -115,7 +115,7 @@ impl std::str::FromStr for Portal {
             return Err(wrong());
         }
         let portal = Portal { host: host.to_owned(), port, group };
-        // With the port that it may have left out it must still be a value.
+        // With the port that it may have omitted it must still be a valid value.
         match portal.to_string().len() {
             0..=text::MAX_PLAIN_VALUE => Ok(portal),
             _ => Err(wrong()),
@@ -123,8 +123,8 @@ impl std::str::FromStr for Portal {
     }
 }
 
-/// Writes a list.
-pub fn write<'a>(targets: impl IntoIterator<Item = &'a Listed>) -> Vec<u8> {
+/// Formats a list.
+pub fn write<'a>(targets: impl IntoIterator<Item = &'a DiscoveredTarget>) -> Vec<u8> {
     let mut out = Vec::new();
     for target in targets {
         text::push(&mut out, "TargetName", target.name.as_str());
@@ -135,15 +135,17 @@ pub fn write<'a>(targets: impl IntoIterator<Item = &'a Listed>) -> Vec<u8> {
     out
 }
 
-/// Reads a list of at most `max_pairs` names and addresses. Other keys are passed over.
+/// Parses a list of at most `max_pairs` names and addresses. Other keys are skipped.
 ///
 /// # Errors
-/// The first thing that is wrong.
-pub fn read(list: &[u8], max_pairs: usize) -> Result<Vec<Listed>, DiscoveryError> {
-    let mut targets: Vec<Listed> = Vec::new();
+/// The first error in the list.
+pub fn read(list: &[u8], max_pairs: usize) -> Result<Vec<DiscoveredTarget>, DiscoveryError> {
+    let mut targets: Vec<DiscoveredTarget> = Vec::new();
     for (key, value) in text::parse(list, max_pairs)? {
         match key {
-            "TargetName" => targets.push(Listed { name: value.parse()?, portals: Vec::new() }),
+            "TargetName" => {
+                targets.push(DiscoveredTarget { name: value.parse()?, portals: Vec::new() })
+            }
             "TargetAddress" => {
                 let target = targets.last_mut().ok_or(DiscoveryError::Stray)?;
                 text::plain(key, value)?;

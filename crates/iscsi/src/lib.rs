@@ -1,7 +1,8 @@
-//! iSCSI (RFC 7143) and the SCSI commands that it carries (SPC-4, SBC-3), for both ends, as pure state machines.
+//! iSCSI (RFC 7143) and its SCSI commands (SPC-4, SBC-3), for both ends, as pure state machines.
 //!
-//! Bytes go in and events come out, events go in and bytes come out. There are no sockets, no threads and no clock here,
-//! and the payload of a command never passes through: machines say where it belongs, and the owner of the socket moves it.
+//! Bytes go in and events come out, events go in and bytes come out. There are no sockets, no threads and no clock
+//! here, and the payload of a command never passes through: the machines name its place, and the owner of the socket
+//! moves it.
 
 #![forbid(unsafe_code)]
 

@@ -1,38 +1,38 @@
-//! `key=value` text as logins and Text PDUs carry it (RFC 7143, section 6.1), with a bound on everything.
+//! `key=value` text of logins and Text PDUs (RFC 7143, section 6.1), with bounds on all lengths.
 //!
-//! Each pair ends in a zero byte. Text that does not fit into one PDU goes on in the next (the C bit): [`Assembly`] puts it
-//! together again. What a key means is not known here.
+//! Each pair ends in a zero byte. Text that does not fit into one PDU continues in the next (the C bit): [`Assembly`]
+//! reassembles it. The meaning of keys is not known here.
 
-/// The most bytes of a key's name.
+/// Most bytes of a key's name.
 pub const MAX_KEY: usize = 63;
-/// The most bytes of a value: a binary one of 1,024 bytes in hexadecimal. Everything else is held to
-/// [`MAX_PLAIN_VALUE`] by whoever knows the key.
+/// Most bytes of a value: a binary one of 1,024 bytes in hexadecimal. Callers that know the key apply
+/// [`MAX_PLAIN_VALUE`] to all others.
 pub const MAX_VALUE: usize = 2 + 2 * 1024;
-/// The most bytes of a value that is not binary.
+/// Most bytes of a value that is not binary.
 pub const MAX_PLAIN_VALUE: usize = 255;
-/// The most pairs of one text in a login. With it the answers to all of them fit into one PDU.
+/// Most pairs of one text in a login, so that the answers to all of them fit into one PDU.
 pub const MAX_LOGIN_PAIRS: usize = 64;
 
-/// What is wrong with a text.
+/// Why a text is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// The last pair does not end in a zero byte: something is missing.
-    #[error("the text is cut off within a pair: each ends in a zero byte")]
+    /// The last pair does not end in a zero byte: the text is truncated.
+    #[error("the text is truncated within a pair: each ends in a zero byte")]
     CutOff,
     /// A pair without `=`.
     #[error("a pair is not of the form key=value")]
     NoEquals,
-    /// A key that is empty, too long, or has characters that keys have not.
-    #[error("a key is not a name of 1 to {MAX_KEY} letters, digits and .-+@_")]
+    /// A key that is empty, too long, or has invalid characters.
+    #[error("a key is not 1 to {MAX_KEY} letters, digits and .-+@_")]
     Key,
     /// A value that is too long.
-    #[error("the value of {key} has {len} bytes; {max} are allowed")]
+    #[error("the value of {key} has {len} bytes, more than {max}")]
     Value {
-        /// Whose value.
+        /// The key.
         key: String,
-        /// How long it is.
+        /// Its length in bytes.
         len: usize,
-        /// How long it may be.
+        /// The most allowed.
         max: usize,
     },
     /// A value that is not UTF-8.
@@ -47,13 +47,13 @@ pub enum TextError {
 }
 
 /// A key with its value.
-pub type Pair<'a> = (&'a str, &'a str);
+pub type KeyValue<'a> = (&'a str, &'a str);
 
-/// The pairs of a whole text, in their order. Empty pairs, which some peers pad with, are passed over.
+/// The pairs of a complete text, in order. Empty pairs, which some peers use as padding, are skipped.
 ///
 /// # Errors
-/// The first thing that is wrong.
-pub fn parse(text: &[u8], max_pairs: usize) -> Result<Vec<Pair<'_>>, TextError> {
+/// The first error in the text.
+pub fn parse(text: &[u8], max_pairs: usize) -> Result<Vec<KeyValue<'_>>, TextError> {
     let mut pairs = Vec::new();
     let Some(text) = text.strip_suffix(&[0]) else {
         return if text.is_empty() { Ok(pairs) } else { Err(TextError::CutOff) };
@@ -67,7 +67,7 @@ pub fn parse(text: &[u8], max_pairs: usize) -> Result<Vec<Pair<'_>>, TextError> 
     Ok(pairs)
 }
 
-fn parse_pair(pair: &[u8]) -> Result<Pair<'_>, TextError> {
+fn parse_pair(pair: &[u8]) -> Result<KeyValue<'_>, TextError> {
     let equals = pair.iter().position(|&byte| byte == b'=').ok_or(TextError::NoEquals)?;
     let (key, value) = (&pair[..equals], &pair[equals + 1..]);
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b".-+@_#".contains(byte);
@@ -87,7 +87,7 @@ fn limit(key: &str, value: &[u8], max: usize) -> Result<(), TextError> {
     }
 }
 
-/// Holds a value that is not binary to its bound.
+/// Checks the length of a value that is not binary.
 ///
 /// # Errors
 /// It is longer than [`MAX_PLAIN_VALUE`].
@@ -95,7 +95,7 @@ pub fn plain(key: &str, value: &str) -> Result<(), TextError> {
     limit(key, value.as_bytes(), MAX_PLAIN_VALUE)
 }
 
-/// Appends a pair. A zero byte in a value would be read as its end; callers have none.
+/// Appends a pair. Neither part may contain a zero byte, which would end the value.
 pub fn push(text: &mut Vec<u8>, key: &str, value: &str) {
     debug_assert!(!key.contains('\0') && !value.contains('\0'), "a zero byte in {key}");
     text.extend(key.as_bytes());
@@ -104,7 +104,7 @@ pub fn push(text: &mut Vec<u8>, key: &str, value: &str) {
     text.push(0);
 }
 
-/// The values of a list, in the order of preference.
+/// The values of a list, in order of preference.
 pub fn list(value: &str) -> impl Iterator<Item = &str> {
     value.split(',')
 }
@@ -124,12 +124,12 @@ pub fn number(value: &str) -> Option<u32> {
         Some(digits) => (digits, 16),
         None => (value, 10),
     };
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would accept a sign.
     let digits = Some(digits).filter(|digits| digits.bytes().all(|b| b.is_ascii_alphanumeric()))?;
     u32::from_str_radix(digits, radix).ok()
 }
 
-/// Text that comes in several PDUs.
+/// Text that arrives in several PDUs.
 #[derive(Clone, Debug)]
 pub struct Assembly {
     bytes: Vec<u8>,
@@ -137,15 +137,15 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Takes at most this many bytes over all PDUs.
+    /// Accepts at most this many bytes over all PDUs.
     pub fn new(limit: usize) -> Assembly {
         Assembly { bytes: Vec::new(), limit }
     }
 
-    /// Goes on with what one PDU brings.
+    /// Appends the text of one PDU.
     ///
     /// # Errors
-    /// It would be more than the limit; then nothing of it is kept.
+    /// It would exceed the limit; then nothing of it is kept.
     pub fn add(&mut self, segment: &[u8]) -> Result<(), TextError> {
         if segment.len() > self.limit - self.bytes.len() {
             return Err(TextError::TooLong(self.limit));
@@ -154,7 +154,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// All of it; the next text begins.
+    /// Returns the whole text and starts the next one.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }

@@ -1,7 +1,7 @@
 //! What the loads of a step are like together.
 
 use crate::model::Step;
-use workload::Kind;
+use workload::WorkloadKind;
 
 impl Step {
     /// Random addresses among its operations, in percent: its loads weighed by what they may have in flight; `None`
@@ -18,10 +18,12 @@ impl Step {
     }
 }
 
-fn random(kind: &Kind) -> f64 {
+fn random(kind: &WorkloadKind) -> f64 {
     match kind {
-        Kind::Access(access) => access.rows.iter().map(|row| row.share * row.random / 100.0).sum(),
+        WorkloadKind::Access(access) => {
+            access.rows.iter().map(|row| row.share * row.random / 100.0).sum()
+        }
         // A page of an index or a table is anywhere.
-        Kind::Transaction(_) => 100.0,
+        WorkloadKind::Transaction(_) => 100.0,
     }
 }

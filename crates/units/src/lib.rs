@@ -1,8 +1,8 @@
-//! Quantities as people write them: bytes, data rates, durations, operations a second, shares, speeds of links.
+//! Quantities as people write them: bytes, data rates, durations, IOPS, percentages, link speeds.
 //!
-//! Parsing demands an explicit unit (`"4"` is not a size), and printing says which unit it used. Decimal units are
-//! the default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s`
-//! is bits. This crate knows nothing else of Wirespeed.
+//! Parsing requires an explicit unit (`"4"` is not a size), and printing shows the unit. Decimal units are the
+//! default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s` is
+//! bits.
 
 #![forbid(unsafe_code)]
 
@@ -31,12 +31,15 @@ pub struct ByteRate(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Iops(pub f64);
 
-/// A share in percent, 0 to 100.
+/// A percentage, 0 to 100.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Percent(pub f64);
 
 impl Bytes {
     /// Parses `"8KiB"`, `"4 MB"`, `"512B"`; a unit is required and the result is a whole number of bytes.
+    ///
+    /// # Errors
+    /// No number, no known unit of size, or out of range.
     pub fn parse(text: &str) -> Result<Bytes, UnitError> {
         parse::bytes(text)
     }
@@ -44,6 +47,9 @@ impl Bytes {
 
 impl ByteRate {
     /// Parses `"800 MB/s"`, `"788.2 MiB/s"`, `"13674 Mb/s"`, `"10Gb/s"`.
+    ///
+    /// # Errors
+    /// No number, no known unit of rate, or not finite.
     pub fn parse(text: &str) -> Result<ByteRate, UnitError> {
         parse::byte_rate(text)
     }
@@ -51,13 +57,19 @@ impl ByteRate {
 
 impl Iops {
     /// Parses `"60000 IOPS"`, `"60k IOPS"`, `"1.2M IOPS"`; `"5000/s"` means the same.
+    ///
+    /// # Errors
+    /// No number, no known unit of IOPS, or not finite.
     pub fn parse(text: &str) -> Result<Iops, UnitError> {
         parse::iops(text)
     }
 }
 
 impl Percent {
-    /// Parses `"67%"` or `"0.3 %"`; anything outside 0 to 100 is refused.
+    /// Parses `"67%"` or `"0.3 %"`; values outside 0 to 100 are refused.
+    ///
+    /// # Errors
+    /// No number, no `%`, or out of range.
     pub fn parse(text: &str) -> Result<Percent, UnitError> {
         parse::percent(text)
     }
@@ -69,6 +81,9 @@ impl Percent {
 }
 
 /// Parses `"5s"`, `"250 ms"`, `"1h30m"`, `"100us"`, `"7ns"` into a duration; a unit is required.
+///
+/// # Errors
+/// No number, no known unit of time, or out of range.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     parse::duration(text)
 }

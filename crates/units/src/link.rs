@@ -1,8 +1,8 @@
-//! How fast a link or a port is: by the name of its standard, or as a figure.
+//! The speed of a link or a port: by the name of its standard, or as a data rate.
 //!
-//! A name stands for the payload rate of its standard, in each direction: of Fibre Channel, frames of 2,112 bytes of
-//! payload in 2,148, with a gap of 24 bytes (FC-FS); of Ethernet, what is left of a frame beside 38 bytes around it
-//! (IEEE 802.3: preamble, header, check sequence, gap) and 40 bytes of TCP/IPv4 within it. Headers of a storage protocol
+//! A name stands for the payload rate of its standard in each direction. Fibre Channel (FC-FS): 2,112 bytes of
+//! payload in frames of 2,148 bytes, with a gap of 24 bytes. Ethernet (IEEE 802.3): the frame without the 38 bytes
+//! around it (preamble, header, check sequence, gap) and without 40 bytes of TCP/IPv4. Headers of a storage protocol
 //! are not subtracted: they are a few per mille at 8 KiB.
 
 use crate::{ByteRate, Percent};
@@ -12,7 +12,7 @@ use thiserror::Error;
 /// The speed of a link or a port in each direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LinkRate {
-    /// That of a standard, by its name.
+    /// The speed of a standard, by its name.
     Standard(LinkStandard),
     /// A payload rate, in whole bytes a second.
     Rate(ByteRate),
@@ -24,16 +24,16 @@ pub struct LinkStandard {
     name: &'static str,
     /// Bytes a second after line coding.
     wire: u64,
-    framing: Framing,
+    framing: WireFraming,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Framing {
+enum WireFraming {
     FibreChannel,
     Ethernet { mtu: u16 },
 }
 
-/// A text that names no speed.
+/// A text that is not a link speed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LinkRateError {
     /// Neither a known name nor a figure with its unit.
@@ -42,10 +42,10 @@ pub enum LinkRateError {
          a data rate such as `400 MB/s`"
     )]
     Unknown(String),
-    /// An Ethernet frame size that does not exist.
-    #[error("`{0}` is not an MTU, which lies between 576 and 9216 bytes")]
+    /// An Ethernet MTU out of range.
+    #[error("`{0}` is not an MTU, which is between 576 and 9216 bytes")]
     Mtu(String),
-    /// Nothing, or more than anything carries.
+    /// A rate out of range.
     #[error("`{0}` is out of range: a link carries between 1 KB/s and 1 TB/s")]
     Range(String),
 }
@@ -76,17 +76,20 @@ const ETHERNET: [(&str, u64); 7] = [
 const MTU_USUAL: u16 = 1500;
 
 impl LinkRate {
-    /// The slowest that a link can be, in bytes a second.
+    /// The slowest link, in bytes a second.
     pub const MIN: u64 = 1_000;
-    /// The fastest, in bytes a second.
+    /// The fastest link, in bytes a second.
     pub const MAX: u64 = 1_000_000_000_000;
 
     /// Parses `"8gfc"`, `"10GbE"`, `"10gbe:9000"` (an MTU), or a data rate such as `"400 MB/s"`, which is rounded to whole
     /// bytes a second.
+    ///
+    /// # Errors
+    /// The text names no known speed, or the MTU or the rate is out of range.
     pub fn parse(text: &str) -> Result<LinkRate, LinkRateError> {
         let lower = text.trim().to_ascii_lowercase();
         if let Some((name, wire)) = FIBRE_CHANNEL.into_iter().find(|(name, _)| *name == lower) {
-            let framing = Framing::FibreChannel;
+            let framing = WireFraming::FibreChannel;
             return Ok(LinkRate::Standard(LinkStandard { name, wire, framing }));
         }
         let (bare, mtu) = match lower.split_once(':') {
@@ -95,7 +98,7 @@ impl LinkRate {
         };
         if let Some((name, wire)) = ETHERNET.into_iter().find(|(name, _)| *name == bare) {
             let mtu = mtu.map_or(Ok(MTU_USUAL), frame)?;
-            let framing = Framing::Ethernet { mtu };
+            let framing = WireFraming::Ethernet { mtu };
             return Ok(LinkRate::Standard(LinkStandard { name, wire, framing }));
         }
         let unknown = |_| LinkRateError::Unknown(text.to_owned());
@@ -106,12 +109,12 @@ impl LinkRate {
         Ok(LinkRate::Rate(ByteRate(figure)))
     }
 
-    /// The names that there are, the slowest first of each family.
+    /// All names, slowest first within each family.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         FIBRE_CHANNEL.into_iter().chain(ETHERNET).map(|(name, _)| name)
     }
 
-    /// What it carries beside its own framing, in each direction.
+    /// The payload rate, without framing, in each direction.
     pub fn payload(self) -> ByteRate {
         match self {
             LinkRate::Standard(standard) => ByteRate(standard.payload() as f64),
@@ -119,7 +122,7 @@ impl LinkRate {
         }
     }
 
-    /// What goes over it with all framing, in each direction, after line coding; `None` where only a payload rate is known.
+    /// The line rate with all framing, in each direction, after line coding; `None` if only a payload rate is known.
     pub fn line(self) -> Option<ByteRate> {
         match self {
             LinkRate::Standard(standard) => Some(ByteRate(standard.wire as f64)),
@@ -127,36 +130,38 @@ impl LinkRate {
         }
     }
 
-    /// The payload of a link that is slowed down to a share of its speed.
+    /// The payload rate of a link that is slowed down to a percentage of its speed.
     pub fn scaled(self, scale: Percent) -> ByteRate {
         ByteRate(self.payload().0 * scale.fraction())
     }
 }
 
 impl LinkStandard {
-    /// Its name in lower case, without an MTU: `8gfc`.
+    /// The name in lower case, without an MTU: `8gfc`.
     pub fn name(self) -> &'static str {
         self.name
     }
 
-    /// The MTU where it is not the usual one of Ethernet, 1500 bytes.
+    /// The MTU if it is not Ethernet's default of 1500 bytes.
     pub fn jumbo(self) -> Option<u16> {
         match self.framing {
-            Framing::Ethernet { mtu } if mtu != MTU_USUAL => Some(mtu),
+            WireFraming::Ethernet { mtu } if mtu != MTU_USUAL => Some(mtu),
             _ => None,
         }
     }
 
-    /// Bytes a second, rounded down.
+    /// Payload rate in bytes a second, rounded down.
     fn payload(self) -> u64 {
         match self.framing {
-            Framing::FibreChannel => self.wire * 2_112 / (2_148 + 24),
-            Framing::Ethernet { mtu } => self.wire * (u64::from(mtu) - 40) / (u64::from(mtu) + 38),
+            WireFraming::FibreChannel => self.wire * 2_112 / (2_148 + 24),
+            WireFraming::Ethernet { mtu } => {
+                self.wire * (u64::from(mtu) - 40) / (u64::from(mtu) + 38)
+            }
         }
     }
 }
 
-/// An MTU as it follows the name: `9000`, or `mtu=9000`.
+/// The MTU after the name: `9000`, or `mtu=9000`.
 fn frame(text: &str) -> Result<u16, LinkRateError> {
     let digits = text.strip_prefix("mtu=").unwrap_or(text);
     let mtu = digits.parse::<u16>().ok().filter(|mtu| (576..=9216).contains(mtu));
@@ -217,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_speed_is_refused() {
+    fn invalid_speeds_are_refused() {
         #[track_caller]
         fn check(text: &str, expected: &str) {
             let error = LinkRate::parse(text).expect_err("no speed").to_string();
@@ -245,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_one() {
+    fn every_name_is_parsed() {
         for name in LinkRate::names() {
             check(name, name, LinkRate::parse(name).expect("a name").payload().0 as u64);
         }

@@ -1,64 +1,64 @@
-//! Text to quantity. Every function takes the whole text, tolerates blanks around the number and the unit, and
-//! reports what it expected by an example of the same kind.
+//! Parses quantities. Every function takes the whole text, allows blanks around the number and the unit, and reports
+//! what it expected by an example of the same quantity.
 
 use crate::{ByteRate, Bytes, Iops, Percent};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a quantity could not be read. The message names the text and shows what would have been right.
+/// Why a quantity could not be parsed. The message quotes the text and gives a valid example.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum UnitError {
     /// The text does not begin with a number.
     #[error("`{text}` is not a {kind}; expected a number and a unit, as in `{example}`")]
     NoNumber {
-        /// What was read.
+        /// The text that was parsed.
         text: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// A right one.
+        /// A valid example.
         example: &'static str,
     },
     /// A number without a unit.
     #[error("`{text}` has no unit; a {kind} needs one, as in `{example}`")]
     NoUnit {
-        /// What was read.
+        /// The text that was parsed.
         text: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// A right one.
+        /// A valid example.
         example: &'static str,
     },
-    /// A unit that this kind of quantity does not have.
+    /// A unit that does not belong to this quantity.
     #[error("`{unit}` is not a unit of a {kind}; expected {expected}")]
     UnknownUnit {
-        /// The unit that was read.
+        /// The unit in the text.
         unit: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// The units that there are.
+        /// The valid units.
         expected: &'static str,
     },
-    /// A value that cannot be held or makes no sense.
+    /// A value that cannot be represented or makes no sense.
     #[error("`{text}` is out of range for a {kind}: {limit}")]
     OutOfRange {
-        /// What was read.
+        /// The text that was parsed.
         text: String,
         /// The kind of quantity.
         kind: &'static str,
-        /// The bound that it breaks.
+        /// The bound that it violates.
         limit: &'static str,
     },
 }
 
-/// One kind of quantity: its name, a right example, its units with their factors, and how to list them.
-struct Kind {
+/// One quantity: its name, a valid example, a list of its units, and the units with their factors.
+struct QuantityKind {
     name: &'static str,
     example: &'static str,
     expected: &'static str,
     units: &'static [(&'static str, f64)],
 }
 
-const BYTES: Kind = Kind {
+const BYTES: QuantityKind = QuantityKind {
     name: "size",
     example: "8KiB",
     expected: "B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)",
@@ -78,7 +78,7 @@ const BYTES: Kind = Kind {
     ],
 };
 
-const RATE: Kind = Kind {
+const RATE: QuantityKind = QuantityKind {
     name: "data rate",
     example: "800 MB/s",
     expected: "B/s, KB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, or in bits kb/s, Mb/s, Gb/s",
@@ -99,7 +99,7 @@ const RATE: Kind = Kind {
     ],
 };
 
-const IOPS: Kind = Kind {
+const IOPS: QuantityKind = QuantityKind {
     name: "rate of operations",
     example: "60000 IOPS",
     expected: "IOPS, k IOPS, M IOPS or /s",
@@ -114,9 +114,10 @@ const IOPS: Kind = Kind {
     ],
 };
 
-const PERCENT: Kind = Kind { name: "share", example: "67%", expected: "%", units: &[("%", 1.0)] };
+const PERCENT: QuantityKind =
+    QuantityKind { name: "share", example: "67%", expected: "%", units: &[("%", 1.0)] };
 
-const DURATION: Kind = Kind {
+const DURATION: QuantityKind = QuantityKind {
     name: "duration",
     example: "10s",
     expected: "ns, us, ms, s, m (minutes), h or d",
@@ -149,7 +150,7 @@ pub(crate) fn iops(text: &str) -> Result<Iops, UnitError> {
 pub(crate) fn percent(text: &str) -> Result<Percent, UnitError> {
     let value = quantity(text, &PERCENT)?;
     if value > 100.0 {
-        return Err(out_of_range(text, &PERCENT, "a share lies between 0% and 100%"));
+        return Err(out_of_range(text, &PERCENT, "a share is between 0% and 100%"));
     }
     Ok(Percent(value))
 }
@@ -171,15 +172,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
     whole(total.round(), text, &DURATION, "it must be below 292 years").map(Duration::from_nanos)
 }
 
-fn quantity(text: &str, kind: &Kind) -> Result<f64, UnitError> {
+fn quantity(text: &str, kind: &QuantityKind) -> Result<f64, UnitError> {
     let (value, unit) = number(text.trim(), text, kind)?;
     let scaled = value * factor(unit, text, kind)?;
-    // A number that is finite by itself may not be in millions.
+    // A finite number may overflow when it is scaled.
     if scaled.is_finite() { Ok(scaled) } else { Err(out_of_range(text, kind, "it must be finite")) }
 }
 
 /// Splits a leading number (digits, one point, `_` and `,` between digits) from what follows it.
-fn number<'a>(rest: &'a str, text: &str, kind: &Kind) -> Result<(f64, &'a str), UnitError> {
+fn number<'a>(rest: &'a str, text: &str, kind: &QuantityKind) -> Result<(f64, &'a str), UnitError> {
     let end = rest
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | ',')))
         .unwrap_or(rest.len());
@@ -195,7 +196,7 @@ fn number<'a>(rest: &'a str, text: &str, kind: &Kind) -> Result<(f64, &'a str), 
     Ok((value, rest[end..].trim_start()))
 }
 
-fn factor(unit: &str, text: &str, kind: &Kind) -> Result<f64, UnitError> {
+fn factor(unit: &str, text: &str, kind: &QuantityKind) -> Result<f64, UnitError> {
     let unit = unit.trim();
     if unit.is_empty() {
         return Err(UnitError::NoUnit {
@@ -209,13 +210,18 @@ fn factor(unit: &str, text: &str, kind: &Kind) -> Result<f64, UnitError> {
     })
 }
 
-fn whole(value: f64, text: &str, kind: &Kind, limit: &'static str) -> Result<u64, UnitError> {
+fn whole(
+    value: f64,
+    text: &str,
+    kind: &QuantityKind,
+    limit: &'static str,
+) -> Result<u64, UnitError> {
     if value.fract() != 0.0 || value >= 9.2e18 {
         return Err(out_of_range(text, kind, limit));
     }
     Ok(value as u64)
 }
 
-fn out_of_range(text: &str, kind: &Kind, limit: &'static str) -> UnitError {
+fn out_of_range(text: &str, kind: &QuantityKind, limit: &'static str) -> UnitError {
     UnitError::OutOfRange { text: text.to_owned(), kind: kind.name, limit }
 }

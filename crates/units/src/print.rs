@@ -1,4 +1,4 @@
-//! Quantity to text, for people: three or four significant digits and the unit that was used.
+//! Formats quantities for people: three or four significant digits and the unit.
 
 use crate::{ByteRate, Bytes, Iops, Percent};
 use std::fmt;
@@ -47,7 +47,7 @@ pub fn rate(bytes_per_s: f64) -> String {
     format!("{} MB/s", digits(bytes_per_s / 1e6))
 }
 
-/// A size near enough for people, in binary units: `"24.0 GiB"`.
+/// An approximate size in binary units: `"24.0 GiB"`.
 pub fn binary_bytes(bytes: u64) -> String {
     let value = bytes as f64;
     let (scaled, unit) = match bytes {
@@ -60,7 +60,7 @@ pub fn binary_bytes(bytes: u64) -> String {
     format!("{} {unit}", digits(scaled))
 }
 
-/// A number with thousands separated: `"61,234"`; below a hundred with up to two decimals.
+/// A number with thousands separators: `"61,234"`; below a hundred with up to two decimals.
 pub fn count(value: f64) -> String {
     if value.abs() < 100.0 {
         return digits(value);
@@ -95,12 +95,12 @@ pub fn duration(d: Duration) -> String {
     }
 }
 
-/// A share: `"0.31%"`, `"67%"`.
+/// A percentage: `"0.31%"`, `"67%"`.
 pub fn percent(value: f64) -> String {
     format!("{}%", digits(value))
 }
 
-/// Three significant digits where there are decimals, whole numbers above a hundred, no trailing zeros on whole values.
+/// Three significant digits if there are decimals, whole numbers above a hundred, no trailing zeros on whole values.
 fn digits(value: f64) -> String {
     let size = value.abs();
     if value.fract() == 0.0 || size >= 99.95 {

@@ -6,7 +6,7 @@
 
 use crate::exit::Failure;
 use clock::Ns;
-use engine::{ReceiverSpec, TokenFrom};
+use engine::{ReceiverSpec, TokenSource};
 use net::interface::Guardian;
 use net::{Embedded, NetError, Surroundings, Token};
 use serde_json::Value;
@@ -36,10 +36,10 @@ const POLL: Ns = Ns::millis(5);
 pub struct Around;
 
 impl Surroundings for Around {
-    fn token(&mut self, from: &TokenFrom) -> Result<Token, NetError> {
+    fn token(&mut self, from: &TokenSource) -> Result<Token, NetError> {
         let token = match from {
-            TokenFrom::File(path) => token_of_file(Path::new(path)),
-            TokenFrom::Env(name) => token_of_env(name).and_then(|token| {
+            TokenSource::File(path) => token_of_file(Path::new(path)),
+            TokenSource::Env(name) => token_of_env(name).and_then(|token| {
                 token.ok_or_else(|| {
                     format!(
                         "no token: the variable {name} of the environment is not set; set it to what the receiver knows, \
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_variable_that_is_not_set_holds_no_token() {
         assert!(matches!(token_of_env("WIRESPEED_NO_SUCH_VARIABLE"), Ok(None)));
-        let from = TokenFrom::Env("WIRESPEED_NO_SUCH_VARIABLE".to_owned());
+        let from = TokenSource::Env("WIRESPEED_NO_SUCH_VARIABLE".to_owned());
         let told = Around.token(&from).err().unwrap().to_string();
         assert!(told.contains("WIRESPEED_NO_SUCH_VARIABLE"), "{told}");
     }

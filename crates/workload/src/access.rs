@@ -1,51 +1,51 @@
 //! Operations drawn from an access specification.
 //!
 //! Iometer's order: an operation first picks a row by the rows' shares, then its direction by the row's read share,
-//! then random or sequential by the row's random share. What can be prepared is prepared when the stream is built: a
-//! draw compares integers, and neither divides nor allocates in the common cases.
+//! then random or sequential by the row's random share. As much as possible is computed when the stream is built: in
+//! the common cases a draw compares integers, and neither divides nor allocates.
 
-use crate::address::{Grid, Region, Shape, regions};
-use crate::draw::{Draw, Rngs, Share};
-use crate::sequential::Run;
-use crate::skew::Sampler;
-use crate::{Access, Key, Place, Row, Skew, Spec, SpecError};
+use crate::address::{AddressGrid, OpShape, Region, regions};
+use crate::draw::{Draw, ReadShare, Rngs};
+use crate::sequential::SequentialRun;
+use crate::skew::IndexSampler;
+use crate::{Access, Placement, Row, Skew, Spec, SpecError, StreamKey};
 use clock::{Ns, Rng};
 use std::sync::Arc;
 
-/// Draws the operations of one slot. What slots only read they share, so that thousands of them fit a cache.
+/// Draws the operations of one slot. Slots share their read-only parts, so that thousands of them fit a cache.
 pub(crate) struct Accesses {
     rows: Arc<[RowState]>,
-    /// Of each row: operations before its next pause.
+    /// For each row: operations before its next pause.
     before_pause: Box<[u32]>,
-    /// Cumulated shares of the rows in 2⁵³ths; the last is 2⁵³.
+    /// Cumulative shares of the rows in units of 2⁻⁵³; the last is 2⁵³.
     upper: Arc<[u64]>,
-    ladder: Option<Climb>,
-    /// One a row and rung: those of the first rung come first.
-    shapes: Arc<[Shape]>,
+    ladder: Option<LadderPosition>,
+    /// One for each row and rung, ordered by rung.
+    shapes: Arc<[OpShape]>,
     addresses: Addresses,
     rngs: Rngs,
 }
 
 enum Addresses {
     Random(Arc<Random>),
-    Sequential(Run),
+    Sequential(SequentialRun),
     Mixed {
         random: Arc<Random>,
-        run: Run,
+        run: SequentialRun,
     },
-    /// Somewhere on the only target: nobody looks where.
+    /// Any address on the only target: the caller ignores offsets.
     Anywhere,
 }
 
 struct RowState {
-    read: Share,
-    random: Share,
+    read: ReadShare,
+    random: ReadShare,
     delay: Ns,
     burst: u32,
 }
 
-/// Where a slot stands on the block ladder.
-struct Climb {
+/// A slot's position on the block ladder.
+struct LadderPosition {
     rungs: usize,
     every: u32,
     rung: usize,
@@ -55,38 +55,40 @@ struct Climb {
 
 /// Random addresses: a grid and a sampler for each shape and target.
 struct Random {
-    /// Those of the first shape come first, one a target.
-    fields: Box<[Field]>,
+    /// Ordered by shape: one a target for each shape.
+    fields: Box<[RandomField]>,
     /// One for each distinct number of addresses.
-    samplers: Box<[Sampler]>,
+    samplers: Box<[IndexSampler]>,
     targets: usize,
 }
 
-struct Field {
-    grid: Grid,
+struct RandomField {
+    grid: AddressGrid,
     sampler: usize,
 }
 
 impl Accesses {
-    /// The operations of the slot `key.slot`.
+    /// The operations of slot `key.slot`.
     pub fn new(
         spec: &Spec,
         access: &Access,
-        place: &Place,
-        key: Key,
+        place: &Placement,
+        key: StreamKey,
     ) -> Result<Accesses, SpecError> {
         let sizes = access.ladder.map(|ladder| ladder.sizes().collect::<Vec<u32>>());
-        let shapes: Arc<[Shape]> = match &sizes {
-            None => access.rows.iter().map(|r| Shape { size: r.size, align: r.align }).collect(),
+        let shapes: Arc<[OpShape]> = match &sizes {
+            None => access.rows.iter().map(|r| OpShape { size: r.size, align: r.align }).collect(),
             Some(sizes) => sizes
                 .iter()
-                .flat_map(|size| access.rows.iter().map(|r| Shape { size: *size, align: r.align }))
+                .flat_map(|size| {
+                    access.rows.iter().map(|r| OpShape { size: *size, align: r.align })
+                })
                 .collect(),
         };
         let regions = regions(spec, place, &shapes)?;
         let popular = Rngs::popular(key);
         let random = || Random::new(access.skew, &regions, &shapes, &popular).map(Arc::new);
-        let run = || Run::new(spec, place, &regions, &shapes, access.stride, key.slot);
+        let run = || SequentialRun::new(spec, place, &regions, &shapes, access.stride, key.slot);
         let addresses = if access.rows.iter().all(|row| row.random >= 100.0) {
             Addresses::Random(random()?)
         } else if access.rows.iter().all(|row| row.random <= 0.0) {
@@ -94,7 +96,7 @@ impl Accesses {
         } else {
             Addresses::Mixed { random: random()?, run: run()? }
         };
-        let ladder = access.ladder.zip(sizes).map(|(ladder, sizes)| Climb {
+        let ladder = access.ladder.zip(sizes).map(|(ladder, sizes)| LadderPosition {
             rungs: sizes.len(),
             every: ladder.every,
             rung: 0,
@@ -111,9 +113,9 @@ impl Accesses {
         })
     }
 
-    /// Those of the slot `key.slot` of the same worker, which share with these what both only read. `None` where slots
-    /// differ in more than their randomness.
-    pub fn beside(&self, key: Key) -> Option<Accesses> {
+    /// The operations of slot `key.slot` of the same worker, sharing all read-only parts with these. `None` if slots
+    /// differ in more than their random streams.
+    pub fn beside(&self, key: StreamKey) -> Option<Accesses> {
         let Addresses::Random(random) = &self.addresses else { return None };
         self.ladder.is_none().then(|| Accesses {
             rows: self.rows.clone(),
@@ -151,8 +153,8 @@ impl Accesses {
         Draw { dir, target: target as u16, offset, len, pause }
     }
 
-    /// These without their offsets. Where there is one target, nothing is drawn for addresses any more, and nothing else
-    /// depends on those draws.
+    /// The same operations without their offsets. With one target, nothing is drawn for addresses any more; no other
+    /// draw depends on those.
     pub fn without_offsets(self) -> Accesses {
         let targets = match &self.addresses {
             Addresses::Random(random) | Addresses::Mixed { random, .. } => random.targets,
@@ -162,7 +164,7 @@ impl Accesses {
         if targets > 1 { self } else { Accesses { addresses: Addresses::Anywhere, ..self } }
     }
 
-    /// What every operation is, where all are the same.
+    /// The operation, if all operations are the same.
     pub fn always(&self) -> Option<Draw> {
         let (Addresses::Anywhere, None, [row], [shape]) =
             (&self.addresses, &self.ladder, &*self.rows, &*self.shapes)
@@ -187,17 +189,17 @@ impl Accesses {
 impl RowState {
     fn new(row: &Row) -> RowState {
         RowState {
-            read: Share::percent(row.read),
-            random: Share::percent(row.random),
+            read: ReadShare::percent(row.read),
+            random: ReadShare::percent(row.random),
             delay: row.delay,
             burst: row.burst,
         }
     }
 
-    /// The pause after the operation that is being drawn: none within a burst, of which `left` operations are left.
+    /// The pause after the operation that is being drawn: zero within a burst, which has `left` operations left.
     #[inline]
     fn pause(&self, left: &mut u32) -> Ns {
-        // Where none is made, nobody needs to count.
+        // Without pauses there is nothing to count.
         if self.delay == Ns::ZERO {
             return Ns::ZERO;
         }
@@ -210,7 +212,7 @@ impl RowState {
     }
 }
 
-impl Climb {
+impl LadderPosition {
     /// The rung of the operation that is being drawn.
     fn step(&mut self) -> usize {
         if self.left == 0 {
@@ -226,11 +228,11 @@ impl Random {
     fn new(
         skew: Skew,
         regions: &[Region],
-        shapes: &[Shape],
+        shapes: &[OpShape],
         popular: &Rng,
     ) -> Result<Random, SpecError> {
         let mut fields = Vec::with_capacity(shapes.len() * regions.len());
-        // Targets of one size share a sampler: a skewed one is bigger than the rest of a field.
+        // Targets of one size share a sampler: a skewed sampler is larger than the rest of a field.
         let (mut counts, mut samplers) = (Vec::new(), Vec::new());
         for shape in shapes {
             for region in regions {
@@ -238,10 +240,10 @@ impl Random {
                 let known = counts.iter().position(|count| *count == grid.count);
                 let sampler = known.unwrap_or_else(|| {
                     counts.push(grid.count);
-                    samplers.push(Sampler::new(skew, grid.count, popular));
+                    samplers.push(IndexSampler::new(skew, grid.count, popular));
                     counts.len() - 1
                 });
-                fields.push(Field { grid, sampler });
+                fields.push(RandomField { grid, sampler });
             }
         }
         Ok(Random { fields: fields.into(), samplers: samplers.into(), targets: regions.len() })
@@ -261,7 +263,7 @@ fn cumulate(rows: &[Row]) -> Box<[u64]> {
     let mut upto = 0.0;
     let bound = |row: &Row| {
         upto += row.share;
-        // The same sums in the same order: the last quotient is exactly 1.
+        // The same sums in the same order, so that the last quotient is exactly 1.
         (upto / sum * (1u64 << 53) as f64) as u64
     };
     rows.iter().map(bound).collect()

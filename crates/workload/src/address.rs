@@ -1,24 +1,24 @@
-//! Regions of targets, and the grids of addresses within them.
+//! Regions of targets, and the address grids within them.
 //!
-//! Everything here happens when a stream is built. Arithmetic is checked or bounded by [`OFFSET_MAX`], so that no
-//! size that a device or a scenario may claim can overflow.
+//! All of this runs when a stream is built. Arithmetic is checked or bounded by [`OFFSET_MAX`], so that no size
+//! claimed by a device or a scenario can overflow.
 
-use crate::{Extent, Place, Regions, Spec, SpecError, WorkingSet};
+use crate::{Extent, Placement, Regions, Spec, SpecError, WorkingSet};
 
-/// Linux addresses files and devices with signed 64-bit offsets; what lies beyond is out of reach.
+/// Linux addresses files and devices with signed 64-bit offsets; larger offsets are unusable.
 const OFFSET_MAX: u64 = i64::MAX as u64;
 
 /// The size and alignment of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct OpShape {
     /// Bytes of an operation.
     pub size: u32,
     /// Alignment in bytes; 0 = that of the size.
     pub align: u32,
 }
 
-impl Shape {
-    /// The distance between neighbouring addresses on a target with this logical block.
+impl OpShape {
+    /// The distance between adjacent addresses on a target with this logical block.
     pub fn unit(self, block: u64) -> u64 {
         let align = if self.align == 0 { self.size } else { self.align };
         lcm(u64::from(align.max(1)), block)
@@ -32,31 +32,31 @@ pub(crate) struct Region {
     pub target: u16,
     /// First byte.
     pub start: u64,
-    /// First byte beyond.
+    /// First byte past the end.
     pub end: u64,
-    /// The target's logical block.
+    /// Logical block of the target in bytes.
     pub block: u64,
 }
 
-/// The addresses in a region at which operations of one shape may begin: `first + index × unit`.
+/// The addresses in a region at which operations of one shape may start: `first + index × unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grid {
+pub(crate) struct AddressGrid {
     pub first: u64,
     pub unit: u64,
     /// At least 1.
     pub count: u64,
 }
 
-impl Grid {
-    /// The byte offset of an index below `count`.
+impl AddressGrid {
+    /// The byte offset of address `index`, which must be below `count`.
     pub fn offset(&self, index: u64) -> u64 {
         self.first + index * self.unit
     }
 }
 
 impl Region {
-    /// The grid of a shape, with at least `count_min` addresses.
-    pub fn grid(&self, shape: Shape, count_min: u64) -> Result<Grid, SpecError> {
+    /// The grid for a shape; an error if it has fewer than `count_min` addresses.
+    pub fn grid(&self, shape: OpShape, count_min: u64) -> Result<AddressGrid, SpecError> {
         let unit = shape.unit(self.block);
         let size = u64::from(shape.size);
         let grid = self.spaced(unit, unit, size);
@@ -65,13 +65,13 @@ impl Region {
     }
 
     /// Addresses `spacing` apart from the first multiple of `align`, each with room for `size` bytes.
-    pub fn spaced(&self, align: u64, spacing: u64, size: u64) -> Option<Grid> {
+    pub fn spaced(&self, align: u64, spacing: u64, size: u64) -> Option<AddressGrid> {
         let first = self.start.checked_next_multiple_of(align)?;
         let last = self.end.checked_sub(size).filter(|last| *last >= first)?;
-        Some(Grid { first, unit: spacing, count: (last - first) / spacing + 1 })
+        Some(AddressGrid { first, unit: spacing, count: (last - first) / spacing + 1 })
     }
 
-    /// The complaint that `need` bytes do not fit.
+    /// The error for `need` bytes that do not fit.
     pub fn too_small(&self, need: u64) -> SpecError {
         SpecError::TooSmall { target: self.target, room: self.end - self.start, block: need }
     }
@@ -80,8 +80,8 @@ impl Region {
 /// The region of each target that the worker at `place` may touch with operations of these shapes.
 pub(crate) fn regions(
     spec: &Spec,
-    place: &Place,
-    shapes: &[Shape],
+    place: &Placement,
+    shapes: &[OpShape],
 ) -> Result<Vec<Region>, SpecError> {
     if place.targets.is_empty() {
         return Err(SpecError::NoTargets);
@@ -103,8 +103,8 @@ pub(crate) fn regions(
 
 fn region(
     spec: &Spec,
-    place: &Place,
-    shapes: &[Shape],
+    place: &Placement,
+    shapes: &[OpShape],
     target: u16,
     extent: &Extent,
 ) -> Result<Region, SpecError> {
@@ -126,7 +126,7 @@ fn region(
     if sharers == 1 {
         return Ok(Region { target, start: 0, end: whole, block });
     }
-    // Regions begin on the coarsest grid, so that none loses its first addresses to alignment.
+    // Regions start on the coarsest grid, so that none loses its first addresses to alignment.
     let grain = shapes.iter().map(|shape| shape.unit(block)).max().unwrap_or(block);
     let share = whole / sharers;
     let len = if share >= grain { floor_to(share, grain) } else { floor_to(share, block) };
@@ -134,7 +134,7 @@ fn region(
     Ok(Region { target, start, end: start + len, block })
 }
 
-/// Refuses lengths that the target cannot carry.
+/// Refuses lengths that are not whole logical blocks of the target.
 pub(crate) fn fits_block(
     target: u16,
     what: &'static str,
@@ -147,7 +147,7 @@ pub(crate) fn fits_block(
     Err(SpecError::Misfit { target, what, bytes, block })
 }
 
-/// The least common multiple; saturates, and a saturated unit fits into no region.
+/// The least common multiple. It saturates; a saturated unit fits into no region.
 pub(crate) fn lcm(a: u64, b: u64) -> u64 {
     (a / gcd(a, b)).saturating_mul(b)
 }

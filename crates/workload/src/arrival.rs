@@ -1,22 +1,22 @@
 //! When operations fall due: arrival processes of an open loop.
 //!
-//! Arrivals are a function of their number (or, for Poisson, of the gaps before) and of a random stream of their own,
-//! so that another rate never changes an address. Times are computed from the step's start, not added up, so that a
+//! Arrivals are a function of their number (or, for Poisson, of the gaps before) and have their own random stream, so
+//! that another rate never changes an address. Times are computed from the step's start, not accumulated, so that a
 //! rate does not drift.
 
-use crate::{Place, Process};
+use crate::{Placement, Process};
 use clock::{Ns, Rng};
 
 const NS: f64 = 1e9;
 
 /// The arrivals of one worker.
-pub(crate) struct Arrival {
+pub(crate) struct ArrivalTimes {
     start: Ns,
     process: Timing,
 }
 
 enum Timing {
-    /// `number` counts in periods and begins with the worker's phase.
+    /// `number` counts periods and starts with the worker's phase.
     Fixed {
         gap: f64,
         number: f64,
@@ -42,10 +42,10 @@ struct Ramp {
     during: f64,
 }
 
-impl Arrival {
+impl ArrivalTimes {
     /// The process of the worker at `place`, drawing its gaps from `rng`.
-    pub fn new(process: Process, place: &Place, rng: Rng) -> Arrival {
-        // Workers with one rate take turns: together they are again evenly spaced.
+    pub fn new(process: Process, place: &Placement, rng: Rng) -> ArrivalTimes {
+        // Workers with one rate take turns, so that together they are evenly spaced.
         let phase = f64::from(place.sharer) / f64::from(place.sharers.max(1));
         let process = match process {
             Process::Fixed { rate } => Timing::Fixed { gap: NS / rate, number: phase },
@@ -54,10 +54,10 @@ impl Arrival {
                 Timing::Ramp { ramp: Ramp::new(from / NS, to / NS, over.0 as f64), number: phase }
             }
         };
-        Arrival { start: place.start, process }
+        ArrivalTimes { start: place.start, process }
     }
 
-    /// The next arrival, or `None` when there are no more.
+    /// The next arrival; `None` after the last.
     pub fn advance(&mut self) -> Option<Ns> {
         let after = match &mut self.process {
             Timing::Fixed { gap, number } => {
@@ -86,7 +86,7 @@ impl Ramp {
         Ramp { from, to, over, slope, during: (from + to) / 2.0 * over }
     }
 
-    /// When the integral of the rate reaches `number`; `None` if it never does.
+    /// When the integral of the rate reaches `number`; `None` if never.
     fn time_of(&self, number: f64) -> Option<f64> {
         if number <= 0.0 {
             return Some(0.0);

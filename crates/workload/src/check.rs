@@ -1,9 +1,10 @@
-//! The rules of a specification: every problem of a spec, found once, when it is built.
+//! The rules of a specification: every problem of a spec is found once, when it is built.
 //!
 //! What depends on the targets (room, logical blocks) is found when a stream is built; see [`SpecError`].
 
 use crate::{
-    Access, Arrivals, Kind, Ladder, Process, Row, Skew, Spec, SpecError, Transaction, WorkingSet,
+    Access, Arrivals, Ladder, Process, Row, Skew, Spec, SpecError, Transaction, WorkingSet,
+    WorkloadKind,
 };
 
 /// The most rows of an access specification, as in Iometer.
@@ -18,16 +19,16 @@ const DEPTH_MAX: u32 = 4096;
 const RATE_MAX: f64 = 1e9;
 /// The most pages of each kind in one transaction.
 const PAGES_MAX: u32 = 1_000_000;
-/// How far from 100 the sum of shares may be: three thirds of 33.333% are whole.
+/// How far the sum of shares may be from 100: three thirds of 33.333% count as whole.
 const SHARES_TOLERANCE: f64 = 0.001 + 1e-9;
 
 impl Spec {
-    /// Everything that is wrong with this spec, whatever its targets; empty when it is sound.
+    /// Everything that is wrong with this spec for any targets; empty when it is valid.
     pub fn problems(&self) -> Vec<SpecError> {
-        let mut found = Problems::default();
+        let mut found = SpecProblems::default();
         match &self.kind {
-            Kind::Access(access) => found.access(access),
-            Kind::Transaction(transaction) => found.transaction(transaction),
+            WorkloadKind::Access(access) => found.access(access),
+            WorkloadKind::Transaction(transaction) => found.transaction(transaction),
         }
         match self.arrivals {
             Arrivals::Closed { depth, .. } => found.whole("depth", depth, 1, DEPTH_MAX),
@@ -37,9 +38,11 @@ impl Spec {
             }
         }
         match self.working_set {
-            Some(WorkingSet::Bytes(0)) => found.say("working_set", "0 bytes leave nothing to do"),
+            Some(WorkingSet::Bytes(0)) => {
+                found.report("working_set", "0 bytes leave nothing to do")
+            }
             Some(WorkingSet::Percent(p)) if !(p > 0.0 && p <= 100.0) => {
-                found.say("working_set", format!("{p}% is not above 0% and at most 100%"));
+                found.report("working_set", format!("{p}% is not above 0% and at most 100%"));
             }
             _ => {}
         }
@@ -49,14 +52,14 @@ impl Spec {
 
 /// Collects problems.
 #[derive(Default)]
-struct Problems {
+struct SpecProblems {
     list: Vec<SpecError>,
-    /// The row that is being checked, counted from 1, where there are several.
+    /// The row that is being checked, counted from 1, if there are several.
     row: Option<usize>,
 }
 
-impl Problems {
-    fn say(&mut self, field: &'static str, problem: impl Into<String>) {
+impl SpecProblems {
+    fn report(&mut self, field: &'static str, problem: impl Into<String>) {
         let problem = match self.row {
             Some(row) => format!("row {row}: {}", problem.into()),
             None => problem.into(),
@@ -66,26 +69,26 @@ impl Problems {
 
     fn whole(&mut self, field: &'static str, value: u32, min: u32, max: u32) {
         if !(min..=max).contains(&value) {
-            self.say(field, format!("{value} is not between {min} and {max}"));
+            self.report(field, format!("{value} is not between {min} and {max}"));
         }
     }
 
     fn percent(&mut self, field: &'static str, value: f64) {
         if !(0.0..=100.0).contains(&value) {
-            self.say(field, format!("{value}% is not between 0% and 100%"));
+            self.report(field, format!("{value}% is not between 0% and 100%"));
         }
     }
 
     fn size(&mut self, field: &'static str, bytes: u32) {
         if bytes == 0 || bytes > SIZE_MAX {
-            self.say(field, format!("{bytes} bytes is not between 1 byte and 64 MiB"));
+            self.report(field, format!("{bytes} bytes is not between 1 byte and 64 MiB"));
         }
     }
 
     fn access(&mut self, access: &Access) {
         let count = access.rows.len();
         if count == 0 || count > ROWS_MAX {
-            self.say("rows", format!("{count} rows; there must be 1 to {ROWS_MAX}"));
+            self.report("rows", format!("{count} rows; there must be 1 to {ROWS_MAX}"));
         }
         for (index, row) in access.rows.iter().enumerate() {
             self.row = (count > 1).then_some(index + 1);
@@ -93,9 +96,9 @@ impl Problems {
         }
         self.row = None;
         let sum: f64 = access.rows.iter().map(|row| row.share).sum();
-        // Not-a-number fails too, and has been named with its row.
+        // NaN fails too, and has been reported with its row.
         if count > 0 && (sum - 100.0).abs() > SHARES_TOLERANCE {
-            self.say("share", format!("the shares sum to {sum}%, not to 100%"));
+            self.report("share", format!("the shares sum to {sum}%, not to 100%"));
         }
         self.skew("skew", access.skew);
         if let Some(ladder) = access.ladder {
@@ -111,11 +114,11 @@ impl Problems {
         self.percent("read", row.read);
         self.percent("random", row.random);
         if row.burst == 0 {
-            self.say("burst", "a burst has at least 1 operation");
+            self.report("burst", "a burst has at least 1 operation");
         }
         if !row.align.is_multiple_of(SECTOR) || row.align > SIZE_MAX {
             let align = row.align;
-            self.say(
+            self.report(
                 "align",
                 format!(
                     "{align} bytes is not a multiple of {SECTOR} up to 64 MiB; 0 aligns to the size"
@@ -136,23 +139,32 @@ impl Problems {
         self.size("ladder.to", ladder.to);
         if ladder.from >= ladder.to {
             let Ladder { from, to, .. } = ladder;
-            self.say("ladder", format!("it climbs from {from} to {to} bytes; `to` must be larger"));
+            self.report(
+                "ladder",
+                format!("it climbs from {from} to {to} bytes; `to` must be larger"),
+            );
         }
         if ladder.factor < 2 {
-            self.say("ladder.factor", format!("{} does not climb; use 2 or more", ladder.factor));
+            self.report(
+                "ladder.factor",
+                format!("{} does not climb; use 2 or more", ladder.factor),
+            );
         }
         if ladder.every == 0 {
-            self.say("ladder.every", "at least 1 operation is needed at each size");
+            self.report("ladder.every", "at least 1 operation is needed at each size");
         }
     }
 
-    /// A stride keeps every operation's alignment and never steps back into the operation before.
+    /// A stride keeps every operation's alignment and never overlaps the previous operation.
     fn stride(&mut self, stride: u64, size: u32, align: u32) {
         let align = if align == 0 { size } else { align };
         if stride < u64::from(size) {
-            self.say("stride", format!("{stride} bytes is less than an operation of {size} bytes"));
+            self.report(
+                "stride",
+                format!("{stride} bytes is less than an operation of {size} bytes"),
+            );
         } else if align > 0 && !stride.is_multiple_of(u64::from(align)) {
-            self.say(
+            self.report(
                 "stride",
                 format!("{stride} bytes is not a multiple of the alignment of {align} bytes"),
             );
@@ -163,19 +175,19 @@ impl Problems {
         match skew {
             Skew::Uniform => {}
             Skew::Zipf(theta) if theta > 0.0 && theta < 2.0 => {}
-            Skew::Zipf(theta) => self.say(
+            Skew::Zipf(theta) => self.report(
                 field,
                 format!("a zipf exponent of {theta} is not above 0 and below 2; 0.99 is usual"),
             ),
             Skew::Pareto(h) if h > 0.0 && h < 1.0 => {}
-            Skew::Pareto(h) => self.say(
+            Skew::Pareto(h) => self.report(
                 field,
                 format!("a pareto shape of {h} is not above 0 and below 1; 0.2 is 80/20"),
             ),
             Skew::HotSpot { accesses, blocks } => {
                 self.percent(field, accesses);
                 if !(blocks > 0.0 && blocks <= 100.0) {
-                    self.say(
+                    self.report(
                         field,
                         format!("a hot part of {blocks}% is not above 0% and at most 100%"),
                     );
@@ -188,7 +200,10 @@ impl Problems {
         let sound = (value > 0.0 && value <= RATE_MAX) || (zero_allowed && value == 0.0);
         if !sound {
             let least = if zero_allowed { "at least" } else { "above" };
-            self.say("rate", format!("{value} a second is not {least} 0 and at most {RATE_MAX}"));
+            self.report(
+                "rate",
+                format!("{value} a second is not {least} 0 and at most {RATE_MAX}"),
+            );
         }
     }
 
@@ -199,7 +214,7 @@ impl Problems {
                 self.rate(from, true);
                 self.rate(to, true);
                 if from == 0.0 && to == 0.0 {
-                    self.say("rate", "a ramp from 0 to 0 issues nothing");
+                    self.report("rate", "a ramp from 0 to 0 issues nothing");
                 }
             }
         }
@@ -209,7 +224,7 @@ impl Problems {
         self.size("page", transaction.page);
         if !(transaction.index > 0.0 && transaction.index < 100.0) {
             let index = transaction.index;
-            self.say(
+            self.report(
                 "index",
                 format!("{index}% is not above 0% and below 100% of the working set"),
             );

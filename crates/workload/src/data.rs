@@ -1,18 +1,18 @@
-//! What the data that a workload writes is like, for storage that compresses and finds duplicates.
+//! How compressible and how repetitive the written data is, for storage that compresses and deduplicates.
 
 use serde::{Deserialize, Serialize};
 
-/// How far data can be reduced. Both ratios are original over reduced, at least 1.
+/// Data reduction. Both ratios are original size over reduced size, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Data {
-    /// What a compressor makes of chunks of 4 KiB.
+    /// Compression ratio of chunks of 4 KiB.
     pub compress: f64,
-    /// What remains where every block of 4 KiB is kept once: blocks over different blocks.
+    /// Deduplication ratio: blocks of 4 KiB over distinct blocks.
     pub dedupe: f64,
 }
 
 impl Default for Data {
-    /// Neither compressible nor repeating.
+    /// Incompressible, without duplicates.
     fn default() -> Data {
         Data { compress: 1.0, dedupe: 1.0 }
     }

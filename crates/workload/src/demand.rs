@@ -1,36 +1,36 @@
-//! What a workload asks of its targets, read off its specification before anything is opened.
+//! What a workload needs of its targets, derived from its specification before any target is opened.
 
-use crate::{Kind, Spec, WorkingSet};
+use crate::{Spec, WorkingSet, WorkloadKind};
 use serde::{Deserialize, Serialize};
 
-/// Directions, the largest block and the reach of a workload, or of several that share a target.
+/// Directions, largest block and footprint of a workload, or of several workloads that share a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Demand {
-    /// It may read.
+    /// The workload may read.
     pub reads: bool,
-    /// It may write.
+    /// The workload may write.
     pub writes: bool,
-    /// Its largest block in bytes.
+    /// Largest block in bytes.
     pub block_max: u32,
-    /// How much of each target it may touch.
-    pub reach: Reach,
+    /// How much of each target the workload may touch.
+    pub reach: Footprint,
 }
 
-/// How far from its start a target may be touched: so many bytes or so large a share, whichever is more.
+/// How far from its start a target may be touched: the larger of a number of bytes and a share of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reach {
-    /// Bytes.
+pub struct Footprint {
+    /// Bytes from the start.
     pub bytes: u64,
     /// Share of the target in percent.
     pub percent: f64,
 }
 
 impl Demand {
-    /// What `spec` asks for.
+    /// The demand of one workload.
     pub fn of(spec: &Spec) -> Demand {
-        let reach = Reach::of(spec.working_set);
+        let reach = Footprint::of(spec.working_set);
         match &spec.kind {
-            Kind::Access(access) => {
+            WorkloadKind::Access(access) => {
                 let rows = || access.rows.iter().filter(|row| row.share > 0.0);
                 let largest = rows().map(|row| row.size).max().unwrap_or(0);
                 Demand {
@@ -40,7 +40,7 @@ impl Demand {
                     reach,
                 }
             }
-            Kind::Transaction(t) => Demand {
+            WorkloadKind::Transaction(t) => Demand {
                 reads: t.index_pages > 0 || t.read > 0.0,
                 writes: t.table_pages > 0 && t.read < 100.0,
                 block_max: t.page,
@@ -49,13 +49,13 @@ impl Demand {
         }
     }
 
-    /// What this and another ask for together.
+    /// The combined demand of two workloads.
     pub fn and(self, other: Demand) -> Demand {
         Demand {
             reads: self.reads || other.reads,
             writes: self.writes || other.writes,
             block_max: self.block_max.max(other.block_max),
-            reach: Reach {
+            reach: Footprint {
                 bytes: self.reach.bytes.max(other.reach.bytes),
                 percent: self.reach.percent.max(other.reach.percent),
             },
@@ -63,19 +63,19 @@ impl Demand {
     }
 }
 
-impl Reach {
+impl Footprint {
     /// The whole target.
-    pub const WHOLE: Reach = Reach { bytes: 0, percent: 100.0 };
+    pub const WHOLE: Footprint = Footprint { bytes: 0, percent: 100.0 };
 
-    fn of(working_set: Option<WorkingSet>) -> Reach {
+    fn of(working_set: Option<WorkingSet>) -> Footprint {
         match working_set {
-            None => Reach::WHOLE,
-            Some(WorkingSet::Bytes(bytes)) => Reach { bytes, percent: 0.0 },
-            Some(WorkingSet::Percent(percent)) => Reach { bytes: 0, percent },
+            None => Footprint::WHOLE,
+            Some(WorkingSet::Bytes(bytes)) => Footprint { bytes, percent: 0.0 },
+            Some(WorkingSet::Percent(percent)) => Footprint { bytes: 0, percent },
         }
     }
 
-    /// Bytes from the start of a target of `size` bytes.
+    /// Bytes from the start of a target that has `size` bytes.
     pub fn within(self, size: u64) -> u64 {
         let share = if self.percent >= 100.0 {
             size
@@ -91,19 +91,19 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(reach: Reach, size: u64, bytes: u64) {
+    fn check(reach: Footprint, size: u64, bytes: u64) {
         assert_eq!(reach.within(size), bytes);
     }
 
     #[test]
-    fn a_reach_is_the_more_of_its_two_and_never_beyond_the_target() {
-        check(Reach::default(), 1000, 0);
-        check(Reach::WHOLE, 1000, 1000);
-        check(Reach::WHOLE, u64::MAX, u64::MAX);
-        check(Reach::of(Some(WorkingSet::Bytes(300))), 1000, 300);
-        check(Reach::of(Some(WorkingSet::Bytes(3000))), 1000, 1000);
-        check(Reach::of(Some(WorkingSet::Percent(25.1))), 1000, 251);
-        check(Reach { bytes: 300, percent: 20.0 }, 1000, 300);
-        check(Reach { bytes: 300, percent: 40.0 }, 1000, 400);
+    fn a_footprint_is_its_larger_bound_and_at_most_the_target() {
+        check(Footprint::default(), 1000, 0);
+        check(Footprint::WHOLE, 1000, 1000);
+        check(Footprint::WHOLE, u64::MAX, u64::MAX);
+        check(Footprint::of(Some(WorkingSet::Bytes(300))), 1000, 300);
+        check(Footprint::of(Some(WorkingSet::Bytes(3000))), 1000, 1000);
+        check(Footprint::of(Some(WorkingSet::Percent(25.1))), 1000, 251);
+        check(Footprint { bytes: 300, percent: 20.0 }, 1000, 300);
+        check(Footprint { bytes: 300, percent: 40.0 }, 1000, 400);
     }
 }

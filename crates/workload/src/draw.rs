@@ -1,6 +1,6 @@
-//! What the generators of operations share: the drawn operation, their random streams, and yes-or-no by percentage.
+//! What the generators of operations share: the drawn operation, the random streams, and decisions by percentage.
 
-use crate::{Dir, Key};
+use crate::{Dir, StreamKey};
 use clock::{Ns, Rng};
 
 /// An operation before it has a time.
@@ -10,11 +10,11 @@ pub(crate) struct Draw {
     pub target: u16,
     pub offset: u64,
     pub len: u32,
-    /// What a closed loop waits for after its completion, besides the think time.
+    /// What a closed loop waits for after the completion, in addition to the think time.
     pub pause: Ns,
 }
 
-/// What a random stream is drawn for: the last part of its name.
+/// What a random stream is drawn for: the last part of its key.
 #[derive(Clone, Copy)]
 enum Purpose {
     Mix,
@@ -23,7 +23,7 @@ enum Purpose {
     Popular,
 }
 
-/// The random streams of one slot. They are separate, so that changing a read share moves no address.
+/// The random streams of one slot. They are separate, so that a change of the read share moves no address.
 pub(crate) struct Rngs {
     /// For rows, directions, and random or sequential.
     pub mix: Rng,
@@ -33,35 +33,35 @@ pub(crate) struct Rngs {
 
 impl Rngs {
     /// The streams named by `key`.
-    pub fn new(key: Key) -> Rngs {
+    pub fn new(key: StreamKey) -> Rngs {
         Rngs { mix: stream(key, Purpose::Mix), address: stream(key, Purpose::Address) }
     }
 
     /// The stream for arrival times.
-    pub fn arrival(key: Key) -> Rng {
+    pub fn arrival(key: StreamKey) -> Rng {
         stream(key, Purpose::Arrival)
     }
 
-    /// The stream that scatters popular blocks. It depends on the run's seed only: all slots, workers and steps have
-    /// the same favourites, as the users of one database have.
-    pub fn popular(key: Key) -> Rng {
-        stream(Key { step: 0, worker: 0, slot: 0, ..key }, Purpose::Popular)
+    /// The stream that scatters hot blocks. It depends on the run's seed only: all slots, workers and steps have the
+    /// same hot blocks, like the users of one database.
+    pub fn popular(key: StreamKey) -> Rng {
+        stream(StreamKey { step: 0, worker: 0, slot: 0, ..key }, Purpose::Popular)
     }
 }
 
-fn stream(key: Key, purpose: Purpose) -> Rng {
+fn stream(key: StreamKey, purpose: Purpose) -> Rng {
     let parts = [key.step, key.worker, key.slot, purpose as u32];
     Rng::keyed(key.seed, &parts.map(u64::from))
 }
 
-/// A percentage to be compared with 32 random bits.
+/// A percentage that is compared with 32 random bits.
 #[derive(Clone, Copy)]
-pub(crate) struct Share(u64);
+pub(crate) struct ReadShare(u64);
 
-impl Share {
+impl ReadShare {
     /// From a percentage between 0 (never) and 100 (always).
-    pub fn percent(percent: f64) -> Share {
-        Share((percent / 100.0 * (1u64 << 32) as f64).round() as u64)
+    pub fn percent(percent: f64) -> ReadShare {
+        ReadShare((percent / 100.0 * (1u64 << 32) as f64).round() as u64)
     }
 
     /// Whether these random bits fall into the share.
@@ -70,12 +70,12 @@ impl Share {
         u64::from(bits) < self.0
     }
 
-    /// Whether it is all or nothing, so that no bits change anything.
+    /// Whether the share is 0% or 100%, so that the bits do not matter.
     pub fn is_sure(self) -> bool {
         self.0 == 0 || self.0 == 1 << 32
     }
 
-    /// A read if these random bits fall into the share.
+    /// A read if these random bits fall into the share, otherwise a write.
     #[inline]
     pub fn dir(self, bits: u32) -> Dir {
         if self.has(bits) { Dir::Read } else { Dir::Write }

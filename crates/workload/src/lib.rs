@@ -1,10 +1,10 @@
-//! What the virtual machines do: access specifications, and the seeded, pure streams of operations drawn from them.
+//! Access specifications, and the seeded, pure streams of operations drawn from them.
 //!
-//! A [`Spec`] says what kind of I/O is wanted (Iometer's access specification, address patterns, skew, arrivals, or
-//! the transaction model). A [`Stream`] turns a spec into operations for one issuing slot. Live engines and the
-//! simulator call exactly the same streams. No device and no clock is known here: time comes in as an argument.
+//! A [`Spec`] describes a workload (Iometer's access specification, address patterns, skew, arrivals, or the
+//! transaction model). A [`Stream`] turns a spec into the operations of one issuing slot. Live engines and the
+//! simulator call exactly the same streams. This crate knows no device and no clock: time comes in as an argument.
 //!
-//! `docs/workloads.md` describes the semantics for those who write scenarios.
+//! `docs/workloads.md` describes the semantics for authors of scenarios.
 
 #![deny(clippy::disallowed_types)]
 #![forbid(unsafe_code)]
@@ -26,9 +26,9 @@ mod stream;
 mod transaction;
 
 pub use data::Data;
-pub use demand::{Demand, Reach};
+pub use demand::{Demand, Footprint};
 pub use network::{Carriage, Frames, Heading, Network, Sockets};
 pub use network_check::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::*;
-pub use stream::{Extent, Key, Next, Op, Place, Stream};
+pub use stream::{Extent, Next, Op, Placement, Stream, StreamKey};

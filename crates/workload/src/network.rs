@@ -1,25 +1,25 @@
-//! What a network load is: streams between two ends, each of messages. A description only: it knows no socket and no time,
-//! and the live engine and a simulator read the same one.
+//! The description of a network load: streams of messages between two ends. It knows no socket and no time; the live
+//! engine and a simulator read the same description.
 
 use serde::{Deserialize, Serialize};
 
-/// What the streams of a network load carry.
+/// The transport and message pattern of a network load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carriage {
     /// TCP streams of messages.
     Tcp,
-    /// UDP datagrams, each a message.
+    /// UDP datagrams, one message in each.
     Udp {
-        /// The kernel, or the adapter, cuts a submission into datagrams, and joins them at the other end.
+        /// The kernel or the NIC cuts a submission into datagrams and joins them at the other end (UDP GSO and GRO).
         segmented: bool,
     },
-    /// A request and its response on a standing TCP connection, one at a time; the message is the request.
+    /// A request and its response on a persistent TCP connection, one at a time; the message is the request.
     Exchange {
         /// Bytes of a response.
         response: u32,
     },
-    /// The same in datagrams. One that is lost is a transaction that failed.
+    /// The same in datagrams. A lost datagram is a failed transaction.
     DatagramExchange {
         /// Bytes of a response.
         response: u32,
@@ -31,7 +31,7 @@ pub enum Carriage {
     },
 }
 
-/// Which way the streams of a network load go.
+/// The direction of a network load's streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heading {
@@ -40,69 +40,69 @@ pub enum Heading {
     Send,
     /// From the receiver.
     Receive,
-    /// As many each way.
+    /// The same number of streams in each direction.
     Both,
 }
 
 /// A network load between two ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// What the streams carry.
+    /// Transport and message pattern.
     pub carriage: Carriage,
-    /// Streams of each direction in use.
+    /// Streams in each direction that is used.
     pub streams: u16,
-    /// Which way they go.
+    /// Direction of the streams.
     pub heading: Heading,
-    /// Threads of a direction at each end; 0 is one a stream.
+    /// Threads at each end and direction; 0 = one a stream.
     pub threads: u16,
-    /// Processors that this end's threads are pinned to, in turn; none: left to the scheduler.
+    /// CPUs that this end's threads are pinned to, in turn; empty = left to the scheduler.
     pub cpus: Vec<usize>,
-    /// Bytes of a message.
+    /// Bytes in a message.
     pub message: u32,
-    /// Messages of one submission to the kernel.
+    /// Messages in one submission to the kernel.
     pub batch: u32,
-    /// Bytes a second of each stream at most; as fast as it goes without it.
+    /// Most bytes a second of each stream; `None` = unlimited.
     pub rate: Option<u64>,
-    /// The reader of a TCP stream has the kernel drop what arrived instead of copying it.
+    /// The reader of a TCP stream has the kernel drop what arrived instead of copying it (`MSG_TRUNC`).
     pub discard: bool,
-    /// A small request and response beside the streams, for latency under load.
+    /// Adds small requests and responses beside the streams, to measure latency under load.
     pub probe: bool,
-    /// How sockets are set, at both ends.
+    /// Socket options at both ends.
     pub sockets: Sockets,
 }
 
-/// How the sockets of a network load are set, at both ends.
+/// Socket options of a network load, set at both ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sockets {
-    /// Small messages leave at once.
+    /// Small messages are sent at once (`TCP_NODELAY`).
     pub no_delay: bool,
-    /// The send buffer in bytes; the kernel tunes it without.
+    /// Send buffer in bytes; `None` = the kernel tunes it.
     pub send_buffer: Option<u32>,
-    /// The receive buffer in bytes; the kernel tunes it without.
+    /// Receive buffer in bytes; `None` = the kernel tunes it.
     pub receive_buffer: Option<u32>,
-    /// The congestion control by the kernel's name.
+    /// Congestion control, by the kernel's name.
     pub congestion: Option<String>,
-    /// The DSCP of what leaves, 0 to 63.
+    /// DSCP of outgoing packets, 0 to 63.
     pub dscp: Option<u8>,
-    /// The kernel sends from the message's own pages (`MSG_ZEROCOPY`), which on loopback it copies all the same.
+    /// The kernel sends from the message's own pages (`MSG_ZEROCOPY`); on loopback it copies them all the same.
     pub zero_copy: bool,
-    /// The kernel sends from the pages of a file (`sendfile`), which it copies nowhere.
+    /// The kernel sends from the pages of a file without copying them (`sendfile`).
     pub sendfile: bool,
-    /// Connections are Multipath TCP (RFC 8684) where both kernels have it.
+    /// Connections use Multipath TCP (RFC 8684) where both kernels support it.
     pub multipath: bool,
 }
 
-/// What a step sets at the interface that a network load leaves by, at both ends. What is not given stays as it is found.
+/// What a step changes at the outgoing interface of a network load, at both ends. `None` leaves a setting unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frames {
-    /// The MTU in bytes.
+    /// MTU in bytes.
     pub mtu: Option<u32>,
-    /// Segmentation, receive and checksum offloads, all of them on or off.
+    /// Segmentation, receive and checksum offloads, all on or all off.
     pub offload: Option<bool>,
 }
 
 impl Network {
-    /// One TCP stream of 128 KiB messages to the receiver, with nothing special about it.
+    /// One TCP stream of 128 KiB messages to the receiver, with default options.
     pub fn plain() -> Network {
         Network {
             carriage: Carriage::Tcp,
@@ -119,7 +119,7 @@ impl Network {
         }
     }
 
-    /// Streams to the receiver, and streams from it.
+    /// Number of streams to the receiver, and from it.
     pub fn ways(&self) -> (u16, u16) {
         match self.heading {
             Heading::Send => (self.streams, 0),
@@ -128,7 +128,7 @@ impl Network {
         }
     }
 
-    /// Whether it is requests and responses, whose times are measured.
+    /// Whether the load consists of requests and responses, whose latency is measured.
     pub fn is_transactions(&self) -> bool {
         !matches!(self.carriage, Carriage::Tcp | Carriage::Udp { .. })
     }

@@ -1,52 +1,54 @@
-//! The bounds of a network load: every problem of a [`Network`], found once, when it is described. Both ends of a live test
-//! hold to the same figures, so that a load without problems asks for no more memory or threads than are named here.
+//! The rules of a network load: [`Network::problems`] lists every problem once, when the load is described. Both ends
+//! of a live test use the same limits, so that a load without problems never asks for more memory or threads than
+//! these constants allow.
 //!
-//! What depends on the two hosts (whether a kernel has a congestion control, or Multipath TCP) is found when it is started.
+//! What depends on the two hosts (does the kernel have a congestion control, or Multipath TCP?) is found at the
+//! start.
 
 use crate::{Carriage, Heading, Network, SpecError};
 
-/// Streams of one direction, at most.
+/// Most streams in one direction.
 pub const STREAMS_MAX: u16 = 512;
-/// Messages of one submission, at most.
+/// Most messages in one submission.
 pub const BATCH_MAX: u32 = 65_536;
-/// Bytes of one submission to the kernel, at most.
+/// Most bytes in one submission to the kernel.
 pub const SUBMISSION_MAX: u64 = 16 << 20;
-/// Payload of a datagram in bytes, at least: the header that numbers it.
+/// Smallest payload of a datagram in bytes: the header that numbers it.
 pub const DATAGRAM_MIN: u32 = 24;
-/// Payload of a datagram in bytes, at most: what IPv4 carries (65,535 - 20 - 8).
+/// Largest payload of a datagram in bytes: what IPv4 carries (65,535 - 20 - 8).
 pub const DATAGRAM_MAX: u32 = 65_507;
-/// Datagrams of one system call, at most; also the segments that the kernel takes at once.
+/// Most datagrams in one system call; also the most segments that the kernel takes at once.
 pub const DATAGRAMS_MAX: u32 = 64;
-/// Bytes of a request or a response on a standing connection, at most.
+/// Most bytes in a request or a response on a persistent connection.
 pub const EXCHANGE_MAX: u32 = 1 << 20;
-/// Bytes of the request of a connection of its own, at least: what names the test and the stream.
+/// Fewest bytes in a request that has its own connection: the names of the test and the stream.
 pub const CONNECT_MIN: u32 = 28;
-/// Bytes of a request or a response on a connection of its own, at most.
+/// Most bytes in a request or a response that has its own connection.
 pub const CONNECT_MAX: u32 = 1 << 16;
-/// Bytes a second of a stream, at least and at most, where it has a rate.
+/// Lowest and highest rate of a stream, in bytes a second.
 pub const STREAM_RATES: (u64, u64) = (1_000, 1 << 40);
-/// Bytes of a socket's buffer, at least and at most, where it is set.
+/// Smallest and largest buffer of a socket, in bytes.
 pub const SOCKET_BUFFERS: (u32, u32) = (1 << 10, 1 << 30);
 /// The largest DSCP: six bits (RFC 2474).
 pub const DSCP_MAX: u8 = 63;
-/// Processors that threads are pinned to, at most, and the number that each is below.
+/// Most CPUs that threads can be pinned to; CPU numbers are below this.
 pub const PROCESSORS_MAX: usize = 1024;
-/// Bytes of the buffers of one end, at most.
+/// Most bytes in the buffers of one end.
 pub const BUFFERS_MAX: u64 = 256 << 20;
-/// Bytes that a reader of a TCP stream takes at once where they are there.
+/// Bytes that the reader of a TCP stream asks for at least, so that it drains the socket in few calls.
 pub const READ_MIN: u32 = 128 << 10;
-/// Bytes of the longest name of a congestion control.
+/// Longest name of a congestion control, in bytes.
 const CONGESTION_MAX: usize = 15;
 
 impl Network {
-    /// Everything that is wrong with this load, whatever the hosts; empty when it is sound.
+    /// Everything that is wrong with this load on any host; empty when it is valid.
     pub fn problems(&self) -> Vec<SpecError> {
-        let mut found = Problems::default();
+        let mut found = NetworkProblems::default();
         found.streams(self);
         found.sizes(self);
         found.sockets(self);
         if found.list.is_empty() && self.buffers() > BUFFERS_MAX {
-            found.say(
+            found.report(
                 if self.threads == 0 { "streams" } else { "threads" },
                 format!(
                     "the buffers of one end would take {} MiB of memory, more than {}; take fewer threads",
@@ -63,11 +65,11 @@ impl Network {
         u64::from(self.message) * u64::from(self.batch)
     }
 
-    /// Bytes that a reader asks for at once.
+    /// Bytes that a reader asks for in one call.
     pub fn read_size(&self) -> u64 {
         match self.carriage {
             Carriage::Tcp => self.message.max(READ_MIN).into(),
-            // What the kernel joins is as long as an IP packet can be.
+            // The kernel joins datagrams up to the size of an IP packet.
             Carriage::Udp { segmented: true } => u64::from(DATAGRAMS_MAX / 4) * 65_536,
             Carriage::Udp { segmented: false } => {
                 u64::from(DATAGRAMS_MAX) * u64::from(self.message)
@@ -78,7 +80,7 @@ impl Network {
         }
     }
 
-    /// Threads of both directions at one end.
+    /// Threads at one end, both directions together.
     pub fn threads_at_an_end(&self) -> u32 {
         let of = |streams: u16| match self.threads {
             0 => streams,
@@ -96,12 +98,12 @@ impl Network {
 
 /// Collects problems.
 #[derive(Default)]
-struct Problems {
+struct NetworkProblems {
     list: Vec<SpecError>,
 }
 
-impl Problems {
-    fn say(&mut self, field: &'static str, problem: impl Into<String>) {
+impl NetworkProblems {
+    fn report(&mut self, field: &'static str, problem: impl Into<String>) {
         self.list.push(SpecError::Invalid { field, problem: problem.into() });
     }
 
@@ -114,14 +116,14 @@ impl Problems {
         bounds: &str,
     ) {
         if !(least..=most).contains(&value) {
-            self.say(field, format!("{what} {bounds}, not {value}"));
+            self.report(field, format!("{what} {bounds}, not {value}"));
         }
     }
 
     fn streams(&mut self, net: &Network) {
         let most = u64::from(STREAMS_MAX);
         match net.streams {
-            0 => self.say("streams", "a load without streams; ask for at least one"),
+            0 => self.report("streams", "a load without streams; ask for at least one"),
             n => self.within("streams", "in each direction", n.into(), (1, most), "at most 512"),
         }
         self.within("threads", "there are", net.threads.into(), (0, most), "at most 512");
@@ -130,19 +132,19 @@ impl Problems {
             self.within("rate", "a stream's is", rate, STREAM_RATES, bounds);
         }
         if net.cpus.len() > PROCESSORS_MAX || net.cpus.iter().any(|cpu| *cpu >= PROCESSORS_MAX) {
-            self.say("cpus", format!("there are at most {PROCESSORS_MAX}, counted from 0"));
+            self.report("cpus", format!("there are at most {PROCESSORS_MAX}, counted from 0"));
         }
         if !net.is_transactions() {
             return;
         }
         if net.heading != Heading::Send {
-            self.say("direction", "requests go one way: the sender asks, the receiver answers");
+            self.report("direction", "requests go one way: the sender asks, the receiver answers");
         }
         if net.threads != 0 && net.threads != net.streams {
-            self.say("threads", "each stream of requests has a thread of its own; leave it out");
+            self.report("threads", "each stream of requests has a thread of its own; leave it out");
         }
         if net.rate.is_some() {
-            self.say("rate", "it is for streams; requests follow each other");
+            self.report("rate", "it is for streams; requests follow each other");
         }
     }
 
@@ -162,7 +164,7 @@ impl Problems {
                 let most = u64::from(DATAGRAMS_MAX);
                 self.within("batch", "it is", batch, (1, most), "1 to 64 datagrams");
                 if segmented && batch <= most && net.submission() > DATAGRAM_MAX.into() {
-                    self.say(
+                    self.report(
                         "batch",
                         format!(
                             "{batch} datagrams of {message} B are {} B, and the kernel segments at most {DATAGRAM_MAX} B at once",
@@ -200,7 +202,7 @@ impl Problems {
 
     fn one_at_a_time(&mut self, batch: u64) {
         if batch != 1 {
-            self.say("batch", "requests go one at a time");
+            self.report("batch", "requests go one at a time");
         }
     }
 
@@ -221,7 +223,7 @@ impl Problems {
         {
             let name: String = name.chars().take(2 * CONGESTION_MAX).collect();
             let name = name.escape_debug();
-            self.say(
+            self.report(
                 "congestion",
                 format!("`{name}` names no congestion control, as `cubic` does"),
             );
@@ -236,15 +238,15 @@ impl Problems {
         for (field, _, problem) in
             streams_only.into_iter().filter(|(_, set, _)| *set && net.carriage != Carriage::Tcp)
         {
-            self.say(field, problem);
+            self.report(field, problem);
         }
         if sockets.zero_copy && sockets.sendfile && net.carriage == Carriage::Tcp {
-            self.say("sendfile", "either this or `zero_copy`: both say whose pages are sent");
+            self.report("sendfile", "either this or `zero_copy`: both say whose pages are sent");
         }
         let datagrams =
             matches!(net.carriage, Carriage::Udp { .. } | Carriage::DatagramExchange { .. });
         if sockets.multipath && datagrams {
-            self.say("multipath", "connections have several paths; datagrams have none");
+            self.report("multipath", "connections have several paths; datagrams have none");
         }
     }
 }
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
     use crate::Sockets;
 
-    /// The fields that are wrong once `change` has been made to a plain load of this kind.
+    /// The fields that are reported once `change` has been made to a plain load with this carriage.
     #[track_caller]
     fn check(carriage: Carriage, change: impl FnOnce(&mut Network), wrong: &[&str]) {
         let mut net = Network { carriage, message: 1_400, ..Network::plain() };

@@ -1,9 +1,9 @@
-//! Workloads with a name: oblDisk, oblLoad, and the access specifications that Iometer made common.
+//! Named workloads: oblDisk, oblLoad, and the access specifications that Iometer made common.
 //!
-//! Every preset is a closed loop with one operation outstanding, reads the whole target and shares it; a scenario says
-//! otherwise. `docs/workloads.md` repeats the table for readers, and a test compares the two.
+//! Every preset is a closed loop with one operation outstanding that reads the whole target and shares it; a scenario
+//! can override this. `docs/workloads.md` repeats the table for users, and a test compares the two.
 
-use crate::{Access, Arrivals, Kind, Regions, Row, Skew, Spec, Transaction};
+use crate::{Access, Arrivals, Regions, Row, Skew, Spec, Transaction, WorkloadKind};
 use clock::Ns;
 
 /// A named workload.
@@ -11,7 +11,7 @@ use clock::Ns;
 pub struct Preset {
     /// The name, as scenarios use it.
     pub name: &'static str,
-    /// Where it comes from, and what of it is assumed: one sentence or two.
+    /// Its source and assumptions, in one or two sentences.
     pub origin: &'static str,
     build: fn() -> Spec,
 }
@@ -23,7 +23,7 @@ impl Preset {
     }
 }
 
-/// The preset of that name.
+/// Looks up a preset by name.
 pub fn preset(name: &str) -> Option<Preset> {
     PRESETS.iter().find(|preset| preset.name == name).copied()
 }
@@ -115,10 +115,10 @@ fn split(read: f64, sizes: &[(u32, f64)]) -> Spec {
 }
 
 fn access(rows: Vec<Row>) -> Spec {
-    spec(Kind::Access(Access { rows, skew: Skew::Uniform, stride: None, ladder: None }))
+    spec(WorkloadKind::Access(Access { rows, skew: Skew::Uniform, stride: None, ladder: None }))
 }
 
-fn spec(kind: Kind) -> Spec {
+fn spec(kind: WorkloadKind) -> Spec {
     let arrivals = Arrivals::Closed { depth: 1, think: Ns::ZERO };
     Spec { kind, arrivals, working_set: None, regions: Regions::Shared }
 }
@@ -129,7 +129,7 @@ fn obldisk() -> Spec {
 }
 
 fn oblload() -> Spec {
-    spec(Kind::Transaction(Transaction {
+    spec(WorkloadKind::Transaction(Transaction {
         page: 8 * KIB,
         index: 5.0,
         index_pages: 3,

@@ -1,19 +1,19 @@
-//! Sequential addresses: one run over a worker's regions, walked by all of its slots together.
+//! Sequential addresses: one run over a worker's regions, shared by all of its slots.
 //!
-//! The regions are cut into cells. Cell `i` of the run lies on target `i mod T`; slot `s` of `D` takes the cells
-//! `s, s + D, s + 2D, …`. Which cells a slot takes therefore never depends on the order of completions, no two slots
-//! take the same cell in one pass, and at each moment the slots stand side by side.
+//! The regions are cut into cells. Cell `i` of the run is on target `i mod T`; slot `s` of `D` takes the cells
+//! `s, s + D, s + 2D, …`. So the cells of a slot never depend on the order of completions, no two slots take the same
+//! cell in one pass, and the slots stay close together at all times.
 //!
-//! Where all operations have one size, a cell is one operation. Where sizes are mixed, a cell holds at least the
-//! largest, and a slot fills its cell from the start with whatever comes; an operation that does not fit begins the
+//! If all operations have one size, a cell is one operation. If sizes are mixed, a cell holds at least the largest,
+//! and a slot fills its cell from the start with the next operations; an operation that does not fit starts the
 //! slot's next cell. With a stride, cells are that far apart and each holds one operation.
 
-use crate::address::{Region, Shape, fits_block, lcm};
-use crate::{Place, Regions, Spec, SpecError};
+use crate::address::{OpShape, Region, fits_block, lcm};
+use crate::{Placement, Regions, Spec, SpecError};
 
 /// The part of a sequential run that one slot walks.
-pub(crate) struct Run {
-    lanes: Box<[Lane]>,
+pub(crate) struct SequentialRun {
+    lanes: Box<[CellLane]>,
     /// Distance between cells in bytes.
     spacing: u64,
     /// The lane and the turn of the slot's next cell; cell `i` of the run is turn `i / T` of lane `i mod T`.
@@ -27,7 +27,7 @@ pub(crate) struct Run {
 }
 
 /// The cells of one target.
-struct Lane {
+struct CellLane {
     first: u64,
     cells: u64,
     /// The cell of turn `turn`.
@@ -43,8 +43,8 @@ struct OpenCell {
     units: Box<[u64]>,
 }
 
-impl Run {
-    /// How many targets it goes over.
+impl SequentialRun {
+    /// How many targets the run covers.
     pub fn targets(&self) -> usize {
         self.lanes.len()
     }
@@ -52,20 +52,20 @@ impl Run {
     /// The run of slot `slot` over its worker's regions, for operations of these shapes (at least one).
     pub fn new(
         spec: &Spec,
-        place: &Place,
+        place: &Placement,
         regions: &[Region],
-        shapes: &[Shape],
+        shapes: &[OpShape],
         stride: Option<u64>,
         slot: u32,
-    ) -> Result<Run, SpecError> {
-        // Logical blocks may differ from target to target; the run keeps one spacing that suits all.
+    ) -> Result<SequentialRun, SpecError> {
+        // Logical blocks may differ between targets; the run keeps one spacing that suits all.
         let block = regions.iter().fold(1, |all, region| lcm(all, region.block));
         let units: Box<[u64]> = shapes.iter().map(|shape| shape.unit(block)).collect();
         let packed = stride.is_none() && shapes.iter().any(|shape| *shape != shapes[0]);
         let cells = match stride {
-            Some(stride) => Cells::strided(shapes, &units, stride),
-            None if packed => Cells::packed(shapes, &units, block),
-            None => Cells::single(shapes[0], units[0]),
+            Some(stride) => CellLayout::strided(shapes, &units, stride),
+            None if packed => CellLayout::packed(shapes, &units, block),
+            None => CellLayout::single(shapes[0], units[0]),
         };
         let lane = |region: &Region| {
             if let Some(stride) = stride {
@@ -78,11 +78,11 @@ impl Run {
                 Regions::Own => 0,
                 Regions::Shared => part(grid.count, place.sharer, place.sharers),
             };
-            Ok(Lane { first: grid.first, cells: grid.count, cell, turn: 0 })
+            Ok(CellLane { first: grid.first, cells: grid.count, cell, turn: 0 })
         };
-        let lanes = regions.iter().map(lane).collect::<Result<Box<[Lane]>, SpecError>>()?;
+        let lanes = regions.iter().map(lane).collect::<Result<Box<[CellLane]>, SpecError>>()?;
         let (slot, slots, count) = (slot as usize, spec.streams() as usize, lanes.len());
-        Ok(Run {
+        Ok(SequentialRun {
             lanes,
             spacing: cells.spacing,
             lane: slot % count,
@@ -93,7 +93,7 @@ impl Run {
         })
     }
 
-    /// The target and offset of the slot's next operation, which has `size` bytes and the shape with that number.
+    /// The target and offset of the slot's next operation, which has `size` bytes and this shape number.
     #[inline]
     pub fn take(&mut self, shape: usize, size: u32) -> (usize, u64) {
         let Some(open) = &self.open else { return self.next_cell() };
@@ -135,43 +135,43 @@ impl Run {
 
 /// How a region is cut into cells, in bytes.
 #[derive(Clone, Copy)]
-struct Cells {
-    /// What the first cell is aligned to.
+struct CellLayout {
+    /// Alignment of the first cell.
     align: u64,
-    /// From one cell to the next.
+    /// Distance from one cell to the next.
     spacing: u64,
-    /// What the last cell must have room for.
+    /// Room that the last cell must have.
     room: u64,
 }
 
-impl Cells {
-    fn single(shape: Shape, unit: u64) -> Cells {
+impl CellLayout {
+    fn single(shape: OpShape, unit: u64) -> CellLayout {
         let size = u64::from(shape.size);
-        Cells { align: unit, spacing: round_up(size, unit), room: size }
+        CellLayout { align: unit, spacing: round_up(size, unit), room: size }
     }
 
-    /// The stride is a multiple of every alignment, which `Spec::problems` and `fits_block` see to.
-    fn strided(shapes: &[Shape], units: &[u64], stride: u64) -> Cells {
-        Cells { align: common(units), spacing: stride, room: largest(shapes) }
+    /// The stride is a multiple of every alignment: `Spec::problems` and `fits_block` check this.
+    fn strided(shapes: &[OpShape], units: &[u64], stride: u64) -> CellLayout {
+        CellLayout { align: common(units), spacing: stride, room: largest(shapes) }
     }
 
-    /// A cell fits the largest shape whatever its alignment: either cells begin on multiples of every alignment, or,
-    /// where that would make them large, they leave room for the worst gap.
-    fn packed(shapes: &[Shape], units: &[u64], block: u64) -> Cells {
+    /// A cell fits the largest shape with any alignment: either cells start on multiples of every alignment or, if
+    /// that would make them large, they leave room for the worst gap.
+    fn packed(shapes: &[OpShape], units: &[u64], block: u64) -> CellLayout {
         let largest = largest(shapes);
         let gap = units.iter().copied().max().unwrap_or(block);
         let loose = round_up(largest.saturating_add(gap), block);
         let align = common(units);
         let tight = round_up(largest, align);
         if tight <= loose {
-            Cells { align, spacing: tight, room: tight }
+            CellLayout { align, spacing: tight, room: tight }
         } else {
-            Cells { align: block, spacing: loose, room: loose }
+            CellLayout { align: block, spacing: loose, room: loose }
         }
     }
 }
 
-fn largest(shapes: &[Shape]) -> u64 {
+fn largest(shapes: &[OpShape]) -> u64 {
     shapes.iter().map(|shape| u64::from(shape.size)).max().unwrap_or(1)
 }
 
@@ -183,7 +183,7 @@ fn round_up(value: u64, unit: u64) -> u64 {
     value.checked_next_multiple_of(unit).unwrap_or(u64::MAX)
 }
 
-/// Where part `index` of `of` equal parts of `count` begins.
+/// Where part `index` of `of` equal parts of `count` starts.
 fn part(count: u64, index: u32, of: u32) -> u64 {
     // The quotient is below `count`, because the index is below `of`.
     (u128::from(count) * u128::from(index) / u128::from(of)) as u64

@@ -1,4 +1,4 @@
-//! Which blocks are popular: index samplers over `0..n` in constant memory and constant set-up, for any `n`.
+//! Which blocks are hot: index samplers over `0..n` in constant memory and constant set-up time for any `n`.
 //!
 //! - Zipf by rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
 //!   monotone discrete distributions", ACM TOMACS 6(3), 1996. Ranks are scattered over the blocks by a keyed
@@ -6,36 +6,37 @@
 //! - Pareto as the self-similar distribution of J. Gray et al., "Quickly generating billion-record synthetic
 //!   databases", SIGMOD 1994.
 //!
-//! Zipf and Pareto use the platform's `exp`, `ln` and `pow`; machines whose mathematics library rounds the last digit
-//! otherwise may, once in many millions of draws, pick a neighbouring block.
+//! Zipf and Pareto use the platform's `exp`, `ln` and `pow`. A machine whose mathematics library rounds the last
+//! digit differently may pick an adjacent block once in many millions of draws.
 
 use crate::Skew;
 use clock::Rng;
 
 /// Draws indices below `n`.
 #[derive(Clone, Debug)]
-pub(crate) enum Sampler {
+pub(crate) enum IndexSampler {
     Uniform { n: u64 },
-    Zipf { ranks: Zipf, scatter: Scatter },
+    Zipf { ranks: Zipf, scatter: Permutation },
     Pareto { n: u64, exponent: f64 },
     HotSpot { accesses: f64, hot: u64, cold: u64 },
 }
 
-impl Sampler {
+impl IndexSampler {
     /// A sampler over `0..n` (`n` at least 1). `scatter` seeds the permutation of Zipf's popular blocks.
-    pub fn new(skew: Skew, n: u64, scatter: &Rng) -> Sampler {
+    pub fn new(skew: Skew, n: u64, scatter: &Rng) -> IndexSampler {
         match skew {
-            Skew::Uniform => Sampler::Uniform { n },
-            Skew::Zipf(theta) => {
-                Sampler::Zipf { ranks: Zipf::new(n, theta), scatter: Scatter::new(n, scatter) }
-            }
-            Skew::Pareto(h) => Sampler::Pareto { n, exponent: h.ln() / (1.0 - h).ln() },
+            Skew::Uniform => IndexSampler::Uniform { n },
+            Skew::Zipf(theta) => IndexSampler::Zipf {
+                ranks: Zipf::new(n, theta),
+                scatter: Permutation::new(n, scatter),
+            },
+            Skew::Pareto(h) => IndexSampler::Pareto { n, exponent: h.ln() / (1.0 - h).ln() },
             Skew::HotSpot { accesses, blocks } => {
                 let hot = ((n as f64 * (blocks / 100.0)).round() as u64).clamp(1, n);
                 if hot == n {
-                    return Sampler::Uniform { n };
+                    return IndexSampler::Uniform { n };
                 }
-                Sampler::HotSpot { accesses: accesses / 100.0, hot, cold: n - hot }
+                IndexSampler::HotSpot { accesses: accesses / 100.0, hot, cold: n - hot }
             }
         }
     }
@@ -44,13 +45,13 @@ impl Sampler {
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         match self {
-            Sampler::Uniform { n } => rng.below(*n),
-            Sampler::Zipf { ranks, scatter } => scatter.place(ranks.draw(rng) - 1),
-            Sampler::Pareto { n, exponent } => {
+            IndexSampler::Uniform { n } => rng.below(*n),
+            IndexSampler::Zipf { ranks, scatter } => scatter.place(ranks.draw(rng) - 1),
+            IndexSampler::Pareto { n, exponent } => {
                 let share = rng.unit().powf(*exponent);
                 ((*n as f64 * share) as u64).min(n - 1)
             }
-            Sampler::HotSpot { accesses, hot, cold } => {
+            IndexSampler::HotSpot { accesses, hot, cold } => {
                 if rng.chance(*accesses) {
                     rng.below(*hot)
                 } else {
@@ -118,23 +119,23 @@ fn inverse(area: f64, q: f64) -> f64 {
     (area * shrink).exp()
 }
 
-/// A keyed permutation of `0..n`, so that popular ranks are no neighbours.
+/// A keyed permutation of `0..n`, so that hot ranks are not adjacent.
 ///
-/// Rounds of "add, multiply by an odd number, fold the upper half onto the lower" permute the next power of two; what
-/// falls outside is permuted again until it falls inside, on average less than twice.
+/// Rounds of "add, multiply by an odd number, fold the upper half onto the lower" permute the next power of two. A
+/// result out of range is permuted again until it is in range: on average fewer than two times.
 #[derive(Clone, Debug)]
-pub(crate) struct Scatter {
+pub(crate) struct Permutation {
     n: u64,
     mask: u64,
     fold: u32,
     rounds: [(u64, u64); 4],
 }
 
-impl Scatter {
-    fn new(n: u64, seed: &Rng) -> Scatter {
+impl Permutation {
+    fn new(n: u64, seed: &Rng) -> Permutation {
         let bits = u64::BITS - (n - 1).leading_zeros();
         let mut rng = seed.clone();
-        Scatter {
+        Permutation {
             n,
             mask: u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0),
             fold: bits.div_ceil(2).max(1),
@@ -195,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The share of the first ten ranks, against the sum of all weights by Euler and Maclaurin.
+    /// The share of the first ten ranks, compared with the sum of all weights by Euler and Maclaurin.
     #[test]
     fn zipf_holds_for_billions() {
         for theta in [0.5, 0.9, 1.0, 1.2, 1.9] {
@@ -216,7 +217,7 @@ mod tests {
     #[test]
     fn scatter_is_a_permutation() {
         for n in (1..300).chain([1023, 1024, 1025, 4097]) {
-            let scatter = Scatter::new(n, &rng());
+            let scatter = Permutation::new(n, &rng());
             let mut places: Vec<u64> = (0..n).map(|index| scatter.place(index)).collect();
             places.sort_unstable();
             assert_eq!(places, (0..n).collect::<Vec<u64>>());
@@ -226,10 +227,10 @@ mod tests {
     #[test]
     fn scatter_leaves_no_neighbours() {
         let n = 1_000_000;
-        let scatter = Scatter::new(n, &rng());
+        let scatter = Permutation::new(n, &rng());
         let near = |index: &u64| scatter.place(*index).abs_diff(scatter.place(index + 1)) < 1000;
         let neighbours = (0..10_000).filter(near).count();
-        // Two independent places are that near with a probability of 0.2%.
+        // Two independent positions are that close with a probability of 0.2%.
         assert!(neighbours < 60, "{neighbours}");
     }
 
@@ -247,7 +248,7 @@ mod tests {
         ];
         for skew in skews {
             for n in [1, 2, 3, 1000, 1 << 53, (1 << 53) + 1, i64::MAX as u64, u64::MAX] {
-                let (sampler, mut rng) = (Sampler::new(skew, n, &rng()), rng());
+                let (sampler, mut rng) = (IndexSampler::new(skew, n, &rng()), rng());
                 assert!((0..1000).all(|_| sampler.draw(&mut rng) < n), "{skew:?} below {n}");
             }
         }

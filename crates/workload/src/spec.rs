@@ -13,32 +13,32 @@ pub enum Dir {
     Write,
 }
 
-/// A workload: what one worker issues, over and over.
+/// A workload: what one worker issues repeatedly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
-    /// What the operations look like.
-    pub kind: Kind,
+    /// What the operations are.
+    pub kind: WorkloadKind,
     /// When they are issued.
     pub arrivals: Arrivals,
-    /// Only this much of each target (from its start) is touched; `None` = all of it.
+    /// The part of each target (from its start) that is touched; `None` = all of it.
     pub working_set: Option<WorkingSet>,
-    /// Whether workers that share a target get disjoint regions of it or all of it.
+    /// Whether workers that share a target get disjoint regions or the whole target.
     pub regions: Regions,
 }
 
-/// What the operations look like.
+/// The type of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum WorkloadKind {
     /// Iometer's access specification: 1 to 100 rows, chosen by their shares.
     Access(Access),
-    /// oblLoad's model: dependent index and table page accesses.
+    /// oblLoad's model: dependent accesses to index and table pages.
     Transaction(Transaction),
 }
 
 /// Iometer's access specification with the address pattern of its random and sequential parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Access {
-    /// 1 to 100 rows whose shares sum to 100.
+    /// 1 to 100 rows whose shares sum to 100%.
     pub rows: Vec<Row>,
     /// How random addresses are distributed.
     pub skew: Skew,
@@ -56,9 +56,9 @@ pub struct Row {
     pub size: u32,
     /// Share of operations that this row describes, in percent.
     pub share: f64,
-    /// Reads among them, in percent.
+    /// Share of reads among these operations, in percent.
     pub read: f64,
-    /// Random among them, in percent.
+    /// Share of random operations among these, in percent.
     pub random: f64,
     /// Pause after each burst.
     pub delay: Ns,
@@ -66,12 +66,12 @@ pub struct Row {
     pub burst: u32,
     /// Alignment of addresses in bytes; 0 = aligned to `size`.
     pub align: u32,
-    /// Size of the reply to a network request in bytes; no meaning for disks.
+    /// Size of the reply to a network request in bytes; unused for disks.
     pub reply: u32,
 }
 
-/// A block size that is multiplied by `factor` after every `every` operations of a slot, from `from` up to `to`, and
-/// begins again.
+/// A block size that starts at `from`, is multiplied by `factor` after every `every` operations of a slot up to `to`,
+/// and then starts again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ladder {
     /// First size in bytes.
@@ -87,7 +87,7 @@ pub struct Ladder {
 /// How random addresses are distributed over the working set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Skew {
-    /// Every block equally often.
+    /// Every block is equally likely.
     Uniform,
     /// Zipf with the exponent theta (0 < theta < 2, 1 included); popular blocks are scattered by a seeded permutation.
     Zipf(f64),
@@ -105,18 +105,18 @@ pub enum Skew {
 /// When operations are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrivals {
-    /// Each of `depth` slots issues its next operation when the last one has completed and `think` has passed.
+    /// Each of `depth` slots issues its next operation once the previous one has completed and `think` has passed.
     Closed {
         /// Operations outstanding per worker, at least 1.
         depth: u32,
         /// Pause between a completion and the next issue.
         think: Ns,
     },
-    /// Operations fall due by a clock, whatever the device does; at most `limit` are outstanding at once.
+    /// Operations fall due by a clock, independent of the device; at most `limit` are outstanding at once.
     Open {
         /// How due times follow each other.
         process: Process,
-        /// Operations outstanding per worker at most.
+        /// Most operations outstanding per worker.
         limit: u32,
     },
 }
@@ -134,7 +134,7 @@ pub enum Process {
         /// Mean operations a second.
         rate: f64,
     },
-    /// A rate that changes linearly over `over`, then stays at `to`.
+    /// A rate that changes linearly during `over`, then stays at `to`.
     Ramp {
         /// Operations a second at the start.
         from: f64,
@@ -146,7 +146,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// Mean operations a second from `start` on for `length`: by integration of a rate that changes.
+    /// Mean operations a second from `start` on for `length`: the integral of the rate over the time.
     pub fn mean_rate(self, start: Ns, length: Ns) -> f64 {
         let (from, to, over) = match self {
             Process::Fixed { rate } | Process::Poisson { rate } => return rate,
@@ -163,12 +163,12 @@ impl Process {
     }
 }
 
-/// A limit on what is touched of each target.
+/// A limit on the part of each target that is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum WorkingSet {
-    /// That many bytes from the start.
+    /// This many bytes from the start.
     Bytes(u64),
-    /// That share of the target, in percent.
+    /// This share of the target, in percent.
     Percent(f64),
 }
 
@@ -177,12 +177,12 @@ pub enum WorkingSet {
 pub enum Regions {
     /// Each worker has an equal region of its own.
     Own,
-    /// All workers range over the whole target.
+    /// All workers use the whole target.
     Shared,
 }
 
-/// oblLoad's simulated database: a transaction walks an index (hot, few pages) and then touches a table (cold, skewed).
-/// Each operation waits for the one before it; a worker is one daemon for each slot.
+/// oblLoad's simulated database: a transaction walks an index (hot, few pages) and then touches a table (cold,
+/// skewed). Each operation waits for the previous one; a worker runs one daemon for each slot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transaction {
     /// Page size in bytes.
@@ -197,7 +197,7 @@ pub struct Transaction {
     pub index_skew: Skew,
     /// Skew of the table accesses.
     pub table_skew: Skew,
-    /// Reads among the table accesses, in percent; index accesses always read.
+    /// Share of reads among the table accesses, in percent; index accesses always read.
     pub read: f64,
 }
 
@@ -212,19 +212,19 @@ pub enum SpecError {
         /// What is wrong and what would be right.
         problem: String,
     },
-    /// The worker has nothing to issue operations to.
+    /// The worker has no targets.
     #[error("the worker has no targets; name at least one")]
     NoTargets,
-    /// A length that the target cannot carry.
+    /// A length that is not a multiple of the target's logical block.
     #[error(
         "target {target} has logical blocks of {block} bytes, and {what} of {bytes} bytes is not a multiple of them"
     )]
     Misfit {
         /// Index of the target in the worker's list.
         target: u16,
-        /// What has that length.
+        /// The item that has this length.
         what: &'static str,
-        /// Its length.
+        /// The length in bytes.
         bytes: u64,
         /// The target's logical block in bytes.
         block: u64,
@@ -236,13 +236,13 @@ pub enum SpecError {
         target: u16,
         /// Bytes that the slot may touch.
         room: u64,
-        /// Bytes that it needs.
+        /// Bytes that a block needs.
         block: u64,
     },
 }
 
 impl Ladder {
-    /// The sizes, smallest first, in bytes; none where the ladder is unsound.
+    /// The sizes in bytes, smallest first; empty if the ladder is invalid.
     pub fn sizes(self) -> impl Iterator<Item = u32> {
         let first = Some(self.from).filter(|from| (1..=self.to).contains(from));
         std::iter::successors(first, move |size| {
@@ -260,7 +260,7 @@ impl Spec {
         }
     }
 
-    /// Streams that one worker draws from: one a slot in a closed loop, a single one in an open loop.
+    /// Streams that one worker draws from: one a slot in a closed loop, one in an open loop.
     pub fn streams(&self) -> u32 {
         match self.arrivals {
             Arrivals::Closed { depth, .. } => depth,
@@ -271,19 +271,19 @@ impl Spec {
     /// The largest operation, in bytes.
     pub fn largest(&self) -> u32 {
         match &self.kind {
-            Kind::Access(access) => match access.ladder {
+            WorkloadKind::Access(access) => match access.ladder {
                 Some(ladder) => ladder.to,
                 None => access.rows.iter().map(|row| row.size).max().unwrap_or(0),
             },
-            Kind::Transaction(transaction) => transaction.page,
+            WorkloadKind::Transaction(transaction) => transaction.page,
         }
     }
 
-    /// Operations that make one transaction; `None` for a workload without transactions.
+    /// Operations in one transaction; `None` for a workload without transactions.
     pub fn ops_per_transaction(&self) -> Option<u32> {
         match self.kind {
-            Kind::Access(_) => None,
-            Kind::Transaction(t) => Some(t.index_pages.saturating_add(t.table_pages)),
+            WorkloadKind::Access(_) => None,
+            WorkloadKind::Transaction(t) => Some(t.index_pages.saturating_add(t.table_pages)),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A stream: the operations of one issuing slot, one after the other.
 
 use crate::access::Accesses;
-use crate::arrival::Arrival;
+use crate::arrival::ArrivalTimes;
 use crate::draw::{Draw, Rngs};
 use crate::transaction::Transactions;
-use crate::{Arrivals, Dir, Kind, Spec, SpecError};
+use crate::{Arrivals, Dir, Spec, SpecError, WorkloadKind};
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 pub enum Next {
     /// Issue this operation now.
     Op(Op),
-    /// Nothing before that time: ask again then.
+    /// Nothing is due before that time: ask again then.
     At(Ns),
-    /// Nothing before an operation of this slot has completed: ask again after `completed`.
+    /// Nothing is due before an operation of this slot completes: ask again after `completed`.
     AwaitCompletion,
-    /// Nothing any more.
+    /// No more operations.
     Done,
 }
 
@@ -30,15 +30,15 @@ pub struct Op {
     pub target: u16,
     /// Byte offset into the target.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
-    /// When the operation was due: in a closed loop the moment it was asked for, in an open loop its arrival.
+    /// When the operation was due: in a closed loop the time of the request, in an open loop its arrival.
     pub due: Ns,
 }
 
-/// The name of a stream's randomness: equal keys under equal seeds yield equal operations.
+/// Names a stream's randomness: equal keys with equal seeds yield equal operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Key {
+pub struct StreamKey {
     /// The run's seed.
     pub seed: u64,
     /// The step's number.
@@ -52,54 +52,55 @@ pub struct Key {
 /// A target as a stream sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Logical block size in bytes: every offset and length is a multiple of it.
     pub block: u32,
 }
 
-/// Where a slot stands among those that share its targets.
+/// The targets of a worker, and its position among the workers that share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// The worker's targets.
     pub targets: Vec<Extent>,
     /// This worker's number among the workers that share these targets with the same workload.
     pub sharer: u32,
-    /// How many they are, at least 1.
+    /// Number of workers that share the targets, at least 1.
     pub sharers: u32,
     /// When the step starts: the origin of arrivals.
     pub start: Ns,
 }
 
-/// A slot's stream of operations. Pure: no clock, no device; after `new`, nothing is allocated.
+/// A slot's stream of operations. Pure: no clock, no device; allocates nothing after `new`.
 ///
 /// In a closed loop the stream alternates between one operation and waiting for its completion. In an open loop it
-/// never waits: whoever drives it keeps count of what is outstanding, and asks again when there is room.
+/// never waits: the caller counts what is outstanding, and asks again when there is room.
 pub struct Stream {
     pacing: Pacing,
-    operations: Operations,
+    operations: OpSource,
 }
 
-/// What is drawn lies apart: a stream that draws nothing takes no more room than it needs.
-enum Operations {
+/// Boxed, so that a stream that draws nothing stays small.
+enum OpSource {
     Access(Box<Accesses>),
     Transaction(Box<Transactions>),
-    /// All of them are this one.
+    /// Every operation is this one.
     Same(Draw),
 }
 
 enum Pacing {
-    /// `pause` follows the completion of what is outstanding; `ready` is when the next may be issued.
+    /// `pause` follows the completion of the outstanding operation; `ready` is when the next one may be issued.
     Closed { think: Ns, pause: Ns, outstanding: bool, ready: Ns },
-    /// `due` is the next arrival, `None` when there are no more.
-    Open { arrival: Box<Arrival>, due: Option<Ns> },
+    /// `due` is the next arrival, `None` after the last.
+    Open { arrival: Box<ArrivalTimes>, due: Option<Ns> },
 }
 
 impl Stream {
-    /// Builds the stream of slot `key.slot`, or says why the spec does not fit the targets.
+    /// Builds the stream of slot `key.slot`.
     ///
-    /// A spec with problems of its own is refused with the first of [`Spec::problems`].
-    pub fn new(spec: &Spec, place: &Place, key: Key) -> Result<Stream, SpecError> {
+    /// # Errors
+    /// The first of [`Spec::problems`], or why the spec does not fit the targets.
+    pub fn new(spec: &Spec, place: &Placement, key: StreamKey) -> Result<Stream, SpecError> {
         if let Some(problem) = spec.problems().into_iter().next() {
             return Err(problem);
         }
@@ -108,11 +109,11 @@ impl Stream {
             return Err(SpecError::Invalid { field: "slot", problem });
         }
         let operations = match &spec.kind {
-            Kind::Access(access) => {
-                Operations::Access(Box::new(Accesses::new(spec, access, place, key)?))
+            WorkloadKind::Access(access) => {
+                OpSource::Access(Box::new(Accesses::new(spec, access, place, key)?))
             }
-            Kind::Transaction(transaction) => {
-                Operations::Transaction(Box::new(Transactions::new(spec, transaction, place, key)?))
+            WorkloadKind::Transaction(transaction) => {
+                OpSource::Transaction(Box::new(Transactions::new(spec, transaction, place, key)?))
             }
         };
         let pacing = match spec.arrivals {
@@ -120,7 +121,7 @@ impl Stream {
                 Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready: place.start }
             }
             Arrivals::Open { process, .. } => {
-                let mut arrival = Box::new(Arrival::new(process, place, Rngs::arrival(key)));
+                let mut arrival = Box::new(ArrivalTimes::new(process, place, Rngs::arrival(key)));
                 let due = arrival.advance();
                 Pacing::Open { arrival, due }
             }
@@ -128,15 +129,15 @@ impl Stream {
         Ok(Stream { pacing, operations })
     }
 
-    /// The streams of all slots of a worker, in their order; `key.slot` says nothing. Each does what one made by itself
-    /// does; they share what they only read, which takes less memory.
+    /// The streams of all slots of a worker, in order; `key.slot` is ignored. Each behaves like one made by
+    /// [`Stream::new`]; they share their read-only parts to save memory.
     ///
     /// # Errors
     /// As [`Stream::new`].
-    pub fn slots(spec: &Spec, place: &Place, key: Key) -> Result<Vec<Stream>, SpecError> {
+    pub fn slots(spec: &Spec, place: &Placement, key: StreamKey) -> Result<Vec<Stream>, SpecError> {
         let mut streams: Vec<Stream> = Vec::with_capacity(spec.streams() as usize);
         for slot in 0..spec.streams() {
-            let key = Key { slot, ..key };
+            let key = StreamKey { slot, ..key };
             let beside = streams.first().and_then(|first| first.beside(place, key));
             streams.push(match beside {
                 Some(stream) => stream,
@@ -146,28 +147,28 @@ impl Stream {
         Ok(streams)
     }
 
-    /// Another slot of the same worker's, that has not begun.
-    fn beside(&self, place: &Place, key: Key) -> Option<Stream> {
-        let (Pacing::Closed { think, .. }, Operations::Access(accesses)) =
+    /// A fresh stream for another slot of the same worker.
+    fn beside(&self, place: &Placement, key: StreamKey) -> Option<Stream> {
+        let (Pacing::Closed { think, .. }, OpSource::Access(accesses)) =
             (&self.pacing, &self.operations)
         else {
             return None;
         };
         let (think, ready) = (*think, place.start);
         let pacing = Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready };
-        let operations = Operations::Access(Box::new(accesses.beside(key)?));
+        let operations = OpSource::Access(Box::new(accesses.beside(key)?));
         Some(Stream { pacing, operations })
     }
 
-    /// The same stream for whoever looks at no offset, as a simulator of networks: they mean nothing from now on, and what
-    /// was drawn for them alone is not drawn. Everything else is as it would have been.
+    /// The same stream for callers that ignore offsets, such as a simulator of networks. Offsets become meaningless,
+    /// and nothing is drawn for them; everything else is unchanged.
     pub fn without_offsets(self) -> Stream {
         let operations = match self.operations {
-            Operations::Access(accesses) => {
+            OpSource::Access(accesses) => {
                 let accesses = accesses.without_offsets();
                 match accesses.always() {
-                    Some(same) => Operations::Same(same),
-                    None => Operations::Access(Box::new(accesses)),
+                    Some(same) => OpSource::Same(same),
+                    None => OpSource::Access(Box::new(accesses)),
                 }
             }
             other => other,
@@ -175,7 +176,7 @@ impl Stream {
         Stream { operations, ..self }
     }
 
-    /// What to do at `now`. Nothing changes until an operation is returned.
+    /// What to do at `now`. The state changes only when an operation is returned.
     #[inline]
     pub fn next(&mut self, now: Ns) -> Next {
         match &mut self.pacing {
@@ -197,8 +198,7 @@ impl Stream {
         }
     }
 
-    /// When the next operation of an open loop is due; [`Ns::MAX`] after the last one, and in closed loops, which know
-    /// only once they are asked.
+    /// When the next operation of an open loop is due; [`Ns::MAX`] after the last one, and always in a closed loop.
     #[inline]
     pub fn arrival(&self) -> Ns {
         match &self.pacing {
@@ -217,13 +217,13 @@ impl Stream {
     }
 }
 
-impl Operations {
+impl OpSource {
     #[inline]
     fn draw(&mut self) -> Draw {
         match self {
-            Operations::Access(accesses) => accesses.draw(),
-            Operations::Transaction(transactions) => transactions.draw(),
-            Operations::Same(draw) => *draw,
+            OpSource::Access(accesses) => accesses.draw(),
+            OpSource::Transaction(transactions) => transactions.draw(),
+            OpSource::Same(draw) => *draw,
         }
     }
 }

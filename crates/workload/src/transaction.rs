@@ -1,12 +1,12 @@
 //! The transaction model: each transaction walks an index and then touches a table, page by page.
 //!
-//! After oblLoad of openBench Labs, whose daemons issue one dependent access after the other. Every target holds a
-//! database of its own; a transaction stays on one target.
+//! Modelled on oblLoad of openBench Labs, whose daemons issue one dependent access after the other. Every target
+//! holds its own database; a transaction stays on one target.
 
-use crate::address::{Grid, Shape, regions};
-use crate::draw::{Draw, Rngs, Share};
-use crate::skew::Sampler;
-use crate::{Dir, Key, Place, Skew, Spec, SpecError, Transaction};
+use crate::address::{AddressGrid, OpShape, regions};
+use crate::draw::{Draw, ReadShare, Rngs};
+use crate::skew::IndexSampler;
+use crate::{Dir, Placement, Skew, Spec, SpecError, StreamKey, Transaction};
 use clock::{Ns, Rng};
 
 /// Draws the accesses of one daemon.
@@ -15,7 +15,7 @@ pub(crate) struct Transactions {
     page: u32,
     index_pages: u32,
     pages: u32,
-    read: Share,
+    read: ReadShare,
     rngs: Rngs,
     /// The current transaction's database, and how many of its pages have been drawn.
     database: usize,
@@ -23,22 +23,22 @@ pub(crate) struct Transactions {
 }
 
 struct Database {
-    pages: Grid,
-    index: Sampler,
-    table: Sampler,
+    pages: AddressGrid,
+    index: IndexSampler,
+    table: IndexSampler,
     /// The table's first page.
     table_start: u64,
 }
 
 impl Transactions {
-    /// The accesses of the slot `key.slot`.
+    /// The accesses of slot `key.slot`.
     pub fn new(
         spec: &Spec,
         transaction: &Transaction,
-        place: &Place,
-        key: Key,
+        place: &Placement,
+        key: StreamKey,
     ) -> Result<Transactions, SpecError> {
-        let shape = Shape { size: transaction.page, align: 0 };
+        let shape = OpShape { size: transaction.page, align: 0 };
         let popular = Rngs::popular(key);
         let databases = regions(spec, place, &[shape])?
             .iter()
@@ -49,7 +49,7 @@ impl Transactions {
             page: transaction.page,
             index_pages: transaction.index_pages,
             pages: transaction.index_pages.saturating_add(transaction.table_pages),
-            read: Share::percent(transaction.read),
+            read: ReadShare::percent(transaction.read),
             rngs: Rngs::new(key),
             database: 0,
             drawn: 0,
@@ -84,10 +84,10 @@ impl Transactions {
 }
 
 impl Database {
-    fn new(pages: Grid, transaction: &Transaction, popular: &Rng) -> Database {
+    fn new(pages: AddressGrid, transaction: &Transaction, popular: &Rng) -> Database {
         let share = transaction.index / 100.0;
         let index = ((pages.count as f64 * share).round() as u64).clamp(1, pages.count - 1);
-        let sampler = |skew: Skew, n| Sampler::new(skew, n, popular);
+        let sampler = |skew: Skew, n| IndexSampler::new(skew, n, popular);
         Database {
             pages,
             index: sampler(transaction.index_skew, index),

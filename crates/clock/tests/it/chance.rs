@@ -1,4 +1,4 @@
-//! Streams repeat, keys separate them, and their numbers have the promised shape.
+//! Streams repeat, keys separate them, and their numbers have the documented distributions.
 
 use clock::{Ns, Rng};
 

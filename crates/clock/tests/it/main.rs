@@ -1,3 +1,3 @@
-//! What `clock` promises, tested from outside.
+//! Integration tests of `clock`.
 
 mod chance;

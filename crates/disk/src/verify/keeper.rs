@@ -4,7 +4,7 @@
 use super::kept::Kept;
 use super::state::State;
 use clock::Ns;
-use engine::{EngineError, Handle, IntervalTx, Note, Output, Prepared};
+use engine::{EngineError, EventNote, IntervalTx, Output, Prepared, StepHandle};
 use record::{Fact, Level, SourceId};
 use rustix::io::Errno;
 use std::convert::Infallible;
@@ -63,7 +63,7 @@ impl Drop for InUse {
 
 struct Running {
     /// Dropped first: its workers end, and no write is in flight any more.
-    inner: Option<Box<dyn Handle>>,
+    inner: Option<Box<dyn StepHandle>>,
     /// Dropping it ends the thread.
     stay: Option<Sender<Infallible>>,
     keeper: Option<JoinHandle<()>>,
@@ -87,7 +87,7 @@ impl Prepared for Keeping {
         self.inner.depths()
     }
 
-    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let Keeping { step, inner, states } = *self;
         let (stay, until) = mpsc::channel();
         let keeper = Keeper { states, step, epoch, out: out.clone(), failed: false };
@@ -99,7 +99,7 @@ impl Prepared for Keeping {
                     "no thread to keep the verification state could be started ({e}): after a power cut it will know \
                      nothing of this step"
                 );
-                let note = Note { level: Level::Warning, code: "verify-state-not-kept", text };
+                let note = EventNote { level: Level::Warning, code: "verify-state-not-kept", text };
                 let _ = out.send(Output::Event(note.event(step, None)));
                 None
             }
@@ -108,7 +108,7 @@ impl Prepared for Keeping {
     }
 }
 
-impl Handle for Running {
+impl StepHandle for Running {
     fn stop(&self) {
         if let Some(inner) = &self.inner {
             inner.stop();
@@ -153,7 +153,7 @@ impl Keeper {
              than it should; see the kernel log (dmesg)",
             state.label
         );
-        let note = Note { level: Level::Error, code: "verify-state-not-kept", text };
+        let note = EventNote { level: Level::Error, code: "verify-state-not-kept", text };
         let event =
             record::Event { at: clock::now().since(self.epoch), ..note.event(self.step, None) };
         let _ = self.out.send(Output::Event(event));

@@ -6,7 +6,7 @@ use super::report;
 use super::state::State;
 use crate::Arena;
 use crate::surface::Source;
-use engine::{Note, Stop};
+use engine::{EventNote, Stop};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Passed {
     /// Blocks that were to be read.
     pub blocks: u64,
     /// The first faults in words.
-    pub notes: Vec<Note>,
+    pub notes: Vec<EventNote>,
     /// It was called off before its end.
     pub stopped: bool,
 }

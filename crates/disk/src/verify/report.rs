@@ -6,7 +6,7 @@ use super::fault::{Fault, Found, Kind};
 use super::state::State;
 use super::word::Word;
 use clock::Ns;
-use engine::{Note, Reports};
+use engine::{EventNote, Reports};
 use record::{CounterId, Level};
 use rtrb::Consumer;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(crate) struct Bulletin {
 }
 
 impl Reports for Bulletin {
-    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         while let Ok(fault) = self.faults.pop() {
             if self.told < DETAILS_MAX
                 && let Some(state) = self.states.get(usize::from(fault.target))
@@ -86,7 +86,7 @@ impl Kind {
 }
 
 /// A fault in words: where, what was expected, what was found, who wrote that and when.
-pub(crate) fn note(fault: &Fault, state: &State, writers: &BTreeMap<u32, String>) -> Note {
+pub(crate) fn note(fault: &Fault, state: &State, writers: &BTreeMap<u32, String>) -> EventNote {
     let Fault { offset, kind, expected, found, stored_sum, sum, .. } = *fault;
     let mut text = format!(
         "{} at byte {offset} (block {}): {}; expected {}, found ",
@@ -129,7 +129,7 @@ pub(crate) fn note(fault: &Fault, state: &State, writers: &BTreeMap<u32, String>
         Found::Zeros => write!(text, "zeros"),
         Found::Strange => write!(text, "nothing that verification ever wrote"),
     };
-    Note { level: Level::Error, code: kind.counter().name(), text }
+    EventNote { level: Level::Error, code: kind.counter().name(), text }
 }
 
 fn verdict(kind: Kind) -> &'static str {

@@ -19,8 +19,8 @@ use clock::{Ns, Rng};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{
-    Access, Arrivals, Dir, Extent, Key, Kind as Work, Ladder, Place, Process, Regions, Row, Skew,
-    Spec, Transaction,
+    Access, Arrivals, Dir, Extent, Ladder, Placement, Process, Regions, Row, Skew, Spec, StreamKey,
+    Transaction, WorkloadKind as Work,
 };
 
 /// What the disk does to the write it picks.
@@ -113,8 +113,8 @@ impl Trial {
         let slots = spec.outstanding_max();
         let block_max = workload::Demand::of(spec).block_max;
         let arena = Arena::new(slots, block_max).expect("memory");
-        let place = Place { targets: extents.to_vec(), sharer, sharers, start: Ns::ZERO };
-        let key = Key { seed, step: 0, worker: sharer, slot: 0 };
+        let place = Placement { targets: extents.to_vec(), sharer, sharers, start: Ns::ZERO };
+        let key = StreamKey { seed, step: 0, worker: sharer, slot: 0 };
         let verification = Verification {
             states: states.clone(),
             all: states.clone(),

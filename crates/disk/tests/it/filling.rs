@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc;
 use tempfile::TempDir;
-use workload::{Data, Demand, Reach, WorkingSet};
+use workload::{Data, Demand, Footprint, WorkingSet};
 
 const MIB: u64 = 1 << 20;
 
@@ -173,7 +173,7 @@ fn only_what_the_workload_can_touch_is_filled() {
     assert_eq!(blocks_with_data(&path), 768);
     // Another step of the same run will touch more.
     hollow(&path.with_extension("2"), 8 * MIB, 0);
-    let reach = Reach { bytes: 0, percent: 75.0 };
+    let reach = Footprint { bytes: 0, percent: 75.0 };
     step.targets[0] = TargetSpec {
         demand: Demand { reach, ..Demand::default() },
         ..file(&path.with_extension("2"), None)
@@ -187,7 +187,7 @@ fn a_target_is_filled_once_a_run_and_before_a_step_that_only_reads_it() {
     let folder = folder();
     let path = folder.path().join("data");
     hollow(&path, 4 * MIB, 0);
-    let writes = Demand { writes: true, reach: Reach::WHOLE, ..Demand::default() };
+    let writes = Demand { writes: true, reach: Footprint::WHOLE, ..Demand::default() };
     let target = TargetSpec { demand: writes, fill: Fill::Always, ..file(&path, None) };
     let mut engine = DiskEngine::new(Pinning::Never);
     let first = prepare(&mut engine, target.clone(), 100.0, &Stop::default());

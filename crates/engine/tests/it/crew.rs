@@ -1,9 +1,9 @@
-//! Crews whose members misbehave: every way out ends in a verdict.
+//! Crews with misbehaving workers: every way to end yields a verdict.
 
 use clock::Ns;
 use engine::{
-    Crew, ERRORS_MAX, EngineError, Load, Meter, Note, Opened, Orders, Output, Phases, Pinning,
-    Post, Prepared, Reports, Scope, Spent, Stop, Task,
+    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, Load, Meter, MeterScope, Opened,
+    Output, Phases, Pinning, Prepared, Reports, Spent, Stop, Task, WorkerSetup,
 };
 use record::{CounterId, Level, Phase, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -12,7 +12,7 @@ use workload::Dir;
 
 const HANG: Duration = Duration::from_secs(60);
 
-/// What a member does when it opens, and when it runs.
+/// What a worker does when it opens, and when it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Habit {
     /// Counts one read and waits for the end.
@@ -41,8 +41,9 @@ impl Task for Habit {
             }
             Habit::PanicsOpening => panic!("on purpose, while opening"),
             _ => {
-                let note = Note { level: Level::Info, code: "opened", text: "ready".to_owned() };
-                let told = || Box::new(Said(false)) as Box<dyn Reports>;
+                let note =
+                    EventNote { level: Level::Info, code: "opened", text: "ready".to_owned() };
+                let told = || Box::new(ReportOnce(false)) as Box<dyn Reports>;
                 let reports = matches!(*self, Habit::Reports).then(told);
                 Ok(Opened { load: self, slots: 1, notes: vec![note], how: String::new(), reports })
             }
@@ -50,14 +51,14 @@ impl Task for Habit {
     }
 }
 
-/// Whether the news has been told.
-struct Said(bool);
+/// Whether the report has been sent.
+struct ReportOnce(bool);
 
-impl Reports for Said {
-    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+impl Reports for ReportOnce {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         if !std::mem::replace(&mut self.0, true) {
             let text = "as seen".to_owned();
-            say(Ns::MAX, Note { level: Level::Error, code: "seen", text });
+            say(Ns::MAX, EventNote { level: Level::Error, code: "seen", text });
         }
     }
 
@@ -108,7 +109,7 @@ fn operate(meter: &mut Meter, result: Result<u32, i32>) {
     meter.completed(0, result);
 }
 
-fn muster(habits: &[Habit], measure: Ns, notes: &Sender<Output>) -> Result<Crew, EngineError> {
+fn assemble(habits: &[Habit], measure: Ns, notes: &Sender<Output>) -> Result<Crew, EngineError> {
     muster_for(habits, Phases { measure, ..Phases::default() }, notes)
 }
 
@@ -117,7 +118,7 @@ fn muster_for(
     phases: Phases,
     notes: &Sender<Output>,
 ) -> Result<Crew, EngineError> {
-    let orders = Orders {
+    let orders = CrewSettings {
         step: 0,
         phases,
         grace: Ns::millis(500),
@@ -125,20 +126,20 @@ fn muster_for(
         pinning: Pinning::Auto,
         facts: Vec::new(),
     };
-    let post = |(i, habit): (u32, &Habit)| Post {
+    let post = |(i, habit): (u32, &Habit)| WorkerSetup {
         source: SourceId(i),
         name: format!("a-name-longer-than-the-kernel-keeps-äöü/{i}"),
         targets: ["a", "b"].map(str::to_owned).to_vec(),
-        scope: Scope { reads: true, writes: false, open_loop: false },
+        scope: MeterScope { reads: true, writes: false, open_loop: false },
         task: Box::new(*habit),
     };
-    Crew::muster(orders, (0..).zip(habits).map(post).collect(), notes)
+    Crew::assemble(orders, (0..).zip(habits).map(post).collect(), notes)
 }
 
 /// Runs a crew and returns how many intervals, which event codes and which verdict came out.
 fn run(habits: &[Habit], measure: Ns) -> (usize, Vec<String>, Result<(), EngineError>) {
     let (out, outputs) = mpsc::channel();
-    let crew = match muster(habits, measure, &out) {
+    let crew = match assemble(habits, measure, &out) {
         Ok(crew) => crew,
         Err(e) => return (0, Vec::new(), Err(e)),
     };
@@ -168,7 +169,7 @@ fn check(habits: &[Habit], measure: Ns, words: &str) {
 }
 
 #[test]
-fn a_good_crew_finishes() {
+fn a_healthy_crew_finishes() {
     let (intervals, codes, verdict) = run(&[Habit::Good; 2], Ns::millis(200));
     assert_eq!(verdict, Ok(()));
     assert!(intervals >= 2);
@@ -201,29 +202,29 @@ fn a_measurement_is_brought_forward_to_a_moment_that_is_still_to_come() {
 }
 
 #[test]
-fn a_crew_of_nobody_finishes_at_once() {
+fn an_empty_crew_finishes_at_once() {
     assert_eq!(run(&[], Ns::secs(3600)), (0, Vec::new(), Ok(())));
 }
 
 #[test]
-fn one_that_cannot_open_fails_the_preparation_and_releases_the_others() {
+fn a_worker_that_cannot_open_fails_the_preparation_and_releases_the_others() {
     check(&[Habit::Good, Habit::FailsToOpen, Habit::Good], Ns::secs(3600), "not today");
     check(&[Habit::Good, Habit::PanicsOpening], Ns::secs(3600), "panicked while opening");
 }
 
 #[test]
-fn one_that_breaks_ends_the_step_for_all() {
+fn a_worker_that_fails_ends_the_step_for_all() {
     check(&[Habit::Good, Habit::Fails], Ns::secs(3600), "broke");
     check(&[Habit::Good, Habit::Panics], Ns::secs(3600), "panicked");
 }
 
 #[test]
-fn one_that_never_comes_back_is_given_up() {
+fn a_hung_worker_is_abandoned() {
     check(&[Habit::Good, Habit::Hangs], Ns::millis(100), "has not come back from an I/O");
 }
 
 #[test]
-fn one_that_is_blocked_is_told_while_it_is_and_when_it_is_over() {
+fn a_blocked_worker_is_reported_during_the_hang_and_at_its_end() {
     let (_, codes, verdict) = run(&[Habit::Blocks], Ns::millis(1500));
     assert_eq!(verdict, Ok(()));
     let hangs: Vec<&String> = codes.iter().filter(|code| code.starts_with("hang")).collect();
@@ -244,7 +245,7 @@ fn too_many_errors_stop_the_step_by_name_and_count() {
 }
 
 #[test]
-fn nothing_but_errors_for_a_second_stops_the_step() {
+fn only_errors_for_a_second_stop_the_step() {
     check(
         &[Habit::Good, Habit::Errs(0)],
         Ns::secs(3600),
@@ -253,16 +254,16 @@ fn nothing_but_errors_for_a_second_stops_the_step() {
 }
 
 #[test]
-fn some_errors_are_an_event_each_number_once() {
+fn each_error_number_is_one_event() {
     let (_, codes, verdict) = run(&[Habit::ErrsMostly], Ns::millis(300));
     assert_eq!(verdict, Ok(()));
     assert_eq!(codes.iter().filter(|code| *code == "io-error").count(), 1);
 }
 
 #[test]
-fn a_start_in_the_past_is_told() {
+fn a_start_in_the_past_is_reported() {
     let (out, outputs) = mpsc::channel();
-    let crew = muster(&[Habit::Good], Ns::millis(400), &out).expect("a good crew");
+    let crew = assemble(&[Habit::Good], Ns::millis(400), &out).expect("a good crew");
     let now = clock::now();
     let past = Ns(now.0.saturating_sub(Ns::millis(200).0));
     let _running = Box::new(crew).start(past, past, out);
@@ -272,7 +273,7 @@ fn a_start_in_the_past_is_told() {
 }
 
 #[test]
-fn the_host_has_facts() {
+fn the_host_reports_facts() {
     let facts = engine::host_facts("here");
     for key in ["kernel", "cpu-count", "memory"] {
         assert!(
@@ -283,9 +284,9 @@ fn the_host_has_facts() {
 }
 
 #[test]
-fn what_a_load_reports_is_told_and_counted_once() {
+fn reports_of_a_load_are_sent_and_counted_once() {
     let (out, outputs) = mpsc::channel();
-    let crew = muster(&[Habit::Good, Habit::Reports], Ns::millis(300), &out).expect("it opens");
+    let crew = assemble(&[Habit::Good, Habit::Reports], Ns::millis(300), &out).expect("it opens");
     let now = clock::now();
     let _running = Box::new(crew).start(now, now.plus(Ns::millis(10)), out);
     let (mut told, mut counted) = (Vec::new(), Vec::new());

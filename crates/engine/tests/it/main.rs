@@ -1,4 +1,4 @@
-//! What `engine` promises, tested from outside.
+//! Integration tests of `engine`.
 
 mod crew;
 mod meter;

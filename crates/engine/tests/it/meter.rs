@@ -1,42 +1,45 @@
-//! The meter on a synthetic clock: every count in its interval, whatever stalls and whoever is slow.
+//! The meter on a synthetic clock: every count is in its interval, with any stall and any slow thread.
 
 use clock::{CpuTime, Ns};
-use engine::{Drain, Edge, ErrnoCounts, Meter, Phases, Scope, Sheets, Spent, Timeline};
+use engine::{
+    ErrnoCounts, IntervalBuffers, IntervalDrain, MeasureStart, Meter, MeterScope, Phases, Spent,
+    Timeline,
+};
 use proptest::prelude::*;
 use record::{Interval, Phase, SourceId};
 use workload::Dir;
 
 const SLOTS: u32 = 4;
-const CLOSED: Scope = Scope { reads: true, writes: true, open_loop: false };
-const OPEN: Scope = Scope { open_loop: true, ..CLOSED };
+const CLOSED: MeterScope = MeterScope { reads: true, writes: true, open_loop: false };
+const OPEN: MeterScope = MeterScope { open_loop: true, ..CLOSED };
 
 fn no_cpu() -> CpuTime {
     CpuTime::default()
 }
 
 /// A meter and its collector, on a clock that the test moves.
-struct Bench {
+struct MeterBench {
     meter: Meter,
-    drain: Drain,
+    drain: IntervalDrain,
     line: Timeline,
-    edge: Edge,
+    edge: MeasureStart,
     intervals: Vec<Interval>,
     errnos: Vec<(i32, u32)>,
 }
 
-impl Bench {
+impl MeterBench {
     /// The step starts at 10 s on a clock whose epoch is the same moment; phases in milliseconds.
-    fn new(scope: Scope, [warmup, measure, cooldown]: [u64; 3]) -> Bench {
+    fn new(scope: MeterScope, [warmup, measure, cooldown]: [u64; 3]) -> MeterBench {
         let phases = Phases {
             warmup: Ns::millis(warmup),
             measure: Ns::millis(measure),
             cooldown: Ns::millis(cooldown),
         };
         let line = Timeline::new(Ns::secs(10), Ns::secs(10), phases);
-        let (sheets, drain) = Sheets::provide(scope, SLOTS, phases);
-        let edge = Edge::default();
+        let (sheets, drain) = IntervalBuffers::provide(scope, SLOTS, phases);
+        let edge = MeasureStart::default();
         let meter = Meter::new(sheets, line, edge.clone(), no_cpu);
-        Bench { meter, drain, line, edge, intervals: Vec::new(), errnos: Vec::new() }
+        MeterBench { meter, drain, line, edge, intervals: Vec::new(), errnos: Vec::new() }
     }
 
     fn at(&mut self, ms: u64) -> &mut Meter {
@@ -58,7 +61,7 @@ impl Bench {
     }
 
     fn collect(&mut self) -> &[Interval] {
-        let Bench { drain, line, edge, intervals, errnos, .. } = self;
+        let MeterBench { drain, line, edge, intervals, errnos, .. } = self;
         line.follow(edge);
         drain.collect(SourceId(7), 3, line, |interval, seen: &ErrnoCounts| {
             intervals.push(interval);
@@ -77,7 +80,7 @@ impl Bench {
 
 #[test]
 fn an_idle_interval_is_written_as_zeros() {
-    let mut bench = Bench::new(CLOSED, [0, 2000, 0]);
+    let mut bench = MeterBench::new(CLOSED, [0, 2000, 0]);
     for ms in [500, 1000, 1500, 2000] {
         bench.at(ms);
     }
@@ -86,7 +89,7 @@ fn an_idle_interval_is_written_as_zeros() {
 
 #[test]
 fn a_completion_at_a_cut_belongs_to_the_interval_that_begins_there() {
-    let mut bench = Bench::new(CLOSED, [1000, 2000, 0]);
+    let mut bench = MeterBench::new(CLOSED, [1000, 2000, 0]);
     bench.submit(100, 0);
     bench.complete(999, 0);
     bench.submit(999, 1);
@@ -98,7 +101,7 @@ fn a_completion_at_a_cut_belongs_to_the_interval_that_begins_there() {
 
 #[test]
 fn a_stall_is_recorded_as_zeros_with_the_age_of_what_hangs() {
-    let mut bench = Bench::new(CLOSED, [0, 9000, 0]);
+    let mut bench = MeterBench::new(CLOSED, [0, 9000, 0]);
     bench.submit(500, 2);
     bench.complete(6200, 2);
     bench.at(9000);
@@ -121,7 +124,7 @@ fn a_stall_is_recorded_as_zeros_with_the_age_of_what_hangs() {
 
 #[test]
 fn a_stall_across_phase_edges_keeps_every_phase() {
-    let mut bench = Bench::new(CLOSED, [1500, 1000, 500]);
+    let mut bench = MeterBench::new(CLOSED, [1500, 1000, 500]);
     bench.submit(100, 0);
     bench.complete(2800, 0);
     bench.at(3000);
@@ -135,7 +138,7 @@ fn a_stall_across_phase_edges_keeps_every_phase() {
 
 #[test]
 fn a_slow_collector_loses_nothing_and_is_counted() {
-    let mut bench = Bench::new(CLOSED, [3000, 20_000, 2000]);
+    let mut bench = MeterBench::new(CLOSED, [3000, 20_000, 2000]);
     let mut done = 0;
     for ms in (0..25_000).step_by(100) {
         bench.submit(ms, 0);
@@ -157,13 +160,13 @@ fn a_slow_collector_loses_nothing_and_is_counted() {
     }
 }
 
-/// Bounds in milliseconds, phase and reads of all intervals when the measurement is brought forward to 2 s, by what
-/// happens until then and afterwards. Planned are 5 s of warm-up, 2 s measured and 1 s after that.
+/// Bounds in milliseconds, phase and reads of all intervals when the measurement is moved forward to 2 s, by what
+/// happens before and after. Planned are 5 s of warm-up, 2 s measured and 1 s after that.
 #[track_caller]
 fn check_brought_forward(until: &[u64], after: &[u64], expected: &[(u64, u64, Phase, u64)]) {
-    let mut bench = Bench::new(CLOSED, [5000, 2000, 1000]);
+    let mut bench = MeterBench::new(CLOSED, [5000, 2000, 1000]);
     bench.submit(0, 0);
-    let step = |bench: &mut Bench, ms: u64| {
+    let step = |bench: &mut MeterBench, ms: u64| {
         bench.complete(ms, 0);
         bench.submit(ms, 0);
         bench.collect();
@@ -200,8 +203,8 @@ fn a_measurement_that_is_brought_forward_has_its_edge_where_it_was_settled() {
 }
 
 #[test]
-fn a_slow_collector_does_not_mix_what_lies_on_both_sides_of_the_edge() {
-    let mut bench = Bench::new(CLOSED, [60_000, 10_000, 5000]);
+fn a_slow_collector_does_not_mix_both_sides_of_the_edge() {
+    let mut bench = MeterBench::new(CLOSED, [60_000, 10_000, 5000]);
     assert!(bench.edge.settle(Ns::secs(20)));
     for ms in (0..25_000).step_by(100) {
         bench.submit(ms, 0);
@@ -219,8 +222,8 @@ fn a_slow_collector_does_not_mix_what_lies_on_both_sides_of_the_edge() {
 }
 
 #[test]
-fn sheets_come_back_and_are_used_again() {
-    let mut bench = Bench::new(CLOSED, [0, 60_000, 0]);
+fn buffers_are_returned_and_reused() {
+    let mut bench = MeterBench::new(CLOSED, [0, 60_000, 0]);
     for ms in (0..60_000).step_by(500) {
         bench.submit(ms, 1);
         bench.complete(ms + 250, 1);
@@ -234,7 +237,7 @@ fn sheets_come_back_and_are_used_again() {
 
 #[test]
 fn time_is_own_or_waiting() {
-    let mut bench = Bench::new(CLOSED, [0, 3000, 0]);
+    let mut bench = MeterBench::new(CLOSED, [0, 3000, 0]);
     bench.spent(100, Spent::Own);
     bench.spent(900, Spent::Waiting);
     bench.spent(2500, Spent::Own);
@@ -246,7 +249,7 @@ fn time_is_own_or_waiting() {
 #[test]
 fn late_starts_are_counted_in_open_loops_alone() {
     for (scope, late, late_max) in [(OPEN, 1, Ns::millis(40)), (CLOSED, 0, Ns::ZERO)] {
-        let mut bench = Bench::new(scope, [0, 1000, 0]);
+        let mut bench = MeterBench::new(scope, [0, 1000, 0]);
         let due = Ns::secs(10).plus(Ns::millis(10));
         bench.at(50).submitted(0, Dir::Write, due);
         bench.at(51).submitted(1, Dir::Write, Ns::secs(10).plus(Ns::millis(50)));
@@ -264,7 +267,7 @@ fn late_starts_are_counted_in_open_loops_alone() {
 
 #[test]
 fn a_start_that_waited_for_a_slot_is_not_the_generators_fault() {
-    let mut bench = Bench::new(OPEN, [0, 1000, 0]);
+    let mut bench = MeterBench::new(OPEN, [0, 1000, 0]);
     (0..SLOTS).for_each(|slot| bench.submit(10, slot));
     let due = Ns::secs(10).plus(Ns::millis(20));
     bench.complete(500, 2);
@@ -278,7 +281,7 @@ fn a_start_that_waited_for_a_slot_is_not_the_generators_fault() {
 
 #[test]
 fn errors_are_counted_apart_and_by_number() {
-    let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
+    let mut bench = MeterBench::new(CLOSED, [0, 1000, 0]);
     for (slot, errno) in [(0, 5), (1, 5), (2, 28), (3, 4095)] {
         bench.submit(10, slot);
         bench.at(20).completed(slot, Err(errno));
@@ -290,8 +293,8 @@ fn errors_are_counted_apart_and_by_number() {
 }
 
 #[test]
-fn what_is_open_at_the_end_is_recorded_and_what_comes_later_is_not() {
-    let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
+fn operations_open_at_the_end_are_recorded_and_later_completions_are_not() {
+    let mut bench = MeterBench::new(CLOSED, [0, 1000, 0]);
     bench.submit(100, 0);
     bench.submit(400, 1);
     bench.complete(1200, 0);
@@ -304,7 +307,7 @@ fn what_is_open_at_the_end_is_recorded_and_what_comes_later_is_not() {
 
 #[test]
 fn an_early_finish_cuts_there_once() {
-    let mut bench = Bench::new(CLOSED, [0, 60_000, 0]);
+    let mut bench = MeterBench::new(CLOSED, [0, 60_000, 0]);
     bench.submit(1500, 0);
     for _ in 0..3 {
         bench.meter.finish(Ns::secs(10).plus(Ns::millis(1600)));
@@ -316,8 +319,8 @@ fn an_early_finish_cuts_there_once() {
 }
 
 #[test]
-fn a_queue_that_lies_about_slots_changes_nothing() {
-    let mut bench = Bench::new(CLOSED, [0, 1000, 0]);
+fn completions_of_free_slots_are_ignored() {
+    let mut bench = MeterBench::new(CLOSED, [0, 1000, 0]);
     bench.submit(10, 0);
     for slot in [1, 99, u32::MAX] {
         bench.complete(20, slot);
@@ -329,20 +332,20 @@ fn a_queue_that_lies_about_slots_changes_nothing() {
     assert_eq!(bench.meter.in_flight(), 0);
 }
 
-/// What the clock does next, after so many milliseconds.
+/// The next event on the clock, after this many milliseconds.
 #[derive(Clone, Debug)]
-enum Act {
+enum ClockStep {
     Submit(u32),
     Complete(u32),
     Collect,
 }
 
-fn act() -> impl Strategy<Value = (u64, Act)> {
+fn act() -> impl Strategy<Value = (u64, ClockStep)> {
     let gap = prop_oneof![20 => 0..200u64, 2 => 200..1500u64, 1 => 1500..6000u64];
     let act = prop_oneof![
-        4 => (0..SLOTS).prop_map(Act::Submit),
-        4 => (0..SLOTS).prop_map(Act::Complete),
-        1 => Just(Act::Collect),
+        4 => (0..SLOTS).prop_map(ClockStep::Submit),
+        4 => (0..SLOTS).prop_map(ClockStep::Complete),
+        1 => Just(ClockStep::Collect),
     ];
     (gap, act)
 }
@@ -356,7 +359,7 @@ proptest! {
         planned in [0..4000u64, 1..9000u64, 0..4000u64],
         brought_forward in prop::option::of(0..4000u64),
     ) {
-        let mut bench = Bench::new(CLOSED, planned);
+        let mut bench = MeterBench::new(CLOSED, planned);
         let mut phases = planned;
         if let Some(ms) = brought_forward.map(|ms| ms / 1000 * 1000).filter(|ms| (1..=planned[0]).contains(ms)) {
             bench.edge.settle(Ns::secs(10).plus(Ns::millis(ms)));
@@ -368,11 +371,11 @@ proptest! {
         for (gap, act) in acts {
             now += gap;
             match act {
-                Act::Submit(slot) if since[slot as usize].is_none() && now < end => {
+                ClockStep::Submit(slot) if since[slot as usize].is_none() && now < end => {
                     bench.submit(now, slot);
                     since[slot as usize] = Some(now);
                 }
-                Act::Complete(slot) => {
+                ClockStep::Complete(slot) => {
                     bench.complete(now, slot);
                     if let Some(from) = since[slot as usize].take() {
                         in_flight += now.min(end) - from;
@@ -382,11 +385,11 @@ proptest! {
                         }
                     }
                 }
-                Act::Collect => {
+                ClockStep::Collect => {
                     bench.at(now);
                     bench.collect();
                 }
-                Act::Submit(_) => {}
+                ClockStep::Submit(_) => {}
             }
         }
         bench.at(now.max(end));

@@ -1,7 +1,7 @@
 //! Cuts tile a step: no gap, no overlap, at most a second, one phase each.
 
 use clock::Ns;
-use engine::{Edge, Phases, Timeline};
+use engine::{MeasureStart, Phases, Timeline};
 use proptest::prelude::*;
 use record::Phase;
 
@@ -43,7 +43,7 @@ fn an_endless_step_does_not_overflow() {
 }
 
 #[test]
-fn edges_between_empty_phases_need_nothing() {
+fn edges_between_empty_phases_are_ignored() {
     for (lengths, edges) in
         [([0, 5, 0], 0), ([5, 5, 0], 1), ([0, 5, 5], 1), ([5, 5, 5], 2), ([0, 0, 0], 0)]
     {
@@ -52,13 +52,13 @@ fn edges_between_empty_phases_need_nothing() {
     }
 }
 
-/// Where a measurement that is planned from 5.5 s on, for 2 s and with 1 s after it, begins and where the step ends, in
-/// milliseconds, when it is to begin at `at`. The step starts at 1.5 s, the epoch is at 0.5 s.
+/// Checks when a measurement begins and the step ends, in milliseconds, if the measurement is moved to `at`. It is
+/// planned from 5.5 s on for 2 s, with 1 s after it; the step starts at 1.5 s, the epoch is at 0.5 s.
 #[track_caller]
 fn check_edge(at: u64, begins: u64, ends: u64) {
     let mut line =
         Timeline::new(Ns(500 * MS), Ns(1500 * MS), phases(4000 * MS, 2000 * MS, 1000 * MS));
-    let (edge, planned) = (Edge::default(), line);
+    let (edge, planned) = (MeasureStart::default(), line);
     line.follow(&edge);
     assert_eq!(line, planned, "nothing is settled yet");
     assert!(edge.settle(Ns(at * MS)));
@@ -84,7 +84,7 @@ fn a_measurement_is_brought_forward_to_a_whole_second_of_the_warm_up() {
 
 #[test]
 fn an_edge_is_settled_once() {
-    let edge = Edge::default();
+    let edge = MeasureStart::default();
     assert_eq!(edge.settled(), None);
     assert!(edge.settle(Ns(7)) && edge.settle(Ns(7)));
     assert!(!edge.clone().settle(Ns(8)));

@@ -372,8 +372,8 @@ fn step_head(
                 workload: load.workload.name.clone(),
                 arrivals: arrivals(&load.workload.spec.arrivals),
                 ops_per_transaction: match &load.workload.spec.kind {
-                    workload::Kind::Transaction(t) => t.index_pages + t.table_pages,
-                    workload::Kind::Access(_) => 1,
+                    workload::WorkloadKind::Transaction(t) => t.index_pages + t.table_pages,
+                    workload::WorkloadKind::Access(_) => 1,
                 },
             });
             groups.push(group.clone());

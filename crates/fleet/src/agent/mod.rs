@@ -17,7 +17,7 @@ use crate::sampling::{Hop, Sampling};
 use crate::sequence::Numbered;
 use clock::Ns;
 use conversation::{AgentConversation, Effect, News, PATIENCE, Readiness};
-use engine::{EngineError, Handle, Output, Phases, Prepared, StepSpec, Stop, Timeline};
+use engine::{EngineError, Output, Phases, Prepared, StepHandle, StepSpec, Stop, Timeline};
 use record::{Fact, SourceId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ struct Preparing {
 type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, Vec<Hop>), EngineError>);
 
 struct Running {
-    handles: Vec<Box<dyn Handle>>,
+    handles: Vec<Box<dyn StepHandle>>,
     sampling: Option<Sampling>,
     output: Receiver<Output>,
 }
@@ -162,7 +162,7 @@ impl Ready {
         let begin = |sampler| Sampling::start(sampler, hops.clone(), step, line);
         let sampling = sampler.map(begin).transpose()?;
         let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
-        let mut handles: Vec<Box<dyn Handle>> = prepared.into_iter().map(start).collect();
+        let mut handles: Vec<Box<dyn StepHandle>> = prepared.into_iter().map(start).collect();
         handles.extend(attendance.map(|one| one.start(epoch, at, hops.clone(), tx.clone())));
         Ok(Running { handles, sampling, output: rx })
     }

@@ -6,7 +6,7 @@
 use super::estate::{Estate, Port};
 use super::{ArrayStep, PortFault, port_hop};
 use clock::Ns;
-use engine::{Edge, EngineError, Handle, IntervalTx, Output, Phases, Timeline};
+use engine::{EngineError, IntervalTx, MeasureStart, Output, Phases, StepHandle, Timeline};
 use record::{Event, Level, SourceId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -67,13 +67,19 @@ impl Attendance {
 
     /// Begins: ports get their speeds at once; events and one end arrive at `out`, as from an engine. `hops` are the numbers of the estate's hops in the
     /// record; without them events name no source.
-    pub fn start(self, epoch: Ns, at: Ns, hops: Vec<SourceId>, out: IntervalTx) -> Box<dyn Handle> {
+    pub fn start(
+        self,
+        epoch: Ns,
+        at: Ns,
+        hops: Vec<SourceId>,
+        out: IntervalTx,
+    ) -> Box<dyn StepHandle> {
         for (port, speed) in &self.speeds {
             self.estate.set_speed(*port, *speed);
         }
         let (orders, told) = mpsc::channel();
         let line = Timeline::new(epoch, at, self.phases);
-        let edge = Edge::default();
+        let edge = MeasureStart::default();
         let mut vigil = Vigil { attendance: self, line, edge: edge.clone(), hops, out, told };
         let failed = vigil.out.clone();
         let stay = move || {
@@ -94,7 +100,7 @@ impl Attendance {
 struct Vigil {
     attendance: Attendance,
     line: Timeline,
-    edge: Edge,
+    edge: MeasureStart,
     hops: Vec<SourceId>,
     out: IntervalTx,
     told: Receiver<Order>,
@@ -159,12 +165,12 @@ fn told(action: PortFault) -> (&'static str, String) {
 /// A step that is attended.
 struct Attending {
     line: Timeline,
-    edge: Edge,
+    edge: MeasureStart,
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Handle for Attending {
+impl StepHandle for Attending {
     fn stop(&self) {
         // One that has ended needs no order.
         let _ = self.orders.send(Order::Stop);

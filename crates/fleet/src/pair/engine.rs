@@ -8,7 +8,7 @@ use crate::message::{FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
 use clock::{Ns, Rng};
-use engine::{Edge, Output, Phases, StepSpec, Timeline};
+use engine::{MeasureStart, Output, Phases, StepSpec, Timeline};
 use record::{Interval, Tally};
 
 /// What an engine does at a moment; what belongs to a step that is over does nothing.
@@ -52,7 +52,7 @@ pub struct SimAgent {
 /// A load that is on.
 struct Load {
     line: Timeline,
-    edge: Edge,
+    edge: MeasureStart,
     /// The last cut, on the agent's clock.
     cut: Ns,
 }
@@ -171,7 +171,7 @@ impl SimAgent {
                 Effect::Discard => self.generation += 1,
                 Effect::Start { epoch, at, .. } => {
                     let line = Timeline::new(epoch, at, self.phases);
-                    self.load = Some(Load { line, edge: Edge::default(), cut: at });
+                    self.load = Some(Load { line, edge: MeasureStart::default(), cut: at });
                     return Some(self.next_cut());
                 }
                 Effect::Measure(at) => self.measure(now, at),

@@ -8,7 +8,7 @@ use engine::{StepSpec, WorkerSpec};
 use record::{Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Tally, WorkerLoad};
 use scenario::{Steady, Step};
 use std::time::Duration;
-use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
+use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
 
 /// Workers of each agent.
 const WORKERS: u32 = 2;
@@ -88,7 +88,7 @@ fn spec() -> Spec {
     };
     let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
     Spec {
-        kind: Kind::Access(access),
+        kind: WorkloadKind::Access(access),
         arrivals: Arrivals::Closed { depth: 1, think: Ns::ZERO },
         working_set: None,
         regions: Regions::Own,

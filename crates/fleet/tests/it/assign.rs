@@ -7,7 +7,9 @@ use fleet::Assignment;
 use record::Loop;
 use scenario::{Backing, Load, Scenario, Step, Workload};
 use std::time::Duration;
-use workload::{Arrivals, Data, Demand, Kind, Process, Skew, Spec, Transaction, WorkingSet};
+use workload::{
+    Arrivals, Data, Demand, Process, Skew, Spec, Transaction, WorkingSet, WorkloadKind,
+};
 
 /// The assignment of steps to agents `a`, `b`, …: for each step and agent, every worker as
 /// `NAME:TARGETS SHARER/SHARERS`.
@@ -75,7 +77,7 @@ fn a_target_knows_what_all_steps_ask_of_it_and_what_is_done_to_it_first() {
     lab.lab.targets[1].data.compress = 2.0;
     let mut writes = load("w", 1, &["t0"]);
     spec_of(&mut writes).working_set = Some(WorkingSet::Bytes(4096));
-    let Kind::Access(access) = &mut spec_of(&mut writes).kind else { panic!("rows") };
+    let WorkloadKind::Access(access) = &mut spec_of(&mut writes).kind else { panic!("rows") };
     (access.rows[0].read, access.rows[0].size) = (0.0, 512);
     let mut steps = [step(0, vec![load("x", 1, &["t0", "t1"])]), step(1, vec![writes])];
     steps[1].precondition = true;
@@ -203,7 +205,7 @@ fn loops_are_announced() {
     };
     assert_eq!(announced(think).0, closed(true));
     let transaction = |spec: &mut workload::Spec| {
-        spec.kind = Kind::Transaction(Transaction {
+        spec.kind = WorkloadKind::Transaction(Transaction {
             page: 8192,
             index: 1.0,
             index_pages: 3,

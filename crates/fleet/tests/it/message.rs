@@ -3,8 +3,8 @@
 use crate::common::spec;
 use clock::Ns;
 use engine::{
-    EngineError, NetSources, NetSpec, QueueKind, ReceiverPlace, ReceiverSpec, StepSpec, TargetSpec,
-    TokenFrom, WorkerSpec,
+    EngineError, NetSources, NetSpec, QueueKind, ReceiverAddress, ReceiverSpec, StepSpec,
+    TargetSpec, TokenSource, WorkerSpec,
 };
 use fleet::arrays::{
     ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Portals, Speed, VolumeSpec,
@@ -143,10 +143,10 @@ fn step() -> impl Strategy<Value = StepSpec> {
 
 fn net() -> impl Strategy<Value = NetSpec> {
     let place = prop_oneof![
-        Just(ReceiverPlace::Embedded),
-        (".*", any::<u16>()).prop_map(|(host, port)| ReceiverPlace::At { host, port }),
+        Just(ReceiverAddress::Embedded),
+        (".*", any::<u16>()).prop_map(|(host, port)| ReceiverAddress::At { host, port }),
     ];
-    let token = prop_oneof![".*".prop_map(TokenFrom::File), ".*".prop_map(TokenFrom::Env)];
+    let token = prop_oneof![".*".prop_map(TokenSource::File), ".*".prop_map(TokenSource::Env)];
     let receiver = (".*", place, prop::option::of(token), prop::option::of(any::<bool>()), ".*")
         .prop_map(|(name, place, token, ipv6, adjust)| ReceiverSpec {
             name,

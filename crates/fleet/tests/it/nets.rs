@@ -4,8 +4,8 @@
 use crate::common::*;
 use clock::Ns;
 use engine::{
-    Engine, EngineError, Handle, IntervalTx, NetSpec, Output, Prepared, ReceiverPlace, StepSpec,
-    Stop,
+    Engine, EngineError, IntervalTx, NetSpec, Output, Prepared, ReceiverAddress, StepHandle,
+    StepSpec, Stop,
 };
 use fleet::message::{FromAgent, ToAgent};
 use fleet::{AgentLink, Assignment, EngineRegistry, NET_SCHEME, Progress};
@@ -195,8 +195,8 @@ fn one_agent_is_told_what_the_step_says() {
     assert_eq!(specs[0].nets.len(), 2, "all are the first agent's");
     assert_eq!((told[0].name.as_str(), told[1].name.as_str()), ("far", "near"));
     let host = "192.0.2.2".to_owned();
-    assert_eq!(told[0].receiver.place, ReceiverPlace::At { host, port: 5301 });
-    assert_eq!(told[0].receiver.token, Some(engine::TokenFrom::Env("TOKEN".into())));
+    assert_eq!(told[0].receiver.place, ReceiverAddress::At { host, port: 5301 });
+    assert_eq!(told[0].receiver.token, Some(engine::TokenSource::Env("TOKEN".into())));
     assert_eq!((told[0].receiver.ipv6, told[1].receiver.ipv6), (Some(true), None));
     // Only an interface that is named may be changed.
     assert_eq!((told[0].frames, told[1].frames), (Frames::default(), frames));
@@ -248,7 +248,7 @@ impl Prepared for FakeNetStep {
         Vec::new()
     }
 
-    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let step = self.0;
         let from = at.since(epoch).plus(step.warmup);
         for net in &step.nets {
@@ -267,7 +267,7 @@ impl Prepared for FakeNetStep {
     }
 }
 
-impl Handle for Nothing {
+impl StepHandle for Nothing {
     fn stop(&self) {}
 
     fn measure(&self, _: Ns) -> bool {

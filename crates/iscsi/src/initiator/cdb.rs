@@ -1,11 +1,11 @@
-//! The commands that an initiator of block devices sends (SPC-4, SBC-3), as command descriptor blocks.
+//! The command descriptor blocks that an initiator of block devices sends (SPC-4, SBC-3).
 
-/// A command descriptor block of up to 16 bytes; the rest are zeros.
+/// A command descriptor block of up to 16 bytes, zero-padded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cdb(pub [u8; 16]);
 
 impl Cdb {
-    /// The bytes of a shorter command.
+    /// Builds a CDB from the bytes of a shorter command.
     pub const fn of<const N: usize>(bytes: [u8; N]) -> Cdb {
         const { assert!(N <= 16) };
         let mut cdb = [0; 16];
@@ -47,7 +47,7 @@ impl Cdb {
         Cdb::of([0xa0, 0, 0, 0, 0, 0, a, b, c, d, 0, 0])
     }
 
-    /// MODE SENSE (6): a mode page with its present values, without block descriptors.
+    /// MODE SENSE (6): the current values of a mode page, without block descriptors.
     pub const fn mode_sense_6(page: u8, len: u8) -> Cdb {
         Cdb::of([0x1a, 0x08, page, 0, len, 0])
     }
@@ -69,16 +69,16 @@ impl Cdb {
         Cdb::of([0xa3, 0x0a, 0, 0, 0, 0, a, b, c, d, 0, 0])
     }
 
-    /// SYNCHRONIZE CACHE (10) of everything.
+    /// SYNCHRONIZE CACHE (10) of the whole unit.
     pub const SYNCHRONIZE: Cdb = Cdb::of([0x35]);
 
-    /// READ of `blocks` blocks from `lba`: 10 bytes where they suffice, 16 otherwise.
+    /// READ of `blocks` blocks from `lba`: READ (10) if that suffices, otherwise READ (16).
     #[inline]
     pub fn read(lba: u64, blocks: u32) -> Cdb {
         Cdb::transfer(0x28, 0x88, lba, blocks)
     }
 
-    /// WRITE of `blocks` blocks to `lba`: 10 bytes where they suffice, 16 otherwise.
+    /// WRITE of `blocks` blocks to `lba`: WRITE (10) if that suffices, otherwise WRITE (16).
     #[inline]
     pub fn write(lba: u64, blocks: u32) -> Cdb {
         Cdb::transfer(0x2a, 0x8a, lba, blocks)
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transfers_are_as_short_as_they_can_be() {
+    fn transfers_use_the_shortest_cdb() {
         let short = [0x28, 0, 0x12, 0x34, 0x56, 0x78, 0, 0xff, 0xff, 0];
         assert_eq!(Cdb::read(0x1234_5678, 0xffff), Cdb::of(short));
         let long = [0x8a, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0];

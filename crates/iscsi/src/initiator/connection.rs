@@ -1,15 +1,15 @@
-//! What belongs to one connection of a session: its numbers, what it is receiving, and what waits to be sent on it.
+//! One connection of a session: its numbers, what it is receiving, and its send queues.
 
-use super::control::Note;
+use super::control::QueuedPdu;
 use super::settings::{Settings, Start};
 use super::task::{Burst, Task, Transfer};
-use super::{Error, Likely, Out, Want};
+use super::{Error, ExpectedPdu, Out, Want};
 use crate::pdu::{
     BHS_LEN, Bhs, DataIn, Lun, NopOut, Opcode, RESERVED_TAG, Response, ScsiCommand, Sequence, pad,
 };
 use std::collections::VecDeque;
 
-/// Answers to the target's pings that wait to be sent. A target that pings without reading the answers gets no more.
+/// Queued answers to the target's pings. A target that pings without reading the answers gets no more.
 const REPLIES: usize = 8;
 
 /// One connection.
@@ -19,24 +19,24 @@ pub(super) struct Connection {
     pub settings: Settings,
     pub exp_stat_sn: u32,
     pub receiving: Receiving,
-    /// The PDU of which the data segment is coming.
+    /// The PDU whose data segment is arriving.
     pub pdu: Option<Response>,
-    /// The data segment, where it does not belong to a slot.
+    /// The data segment, if it does not belong to a slot.
     pub segment: Vec<u8>,
-    /// Goes before all others.
-    notes: VecDeque<Note>,
-    /// In the order of their numbers.
+    /// Sent before everything else.
+    notes: VecDeque<QueuedPdu>,
+    /// In order of their numbers.
     commands: VecDeque<(u32, ScsiCommand)>,
     pub bursts: VecDeque<Burst>,
-    /// Tags of commands that ended before they were sent: a ping has used up the number of each.
+    /// Tags of commands that ended before they were sent: a ping has consumed the number of each.
     voided: Vec<u32>,
-    /// Tags in the order in which their commands were given; also of some that have ended.
+    /// Tags in the order of their commands, including some that have ended.
     order: VecDeque<u32>,
-    /// Commands under way.
+    /// Outstanding commands.
     pub open: u32,
-    /// How much data the target likes to send in one PDU.
+    /// The amount of data that the target usually sends in one PDU.
     usual: u32,
-    /// It likes to send the status by itself.
+    /// The target usually sends the status in a PDU of its own.
     apart: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Receiving {
 }
 
 impl Connection {
-    /// After its login, for so many commands.
+    /// A connection after its login, for this many commands.
     pub fn new(settings: Settings, start: Start, room: usize) -> Connection {
         Connection {
             cid: start.cid,
@@ -69,10 +69,10 @@ impl Connection {
         }
     }
 
-    /// A command is given to it.
+    /// Queues a command.
     pub fn command(&mut self, slot: u32, pdu: ScsiCommand, tasks: &[Option<Task>]) {
         if self.order.len() > 2 * tasks.len() {
-            // Those that ended before others that were given earlier: at most one of two is alive.
+            // Removes those that ended before older ones: at most one of two is alive.
             self.order.retain(|tag| live(tasks, *tag).is_some());
         }
         self.order.push_back(pdu.task_tag);
@@ -80,13 +80,13 @@ impl Connection {
         self.commands.push_back((slot, pdu));
     }
 
-    /// A command of it is over.
+    /// A command of this connection has ended.
     pub fn ended(&mut self, tasks: &[Option<Task>]) {
         self.open = self.open.saturating_sub(1);
         while self.order.pop_front_if(|tag| live(tasks, *tag).is_none()).is_some() {}
     }
 
-    /// Data has come: the next will probably come alike.
+    /// Learns from received data: the next PDU will probably be similar.
     pub fn learn(&mut self, pdu: &DataIn, task: &Task) {
         let whole = task.missing() == 0;
         if whole {
@@ -99,8 +99,11 @@ impl Connection {
         }
     }
 
-    /// What will probably come behind the PDU that is coming.
-    pub fn likely<'a>(&'a self, tasks: &'a [Option<Task>]) -> impl Iterator<Item = Likely> + 'a {
+    /// PDUs that will probably follow the current one.
+    pub fn likely<'a>(
+        &'a self,
+        tasks: &'a [Option<Task>],
+    ) -> impl Iterator<Item = ExpectedPdu> + 'a {
         let (usual, apart) = (self.usual.max(1), self.apart);
         let live = self.order.iter().filter_map(move |tag| live(tasks, *tag));
         live.flat_map(move |task| {
@@ -109,23 +112,23 @@ impl Connection {
                 Transfer::In(len) => (len - task.missing(), len),
                 Transfer::None | Transfer::Out(_) => (0, 0),
             };
-            let data = (from..to).step_by(usual as usize).map(move |offset| Likely {
+            let data = (from..to).step_by(usual as usize).map(move |offset| ExpectedPdu {
                 slot,
                 offset,
                 len: usual.min(to - offset),
             });
-            let status = Likely { slot, offset: to, len: 0 };
+            let status = ExpectedPdu { slot, offset: to, len: 0 };
             data.chain((from == to || apart).then_some(status))
         })
     }
 
     pub fn note(&mut self, header: Bhs, data: Option<Box<[u8]>>) {
-        self.notes.push_back(Note { header, data });
+        self.notes.push_back(QueuedPdu { header, data });
     }
 
-    /// Answers a ping of the target.
+    /// Queues an answer to a ping of the target.
     pub fn reply(&mut self, header: Bhs) {
-        let is_reply = |note: &&Note| {
+        let is_reply = |note: &&QueuedPdu| {
             note.header[0] & 0x3f == Opcode::NopOut.code()
                 && note.header[16..20] == RESERVED_TAG.to_be_bytes()
         };
@@ -138,7 +141,7 @@ impl Connection {
         !(self.notes.is_empty() && self.commands.is_empty() && self.bursts.is_empty())
     }
 
-    /// The next PDU to be sent, and its length in bytes.
+    /// The next PDU to send, and its length in bytes.
     pub fn pull(&mut self, tasks: &mut [Option<Task>], out: &mut Vec<Out>) -> Option<u32> {
         let exp_stat_sn = self.exp_stat_sn;
         if let Some(note) = self.notes.pop_front() {
@@ -154,8 +157,8 @@ impl Connection {
         }
     }
 
-    /// A command ended before it was sent, by a task management function that overtook it. Its slot may be another's by now,
-    /// so it must not be sent; but the target waits for its number, which a ping uses up.
+    /// A command ended before it was sent, by a task management function that overtook it. Its slot may be in use
+    /// again, so it must not be sent; but the target waits for its number, which a ping consumes.
     fn void(&mut self, pdu: &ScsiCommand, out: &mut Vec<Out>) -> u32 {
         self.voided.push(pdu.task_tag);
         let ping = NopOut {
@@ -171,13 +174,13 @@ impl Connection {
         BHS_LEN as u32
     }
 
-    /// Whether a tag is that of a ping in the place of a command; it is so once.
+    /// Whether a tag is that of a ping that replaced a command; removes it.
     pub fn was_voided(&mut self, tag: u32) -> bool {
         let at = self.voided.iter().position(|voided| *voided == tag);
         at.map(|at| self.voided.swap_remove(at)).is_some()
     }
 
-    /// The next PDU of a burst. The burst goes on where it was: data is sent in the order in which it was asked for.
+    /// The next PDU of a burst. The burst keeps its place: data is sent in the order of the requests.
     fn put_data(
         &mut self,
         mut burst: Burst,
@@ -185,7 +188,7 @@ impl Connection {
         out: &mut Vec<Out>,
     ) -> u32 {
         let task = tasks.get_mut(burst.slot as usize).and_then(Option::as_mut);
-        // The command ended before its data was wanted.
+        // The command ended before its data was sent.
         let Some(task) = task.filter(|task| task.tag == burst.tag) else { return 0 };
         let (pdu, last) = burst.next(task.lun, self.exp_stat_sn, self.settings.send_segment);
         self.settings.put_header(&pdu.encode(), out);
@@ -209,7 +212,7 @@ impl Connection {
         }
     }
 
-    /// Bytes that follow the data that is coming.
+    /// Bytes that follow the data that is arriving.
     pub fn tail(&self) -> usize {
         let pad = match self.receiving {
             Receiving::Into { pad, .. } => usize::from(pad),
@@ -218,7 +221,7 @@ impl Connection {
         pad + if self.settings.data_digest { 4 } else { 0 }
     }
 
-    /// So many bytes were put where they belong; whether that was all of them, and nothing follows them.
+    /// Counts stored bytes; returns whether they were the last, and nothing follows them.
     #[inline]
     pub fn received(&mut self, len: u32) -> Result<bool, Error> {
         let Receiving::Into { slot, offset, left, pad } = self.receiving else {
@@ -233,7 +236,7 @@ impl Connection {
         Ok(self.segment_ends(pad))
     }
 
-    /// A data segment is there; whether nothing follows it.
+    /// A data segment has arrived; returns whether nothing follows it.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<bool, Error> {
         let Receiving::Bytes { len } = self.receiving else { return Err(Error::Over) };
         self.segment.clear();
@@ -249,7 +252,7 @@ impl Connection {
         !follows
     }
 
-    /// A PDU that carries a status, which must be the next.
+    /// Checks the StatSN of a PDU, which must be the next.
     #[inline]
     pub fn status(&mut self, opcode: Opcode, sequence: Sequence) -> Result<(), Error> {
         let wanted = self.exp_stat_sn;
@@ -261,7 +264,7 @@ impl Connection {
     }
 }
 
-/// The task with a tag, if it is under way.
+/// The outstanding task with a tag.
 #[inline]
 fn live(tasks: &[Option<Task>], tag: u32) -> Option<&Task> {
     let task = tasks.get((tag & 0xffff) as usize).and_then(Option::as_ref);

@@ -1,22 +1,22 @@
-//! What a session sends and hears beside commands: pings, text, task management, logout.
+//! PDUs of a session besides commands: pings, text, task management, logout.
 
 use super::{Conn, Refused};
 use crate::pdu::{Bhs, TaskFunction};
 
-/// Requests that can be under way at once: some pings over all connections.
+/// Most outstanding requests: some pings over all connections.
 const REQUESTS: usize = 8 * Conn::MOST;
 
-/// The bit by which the tags of requests differ from those of commands.
+/// The bit that distinguishes the tags of requests from those of commands.
 const MARK: u32 = 0x8000_0000;
 
-/// What was asked for.
+/// The type of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub(super) enum ControlRequest {
     Ping,
-    /// Text that has come so far.
+    /// A text request, with the answer received so far.
     Text(Vec<u8>),
     Logout,
-    /// The function, and the tag of the task or the unit that it is about.
+    /// The function, and the tag of the task or the unit that it concerns.
     Manage {
         function: TaskFunction,
         lun: crate::pdu::Lun,
@@ -24,41 +24,41 @@ pub(super) enum Request {
     },
 }
 
-/// A PDU that waits to be sent, with its data segment.
+/// A PDU that is queued for sending, with its data segment.
 #[derive(Clone, Debug)]
-pub(super) struct Note {
+pub(super) struct QueuedPdu {
     pub header: Bhs,
     pub data: Option<Box<[u8]>>,
 }
 
-/// Requests under way, by tag.
+/// Outstanding requests by tag.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Requests {
-    open: Vec<(u32, Conn, Request)>,
+pub(super) struct ControlRequests {
+    open: Vec<(u32, Conn, ControlRequest)>,
     last: u32,
 }
 
-impl Requests {
-    /// Gives a request on a connection its tag.
-    pub fn add(&mut self, conn: Conn, request: Request) -> Result<u32, Refused> {
+impl ControlRequests {
+    /// Assigns a tag to a request on a connection.
+    pub fn add(&mut self, conn: Conn, request: ControlRequest) -> Result<u32, Refused> {
         if self.open.len() >= REQUESTS {
             return Err(Refused::Requests);
         }
-        // 0xffffffff is no tag, and none is given twice while it is in use: there are far fewer than numbers.
+        // 0xffffffff is reserved, and no tag in use is assigned twice: there are far fewer requests than numbers.
         self.last = (self.last + 1) % (MARK - 1);
         let tag = MARK | self.last;
         self.open.push((tag, conn, request));
         Ok(tag)
     }
 
-    /// A request on a connection that is not over.
-    pub fn get(&mut self, conn: Conn, tag: u32) -> Option<&mut Request> {
+    /// An outstanding request on a connection.
+    pub fn get(&mut self, conn: Conn, tag: u32) -> Option<&mut ControlRequest> {
         let mut open = self.open.iter_mut();
         open.find(|(open, on, _)| (*open, *on) == (tag, conn)).map(|(_, _, request)| request)
     }
 
     /// Ends a request on a connection.
-    pub fn take(&mut self, conn: Conn, tag: u32) -> Option<Request> {
+    pub fn take(&mut self, conn: Conn, tag: u32) -> Option<ControlRequest> {
         let at = self.open.iter().position(|(open, on, _)| (*open, *on) == (tag, conn))?;
         Some(self.open.swap_remove(at).2)
     }

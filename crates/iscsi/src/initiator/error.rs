@@ -1,158 +1,158 @@
-//! What can go wrong in a session, from either side.
+//! Errors of a session, from either side.
 
 use crate::pdu::{Malformed, Opcode};
 use thiserror::Error;
 
-/// The target broke the protocol: the connection is of no use any more.
+/// The target violated the protocol: the connection is unusable.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Error {
-    /// A header means nothing.
+    /// Invalid header.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// A header's digest does not fit it.
-    #[error("the digest of a header is wrong")]
+    /// Header digest error.
+    #[error("header digest error")]
     HeaderDigest,
-    /// A data segment's digest does not fit it.
-    #[error("the digest of a data segment is wrong")]
+    /// Data digest error.
+    #[error("data digest error")]
     DataDigest,
-    /// A data segment is longer than this end declared that it takes.
-    #[error("{opcode:?}: a data segment of {len} bytes, where at most {max} were agreed")]
+    /// A data segment is longer than this end declared.
+    #[error("{opcode:?}: a data segment of {len} bytes, more than the declared {max}")]
     Segment {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// Bytes.
+        /// Its length in bytes.
         len: u32,
-        /// What was agreed.
+        /// The declared length in bytes.
         max: u32,
     },
-    /// A PDU belongs to no task that there is.
-    #[error("{opcode:?}: there is no task {tag:#010x}")]
+    /// A PDU that belongs to no outstanding task.
+    #[error("{opcode:?}: no task {tag:#010x}")]
     UnknownTask {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// The initiator task tag that it names.
+        /// Its initiator task tag.
         tag: u32,
     },
-    /// A status number was left out or used twice.
-    #[error("{opcode:?}: StatSN {got:#x}, where {wanted:#x} is next")]
+    /// A StatSN was skipped or repeated.
+    #[error("{opcode:?}: StatSN {got:#x}, expected {wanted:#x}")]
     StatSn {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// What is next.
+        /// The expected number.
         wanted: u32,
-        /// What came.
+        /// The received number.
         got: u32,
     },
-    /// The target expects a command that was never sent.
-    #[error("ExpCmdSN {got:#x}, where the next command to be sent is {next:#x}")]
+    /// The target expects a command that has not been sent.
+    #[error("ExpCmdSN {got:#x}, but the next command to be sent is {next:#x}")]
     ExpCmdSn {
         /// The number of the next command.
         next: u32,
-        /// What came.
+        /// The received number.
         got: u32,
     },
-    /// A Data-In or R2T was left out or sent twice.
-    #[error("task {tag:#010x}: {opcode:?} number {got}, where {wanted} is next")]
+    /// A Data-In or R2T was lost or repeated.
+    #[error("task {tag:#010x}: {opcode:?} number {got}, expected {wanted}")]
     DataSn {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// Whose.
+        /// The task's tag.
         tag: u32,
-        /// What is next.
+        /// The expected number.
         wanted: u32,
-        /// What came.
+        /// The received number.
         got: u32,
     },
-    /// Data came, or was asked for, at another place than the next.
-    #[error("task {tag:#010x}: {opcode:?} at offset {got}, where {wanted} is next")]
+    /// Data was received or requested out of order.
+    #[error("task {tag:#010x}: {opcode:?} at offset {got}, expected {wanted}")]
     Offset {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// Whose.
+        /// The task's tag.
         tag: u32,
-        /// What is next.
+        /// The expected offset in bytes.
         wanted: u32,
-        /// What came.
+        /// The received offset in bytes.
         got: u32,
     },
-    /// More data came, or was asked for, than the command has.
-    #[error("task {tag:#010x}: {opcode:?} reaches to byte {got} of {max}")]
+    /// Data was received or requested beyond the end of the command's data.
+    #[error("task {tag:#010x}: {opcode:?} ends at byte {got} of {max}")]
     TooMuch {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// Whose.
+        /// The task's tag.
         tag: u32,
-        /// Bytes of the command.
+        /// The command's data length in bytes.
         max: u32,
-        /// The end of what came.
+        /// The end offset in the PDU.
         got: u64,
     },
-    /// Data came for a command that takes none, or was asked of one that has none.
-    #[error("task {tag:#010x}: {opcode:?} does not belong to a command of its direction")]
+    /// Data in the wrong direction.
+    #[error("task {tag:#010x}: {opcode:?} contradicts the direction of its command")]
     Direction {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// Whose.
+        /// The task's tag.
         tag: u32,
     },
-    /// A request for data is longer, or there are more at once, than was agreed.
-    #[error("task {tag:#010x}: the target asks for more data at once than was agreed ({what})")]
+    /// R2Ts exceed a negotiated limit.
+    #[error("task {tag:#010x}: the target requests more data at once than negotiated ({what})")]
     Burst {
-        /// Whose.
+        /// The task's tag.
         tag: u32,
-        /// Which limit it was.
+        /// The limit.
         what: &'static str,
     },
-    /// A command ended well, but data is missing, or its residual contradicts it.
+    /// A command succeeded, but data is missing or contradicts its residual.
     #[error(
-        "task {tag:#010x}: ended well with {got} of {wanted} bytes, and its residual does not say so"
+        "task {tag:#010x}: GOOD status after {got} of {wanted} bytes, and the residual does not match"
     )]
     Missing {
-        /// Whose.
+        /// The task's tag.
         tag: u32,
-        /// What was to be moved.
+        /// The expected transfer in bytes.
         wanted: u32,
-        /// What was moved.
+        /// The actual transfer in bytes.
         got: u32,
     },
-    /// A PDU that nobody waits for.
+    /// An unexpected PDU.
     #[error("{opcode:?} {what}")]
     Unexpected {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// What is wrong with it.
+        /// The error.
         what: &'static str,
     },
-    /// Text goes on beyond what is kept of it.
+    /// The answer to a text request is too long.
     #[error("an answer to a text request is longer than {0} bytes")]
     Text(usize),
-    /// The owner has not asked for events for too long.
-    #[error("too many events wait to be heard")]
+    /// The owner has not read events for too long.
+    #[error("too many events are queued")]
     Events,
-    /// The session was over before.
-    #[error("the session is over")]
+    /// The session had already ended.
+    #[error("the session has ended")]
     Over,
 }
 
-/// The session does not take a command or a request.
+/// Why the session refuses a command or a request.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Refused {
-    /// The target takes no more commands at the moment: [`super::Session::room`] is none.
+    /// The target accepts no more commands now: [`super::Session::room`] is 0.
     #[error("the target's command window is full")]
     Window,
-    /// The slot has a command under way, or there is no such slot.
+    /// The slot has an outstanding command, or does not exist.
     #[error("the slot is in use or does not exist")]
     Slot,
-    /// As many requests as can be are under way.
-    #[error("too many requests are under way")]
+    /// Too many outstanding requests.
+    #[error("too many requests are outstanding")]
     Requests,
-    /// Text that does not fit into one PDU.
+    /// The text does not fit into one PDU.
     #[error("the text is longer than the target takes at once")]
     Text,
     /// There are [`super::Conn::MOST`] connections.
     #[error("the session has as many connections as it can have")]
     Connections,
-    /// The session is over or about to be.
-    #[error("the session is over")]
+    /// The session has ended or is ending.
+    #[error("the session has ended")]
     Over,
 }

@@ -1,23 +1,22 @@
-//! The initiator's end of a session in the full-feature phase (RFC 7143, sections 4 and 11), as a machine without sockets,
-//! clocks or buffers.
+//! The initiator's end of a session in the full-feature phase (RFC 7143, sections 4 and 11), as a state machine
+//! without sockets, clocks or buffers.
 //!
-//! The owner of the socket asks [`Session::want`] where the next bytes belong and moves them there: the data of a command
-//! goes straight into the buffer of its slot. What is to be sent is made by [`Session::pull`], as late as possible. What
-//! happened is told by [`Session::event`].
+//! The owner of the socket asks [`Session::want`] where the next bytes belong and stores them there: the data of a
+//! command goes straight into the buffer of its slot. [`Session::pull`] makes the output as late as possible.
+//! [`Session::event`] reports what has happened.
 //!
-//! A session has one connection or several ([`Session::join`]). Commands are numbered by the session, statuses by each
-//! connection; a command goes over the connection with the fewest under way, and all that belongs to it stays there
-//! (section 4.2.2: connection allegiance).
+//! A session has one connection or several ([`Session::join`]). The session numbers commands, each connection numbers
+//! statuses. A command uses the connection with the fewest outstanding commands, and all its PDUs stay there (section
+//! 4.2.2: connection allegiance).
 //!
-//! Error recovery level 0: whatever breaks the protocol is an [`Error`], after which the session is over with all its
-//! connections, and so it is where the owner loses one of them (section 7.1.4: session recovery). Time limits are the
-//! owner's.
+//! Error recovery level 0: every protocol violation is an [`Error`], which ends the session with all its connections;
+//! so does the loss of a connection (section 7.1.4: session recovery). Timeouts are the owner's task.
 
-mod answers;
 mod cdb;
 mod connection;
 mod control;
 mod error;
+mod responses;
 mod sense;
 mod session;
 mod settings;
@@ -33,83 +32,85 @@ pub use task::{Command, Ending, Transfer};
 
 use crate::pdu::{AsyncMessage, Bhs, LogoutOutcome, RejectReason, TaskOutcome};
 
-/// A connection of a session, as the session numbers it; not its CID.
+/// A connection by its index in the session; not its CID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conn(u8);
 
 impl Conn {
-    /// The one that made the session.
+    /// The leading connection.
     pub const LEAD: Conn = Conn(0);
-    /// The most connections of a session.
+    /// Most connections of a session.
     pub const MOST: usize = 8;
 }
 
-/// A PDU that will probably come.
+/// A PDU that will probably arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Likely {
-    /// Whose buffer its data belongs to.
+pub struct ExpectedPdu {
+    /// The slot whose buffer its data belongs to.
     pub slot: u32,
-    /// Where in it.
+    /// Offset in the buffer.
     pub offset: u32,
-    /// How many bytes; none where it is nothing but a header.
+    /// Number of bytes; 0 for a header only.
     pub len: u32,
 }
 
 /// What the session needs next from a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// A header: as many bytes as [`Session::header_len`] says after the first 48 are there. Then [`Session::header`].
+    /// A header: read 48 bytes, then as many as [`Session::header_len`] says. Then call [`Session::header`].
     Header,
-    /// The next `len` bytes belong at `offset` of the slot's buffer. Then [`Session::received`], in as many parts as it takes.
+    /// The next `len` bytes belong at `offset` of the slot's buffer. Then call [`Session::received`], in any number
+    /// of parts.
     Into {
-        /// Whose buffer.
+        /// The slot.
         slot: u32,
-        /// Where in it.
+        /// Offset in the buffer.
         offset: u32,
-        /// How many bytes.
+        /// Number of bytes.
         len: u32,
     },
-    /// A data segment of `len` bytes that is handed over whole. Then [`Session::bytes`].
+    /// A data segment of `len` bytes to be passed on as a whole. Then call [`Session::bytes`].
     Bytes {
         /// At most [`MAX_SEGMENT`].
         len: u32,
     },
-    /// What follows a data segment: padding, and a digest over the segment and its padding. Then [`Session::trailer`].
+    /// The trailer of a data segment: padding, and a digest over the segment and its padding. Then call
+    /// [`Session::trailer`].
     Trailer {
         /// Bytes of padding, 0 to 3.
         pad: u8,
         /// Whether 4 bytes of CRC32C follow.
         digest: bool,
     },
-    /// Nothing more: the session is over.
+    /// Nothing more: the session has ended.
     Nothing,
 }
 
-/// The longest data segment that is not the data of a command: sense data, text and the like.
+/// The longest data segment that is not the data of a command: sense data, text and the like, in bytes.
 pub const MAX_SEGMENT: u32 = 64 << 10;
 
-/// A part of what is to be sent, in order.
+/// A part of the output, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Out {
-    /// A header with its digest, if there is one: the first `len` bytes.
+    /// The first `len` bytes: a header, with its digest if one is in use.
     Header {
         /// The header.
         bytes: [u8; 52],
-        /// 48 or 52.
+        /// Bytes in use: 48 or 52.
         len: u8,
     },
     /// A part of the slot's buffer.
     Data {
-        /// Whose buffer.
+        /// The slot.
         slot: u32,
-        /// Where in it.
+        /// Offset in the buffer.
         offset: u32,
-        /// How many bytes.
+        /// Number of bytes.
         len: u32,
     },
-    /// A data segment that the session made.
+    /// A data segment made by the session.
     Bytes(Box<[u8]>),
-    /// Padding with zeros, and a digest over the data segment before it and its padding.
+    /// Padding with zeros, and a digest over the preceding data segment and its padding.
     Trailer {
         /// Bytes of padding, 0 to 3.
         pad: u8,
@@ -118,28 +119,28 @@ pub enum Out {
     },
 }
 
-/// What has happened.
+/// Events for the owner of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The command of a slot is over, and the slot is free.
+    /// The command of a slot has ended, and the slot is free.
     Done {
-        /// Which.
+        /// The slot.
         slot: u32,
         /// How it ended.
         ending: Ending,
     },
-    /// A task management function is over. Tasks that it ended have been told before.
+    /// A task management function has ended. The tasks that it ended have already been reported.
     Managed {
-        /// What [`Session::manage`] returned.
+        /// The tag that [`Session::manage`] returned.
         tag: u32,
         /// How it ended.
         outcome: TaskOutcome,
     },
-    /// The answer to a text request, all of it.
+    /// The complete answer to a text request.
     Text(Vec<u8>),
     /// The answer to a ping.
     Pong,
-    /// The answer to a logout: the connection is over.
+    /// The answer to a logout: the connection has ended.
     LoggedOut {
         /// How it ended.
         outcome: LogoutOutcome,
@@ -148,18 +149,18 @@ pub enum Event {
         /// Seconds after those for which the target keeps tasks.
         time2retain: u16,
     },
-    /// The target tells something: it asks for a logout, drops the connection, has new sense data.
+    /// An asynchronous message: a logout request, a dropped connection, or sense data.
     Async {
-        /// What it is.
+        /// The message.
         message: AsyncMessage,
-        /// The sense data, where there is some.
+        /// The sense data, if any.
         sense: Option<SenseData>,
     },
-    /// The target refused a PDU that belonged to no command.
+    /// The target rejected a PDU that belonged to no command.
     Rejected {
-        /// Why.
+        /// The reason.
         reason: RejectReason,
-        /// The header of the PDU, if it was told.
+        /// The header of the PDU, if the target returned it.
         header: Option<Box<Bhs>>,
     },
 }

@@ -1,29 +1,29 @@
-//! Sense data as an initiator reads it (SPC-4, 4.5): fixed and descriptor format, cut off anywhere.
+//! Parses sense data (SPC-4, 4.5): fixed and descriptor format, with any truncation.
 
 use std::fmt;
 
-/// Why a command did not do what it says, as far as the target told.
+/// Why a command failed, as reported by the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenseData {
     /// The sense key, 0 to 15.
     pub key: u8,
     /// Additional sense code (high byte) and its qualifier (low byte).
     pub code: u16,
-    /// The INFORMATION field, where it is valid.
+    /// The INFORMATION field, if it is valid.
     pub information: Option<u64>,
-    /// It is about an earlier command.
+    /// A deferred error: it concerns an earlier command.
     pub deferred: bool,
 }
 
 impl SenseData {
     /// NOT READY.
     pub const NOT_READY: u8 = 0x2;
-    /// UNIT ATTENTION: something happened since the last command, which was not carried out.
+    /// UNIT ATTENTION: an event since the last command; this command was not executed.
     pub const UNIT_ATTENTION: u8 = 0x6;
     /// DATA PROTECT.
     pub const DATA_PROTECT: u8 = 0x7;
 
-    /// Reads it; nothing where the format is none of SPC-4's.
+    /// Parses sense data; `None` if the format is not defined in SPC-4.
     pub fn parse(bytes: &[u8]) -> Option<SenseData> {
         let at = |n: usize| bytes.get(n).copied().unwrap_or(0);
         let format = at(0) & 0x7f;
@@ -46,7 +46,7 @@ impl SenseData {
     }
 }
 
-/// The information descriptor among those of the descriptor format.
+/// Finds the information descriptor in descriptor-format sense data.
 fn information(mut rest: &[u8]) -> Option<u64> {
     while let [kind, len, ..] = rest {
         let (this, after) = rest.split_at_checked(usize::from(*len) + 2)?;

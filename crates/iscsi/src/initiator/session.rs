@@ -1,41 +1,41 @@
-//! The session: the numbers of its commands, its commands, and its connections.
+//! The session: its command numbers, its commands, and its connections.
 
 use super::connection::Connection;
-use super::control::{Request, Requests};
-use super::settings::{Early, Settings, Start};
+use super::control::{ControlRequest, ControlRequests};
+use super::settings::{Settings, Start, UnsolicitedData};
 use super::task::{Burst, Command, Task, Transfer};
 use super::window::Window;
-use super::{Conn, Error, Event, Likely, Out, Refused, Want};
+use super::{Conn, Error, Event, ExpectedPdu, Out, Refused, Want};
 use crate::pdu::{
     BHS_LEN, Bhs, Lengths, LogoutReason, LogoutRequest, Lun, NopOut, RESERVED_TAG, ScsiCommand,
     TaskFunction, TaskRequest, TextRequest,
 };
 use std::collections::VecDeque;
 
-/// The most slots of a session: their number must fit into a tag.
+/// Most slots of a session: a slot number must fit into a tag.
 const SLOTS_MAX: u32 = 1 << 16;
 
-/// A session of which the login is over.
+/// A session after its login.
 #[derive(Debug)]
 pub struct Session {
     pub(super) window: Window,
     pub(super) tasks: Vec<Option<Task>>,
-    /// Counts commands, so that a slot's commands do not share tags.
+    /// Counts commands, so that successive commands of a slot have different tags.
     generation: u32,
-    pub(super) requests: Requests,
+    pub(super) requests: ControlRequests,
     pub(super) events: VecDeque<Event>,
     /// At least one, and at most [`Conn::MOST`].
     pub(super) connections: Vec<Connection>,
-    /// Where the search for a connection for the next command begins.
+    /// Where the search for a connection for the next command starts.
     turn: usize,
-    /// A logout was asked for: nothing else is taken.
+    /// A logout was requested: nothing else is accepted.
     leaving: bool,
-    /// A connection was logged out or broke the protocol: nothing more is read.
+    /// A connection was logged out or violated the protocol: nothing more is read.
     pub(super) over: bool,
 }
 
 impl Session {
-    /// A session with slots for so many commands, and with its leading connection.
+    /// A session with this many command slots, and with its leading connection.
     pub fn new(settings: Settings, start: Start, slots: u32) -> Session {
         let slots = slots.clamp(1, SLOTS_MAX);
         let room = slots as usize;
@@ -43,7 +43,7 @@ impl Session {
             window: Window::new(start.cmd_sn, start.max_cmd_sn),
             tasks: vec![None; room],
             generation: 0,
-            requests: Requests::default(),
+            requests: ControlRequests::default(),
             events: VecDeque::with_capacity(room + 8),
             connections: vec![Connection::new(settings, start, room)],
             turn: 0,
@@ -52,11 +52,11 @@ impl Session {
         }
     }
 
-    /// Another connection has logged in to this session. Its digests and the lengths of its segments are its own; all else
-    /// is as the leading login left it.
+    /// Adds a connection that has logged in to this session. It has its own digests and segment lengths; all other
+    /// parameters are those of the leading login.
     ///
     /// # Errors
-    /// There are as many connections as can be, or the session is over.
+    /// There are too many connections, or the session has ended.
     pub fn join(&mut self, settings: Settings, start: Start) -> Result<Conn, Refused> {
         if !self.is_open() {
             return Err(Refused::Over);
@@ -77,38 +77,38 @@ impl Session {
         Ok(Conn(at as u8))
     }
 
-    /// What was negotiated with the leading connection.
+    /// The parameters of the leading connection.
     pub fn settings(&self) -> &Settings {
         &self.connections[0].settings
     }
 
-    /// What was negotiated with a connection; the leading one's where there is no such connection.
+    /// The parameters of a connection; the leading one's if it does not exist.
     pub fn settings_of(&self, conn: Conn) -> &Settings {
         self.connection(conn).map_or(self.settings(), |connection| &connection.settings)
     }
 
-    /// Its connections, the leading one first.
+    /// The connections, the leading one first.
     pub fn connections(&self) -> impl Iterator<Item = Conn> + use<> {
         (0..self.connections.len() as u8).map(Conn)
     }
 
-    /// The number of the next command, which the login of another connection carries.
+    /// CmdSN of the next command, for the login of another connection.
     pub fn next_cmd_sn(&self) -> u32 {
         self.window.next()
     }
 
-    /// How many commands can be given at the moment.
+    /// The number of commands that can be issued now.
     #[inline]
     pub fn room(&self) -> u32 {
         if self.is_open() { self.window.room() } else { 0 }
     }
 
-    /// How many commands are under way on a connection.
+    /// The number of outstanding commands on a connection.
     pub fn under_way(&self, conn: Conn) -> u32 {
         self.connection(conn).map_or(0, |connection| connection.open)
     }
 
-    /// Whether requests are still taken.
+    /// Whether requests are still accepted.
     fn is_open(&self) -> bool {
         !self.leaving && !self.over
     }
@@ -123,8 +123,8 @@ impl Session {
         self.connections.get_mut(usize::from(conn.0)).ok_or(Error::Over)
     }
 
-    /// The connection with the fewest commands under way; of several, each in turn.
-    fn quietest(&mut self) -> u8 {
+    /// The connection with the fewest outstanding commands; ties take turns.
+    fn least_loaded(&mut self) -> u8 {
         let count = self.connections.len();
         if count == 1 {
             return 0;
@@ -135,11 +135,11 @@ impl Session {
         at as u8
     }
 
-    /// Gives a command to a free slot. Its data is read from, or put into, the slot's buffer. It goes, with all that belongs
-    /// to it, over the connection with the fewest commands under way.
+    /// Issues a command in a free slot. Its data is read from, or stored into, the slot's buffer. All its PDUs use
+    /// the connection with the fewest outstanding commands.
     ///
     /// # Errors
-    /// The window or the slot is full, or the session over.
+    /// The window is full, the slot is in use, or the session has ended.
     pub fn command(&mut self, slot: u32, command: &Command) -> Result<(), Refused> {
         if !self.is_open() {
             return Err(Refused::Over);
@@ -152,9 +152,10 @@ impl Session {
         }
         self.generation = (self.generation + 1) & 0x7fff;
         let tag = self.generation << 16 | slot;
-        let conn = self.quietest();
+        let conn = self.least_loaded();
         let connection = &mut self.connections[usize::from(conn)];
-        let Early { immediate, unsolicited } = connection.settings.early(command.transfer);
+        let UnsolicitedData { immediate, unsolicited } =
+            connection.settings.early(command.transfer);
         let (read, write, expected_len) = match command.transfer {
             Transfer::None => (false, false, 0),
             Transfer::In(len) => (true, false, len),
@@ -184,14 +185,14 @@ impl Session {
         Ok(())
     }
 
-    /// Pings the target over every connection, each of which is answered with [`Event::Pong`].
+    /// Pings the target over every connection; each answer is an [`Event::Pong`].
     ///
     /// # Errors
-    /// Too many requests are under way, or the session is over.
+    /// Too many requests are outstanding, or the session has ended.
     pub fn ping(&mut self) -> Result<(), Refused> {
         let cmd_sn = self.window.next();
         for conn in self.connections() {
-            let task_tag = self.request(conn, Request::Ping)?;
+            let task_tag = self.request(conn, ControlRequest::Ping)?;
             let pdu = NopOut {
                 immediate: true,
                 lun: Lun(0),
@@ -206,16 +207,16 @@ impl Session {
         Ok(())
     }
 
-    /// Sends text, which is answered with [`Event::Text`].
+    /// Sends a text request; the answer is [`Event::Text`].
     ///
     /// # Errors
-    /// The text is too long for one PDU, too many requests are under way, or the session is over.
+    /// The text is too long for one PDU, too many requests are outstanding, or the session has ended.
     pub fn text(&mut self, text: &[u8]) -> Result<(), Refused> {
         let data_len = u32::try_from(text.len()).map_err(|_| Refused::Text)?;
         if data_len > self.settings().send_segment {
             return Err(Refused::Text);
         }
-        let task_tag = self.request(Conn::LEAD, Request::Text(Vec::new()))?;
+        let task_tag = self.request(Conn::LEAD, ControlRequest::Text(Vec::new()))?;
         self.say(Conn::LEAD, task_tag, RESERVED_TAG, Lun(0), text);
         Ok(())
     }
@@ -242,18 +243,18 @@ impl Session {
         self.note(conn, pdu.encode(), (!text.is_empty()).then(|| text.into()));
     }
 
-    /// Asks for a task management function; `slot` names the command where it is about one. It is answered with
-    /// [`Event::Managed`], which carries the tag that is returned.
+    /// Requests a task management function; `slot` names the command if it concerns one. The answer is
+    /// [`Event::Managed`] with the returned tag.
     ///
     /// # Errors
-    /// The slot has no command, too many requests are under way, or the session is over.
+    /// The slot has no command, too many requests are outstanding, or the session has ended.
     pub fn manage(
         &mut self,
         function: TaskFunction,
         lun: Lun,
         slot: Option<u32>,
     ) -> Result<u32, Refused> {
-        // A function about one task goes where the task went (RFC 7143, section 11.5.1).
+        // A function about one task uses the task's connection (RFC 7143, section 11.5.1).
         let (conn, lun, referenced_tag) = match slot {
             None => (Conn::LEAD, lun, RESERVED_TAG),
             Some(slot) => {
@@ -262,7 +263,7 @@ impl Session {
                 (task.conn, task.lun, task.tag)
             }
         };
-        let request = Request::Manage { function, lun, referenced: referenced_tag };
+        let request = ControlRequest::Manage { function, lun, referenced: referenced_tag };
         let tag = self.request(conn, request)?;
         let pdu = TaskRequest {
             immediate: true,
@@ -272,8 +273,8 @@ impl Session {
             referenced_tag,
             cmd_sn: self.window.next(),
             exp_stat_sn: 0,
-            // A command that has been sent is told from one that is on its way by its tag alone; the number matters for
-            // reassignment, which error recovery level 0 does not have.
+            // The tag alone distinguishes a command that has been sent from one that is queued; the number matters
+            // for reassignment, which error recovery level 0 does not have.
             ref_cmd_sn: self.window.next(),
             exp_data_sn: 0,
         };
@@ -281,12 +282,12 @@ impl Session {
         Ok(tag)
     }
 
-    /// Ends the session with all its connections. It is answered with [`Event::LoggedOut`].
+    /// Ends the session with all its connections. The answer is [`Event::LoggedOut`].
     ///
     /// # Errors
-    /// Too many requests are under way, or the session is over.
+    /// Too many requests are outstanding, or the session has ended.
     pub fn logout(&mut self) -> Result<(), Refused> {
-        let task_tag = self.request(Conn::LEAD, Request::Logout)?;
+        let task_tag = self.request(Conn::LEAD, ControlRequest::Logout)?;
         let pdu = LogoutRequest {
             immediate: true,
             reason: LogoutReason::CloseSession,
@@ -300,7 +301,7 @@ impl Session {
         Ok(())
     }
 
-    fn request(&mut self, conn: Conn, request: Request) -> Result<u32, Refused> {
+    fn request(&mut self, conn: Conn, request: ControlRequest) -> Result<u32, Refused> {
         if !self.is_open() {
             return Err(Refused::Over);
         }
@@ -313,19 +314,18 @@ impl Session {
         }
     }
 
-    /// What has happened, in order.
+    /// The next event, in order.
     #[inline]
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Whether [`Session::pull`] has something to send on a connection.
+    /// Whether [`Session::pull`] has output for a connection.
     pub fn has_output(&self, conn: Conn) -> bool {
         self.connection(conn).is_some_and(Connection::has_output)
     }
 
-    /// Appends what is to be sent on a connection, until `budget` bytes are reached; the PDU that reaches them is still
-    /// whole.
+    /// Appends output of a connection up to `budget` bytes; the PDU that reaches the budget is still complete.
     pub fn pull(&mut self, conn: Conn, budget: u32, out: &mut Vec<Out>) {
         let Some(connection) = self.connections.get_mut(usize::from(conn.0)) else { return };
         let mut left = i64::from(budget);
@@ -344,37 +344,36 @@ impl Session {
         }
     }
 
-    /// Bytes of padding and of a digest that follow the data segment that is coming, while [`Want::Into`] is wanted.
+    /// Bytes of padding and digest after the data segment that is arriving, while [`Want::Into`] is wanted.
     pub fn tail(&self, conn: Conn) -> usize {
         self.connection(conn).map_or(0, Connection::tail)
     }
 
-    /// The PDUs that will probably come on a connection, behind the one that is coming: a target mostly answers in the order
-    /// in which it was asked. Data can be received straight to where it will most probably belong; what it turns out to
-    /// be is told by its header all the same.
-    pub fn likely(&self, conn: Conn) -> impl Iterator<Item = Likely> {
+    /// The PDUs that will probably follow the current one on a connection: a target usually answers in the order of
+    /// the requests. Data can be received directly to its probable place; its header then decides.
+    pub fn likely(&self, conn: Conn) -> impl Iterator<Item = ExpectedPdu> {
         let connection = self.connection(conn).filter(|_| !self.over);
         connection.into_iter().flat_map(|connection| connection.likely(&self.tasks))
     }
 
-    /// Bytes of a header, with what belongs to it, of which the first 48 are these.
+    /// Bytes of a header with its additional segments and digest, given its first 48.
     pub fn header_len(&self, conn: Conn, bhs: &Bhs) -> usize {
         BHS_LEN + Lengths::of(bhs).ahs + if self.settings_of(conn).header_digest { 4 } else { 0 }
     }
 
-    /// Takes in a header of [`Session::header_len`] bytes.
+    /// Processes a header of [`Session::header_len`] bytes.
     ///
     /// # Errors
-    /// The target broke the protocol: the session is over.
+    /// The target violated the protocol: the session has ended.
     pub fn header(&mut self, conn: Conn, bytes: &[u8]) -> Result<(), Error> {
         let taken = self.take_header(conn, bytes);
         self.settle(taken)
     }
 
-    /// `len` bytes were put where they belong.
+    /// `len` bytes were stored where they belong.
     ///
     /// # Errors
-    /// The target broke the protocol: the session is over.
+    /// The target violated the protocol: the session has ended.
     #[inline]
     pub fn received(&mut self, conn: Conn, len: u32) -> Result<(), Error> {
         match self.connection_mut(conn)?.received(len)? {
@@ -383,10 +382,10 @@ impl Session {
         }
     }
 
-    /// Takes in a data segment as a whole.
+    /// Processes a complete data segment.
     ///
     /// # Errors
-    /// The target broke the protocol: the session is over.
+    /// The target violated the protocol: the session has ended.
     pub fn bytes(&mut self, conn: Conn, bytes: &[u8]) -> Result<(), Error> {
         match self.connection_mut(conn)?.bytes(bytes)? {
             false => Ok(()),
@@ -394,10 +393,10 @@ impl Session {
         }
     }
 
-    /// What followed a data segment has been read; `sound` tells whether its digest, if there was one, fits.
+    /// The trailer of a data segment has been read; `sound` is whether its digest, if any, matches.
     ///
     /// # Errors
-    /// The digest was wrong, or the target broke the protocol: the session is over.
+    /// The digest was wrong, or the target violated the protocol: the session has ended.
     pub fn trailer(&mut self, conn: Conn, sound: bool) -> Result<(), Error> {
         if !matches!(self.want(conn), Want::Trailer { .. }) {
             return Err(Error::Over);
@@ -412,7 +411,7 @@ impl Session {
         self.settle(taken)
     }
 
-    /// After a breach of the protocol nothing more is read: at error recovery level 0 it ends the session.
+    /// After a protocol violation nothing more is read: at error recovery level 0 it ends the session.
     #[inline]
     fn settle(&mut self, taken: Result<(), Error>) -> Result<(), Error> {
         self.over |= taken.is_err();

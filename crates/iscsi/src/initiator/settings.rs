@@ -1,26 +1,26 @@
-//! What was negotiated for a connection, where its login left the numbers, and how PDUs are put together by it.
+//! Negotiated parameters and initial numbers of a connection, and how PDUs are encoded with them.
 
-use super::control::Note;
+use super::control::QueuedPdu;
 use super::{Out, Transfer};
 use crate::digest;
 use crate::login::Login;
 use crate::params::Params;
 use crate::pdu::{BHS_LEN, Bhs, ScsiCommand, pad};
 
-/// What was negotiated.
+/// Negotiated parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The longest data segment that the target takes, in bytes.
+    /// Longest data segment that the target accepts, in bytes.
     pub send_segment: u32,
-    /// The longest data segment that this end has declared to take, in bytes.
+    /// Longest data segment that this end accepts, in bytes.
     pub receive_segment: u32,
     /// FirstBurstLength in bytes.
     pub first_burst: u32,
     /// MaxBurstLength in bytes.
     pub max_burst: u32,
-    /// Nothing but immediate data is sent unasked.
+    /// InitialR2T: only immediate data is sent unsolicited.
     pub initial_r2t: bool,
-    /// Data goes with its command.
+    /// ImmediateData: a command may carry data.
     pub immediate_data: bool,
     /// MaxOutstandingR2T.
     pub max_outstanding_r2t: u16,
@@ -30,16 +30,16 @@ pub struct Settings {
     pub data_digest: bool,
 }
 
-/// Where the login left the numbers.
+/// The sequence numbers after the login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The number of the next command.
+    /// CmdSN of the next command.
     pub cmd_sn: u32,
-    /// The last command that the target takes.
+    /// MaxCmdSN.
     pub max_cmd_sn: u32,
-    /// The number of the next status.
+    /// The next StatSN.
     pub stat_sn: u32,
-    /// The connection's number within the session.
+    /// The CID of the connection.
     pub cid: u16,
 }
 
@@ -66,21 +66,23 @@ impl From<&Login> for Start {
     }
 }
 
-/// Data of a command that goes unasked.
-pub(super) struct Early {
-    /// With the command itself.
+/// The unsolicited data of a command.
+pub(super) struct UnsolicitedData {
+    /// Immediate data in bytes.
     pub immediate: u32,
-    /// After it.
+    /// Unsolicited Data-Out after the command, in bytes.
     pub unsolicited: u32,
 }
 
 impl Settings {
-    pub(super) fn early(&self, transfer: Transfer) -> Early {
-        let Transfer::Out(len) = transfer else { return Early { immediate: 0, unsolicited: 0 } };
+    pub(super) fn early(&self, transfer: Transfer) -> UnsolicitedData {
+        let Transfer::Out(len) = transfer else {
+            return UnsolicitedData { immediate: 0, unsolicited: 0 };
+        };
         let early = len.min(self.first_burst);
         let immediate = if self.immediate_data { early.min(self.send_segment) } else { 0 };
         let unsolicited = if self.initial_r2t { 0 } else { early - immediate };
-        Early { immediate, unsolicited }
+        UnsolicitedData { immediate, unsolicited }
     }
 
     #[inline]
@@ -104,8 +106,8 @@ impl Settings {
         }
     }
 
-    pub(super) fn put_note(&self, note: Note, exp_stat_sn: u32, out: &mut Vec<Out>) -> u32 {
-        let Note { mut header, data } = note;
+    pub(super) fn put_note(&self, note: QueuedPdu, exp_stat_sn: u32, out: &mut Vec<Out>) -> u32 {
+        let QueuedPdu { mut header, data } = note;
         header[28..32].copy_from_slice(&exp_stat_sn.to_be_bytes());
         self.put_header(&header, out);
         let Some(data) = data else { return BHS_LEN as u32 };

@@ -1,78 +1,78 @@
-//! The commands of a session, one a slot: what has come, what was asked for, what is still to be sent.
+//! The commands of a session, one a slot: data received, requested, and still to be sent.
 
 use super::{Cdb, Conn, Error, SenseData, Settings};
 use crate::pdu::{
     DataIn, DataOut, Lun, Opcode, R2t, RESERVED_TAG, RejectReason, Residual, TaskAttribute,
 };
 
-/// Which way the data of a command goes, and how much of it there is.
+/// The direction and length of a command's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// None.
+    /// No data.
     None,
-    /// To the initiator, at most so many bytes.
+    /// To the initiator, at most this many bytes.
     In(u32),
-    /// From the initiator.
+    /// From the initiator, this many bytes.
     Out(u32),
 }
 
 /// A SCSI command.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
-    /// For which unit.
+    /// The logical unit.
     pub lun: Lun,
-    /// What to do.
+    /// The CDB.
     pub cdb: Cdb,
-    /// Data.
+    /// Direction and length of the data.
     pub transfer: Transfer,
-    /// In which order.
+    /// The task attribute.
     pub attribute: TaskAttribute,
 }
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The device server has answered.
+    /// The device server answered.
     Status {
         /// The SCSI status.
         status: u8,
-        /// Bytes of data that were moved.
+        /// Bytes of data that were transferred.
         moved: u32,
-        /// By how much the command wanted less, or more, than was announced.
+        /// Underflow or overflow against the announced length.
         residual: Residual,
-        /// Why, where the target told.
+        /// The reason, if the target sent sense data.
         sense: Option<SenseData>,
     },
-    /// The target could not carry it to its end.
+    /// Target failure: the command did not complete.
     TargetFailure,
-    /// The target refused the PDU that carried it, or data of it.
+    /// The target rejected its PDU, or its data.
     Rejected(RejectReason),
     /// A task management function ended it.
     Aborted,
 }
 
-/// Most requests for data that one command can have open at once, whatever was negotiated.
+/// Most open R2Ts of one command, whatever was negotiated.
 const BURSTS_MAX: u8 = 16;
 
-/// A command under way.
+/// An outstanding command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     pub tag: u32,
-    /// Everything about it goes over this connection.
+    /// All its PDUs use this connection.
     pub conn: Conn,
     pub lun: Lun,
     pub transfer: Transfer,
-    /// Data that has come, in order and without gaps.
+    /// End offset of the received data, which is contiguous.
     received: u32,
-    /// The number of the next Data-In, or of the next R2T.
+    /// The number of the next Data-In or R2T.
     data_sn: u32,
-    /// Data that was sent, or is allowed to be: where the next R2T begins.
+    /// End offset of data that was sent or may be: the next R2T starts here.
     promised: u32,
-    /// R2Ts of which not all has been sent.
+    /// R2Ts whose data has not been sent completely.
     open: u8,
 }
 
-/// Data that is to be sent: unsolicited, or what one R2T asks for.
+/// Data to be sent: unsolicited, or requested by one R2T.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
     pub slot: u32,
@@ -84,13 +84,13 @@ pub(super) struct Burst {
 }
 
 impl Task {
-    /// A new command. `early` bytes of its data go without being asked for.
+    /// A new command, with `early` bytes of unsolicited data.
     pub fn new(tag: u32, conn: Conn, command: &Command, early: u32) -> Task {
         let Command { lun, transfer, .. } = *command;
         Task { tag, conn, lun, transfer, received: 0, data_sn: 0, promised: early, open: 0 }
     }
 
-    /// Data comes: the place in the slot's buffer is its own.
+    /// Checks a Data-In: its data must continue the slot's buffer.
     #[inline]
     pub fn data_in(&mut self, pdu: &DataIn) -> Result<(), Error> {
         let (opcode, tag) = (Opcode::DataIn, self.tag);
@@ -109,7 +109,7 @@ impl Task {
         Ok(())
     }
 
-    /// Data that it reads and that has not been announced yet, in bytes.
+    /// Bytes of a read that have not been announced yet.
     pub fn missing(&self) -> u32 {
         match self.transfer {
             Transfer::In(len) => len.saturating_sub(self.received),
@@ -117,7 +117,7 @@ impl Task {
         }
     }
 
-    /// Data is asked for.
+    /// Processes an R2T.
     pub fn r2t(&mut self, slot: u32, pdu: &R2t, settings: &Settings) -> Result<Burst, Error> {
         let (opcode, tag) = (Opcode::R2t, self.tag);
         let Transfer::Out(max) = self.transfer else {
@@ -163,7 +163,7 @@ impl Task {
         Ok(())
     }
 
-    /// The device server's answer. What came must be what it says that was sent.
+    /// Processes the device server's answer. The received data must agree with it.
     pub fn end(
         &self,
         status: u8,
@@ -180,7 +180,7 @@ impl Task {
         };
         let moved = match self.transfer {
             Transfer::In(_) => self.received,
-            // A target may leave data alone that it does not need; what it took is told by the residual.
+            // A target may ignore data that it does not need; the residual reports what it used.
             Transfer::None | Transfer::Out(_) => wanted,
         };
         if status == GOOD && moved != wanted {
@@ -190,11 +190,11 @@ impl Task {
     }
 }
 
-/// The SCSI status of a command that did what it says.
+/// The SCSI status GOOD.
 const GOOD: u8 = 0;
 
 impl Burst {
-    /// Data that goes without being asked for.
+    /// Unsolicited data.
     pub fn unsolicited(slot: u32, tag: u32, offset: u32, left: u32) -> Burst {
         Burst { slot, tag, transfer_tag: RESERVED_TAG, offset, left, data_sn: 0 }
     }
@@ -218,7 +218,7 @@ impl Burst {
         (pdu, self.left == 0)
     }
 
-    /// Whether the target has asked for it.
+    /// Whether an R2T requested it.
     pub fn is_solicited(&self) -> bool {
         self.transfer_tag != RESERVED_TAG
     }

@@ -1,4 +1,4 @@
-//! Why a login fails, and with which status a target says so (RFC 7143, section 11.13.5).
+//! Why a login fails, and the status that a target returns (RFC 7143, section 11.13.5).
 
 use super::{MAX_EXCHANGES, MAX_LOGIN_DATA, NameError};
 use crate::chap::ChapError;
@@ -9,81 +9,81 @@ use crate::text::TextError;
 /// Why a login fails, at either end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
-    /// A header is wrong.
+    /// Invalid header.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// Something else than a step of the login.
-    #[error("{0:?} came during the login")]
+    /// A PDU that is not part of a login.
+    #[error("unexpected {0:?} during the login")]
     NotLogin(Opcode),
-    /// A PDU that is longer than a login's may be.
-    #[error("a login PDU with {0} bytes of text; {MAX_LOGIN_DATA} are allowed")]
+    /// A PDU that is too long for a login.
+    #[error("a login PDU has {0} bytes of text, more than {MAX_LOGIN_DATA}")]
     TooLong(u32),
-    /// It does not come to an end.
+    /// Too many PDUs.
     #[error("no agreement after {MAX_EXCHANGES} PDUs")]
     TooMany,
-    /// A text is wrong.
+    /// Invalid text.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// There is no agreement.
+    /// Negotiation failed.
     #[error(transparent)]
     Negotiation(#[from] NegotiationError),
-    /// Somebody could not prove who they are.
+    /// Authentication failed.
     #[error(transparent)]
     Chap(#[from] ChapError),
-    /// A name is wrong.
+    /// Invalid name.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// A field that has to stay the same did not.
+    /// A field changed that must stay the same.
     #[error("{0} changed during the login")]
     Changed(&'static str),
-    /// No version of the protocol suits both.
-    #[error("version {0} of the protocol is needed by the other end; this one speaks version 0")]
+    /// The ends have no protocol version in common.
+    #[error("the other end requires protocol version {0}; this end supports version 0")]
     Version(u8),
-    /// A PDU of a stage that the login is not in.
-    #[error("the login is in stage {expected:?}, and a PDU belongs to stage {found:?}")]
+    /// A PDU of another stage.
+    #[error("the login is in stage {expected:?}, and the PDU is of stage {found:?}")]
     Stage {
-        /// Where the login is.
+        /// The current stage.
         expected: Stage,
-        /// What the PDU says.
+        /// The stage in the PDU.
         found: Stage,
     },
-    /// The other end went to a stage that it was not asked to go to.
-    #[error("the target went to stage {0:?} unasked")]
+    /// The other end moved to a stage without a request.
+    #[error("the target moved to stage {0:?} without a request")]
     Transit(Stage),
-    /// A key that must be there.
+    /// A mandatory key is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// A key that came again, with another value or where it may come only once.
-    #[error("{0} came twice")]
+    /// A key was repeated, with another value or where it may occur only once.
+    #[error("{0} is repeated")]
     Repeated(&'static str),
-    /// A key that may not stand where it stands.
-    #[error("{0} may not stand here")]
+    /// A key that is not allowed in this place.
+    #[error("{0} is not allowed here")]
     Misplaced(String),
-    /// A value that its key cannot have.
-    #[error("{0} has a value that it cannot have")]
+    /// An invalid value of a key.
+    #[error("{0} has an invalid value")]
     Value(&'static str),
-    /// A type of session that there is not.
-    #[error("there is no session of type {0:?}")]
+    /// Unknown session type.
+    #[error("unknown session type {0:?}")]
     SessionType(String),
-    /// No method of authentication suits both.
-    #[error("the ends do not agree on how to prove who they are: {0}")]
+    /// The ends have no authentication method in common.
+    #[error("no common authentication method: {0}")]
     AuthMethod(&'static str),
-    /// The owner of the target said no; or, at the initiator, the target did.
+    /// The target (or, at the target, its owner) refused the login.
     #[error("the login was refused: {0}")]
     Refused(LoginStatus),
-    /// The last response named no session, or another one than was to be joined.
-    #[error("the target named session {0}, which cannot be")]
+    /// The last response has an invalid TSIH.
+    #[error("the target returned an invalid session identifier (TSIH {0})")]
     Tsih(u16),
-    /// A response to something that was not asked.
-    #[error("a response to a login that was not asked for")]
+    /// A response without a matching request.
+    #[error("a login response without a request")]
     Stray,
-    /// The target moved and did not say where to.
-    #[error("the target has moved, and did not say where to")]
+    /// A redirection without an address.
+    #[error("the target has moved, and sent no address")]
     Lost,
 }
 
 impl LoginError {
-    /// What a target answers.
+    /// The status that a target returns.
     pub fn status(&self) -> LoginStatus {
         match self {
             LoginError::NotLogin(_) => LoginStatus::INVALID_DURING_LOGIN,

@@ -1,32 +1,32 @@
-//! One PDU of a login out of the bytes that have come in. There are no digests yet.
+//! Framing of login PDUs. There are no digests yet.
 
 use super::LoginError;
 use crate::pdu::{BHS_LEN, Bhs, Lengths, MAX_AHS, pad};
 
-/// The most bytes of text that one PDU of a login carries: what MaxRecvDataSegmentLength is by default.
+/// Most bytes of text in one login PDU: the default of MaxRecvDataSegmentLength.
 pub const MAX_LOGIN_DATA: u32 = 8192;
-/// The most bytes of one PDU of a login: whoever buffers this many always has a whole one.
+/// Most bytes of one login PDU: a buffer of this size always holds a complete one.
 pub const MAX_LOGIN_PDU: usize = BHS_LEN + MAX_AHS + MAX_LOGIN_DATA as usize;
 
-/// A whole PDU.
-pub(super) struct Frame<'a> {
+/// A complete PDU.
+pub(super) struct LoginPdu<'a> {
     pub bhs: Bhs,
     pub ahs: &'a [u8],
     pub data: &'a [u8],
-    /// All of its bytes, padding included.
+    /// Length in bytes, padding included.
     pub len: usize,
 }
 
-/// The header that has come, once all of it has.
+/// The header, once it is complete.
 pub(super) fn header(bytes: &[u8]) -> Option<Bhs> {
     bytes.first_chunk::<BHS_LEN>().copied()
 }
 
-/// The PDU at the beginning of `bytes`, once all of it has come.
+/// The PDU at the beginning of `bytes`, once it is complete.
 ///
 /// # Errors
-/// It is longer than a login's may be, which is known from its header.
-pub(super) fn frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, LoginError> {
+/// Its header announces more bytes than a login PDU may have.
+pub(super) fn frame(bytes: &[u8]) -> Result<Option<LoginPdu<'_>>, LoginError> {
     let Some(bhs) = header(bytes) else { return Ok(None) };
     let lengths = Lengths::of(&bhs);
     if lengths.data > MAX_LOGIN_DATA {
@@ -37,7 +37,7 @@ pub(super) fn frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, LoginError> {
     let Some((data, rest)) = rest.split_at_checked(lengths.data as usize) else { return Ok(None) };
     let padding = usize::from(pad(lengths.data));
     let len = lengths.total(false, false);
-    Ok((rest.len() >= padding).then_some(Frame { bhs, ahs, data, len }))
+    Ok((rest.len() >= padding).then_some(LoginPdu { bhs, ahs, data, len }))
 }
 
 /// A PDU with its text and padding.

@@ -1,9 +1,9 @@
-//! The keys of a login that are not negotiated as operational ones are: who is who, and how it is proved.
+//! Login keys that are not operational: declarations of names, and authentication.
 
 use super::LoginError;
 use crate::text;
 
-/// The keys by which ends prove who they are; each at most once in a text.
+/// The authentication keys; each at most once in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SecurityKeys<'a> {
     pub auth_method: Option<&'a str>,
@@ -15,10 +15,10 @@ pub(super) struct SecurityKeys<'a> {
 }
 
 impl<'a> SecurityKeys<'a> {
-    /// Takes a pair in, if its key is one of these.
+    /// Stores a pair, if its key is one of these.
     ///
     /// # Errors
-    /// The key has come already, or its value is longer than its kind allows.
+    /// The key is repeated, or its value is too long.
     pub fn take(&mut self, key: &str, value: &'a str) -> Result<bool, LoginError> {
         let (place, name, binary) = match key {
             "AuthMethod" => (&mut self.auth_method, "AuthMethod", false),
@@ -38,10 +38,10 @@ impl<'a> SecurityKeys<'a> {
         }
     }
 
-    /// Refuses keys other than those that may stand here.
+    /// Refuses keys other than the allowed ones.
     ///
     /// # Errors
-    /// Names the first that may not.
+    /// The first key that is not allowed.
     pub fn only(&self, allowed: &[&str]) -> Result<(), LoginError> {
         let keys = [
             ("AuthMethod", self.auth_method),
@@ -58,12 +58,12 @@ impl<'a> SecurityKeys<'a> {
     }
 }
 
-/// A value that has to be there.
+/// A mandatory value.
 pub(super) fn needed<'a>(value: Option<&'a str>, key: &'static str) -> Result<&'a str, LoginError> {
     value.ok_or(LoginError::Missing(key))
 }
 
-/// A declaration that may come again as long as it says the same, as some initiators repeat their name in each stage.
+/// A declaration that may be repeated with the same value: some initiators send their name in each stage.
 pub(super) fn declare(
     place: &mut Option<String>,
     key: &'static str,

@@ -1,29 +1,29 @@
 //! Names of initiators and targets (RFC 7143, section 4.2.7).
 
-/// The most bytes of a name.
+/// Most bytes of a name.
 pub const MAX_NAME: usize = 223;
 
-/// What is wrong with a name.
+/// Why a name is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It is empty or too long.
-    #[error("a name has 1 to {MAX_NAME} bytes, and this one has {0}")]
+    #[error("a name has 1 to {MAX_NAME} bytes, not {0}")]
     Length(usize),
-    /// It does not begin as one.
+    /// Unknown prefix.
     #[error("{0:?} does not begin with iqn., eui. or naa.")]
     Kind(String),
-    /// It has a character that names have not.
+    /// Invalid character.
     #[error("{0:?} has a character other than letters, digits, '-', '.' and ':'")]
     Character(String),
 }
 
-/// A name of an initiator or a target, in the small letters to which the RFC brings all of them: two names are the same if,
-/// and only if, their texts are.
+/// A name of an initiator or a target in the RFC's lower-case form: two names are the same if and only if their texts
+/// are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IscsiName(String);
 
 impl IscsiName {
-    /// The name.
+    /// The normalized name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,7 +46,7 @@ impl std::str::FromStr for IscsiName {
         if !["iqn.", "eui.", "naa."].iter().any(|kind| name.starts_with(kind)) {
             return Err(NameError::Kind(name));
         }
-        // Letters of other alphabets are allowed; '_' is not, and is used all the same.
+        // Letters of other alphabets are allowed; '_' is not, but is in use.
         let allowed = |letter: char| letter.is_alphanumeric() || "-.:_".contains(letter);
         match name.len() <= MAX_NAME && name.chars().all(allowed) {
             true => Ok(IscsiName(name)),

@@ -1,8 +1,8 @@
-//! What both ends agree on at login: the operational keys of RFC 7143, section 13, and of RFC 7144, each by its rule.
+//! Negotiation at login: the operational keys of RFC 7143, section 13, and of RFC 7144, each by its rule.
 //!
-//! [`Wishes`] say what one end wants, a [`Negotiation`] makes offers and answers from them, and [`Params`] are the result.
-//! Who somebody is (names, CHAP) is not negotiated and not known here. A rule is a line of the table in `rules.rs`; there
-//! is no code for a single key beyond the two that depend on each other, FirstBurstLength and MaxBurstLength.
+//! [`DesiredParams`] are the settings of one end, a [`Negotiation`] makes offers and answers from them, and [`Params`] are
+//! the result. Names and CHAP are not part of it. A rule is a line of the table in `rules.rs`; only FirstBurstLength
+//! and MaxBurstLength, which depend on each other, have code of their own.
 
 mod negotiation;
 mod rules;
@@ -10,72 +10,72 @@ mod rules;
 pub(crate) use negotiation::is_operational;
 pub use negotiation::{Negotiation, NegotiationError};
 
-use rules::{KEYS, Key, Values};
+use rules::{KEYS, KeyId, Values};
 
-/// What a session is for.
+/// The purpose of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SessionType {
-    /// To ask which targets there are.
+    /// To list targets.
     Discovery,
-    /// To work.
+    /// For SCSI commands.
     #[default]
     Normal,
 }
 
-/// Which end of the connection negotiates.
+/// The negotiating end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It makes the offers.
+    /// The initiator, which makes the offers.
     Initiator,
-    /// It answers, and offers only what it cannot do without.
+    /// The target, which answers and offers only what it requires.
     Target,
 }
 
 /// Whether one end wants CRC32C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Digest {
-    /// No.
+    /// Never.
     Never,
-    /// If the other end wants it.
+    /// Only if the other end wants it.
     #[default]
     Allowed,
-    /// If the other end can.
+    /// If the other end supports it.
     Preferred,
-    /// Yes, or there will be no login.
+    /// Required: otherwise the login fails.
     Required,
 }
 
-/// What one end wants. Numbers outside of a key's range are brought to its nearest end.
+/// The settings that one end wants. Numbers outside a key's range are clamped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
+pub struct DesiredParams {
     /// HeaderDigest.
     pub header_digest: Digest,
     /// DataDigest.
     pub data_digest: Digest,
-    /// MaxConnections: how many this end takes.
+    /// MaxConnections that this end accepts.
     pub max_connections: u16,
-    /// InitialR2T: this end insists that all data is asked for.
+    /// InitialR2T: this end insists that all data is solicited.
     pub initial_r2t: bool,
-    /// ImmediateData: this end agrees to data within commands.
+    /// ImmediateData: this end accepts data within commands.
     pub immediate_data: bool,
-    /// MaxRecvDataSegmentLength: the longest data segment that this end takes, in bytes.
+    /// MaxRecvDataSegmentLength: longest data segment that this end accepts, in bytes.
     pub max_recv: u32,
-    /// MaxBurstLength: the most data of one sequence, in bytes.
+    /// MaxBurstLength: most data of one sequence, in bytes.
     pub max_burst: u32,
-    /// FirstBurstLength: the most unsolicited data of one command, in bytes.
+    /// FirstBurstLength: most unsolicited data of one command, in bytes.
     pub first_burst: u32,
     /// DefaultTime2Wait, in seconds.
     pub time2wait: u16,
     /// DefaultTime2Retain, in seconds.
     pub time2retain: u16,
-    /// MaxOutstandingR2T: how many R2Ts of one task may be open.
+    /// MaxOutstandingR2T: most open R2Ts of one task.
     pub max_outstanding_r2t: u16,
 }
 
-impl Default for Wishes {
-    /// What suits a target and an initiator with memory: long data segments, unsolicited data, no recovery.
-    fn default() -> Wishes {
-        Wishes {
+impl Default for DesiredParams {
+    /// Suits a target and an initiator with ample memory: long data segments, unsolicited data, no recovery.
+    fn default() -> DesiredParams {
+        DesiredParams {
             header_digest: Digest::Allowed,
             data_digest: Digest::Allowed,
             max_connections: 1,
@@ -91,8 +91,8 @@ impl Default for Wishes {
     }
 }
 
-/// What both ends agreed on. The digests and the two lengths of data segments belong to the connection; the rest belongs to
-/// the session, was negotiated with its first connection, and is of no meaning in the result of another one.
+/// The negotiated parameters. Digests and data segment lengths belong to the connection. The rest belongs to the
+/// session, was negotiated with its leading connection, and is meaningless in the result of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// SessionType.
@@ -101,9 +101,9 @@ pub struct Params {
     pub header_digest: bool,
     /// DataDigest is CRC32C.
     pub data_digest: bool,
-    /// MaxRecvDataSegmentLength that this end declared: the longest data segment that may come, in bytes.
+    /// MaxRecvDataSegmentLength that this end declared: longest incoming data segment, in bytes.
     pub max_recv: u32,
-    /// MaxRecvDataSegmentLength that the other end declared: the longest data segment that may go, in bytes.
+    /// MaxRecvDataSegmentLength that the other end declared: longest outgoing data segment, in bytes.
     pub max_send: u32,
     /// MaxConnections.
     pub max_connections: u16,
@@ -111,19 +111,19 @@ pub struct Params {
     pub initial_r2t: bool,
     /// ImmediateData: a command may carry data.
     pub immediate_data: bool,
-    /// MaxBurstLength: the most data of one sequence, in bytes.
+    /// MaxBurstLength: most data of one sequence, in bytes.
     pub max_burst: u32,
-    /// FirstBurstLength: the most unsolicited data of one command, in bytes; never more than `max_burst`.
+    /// FirstBurstLength: most unsolicited data of one command, in bytes; never more than `max_burst`.
     pub first_burst: u32,
     /// DefaultTime2Wait, in seconds.
     pub time2wait: u16,
     /// DefaultTime2Retain, in seconds.
     pub time2retain: u16,
-    /// MaxOutstandingR2T: how many R2Ts of one task may be open.
+    /// MaxOutstandingR2T: most open R2Ts of one task.
     pub max_outstanding_r2t: u16,
-    /// DataPDUInOrder: the data PDUs of a sequence come in the order of their offsets.
+    /// DataPDUInOrder: the data PDUs of a sequence come in order of their offsets.
     pub data_pdu_in_order: bool,
-    /// DataSequenceInOrder: sequences come in the order of their offsets.
+    /// DataSequenceInOrder: sequences come in order of their offsets.
     pub data_sequence_in_order: bool,
     /// ErrorRecoveryLevel.
     pub error_recovery_level: u8,
@@ -132,68 +132,68 @@ pub struct Params {
 }
 
 impl Params {
-    /// What holds where nothing is negotiated.
+    /// The values without negotiation.
     pub fn defaults(session: SessionType) -> Params {
         let values = Values::defaults();
-        Params::new(session, &values, values.get(Key::MaxRecvDataSegmentLength))
+        Params::new(session, &values, values.get(KeyId::MaxRecvDataSegmentLength))
     }
 
     /// `values` hold what the other end declared; `max_recv` is what this end declared.
     fn new(session: SessionType, values: &Values, max_recv: u32) -> Params {
         let number = |key| values.get(key);
         let yes = |key| values.get(key) != 0;
-        // The ranges of the table make these fit.
+        // The ranges in the table make these fit.
         let short = |key| u16::try_from(values.get(key)).unwrap_or(u16::MAX);
         let byte = |key| u8::try_from(values.get(key)).unwrap_or(u8::MAX);
-        let max_burst = number(Key::MaxBurstLength);
+        let max_burst = number(KeyId::MaxBurstLength);
         Params {
             session,
-            header_digest: yes(Key::HeaderDigest),
-            data_digest: yes(Key::DataDigest),
+            header_digest: yes(KeyId::HeaderDigest),
+            data_digest: yes(KeyId::DataDigest),
             max_recv,
-            max_send: number(Key::MaxRecvDataSegmentLength),
-            max_connections: short(Key::MaxConnections),
-            initial_r2t: yes(Key::InitialR2T),
-            immediate_data: yes(Key::ImmediateData),
+            max_send: number(KeyId::MaxRecvDataSegmentLength),
+            max_connections: short(KeyId::MaxConnections),
+            initial_r2t: yes(KeyId::InitialR2T),
+            immediate_data: yes(KeyId::ImmediateData),
             max_burst,
-            first_burst: number(Key::FirstBurstLength).min(max_burst),
-            time2wait: short(Key::DefaultTime2Wait),
-            time2retain: short(Key::DefaultTime2Retain),
-            max_outstanding_r2t: short(Key::MaxOutstandingR2T),
-            data_pdu_in_order: yes(Key::DataPDUInOrder),
-            data_sequence_in_order: yes(Key::DataSequenceInOrder),
-            error_recovery_level: byte(Key::ErrorRecoveryLevel),
-            protocol_level: byte(Key::ISCSIProtocolLevel),
+            first_burst: number(KeyId::FirstBurstLength).min(max_burst),
+            time2wait: short(KeyId::DefaultTime2Wait),
+            time2retain: short(KeyId::DefaultTime2Retain),
+            max_outstanding_r2t: short(KeyId::MaxOutstandingR2T),
+            data_pdu_in_order: yes(KeyId::DataPDUInOrder),
+            data_sequence_in_order: yes(KeyId::DataSequenceInOrder),
+            error_recovery_level: byte(KeyId::ErrorRecoveryLevel),
+            protocol_level: byte(KeyId::ISCSIProtocolLevel),
         }
     }
 }
 
-impl Wishes {
+impl DesiredParams {
     /// The value that this end offers or declares, within the range of the key.
-    fn value(&self, key: Key) -> u32 {
+    fn value(&self, key: KeyId) -> u32 {
         let value = match key {
-            Key::HeaderDigest => self.header_digest as u32,
-            Key::DataDigest => self.data_digest as u32,
-            Key::MaxConnections => u32::from(self.max_connections),
-            Key::InitialR2T => u32::from(self.initial_r2t),
-            Key::ImmediateData => u32::from(self.immediate_data),
-            Key::MaxRecvDataSegmentLength => self.max_recv,
-            Key::MaxBurstLength => self.max_burst,
-            Key::FirstBurstLength => self.first_burst.min(self.max_burst),
-            Key::DefaultTime2Wait => u32::from(self.time2wait),
-            Key::DefaultTime2Retain => u32::from(self.time2retain),
-            Key::MaxOutstandingR2T => u32::from(self.max_outstanding_r2t),
+            KeyId::HeaderDigest => self.header_digest as u32,
+            KeyId::DataDigest => self.data_digest as u32,
+            KeyId::MaxConnections => u32::from(self.max_connections),
+            KeyId::InitialR2T => u32::from(self.initial_r2t),
+            KeyId::ImmediateData => u32::from(self.immediate_data),
+            KeyId::MaxRecvDataSegmentLength => self.max_recv,
+            KeyId::MaxBurstLength => self.max_burst,
+            KeyId::FirstBurstLength => self.first_burst.min(self.max_burst),
+            KeyId::DefaultTime2Wait => u32::from(self.time2wait),
+            KeyId::DefaultTime2Retain => u32::from(self.time2retain),
+            KeyId::MaxOutstandingR2T => u32::from(self.max_outstanding_r2t),
             // Order costs nothing here, and neither end recovers.
-            Key::DataPDUInOrder | Key::DataSequenceInOrder => 1,
-            Key::ErrorRecoveryLevel | Key::TaskReporting => 0,
-            Key::ISCSIProtocolLevel => 1,
+            KeyId::DataPDUInOrder | KeyId::DataSequenceInOrder => 1,
+            KeyId::ErrorRecoveryLevel | KeyId::TaskReporting => 0,
+            KeyId::ISCSIProtocolLevel => 1,
         };
         KEYS[key as usize].clamp(value)
     }
 
-    /// What this end accepts of a digest, the best first.
-    fn digests(&self, key: Key) -> &'static [u32] {
-        let wish = if key == Key::HeaderDigest { self.header_digest } else { self.data_digest };
+    /// The digests that this end accepts, best first.
+    fn digests(&self, key: KeyId) -> &'static [u32] {
+        let wish = if key == KeyId::HeaderDigest { self.header_digest } else { self.data_digest };
         match wish {
             Digest::Never => &[rules::NONE],
             Digest::Allowed => &[rules::NONE, rules::CRC32C],

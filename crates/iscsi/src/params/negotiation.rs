@@ -1,28 +1,29 @@
-//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one answers.
+//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one
+//! answers.
 
-use super::rules::{Choice, KEYS, Key, Rule, Values};
-use super::{Params, Role, SessionType, Wishes};
+use super::rules::{KEYS, KeyId, ResultRule, Rule, Values};
+use super::{DesiredParams, Params, Role, SessionType};
 use crate::text;
 
 const REJECT: &str = "Reject";
 const IRRELEVANT: &str = "Irrelevant";
 const NOT_UNDERSTOOD: &str = "NotUnderstood";
 
-/// Why there is no agreement.
+/// Why negotiation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NegotiationError {
-    /// A key came a second time.
+    /// A key was negotiated twice.
     #[error("{0} was negotiated twice")]
     Repeated(&'static str),
-    /// A key of the session came over another connection than its first.
+    /// A session-wide key came over a connection other than the leading one.
     #[error("{0} is negotiated by the first connection of a session only")]
     LeadingOnly(&'static str),
-    /// A declaration that means nothing.
-    #[error("{key} cannot be {value:?}")]
+    /// An invalid declaration.
+    #[error("{value:?} is not a valid {key}")]
     Value {
         /// The key.
         key: &'static str,
-        /// What was declared.
+        /// The declared value.
         value: String,
     },
     /// An answer that does not follow from the offer.
@@ -32,25 +33,25 @@ pub enum NegotiationError {
         key: &'static str,
         /// What was offered.
         offer: String,
-        /// What came back.
+        /// The answer.
         answer: String,
     },
     /// An offer without an answer.
     #[error("{0} was offered and never answered")]
     Unanswered(&'static str),
-    /// One end needs a digest that the other one does not do.
-    #[error("{0}=CRC32C is required, and the other end does not agree")]
+    /// One end requires a digest that the other one does not support.
+    #[error("{0}=CRC32C is required, and the other end does not support it")]
     DigestRequired(&'static str),
 }
 
-/// How far a key is.
+/// The progress of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    /// Nobody has named it.
+enum KeyState {
+    /// Not negotiated yet.
     Open,
-    /// This end has offered it, in these words, and waits for the answer.
+    /// This end has offered this value and waits for the answer.
     Offered(String),
-    /// It has its value.
+    /// Negotiated.
     Settled,
 }
 
@@ -59,16 +60,16 @@ enum State {
 pub struct Negotiation {
     role: Role,
     session: SessionType,
-    /// The first connection of its session.
+    /// The leading connection of its session.
     leading: bool,
-    wishes: Wishes,
+    wishes: DesiredParams,
     values: Values,
-    states: [State; KEYS.len()],
-    /// The other end has declared the longest data segment that it takes; declarations have no answer.
+    states: [KeyState; KEYS.len()],
+    /// The other end has declared its MaxRecvDataSegmentLength; declarations have no answer.
     heard: bool,
-    /// This end has declared the same.
+    /// This end has declared its own.
     declared: bool,
-    /// The obsolete keys that have come; each counts once as any other.
+    /// The obsolete keys received; each may come once.
     markers: [bool; MARKERS.len()],
 }
 
@@ -76,59 +77,64 @@ pub struct Negotiation {
 const MARKERS: [(&str, &str); 4] =
     [("IFMarker", "No"), ("OFMarker", "No"), ("IFMarkInt", REJECT), ("OFMarkInt", REJECT)];
 
-/// Whether a key is negotiated in the operational stage, and nowhere else.
+/// Whether a key is negotiated in the operational stage only.
 pub(crate) fn is_operational(name: &str) -> bool {
     Rule::of(name).is_some() || MARKERS.iter().any(|(marker, _)| *marker == name)
 }
 
 impl Negotiation {
-    /// Begins with the defaults. `leading`: for the first connection of its session.
-    pub fn new(role: Role, session: SessionType, leading: bool, wishes: Wishes) -> Negotiation {
+    /// Starts with the defaults. `leading`: for the first connection of its session.
+    pub fn new(
+        role: Role,
+        session: SessionType,
+        leading: bool,
+        wishes: DesiredParams,
+    ) -> Negotiation {
         Negotiation {
             role,
             session,
             leading,
             wishes,
             values: Values::defaults(),
-            states: KEYS.map(|_| State::Open),
+            states: KEYS.map(|_| KeyState::Open),
             heard: false,
             declared: false,
             markers: [false; MARKERS.len()],
         }
     }
 
-    /// Appends what this end has to offer and to declare and has not yet. An initiator offers every key in which it differs
-    /// from the default or has more than one choice; a target only those without which the default would hold against its
-    /// wishes. Whether there was an offer, which the other end has to have a chance to answer.
+    /// Appends this end's remaining offers and declarations. An initiator offers every key in which it differs from
+    /// the default or has several choices; a target only those whose default contradicts its settings. Returns
+    /// whether there was an offer, which the other end must be able to answer.
     pub fn offer(&mut self, out: &mut Vec<u8>) -> bool {
         let mut offered = false;
         for rule in &KEYS {
-            if rule.choice == Choice::Declared {
+            if rule.choice == ResultRule::Declared {
                 if !std::mem::replace(&mut self.declared, true) {
                     text::push(out, rule.name, &rule.write(self.wishes.value(rule.key)));
                 }
-            } else if self.states[rule.key as usize] == State::Open && self.wants(rule) {
+            } else if self.states[rule.key as usize] == KeyState::Open && self.wants(rule) {
                 let words = self.words(rule);
                 text::push(out, rule.name, &words);
                 if let Some(offer) = rule.parse(&words).filter(|offer| rule.decides(*offer)) {
                     self.values.set(rule.key, offer);
                 }
-                self.states[rule.key as usize] = State::Offered(words);
+                self.states[rule.key as usize] = KeyState::Offered(words);
                 offered = true;
             }
         }
         offered
     }
 
-    /// Whether offers of this end wait for an answer that has to come.
+    /// Whether offers of this end await a mandatory answer.
     pub fn is_waiting(&self) -> bool {
         KEYS.iter().any(|rule| self.unanswered(rule))
     }
 
-    /// Takes one pair in, and appends the answer to it if there is one.
+    /// Processes one pair, and appends the answer if there is one.
     ///
     /// # Errors
-    /// The login has to end.
+    /// The login must end.
     pub fn receive(
         &mut self,
         name: &str,
@@ -138,16 +144,16 @@ impl Negotiation {
         let Some(rule) = Rule::of(name) else {
             return self.receive_other(name, value, out);
         };
-        if rule.choice == Choice::Declared {
+        if rule.choice == ResultRule::Declared {
             return self.receive_declaration(rule, value);
         }
-        match std::mem::replace(&mut self.states[rule.key as usize], State::Settled) {
-            State::Settled => Err(NegotiationError::Repeated(rule.name)),
-            State::Offered(words) => self.receive_answer(rule, &words, value),
-            State::Open if rule.leading_only && !self.leading => {
+        match std::mem::replace(&mut self.states[rule.key as usize], KeyState::Settled) {
+            KeyState::Settled => Err(NegotiationError::Repeated(rule.name)),
+            KeyState::Offered(words) => self.receive_answer(rule, &words, value),
+            KeyState::Open if rule.leading_only && !self.leading => {
                 Err(NegotiationError::LeadingOnly(rule.name))
             }
-            State::Open => {
+            KeyState::Open => {
                 let answer = self.answer(rule, value)?;
                 text::push(out, rule.name, &answer);
                 Ok(())
@@ -158,46 +164,46 @@ impl Negotiation {
     /// The result.
     ///
     /// # Errors
-    /// An offer was not answered, or a digest that this end requires was not agreed on.
+    /// An offer was not answered, or a required digest was not agreed.
     pub fn finish(&self) -> Result<Params, NegotiationError> {
         if let Some(rule) = KEYS.iter().find(|rule| self.unanswered(rule)) {
             return Err(NegotiationError::Unanswered(rule.name));
         }
-        for key in [Key::HeaderDigest, Key::DataDigest] {
+        for key in [KeyId::HeaderDigest, KeyId::DataDigest] {
             if !self.wishes.digests(key).contains(&self.values.get(key)) {
                 return Err(NegotiationError::DigestRequired(KEYS[key as usize].name));
             }
         }
         let max_recv = match self.declared {
-            true => self.wishes.value(Key::MaxRecvDataSegmentLength),
-            false => KEYS[Key::MaxRecvDataSegmentLength as usize].default,
+            true => self.wishes.value(KeyId::MaxRecvDataSegmentLength),
+            false => KEYS[KeyId::MaxRecvDataSegmentLength as usize].default,
         };
         Ok(Params::new(self.session, &self.values, max_recv))
     }
 
-    /// Whether this end offers a key that nobody has named.
+    /// Whether this end offers a key that has not been negotiated yet.
     fn wants(&self, rule: &Rule) -> bool {
         let relevant = (self.leading || !rule.leading_only)
             && (self.session == SessionType::Normal || !rule.normal_only);
         let wish = self.wishes.value(rule.key);
         relevant
             && match (rule.key, self.role) {
-                (Key::HeaderDigest | Key::DataDigest, Role::Initiator) => true,
-                (Key::HeaderDigest | Key::DataDigest, Role::Target) => {
+                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Initiator) => true,
+                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Target) => {
                     !self.wishes.digests(rule.key).contains(&rule.default)
                 }
-                (Key::FirstBurstLength | Key::MaxBurstLength, Role::Initiator) => true,
-                // Times bind nobody who does not recover.
-                (Key::DefaultTime2Wait | Key::DefaultTime2Retain, Role::Target) => false,
+                (KeyId::FirstBurstLength | KeyId::MaxBurstLength, Role::Initiator) => true,
+                // Times are irrelevant without error recovery.
+                (KeyId::DefaultTime2Wait | KeyId::DefaultTime2Retain, Role::Target) => false,
                 (_, Role::Target) => rule.combine(rule.default, wish) != rule.default,
                 (_, Role::Initiator) => wish != rule.default,
             }
     }
 
-    /// An offer in words.
+    /// The text of an offer.
     fn words(&self, rule: &Rule) -> String {
         match rule.key {
-            Key::HeaderDigest | Key::DataDigest => {
+            KeyId::HeaderDigest | KeyId::DataDigest => {
                 let words = self.wishes.digests(rule.key).iter().map(|&digest| rule.write(digest));
                 words.collect::<Vec<_>>().join(",")
             }
@@ -207,8 +213,8 @@ impl Negotiation {
 
     fn unanswered(&self, rule: &Rule) -> bool {
         match &self.states[rule.key as usize] {
-            State::Offered(words) => !rule.parse(words).is_some_and(|offer| rule.decides(offer)),
-            State::Open | State::Settled => false,
+            KeyState::Offered(words) => !rule.parse(words).is_some_and(|offer| rule.decides(offer)),
+            KeyState::Open | KeyState::Settled => false,
         }
     }
 
@@ -221,7 +227,7 @@ impl Negotiation {
         Ok(())
     }
 
-    /// The answer to this end's offer. Where the other end does not want to say, the default holds.
+    /// The answer to this end's offer. If the other end declines to answer, the default holds.
     fn receive_answer(
         &mut self,
         rule: &Rule,
@@ -232,7 +238,7 @@ impl Negotiation {
             return Ok(());
         }
         let follows = |&value: &u32| match rule.choice {
-            Choice::First => text::list(offer).any(|word| rule.parse(word) == Some(value)),
+            ResultRule::First => text::list(offer).any(|word| rule.parse(word) == Some(value)),
             _ => rule.parse(offer).is_some_and(|offer| rule.combine(offer, value) == value),
         };
         let value = rule.parse(answer).filter(follows).ok_or_else(|| NegotiationError::Answer {
@@ -244,13 +250,13 @@ impl Negotiation {
         Ok(())
     }
 
-    /// What this end answers to an offer. What it cannot accept leaves the default in force.
+    /// This end's answer to an offer. An unacceptable offer leaves the default in force.
     fn answer(&mut self, rule: &Rule, offer: &str) -> Result<String, NegotiationError> {
         if self.session == SessionType::Discovery && rule.normal_only {
             return Ok(IRRELEVANT.to_owned());
         }
         let result = match (rule.choice, rule.key) {
-            (Choice::First, Key::HeaderDigest | Key::DataDigest) => {
+            (ResultRule::First, KeyId::HeaderDigest | KeyId::DataDigest) => {
                 let accepted = self.wishes.digests(rule.key);
                 let found = text::list(offer)
                     .filter_map(|word| rule.parse(word))
@@ -260,7 +266,7 @@ impl Negotiation {
                 }
                 found
             }
-            (Choice::First, key) => {
+            (ResultRule::First, key) => {
                 let wish = self.wishes.value(key);
                 text::list(offer).filter_map(|word| rule.parse(word)).find(|word| *word == wish)
             }
@@ -271,12 +277,12 @@ impl Negotiation {
         Ok(rule.write(value))
     }
 
-    /// What this end puts against an offer: a first burst is no longer than any burst, where that is known already.
-    fn bound(&self, key: Key) -> u32 {
+    /// This end's bound for an offer: FirstBurstLength must not exceed MaxBurstLength, if that is already known.
+    fn bound(&self, key: KeyId) -> u32 {
         let wish = self.wishes.value(key);
-        let settled = self.states[Key::MaxBurstLength as usize] == State::Settled;
+        let settled = self.states[KeyId::MaxBurstLength as usize] == KeyState::Settled;
         match key {
-            Key::FirstBurstLength if settled => wish.min(self.values.get(Key::MaxBurstLength)),
+            KeyId::FirstBurstLength if settled => wish.min(self.values.get(KeyId::MaxBurstLength)),
             _ => wish,
         }
     }

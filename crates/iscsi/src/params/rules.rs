@@ -1,11 +1,11 @@
-//! The table of operational keys (RFC 7143, section 13; RFC 7144, section 7): how a value is written, how two values make
-//! one, what holds without negotiation, and where a key may stand.
+//! The table of operational keys (RFC 7143, section 13; RFC 7144, section 7): the format of a value, how two values
+//! are combined, the default, and where a key is allowed.
 
 use crate::text;
 
-/// A place in [`KEYS`].
+/// An index into [`KEYS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum KeyId {
     HeaderDigest,
     DataDigest,
     MaxConnections,
@@ -24,92 +24,110 @@ pub(super) enum Key {
     ISCSIProtocolLevel,
 }
 
-/// How a value is written. In memory each is a number: that of a word in its list, or 1 for `Yes`.
+/// The format of a value. In memory each is a number: the index of a word in its list, or 1 for `Yes`.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     Boolean,
     Number { least: u32, most: u32 },
     OneOf(&'static [&'static str]),
 }
 
-/// How an offer and an answer make the result.
+/// How an offer and an answer yield the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum ResultRule {
     /// The smaller number; for booleans: AND.
     Least,
     /// The larger number; for booleans: OR.
     Most,
-    /// The first of the offered list that the responder accepts.
+    /// The first entry of the offered list that the responder accepts.
     First,
-    /// None: each end says what holds for itself.
+    /// None: each end declares its own value.
     Declared,
 }
 
 /// One line of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    pub key: Key,
+    pub key: KeyId,
     pub name: &'static str,
-    pub form: Form,
-    pub choice: Choice,
+    pub form: ValueForm,
+    pub choice: ResultRule,
     pub default: u32,
-    /// Belongs to the session: only its first connection negotiates it.
+    /// Session-wide: negotiated by the leading connection only.
     pub leading_only: bool,
-    /// Means nothing in a discovery session.
+    /// Irrelevant in a discovery session.
     pub normal_only: bool,
 }
 
 pub(super) const NONE: u32 = 0;
 pub(super) const CRC32C: u32 = 1;
 
-const DIGESTS: Form = Form::OneOf(&["None", "CRC32C"]);
-const COUNT: Form = Form::Number { least: 1, most: 65535 };
-const LENGTH: Form = Form::Number { least: 512, most: 0x00ff_ffff };
-const SECONDS: Form = Form::Number { least: 0, most: 3600 };
-const LEVEL: Form = Form::Number { least: 0, most: 2 };
-const PROTOCOL: Form = Form::Number { least: 0, most: 31 };
-const REPORTING: Form = Form::OneOf(&["RFC3720", "ResponseFence", "FastAbort"]);
+const DIGESTS: ValueForm = ValueForm::OneOf(&["None", "CRC32C"]);
+const COUNT: ValueForm = ValueForm::Number { least: 1, most: 65535 };
+const LENGTH: ValueForm = ValueForm::Number { least: 512, most: 0x00ff_ffff };
+const SECONDS: ValueForm = ValueForm::Number { least: 0, most: 3600 };
+const LEVEL: ValueForm = ValueForm::Number { least: 0, most: 2 };
+const PROTOCOL: ValueForm = ValueForm::Number { least: 0, most: 31 };
+const REPORTING: ValueForm = ValueForm::OneOf(&["RFC3720", "ResponseFence", "FastAbort"]);
 
 /// A key that every connection negotiates.
-const fn each(key: Key, name: &'static str, form: Form, choice: Choice, default: u32) -> Rule {
+const fn each(
+    key: KeyId,
+    name: &'static str,
+    form: ValueForm,
+    choice: ResultRule,
+    default: u32,
+) -> Rule {
     Rule { key, name, form, choice, default, leading_only: false, normal_only: false }
 }
 
 /// A key that the first connection negotiates.
-const fn first(key: Key, name: &'static str, form: Form, choice: Choice, default: u32) -> Rule {
+const fn first(
+    key: KeyId,
+    name: &'static str,
+    form: ValueForm,
+    choice: ResultRule,
+    default: u32,
+) -> Rule {
     Rule { leading_only: true, ..each(key, name, form, choice, default) }
 }
 
 /// A key that the first connection of a normal session negotiates.
-const fn normal(key: Key, name: &'static str, form: Form, choice: Choice, default: u32) -> Rule {
+const fn normal(
+    key: KeyId,
+    name: &'static str,
+    form: ValueForm,
+    choice: ResultRule,
+    default: u32,
+) -> Rule {
     Rule { normal_only: true, ..first(key, name, form, choice, default) }
 }
 
-/// In the order of [`Key`], and in the order in which offers are made.
+/// In the order of [`KeyId`], which is the order of offers.
 pub(super) const KEYS: [Rule; 16] = {
-    use Choice::{Declared, First, Least, Most};
-    use Form::Boolean;
+    use ResultRule::{Declared, First, Least, Most};
+    use ValueForm::Boolean;
     [
-        each(Key::HeaderDigest, "HeaderDigest", DIGESTS, First, NONE),
-        each(Key::DataDigest, "DataDigest", DIGESTS, First, NONE),
-        normal(Key::MaxConnections, "MaxConnections", COUNT, Least, 1),
-        normal(Key::InitialR2T, "InitialR2T", Boolean, Most, 1),
-        normal(Key::ImmediateData, "ImmediateData", Boolean, Least, 1),
-        each(Key::MaxRecvDataSegmentLength, "MaxRecvDataSegmentLength", LENGTH, Declared, 8192),
-        normal(Key::MaxBurstLength, "MaxBurstLength", LENGTH, Least, 262_144),
-        normal(Key::FirstBurstLength, "FirstBurstLength", LENGTH, Least, 65_536),
-        first(Key::DefaultTime2Wait, "DefaultTime2Wait", SECONDS, Most, 2),
-        first(Key::DefaultTime2Retain, "DefaultTime2Retain", SECONDS, Least, 20),
-        normal(Key::MaxOutstandingR2T, "MaxOutstandingR2T", COUNT, Least, 1),
-        normal(Key::DataPDUInOrder, "DataPDUInOrder", Boolean, Most, 1),
-        normal(Key::DataSequenceInOrder, "DataSequenceInOrder", Boolean, Most, 1),
-        first(Key::ErrorRecoveryLevel, "ErrorRecoveryLevel", LEVEL, Least, 0),
-        normal(Key::TaskReporting, "TaskReporting", REPORTING, First, 0),
-        normal(Key::ISCSIProtocolLevel, "iSCSIProtocolLevel", PROTOCOL, Least, 1),
+        each(KeyId::HeaderDigest, "HeaderDigest", DIGESTS, First, NONE),
+        each(KeyId::DataDigest, "DataDigest", DIGESTS, First, NONE),
+        normal(KeyId::MaxConnections, "MaxConnections", COUNT, Least, 1),
+        normal(KeyId::InitialR2T, "InitialR2T", Boolean, Most, 1),
+        normal(KeyId::ImmediateData, "ImmediateData", Boolean, Least, 1),
+        each(KeyId::MaxRecvDataSegmentLength, "MaxRecvDataSegmentLength", LENGTH, Declared, 8192),
+        normal(KeyId::MaxBurstLength, "MaxBurstLength", LENGTH, Least, 262_144),
+        normal(KeyId::FirstBurstLength, "FirstBurstLength", LENGTH, Least, 65_536),
+        first(KeyId::DefaultTime2Wait, "DefaultTime2Wait", SECONDS, Most, 2),
+        first(KeyId::DefaultTime2Retain, "DefaultTime2Retain", SECONDS, Least, 20),
+        normal(KeyId::MaxOutstandingR2T, "MaxOutstandingR2T", COUNT, Least, 1),
+        normal(KeyId::DataPDUInOrder, "DataPDUInOrder", Boolean, Most, 1),
+        normal(KeyId::DataSequenceInOrder, "DataSequenceInOrder", Boolean, Most, 1),
+        first(KeyId::ErrorRecoveryLevel, "ErrorRecoveryLevel", LEVEL, Least, 0),
+        normal(KeyId::TaskReporting, "TaskReporting", REPORTING, First, 0),
+        normal(KeyId::ISCSIProtocolLevel, "iSCSIProtocolLevel", PROTOCOL, Least, 1),
     ]
 };
 
-// A rule is found by its key's number.
+// A rule is indexed by its key.
 const _: () = {
     let mut at = 0;
     while at < KEYS.len() {
@@ -124,52 +142,54 @@ impl Rule {
         KEYS.iter().find(|rule| rule.name == name)
     }
 
-    /// A value, if it is one and lies within its range.
+    /// Parses a value and checks its range.
     pub fn parse(&self, value: &str) -> Option<u32> {
         match self.form {
-            Form::Boolean => text::boolean(value).map(u32::from),
-            Form::Number { least, most } => {
+            ValueForm::Boolean => text::boolean(value).map(u32::from),
+            ValueForm::Number { least, most } => {
                 text::number(value).filter(|number| (least..=most).contains(number))
             }
-            Form::OneOf(words) => {
+            ValueForm::OneOf(words) => {
                 words.iter().position(|word| *word == value).map(|place| place as u32)
             }
         }
     }
 
-    /// A value as it is written.
+    /// Formats a value.
     pub fn write(&self, value: u32) -> String {
         match self.form {
-            Form::Boolean => if value != 0 { "Yes" } else { "No" }.to_owned(),
-            Form::Number { .. } => value.to_string(),
-            Form::OneOf(words) => words.get(value as usize).copied().unwrap_or_default().to_owned(),
+            ValueForm::Boolean => if value != 0 { "Yes" } else { "No" }.to_owned(),
+            ValueForm::Number { .. } => value.to_string(),
+            ValueForm::OneOf(words) => {
+                words.get(value as usize).copied().unwrap_or_default().to_owned()
+            }
         }
     }
 
     /// The result of two values.
     pub fn combine(&self, one: u32, other: u32) -> u32 {
         match self.choice {
-            Choice::Least => one.min(other),
-            Choice::Most => one.max(other),
-            Choice::First | Choice::Declared => other,
+            ResultRule::Least => one.min(other),
+            ResultRule::Most => one.max(other),
+            ResultRule::First | ResultRule::Declared => other,
         }
     }
 
-    /// Whether an offer decides alone, so that an answer may be left out (RFC 7143, section 6.2.2): `No` where both have
-    /// to agree, `Yes` where one is enough.
+    /// Whether an offer decides alone, so that the answer may be omitted (RFC 7143, section 6.2.2): `No` if both must
+    /// agree, `Yes` if one suffices.
     pub fn decides(&self, offer: u32) -> bool {
         match (self.form, self.choice) {
-            (Form::Boolean, Choice::Least) => offer == 0,
-            (Form::Boolean, Choice::Most) => offer == 1,
-            _ => self.choice == Choice::Declared,
+            (ValueForm::Boolean, ResultRule::Least) => offer == 0,
+            (ValueForm::Boolean, ResultRule::Most) => offer == 1,
+            _ => self.choice == ResultRule::Declared,
         }
     }
 
     /// The nearest value within the range.
     pub fn clamp(&self, value: u32) -> u32 {
         match self.form {
-            Form::Number { least, most } => value.clamp(least, most),
-            Form::Boolean | Form::OneOf(_) => value,
+            ValueForm::Number { least, most } => value.clamp(least, most),
+            ValueForm::Boolean | ValueForm::OneOf(_) => value,
         }
     }
 }
@@ -179,16 +199,16 @@ impl Rule {
 pub(super) struct Values([u32; KEYS.len()]);
 
 impl Values {
-    /// What holds without negotiation.
+    /// The values without negotiation.
     pub fn defaults() -> Values {
         Values(KEYS.map(|rule| rule.default))
     }
 
-    pub fn get(&self, key: Key) -> u32 {
+    pub fn get(&self, key: KeyId) -> u32 {
         self.0[key as usize]
     }
 
-    pub fn set(&mut self, key: Key, value: u32) {
+    pub fn set(&mut self, key: KeyId, value: u32) {
         self.0[key as usize] = value;
     }
 }

@@ -1,9 +1,9 @@
-//! The numbers of RFC 7143 that a PDU's fields may hold: opcodes, functions, reasons, events, statuses.
+//! The codes of PDU fields in RFC 7143: opcodes, functions, reasons, events, statuses.
 //!
-//! A value that the RFC reserves has no variant, so that whoever reads one cannot forget to refuse it (RFC 7143, section 11:
-//! reserved code values are a protocol error).
+//! A reserved value has no variant, so that every reader must refuse it (RFC 7143, section 11: reserved code values
+//! are a protocol error).
 
-/// An enum of one-byte codes, with its way to the byte and back.
+/// An enum of one-byte codes, with conversions in both directions.
 macro_rules! codes {
     (
         $(#[$about:meta])*
@@ -15,7 +15,7 @@ macro_rules! codes {
         pub enum $name { $( $(#[$what])* $variant = $code, )+ }
 
         impl $name {
-            /// Every value that there is, in the order of the codes.
+            /// All values, in order of their codes.
             pub const ALL: &'static [$name] = &[$( $name::$variant, )+];
 
             /// The code on the wire.
@@ -23,7 +23,7 @@ macro_rules! codes {
                 self as u8
             }
 
-            /// What a code on the wire means; nothing if it is reserved.
+            /// Decodes a wire code; `None` if it is reserved.
             pub const fn from_code(code: u8) -> Option<$name> {
                 match code {
                     $( $code => Some($name::$variant), )+
@@ -35,111 +35,111 @@ macro_rules! codes {
 }
 
 codes! {
-    /// What kind of PDU it is: the low six bits of its first byte (section 11.2.1.2).
+    /// The PDU type: the low six bits of the first byte (section 11.2.1.2).
     pub enum Opcode {
-        /// A ping, or the answer to the target's ping.
+        /// NOP-Out: a ping, or the answer to the target's ping.
         NopOut = 0x00,
         /// A SCSI command.
         ScsiCommand = 0x01,
         /// A task management function.
         TaskRequest = 0x02,
-        /// A step of the login.
+        /// A login request.
         LoginRequest = 0x03,
-        /// Text, such as SendTargets.
+        /// A text request, such as SendTargets.
         TextRequest = 0x04,
         /// Data of a write.
         DataOut = 0x05,
-        /// The end of a connection or of the session.
+        /// A logout request.
         LogoutRequest = 0x06,
-        /// A request to send something again.
+        /// SNACK: a retransmission request or an acknowledgement.
         Snack = 0x10,
-        /// A ping, or the answer to the initiator's ping.
+        /// NOP-In: a ping, or the answer to the initiator's ping.
         NopIn = 0x20,
-        /// The end of a SCSI command.
+        /// A SCSI response.
         ScsiResponse = 0x21,
-        /// The end of a task management function.
+        /// A task management response.
         TaskResponse = 0x22,
-        /// A step of the login.
+        /// A login response.
         LoginResponse = 0x23,
-        /// Text, such as a list of targets.
+        /// A text response, such as a list of targets.
         TextResponse = 0x24,
         /// Data of a read.
         DataIn = 0x25,
-        /// The answer to a logout.
+        /// A logout response.
         LogoutResponse = 0x26,
         /// Ready to transfer: a request for data of a write.
         R2t = 0x31,
-        /// An event that nobody asked for.
+        /// An asynchronous message.
         AsyncMessage = 0x32,
-        /// A PDU was refused.
+        /// A rejected PDU.
         Reject = 0x3f,
     }
 }
 
 codes! {
-    /// In which order a task may run (section 11.3.1, SAM-5).
+    /// The task attribute (section 11.3.1, SAM-5).
     pub enum TaskAttribute {
-        /// The initiator leaves it to the target.
+        /// Untagged: the target chooses.
         Untagged = 0,
-        /// In any order.
+        /// Simple: in any order.
         Simple = 1,
-        /// After all that came before it, and before all that comes after it.
+        /// Ordered: after all earlier and before all later tasks.
         Ordered = 2,
-        /// Before everything that has not begun yet.
+        /// Head of queue: before all tasks that have not started.
         HeadOfQueue = 3,
-        /// Allowed while an auto contingent allegiance is established.
+        /// ACA: allowed during an auto contingent allegiance.
         Aca = 4,
     }
 }
 
 codes! {
-    /// How the delivery of a SCSI command ended (section 11.4.3).
+    /// The delivery result of a SCSI command (section 11.4.3).
     pub enum ServiceResponse {
-        /// The device server has answered; the status byte says how.
+        /// The command completed at the target; the status byte has its result.
         Completed = 0x00,
-        /// The target could not carry the command to the end; there is no status.
+        /// Target failure: the command did not complete, and there is no status.
         TargetFailure = 0x01,
     }
 }
 
 codes! {
-    /// How a task management function ended (section 11.6.1).
+    /// The result of a task management function (section 11.6.1).
     pub enum TaskOutcome {
-        /// It is done.
+        /// Function complete.
         Complete = 0x00,
-        /// The referenced task is not there.
+        /// The referenced task does not exist.
         NoTask = 0x01,
-        /// The logical unit is not there.
+        /// The logical unit does not exist.
         NoLun = 0x02,
-        /// The task still belongs to a connection that lives.
+        /// The task still belongs to an active connection.
         StillAllegiant = 0x03,
-        /// Tasks cannot be moved to another connection.
+        /// Task reassignment is not supported.
         NoReassignment = 0x04,
-        /// The target does not know this function.
+        /// The function is not supported.
         NotSupported = 0x05,
-        /// The initiator may not ask for this.
+        /// The initiator is not authorized.
         NotAuthorized = 0x06,
-        /// RFC 7144: the function succeeded and its answer is yes.
+        /// RFC 7144: function succeeded; the answer is yes.
         Succeeded = 0x07,
-        /// It was refused for another reason.
+        /// Function rejected.
         Rejected = 0xff,
     }
 }
 
 codes! {
-    /// What an initiator wants to end (section 11.14.1).
+    /// What a logout ends (section 11.14.1).
     pub enum LogoutReason {
         /// The session with all its connections.
         CloseSession = 0,
         /// One connection and its tasks.
         CloseConnection = 1,
-        /// One connection, whose tasks are to be reassigned.
+        /// One connection, whose tasks will be reassigned.
         RemoveForRecovery = 2,
     }
 }
 
 codes! {
-    /// How a logout ended (section 11.15.1).
+    /// The result of a logout (section 11.15.1).
     pub enum LogoutOutcome {
         /// The connection or session is closed.
         Closed = 0,
@@ -153,59 +153,59 @@ codes! {
 }
 
 codes! {
-    /// What an initiator wants to be sent again (section 11.16.1).
+    /// The type of a SNACK (section 11.16.1).
     pub enum SnackType {
         /// Data-In or R2T PDUs.
         DataOrR2t = 0,
         /// Responses.
         Status = 1,
-        /// Nothing: Data-In PDUs are acknowledged.
+        /// An acknowledgement of Data-In PDUs.
         DataAck = 2,
-        /// Data-In PDUs, cut anew.
+        /// Data-In PDUs with a new segmentation.
         Resegmented = 3,
     }
 }
 
 codes! {
-    /// What a target tells unasked (section 11.9.1).
+    /// The event of an asynchronous message (section 11.9.1).
     pub enum AsyncEvent {
         /// Sense data about a logical unit.
         Scsi = 0,
-        /// The target asks for a logout.
+        /// The target requests a logout.
         RequestLogout = 1,
         /// The target will drop a connection.
         DropConnection = 2,
         /// The target will drop all connections of the session.
         DropSession = 3,
-        /// The target asks for a negotiation of parameters.
+        /// The target requests a negotiation of parameters.
         RequestNegotiation = 4,
-        /// All tasks of a logical unit are being ended by another initiator.
+        /// Another initiator ends all tasks of a logical unit.
         TasksTerminated = 5,
-        /// Something that the vendor defined.
+        /// A vendor-specific event.
         Vendor = 255,
     }
 }
 
 codes! {
-    /// Why a PDU was refused (section 11.17.1).
+    /// The reason of a Reject (section 11.17.1).
     pub enum RejectReason {
-        /// Its data does not match its digest.
+        /// Data digest error.
         DataDigestError = 0x02,
-        /// What it asks for cannot be sent again.
+        /// SNACK reject: the PDU cannot be retransmitted.
         SnackReject = 0x03,
-        /// It breaks a rule of the protocol.
+        /// Protocol error.
         ProtocolError = 0x04,
-        /// Its opcode or command is not supported.
+        /// Command not supported.
         CommandNotSupported = 0x05,
-        /// Too many immediate commands are under way.
+        /// Too many immediate commands.
         ImmediateCommandReject = 0x06,
-        /// A task with this tag is under way.
+        /// A task with this tag is in progress.
         TaskInProgress = 0x07,
-        /// It acknowledges data that was not sent.
+        /// Invalid data acknowledgement.
         InvalidDataAck = 0x08,
-        /// One of its fields has a value that it must not have.
+        /// Invalid PDU field.
         InvalidPduField = 0x09,
-        /// There is no room for it at the moment.
+        /// Out of resources.
         LongOperationReject = 0x0a,
         /// Only a logout is allowed now.
         WaitingForLogout = 0x0c,
@@ -213,46 +213,46 @@ codes! {
 }
 
 codes! {
-    /// A stage of the login (section 11.12.3).
+    /// A login stage (section 11.12.3).
     pub enum Stage {
-        /// Who is who.
+        /// Security negotiation.
         Security = 0,
-        /// What both ends can do.
+        /// Operational negotiation.
         Operational = 1,
-        /// The login is over.
+        /// Full-feature phase.
         FullFeature = 3,
     }
 }
 
-/// A task management function (section 11.5.1, and RFC 7144). One that nobody has defined is kept, because the answer to it
-/// is a response (`TaskOutcome::NotSupported`) and not a protocol error.
+/// A task management function (section 11.5.1, and RFC 7144). Undefined codes are kept, because they are answered by
+/// `TaskOutcome::NotSupported` and are no protocol error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskFunction {
-    /// Ends the referenced task.
+    /// ABORT TASK.
     AbortTask,
-    /// Ends all tasks of this nexus on a logical unit.
+    /// ABORT TASK SET: all tasks of this nexus on a logical unit.
     AbortTaskSet,
-    /// Ends an auto contingent allegiance.
+    /// CLEAR ACA.
     ClearAca,
-    /// Ends all tasks of a logical unit.
+    /// CLEAR TASK SET: all tasks of a logical unit.
     ClearTaskSet,
-    /// Resets a logical unit.
+    /// LOGICAL UNIT RESET.
     LogicalUnitReset,
-    /// Resets all logical units.
+    /// TARGET WARM RESET: resets all logical units.
     TargetWarmReset,
-    /// Resets all logical units and drops all sessions.
+    /// TARGET COLD RESET: resets all logical units and drops all sessions.
     TargetColdReset,
-    /// Moves a task to this connection.
+    /// TASK REASSIGN: moves a task to this connection.
     TaskReassign,
-    /// RFC 7144: is the referenced task there?
+    /// QUERY TASK (RFC 7144): does the referenced task exist?
     QueryTask,
-    /// RFC 7144: is there any task of this nexus on a logical unit?
+    /// QUERY TASK SET (RFC 7144): is there any task of this nexus on a logical unit?
     QueryTaskSet,
-    /// RFC 7144: ends all tasks of this nexus.
+    /// I_T NEXUS RESET (RFC 7144): ends all tasks of this nexus.
     NexusReset,
-    /// RFC 7144: is there a unit attention or a deferred error?
+    /// QUERY ASYNCHRONOUS EVENT (RFC 7144): is there a unit attention or a deferred error?
     QueryAsyncEvent,
-    /// A code that has no meaning; below 128.
+    /// An undefined code, below 128.
     Other(u8),
 }
 
@@ -276,7 +276,7 @@ impl TaskFunction {
         }
     }
 
-    /// What a code on the wire means; its highest bit is not looked at.
+    /// Decodes a wire code; the highest bit is ignored.
     pub const fn from_code(code: u8) -> TaskFunction {
         match code & 0x7f {
             1 => TaskFunction::AbortTask,
@@ -296,52 +296,52 @@ impl TaskFunction {
     }
 }
 
-/// How a step of the login ended: class and detail (section 11.13.5). Kept as numbers, because an initiator has to go by the
-/// class alone where it does not know the detail.
+/// The status of a login response: class and detail (section 11.13.5). Kept as numbers, because an initiator must
+/// handle unknown details by their class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LoginStatus {
     /// 0 success, 1 redirection, 2 the initiator's error, 3 the target's error.
     pub class: u8,
-    /// What exactly, within its class.
+    /// The detail within the class.
     pub detail: u8,
 }
 
 impl LoginStatus {
-    /// It goes on, or is over.
+    /// Success: the login continues or is complete.
     pub const SUCCESS: LoginStatus = LoginStatus::new(0, 0);
-    /// The target has moved for the time being; `TargetAddress` says where to.
+    /// The target has moved temporarily; `TargetAddress` has the new address.
     pub const MOVED_TEMPORARILY: LoginStatus = LoginStatus::new(1, 1);
-    /// The target has moved for good; `TargetAddress` says where to.
+    /// The target has moved permanently; `TargetAddress` has the new address.
     pub const MOVED_PERMANENTLY: LoginStatus = LoginStatus::new(1, 2);
-    /// The initiator made a mistake that has no status of its own.
+    /// Initiator error without a more specific status.
     pub const INITIATOR_ERROR: LoginStatus = LoginStatus::new(2, 0);
-    /// The initiator could not prove who it is.
+    /// Authentication failure.
     pub const AUTHENTICATION_FAILURE: LoginStatus = LoginStatus::new(2, 1);
-    /// The initiator may not use this target.
+    /// Authorization failure: the initiator may not use this target.
     pub const AUTHORIZATION_FAILURE: LoginStatus = LoginStatus::new(2, 2);
-    /// There is no such target here.
+    /// Target not found.
     pub const NOT_FOUND: LoginStatus = LoginStatus::new(2, 3);
-    /// The target is gone for good.
+    /// Target removed.
     pub const TARGET_REMOVED: LoginStatus = LoginStatus::new(2, 4);
-    /// No version of the protocol suits both.
+    /// Unsupported version.
     pub const UNSUPPORTED_VERSION: LoginStatus = LoginStatus::new(2, 5);
-    /// The session has as many connections as it may have.
+    /// Too many connections in the session.
     pub const TOO_MANY_CONNECTIONS: LoginStatus = LoginStatus::new(2, 6);
-    /// A key that the login needs did not come.
+    /// Missing parameter.
     pub const MISSING_PARAMETER: LoginStatus = LoginStatus::new(2, 7);
-    /// The session cannot take in a connection that enters here.
+    /// The session cannot include a connection through this portal.
     pub const CANNOT_INCLUDE: LoginStatus = LoginStatus::new(2, 8);
-    /// The target does not do this kind of session.
+    /// The session type is not supported.
     pub const SESSION_TYPE_NOT_SUPPORTED: LoginStatus = LoginStatus::new(2, 9);
-    /// The session that a connection was to join is not there.
+    /// The session does not exist.
     pub const NO_SESSION: LoginStatus = LoginStatus::new(2, 10);
-    /// A request of this kind cannot stand here.
+    /// Invalid request during login.
     pub const INVALID_DURING_LOGIN: LoginStatus = LoginStatus::new(2, 11);
-    /// The target is broken.
+    /// Target error.
     pub const TARGET_ERROR: LoginStatus = LoginStatus::new(3, 0);
-    /// The target does not serve at the moment.
+    /// Service unavailable.
     pub const SERVICE_UNAVAILABLE: LoginStatus = LoginStatus::new(3, 1);
-    /// The target has no room for another session, connection or command.
+    /// Out of resources for another session, connection or command.
     pub const OUT_OF_RESOURCES: LoginStatus = LoginStatus::new(3, 2);
 
     /// Any class and detail.
@@ -349,12 +349,12 @@ impl LoginStatus {
         LoginStatus { class, detail }
     }
 
-    /// Whether the login goes on.
+    /// Whether the login may continue.
     pub const fn is_success(self) -> bool {
         self.class == 0
     }
 
-    /// Whether to log in elsewhere.
+    /// Whether to log in to another address.
     pub const fn is_redirection(self) -> bool {
         self.class == 1
     }
@@ -373,16 +373,16 @@ impl std::fmt::Display for LoginStatus {
             (2, 4) => "the target has been removed",
             (2, 5) => "no version of iSCSI suits both ends",
             (2, 6) => "the session has too many connections",
-            (2, 7) => "a key that the login needs is missing",
-            (2, 8) => "the session cannot take in this connection",
-            (2, 9) => "the target does not do this type of session",
-            (2, 10) => "the session to join is not there",
-            (2, 11) => "a request that a login must not hold",
-            (2, _) => "the initiator made a mistake",
-            (3, 1) => "the target does not serve at the moment",
+            (2, 7) => "a mandatory login key is missing",
+            (2, 8) => "the session cannot include this connection",
+            (2, 9) => "the target does not support this session type",
+            (2, 10) => "the session to join does not exist",
+            (2, 11) => "an invalid request during login",
+            (2, _) => "the target reported an initiator error",
+            (3, 1) => "the target's service is unavailable",
             (3, 2) => "the target is out of resources",
             (3, _) => "the target has failed",
-            _ => "a status of an unknown class",
+            _ => "unknown status class",
         };
         write!(f, "{what} (status {:02x}{:02x})", self.class, self.detail)
     }

@@ -1,5 +1,5 @@
-//! SCSI commands and their responses (RFC 7143, sections 11.2.2, 11.3 and 11.4), and the additional header segments, which
-//! only commands have: long CDBs, and the read length of a bidirectional command.
+//! SCSI commands and responses (RFC 7143, sections 11.2.2, 11.3 and 11.4), and additional header segments, which only
+//! commands have: long CDBs, and the read length of a bidirectional command.
 
 use super::header::{FINAL, IMMEDIATE, be32, begin, bit, lun, put_lun, put32};
 use super::{Bhs, Lun, Malformed, Opcode, Sequence, ServiceResponse, TaskAttribute};
@@ -10,14 +10,14 @@ const ATTRIBUTE: u8 = 0x07;
 const AHS_EXTENDED_CDB: u8 = 1;
 const AHS_READ_LENGTH: u8 = 2;
 
-/// The longest CDB that there is: one of variable length (SPC-4).
+/// The longest CDB: variable length (SPC-4).
 pub const MAX_CDB: usize = 260;
 
 /// A command descriptor block: 16 bytes in the header, up to [`MAX_CDB`] with an additional header segment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cdb {
     short: [u8; 16],
-    /// The whole of it, where it is longer than 16 bytes.
+    /// The complete CDB, if it is longer than 16 bytes.
     long: Option<Box<[u8]>>,
 }
 
@@ -28,7 +28,7 @@ impl From<[u8; 16]> for Cdb {
 }
 
 impl Cdb {
-    /// A CDB with these bytes, zeros up to 16 behind them; nothing if there are more than [`MAX_CDB`].
+    /// A CDB of these bytes, zero-padded to 16; `None` if there are more than [`MAX_CDB`].
     pub fn new(bytes: &[u8]) -> Option<Cdb> {
         if bytes.len() > MAX_CDB {
             return None;
@@ -39,26 +39,26 @@ impl Cdb {
         Some(Cdb { short, long: (bytes.len() > 16).then(|| bytes.into()) })
     }
 
-    /// All of it; never fewer than 16 bytes.
+    /// The complete CDB, at least 16 bytes.
     pub fn bytes(&self) -> &[u8] {
         self.long.as_deref().unwrap_or(&self.short)
     }
 
-    /// What does not fit into the header.
+    /// The bytes beyond the header.
     fn tail(&self) -> &[u8] {
         self.long.as_deref().map_or(&[], |long| &long[16..])
     }
 }
 
-/// What of a transfer does not match the length that the initiator expected.
+/// The difference between a transfer and the length that the initiator expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Residual {
-    /// It matches.
+    /// None.
     #[default]
     None,
-    /// This many bytes of the expected length were not moved.
+    /// Underflow: this many bytes of the expected length were not transferred.
     Underflow(u32),
-    /// This many bytes more would have been moved.
+    /// Overflow: this many more bytes would have been transferred.
     Overflow(u32),
 }
 
@@ -77,7 +77,7 @@ impl Residual {
         }
     }
 
-    /// The two flags, shifted to their place, and the count.
+    /// The two flags, shifted to their position, and the count.
     pub(super) fn parts(self, over: u8, under: u8) -> (u8, u32) {
         match self {
             Residual::None => (0, 0),
@@ -90,29 +90,29 @@ impl Residual {
 /// A SCSI command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScsiCommand {
-    /// To be delivered at once, outside the order of commands.
+    /// Immediate delivery.
     pub immediate: bool,
     /// No unsolicited Data-Out PDU follows.
     pub is_final: bool,
-    /// Data goes to the initiator.
+    /// The command reads: data goes to the initiator.
     pub read: bool,
-    /// Data comes from the initiator.
+    /// The command writes: data comes from the initiator.
     pub write: bool,
-    /// In which order it may run.
+    /// The task attribute.
     pub attribute: TaskAttribute,
     /// The logical unit.
     pub lun: Lun,
-    /// The initiator's name for the task.
+    /// The initiator task tag.
     pub task_tag: u32,
-    /// Bytes that the initiator expects to move: those of the write, where it is bidirectional.
+    /// Expected transfer length in bytes; of the write, for a bidirectional command.
     pub expected_len: u32,
-    /// Bytes that the initiator expects to read, where it is bidirectional.
+    /// Expected read length in bytes, for a bidirectional command.
     pub read_len: Option<u32>,
-    /// Its place in the order of commands.
+    /// CmdSN.
     pub cmd_sn: u32,
-    /// The next status that the initiator expects on this connection.
+    /// ExpStatSN on this connection.
     pub exp_stat_sn: u32,
-    /// The command itself.
+    /// The CDB.
     pub cdb: Cdb,
     /// Bytes of immediate data.
     pub data_len: u32,
@@ -166,7 +166,7 @@ impl ScsiCommand {
         })
     }
 
-    /// The basic header. [`ScsiCommand::put_ahs`] writes what follows it.
+    /// The basic header. [`ScsiCommand::put_ahs`] writes its additional segments.
     pub fn encode(&self) -> Bhs {
         let flags = bit(FINAL, self.is_final)
             | bit(READ, self.read)
@@ -194,7 +194,7 @@ impl ScsiCommand {
     pub fn put_ahs(&self, out: &mut Vec<u8>) {
         let tail = self.cdb.tail();
         if !tail.is_empty() {
-            // The length counts the reserved byte, which stands in the segment's first word.
+            // The length includes the reserved byte, which is in the segment's first word.
             out.extend((tail.len() as u16 + 1).to_be_bytes());
             out.extend([AHS_EXTENDED_CDB, 0]);
             out.extend(tail);
@@ -207,7 +207,7 @@ impl ScsiCommand {
     }
 }
 
-/// What the additional header segments of a command say.
+/// The content of the additional header segments.
 #[derive(Default)]
 struct Segments<'a> {
     cdb_tail: &'a [u8],
@@ -256,24 +256,24 @@ const READ_UNDER: u8 = 0x08;
 const OVER: u8 = 0x04;
 const UNDER: u8 = 0x02;
 
-/// The end of a SCSI command.
+/// The response to a SCSI command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScsiResponse {
     /// Whether the device server has answered.
     pub response: ServiceResponse,
-    /// The SCSI status; of no meaning unless it has.
+    /// The SCSI status; only meaningful after an answer of the device server.
     pub status: u8,
-    /// The initiator's name for the task.
+    /// The initiator task tag.
     pub task_tag: u32,
-    /// A tag that a SNACK for data has to name; 0 where recovery is off.
+    /// The tag for a data SNACK; 0 at error recovery level 0.
     pub snack_tag: u32,
     /// The usual numbers.
     pub sequence: Sequence,
-    /// How many R2T and Data-In PDUs the task has had.
+    /// ExpDataSN: the number of the task's R2T and Data-In PDUs.
     pub exp_data_sn: u32,
-    /// What a bidirectional command's read part missed.
+    /// The residual of a bidirectional command's read.
     pub read_residual: Residual,
-    /// What the transfer missed.
+    /// The residual.
     pub residual: Residual,
     /// Bytes of the data segment: [`sense_segment`] and more.
     pub data_len: u32,
@@ -323,8 +323,8 @@ impl ScsiResponse {
     }
 }
 
-/// The sense data within the data segment of a response or an asynchronous message: two bytes of length lead it (section
-/// 11.4.7.2). Nothing if the segment is cut off.
+/// The sense data in the data segment of a response or asynchronous message, where its length in two bytes precedes
+/// it (section 11.4.7.2). `None` if the segment is truncated.
 pub fn sense_segment(segment: &[u8]) -> Option<&[u8]> {
     let (len, rest) = segment.split_first_chunk::<2>()?;
     rest.get(..usize::from(u16::from_be_bytes(*len)))

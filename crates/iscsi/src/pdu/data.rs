@@ -1,4 +1,4 @@
-//! PDUs that move data, ask for it, or ask for it again (RFC 7143, sections 11.7, 11.8 and 11.16).
+//! Data PDUs, R2T and SNACK (RFC 7143, sections 11.7, 11.8 and 11.16).
 
 use super::header::{FINAL, be32, begin, bit, lun, put_lun, put32};
 use super::{
@@ -10,22 +10,22 @@ const OVER: u8 = 0x04;
 const UNDER: u8 = 0x02;
 const STATUS: u8 = 0x01;
 
-/// Data of a write, asked for or not.
+/// Data of a write, solicited or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataOut {
-    /// The last of its sequence: of the unsolicited data, or of what one R2T asked for.
+    /// The last of its sequence: of the unsolicited data, or of the burst of one R2T.
     pub is_final: bool,
-    /// The logical unit; of meaning only where an R2T asked for the data.
+    /// The logical unit; only meaningful for solicited data.
     pub lun: Lun,
-    /// The initiator's name for the task.
+    /// The initiator task tag.
     pub task_tag: u32,
-    /// The R2T that asked for it; [`RESERVED_TAG`] where none did.
+    /// The transfer tag of the R2T; [`RESERVED_TAG`] for unsolicited data.
     pub transfer_tag: u32,
-    /// The next status that the initiator expects on this connection.
+    /// ExpStatSN on this connection.
     pub exp_stat_sn: u32,
-    /// Its number within its sequence, from 0.
+    /// DataSN: its number within its sequence, from 0.
     pub data_sn: u32,
-    /// Where it belongs within the command's data.
+    /// Offset within the command's data, in bytes.
     pub offset: u32,
     /// Bytes of data.
     pub data_len: u32,
@@ -64,12 +64,12 @@ impl DataOut {
     }
 }
 
-/// The end of a command, told by its last Data-In (allowed only without sense data).
+/// The status of a command in its last Data-In (allowed only without sense data).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataInStatus {
     /// The SCSI status.
     pub status: u8,
-    /// What the transfer missed.
+    /// The residual.
     pub residual: Residual,
 }
 
@@ -78,21 +78,21 @@ pub struct DataInStatus {
 pub struct DataIn {
     /// The last of its burst.
     pub is_final: bool,
-    /// The target asks for an acknowledgement (error recovery level 1 and above).
+    /// A request for acknowledgement (error recovery level 1 and above).
     pub acknowledge: bool,
-    /// Present in the last Data-In of a command whose status it carries; then `is_final` holds.
+    /// Only in the last Data-In of a command, if it carries the status; then `is_final` is set.
     pub status: Option<DataInStatus>,
-    /// The logical unit; of meaning only with a transfer tag.
+    /// The logical unit; only meaningful with a transfer tag.
     pub lun: Lun,
-    /// The initiator's name for the task.
+    /// The initiator task tag.
     pub task_tag: u32,
-    /// What an acknowledgement has to name; [`RESERVED_TAG`] where none is asked for.
+    /// The tag for an acknowledgement; [`RESERVED_TAG`] if none is requested.
     pub transfer_tag: u32,
-    /// The usual numbers; the status number is of meaning only with a status.
+    /// Sequence numbers; the StatSN is only meaningful with a status.
     pub sequence: Sequence,
-    /// Its number within the command, from 0, counted together with R2Ts.
+    /// DataSN: its number within the command, from 0, shared with R2Ts.
     pub data_sn: u32,
-    /// Where it belongs within the command's data.
+    /// Offset within the command's data, in bytes.
     pub offset: u32,
     /// Bytes of data.
     pub data_len: u32,
@@ -125,7 +125,7 @@ impl DataIn {
         })
     }
 
-    /// The header. With a status it is final, whatever `is_final` says.
+    /// The header. With a status it is final, regardless of `is_final`.
     pub fn encode(&self) -> Bhs {
         let (end, count) = match self.status {
             None => (0, 0),
@@ -148,22 +148,22 @@ impl DataIn {
     }
 }
 
-/// Ready to transfer: the target asks for a part of a write's data.
+/// Ready to transfer: requests a part of a write's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct R2t {
     /// The logical unit.
     pub lun: Lun,
-    /// The initiator's name for the task.
+    /// The initiator task tag.
     pub task_tag: u32,
-    /// What the data has to name.
+    /// The transfer tag that the data must carry.
     pub transfer_tag: u32,
-    /// The usual numbers; the status number is the next one and is not used up.
+    /// Sequence numbers; the StatSN is the next one and is not consumed.
     pub sequence: Sequence,
-    /// Its number within the command, from 0.
+    /// R2TSN: its number within the command, from 0.
     pub r2t_sn: u32,
-    /// Where the part begins within the command's data.
+    /// Offset of the part within the command's data, in bytes.
     pub offset: u32,
-    /// Bytes of the part; not 0.
+    /// Length of the part in bytes; not 0.
     pub desired_len: u32,
 }
 
@@ -204,22 +204,22 @@ impl R2t {
     }
 }
 
-/// A request to send something again, or an acknowledgement of data (error recovery level 1 and above).
+/// A retransmission request, or an acknowledgement of data (error recovery level 1 and above).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snack {
-    /// What is asked for.
+    /// The type of request.
     pub kind: SnackType,
-    /// The logical unit; of meaning only for an acknowledgement.
+    /// The logical unit; only meaningful for an acknowledgement.
     pub lun: Lun,
-    /// The initiator's name for the task; [`RESERVED_TAG`] where it is about statuses.
+    /// The initiator task tag; [`RESERVED_TAG`] for status retransmission.
     pub task_tag: u32,
     /// The transfer tag of an acknowledged Data-In, or a new SNACK tag.
     pub transfer_tag: u32,
-    /// The next status that the initiator expects on this connection.
+    /// ExpStatSN on this connection.
     pub exp_stat_sn: u32,
-    /// The first number that is asked for.
+    /// BegRun: the first number requested.
     pub begin: u32,
-    /// How many; 0 for all that there are.
+    /// RunLength: how many; 0 for all.
     pub run: u32,
 }
 

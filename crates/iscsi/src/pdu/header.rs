@@ -1,27 +1,27 @@
-//! What all headers have in common (RFC 7143, section 11.2): 48 bytes, lengths, padding, tags, logical unit numbers.
+//! Common parts of all headers (RFC 7143, section 11.2): 48 bytes, lengths, padding, tags, logical unit numbers.
 
 use super::{Malformed, Opcode};
 
 /// Bytes of a basic header segment.
 pub const BHS_LEN: usize = 48;
-/// The most bytes of additional header segments that one PDU can have: 255 words.
+/// Most bytes of additional header segments in one PDU: 255 words.
 pub const MAX_AHS: usize = 255 * 4;
-/// The most bytes of a data segment: its length has 24 bits.
+/// Most bytes of a data segment: its length has 24 bits.
 pub const MAX_DATA: u32 = 0x00ff_ffff;
-/// The tag that names no task.
+/// The reserved tag, which matches no task.
 pub const RESERVED_TAG: u32 = 0xffff_ffff;
 
-/// A basic header segment as it is on the wire.
+/// A basic header segment in wire format.
 pub type Bhs = [u8; BHS_LEN];
 
-/// The bit of the first byte that asks for immediate delivery.
+/// The bit of the first byte that requests immediate delivery.
 pub(super) const IMMEDIATE: u8 = 0x40;
-/// The bit of the second byte that ends a sequence.
+/// The bit of the second byte that ends a sequence (F).
 pub(super) const FINAL: u8 = 0x80;
-/// The bit of the second byte that says that text goes on in the next PDU.
+/// The bit of the second byte for text that continues in the next PDU (C).
 pub(super) const CONTINUE: u8 = 0x40;
 
-/// How long the parts of a PDU behind its basic header are. Known before anything else of the header has been understood.
+/// The lengths of a PDU's parts after the basic header, available before the header is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// Bytes of additional header segments; a multiple of 4, at most [`MAX_AHS`].
@@ -31,7 +31,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Reads them off a header.
+    /// Reads them from a header.
     pub fn of(bhs: &Bhs) -> Lengths {
         Lengths { ahs: usize::from(bhs[4]) * 4, data: be32(bhs, 4) & MAX_DATA }
     }
@@ -45,7 +45,7 @@ impl Lengths {
     }
 }
 
-/// Bytes of zeros that follow `len` bytes up to a whole word: 0 to 3.
+/// Bytes of padding after `len` bytes up to a whole word: 0 to 3.
 pub const fn pad(len: u32) -> u8 {
     (len.wrapping_neg() & 3) as u8
 }
@@ -53,30 +53,31 @@ pub const fn pad(len: u32) -> u8 {
 /// The opcode of a header.
 ///
 /// # Errors
-/// The opcode is one that RFC 7143 does not define.
+/// RFC 7143 does not define the opcode.
 pub fn opcode(bhs: &Bhs) -> Result<Opcode, Malformed> {
     let code = bhs[0] & 0x3f;
     Opcode::from_code(code).ok_or(Malformed::Opcode(code))
 }
 
-/// The initiator task tag, which every header has at the same place: a Reject can be written without knowing more.
+/// The initiator task tag, which has the same offset in every header, so a Reject needs no further parsing.
 pub fn task_tag(bhs: &Bhs) -> u32 {
     be32(bhs, 16)
 }
 
-/// A logical unit number as SAM-5 lays it out in eight bytes.
+/// A logical unit number in the eight-byte format of SAM-5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lun(pub u64);
 
 impl Lun {
-    /// The unit with this number, below 16,384: peripheral addressing up to 255, flat addressing above it.
+    /// The LUN of a unit below 16,384: peripheral addressing up to 255, flat addressing above.
     pub const fn new(number: u16) -> Lun {
         let number = number & 0x3fff;
         let method = if number < 256 { 0 } else { 0x4000 };
         Lun(((method | number) as u64) << 48)
     }
 
-    /// The number of the unit; nothing if it is addressed in a way, or on a level or bus, that a target of one level has not.
+    /// The number of the unit; `None` for an addressing method, level or bus that a single-level target does not
+    /// have.
     pub const fn number(self) -> Option<u16> {
         let (first, rest) = ((self.0 >> 48) as u16, self.0 << 16);
         match (first >> 14, rest) {
@@ -87,14 +88,14 @@ impl Lun {
     }
 }
 
-/// The numbers that every response of a target carries.
+/// The sequence numbers in every response of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// The number of this status on its connection, or of the next one where the PDU carries none.
+    /// StatSN of this status; of the next one if the PDU carries none.
     pub stat_sn: u32,
-    /// The next command that the target expects.
+    /// ExpCmdSN.
     pub exp_cmd_sn: u32,
-    /// The last command that the target takes at the moment.
+    /// MaxCmdSN.
     pub max_cmd_sn: u32,
 }
 
@@ -140,7 +141,7 @@ pub(super) fn put_lun(bhs: &mut Bhs, lun: Lun) {
     bhs[8..16].copy_from_slice(&lun.0.to_be_bytes());
 }
 
-/// A header of this kind with nothing but its opcode, its second byte and the length of its data (cut at 24 bits).
+/// A header with its opcode, its second byte and the length of its data (truncated to 24 bits).
 pub(super) fn begin(opcode: Opcode, immediate: bool, flags: u8, data_len: u32) -> Bhs {
     debug_assert!(data_len <= MAX_DATA, "a data segment of {data_len} bytes");
     let mut bhs = [0; BHS_LEN];
@@ -150,7 +151,7 @@ pub(super) fn begin(opcode: Opcode, immediate: bool, flags: u8, data_len: u32) -
     bhs
 }
 
-/// A flag at its place, or nothing.
+/// `mask` if the flag is set, otherwise 0.
 pub(super) const fn bit(mask: u8, set: bool) -> u8 {
     if set { mask } else { 0 }
 }

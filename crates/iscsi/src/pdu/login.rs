@@ -1,25 +1,24 @@
-//! The steps of a login (RFC 7143, sections 11.12 and 11.13).
+//! Login requests and responses (RFC 7143, sections 11.12 and 11.13).
 
 use super::header::{CONTINUE, FINAL, be16, be32, begin, bit, put16, put32};
 use super::{Bhs, Lengths, LoginStatus, Malformed, Opcode, Sequence, Stage};
 
-/// The bit that asks for, or grants, the way to the next stage.
+/// The T bit, which requests or grants the transition to the next stage.
 const TRANSIT: u8 = FINAL;
 
-/// The initiator's part of a session's name: with the initiator's and the target's name and the portal group it says which
-/// session is meant.
+/// The initiator's part of a session identifier: with both names and the portal group it identifies a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Isid(pub [u8; 6]);
 
 impl std::fmt::Display for Isid {
-    /// As the RFC writes it in names of ports: `0x` and twelve digits.
+    /// In the RFC's format for port names: `0x` and twelve digits.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("0x")?;
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-/// Transit, continuation, the current stage, and the next stage where there is a transit.
+/// Continuation, the current stage, and the next stage if there is a transition.
 type Flags = (bool, Stage, Option<Stage>);
 
 fn flags(opcode: Opcode, byte: u8) -> Result<Flags, Malformed> {
@@ -51,27 +50,27 @@ fn flag_byte(goes_on: bool, current: Stage, next: Option<Stage>) -> u8 {
 /// A step of the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoginRequest {
-    /// The text goes on in the next request; then there is no next stage.
+    /// The text continues in the next request; then there is no next stage.
     pub goes_on: bool,
-    /// The stage that this request belongs to.
+    /// The stage of this request.
     pub stage: Stage,
-    /// The stage that the initiator wants to go to (the T bit); later than `stage`.
+    /// The stage that the initiator wants to move to (the T bit); later than `stage`.
     pub next: Option<Stage>,
-    /// The highest version that the initiator speaks; 0.
+    /// The highest version that the initiator supports; 0.
     pub version_max: u8,
-    /// The lowest version that the initiator speaks; 0.
+    /// The lowest version that the initiator supports; 0.
     pub version_min: u8,
-    /// The initiator's part of the session's name.
+    /// The ISID.
     pub isid: Isid,
-    /// The target's part: 0 for a new session.
+    /// The TSIH: 0 for a new session.
     pub tsih: u16,
-    /// The same in all requests of a login.
+    /// The initiator task tag, the same in all requests of a login.
     pub task_tag: u32,
-    /// The initiator's name for the connection.
+    /// The CID of the connection.
     pub cid: u16,
-    /// The first command's number, or the next one's where a session exists.
+    /// CmdSN of the first command, or of the next one in an existing session.
     pub cmd_sn: u32,
-    /// The next status that the initiator expects; of no meaning in the first request.
+    /// ExpStatSN; meaningless in the first request.
     pub exp_stat_sn: u32,
     /// Bytes of text.
     pub data_len: u32,
@@ -117,25 +116,25 @@ impl LoginRequest {
 /// A step of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoginResponse {
-    /// The text goes on in the next response; then there is no next stage.
+    /// The text continues in the next response; then there is no next stage.
     pub goes_on: bool,
-    /// The stage that this response belongs to.
+    /// The stage of this response.
     pub stage: Stage,
-    /// The stage that both go to now (the T bit).
+    /// The stage that both ends move to now (the T bit).
     pub next: Option<Stage>,
-    /// The highest version that the target speaks; 0.
+    /// The highest version that the target supports; 0.
     pub version_max: u8,
-    /// The version that both speak from now on; 0.
+    /// The active version; 0.
     pub version_active: u8,
-    /// The initiator's part of the session's name.
+    /// The ISID.
     pub isid: Isid,
-    /// The target's part; not 0 in the last response of a successful login.
+    /// The TSIH; not 0 in the last response of a successful login.
     pub tsih: u16,
-    /// That of the request.
+    /// The initiator task tag of the request.
     pub task_tag: u32,
     /// The usual numbers.
     pub sequence: Sequence,
-    /// Whether the login goes on.
+    /// The status of the login.
     pub status: LoginStatus,
     /// Bytes of text.
     pub data_len: u32,
@@ -146,7 +145,7 @@ impl LoginResponse {
 
     pub(super) fn parse(bhs: &Bhs, _ahs: &[u8]) -> Result<LoginResponse, Malformed> {
         let status = LoginStatus::new(bhs[36], bhs[37]);
-        // Section 11.13: of a response that ends the login in an error nothing but the status has to make sense.
+        // Section 11.13: in a response that reports an error only the status is meaningful.
         let (goes_on, stage, next) = match flags(Self::OPCODE, bhs[1]) {
             Err(_) if !status.is_success() => (false, Stage::Security, None),
             flags => flags?,

@@ -9,23 +9,23 @@ use super::{
 /// A task management function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskRequest {
-    /// To be delivered at once, outside the order of commands.
+    /// Immediate delivery.
     pub immediate: bool,
-    /// What to do.
+    /// The function.
     pub function: TaskFunction,
-    /// The logical unit, where the function is about one.
+    /// The logical unit, if the function concerns one.
     pub lun: Lun,
-    /// The initiator's name for this request.
+    /// The initiator task tag of this request.
     pub task_tag: u32,
-    /// The task that it is about; [`super::RESERVED_TAG`] where it is about none.
+    /// The referenced task tag; [`super::RESERVED_TAG`] if there is none.
     pub referenced_tag: u32,
-    /// Its place in the order of commands.
+    /// CmdSN.
     pub cmd_sn: u32,
-    /// The next status that the initiator expects on this connection.
+    /// ExpStatSN on this connection.
     pub exp_stat_sn: u32,
-    /// The place of the task that it is about.
+    /// The CmdSN of the referenced task.
     pub ref_cmd_sn: u32,
-    /// For a reassignment: the next data that the initiator expects.
+    /// ExpDataSN, for a reassignment.
     pub exp_data_sn: u32,
 }
 
@@ -61,12 +61,12 @@ impl TaskRequest {
     }
 }
 
-/// The end of a task management function.
+/// The response to a task management function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskResponse {
-    /// How it ended.
+    /// The result.
     pub outcome: TaskOutcome,
-    /// The initiator's name for the request.
+    /// The initiator task tag of the request.
     pub task_tag: u32,
     /// The usual numbers.
     pub sequence: Sequence,
@@ -95,20 +95,20 @@ impl TaskResponse {
     }
 }
 
-/// The initiator ends a connection or the session.
+/// A request to end a connection or the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogoutRequest {
-    /// To be delivered at once, outside the order of commands.
+    /// Immediate delivery.
     pub immediate: bool,
-    /// What is to end.
+    /// What to end.
     pub reason: LogoutReason,
-    /// The initiator's name for this request.
+    /// The initiator task tag of this request.
     pub task_tag: u32,
-    /// The connection that is meant, where one is.
+    /// The CID of the connection, if one is to be ended.
     pub cid: u16,
-    /// Its place in the order of commands.
+    /// CmdSN.
     pub cmd_sn: u32,
-    /// The next status that the initiator expects on this connection.
+    /// ExpStatSN on this connection.
     pub exp_stat_sn: u32,
 }
 
@@ -143,18 +143,18 @@ impl LogoutRequest {
     }
 }
 
-/// The answer to a logout.
+/// The response to a logout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogoutResponse {
-    /// How it ended.
+    /// The result.
     pub outcome: LogoutOutcome,
-    /// The initiator's name for the request.
+    /// The initiator task tag of the request.
     pub task_tag: u32,
     /// The usual numbers.
     pub sequence: Sequence,
     /// Seconds to wait before a reconnection.
     pub time2wait: u16,
-    /// Seconds after those for which tasks are kept.
+    /// Seconds after those for which the target keeps tasks.
     pub time2retain: u16,
 }
 

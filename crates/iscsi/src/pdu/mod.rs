@@ -1,8 +1,8 @@
-//! The PDUs of RFC 7143, section 11, as typed values: parsed from a header and written into one, in both directions.
+//! The PDUs of RFC 7143, section 11, as typed values, parsed from headers and encoded into them, in both directions.
 //!
-//! Only headers are here. A data segment never passes through: a header says how long it is (`data_len`), and whoever owns
-//! the bytes moves them. As the RFC demands, reserved bits are ignored when read and zero when written, and reserved values
-//! of defined fields are refused. No bytes make a parser panic, and none allocates but for a CDB of more than 16 bytes.
+//! Data segments are not handled here: a header has their length (`data_len`), and the owner of the bytes moves them.
+//! As the RFC requires, reserved bits are ignored when read and zero when written, and reserved values of defined
+//! fields are refused. Parsers never panic, and only a CDB of more than 16 bytes allocates.
 
 mod codes;
 mod command;
@@ -28,34 +28,34 @@ pub use manage::{LogoutRequest, LogoutResponse, TaskRequest, TaskResponse};
 pub use notice::{AsyncMessage, NopIn, NopOut, Reject};
 pub use text::{TextRequest, TextResponse};
 
-/// Why a header is refused.
+/// Why a header is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The opcode is not defined, or belongs to the other direction.
+    /// The opcode is undefined, or belongs to the other direction.
     #[error("opcode {0:#04x} is not defined in this direction")]
     Opcode(u8),
-    /// A field has a value that is reserved or that contradicts another field.
+    /// A field has a reserved value, or one that contradicts another field.
     #[error("{opcode:?}: {field} must not be {value:#x} here")]
     Field {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// The field by its name in RFC 7143.
+        /// The field's name in RFC 7143.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: u32,
     },
-    /// Additional header segments are cut off, of an unknown type, repeated, or where none may stand.
+    /// Additional header segments are truncated, of an unknown type, repeated, or not allowed.
     #[error("{opcode:?}: its additional header segments are wrong: {what}")]
     Ahs {
-        /// The kind of the PDU.
+        /// The PDU type.
         opcode: Opcode,
-        /// What is wrong.
+        /// The error.
         what: &'static str,
     },
 }
 
 impl Malformed {
-    /// With which reason a target refuses such a PDU.
+    /// The reason of the Reject for such a PDU.
     pub fn reject_reason(&self) -> RejectReason {
         match self {
             Malformed::Opcode(_) => RejectReason::CommandNotSupported,
@@ -69,7 +69,7 @@ impl Malformed {
     }
 }
 
-/// Refuses a data segment where none may be.
+/// Refuses a data segment where none is allowed.
 fn no_data(opcode: Opcode, bhs: &Bhs) -> Result<(), Malformed> {
     match Lengths::of(bhs).data {
         0 => Ok(()),
@@ -77,7 +77,7 @@ fn no_data(opcode: Opcode, bhs: &Bhs) -> Result<(), Malformed> {
     }
 }
 
-/// One direction's PDUs as an enum, with the way from and to a header.
+/// The PDUs of one direction as an enum, with conversions from and to a header.
 macro_rules! direction {
     ($(#[$about:meta])* pub enum $name:ident { $( $(#[$what:meta])* $variant:ident($type:ty), )+ }) => {
         $(#[$about])*
@@ -85,10 +85,10 @@ macro_rules! direction {
         pub enum $name { $( $(#[$what])* $variant($type), )+ }
 
         impl $name {
-            /// Understands a header. `ahs` is what follows it, without its digest.
+            /// Parses a header. `ahs` holds its additional segments, without digest.
             ///
             /// # Errors
-            /// [`Malformed`] says which field is wrong.
+            /// [`Malformed`] names the invalid field.
             pub fn parse(bhs: &Bhs, ahs: &[u8]) -> Result<$name, Malformed> {
                 let opcode = opcode(bhs)?;
                 if ahs.len() != Lengths::of(bhs).ahs {
@@ -103,8 +103,7 @@ macro_rules! direction {
                 }
             }
 
-            /// The header that says this. A SCSI command's additional header segments are written by
-            /// [`ScsiCommand::put_ahs`].
+            /// Encodes the header. [`ScsiCommand::put_ahs`] writes a SCSI command's additional header segments.
             pub fn encode(&self) -> Bhs {
                 match self { $( $name::$variant(pdu) => pdu.encode(), )+ }
             }
@@ -118,7 +117,7 @@ macro_rules! direction {
 }
 
 direction! {
-    /// What an initiator sends.
+    /// PDUs of an initiator.
     pub enum Request {
         /// A ping, or the answer to one.
         NopOut(NopOut),
@@ -126,41 +125,41 @@ direction! {
         Command(ScsiCommand),
         /// A task management function.
         Task(TaskRequest),
-        /// A step of the login.
+        /// A login request.
         Login(LoginRequest),
-        /// Text.
+        /// A text request.
         Text(TextRequest),
         /// Data of a write.
         DataOut(DataOut),
-        /// The end of a connection or of the session.
+        /// A logout request.
         Logout(LogoutRequest),
-        /// A request to send something again.
+        /// A retransmission request or an acknowledgement.
         Snack(Snack),
     }
 }
 
 direction! {
-    /// What a target sends.
+    /// PDUs of a target.
     pub enum Response {
         /// A ping, or the answer to one.
         NopIn(NopIn),
-        /// The end of a SCSI command.
+        /// A SCSI response.
         Command(ScsiResponse),
-        /// The end of a task management function.
+        /// A task management response.
         Task(TaskResponse),
-        /// A step of the login.
+        /// A login response.
         Login(LoginResponse),
-        /// Text.
+        /// A text response.
         Text(TextResponse),
         /// Data of a read.
         DataIn(DataIn),
-        /// The answer to a logout.
+        /// A logout response.
         Logout(LogoutResponse),
         /// A request for data of a write.
         R2t(R2t),
-        /// An event.
+        /// An asynchronous message.
         Async(AsyncMessage),
-        /// A PDU was refused.
+        /// A rejected PDU.
         Reject(Reject),
     }
 }

@@ -1,24 +1,24 @@
-//! Pings, events and refusals (RFC 7143, sections 11.9 and 11.17 to 11.19).
+//! NOP-Out, NOP-In, Asynchronous Message and Reject (RFC 7143, sections 11.9 and 11.17 to 11.19).
 
 use super::header::{FINAL, IMMEDIATE, be16, be32, begin, lun, put_lun, put16, put32};
 use super::{
     AsyncEvent, Bhs, Lengths, Lun, Malformed, Opcode, RESERVED_TAG, RejectReason, Sequence,
 };
 
-/// A ping of the initiator, or its answer to the target's.
+/// A ping of the initiator, or its answer to the target's ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NopOut {
-    /// To be delivered at once, outside the order of commands.
+    /// Immediate delivery.
     pub immediate: bool,
-    /// The logical unit, where it answers a ping.
+    /// The logical unit, in the answer to a ping.
     pub lun: Lun,
-    /// The initiator's name for it; [`RESERVED_TAG`] where no answer is wanted.
+    /// The initiator task tag; [`RESERVED_TAG`] if no answer is wanted.
     pub task_tag: u32,
-    /// The target's name for the ping that this answers; [`RESERVED_TAG`] where it answers none.
+    /// The target transfer tag of the answered ping; [`RESERVED_TAG`] in a ping.
     pub transfer_tag: u32,
-    /// Its place in the order of commands.
+    /// CmdSN.
     pub cmd_sn: u32,
-    /// The next status that the initiator expects on this connection.
+    /// ExpStatSN on this connection.
     pub exp_stat_sn: u32,
     /// Bytes of ping data.
     pub data_len: u32,
@@ -29,7 +29,7 @@ impl NopOut {
 
     pub(super) fn parse(bhs: &Bhs, _ahs: &[u8]) -> Result<NopOut, Malformed> {
         let (immediate, task_tag) = (bhs[0] & IMMEDIATE != 0, be32(bhs, 16));
-        // Section 11.18: without a tag nobody could tell that the command was taken, so it must not use up a number.
+        // Section 11.18: without a tag there is no acknowledgement, so it must not consume a command number.
         if task_tag == RESERVED_TAG && !immediate {
             return Err(Malformed::field(Self::OPCODE, "InitiatorTaskTag without I", task_tag));
         }
@@ -56,16 +56,16 @@ impl NopOut {
     }
 }
 
-/// A ping of the target, or its answer to the initiator's.
+/// A ping of the target, or its answer to the initiator's ping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NopIn {
-    /// The logical unit, where it is a ping.
+    /// The logical unit, in a ping.
     pub lun: Lun,
-    /// The initiator's name for the ping that this answers; [`RESERVED_TAG`] where it answers none.
+    /// The initiator task tag of the answered ping; [`RESERVED_TAG`] in a ping.
     pub task_tag: u32,
-    /// The target's name for it; [`RESERVED_TAG`] where no answer is wanted.
+    /// The target transfer tag; [`RESERVED_TAG`] if no answer is wanted.
     pub transfer_tag: u32,
-    /// The usual numbers; the status number is used up only by an answer.
+    /// Sequence numbers; only an answer consumes the StatSN.
     pub sequence: Sequence,
     /// Bytes of ping data.
     pub data_len: u32,
@@ -95,18 +95,18 @@ impl NopIn {
     }
 }
 
-/// An event that the target tells unasked.
+/// An asynchronous message of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsyncMessage {
-    /// What has happened.
+    /// The event.
     pub event: AsyncEvent,
-    /// The logical unit, where the event is about one.
+    /// The logical unit, if the event concerns one.
     pub lun: Lun,
     /// The usual numbers.
     pub sequence: Sequence,
-    /// A vendor's code, where the event is a vendor's.
+    /// The vendor's code, for a vendor-specific event.
     pub vendor_code: u8,
-    /// What the event says: a connection and two times, or a time (section 11.9.1).
+    /// Parameters of the event: a connection and two times, or a time (section 11.9.1).
     pub parameters: [u16; 3],
     /// Bytes of the data segment: sense data and more.
     pub data_len: u32,
@@ -145,16 +145,16 @@ impl AsyncMessage {
     }
 }
 
-/// A PDU was refused; the data segment holds its header.
+/// A rejected PDU; the data segment holds its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reject {
-    /// Why.
+    /// The reason.
     pub reason: RejectReason,
     /// The usual numbers.
     pub sequence: Sequence,
-    /// The number of the data or R2T that the reason is about, where it is about one.
+    /// The DataSN or R2TSN that the reason refers to, if any.
     pub data_sn: u32,
-    /// Bytes of the data segment; 48 and the additional header segments.
+    /// Bytes of the data segment: 48 and the additional header segments.
     pub data_len: u32,
 }
 

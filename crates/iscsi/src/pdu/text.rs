@@ -3,7 +3,7 @@
 use super::header::{CONTINUE, FINAL, IMMEDIATE, be32, begin, bit, lun, put_lun, put32};
 use super::{Bhs, Lengths, Lun, Malformed, Opcode, Sequence};
 
-/// Both flags together would say that the text ends here and goes on.
+/// The F and C flags, which must not both be set.
 fn flags(opcode: Opcode, byte: u8) -> Result<(bool, bool), Malformed> {
     match (byte & FINAL != 0, byte & CONTINUE != 0) {
         (true, true) => Err(Malformed::field(opcode, "F and C", u32::from(byte))),
@@ -14,21 +14,21 @@ fn flags(opcode: Opcode, byte: u8) -> Result<(bool, bool), Malformed> {
 /// Text of the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRequest {
-    /// To be delivered at once, outside the order of commands.
+    /// Immediate delivery.
     pub immediate: bool,
-    /// The initiator has nothing more to say.
+    /// The initiator's text is complete (F).
     pub is_final: bool,
-    /// The text goes on in the next request; then `is_final` does not hold.
+    /// The text continues in the next request (C); then `is_final` is not set.
     pub goes_on: bool,
-    /// The logical unit that the target named with its transfer tag.
+    /// The logical unit that the target sent with its transfer tag.
     pub lun: Lun,
-    /// The initiator's name for the exchange.
+    /// The initiator task tag.
     pub task_tag: u32,
-    /// What the target named to have the exchange go on; [`super::RESERVED_TAG`] at its beginning.
+    /// The target transfer tag of a continued exchange; [`super::RESERVED_TAG`] at its start.
     pub transfer_tag: u32,
-    /// Its place in the order of commands.
+    /// CmdSN.
     pub cmd_sn: u32,
-    /// The next status that the initiator expects on this connection.
+    /// ExpStatSN on this connection.
     pub exp_stat_sn: u32,
     /// Bytes of text.
     pub data_len: u32,
@@ -68,15 +68,15 @@ impl TextRequest {
 /// Text of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextResponse {
-    /// The exchange is over.
+    /// The exchange is complete (F).
     pub is_final: bool,
-    /// The text goes on in the next response; then `is_final` does not hold.
+    /// The text continues in the next response (C); then `is_final` is not set.
     pub goes_on: bool,
-    /// The logical unit that the next request has to name.
+    /// The logical unit that the next request must carry.
     pub lun: Lun,
-    /// The initiator's name for the exchange.
+    /// The initiator task tag.
     pub task_tag: u32,
-    /// What the next request has to name; [`super::RESERVED_TAG`] where none is to come.
+    /// The transfer tag that the next request must carry; [`super::RESERVED_TAG`] if the exchange is complete.
     pub transfer_tag: u32,
     /// The usual numbers.
     pub sequence: Sequence,

@@ -1,39 +1,39 @@
-//! Who may do what, when: one description for each class of commands, from which reservations, port states, write
-//! protection and unit attentions are judged (SPC-4, 5.13.1 and 5.16; SBC-3, 4.17).
+//! Access rules: one description for each class of commands, which decides about reservations, port states, write
+//! protection and unit attentions (SPC-4, 5.13.1 and 5.16; SBC-3, 4.17).
 //!
-//! The view of a nexus ([`super::View`]) is derived by the same judgement as every single command is.
+//! The view of a nexus ([`super::NexusView`]) is derived by the same rules as every single command.
 
-/// What stands in the way of a class of commands.
+/// The checks before a class of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Access {
-    /// A pending unit attention is reported instead of doing the command.
+pub(super) struct Checks {
+    /// A pending unit attention is reported instead of executing the command.
     pub attention: bool,
-    /// What a persistent reservation of others forbids.
-    pub persistent: Persistent,
-    /// A reservation of others by RESERVE forbids it.
+    /// What other nexuses' persistent reservations forbid.
+    pub persistent: ReservationCheck,
+    /// A RESERVE reservation of another nexus forbids it.
     pub classic: bool,
-    /// The states of the target port in which it is done.
-    pub port: Ports,
-    /// The logical unit must be able to reach its medium.
+    /// The port states that allow it.
+    pub port: AllowedPortStates,
+    /// The medium must be accessible.
     pub ready: bool,
-    /// The medium changes.
+    /// The command changes the medium.
     pub writes: bool,
 }
 
-/// What a persistent reservation forbids to those that do not hold it (SPC-4, tables 66 and 67).
+/// What a persistent reservation forbids to nexuses that do not hold it (SPC-4, tables 66 and 67).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Persistent {
+pub(super) enum ReservationCheck {
     /// Nothing.
     Free,
-    /// Reading, under the exclusive access types.
+    /// Reads, with the exclusive access types.
     Reads,
-    /// Whatever changes something, under every type.
+    /// Changes, with every type.
     Changes,
 }
 
-/// In which states of the target port group a command is done (SPC-4, 5.16.2).
+/// The target port group states that allow a command (SPC-4, 5.16.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ports {
+pub(super) enum AllowedPortStates {
     /// Active only.
     Active,
     /// Active and standby.
@@ -42,65 +42,70 @@ pub(super) enum Ports {
     Any,
 }
 
-impl Access {
-    /// INQUIRY, REPORT LUNS, REQUEST SENSE: always done.
-    pub const IDENTIFY: Access = Access {
+impl Checks {
+    /// INQUIRY, REPORT LUNS, REQUEST SENSE: always allowed.
+    pub const IDENTIFY: Checks = Checks {
         attention: false,
-        persistent: Persistent::Free,
+        persistent: ReservationCheck::Free,
         classic: false,
-        port: Ports::Any,
+        port: AllowedPortStates::Any,
         ready: false,
         writes: false,
     };
     /// TEST UNIT READY.
-    pub const READY: Access = Access {
+    pub const READY: Checks = Checks {
         attention: true,
-        persistent: Persistent::Free,
+        persistent: ReservationCheck::Free,
         classic: true,
-        port: Ports::Active,
+        port: AllowedPortStates::Active,
         ready: true,
         writes: false,
     };
     /// READ CAPACITY: known without the medium.
-    pub const CAPACITY: Access = Access { ready: false, ..Access::READY };
-    /// Blocks are read.
-    pub const READ: Access = Access { persistent: Persistent::Reads, ..Access::READY };
-    /// Blocks are changed.
-    pub const WRITE: Access =
-        Access { persistent: Persistent::Changes, writes: true, ..Access::READY };
-    /// Everything is made unreadable; whether the medium is within reach is decided by the command.
-    pub const SANITIZE: Access = Access { ready: false, ..Access::WRITE };
-    /// What is read of a copy's source and written to its destination is judged for each of them.
-    pub const COPY: Access = Access { persistent: Persistent::Changes, ..Access::READY };
-    /// What became of copies.
-    pub const COPY_RESULTS: Access = Access { ready: false, ..Access::COPY };
-    /// The cache is written out, which changes no block.
-    pub const SYNC: Access = Access { persistent: Persistent::Changes, ..Access::READY };
-    /// Settings are read or changed.
-    pub const SETTINGS: Access = Access {
-        persistent: Persistent::Changes,
-        port: Ports::Standby,
+    pub const CAPACITY: Checks = Checks { ready: false, ..Checks::READY };
+    /// Reads of blocks.
+    pub const READ: Checks = Checks { persistent: ReservationCheck::Reads, ..Checks::READY };
+    /// Changes of blocks.
+    pub const WRITE: Checks =
+        Checks { persistent: ReservationCheck::Changes, writes: true, ..Checks::READY };
+    /// SANITIZE; the command itself checks whether the medium is accessible.
+    pub const SANITIZE: Checks = Checks { ready: false, ..Checks::WRITE };
+    /// EXTENDED COPY: source and destination are checked separately.
+    pub const COPY: Checks = Checks { persistent: ReservationCheck::Changes, ..Checks::READY };
+    /// Results of copies.
+    pub const COPY_RESULTS: Checks = Checks { ready: false, ..Checks::COPY };
+    /// SYNCHRONIZE CACHE changes no block.
+    pub const SYNC: Checks = Checks { persistent: ReservationCheck::Changes, ..Checks::READY };
+    /// Reads or changes of settings.
+    pub const SETTINGS: Checks = Checks {
+        persistent: ReservationCheck::Changes,
+        port: AllowedPortStates::Standby,
         ready: false,
-        ..Access::READY
+        ..Checks::READY
     };
-    /// What the device server can do.
-    pub const ABILITIES: Access = Access { port: Ports::Active, ..Access::SETTINGS };
-    /// LOG SENSE: allowed whatever is reserved.
-    pub const LOG: Access =
-        Access { persistent: Persistent::Free, classic: false, ..Access::SETTINGS };
-    /// START STOP UNIT and PREVENT ALLOW MEDIUM REMOVAL, as far as they take nothing away from others.
-    pub const CARE: Access = Access { port: Ports::Active, ..Access::LOG };
-    /// The same where they do.
-    pub const TAKE: Access =
-        Access { persistent: Persistent::Changes, classic: true, ..Access::CARE };
-    /// PERSISTENT RESERVE: its own rules decide about persistent reservations.
-    pub const PERSISTENT: Access = Access { persistent: Persistent::Free, ..Access::SETTINGS };
-    /// RESERVE and RELEASE: their own rules decide.
-    pub const CLASSIC: Access =
-        Access { port: Ports::Active, classic: false, ..Access::PERSISTENT };
-    /// REPORT TARGET PORT GROUPS: done in every state, whatever is reserved persistently.
-    pub const PORTS: Access =
-        Access { persistent: Persistent::Free, port: Ports::Any, ..Access::SETTINGS };
+    /// Reports of supported functions.
+    pub const REPORT_SUPPORTED: Checks =
+        Checks { port: AllowedPortStates::Active, ..Checks::SETTINGS };
+    /// LOG SENSE: allowed with any reservation.
+    pub const LOG: Checks =
+        Checks { persistent: ReservationCheck::Free, classic: false, ..Checks::SETTINGS };
+    /// START STOP UNIT and PREVENT ALLOW MEDIUM REMOVAL without effect on others.
+    pub const MAINTENANCE: Checks = Checks { port: AllowedPortStates::Active, ..Checks::LOG };
+    /// The same with effect on others.
+    pub const TAKE: Checks =
+        Checks { persistent: ReservationCheck::Changes, classic: true, ..Checks::MAINTENANCE };
+    /// PERSISTENT RESERVE: its own rules check persistent reservations.
+    pub const PERSISTENT: Checks =
+        Checks { persistent: ReservationCheck::Free, ..Checks::SETTINGS };
+    /// RESERVE and RELEASE: checked by their own rules.
+    pub const RESERVE_RELEASE: Checks =
+        Checks { port: AllowedPortStates::Active, classic: false, ..Checks::PERSISTENT };
+    /// REPORT TARGET PORT GROUPS: allowed in every state, with any persistent reservation.
+    pub const PORTS: Checks = Checks {
+        persistent: ReservationCheck::Free,
+        port: AllowedPortStates::Any,
+        ..Checks::SETTINGS
+    };
     /// SET TARGET PORT GROUPS.
-    pub const SET_PORTS: Access = Access { port: Ports::Any, ..Access::SETTINGS };
+    pub const SET_PORTS: Checks = Checks { port: AllowedPortStates::Any, ..Checks::SETTINGS };
 }

@@ -1,13 +1,13 @@
-//! The joint between the device server, which decides what a command means, and the volume, which carries it out.
+//! The interface between the device server, which decodes commands, and the volume, which executes them.
 
 use super::{Nexus, Sense};
 
 /// Consecutive logical blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct BlockRange {
     /// The first block.
     pub lba: u64,
-    /// How many; may be zero.
+    /// Number of blocks; may be zero.
     pub blocks: u64,
 }
 
@@ -15,19 +15,19 @@ pub struct Extent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Status {
-    /// The command did what it says.
+    /// GOOD.
     Good = 0x00,
-    /// Sense data tells what happened.
+    /// CHECK CONDITION: sense data has the reason.
     CheckCondition = 0x02,
-    /// PREFETCH with room in the cache.
+    /// CONDITION MET: PRE-FETCH with room in the cache.
     ConditionMet = 0x04,
-    /// Try again later.
+    /// BUSY: try again later.
     Busy = 0x08,
-    /// Another nexus holds a reservation that forbids it.
+    /// RESERVATION CONFLICT: another nexus holds a reservation that forbids the command.
     ReservationConflict = 0x18,
-    /// More commands than the logical unit takes.
+    /// TASK SET FULL: too many commands for the logical unit.
     TaskSetFull = 0x28,
-    /// The task was aborted by another nexus, and the control mode page asks to say so (TAS).
+    /// TASK ABORTED: another nexus aborted the task, and the control mode page requests this status (TAS).
     TaskAborted = 0x40,
 }
 
@@ -36,12 +36,12 @@ pub enum Status {
 pub struct Ending {
     /// The status byte.
     pub status: Status,
-    /// Present if, and only if, the status is CHECK CONDITION.
+    /// Present if and only if the status is CHECK CONDITION.
     pub sense: Option<Sense>,
 }
 
 impl Ending {
-    /// The command did what it says.
+    /// Success.
     pub const GOOD: Ending = Ending { status: Status::Good, sense: None };
 
     /// CHECK CONDITION with its sense data.
@@ -49,93 +49,93 @@ impl Ending {
         Ending { status: Status::CheckCondition, sense: Some(sense) }
     }
 
-    /// A status that comes without sense data.
+    /// A status without sense data.
     pub const fn bare(status: Status) -> Ending {
         Ending { status, sense: None }
     }
 }
 
-/// What is to be done about a command.
+/// What the target must do for a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing moves.
+    /// Nothing is transferred.
     End(Ending),
-    /// These bytes go to the initiator, already cut at the command's allocation length; the command ends in GOOD.
+    /// Send these bytes, already truncated to the command's allocation length; the command ends in GOOD.
     Reply(Vec<u8>),
-    /// The device server needs this many bytes of parameters from the initiator (never more than 64 KiB), and then
-    /// decides again. Fewer, because the initiator expected to send less, are handed over as they are.
+    /// The device server needs this many bytes of parameters from the initiator (at most 64 KiB), and then decides
+    /// again. If the initiator sends fewer, these are passed on as they are.
     Parameters(u32),
-    /// A volume is to do this.
+    /// The volume must do this.
     Medium(Medium),
-    /// The command ends in GOOD at once, and a volume is to do this afterwards, whatever becomes of the session (IMMED).
+    /// The command ends in GOOD at once, and the volume does this afterwards, even if the session ends (IMMED).
     Background(Medium),
-    /// EXTENDED COPY: [`Medium::Copy`] is to be done, and [`super::Unit::copied`] is told how it ended.
+    /// EXTENDED COPY: do [`Medium::Copy`], and report its end to [`super::LogicalUnit::copied`].
     Copy {
-        /// The list identifier, under which the initiator asks what it came to.
+        /// The list identifier with which the initiator queries the result.
         list: u8,
-        /// What is copied.
+        /// The segments.
         segments: Vec<CopySegment>,
     },
-    /// PERSISTENT RESERVE OUT took effect. Before the command ends in GOOD its owner does what is told here.
+    /// PERSISTENT RESERVE OUT took effect. Before the command ends in GOOD its owner does the following.
     Reserved {
-        /// What is kept over a restart changed: [`super::Unit::kept`] yields it, empty if there is nothing to keep.
+        /// The persistent state changed: store [`super::LogicalUnit::stored_reservations`], which is empty if there is nothing to store.
         keep: bool,
-        /// The commands of these nexuses on this unit are aborted (PREEMPT AND ABORT).
+        /// Abort the commands of these nexuses on this unit (PREEMPT AND ABORT).
         abort: Vec<Nexus>,
     },
 }
 
-/// What a volume is asked to do. Extents lie within the volume, and what may not be written is not asked for.
+/// A request to a volume. Extents are within the volume, and write protection has been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// Blocks go to the initiator.
-    Read(Extent),
-    /// Blocks come from the initiator. `durable` (FUA): on the backing store before the command ends.
+    /// Read: blocks go to the initiator.
+    Read(BlockRange),
+    /// Write: blocks come from the initiator. `durable` (FUA): on the backing store before the command ends.
     Write {
-        /// Where to.
-        to: Extent,
+        /// The blocks to write.
+        to: BlockRange,
         /// FUA.
         durable: bool,
     },
-    /// Blocks come from the initiator, are written, and compared with what is then read (WRITE AND VERIFY); `compare`
-    /// is false where the blocks need only be readable. Always durable.
+    /// WRITE AND VERIFY: blocks come from the initiator, are written, and are compared with what is then read. If
+    /// `compare` is false, the blocks need only be readable. Always durable.
     WriteVerify {
-        /// Where to.
-        to: Extent,
+        /// The blocks to write.
+        to: BlockRange,
         /// BYTCHK.
         compare: bool,
     },
-    /// The blocks are readable; nothing moves.
-    Verify(Extent),
-    /// Blocks come from the initiator and are compared; a difference is MISCOMPARE with the offset in `information`.
-    /// `one`: a single block comes, and every block of the extent is compared with it (BYTCHK 11b).
+    /// VERIFY: check that the blocks are readable, without a transfer.
+    Verify(BlockRange),
+    /// VERIFY with data: blocks come from the initiator and are compared; a difference is MISCOMPARE with the offset
+    /// in `information`. `one`: a single block comes, and every block of the extent is compared with it (BYTCHK 11b).
     Compare {
-        /// What is compared.
-        with: Extent,
+        /// The blocks to compare.
+        with: BlockRange,
         /// BYTCHK 11b.
         one: bool,
     },
-    /// Twice the extent's blocks come: the first half is compared, and where it is equal the second half is written, with
-    /// nothing in between (COMPARE AND WRITE).
+    /// COMPARE AND WRITE: twice the extent's blocks come. The first half is compared and, if equal, the second half
+    /// is written, atomically.
     CompareAndWrite {
-        /// Where.
-        at: Extent,
+        /// The blocks.
+        at: BlockRange,
         /// FUA.
         durable: bool,
     },
-    /// Blocks come from the initiator and are or-ed into those of the volume (ORWRITE), with nothing in between.
+    /// ORWRITE: blocks come from the initiator and are or-ed into those of the volume, atomically.
     Or {
-        /// Where.
-        at: Extent,
+        /// The blocks.
+        at: BlockRange,
         /// FUA.
         durable: bool,
     },
-    /// One block comes, unless `zero`, and is written all over the extent (WRITE SAME). `unmap`, which is asked of thin
-    /// volumes only: whatever came, the space is given back and reads as zeros. SBC-3 would have other data written;
-    /// deployed targets do not, and initiators rely on it.
+    /// WRITE SAME: one block comes, unless `zero`, and is written to the whole extent. With `unmap`, which is
+    /// requested of thin volumes only, the blocks are deallocated and read as zeros whatever data came. SBC-3
+    /// requires other data to be written; deployed targets do not do that, and initiators rely on it.
     Same {
-        /// Where.
-        to: Extent,
+        /// The blocks.
+        to: BlockRange,
         /// No block comes; zeros are written (NDOB).
         zero: bool,
         /// UNMAP bit.
@@ -143,26 +143,27 @@ pub enum Medium {
         /// The volatile cache is off.
         durable: bool,
     },
-    /// Space is given back; the blocks read as zeros afterwards (LBPRZ).
-    Unmap(Vec<Extent>),
-    /// What was written there is on the backing store before the command ends. An extent of no blocks: up to the end.
-    Sync(Extent),
-    /// The blocks will be wanted soon. Ends at once.
-    Prefetch(Extent),
-    /// The parameter data of GET LBA STATUS, starting at a block, at most so many bytes.
+    /// Deallocates blocks, which then read as zeros (LBPRZ).
+    Unmap(Vec<BlockRange>),
+    /// SYNCHRONIZE CACHE: makes earlier writes durable before the command ends. An extent without blocks extends to
+    /// the end.
+    Sync(BlockRange),
+    /// PRE-FETCH: a hint that the blocks will be read soon. Ends at once.
+    Prefetch(BlockRange),
+    /// The parameter data of GET LBA STATUS from a block on, truncated to the allocation length.
     LbaStatus {
-        /// The first block that is asked about.
+        /// The first block of the query.
         lba: u64,
-        /// The allocation length.
+        /// The allocation length in bytes.
         len: u32,
     },
-    /// Blocks are copied within this target (EXTENDED COPY), durably. Units are named by their designators.
+    /// Copies blocks within this target (EXTENDED COPY), durably. Units are named by their designators.
     Copy(Vec<CopySegment>),
-    /// Everything is overwritten with zeros, or given back on a thin volume (SANITIZE). No reset and no abort stops it, nor
-    /// the end of the session; when it has ended, [`super::Unit::sanitized`] is told how. Initiators watch it for seconds,
-    /// so overwriting is not hurried.
+    /// SANITIZE: overwrites everything with zeros, or deallocates it on a thin volume. No reset, abort or end of the
+    /// session stops it; report its end to [`super::LogicalUnit::sanitized`]. Initiators poll its progress for seconds, so
+    /// overwriting is throttled.
     Sanitize {
-        /// The initiator's pattern, one block or less, repeated all over (OVERWRITE); empty: zeros.
+        /// The initiator's pattern, one block or less, repeated (OVERWRITE); empty: zeros.
         pattern: Vec<u8>,
     },
 }
@@ -170,18 +171,18 @@ pub enum Medium {
 /// One block-to-block segment of EXTENDED COPY.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopySegment {
-    /// The NAA designator of the unit that is read (VPD page 0x83).
+    /// The NAA designator of the source unit (VPD page 0x83).
     pub from: [u8; 16],
-    /// What is read.
-    pub source: Extent,
-    /// The NAA designator of the unit that is written.
+    /// The source blocks.
+    pub source: BlockRange,
+    /// The NAA designator of the destination unit.
     pub to: [u8; 16],
-    /// The first block that is written.
+    /// The first destination block.
     pub lba: u64,
 }
 
 impl Medium {
-    /// Bytes that come from the initiator before this can be done.
+    /// Bytes that the initiator must send first.
     pub fn bytes_in(&self, block: u32) -> u64 {
         let blocks = match self {
             Medium::Write { to, .. } | Medium::WriteVerify { to, .. } => to.blocks,

@@ -1,42 +1,45 @@
-//! Commands that read, write, check and give back blocks: what they ask a volume to do (SBC-3, 5).
+//! Block commands (read, write, verify, unmap) decoded into requests to a volume (SBC-3, 5).
 //!
-//! Whatever comes out of here lies within the volume and moves no more than the largest transfer. Nothing is allocated
-//! for READ and WRITE.
+//! Every request is within the volume and moves no more than the largest transfer. READ and WRITE allocate nothing.
 
-use super::cdb::{Cdb, be16, be32, be64, field16, field32, field64};
+use super::cdb::{CdbBytes, be16, be32, be64, field16, field32, field64};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
 use super::description::{LARGEST_TRANSFER, LONGEST_SAME, MOST_UNMAP_DESCRIPTORS, MOST_UNMAPPED};
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
-use super::{Action, Ending, Extent, Geometry, Medium, Sense, SenseKey};
+use super::unit::{CommandCall, CommandResult};
+use super::{Action, BlockRange, Ending, Geometry, Medium, Sense, SenseKey};
 
-/// READ and WRITE of every length.
-pub(super) fn move_blocks(call: &mut Call<'_>) -> Outcome {
+/// READ and WRITE of all CDB lengths.
+pub(super) fn move_blocks(call: &mut CommandCall<'_>) -> CommandResult {
     let through = !call.state().modes.write_cache();
     transfer(call.cdb, &call.description().geometry, through).map(Action::Medium)
 }
 
-/// What a READ or WRITE asks for. `durable`: writes are so even without FUA.
-pub(super) fn transfer(cdb: &Cdb, geometry: &Geometry, durable: bool) -> Result<Medium, Ending> {
+/// Decodes a READ or WRITE. `durable`: writes are durable even without FUA.
+pub(super) fn transfer(
+    cdb: &CdbBytes,
+    geometry: &Geometry,
+    durable: bool,
+) -> Result<Medium, Ending> {
     let extent = bounded(cdb, geometry)?;
-    // Among the operation codes of READ and WRITE this bit tells them apart.
+    // This bit distinguishes the operation codes of READ and WRITE.
     if cdb[0] & 0x02 == 0 {
         return Ok(Medium::Read(extent));
     }
     Ok(Medium::Write { to: extent, durable: durable || forced(cdb) })
 }
 
-/// FUA, or the volatile cache is off.
-fn durable(call: &Call<'_>) -> bool {
+/// FUA is set, or the volatile cache is off.
+fn durable(call: &CommandCall<'_>) -> bool {
     forced(call.cdb) || !call.state().modes.write_cache()
 }
 
-/// FUA, which the commands with six bytes do not have.
-fn forced(cdb: &Cdb) -> bool {
+/// FUA, which the six-byte commands lack.
+fn forced(cdb: &CdbBytes) -> bool {
     cdb[0] >> 5 != 0 && cdb[1] & 0x08 != 0
 }
 
-/// The extent of a command that moves or reads all of it.
-fn bounded(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
+/// The extent of a command that transfers or reads all of it.
+fn bounded(cdb: &CdbBytes, geometry: &Geometry) -> Result<BlockRange, Ending> {
     let extent = extent(cdb, geometry)?;
     if extent.blocks > u64::from(geometry.blocks_in(LARGEST_TRANSFER)) {
         return Err(invalid_field(length_at(cdb), None));
@@ -44,8 +47,8 @@ fn bounded(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
     Ok(extent)
 }
 
-/// The extent of a command, which lies within the volume.
-fn extent(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
+/// The extent of a command, checked against the volume's size.
+fn extent(cdb: &CdbBytes, geometry: &Geometry) -> Result<BlockRange, Ending> {
     let (lba, blocks) = match cdb[0] >> 5 {
         0 => {
             let lba = field32::<0>(cdb) & 0x1f_ffff;
@@ -58,8 +61,8 @@ fn extent(cdb: &Cdb, geometry: &Geometry) -> Result<Extent, Ending> {
     within(lba, blocks, geometry)
 }
 
-/// The byte of the transfer length.
-fn length_at(cdb: &Cdb) -> u16 {
+/// The offset of the transfer length in the CDB.
+fn length_at(cdb: &CdbBytes) -> u16 {
     match cdb[0] >> 5 {
         0 => 4,
         1 | 2 => 7,
@@ -68,10 +71,10 @@ fn length_at(cdb: &Cdb) -> u16 {
     }
 }
 
-/// An extent, if it lies within the volume.
-pub(super) fn within(lba: u64, blocks: u64, geometry: &Geometry) -> Result<Extent, Ending> {
+/// An extent, if it is within the volume.
+pub(super) fn within(lba: u64, blocks: u64, geometry: &Geometry) -> Result<BlockRange, Ending> {
     match lba.checked_add(blocks) {
-        Some(end) if end <= geometry.blocks => Ok(Extent { lba, blocks }),
+        Some(end) if end <= geometry.blocks => Ok(BlockRange { lba, blocks }),
         _ => Err(OUT_OF_RANGE),
     }
 }
@@ -79,8 +82,8 @@ pub(super) fn within(lba: u64, blocks: u64, geometry: &Geometry) -> Result<Exten
 /// LOGICAL BLOCK ADDRESS OUT OF RANGE.
 pub(super) const OUT_OF_RANGE: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x2100));
 
-/// GET LBA STATUS: the volume knows.
-pub(super) fn lba_status(call: &mut Call<'_>) -> Outcome {
+/// GET LBA STATUS: answered by the volume.
+pub(super) fn lba_status(call: &mut CommandCall<'_>) -> CommandResult {
     let lba = field64::<2>(call.cdb);
     if lba >= call.description().geometry.blocks {
         return Err(OUT_OF_RANGE);
@@ -89,12 +92,12 @@ pub(super) fn lba_status(call: &mut Call<'_>) -> Outcome {
 }
 
 /// BYTCHK.
-fn byte_check(cdb: &Cdb) -> u8 {
+fn byte_check(cdb: &CdbBytes) -> u8 {
     cdb[1] >> 1 & 3
 }
 
-/// VERIFY of every length.
-pub(super) fn verify(call: &mut Call<'_>) -> Outcome {
+/// VERIFY of all CDB lengths.
+pub(super) fn verify(call: &mut CommandCall<'_>) -> CommandResult {
     let with = bounded(call.cdb, &call.description().geometry)?;
     Ok(Action::Medium(match byte_check(call.cdb) {
         0 => Medium::Verify(with),
@@ -105,8 +108,8 @@ pub(super) fn verify(call: &mut Call<'_>) -> Outcome {
     }))
 }
 
-/// WRITE AND VERIFY of every length.
-pub(super) fn write_verify(call: &mut Call<'_>) -> Outcome {
+/// WRITE AND VERIFY of all CDB lengths.
+pub(super) fn write_verify(call: &mut CommandCall<'_>) -> CommandResult {
     let to = bounded(call.cdb, &call.description().geometry)?;
     match byte_check(call.cdb) {
         check @ (0 | 1) => Ok(Action::Medium(Medium::WriteVerify { to, compare: check == 1 })),
@@ -114,8 +117,8 @@ pub(super) fn write_verify(call: &mut Call<'_>) -> Outcome {
     }
 }
 
-/// COMPARE AND WRITE: exactly both halves have to come.
-pub(super) fn compare_and_write(call: &mut Call<'_>) -> Outcome {
+/// COMPARE AND WRITE: the initiator must send exactly both halves.
+pub(super) fn compare_and_write(call: &mut CommandCall<'_>) -> CommandResult {
     let geometry = &call.description().geometry;
     let blocks = u64::from(call.cdb[13]);
     let at = within(field64::<2>(call.cdb), blocks, geometry)?;
@@ -129,34 +132,34 @@ pub(super) fn compare_and_write(call: &mut Call<'_>) -> Outcome {
 }
 
 /// ORWRITE (16).
-pub(super) fn or_write(call: &mut Call<'_>) -> Outcome {
+pub(super) fn or_write(call: &mut CommandCall<'_>) -> CommandResult {
     let at = bounded(call.cdb, &call.description().geometry)?;
     Ok(Action::Medium(Medium::Or { at, durable: durable(call) }))
 }
 
-/// SYNCHRONIZE CACHE: no blocks are all that follow.
-pub(super) fn synchronize(call: &mut Call<'_>) -> Outcome {
+/// SYNCHRONIZE CACHE: zero blocks mean up to the end.
+pub(super) fn synchronize(call: &mut CommandCall<'_>) -> CommandResult {
     let medium = Medium::Sync(extent(call.cdb, &call.description().geometry)?);
     Ok(if call.cdb[1] & 0x02 != 0 { Action::Background(medium) } else { Action::Medium(medium) })
 }
 
-/// PRE-FETCH: no blocks are all that follow.
-pub(super) fn prefetch(call: &mut Call<'_>) -> Outcome {
+/// PRE-FETCH: zero blocks mean up to the end.
+pub(super) fn prefetch(call: &mut CommandCall<'_>) -> CommandResult {
     let geometry = &call.description().geometry;
     Ok(Action::Medium(Medium::Prefetch(or_rest(extent(call.cdb, geometry)?, geometry))))
 }
 
-/// The extent, or all that follows if it has no blocks.
-fn or_rest(extent: Extent, geometry: &Geometry) -> Extent {
+/// The extent, or everything from its start if it has no blocks.
+fn or_rest(extent: BlockRange, geometry: &Geometry) -> BlockRange {
     let rest = geometry.blocks - extent.lba;
-    Extent { blocks: if extent.blocks == 0 { rest } else { extent.blocks }, ..extent }
+    BlockRange { blocks: if extent.blocks == 0 { rest } else { extent.blocks }, ..extent }
 }
 
 /// WRITE SAME (10) and (16).
 ///
-/// One block has to come, neither more nor less. None is wanted with NDOB, and none need come where the blocks are given
-/// back: initiators of SBC-2 send nothing then.
-pub(super) fn write_same(call: &mut Call<'_>) -> Outcome {
+/// The initiator must send exactly one block; none with NDOB, and optionally none with UNMAP, because initiators of
+/// SBC-2 send nothing then.
+pub(super) fn write_same(call: &mut CommandCall<'_>) -> CommandResult {
     let geometry = &call.description().geometry;
     let to = or_rest(extent(call.cdb, geometry)?, geometry);
     if to.blocks > u64::from(geometry.blocks_in(LONGEST_SAME)) {
@@ -171,13 +174,13 @@ pub(super) fn write_same(call: &mut Call<'_>) -> Outcome {
     if to.blocks == 0 {
         return Ok(Action::End(Ending::GOOD));
     }
-    // There is no FUA: the bit in its place is UNMAP.
+    // There is no FUA: its bit is UNMAP here.
     let durable = !call.state().modes.write_cache();
     Ok(Action::Medium(Medium::Same { to, zero, unmap, durable }))
 }
 
-/// UNMAP: all that its list names, or nothing.
-pub(super) fn unmap(call: &mut Call<'_>) -> Outcome {
+/// UNMAP: all extents of its list, or none.
+pub(super) fn unmap(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(field16::<7>(call.cdb));
     if length == 0 {
         return Ok(Action::End(Ending::GOOD));

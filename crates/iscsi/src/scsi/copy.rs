@@ -1,25 +1,25 @@
-//! EXTENDED COPY (LID1) between units of this device, and what became of it (SPC-4, 5.17, 6.4 and 6.18 to 6.24).
+//! EXTENDED COPY (LID1) between units of this device, and its results (SPC-4, 5.17, 6.4 and 6.18 to 6.24).
 //!
-//! Every segment is checked before the first block moves. What a copy came to is kept for its nexus under its list
-//! identifier; the nexus' end discards it.
+//! Every segment is checked before the first block moves. The result of a copy is kept for its nexus under its list
+//! identifier until the nexus ends.
 
-use super::access::Access;
+use super::access::Checks;
 use super::block::within;
 use super::cdb::{be16, be32, be64, field32};
-use super::describe::reply;
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome, Unit};
-use super::{Action, CopySegment, Device, Ending, Extent, Nexus, Sense, SenseKey};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult, LogicalUnit};
+use super::{Action, BlockRange, CopySegment, Device, Ending, Nexus, Sense, SenseKey};
 
-/// The most copy sources and destinations of a list.
+/// Most copy sources and destinations of a list.
 const MOST_TARGETS: usize = 16;
-/// The most segments of a list.
+/// Most segments of a list.
 const MOST_SEGMENTS: usize = 64;
-/// The most bytes of both lists together.
+/// Most bytes of both lists together.
 const LONGEST_LISTS: u32 = 2048;
-/// The most bytes that one segment copies.
+/// Most bytes that one segment copies.
 const LONGEST_SEGMENT: u64 = 16 << 20;
-/// The most copies whose results are kept for a nexus.
+/// Most copy results that are kept for a nexus.
 const MOST_RESULTS: usize = 16;
 
 const HEADER: usize = 16;
@@ -38,23 +38,23 @@ const fn aborted(code: u16) -> Ending {
     Ending::check(Sense::new(SenseKey::CopyAborted, code))
 }
 
-/// A source or destination that is not there, or out of this nexus' reach.
+/// COPY TARGET DEVICE NOT REACHABLE: the source or destination does not exist, or this nexus may not use it.
 const UNREACHABLE: Ending = aborted(0x0804);
 
-/// What a copy came to.
+/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Copied {
+pub(super) struct CopyResult {
     nexus: Nexus,
     list: u8,
     segments: u16,
     ended: Option<Ending>,
 }
 
-/// What the copies of all nexuses came to.
+/// The copy results of all nexuses.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Copies(Vec<Copied>);
+pub(super) struct CopyResults(Vec<CopyResult>);
 
-impl Copies {
+impl CopyResults {
     fn begin(&mut self, nexus: &Nexus, list: u8, segments: u16) {
         self.0.retain(|one| one.nexus != *nexus || one.list != list);
         let mine = self.0.iter().filter(|one| one.nexus == *nexus).count();
@@ -63,14 +63,14 @@ impl Copies {
         {
             self.0.remove(oldest);
         }
-        self.0.push(Copied { nexus: nexus.clone(), list, segments, ended: None });
+        self.0.push(CopyResult { nexus: nexus.clone(), list, segments, ended: None });
     }
 
-    fn find(&self, nexus: &Nexus, list: u8) -> Option<&Copied> {
+    fn find(&self, nexus: &Nexus, list: u8) -> Option<&CopyResult> {
         self.0.iter().find(|one| one.nexus == *nexus && one.list == list)
     }
 
-    /// Notes how a copy ended.
+    /// Records how a copy ended.
     pub fn end(&mut self, nexus: &Nexus, list: u8, ending: &Ending) {
         if let Some(copied) = self.0.iter_mut().find(|one| one.nexus == *nexus && one.list == list)
         {
@@ -78,14 +78,14 @@ impl Copies {
         }
     }
 
-    /// Discards what is kept for a nexus.
+    /// Discards the results of a nexus.
     pub fn discard(&mut self, nexus: &Nexus) {
         self.0.retain(|one| one.nexus != *nexus);
     }
 }
 
 /// EXTENDED COPY (LID1).
-pub(super) fn extended_copy(call: &mut Call<'_>) -> Outcome {
+pub(super) fn extended_copy(call: &mut CommandCall<'_>) -> CommandResult {
     let length = field32::<10>(call.cdb);
     if length == 0 {
         return Ok(Action::End(Ending::GOOD));
@@ -102,7 +102,7 @@ pub(super) fn extended_copy(call: &mut Call<'_>) -> Outcome {
         .collect::<Result<Vec<_>, _>>()?;
     let segments = segments_of(call, segments, &targets)?;
     let list = bytes[0];
-    // List identifier usage 11b: there is none, and nothing is kept.
+    // List identifier usage 11b: there is none, and no result is kept.
     if bytes[1] >> 3 & 3 == 3 {
         if list != 0 {
             return Err(invalid_parameter(0));
@@ -114,7 +114,7 @@ pub(super) fn extended_copy(call: &mut Call<'_>) -> Outcome {
     Ok(Action::Copy { list, segments })
 }
 
-/// The two lists of descriptors, whole.
+/// Both lists of descriptors, complete.
 fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), Ending> {
     let targets = usize::from(be16(bytes, 2).ok_or(SHORT_LIST)?);
     let segments = be32(bytes, 8).ok_or(SHORT_LIST)? as usize;
@@ -132,8 +132,12 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), Ending> {
     Ok((&bytes[HEADER..HEADER + targets], &bytes[HEADER + targets..end]))
 }
 
-/// The unit that a descriptor identifies; `None` if this device has no such unit.
-fn target_of<'a>(call: &Call<'a>, bytes: &[u8], index: usize) -> Result<Option<&'a Unit>, Ending> {
+/// The unit that a descriptor identifies; `None` if this device does not have it.
+fn target_of<'a>(
+    call: &CommandCall<'a>,
+    bytes: &[u8],
+    index: usize,
+) -> Result<Option<&'a LogicalUnit>, Ending> {
     if bytes[0] != IDENTIFIED {
         return Err(ILLEGAL(0x2607));
     }
@@ -152,9 +156,9 @@ fn target_of<'a>(call: &Call<'a>, bytes: &[u8], index: usize) -> Result<Option<&
 }
 
 fn segments_of(
-    call: &Call<'_>,
+    call: &CommandCall<'_>,
     mut bytes: &[u8],
-    targets: &[Option<&Unit>],
+    targets: &[Option<&LogicalUnit>],
 ) -> Result<Vec<CopySegment>, Ending> {
     let mut segments = Vec::new();
     while !bytes.is_empty() {
@@ -175,11 +179,11 @@ fn segments_of(
     Ok(segments)
 }
 
-/// One segment; none if it copies nothing.
+/// One segment; `None` if it copies nothing.
 fn segment_of(
-    call: &Call<'_>,
+    call: &CommandCall<'_>,
     bytes: &[u8],
-    targets: &[Option<&Unit>],
+    targets: &[Option<&LogicalUnit>],
 ) -> Result<Option<CopySegment>, Ending> {
     let unit = |at: usize| match be16(bytes, at) {
         Some(0xffff) => Some(call.unit),
@@ -203,9 +207,9 @@ fn segment_of(
     }
     let (lba, destination_lba) =
         (be64(bytes, 12).ok_or(SHORT_LIST)?, be64(bytes, 20).ok_or(SHORT_LIST)?);
-    let extent: Extent = within(lba, length / read, &source).map_err(|_| aborted(0))?;
+    let extent: BlockRange = within(lba, length / read, &source).map_err(|_| aborted(0))?;
     within(destination_lba, length / written, &destination).map_err(|_| aborted(0))?;
-    for (unit, access) in [(from, &Access::READ), (to, &Access::WRITE)] {
+    for (unit, access) in [(from, &Checks::READ), (to, &Checks::WRITE)] {
         if std::ptr::eq(unit, call.unit) {
             call.require(access).map_err(|refused| why(&refused))?;
         }
@@ -219,16 +223,16 @@ fn segment_of(
     Ok((length > 0).then_some(segment))
 }
 
-/// Whether the other units of a copy let a nexus do its part. Their locks are taken one after the other, and the lock of
-/// the unit that was asked is not held.
+/// Whether the other units of a copy admit a nexus. Their locks are taken one after the other, without the lock of
+/// the addressed unit.
 pub(super) fn admit_others(
     device: &Device,
-    asked: &Unit,
+    asked: &LogicalUnit,
     nexus: &Nexus,
     segments: &[CopySegment],
 ) -> Result<(), Ending> {
     for segment in segments {
-        for (designator, access) in [(&segment.from, &Access::READ), (&segment.to, &Access::WRITE)]
+        for (designator, access) in [(&segment.from, &Checks::READ), (&segment.to, &Checks::WRITE)]
         {
             let others = device.units().iter().filter(|unit| !std::ptr::eq(*unit, asked));
             for unit in others.filter(|unit| unit.designator() == designator) {
@@ -239,7 +243,7 @@ pub(super) fn admit_others(
     Ok(())
 }
 
-/// How a copy is aborted whose source or destination refuses it. What may not be written is told plainly.
+/// The error of a copy whose source or destination refuses it. Write protection is reported directly.
 fn why(refused: &Ending) -> Ending {
     match refused.sense {
         Some(sense) if sense.key == SenseKey::DataProtect => *refused,
@@ -248,8 +252,8 @@ fn why(refused: &Ending) -> Ending {
     }
 }
 
-/// RECEIVE COPY STATUS (LID1): the copy manager is done, or still at it.
-pub(super) fn copy_status(call: &mut Call<'_>) -> Outcome {
+/// RECEIVE COPY STATUS (LID1): whether the copy has ended.
+pub(super) fn copy_status(call: &mut CommandCall<'_>) -> CommandResult {
     let copied = call.state().copies.find(call.nexus, call.cdb[2]).ok_or(invalid_field(2, None))?;
     let mut bytes = vec![0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0];
     let done = copied.ended.is_some_and(|ending| ending == Ending::GOOD);
@@ -264,8 +268,8 @@ pub(super) fn copy_status(call: &mut Call<'_>) -> Outcome {
     reply(bytes, field32::<10>(call.cdb))
 }
 
-/// RECEIVE COPY FAILURE DETAILS (LID1): the sense data of the copy that failed.
-pub(super) fn failure_details(call: &mut Call<'_>) -> Outcome {
+/// RECEIVE COPY FAILURE DETAILS (LID1): the sense data of a failed copy.
+pub(super) fn failure_details(call: &mut CommandCall<'_>) -> CommandResult {
     let copied = call.state().copies.find(call.nexus, call.cdb[2]).ok_or(invalid_field(2, None))?;
     let Some(ending) = copied.ended.filter(|ending| *ending != Ending::GOOD) else {
         return reply(vec![0; 4], field32::<10>(call.cdb));
@@ -281,7 +285,7 @@ pub(super) fn failure_details(call: &mut Call<'_>) -> Outcome {
 }
 
 /// RECEIVE COPY OPERATING PARAMETERS.
-pub(super) fn operating_parameters(call: &mut Call<'_>) -> Outcome {
+pub(super) fn operating_parameters(call: &mut CommandCall<'_>) -> CommandResult {
     let kinds = [BLOCKS, BYTES, IDENTIFIED];
     let mut bytes = vec![0; 44];
     bytes[4] = 0x01; // SNLID: a list identifier is not needed
@@ -299,7 +303,7 @@ pub(super) fn operating_parameters(call: &mut Call<'_>) -> Outcome {
     reply(bytes, field32::<10>(call.cdb))
 }
 
-/// VPD page 0x8F, third-party copy: what is copied, and by which commands.
+/// VPD page 0x8F, third-party copy: supported commands and descriptors.
 pub(super) fn third_party() -> Vec<u8> {
     let mut page = Vec::new();
     let mut add = |kind: u16, body: &[u8]| {

@@ -1,10 +1,10 @@
-//! The SCSI target device: its name, its ports and its logical units. Everything that comes from a session enters here.
+//! The SCSI target device: its name, ports and logical units. All commands of sessions enter here.
 
-use super::cdb::Cdb;
-use super::unit::{Outcome, Unit};
-use super::{Action, Attention, Description, Nexus, copy, report};
+use super::cdb::CdbBytes;
+use super::unit::{CommandResult, LogicalUnit};
+use super::{Action, Nexus, UnitAttention, UnitDescription, copy, luns};
 
-/// The most logical units of a device: as many as the flat addressing method names.
+/// Most logical units of a device: the range of the flat addressing method.
 pub const MOST_UNITS: usize = 1 << 14;
 
 /// A target device.
@@ -12,25 +12,26 @@ pub const MOST_UNITS: usize = 1 << 14;
 pub struct Device {
     name: String,
     ports: Vec<u16>,
-    units: Vec<Unit>,
+    units: Vec<LogicalUnit>,
 }
 
-/// What a LUN of eight bytes names (SAM-5, 4.7).
+/// The meaning of an eight-byte LUN (SAM-5, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lun {
-    /// A logical unit, by its number.
+pub(super) enum LunAddress {
+    /// A logical unit by its number.
     Unit(usize),
     /// The well-known logical unit REPORT LUNS.
     Reporter,
-    /// Nothing that there could be.
+    /// An impossible address.
     Nowhere,
 }
 
 impl Device {
-    /// A device with its iSCSI name, the tags of its portal groups (each is one target port, and one target port group)
-    /// and its logical units, LUN 0 first. More than [`MOST_UNITS`] are left out.
-    pub fn new(name: &str, ports: &[u16], units: Vec<Description>) -> Device {
-        let units = units.into_iter().take(MOST_UNITS).map(|unit| Unit::new(unit, ports)).collect();
+    /// A device with its iSCSI name, its portal group tags (each is one target port and one target port group) and
+    /// its logical units, LUN 0 first. Units beyond [`MOST_UNITS`] are left out.
+    pub fn new(name: &str, ports: &[u16], units: Vec<UnitDescription>) -> Device {
+        let units =
+            units.into_iter().take(MOST_UNITS).map(|unit| LogicalUnit::new(unit, ports)).collect();
         Device { name: name.to_owned(), ports: ports.to_vec(), units }
     }
 
@@ -44,73 +45,74 @@ impl Device {
         &self.ports
     }
 
-    /// The logical units, in the order of their numbers.
-    pub fn units(&self) -> &[Unit] {
+    /// The logical units in order of their numbers.
+    pub fn units(&self) -> &[LogicalUnit] {
         &self.units
     }
 
-    /// The number of the logical unit that a LUN field names, as an index of [`Device::units`].
+    /// The index into [`Device::units`] that a LUN field names.
     pub fn index(&self, lun: u64) -> Option<usize> {
-        match Lun::parse(lun) {
-            Lun::Unit(index) if index < self.units.len() => Some(index),
+        match LunAddress::parse(lun) {
+            LunAddress::Unit(index) if index < self.units.len() => Some(index),
             _ => None,
         }
     }
 
     /// The logical unit that a LUN field names.
-    pub fn unit(&self, lun: u64) -> Option<&Unit> {
+    pub fn unit(&self, lun: u64) -> Option<&LogicalUnit> {
         self.units.get(self.index(lun)?)
     }
 
-    /// A command. `expected`: the expected data transfer length, in bytes. LUNs that are not there are answered for.
-    pub fn begin(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, expected: u32) -> Action {
+    /// Starts a command. `expected`: the expected data transfer length in bytes. LUNs that do not exist are answered
+    /// too.
+    pub fn begin(&self, lun: u64, nexus: &Nexus, cdb: &CdbBytes, expected: u32) -> Action {
         self.act(lun, nexus, cdb, expected, None)
     }
 
-    /// Goes on with a command for which [`Action::Parameters`] was the answer, now that its parameters are here.
-    pub fn parameters(&self, lun: u64, nexus: &Nexus, cdb: &Cdb, bytes: &[u8]) -> Action {
+    /// Continues a command for which [`Action::Parameters`] was returned, with its parameters.
+    pub fn parameters(&self, lun: u64, nexus: &Nexus, cdb: &CdbBytes, bytes: &[u8]) -> Action {
         self.act(lun, nexus, cdb, bytes.len() as u32, Some(bytes))
     }
 
-    /// A session has logged in: every unit has a unit attention for its nexus.
+    /// A session has logged in: every unit raises a unit attention for its nexus.
     pub fn join(&self, nexus: &Nexus) {
         self.units.iter().for_each(|unit| unit.join(nexus));
     }
 
-    /// A session has ended, however it did: the nexus is lost.
+    /// A session has ended in any way: the nexus is lost.
     pub fn leave(&self, nexus: &Nexus) {
         self.units.iter().for_each(|unit| unit.leave(nexus));
     }
 
-    /// TARGET WARM RESET or TARGET COLD RESET. For LOGICAL UNIT RESET see [`Unit::reset`].
+    /// TARGET WARM RESET or TARGET COLD RESET. For LOGICAL UNIT RESET see [`LogicalUnit::reset`].
     pub fn reset(&self) {
-        self.units.iter().for_each(|unit| unit.reset(Attention::BusReset));
+        self.units.iter().for_each(|unit| unit.reset(UnitAttention::BusReset));
     }
 
     fn act(
         &self,
         lun: u64,
         nexus: &Nexus,
-        cdb: &Cdb,
+        cdb: &CdbBytes,
         expected: u32,
         parameters: Option<&[u8]>,
     ) -> Action {
-        let outcome = match Lun::parse(lun) {
-            Lun::Unit(index) if index < self.units.len() => {
+        let outcome = match LunAddress::parse(lun) {
+            LunAddress::Unit(index) if index < self.units.len() => {
                 let unit = &self.units[index];
                 unit.call(self, nexus, cdb, expected, parameters)
                     .and_then(|action| self.checked(unit, nexus, action))
             }
-            Lun::Reporter => report::well_known(self, cdb),
-            _ => report::absent(self, cdb),
+            LunAddress::Reporter => luns::well_known(self, cdb),
+            _ => luns::absent(self, cdb),
         };
         outcome.unwrap_or_else(Action::End)
     }
 }
 
 impl Device {
-    /// A copy needs the consent of the other units too.
-    fn checked(&self, unit: &Unit, nexus: &Nexus, action: Action) -> Outcome {
+    /// A copy needs the permission of the other units too.
+    fn checked(&self, unit: &LogicalUnit, nexus: &Nexus, action: Action) -> CommandResult {
         if let Action::Copy { list, segments } = &action
             && let Err(refused) = copy::admit_others(self, unit, nexus, segments)
         {
@@ -121,22 +123,22 @@ impl Device {
     }
 }
 
-impl Lun {
-    /// The eight bytes of a LUN field. Peripheral device addressing of bus 0 and flat addressing name the same units.
-    pub fn parse(lun: u64) -> Lun {
+impl LunAddress {
+    /// Decodes a LUN field. Peripheral device addressing of bus 0 and flat addressing name the same units.
+    pub fn parse(lun: u64) -> LunAddress {
         let [a, b, rest @ ..] = lun.to_be_bytes();
         if rest != [0; 6] {
-            return Lun::Nowhere;
+            return LunAddress::Nowhere;
         }
         match (a >> 6, a & 0x3f, b) {
-            (0, 0, number) => Lun::Unit(usize::from(number)),
-            (1, high, low) => Lun::Unit(usize::from(high) << 8 | usize::from(low)),
-            (3, 0x01, 0x01) => Lun::Reporter,
-            _ => Lun::Nowhere,
+            (0, 0, number) => LunAddress::Unit(usize::from(number)),
+            (1, high, low) => LunAddress::Unit(usize::from(high) << 8 | usize::from(low)),
+            (3, 0x01, 0x01) => LunAddress::Reporter,
+            _ => LunAddress::Nowhere,
         }
     }
 
-    /// The eight bytes for the number of a logical unit.
+    /// Encodes the number of a logical unit as a LUN field.
     pub fn field(index: usize) -> [u8; 8] {
         let [high, low] = (index as u16).to_be_bytes();
         let method = if index < 256 { 0 } else { 0x40 };

@@ -1,29 +1,29 @@
-//! INQUIRY: the standard data and the vital product data pages (SPC-4, 6.6 and 7.8; SBC-3, 6.6).
+//! INQUIRY: standard data and vital product data pages (SPC-4, 6.6 and 7.8; SBC-3, 6.6).
 //!
 //! The designators of the logical unit are the same on every path; those of the port differ.
 
 use super::cdb::field16;
+use super::command_table::invalid_field;
 use super::copy::third_party;
-use super::describe::reply;
 use super::description::{
-    Description, LARGEST_TRANSFER, LONGEST_SAME, MOST_COMPARED, MOST_UNMAP_DESCRIPTORS,
-    MOST_UNMAPPED, VENDOR,
+    LARGEST_TRANSFER, LONGEST_SAME, MOST_COMPARED, MOST_UNMAP_DESCRIPTORS, MOST_UNMAPPED,
+    UnitDescription, VENDOR,
 };
-use super::table::invalid_field;
-use super::unit::{Call, Outcome};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
 
-/// SAM-5, SPC-4, SBC-3 and iSCSI, no version of each claimed.
+/// SAM-5, SPC-4, SBC-3 and iSCSI, without claiming a version.
 const VERSIONS: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
 
 /// A direct access block device.
 const BLOCK_DEVICE: u8 = 0x00;
 /// A well-known logical unit.
 const WELL_KNOWN: u8 = 0x1e;
-/// No logical unit here, and none possible.
+/// Peripheral qualifier 3: no logical unit is possible here.
 const NOBODY: u8 = 0x7f;
 
 /// INQUIRY of a logical unit.
-pub(super) fn inquiry(call: &mut Call<'_>) -> Outcome {
+pub(super) fn inquiry(call: &mut CommandCall<'_>) -> CommandResult {
     let allocation = u32::from(field16::<3>(call.cdb));
     let page = call.cdb[2];
     if call.cdb[1] & 1 == 0 {
@@ -42,8 +42,8 @@ pub(super) fn inquiry(call: &mut Call<'_>) -> Outcome {
     reply(framed(page, make(call)), allocation)
 }
 
-/// INQUIRY of what is no block device: the well-known logical unit, or a LUN that is not there.
-pub(super) fn elsewhere(cdb: &super::Cdb, well_known: bool) -> Outcome {
+/// INQUIRY of the well-known logical unit, or of a LUN that does not exist.
+pub(super) fn elsewhere(cdb: &super::CdbBytes, well_known: bool) -> CommandResult {
     let allocation = u32::from(field16::<3>(cdb));
     if cdb[1] & 1 != 0 && well_known && cdb[2] == 0 {
         let mut page = framed(0, vec![0]);
@@ -90,10 +90,10 @@ fn printable(text: &str) -> impl Iterator<Item = u8> {
     text.bytes().filter(|letter| (0x20..0x7f).contains(letter))
 }
 
-type Page = fn(&Call<'_>) -> Vec<u8>;
+type VpdPage = fn(&CommandCall<'_>) -> Vec<u8>;
 
-/// The vital product data pages, in the order of their codes.
-const PAGES: &[(u8, Page)] = &[
+/// The vital product data pages, in order of their codes.
+const PAGES: &[(u8, VpdPage)] = &[
     (0x00, |_| CODES.to_vec()),
     (0x80, |call| serial(call.description()).into_bytes()),
     (0x83, designators),
@@ -104,7 +104,7 @@ const PAGES: &[(u8, Page)] = &[
     (0xb2, |call| provisioning(call.description())),
 ];
 
-/// Their codes, which page 0x00 lists.
+/// The page codes, which page 0x00 lists.
 const CODES: [u8; 8] = [0x00, 0x80, 0x83, 0x86, 0x8f, 0xb0, 0xb1, 0xb2];
 
 /// A page with its header.
@@ -115,8 +115,8 @@ fn framed(code: u8, body: Vec<u8>) -> Vec<u8> {
     page
 }
 
-/// The serial number as pages 0x80 and 0x83 show it.
-fn serial(description: &Description) -> String {
+/// The serial number as shown by pages 0x80 and 0x83.
+fn serial(description: &UnitDescription) -> String {
     printable(&description.serial).take(64).map(char::from).collect()
 }
 
@@ -129,8 +129,8 @@ const UNIT: u8 = 0;
 const PORT: u8 = 1;
 const DEVICE: u8 = 2;
 
-/// Page 0x83: who the unit is, and through which port it was asked.
-fn designators(call: &Call<'_>) -> Vec<u8> {
+/// Page 0x83: designators of the unit and of the port that received the command.
+fn designators(call: &CommandCall<'_>) -> Vec<u8> {
     let port = call.nexus.port;
     let name = call.device.name();
     let mut bytes = Vec::new();
@@ -157,7 +157,7 @@ fn designators(call: &Call<'_>) -> Vec<u8> {
     bytes
 }
 
-/// A SCSI name string: ended and padded with zeros to a multiple of four, within the 255 bytes of a designator.
+/// A SCSI name string: zero-terminated and padded to a multiple of four, within the 255 bytes of a designator.
 fn name_string(name: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = name.bytes().take(251).collect();
     bytes.resize((bytes.len() / 4 + 1) * 4, 0);
@@ -173,7 +173,7 @@ fn extended() -> Vec<u8> {
 }
 
 /// Page 0xB0: block limits.
-fn limits(description: &Description) -> Vec<u8> {
+fn limits(description: &UnitDescription) -> Vec<u8> {
     let geometry = description.geometry;
     let page = geometry.blocks_in(4096);
     let mut body = vec![0; 60];
@@ -191,8 +191,9 @@ fn limits(description: &Description) -> Vec<u8> {
     body
 }
 
-/// Page 0xB1: nothing rotates. After a block erase, which only thin units have, everything can be read (WABEREQ).
-fn characteristics(description: &Description) -> Vec<u8> {
+/// Page 0xB1: non-rotating medium. After a block erase, which only thin units support, all blocks are readable
+/// (WABEREQ).
+fn characteristics(description: &UnitDescription) -> Vec<u8> {
     let mut body = vec![0; 60];
     body[1] = 0x01;
     body[3] = if description.thin { 0x40 } else { 0 };
@@ -200,10 +201,10 @@ fn characteristics(description: &Description) -> Vec<u8> {
 }
 
 /// Page 0xB2: logical block provisioning.
-fn provisioning(description: &Description) -> Vec<u8> {
+fn provisioning(description: &UnitDescription) -> Vec<u8> {
     if !description.thin {
         return vec![0; 4];
     }
-    // UNMAP, and WRITE SAME (16) and (10) with UNMAP; what was given back reads as zeros; thin.
+    // UNMAP, and WRITE SAME (16) and (10) with UNMAP; deallocated blocks read as zeros; thin.
     vec![0, 0x80 | 0x40 | 0x20 | 0x04, 0x02, 0]
 }

@@ -1,44 +1,44 @@
-//! What a block device answers to a SCSI command (SPC-4, SBC-3). It decides; it never touches a medium: what has to be read
-//! or written is told as a [`Medium`], and somebody who has a volume carries it out.
+//! The SCSI device server of a block device (SPC-4, SBC-3). It decides but never touches a medium: it returns reads
+//! and writes as a [`Medium`] request, which the owner of the volume executes.
 //!
-//! Commands enter by [`Device::begin`] and, where they have parameters, go on with [`Device::parameters`]. READ and WRITE
-//! need neither lock nor table of nexuses: [`quick`] decides them from a [`View`].
+//! Commands enter by [`Device::begin`] and, if they have parameters, continue with [`Device::parameters`]. READ and
+//! WRITE need neither a lock nor the table of nexuses: [`quick`] decides them from a [`NexusView`].
 
 mod access;
 mod action;
-mod attention;
 mod block;
-mod care;
 mod cdb;
-mod classic;
+mod command_table;
 mod copy;
-mod describe;
 mod description;
 mod device;
 mod inquiry;
-mod kept;
+mod luns;
+mod maintenance;
 mod mode;
 mod nexus;
-mod opcodes;
-mod persist;
-mod ports;
-mod report;
+mod nexus_view;
+mod persistent_reserve;
+mod port_groups;
+mod readiness;
 mod reservation;
+mod reserve_release;
 mod sanitize;
 mod sense;
 mod state;
-mod table;
+mod stored_reservations;
+mod supported_commands;
 mod unit;
-mod view;
+mod unit_attention;
 
-pub use action::{Action, CopySegment, Ending, Extent, Medium, Status};
-pub use attention::Attention;
-pub use cdb::Cdb;
-pub use description::{Description, Geometry, LARGEST_TRANSFER};
+pub use action::{Action, BlockRange, CopySegment, Ending, Medium, Status};
+pub use cdb::CdbBytes;
+pub use description::{Geometry, LARGEST_TRANSFER, UnitDescription};
 pub use device::{Device, MOST_UNITS};
-pub use kept::KeptError;
 pub use nexus::Nexus;
-pub use ports::PortState;
+pub use nexus_view::{NexusView, quick};
+pub use port_groups::PortState;
 pub use sense::{Sense, SenseKey};
-pub use unit::Unit;
-pub use view::{View, quick};
+pub use stored_reservations::StoredReservationsError;
+pub use unit::LogicalUnit;
+pub use unit_attention::UnitAttention;

@@ -1,45 +1,44 @@
-//! MODE SENSE and MODE SELECT: the mode pages, what may be changed in them, and what that does (SPC-4, 6.9 to 6.12 and
-//! 7.5; SBC-3, 6.5).
+//! MODE SENSE and MODE SELECT: the mode pages, their changeable bits, and their effects (SPC-4, 6.9 to 6.12 and 7.5;
+//! SBC-3, 6.5).
 //!
-//! A page is its default bytes, the bits that may be changed, and those that were. Nothing is saved: a reset brings the
-//! defaults back.
+//! A page has default bytes, changeable bits, and current values. Nothing is saved: a reset restores the defaults.
 
 use super::cdb::{be16, be32, be64, field16};
-use super::describe::reply;
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
-use super::{Action, Attention, Description, Ending, Geometry, Sense, SenseKey};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
+use super::{Action, Ending, Geometry, Sense, SenseKey, UnitAttention, UnitDescription};
 
 /// SAVING PARAMETERS NOT SUPPORTED.
 const NOT_SAVED: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x3900));
 
-/// The most bytes of a page, with its header.
+/// Most bytes of a page, with its header.
 const LARGEST_PAGE: usize = 20;
 const CACHING: usize = 1;
 const CONTROL: usize = 2;
 
-/// A page: its bytes and those bits of them that may be changed.
-struct Page {
+/// A page: its bytes and its changeable bits.
+struct ModePage {
     bytes: &'static [u8],
     changeable: &'static [(usize, u8)],
 }
 
-/// The pages in the order of their codes.
-const PAGES: [Page; 4] = [
+/// The pages in order of their codes.
+const PAGES: [ModePage; 4] = [
     // Read-write error recovery: AWRE, ARRE.
-    Page { bytes: &[0x01, 0x0a, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
+    ModePage { bytes: &[0x01, 0x0a, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
     // Caching: WCE.
-    Page {
+    ModePage {
         bytes: &[0x08, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         changeable: &[(2, 0x04)],
     },
     // Control: commands may be reordered, the busy timeout is unlimited; D_SENSE, SWP, TAS.
-    Page {
+    ModePage {
         bytes: &[0x0a, 0x0a, 0, 0x10, 0, 0, 0, 0, 0xff, 0xff, 0, 0],
         changeable: &[(2, 0x04), (4, 0x08), (5, 0x40)],
     },
     // Informational exceptions: none are reported.
-    Page { bytes: &[0x1c, 0x0a, 0x08, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
+    ModePage { bytes: &[0x1c, 0x0a, 0x08, 0, 0, 0, 0, 0, 0, 0, 0, 0], changeable: &[] },
 ];
 
 /// The current values of all pages.
@@ -48,7 +47,7 @@ pub(super) struct Modes([[u8; LARGEST_PAGE]; PAGES.len()]);
 
 impl Modes {
     /// The defaults of a unit.
-    pub fn new(description: &Description) -> Modes {
+    pub fn new(description: &UnitDescription) -> Modes {
         let mut modes = Modes([[0; LARGEST_PAGE]; PAGES.len()]);
         for (current, page) in modes.0.iter_mut().zip(&PAGES) {
             current[..page.bytes.len()].copy_from_slice(page.bytes);
@@ -64,23 +63,23 @@ impl Modes {
         self.0[CACHING][2] & 0x04 != 0
     }
 
-    /// D_SENSE: sense data goes out in descriptor format.
+    /// D_SENSE: sense data uses descriptor format.
     pub fn descriptor_sense(&self) -> bool {
         self.0[CONTROL][2] & 0x04 != 0
     }
 
-    /// SWP: nothing may be written.
+    /// SWP: the unit is write-protected.
     pub fn write_protected(&self) -> bool {
         self.0[CONTROL][4] & 0x08 != 0
     }
 
-    /// TAS: what others abort ends in TASK ABORTED instead of in silence.
+    /// TAS: commands aborted by others end in TASK ABORTED instead of without a response.
     pub fn task_aborted(&self) -> bool {
         self.0[CONTROL][5] & 0x40 != 0
     }
 
-    /// Takes one page of a MODE SELECT; bits that may not be changed have to be as they are. `at`: where the page stands
-    /// in the list.
+    /// Applies one page of a MODE SELECT; unchangeable bits must keep their values. `at`: the offset of the page in
+    /// the list.
     fn select(&mut self, bytes: &[u8], at: usize) -> Result<(), Ending> {
         let wrong =
             |offset: usize| invalid_parameter(u16::try_from(at + offset).unwrap_or(u16::MAX));
@@ -102,13 +101,13 @@ impl Modes {
     }
 }
 
-/// The bits of a byte that may be changed.
-fn mask(page: &Page, offset: usize) -> u8 {
+/// The changeable bits of a byte.
+fn mask(page: &ModePage, offset: usize) -> u8 {
     page.changeable.iter().filter(|(at, _)| *at == offset).fold(0, |bits, (_, bit)| bits | bit)
 }
 
 /// MODE SENSE (6).
-pub(super) fn sense_6(call: &mut Call<'_>) -> Outcome {
+pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let blocks =
         if call.cdb[1] & 0x08 == 0 { short_block(call.description().geometry) } else { Vec::new() };
@@ -120,7 +119,7 @@ pub(super) fn sense_6(call: &mut Call<'_>) -> Outcome {
 }
 
 /// MODE SENSE (10).
-pub(super) fn sense_10(call: &mut Call<'_>) -> Outcome {
+pub(super) fn sense_10(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let long = call.cdb[1] & 0x10 != 0;
     let geometry = call.description().geometry;
@@ -138,8 +137,8 @@ pub(super) fn sense_10(call: &mut Call<'_>) -> Outcome {
     reply(bytes, u32::from(field16::<7>(call.cdb)))
 }
 
-/// WP, and DPOFUA: DPO and FUA are understood.
-fn device_specific(call: &Call<'_>) -> u8 {
+/// WP, and DPOFUA: DPO and FUA are supported.
+fn device_specific(call: &CommandCall<'_>) -> u8 {
     let protected = call.description().read_only || call.state().modes.write_protected();
     if protected { 0x90 } else { 0x10 }
 }
@@ -158,13 +157,13 @@ fn long_block(geometry: Geometry) -> Vec<u8> {
     bytes
 }
 
-/// The pages that are asked for: current, changeable or default values.
-fn pages(call: &Call<'_>) -> Result<Vec<u8>, Ending> {
+/// The requested pages: current, changeable or default values.
+fn pages(call: &CommandCall<'_>) -> Result<Vec<u8>, Ending> {
     let (control, code, subpage) = (call.cdb[2] >> 6, call.cdb[2] & 0x3f, call.cdb[3]);
     if control == 3 {
         return Err(NOT_SAVED);
     }
-    let wanted = |page: &Page| code == 0x3f || code == page.bytes[0];
+    let wanted = |page: &ModePage| code == 0x3f || code == page.bytes[0];
     if !PAGES.iter().any(wanted) {
         return Err(invalid_field(2, Some(5)));
     }
@@ -186,21 +185,21 @@ fn pages(call: &Call<'_>) -> Result<Vec<u8>, Ending> {
 }
 
 /// MODE SELECT (6).
-pub(super) fn select_6(call: &mut Call<'_>) -> Outcome {
+pub(super) fn select_6(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(call.cdb[4]);
     select(call, length, |list| Some((4, false, usize::from(*list.get(3)?))))
 }
 
 /// MODE SELECT (10).
-pub(super) fn select_10(call: &mut Call<'_>) -> Outcome {
+pub(super) fn select_10(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(field16::<7>(call.cdb));
     select(call, length, |list| Some((8, list.get(4)? & 1 != 0, usize::from(be16(list, 6)?))))
 }
 
 /// The header's length, LONGLBA, and the length of the block descriptors.
-type Header = fn(&[u8]) -> Option<(usize, bool, usize)>;
+type HeaderParser = fn(&[u8]) -> Option<(usize, bool, usize)>;
 
-fn select(call: &mut Call<'_>, length: u32, header: Header) -> Outcome {
+fn select(call: &mut CommandCall<'_>, length: u32, header: HeaderParser) -> CommandResult {
     if call.cdb[1] & 0x01 != 0 {
         return Err(invalid_field(1, Some(0)));
     }
@@ -220,16 +219,16 @@ fn select(call: &mut Call<'_>, length: u32, header: Header) -> Outcome {
         let nexus = call.nexus;
         let state = call.change();
         state.modes = modes;
-        state.raise(Attention::ModeParametersChanged, Some(nexus));
+        state.raise(UnitAttention::ModeParametersChanged, Some(nexus));
     }
     Ok(Action::End(Ending::GOOD))
 }
 
-/// All pages of a list, or none.
+/// Applies all pages of a list, or none.
 fn selected(mut modes: Modes, list: &[u8], mut at: usize) -> Result<Modes, Ending> {
     while at < list.len() {
         let length = 2 + usize::from(*list.get(at + 1).ok_or(SHORT_LIST)?);
-        // No page has subpages, so the format bit stands for a page that is not there.
+        // No page has subpages, so the subpage format names a missing page.
         if list[at] & 0x40 != 0 {
             return Err(invalid_parameter(u16::try_from(at).unwrap_or(u16::MAX)));
         }
@@ -240,7 +239,8 @@ fn selected(mut modes: Modes, list: &[u8], mut at: usize) -> Result<Modes, Endin
     Ok(modes)
 }
 
-/// A block descriptor may be repeated, but the unit keeps its size. Zero and all ones ask for the blocks that there are.
+/// A block descriptor may be repeated, but the unit keeps its size. Zero and all ones stand for the present number of
+/// blocks.
 fn check_block(descriptor: &[u8], long: bool, geometry: Geometry, at: usize) -> Result<(), Ending> {
     let wrong = Err(invalid_parameter(at as u16));
     let (blocks, most, block) = match (descriptor.len(), long) {

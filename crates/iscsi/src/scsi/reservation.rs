@@ -1,13 +1,13 @@
-//! Persistent reservations as a state machine (SPC-4, 5.13): who is registered with which key, and who holds what.
+//! Persistent reservations as a state machine (SPC-4, 5.13): registrations with their keys, and the reservation.
 //!
-//! It knows no CDB and no parameter list; `persist` decodes those. Nothing is forgotten by resets and lost sessions. The
+//! It knows no CDB and no parameter list; `persistent_reserve` decodes those. Resets and lost sessions change nothing. The
 //! number of registrations is bounded.
 
-use super::access::Persistent;
-use super::table::invalid_parameter;
-use super::{Attention, Ending, Nexus, Sense, SenseKey, Status};
+use super::access::ReservationCheck;
+use super::command_table::invalid_parameter;
+use super::{Ending, Nexus, Sense, SenseKey, Status, UnitAttention};
 
-/// The most registrations of a logical unit.
+/// Most registrations of a logical unit.
 pub(super) const MOST_REGISTRATIONS: usize = 1024;
 
 /// RESERVATION CONFLICT.
@@ -20,7 +20,7 @@ const INVALID_RELEASE: Ending = Ending::check(Sense::new(SenseKey::IllegalReques
 /// The type of a persistent reservation (SPC-4, table 50).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum ReservationType {
     WriteExclusive = 1,
     ExclusiveAccess = 3,
     WriteExclusiveRegistrants = 5,
@@ -29,37 +29,39 @@ pub(super) enum Kind {
     ExclusiveAccessAll = 8,
 }
 
-impl Kind {
+impl ReservationType {
     /// All of them.
-    pub const ALL: [Kind; 6] = [
-        Kind::WriteExclusive,
-        Kind::ExclusiveAccess,
-        Kind::WriteExclusiveRegistrants,
-        Kind::ExclusiveAccessRegistrants,
-        Kind::WriteExclusiveAll,
-        Kind::ExclusiveAccessAll,
+    pub const ALL: [ReservationType; 6] = [
+        ReservationType::WriteExclusive,
+        ReservationType::ExclusiveAccess,
+        ReservationType::WriteExclusiveRegistrants,
+        ReservationType::ExclusiveAccessRegistrants,
+        ReservationType::WriteExclusiveAll,
+        ReservationType::ExclusiveAccessAll,
     ];
 
-    /// The type of its code.
-    pub fn parse(code: u8) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| *kind as u8 == code)
+    /// Looks up a type by its code.
+    pub fn parse(code: u8) -> Option<ReservationType> {
+        ReservationType::ALL.into_iter().find(|kind| *kind as u8 == code)
     }
 
-    /// Every registrant holds it.
+    /// All registrants hold the reservation.
     pub fn shared(self) -> bool {
-        matches!(self, Kind::WriteExclusiveAll | Kind::ExclusiveAccessAll)
+        matches!(self, ReservationType::WriteExclusiveAll | ReservationType::ExclusiveAccessAll)
     }
 
-    /// Registrants may do everything (registrants only, and all registrants).
+    /// Registrants have full access (registrants only, and all registrants).
     pub fn for_registrants(self) -> bool {
-        !matches!(self, Kind::WriteExclusive | Kind::ExclusiveAccess)
+        !matches!(self, ReservationType::WriteExclusive | ReservationType::ExclusiveAccess)
     }
 
     /// Others may read.
     fn readable(self) -> bool {
         matches!(
             self,
-            Kind::WriteExclusive | Kind::WriteExclusiveRegistrants | Kind::WriteExclusiveAll
+            ReservationType::WriteExclusive
+                | ReservationType::WriteExclusiveRegistrants
+                | ReservationType::WriteExclusiveAll
         )
     }
 }
@@ -67,7 +69,7 @@ impl Kind {
 /// A registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Registration {
-    /// Whose it is.
+    /// The registered nexus.
     pub nexus: Nexus,
     /// Its key; never zero.
     pub key: u64,
@@ -75,49 +77,49 @@ pub(super) struct Registration {
     pub all_ports: bool,
 }
 
-/// What is reserved, and by whom; of the types for all registrants the nexus is the one that asked for it.
+/// The reservation; with the types for all registrants the nexus is the one that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Held {
-    /// Who asked.
+pub(super) struct HeldReservation {
+    /// The nexus that made it.
     pub by: Nexus,
-    /// What for.
-    pub kind: Kind,
+    /// Its type.
+    pub kind: ReservationType,
 }
 
 /// Registrations and the reservation of a logical unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reservations {
     pub(super) registrations: Vec<Registration>,
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<HeldReservation>,
     pub(super) generation: u32,
     pub(super) kept: bool,
 }
 
-/// What a service action changed for others.
+/// The effects of a service action on others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
     /// Unit attentions.
-    pub attentions: Vec<(Nexus, Attention)>,
-    /// Those whose registrations were preempted.
+    pub attentions: Vec<(Nexus, UnitAttention)>,
+    /// The nexuses whose registrations were preempted.
     pub preempted: Vec<Nexus>,
 }
 
-/// What REGISTER and REGISTER AND IGNORE EXISTING KEY are asked for.
+/// The parameters of REGISTER and REGISTER AND IGNORE EXISTING KEY.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registering {
-    /// The key that is registered so far; `None`: whatever it is.
+    /// The existing key to be matched; `None`: any.
     pub key: Option<u64>,
-    /// The key from now on; zero removes the registration.
+    /// The new key; zero removes the registration.
     pub to: u64,
     /// Activate persist through power loss.
     pub keep: bool,
-    /// Every port of the target, if any are given.
+    /// All ports of the target for a registration for all ports; otherwise empty.
     pub ports: Vec<u16>,
-    /// Further initiator ports that are registered alike (SPEC_I_PT).
+    /// Additional initiator ports to be registered (SPEC_I_PT).
     pub others: Vec<Nexus>,
 }
 
-/// What REGISTER AND MOVE is asked for.
+/// The parameters of REGISTER AND MOVE.
 #[derive(Clone, Debug)]
 pub(super) struct Moving {
     /// The key of the holder.
@@ -133,7 +135,7 @@ pub(super) struct Moving {
 }
 
 impl Reservations {
-    /// The key that a nexus is registered with.
+    /// The registered key of a nexus.
     pub fn key_of(&self, nexus: &Nexus) -> Option<u64> {
         self.registrations.iter().find(|one| one.nexus == *nexus).map(|one| one.key)
     }
@@ -146,13 +148,13 @@ impl Reservations {
         })
     }
 
-    /// Whether what a command does is allowed to a nexus.
-    pub fn admits(&self, needs: Persistent, nexus: &Nexus) -> bool {
+    /// Whether a nexus may do this.
+    pub fn admits(&self, needs: ReservationCheck, nexus: &Nexus) -> bool {
         let Some(held) = &self.held else { return true };
         match needs {
-            Persistent::Free => return true,
-            Persistent::Reads if held.kind.readable() => return true,
-            Persistent::Reads | Persistent::Changes => {}
+            ReservationCheck::Free => return true,
+            ReservationCheck::Reads if held.kind.readable() => return true,
+            ReservationCheck::Reads | ReservationCheck::Changes => {}
         }
         self.holds(nexus) || (held.kind.for_registrants() && self.key_of(nexus).is_some())
     }
@@ -170,21 +172,21 @@ impl Reservations {
             return Ok(Effects::default());
         }
         let mut effects = Effects::default();
-        let whom = Self::concerned(nexus, asked);
+        let whom = Self::covered_nexuses(nexus, asked);
         if asked.to == 0 {
             for one in &whom {
                 self.unregister(one, nexus, &mut effects);
             }
         } else {
-            self.enter(&whom, asked)?;
+            self.set_registrations(&whom, asked)?;
         }
         self.kept = asked.keep;
         self.generation = self.generation.wrapping_add(1);
         Ok(effects)
     }
 
-    /// The nexuses that a registration is for: those of the initiator ports with each port asked for.
-    fn concerned(nexus: &Nexus, asked: &Registering) -> Vec<Nexus> {
+    /// The nexuses that a registration covers: the initiator ports combined with the requested target ports.
+    fn covered_nexuses(nexus: &Nexus, asked: &Registering) -> Vec<Nexus> {
         let mut whom = vec![nexus.clone()];
         whom.extend(asked.others.iter().cloned());
         let ports = asked.ports.iter();
@@ -199,7 +201,7 @@ impl Reservations {
     }
 
     /// Registers nexuses or changes their keys: all or none.
-    fn enter(&mut self, whom: &[Nexus], asked: &Registering) -> Result<(), Ending> {
+    fn set_registrations(&mut self, whom: &[Nexus], asked: &Registering) -> Result<(), Ending> {
         let fresh = whom.iter().filter(|one| self.key_of(one).is_none()).count();
         if self.registrations.len() + fresh > MOST_REGISTRATIONS {
             return Err(TOO_MANY);
@@ -220,7 +222,7 @@ impl Reservations {
         }
     }
 
-    /// Removes a registration; what it held is released (SPC-4, 5.13.11.1.3).
+    /// Removes a registration and releases what it held (SPC-4, 5.13.11.1.3).
     fn unregister(&mut self, nexus: &Nexus, by: &Nexus, effects: &mut Effects) {
         let held = self.holds(nexus);
         self.registrations.retain(|one| one.nexus != *nexus);
@@ -230,38 +232,48 @@ impl Reservations {
         }
         self.held = None;
         if kind.for_registrants() {
-            self.tell(Attention::ReservationsReleased, by, effects);
+            self.raise_for_registrants(UnitAttention::ReservationsReleased, by, effects);
         }
     }
 
-    /// A unit attention for every registrant but one.
-    fn tell(&self, attention: Attention, except: &Nexus, effects: &mut Effects) {
+    /// Adds a unit attention for every registrant but one.
+    fn raise_for_registrants(
+        &self,
+        attention: UnitAttention,
+        except: &Nexus,
+        effects: &mut Effects,
+    ) {
         let others = self.registrations.iter().map(|one| &one.nexus).filter(|one| *one != except);
         effects.attentions.extend(others.map(|one| (one.clone(), attention)));
     }
 
-    /// The registrant with its key, or a conflict.
+    /// Checks that a nexus is registered with this key; otherwise a conflict.
     fn registrant(&self, nexus: &Nexus, key: u64) -> Result<(), Ending> {
         if self.key_of(nexus) == Some(key) { Ok(()) } else { Err(CONFLICT) }
     }
 
     /// RESERVE.
-    pub fn reserve(&mut self, nexus: &Nexus, key: u64, kind: Kind) -> Result<Effects, Ending> {
+    pub fn reserve(
+        &mut self,
+        nexus: &Nexus,
+        key: u64,
+        kind: ReservationType,
+    ) -> Result<Effects, Ending> {
         self.registrant(nexus, key)?;
         match &self.held {
             Some(held) if !self.holds(nexus) || held.kind != kind => return Err(CONFLICT),
             Some(_) => {}
-            None => self.held = Some(Held { by: nexus.clone(), kind }),
+            None => self.held = Some(HeldReservation { by: nexus.clone(), kind }),
         }
         Ok(Effects::default())
     }
 
-    /// RELEASE. Where there is nothing to release, that is fine.
+    /// RELEASE. Without a reservation it succeeds.
     pub fn release(
         &mut self,
         nexus: &Nexus,
         key: u64,
-        kind: Option<Kind>,
+        kind: Option<ReservationType>,
     ) -> Result<Effects, Ending> {
         self.registrant(nexus, key)?;
         let mut effects = Effects::default();
@@ -273,8 +285,8 @@ impl Reservations {
             return Err(INVALID_RELEASE);
         }
         self.held = None;
-        if held.is_some_and(Kind::for_registrants) {
-            self.tell(Attention::ReservationsReleased, nexus, &mut effects);
+        if held.is_some_and(ReservationType::for_registrants) {
+            self.raise_for_registrants(UnitAttention::ReservationsReleased, nexus, &mut effects);
         }
         Ok(effects)
     }
@@ -283,20 +295,20 @@ impl Reservations {
     pub fn clear(&mut self, nexus: &Nexus, key: u64) -> Result<Effects, Ending> {
         self.registrant(nexus, key)?;
         let mut effects = Effects::default();
-        self.tell(Attention::ReservationsPreempted, nexus, &mut effects);
+        self.raise_for_registrants(UnitAttention::ReservationsPreempted, nexus, &mut effects);
         self.registrations.clear();
         self.held = None;
         self.generation = self.generation.wrapping_add(1);
         Ok(effects)
     }
 
-    /// PREEMPT, and PREEMPT AND ABORT but for the aborting. `kind` is looked at where a reservation is taken over.
+    /// PREEMPT, and PREEMPT AND ABORT without the aborting. `kind` matters only if the reservation is taken over.
     pub fn preempt(
         &mut self,
         nexus: &Nexus,
         key: u64,
         victim: u64,
-        kind: Result<Kind, Ending>,
+        kind: Result<ReservationType, Ending>,
     ) -> Result<Effects, Ending> {
         self.registrant(nexus, key)?;
         let effects = match self.held.clone() {
@@ -307,7 +319,7 @@ impl Reservations {
                 self.take_over(nexus, Some(victim), kind?, held.kind)
             }
             _ if victim == 0 => return Err(invalid_parameter(8)),
-            _ => self.expel(nexus, victim)?,
+            _ => self.remove_registrations(nexus, victim)?,
         };
         self.generation = self.generation.wrapping_add(1);
         Ok(effects)
@@ -318,8 +330,8 @@ impl Reservations {
         &mut self,
         nexus: &Nexus,
         victim: Option<u64>,
-        kind: Kind,
-        before: Kind,
+        kind: ReservationType,
+        before: ReservationType,
     ) -> Effects {
         let mut effects = Effects::default();
         self.remove(
@@ -327,15 +339,15 @@ impl Reservations {
             nexus,
             &mut effects,
         );
-        self.held = Some(Held { by: nexus.clone(), kind });
+        self.held = Some(HeldReservation { by: nexus.clone(), kind });
         if kind != before {
-            self.tell(Attention::ReservationsReleased, nexus, &mut effects);
+            self.raise_for_registrants(UnitAttention::ReservationsReleased, nexus, &mut effects);
         }
         effects
     }
 
     /// Removes the registrations with a key, and leaves the reservation to its holder.
-    fn expel(&mut self, nexus: &Nexus, victim: u64) -> Result<Effects, Ending> {
+    fn remove_registrations(&mut self, nexus: &Nexus, victim: u64) -> Result<Effects, Ending> {
         if !self.registrations.iter().any(|one| one.key == victim) {
             return Err(CONFLICT);
         }
@@ -347,13 +359,15 @@ impl Reservations {
         Ok(effects)
     }
 
-    /// Removes registrations, and tells their owners unless they did it themselves.
+    /// Removes registrations, with unit attentions for their owners other than `by`.
     fn remove(&mut self, which: impl Fn(&Registration) -> bool, by: &Nexus, effects: &mut Effects) {
         let others = self.registrations.iter().filter(|one| which(one) && one.nexus != *by);
         effects.preempted.extend(others.map(|one| one.nexus.clone()));
         self.registrations.retain(|one| !which(one));
-        let told =
-            effects.preempted.iter().map(|one| (one.clone(), Attention::RegistrationsPreempted));
+        let told = effects
+            .preempted
+            .iter()
+            .map(|one| (one.clone(), UnitAttention::RegistrationsPreempted));
         effects.attentions.extend(told.collect::<Vec<_>>());
     }
 
@@ -374,7 +388,7 @@ impl Reservations {
             return Err(TOO_MANY);
         }
         self.set_key(&asked.target, asked.to, false);
-        self.held = Some(Held { by: asked.target.clone(), kind });
+        self.held = Some(HeldReservation { by: asked.target.clone(), kind });
         if asked.unregister {
             self.registrations.retain(|one| one.nexus != *nexus);
         }

@@ -1,29 +1,33 @@
-//! SANITIZE: everything that was written is made unreadable (SBC-3, 4.11 and 5.27).
+//! SANITIZE: makes all data unreadable (SBC-3, 4.11 and 5.27).
 
 use super::cdb::{be16, field16};
-use super::state::Sanitizing;
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::state::SanitizeState;
+use super::unit::{CommandCall, CommandResult};
 use super::{Action, Ending, Medium};
 
-/// Refuses while one is running; after one that failed another may follow.
-fn may_start(call: &Call<'_>) -> Result<(), Ending> {
-    if call.state().sanitizing == Sanitizing::Failed { Ok(()) } else { call.state().admit_ready() }
+/// Refuses while one is running; after a failed one another may follow.
+fn may_start(call: &CommandCall<'_>) -> Result<(), Ending> {
+    if call.state().sanitizing == SanitizeState::Failed {
+        Ok(())
+    } else {
+        call.state().admit_ready()
+    }
 }
 
 /// Starts it: in the background with IMMED.
-fn start(call: &mut Call<'_>, pattern: Vec<u8>) -> Outcome {
+fn start(call: &mut CommandCall<'_>, pattern: Vec<u8>) -> CommandResult {
     let immediate = call.cdb[1] & 0x80 != 0;
     let freely = call.cdb[1] & 0x20 != 0;
     let state = call.change();
-    state.sanitizing = Sanitizing::Running;
+    state.sanitizing = SanitizeState::Running;
     state.leave_freely = freely;
     let medium = Medium::Sanitize { pattern };
     Ok(if immediate { Action::Background(medium) } else { Action::Medium(medium) })
 }
 
-/// OVERWRITE: a pattern of at most one block, all over.
-pub(super) fn overwrite(call: &mut Call<'_>) -> Outcome {
+/// OVERWRITE: repeats a pattern of at most one block.
+pub(super) fn overwrite(call: &mut CommandCall<'_>) -> CommandResult {
     may_start(call)?;
     let block = call.description().geometry.block;
     let length = u32::from(field16::<7>(call.cdb));
@@ -33,7 +37,7 @@ pub(super) fn overwrite(call: &mut Call<'_>) -> Outcome {
     let Some(list) = call.parameters else { return Ok(Action::Parameters(length)) };
     let list = list.get(..length as usize).ok_or(SHORT_LIST)?;
     let count = list[0] & 0x1f;
-    // INVERT is refused: passes that cannot be told apart afterwards are not made. TEST likewise.
+    // INVERT is refused: passes that are indistinguishable afterwards are not made. TEST likewise.
     if list[0] & 0xe0 != 0 || count == 0 || list[1] != 0 {
         return Err(invalid_parameter(0));
     }
@@ -44,26 +48,28 @@ pub(super) fn overwrite(call: &mut Call<'_>) -> Outcome {
     start(call, list[4..].to_vec())
 }
 
-/// BLOCK ERASE: zeros, or the space is given back.
-pub(super) fn block_erase(call: &mut Call<'_>) -> Outcome {
+/// BLOCK ERASE: writes zeros, or deallocates the blocks.
+pub(super) fn block_erase(call: &mut CommandCall<'_>) -> CommandResult {
     may_start(call)?;
     no_list(call)?;
     start(call, Vec::new())
 }
 
-/// EXIT FAILURE MODE, if the SANITIZE that failed allowed it (AUSE).
-pub(super) fn exit_failure_mode(call: &mut Call<'_>) -> Outcome {
+/// EXIT FAILURE MODE, if the failed SANITIZE allowed it (AUSE).
+pub(super) fn exit_failure_mode(call: &mut CommandCall<'_>) -> CommandResult {
     no_list(call)?;
     match call.state().sanitizing {
-        Sanitizing::Running => call.state().admit_ready()?,
-        Sanitizing::Failed if !call.state().leave_freely => return Err(invalid_field(1, Some(4))),
-        Sanitizing::Failed => call.change().sanitizing = Sanitizing::No,
-        Sanitizing::No => {}
+        SanitizeState::Running => call.state().admit_ready()?,
+        SanitizeState::Failed if !call.state().leave_freely => {
+            return Err(invalid_field(1, Some(4)));
+        }
+        SanitizeState::Failed => call.change().sanitizing = SanitizeState::No,
+        SanitizeState::No => {}
     }
     Ok(Action::End(Ending::GOOD))
 }
 
-/// There are no parameters.
-fn no_list(call: &Call<'_>) -> Result<(), Ending> {
+/// Checks that there is no parameter list.
+fn no_list(call: &CommandCall<'_>) -> Result<(), Ending> {
     if field16::<7>(call.cdb) == 0 { Ok(()) } else { Err(invalid_field(7, None)) }
 }

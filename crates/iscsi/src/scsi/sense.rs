@@ -1,73 +1,73 @@
-//! Sense data (SPC-4, 4.5): why a command did not do what it says, and its two formats on the wire.
+//! Sense data (SPC-4, 4.5): why a command failed, and its two wire formats.
 
-/// The coarse reason.
+/// The sense key (SPC-4, 4.5.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SenseKey {
-    /// Nothing wrong.
+    /// NO SENSE.
     NoSense = 0x0,
-    /// Not ready, and why.
+    /// NOT READY.
     NotReady = 0x2,
-    /// The medium could not be read or written.
+    /// MEDIUM ERROR: a read or write of the medium failed.
     MediumError = 0x3,
-    /// The device itself failed.
+    /// HARDWARE ERROR: the device failed.
     HardwareError = 0x4,
-    /// The command or its parameters ask for what cannot be.
+    /// ILLEGAL REQUEST: the command or its parameters are invalid.
     IllegalRequest = 0x5,
-    /// Something happened since the last command of this nexus.
+    /// UNIT ATTENTION: an event since the last command of this nexus.
     UnitAttention = 0x6,
-    /// The blocks may not be written.
+    /// DATA PROTECT: the blocks are write-protected.
     DataProtect = 0x7,
-    /// EXTENDED COPY ended early.
+    /// COPY ABORTED: EXTENDED COPY ended early.
     CopyAborted = 0xa,
-    /// The command was aborted.
+    /// ABORTED COMMAND.
     AbortedCommand = 0xb,
-    /// What was compared differs.
+    /// MISCOMPARE: compared data differs.
     Miscompare = 0xe,
 }
 
-/// Why a command did not do what it says.
+/// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sense {
-    /// The coarse reason.
+    /// The sense key.
     pub key: SenseKey,
     /// Additional sense code (high byte) and its qualifier (low byte).
     pub code: u16,
-    /// The INFORMATION field: an offset or a block, as the code says.
+    /// The INFORMATION field: an offset or a block, depending on the code.
     pub information: Option<u64>,
-    /// The byte of the CDB (`true`) or of the parameters (`false`) that is wrong: the field pointer of
-    /// sense-key-specific data, with the bit where one is meant.
+    /// The invalid byte of the CDB (`true`) or of the parameters (`false`), with a bit if applicable: the field
+    /// pointer of the sense-key-specific data.
     pub field: Option<(bool, u16, Option<u8>)>,
 }
 
 impl Sense {
-    /// A reason with nothing more to say.
+    /// A reason without further fields.
     pub const fn new(key: SenseKey, code: u16) -> Sense {
         Sense { key, code, information: None, field: None }
     }
 
-    /// The same with the INFORMATION field.
+    /// Adds the INFORMATION field.
     #[must_use]
     pub const fn with_information(self, information: u64) -> Sense {
         Sense { information: Some(information), ..self }
     }
 
-    /// The same with a pointer to the byte of the CDB that is wrong, and to its highest wrong bit.
+    /// Adds a pointer to the invalid byte of the CDB, and to its highest invalid bit.
     #[must_use]
     pub const fn at_cdb(self, byte: u16, bit: Option<u8>) -> Sense {
         Sense { field: Some((true, byte, bit)), ..self }
     }
 
-    /// The same with a pointer to the byte of the parameters that is wrong.
+    /// Adds a pointer to the invalid byte of the parameters.
     #[must_use]
     pub const fn at_parameter(self, byte: u16) -> Sense {
         Sense { field: Some((false, byte, None)), ..self }
     }
 
-    /// The bytes of the sense data, as a response carries them: in descriptor format if the control mode page asks for
-    /// it (D_SENSE), in fixed format otherwise. Never more than [`Sense::LONGEST`] bytes.
+    /// The bytes of the sense data as sent in a response: descriptor format if the control mode page requests it
+    /// (D_SENSE), otherwise fixed format. Never more than [`Sense::LONGEST`] bytes.
     ///
-    /// The fixed format has room for 32 bits of INFORMATION; a larger figure is left out of it (SPC-4, 4.5.3).
+    /// The fixed format has room for 32 bits of INFORMATION; a larger value is omitted (SPC-4, 4.5.3).
     pub fn encode(&self, descriptor: bool) -> Vec<u8> {
         if descriptor { self.descriptor() } else { self.fixed() }
     }

@@ -1,48 +1,48 @@
-//! What changes about a logical unit while it serves: who is there, what is reserved, what is set.
+//! The changeable state of a logical unit: logged-in nexuses, reservations and settings.
 
 use std::collections::BTreeMap;
 
-use super::access::{Access, Ports};
-use super::attention::{Attention, Attentions};
-use super::copy::Copies;
-use super::description::Description;
+use super::access::{AllowedPortStates, Checks};
+use super::copy::CopyResults;
+use super::description::UnitDescription;
 use super::mode::Modes;
-use super::ports::{Cause, Groups, PortState};
+use super::port_groups::{Cause, Groups, PortState};
 use super::reservation::{CONFLICT, Reservations};
+use super::unit_attention::{Attentions, UnitAttention};
 use super::{Ending, Nexus, Sense, SenseKey};
 
-/// Where a SANITIZE stands (SBC-3, 4.11).
+/// The state of SANITIZE (SBC-3, 4.11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Sanitizing {
-    /// None is going on.
+pub(super) enum SanitizeState {
+    /// Not running.
     #[default]
     No,
     /// The medium is being overwritten.
     Running,
-    /// The last one failed: the medium is out of reach until the failure mode is left or another one succeeds.
+    /// The last one failed: the medium is inaccessible until failure mode ends or another one succeeds.
     Failed,
 }
 
-/// A nexus that is logged in.
+/// A logged-in nexus.
 #[derive(Clone, Debug)]
-struct Presence {
-    /// Its sessions: two while one takes the place of another, whose end is told from another thread.
+struct LoggedInNexus {
+    /// Number of its sessions: two while one replaces another, whose end is reported by another thread.
     sessions: u32,
-    /// What is pending.
+    /// Pending unit attentions.
     attentions: Attentions,
 }
 
-/// The control state of a logical unit. Bounded by the number of sessions (attentions) and by the registrations'
-/// own bound.
+/// The control state of a logical unit. It is bounded by the number of sessions (attentions) and by the limit on
+/// registrations.
 #[derive(Clone, Debug)]
-pub(super) struct State {
-    /// Who is logged in, and what is pending for each.
-    nexuses: BTreeMap<Nexus, Presence>,
+pub(super) struct UnitState {
+    /// Logged-in nexuses and their pending unit attentions.
+    nexuses: BTreeMap<Nexus, LoggedInNexus>,
     /// Stopped by START STOP UNIT.
     pub stopped: bool,
     /// SANITIZE.
-    pub sanitizing: Sanitizing,
-    /// Who holds the unit by RESERVE.
+    pub sanitizing: SanitizeState,
+    /// The holder of a RESERVE reservation.
     pub classic: Option<Nexus>,
     /// Persistent reservations.
     pub reservations: Reservations,
@@ -50,33 +50,33 @@ pub(super) struct State {
     pub ports: Groups,
     /// The current mode pages.
     pub modes: Modes,
-    /// What copies came to.
-    pub copies: Copies,
-    /// The last SANITIZE allowed to leave its failure mode without another one (AUSE).
+    /// Results of copies.
+    pub copies: CopyResults,
+    /// The last SANITIZE may leave failure mode without another one (AUSE).
     pub leave_freely: bool,
 }
 
-impl State {
-    /// As it is after power on.
-    pub fn new(description: &Description, ports: &[u16]) -> State {
-        State {
+impl UnitState {
+    /// The state after power on.
+    pub fn new(description: &UnitDescription, ports: &[u16]) -> UnitState {
+        UnitState {
             nexuses: BTreeMap::new(),
             stopped: false,
-            sanitizing: Sanitizing::No,
+            sanitizing: SanitizeState::No,
             classic: None,
             reservations: Reservations::default(),
             ports: ports
                 .iter()
-                .map(|port| (*port, (PortState::ActiveOptimized, Cause::Nobody)))
+                .map(|port| (*port, (PortState::ActiveOptimized, Cause::Initial)))
                 .collect(),
             modes: Modes::new(description),
-            copies: Copies::default(),
+            copies: CopyResults::default(),
             leave_freely: false,
         }
     }
 
     /// Raises a unit attention for every nexus but one.
-    pub fn raise(&mut self, attention: Attention, except: Option<&Nexus>) {
+    pub fn raise(&mut self, attention: UnitAttention, except: Option<&Nexus>) {
         for (nexus, presence) in &mut self.nexuses {
             if Some(nexus) != except {
                 presence.attentions.raise(attention);
@@ -84,45 +84,45 @@ impl State {
         }
     }
 
-    /// Raises a unit attention for one nexus, if it is there.
-    pub fn raise_for(&mut self, nexus: &Nexus, attention: Attention) {
+    /// Raises a unit attention for one nexus, if it is logged in.
+    pub fn raise_for(&mut self, nexus: &Nexus, attention: UnitAttention) {
         if let Some(presence) = self.nexuses.get_mut(nexus) {
             presence.attentions.raise(attention);
         }
     }
 
-    /// What a nexus has to hear of next.
-    pub fn pending(&self, nexus: &Nexus) -> Option<Attention> {
+    /// The next unit attention of a nexus.
+    pub fn pending(&self, nexus: &Nexus) -> Option<UnitAttention> {
         self.nexuses.get(nexus)?.attentions.first()
     }
 
-    /// The same, and it is heard of now.
-    pub fn report(&mut self, nexus: &Nexus) -> Option<Attention> {
+    /// The same, and removes it.
+    pub fn report(&mut self, nexus: &Nexus) -> Option<UnitAttention> {
         self.nexuses.get_mut(nexus)?.attentions.report()
     }
 
     /// Whether a condition is pending for a nexus.
-    pub fn is_pending(&self, nexus: &Nexus, attention: Attention) -> bool {
+    pub fn is_pending(&self, nexus: &Nexus, attention: UnitAttention) -> bool {
         self.nexuses.get(nexus).is_some_and(|presence| presence.attentions.contains(attention))
     }
 
-    /// A condition was told otherwise.
-    pub fn clear(&mut self, nexus: &Nexus, attention: Attention) {
+    /// Removes a condition that was reported otherwise.
+    pub fn clear(&mut self, nexus: &Nexus, attention: UnitAttention) {
         if let Some(presence) = self.nexuses.get_mut(nexus) {
             presence.attentions.clear(attention);
         }
     }
 
-    /// A session of a nexus is there. One that takes the place of another begins anew.
+    /// A session of a nexus logged in. One that replaces another starts anew.
     pub fn join(&mut self, nexus: &Nexus) {
         self.forget(nexus);
-        let fresh = Presence { sessions: 0, attentions: Attentions::default() };
+        let fresh = LoggedInNexus { sessions: 0, attentions: Attentions::default() };
         let presence = self.nexuses.entry(nexus.clone()).or_insert(fresh);
         presence.sessions += 1;
-        presence.attentions.raise(Attention::PowerOn);
+        presence.attentions.raise(UnitAttention::PowerOn);
     }
 
-    /// A session of a nexus is gone, and with its last one the nexus.
+    /// A session of a nexus ended; the last one ends the nexus.
     pub fn leave(&mut self, nexus: &Nexus) {
         let Some(presence) = self.nexuses.get_mut(nexus) else { return };
         presence.sessions -= 1;
@@ -132,7 +132,7 @@ impl State {
         }
     }
 
-    /// What does not outlive a session: a reservation by RESERVE, and what copies came to.
+    /// Discards what ends with a session: a RESERVE reservation, and copy results.
     fn forget(&mut self, nexus: &Nexus) {
         self.copies.discard(nexus);
         if self.classic.as_ref() == Some(nexus) {
@@ -140,12 +140,12 @@ impl State {
         }
     }
 
-    /// Whether a nexus may do a class of commands now; if not, how the command ends.
+    /// Whether a nexus may execute a class of commands now; if not, how the command ends.
     pub fn admit(
         &self,
-        access: &Access,
+        access: &Checks,
         nexus: &Nexus,
-        description: &Description,
+        description: &UnitDescription,
     ) -> Result<(), Ending> {
         if access.attention
             && let Some(attention) = self.pending(nexus)
@@ -160,7 +160,7 @@ impl State {
         if access.writes { self.admit_writing(description) } else { Ok(()) }
     }
 
-    fn admit_reserved(&self, access: &Access, nexus: &Nexus) -> Result<(), Ending> {
+    fn admit_reserved(&self, access: &Checks, nexus: &Nexus) -> Result<(), Ending> {
         let taken = access.classic && self.classic.as_ref().is_some_and(|holder| holder != nexus);
         if taken || !self.reservations.admits(access.persistent, nexus) {
             Err(CONFLICT)
@@ -169,21 +169,22 @@ impl State {
         }
     }
 
-    fn admit_port(&self, needs: Ports, nexus: &Nexus) -> Result<(), Ending> {
+    fn admit_port(&self, needs: AllowedPortStates, nexus: &Nexus) -> Result<(), Ending> {
         let state =
             self.ports.get(&nexus.port).map_or(PortState::ActiveOptimized, |(state, _)| *state);
         let refused = match (state, needs) {
-            (PortState::ActiveOptimized | PortState::ActiveNonOptimized, _) | (_, Ports::Any) => {
+            (PortState::ActiveOptimized | PortState::ActiveNonOptimized, _)
+            | (_, AllowedPortStates::Any) => {
                 return Ok(());
             }
-            (PortState::Standby, Ports::Standby) => return Ok(()),
-            (PortState::Standby, Ports::Active) => 0x040b,
+            (PortState::Standby, AllowedPortStates::Standby) => return Ok(()),
+            (PortState::Standby, AllowedPortStates::Active) => 0x040b,
             (PortState::Unavailable, _) => 0x040c,
         };
         Err(Ending::check(Sense::new(SenseKey::NotReady, refused)))
     }
 
-    fn admit_writing(&self, description: &Description) -> Result<(), Ending> {
+    fn admit_writing(&self, description: &UnitDescription) -> Result<(), Ending> {
         let protected = match (description.read_only, self.modes.write_protected()) {
             (true, _) => 0x2700,
             (false, true) => 0x2702,
@@ -192,13 +193,13 @@ impl State {
         Err(Ending::check(Sense::new(SenseKey::DataProtect, protected)))
     }
 
-    /// Whether the medium is within reach.
+    /// Whether the medium is accessible.
     pub fn admit_ready(&self) -> Result<(), Ending> {
         let sense = match self.sanitizing {
-            Sanitizing::Running => Sense::new(SenseKey::NotReady, 0x041b),
-            Sanitizing::Failed => Sense::new(SenseKey::MediumError, 0x3103),
-            Sanitizing::No if self.stopped => Sense::new(SenseKey::NotReady, 0x0402),
-            Sanitizing::No => return Ok(()),
+            SanitizeState::Running => Sense::new(SenseKey::NotReady, 0x041b),
+            SanitizeState::Failed => Sense::new(SenseKey::MediumError, 0x3103),
+            SanitizeState::No if self.stopped => Sense::new(SenseKey::NotReady, 0x0402),
+            SanitizeState::No => return Ok(()),
         };
         Err(Ending::check(sense))
     }

@@ -1,74 +1,77 @@
-//! One logical unit: what it is, its control state behind a lock, and the number of that state.
+//! One logical unit: its description, its control state behind a lock, and the generation of that state.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::access::Access;
-use super::cdb::Cdb;
+use super::access::Checks;
+use super::cdb::CdbBytes;
 use super::mode::Modes;
-use super::ports::{Cause, PortState};
+use super::port_groups::{Cause, PortState};
 use super::reservation::Reservations;
-use super::state::{Sanitizing, State};
-use super::{Action, Attention, Description, Device, Ending, KeptError, Nexus, View, table};
+use super::state::{SanitizeState, UnitState};
+use super::{
+    Action, Device, Ending, Nexus, NexusView, StoredReservationsError, UnitAttention,
+    UnitDescription, command_table,
+};
 
-/// What a command comes to.
-pub(super) type Outcome = Result<Action, Ending>;
+/// The result of a command.
+pub(super) type CommandResult = Result<Action, Ending>;
 
-/// A logical unit. Shared by all threads: control commands take its lock, the data path only reads its generation.
+/// A logical unit, shared by all threads: control commands take its lock, the data path only reads its generation.
 #[derive(Debug)]
-pub struct Unit {
-    description: Description,
+pub struct LogicalUnit {
+    description: UnitDescription,
     designator: [u8; 16],
     generation: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<UnitState>,
 }
 
-/// One command while it is carried out.
-pub(super) struct Call<'a> {
-    /// All there is.
+/// A command during its execution.
+pub(super) struct CommandCall<'a> {
+    /// The device.
     pub device: &'a Device,
-    /// The unit that it is for.
-    pub unit: &'a Unit,
-    /// Who sent it.
+    /// The addressed unit.
+    pub unit: &'a LogicalUnit,
+    /// The nexus that sent it.
     pub nexus: &'a Nexus,
-    /// The command.
-    pub cdb: &'a Cdb,
-    /// Bytes that the initiator expects to move, in the direction that it says.
+    /// The CDB.
+    pub cdb: &'a CdbBytes,
+    /// Bytes that the initiator expects to transfer, in its direction.
     pub expected: u32,
-    /// The parameters, once they are here.
+    /// The parameters, once they have arrived.
     pub parameters: Option<&'a [u8]>,
-    state: &'a mut State,
+    state: &'a mut UnitState,
     changed: bool,
 }
 
-impl Call<'_> {
-    /// The control state, to look at.
-    pub fn state(&self) -> &State {
+impl CommandCall<'_> {
+    /// The control state, read-only.
+    pub fn state(&self) -> &UnitState {
         self.state
     }
 
-    /// The control state, to change: every view of it is taken anew.
-    pub fn change(&mut self) -> &mut State {
+    /// The control state, for changes: all views become invalid.
+    pub fn change(&mut self) -> &mut UnitState {
         self.changed = true;
         self.state
     }
 
-    /// What the unit is.
-    pub fn description(&self) -> &Description {
+    /// The description of the unit.
+    pub fn description(&self) -> &UnitDescription {
         &self.unit.description
     }
 
-    /// Whether the nexus may do something more than its command says of itself.
-    pub fn require(&self, access: &Access) -> Result<(), Ending> {
-        let access = Access { attention: false, ..*access };
+    /// Whether the nexus may do something that its command's table row does not include.
+    pub fn require(&self, access: &Checks) -> Result<(), Ending> {
+        let access = Checks { attention: false, ..*access };
         self.state.admit(&access, self.nexus, &self.unit.description)
     }
 }
 
-impl Unit {
-    pub(super) fn new(description: Description, ports: &[u16]) -> Unit {
-        let state = Mutex::new(State::new(&description, ports));
-        Unit {
+impl LogicalUnit {
+    pub(super) fn new(description: UnitDescription, ports: &[u16]) -> LogicalUnit {
+        let state = Mutex::new(UnitState::new(&description, ports));
+        LogicalUnit {
             designator: description.designator(),
             description,
             generation: AtomicU64::new(1),
@@ -76,48 +79,48 @@ impl Unit {
         }
     }
 
-    /// What it is.
-    pub fn description(&self) -> &Description {
+    /// Description of the unit.
+    pub fn description(&self) -> &UnitDescription {
         &self.description
     }
 
-    /// The NAA designator of VPD page 0x83, which names it in [`super::CopySegment`]s.
+    /// The NAA designator of VPD page 0x83, used in [`super::CopySegment`]s.
     pub fn designator(&self) -> &[u8; 16] {
         &self.designator
     }
 
-    /// The number of the control state: it changes whenever a view of it could. One atomic load.
+    /// The generation of the control state: it changes whenever a view could. One atomic load.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// What a nexus may do now. Takes the lock; wanted again only when [`Unit::generation`] differs from the view's.
-    pub fn view(&self, nexus: &Nexus) -> View {
+    /// What a nexus may do now. Takes the lock; needed again only if [`LogicalUnit::generation`] differs from the view's.
+    pub fn view(&self, nexus: &Nexus) -> NexusView {
         let generation = self.generation();
         let state = self.lock();
-        View {
+        NexusView {
             generation,
-            reads: state.admit(&Access::READ, nexus, &self.description).is_ok(),
-            writes: state.admit(&Access::WRITE, nexus, &self.description).is_ok(),
+            reads: state.admit(&Checks::READ, nexus, &self.description).is_ok(),
+            writes: state.admit(&Checks::WRITE, nexus, &self.description).is_ok(),
             write_through: !state.modes.write_cache(),
             descriptor_sense: state.modes.descriptor_sense(),
             task_aborted: state.modes.task_aborted(),
         }
     }
 
-    /// A session's nexus is there: POWER ON is pending for it.
+    /// A session logged in: POWER ON becomes pending for its nexus.
     pub fn join(&self, nexus: &Nexus) {
-        self.alter(|state| state.join(nexus));
+        self.change_state(|state| state.join(nexus));
     }
 
-    /// A nexus is lost: its session ended. What it had reserved by RESERVE is free.
+    /// A session ended and its nexus is lost. Its RESERVE reservation is released.
     pub fn leave(&self, nexus: &Nexus) {
-        self.alter(|state| state.leave(nexus));
+        self.change_state(|state| state.leave(nexus));
     }
 
-    /// A reset of this unit (or of the target, which resets every unit): raises `attention` on every path.
-    pub fn reset(&self, attention: Attention) {
-        self.alter(|state| {
+    /// Resets this unit (a target reset does this to every unit): raises `attention` for every nexus.
+    pub fn reset(&self, attention: UnitAttention) {
+        self.change_state(|state| {
             state.stopped = false;
             state.classic = None;
             state.modes = Modes::new(&self.description);
@@ -125,37 +128,40 @@ impl Unit {
         });
     }
 
-    /// Something happened that every nexus has to hear of.
-    pub fn raise(&self, attention: Attention) {
-        self.alter(|state| state.raise(attention, None));
+    /// Raises a unit attention for every nexus.
+    pub fn raise(&self, attention: UnitAttention) {
+        self.change_state(|state| state.raise(attention, None));
     }
 
-    /// A nexus cleared the task set (CLEAR TASK SET): all others are told.
+    /// A nexus cleared the task set (CLEAR TASK SET): all others get a unit attention.
     pub fn cleared(&self, by: &Nexus) {
-        self.alter(|state| state.raise(Attention::CommandsCleared, Some(by)));
+        self.change_state(|state| state.raise(UnitAttention::CommandsCleared, Some(by)));
     }
 
-    /// What has to be kept over a restart (APTPL): empty if there is nothing to keep. Whoever stores it asks for it while
-    /// holding a lock of its own, so that an older state never replaces a newer one.
-    pub fn kept(&self) -> Vec<u8> {
+    /// The state to be stored across restarts (APTPL); empty if there is nothing to store. The caller must hold a
+    /// lock of its own while it fetches and stores this, so that an older state never replaces a newer one.
+    pub fn stored_reservations(&self) -> Vec<u8> {
         self.lock().reservations.to_bytes()
     }
 
-    /// Takes what [`Unit::kept`] yielded before the restart.
-    pub fn restore(&self, bytes: &[u8]) -> Result<(), KeptError> {
+    /// Restores what [`LogicalUnit::stored_reservations`] returned before the restart.
+    ///
+    /// # Errors
+    /// The bytes are damaged, or of another version.
+    pub fn restore(&self, bytes: &[u8]) -> Result<(), StoredReservationsError> {
         let reservations = Reservations::from_bytes(bytes)?;
-        self.alter(|state| state.reservations = reservations);
+        self.change_state(|state| state.reservations = reservations);
         Ok(())
     }
 
-    /// Whoever runs the target changes the state of a target port group; `false` if there is no such group.
+    /// Sets the state of a target port group administratively; `false` if there is no such group.
     pub fn set_port(&self, group: u16, to: PortState) -> bool {
-        self.alter(|state| match state.ports.get_mut(&group) {
+        self.change_state(|state| match state.ports.get_mut(&group) {
             None => false,
             Some((now, _)) if *now == to => true,
             Some(known) => {
-                *known = (to, Cause::Owner);
-                state.raise(Attention::AccessStateChanged, None);
+                *known = (to, Cause::Administrator);
+                state.raise(UnitAttention::AccessStateChanged, None);
                 true
             }
         })
@@ -163,46 +169,46 @@ impl Unit {
 
     /// An EXTENDED COPY has ended.
     pub fn copied(&self, nexus: &Nexus, list: u8, ending: &Ending) {
-        self.alter(|state| state.copies.end(nexus, list, ending));
+        self.change_state(|state| state.copies.end(nexus, list, ending));
     }
 
-    /// Whether a nexus may do something, its unit attentions aside.
-    pub(super) fn admits(&self, access: &Access, nexus: &Nexus) -> Result<(), Ending> {
-        let access = Access { attention: false, ..*access };
+    /// Whether a nexus may do something, apart from its unit attentions.
+    pub(super) fn admits(&self, access: &Checks, nexus: &Nexus) -> Result<(), Ending> {
+        let access = Checks { attention: false, ..*access };
         self.lock().admit(&access, nexus, &self.description)
     }
 
     /// A SANITIZE has ended.
     pub fn sanitized(&self, well: bool) {
-        self.alter(|state| {
-            state.sanitizing = if well { Sanitizing::No } else { Sanitizing::Failed }
+        self.change_state(|state| {
+            state.sanitizing = if well { SanitizeState::No } else { SanitizeState::Failed }
         });
     }
 
-    /// Does a command, or carries on with its parameters.
+    /// Executes a command, or continues it with its parameters.
     pub(super) fn call(
         &self,
         device: &Device,
         nexus: &Nexus,
-        cdb: &Cdb,
+        cdb: &CdbBytes,
         expected: u32,
         parameters: Option<&[u8]>,
-    ) -> Outcome {
-        let command = table::find(cdb)?;
+    ) -> CommandResult {
+        let command = command_table::find(cdb)?;
         if !command.on(&self.description) {
-            return Err(table::unsupported(command));
+            return Err(command_table::unsupported(command));
         }
         let mut state = self.lock();
         let mut access = command.access;
         access.attention &= parameters.is_none();
         if let Err(refused) = state.admit(&access, nexus, &self.description) {
             if access.attention && state.report(nexus).is_some() {
-                self.renew();
+                self.invalidate_views();
             }
             return Err(refused);
         }
         command.fits(cdb, self.description.thin)?;
-        let mut call = Call {
+        let mut call = CommandCall {
             device,
             unit: self,
             nexus,
@@ -214,26 +220,27 @@ impl Unit {
         };
         let outcome = (command.run)(&mut call);
         if call.changed {
-            self.renew();
+            self.invalidate_views();
         }
         outcome
     }
 
-    /// Changes the control state. Views are taken anew afterwards.
-    pub(super) fn alter<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    /// Changes the control state. All views become invalid.
+    pub(super) fn change_state<T>(&self, change: impl FnOnce(&mut UnitState) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
-        self.renew();
+        self.invalidate_views();
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic while the lock was held leaves a state whose parts are each whole; refusing service would be worse.
+    fn lock(&self) -> MutexGuard<'_, UnitState> {
+        // After a panic with the lock held every part of the state is still consistent; refusing service would be
+        // worse.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be called with the lock held, after the change.
-    fn renew(&self) {
+    /// Must be called with the lock held, after the change.
+    fn invalidate_views(&self) {
         self.generation.fetch_add(1, Ordering::Release);
     }
 }

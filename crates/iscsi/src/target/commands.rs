@@ -1,21 +1,21 @@
-//! SCSI commands and their data as they come in (RFC 7143, sections 11.3 and 11.7).
+//! Incoming SCSI commands and their data (RFC 7143, sections 11.3 and 11.7).
 
-use super::connection::Sink;
-use super::incoming::Incoming;
+use super::connection::SegmentSink;
 use super::session::Session;
-use super::task::{Phase, Task};
+use super::task::{Task, TaskPhase};
 use super::types::{ConnId, Event, Request, TaskId};
+use super::write_data::WriteData;
 use crate::pdu::{Bhs, DataOut, RESERVED_TAG, RejectReason, ScsiCommand};
 use crate::scsi::{Ending, Sense, SenseKey};
 
-/// INVALID FIELD IN COMMAND INFORMATION UNIT: data in both directions, which no command of a block device here has.
+/// INVALID FIELD IN COMMAND INFORMATION UNIT: bidirectional data, which no command of this block device has.
 const BIDIRECTIONAL: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x0e03));
 
-/// How many bits of a transfer tag hold the generation of a slot.
+/// Bits of a transfer tag that hold the generation of a slot.
 const GENERATION: u32 = 0xfff;
 
-/// The name of an R2T: 12 bits of slot, 12 of its generation, 8 of the R2T's number. No slot has all bits set, so the
-/// reserved tag never comes out.
+/// The transfer tag of an R2T: 12 bits of slot, 12 of its generation, 8 of the R2T's number. No slot has all bits
+/// set, so the tag never equals the reserved tag.
 pub(super) fn transfer_tag(id: TaskId, number: u32) -> u32 {
     u32::from(id.slot) << 20 | (id.generation & GENERATION) << 8 | number & 0xff
 }
@@ -42,9 +42,9 @@ impl Session {
         let (immediate, data_len) = (command.immediate, command.data_len);
         let bidirectional = command.read && command.write;
         let incoming = if command.write {
-            Incoming::begin(command.expected_len, data_len, command.is_final, &self.params)
+            WriteData::begin(command.expected_len, data_len, command.is_final, &self.params)
         } else {
-            Incoming::default()
+            WriteData::default()
         };
         let request = request(id, command);
         let Some(task) = self.slab.insert(Task::new(request, incoming, !immediate)) else { return };
@@ -54,7 +54,7 @@ impl Session {
             self.window.occupy();
         }
         if let Some(conn) = self.conn_mut(id) {
-            conn.expect(Sink::Task(task, 0), data_len);
+            conn.expect(SegmentSink::Task(task, 0), data_len);
         }
         let Some(admitted) = self.slab.get_mut(task) else { return };
         if bidirectional {
@@ -63,18 +63,20 @@ impl Session {
             (admitted.owned, admitted.running) = (true, true);
             self.events.push_back(Event::Command(task));
         }
-        self.look_at_data(task);
+        self.check_data(task);
     }
 
     pub(super) fn data_out(&mut self, id: ConnId, pdu: &DataOut) {
-        let sink =
-            self.place_data(id, pdu).map_or(Sink::Nobody, |task| Sink::Task(task, pdu.offset));
+        let sink = self
+            .place_data(id, pdu)
+            .map_or(SegmentSink::Discard, |task| SegmentSink::Task(task, pdu.offset));
         if let Some(conn) = self.conn_mut(id) {
             conn.expect(sink, pdu.data_len);
         }
     }
 
-    /// Whose data it is, if it is good. Data of a task that is over is late, not wrong: it is dropped without a word.
+    /// The task that the data belongs to, if the data is valid. Data of a task that has ended is late, not wrong: it
+    /// is dropped silently.
     fn place_data(&mut self, id: ConnId, pdu: &DataOut) -> Option<TaskId> {
         let params = self.params;
         let solicited = pdu.transfer_tag != RESERVED_TAG;
@@ -85,7 +87,7 @@ impl Session {
             self.slab.by_tag(pdu.task_tag)?
         };
         let task = self.slab.get_mut(name)?;
-        let over = matches!(task.phase, Phase::Dropped | Phase::Done);
+        let over = matches!(task.phase, TaskPhase::Dropped | TaskPhase::Done);
         if over || task.request.conn != id || task.request.tag != pdu.task_tag {
             return None;
         }
@@ -97,7 +99,7 @@ impl Session {
         if !good {
             task.incoming.segment_over(true);
         }
-        self.look_at_data(name);
+        self.check_data(name);
         good.then_some(name)
     }
 }

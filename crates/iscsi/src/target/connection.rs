@@ -1,4 +1,4 @@
-//! One connection of a session: where it stands within the incoming PDU, its status numbers, and what waits to be sent.
+//! One connection of a session: its position in the incoming PDU, its status numbers, and its send queue.
 
 use std::collections::VecDeque;
 
@@ -8,66 +8,66 @@ use crate::pdu::{
     TextRequest, pad,
 };
 
-/// So many answers may wait to be sent before nothing more is read: an initiator that asks without reading gets no
-/// further.
+/// Answers that may be queued before reading stops: it bounds an initiator that sends requests without reading the
+/// answers.
 pub(super) const MAX_CONTROL: usize = 64;
 
-/// A request that has come but is not due.
-pub(super) struct Held {
+/// A request that has arrived early.
+pub(super) struct DeferredRequest {
     pub(super) request: Result<Request, Malformed>,
     pub(super) bhs: Bhs,
 }
 
-/// What a data segment is for.
+/// The destination of a data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sink {
+pub(super) enum SegmentSink {
     /// The data of a task, from this offset on.
     Task(TaskId, u32),
     /// Ping data.
     Ping(NopOut),
     /// Text.
     Text(TextRequest),
-    /// Nobody, and its task, if it has one, need not know.
-    Nobody,
+    /// Dropped. The task, if any, need not be notified.
+    Discard,
 }
 
-/// A data segment under way.
+/// The current data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
-    pub(super) sink: Sink,
+    pub(super) sink: SegmentSink,
     pub(super) len: u32,
     pub(super) done: u32,
 }
 
-/// Where a connection stands within the incoming PDU.
+/// The position in the incoming PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReceiveState {
     Header,
     Segment(Segment),
     Trailer(Segment),
-    /// Nothing more is read.
+    /// Reading has stopped.
     Shut,
 }
 
-/// What a connection's end waits for.
+/// What must be sent before the connection closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Closing {
-    /// It does not end.
+pub(super) enum CloseState {
+    /// The connection is not closing.
     No,
-    /// For the answer to the logout.
+    /// The answer to the logout.
     Logout,
-    /// For what is queued.
+    /// The send queue.
     Flush,
-    /// Its end has been handed out.
+    /// [`Out::Close`](super::Out::Close) has been handed out.
     Said,
 }
 
-/// An answer, or something untold, that belongs to no SCSI command.
+/// A PDU of the target that belongs to no SCSI command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Control {
+pub(super) enum ControlPdu {
     /// The answer to a ping.
     Pong { tag: u32, lun: Lun, data: Vec<u8> },
-    /// A ping; or, with the reserved tag, only the usual numbers.
+    /// A ping; with the reserved tag, only the sequence numbers.
     Ping { transfer_tag: u32 },
     /// A part of the answer to text.
     Text { tag: u32, transfer_tag: u32, goes_on: bool, last: bool, text: Vec<u8> },
@@ -75,46 +75,46 @@ pub(super) enum Control {
     Managed { tag: u32, outcome: TaskOutcome },
     /// The answer to a logout.
     Logout { tag: u32, outcome: LogoutOutcome },
-    /// A PDU is refused.
+    /// A rejected PDU.
     Reject { reason: RejectReason, bhs: Box<Bhs> },
-    /// An event.
+    /// An asynchronous message.
     Notice { event: AsyncEvent, lun: Lun, parameters: [u16; 3], data: Vec<u8> },
 }
 
 /// A text exchange: one at a time on a connection.
 #[derive(Default)]
-pub(super) struct Exchange {
-    /// What has come of the request, whose end is still to come.
+pub(super) struct TextExchange {
+    /// The part of the request that has arrived so far.
     pub(super) request: Vec<u8>,
     /// The tag of the request that is with the owner.
     pub(super) asked: Option<u32>,
-    /// What is still to be sent of the answer, once the initiator asks for it.
+    /// The rest of the answer, sent when the initiator requests it.
     pub(super) rest: Vec<u8>,
-    /// The initiator has nothing more to say.
+    /// The initiator's text is complete.
     pub(super) last: bool,
-    /// What the next request has to name.
+    /// The transfer tag that the next request must carry.
     pub(super) transfer_tag: Option<u32>,
 }
 
 pub(super) struct Connection {
     pub(super) params: ConnectionParams,
     pub(super) stat_sn: u32,
-    pub(super) reading: Reading,
-    pub(super) held: Option<Box<Held>>,
-    /// The header of the PDU under way, for a refusal.
+    pub(super) reading: ReceiveState,
+    pub(super) held: Option<Box<DeferredRequest>>,
+    /// The header of the current PDU, for a Reject.
     pub(super) bhs: Bhs,
-    pub(super) control: VecDeque<Control>,
+    pub(super) control: VecDeque<ControlPdu>,
     /// Tasks that have something to send, each at most once.
     pub(super) ready: VecDeque<TaskId>,
-    /// `Want::Nothing` was the last answer.
+    /// The last result of `want` was `Want::Nothing`.
     pub(super) stalled: bool,
-    pub(super) text: Exchange,
-    /// Ping data that is to be sent back.
+    pub(super) text: TextExchange,
+    /// Ping data to be returned.
     pub(super) ping: Vec<u8>,
-    /// The tag of the ping that waits for its answer.
+    /// The tag of the ping that awaits its answer.
     pub(super) pinged: Option<u32>,
     pub(super) next_tag: u32,
-    pub(super) closing: Closing,
+    pub(super) closing: CloseState,
 }
 
 impl Connection {
@@ -122,55 +122,55 @@ impl Connection {
         Connection {
             stat_sn: params.stat_sn,
             params,
-            reading: Reading::Header,
+            reading: ReceiveState::Header,
             held: None,
             bhs: [0; 48],
             control: VecDeque::new(),
             ready: VecDeque::with_capacity(slots),
             stalled: false,
-            text: Exchange::default(),
+            text: TextExchange::default(),
             ping: Vec::new(),
             pinged: None,
             next_tag: 0,
-            closing: Closing::No,
+            closing: CloseState::No,
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.closing == Closing::No
+        self.closing == CloseState::No
     }
 
-    /// A tag of the target's for pings and text; never the reserved one.
+    /// A target transfer tag for pings and text; never the reserved one.
     pub(super) fn fresh_tag(&mut self) -> u32 {
         self.next_tag = (self.next_tag + 1) & 0x7fff_ffff;
         self.next_tag
     }
 
     pub(super) fn reject(&mut self, reason: RejectReason, bhs: &Bhs) {
-        self.control.push_back(Control::Reject { reason, bhs: Box::new(*bhs) });
+        self.control.push_back(ControlPdu::Reject { reason, bhs: Box::new(*bhs) });
     }
 
-    /// Goes on with a data segment of this length; false if there is none.
-    pub(super) fn expect(&mut self, sink: Sink, len: u32) -> bool {
-        if len > 0 && self.reading != Reading::Shut {
-            self.reading = Reading::Segment(Segment { sink, len, done: 0 });
+    /// Starts a data segment of this length; `false` if it is empty.
+    pub(super) fn expect(&mut self, sink: SegmentSink, len: u32) -> bool {
+        if len > 0 && self.reading != ReceiveState::Shut {
+            self.reading = ReceiveState::Segment(Segment { sink, len, done: 0 });
         }
         len > 0
     }
 
-    /// Counts bytes of the segment; tells it once it is over and no trailer follows.
+    /// Counts bytes of the segment; returns it once it is complete and no trailer follows.
     pub(super) fn advance(&mut self, bytes: u32) -> Option<Segment> {
-        let Reading::Segment(mut segment) = self.reading else { return None };
+        let ReceiveState::Segment(mut segment) = self.reading else { return None };
         segment.done += bytes.min(segment.len - segment.done);
         if segment.done < segment.len {
-            self.reading = Reading::Segment(segment);
+            self.reading = ReceiveState::Segment(segment);
             return None;
         }
         if pad(segment.len) > 0 || self.params.data_digest {
-            self.reading = Reading::Trailer(segment);
+            self.reading = ReceiveState::Trailer(segment);
             return None;
         }
-        self.reading = Reading::Header;
+        self.reading = ReceiveState::Header;
         Some(segment)
     }
 

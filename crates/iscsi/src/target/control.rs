@@ -1,6 +1,7 @@
-//! Pings, text and notices: what is about the connection and no command (RFC 7143, sections 11.9 to 11.11, 11.18, 11.19).
+//! NOPs, text and asynchronous messages: PDUs of the connection rather than of a command (RFC 7143, sections 11.9 to
+//! 11.11, 11.18, 11.19).
 
-use super::connection::{Control, Exchange, MAX_CONTROL, Sink};
+use super::connection::{ControlPdu, MAX_CONTROL, SegmentSink, TextExchange};
 use super::session::Session;
 use super::types::{ConnId, Event, Notice, Refused};
 use crate::pdu::{AsyncEvent, Bhs, Lun, NopOut, RESERVED_TAG, RejectReason, TextRequest};
@@ -13,25 +14,25 @@ impl Session {
             self.events.push_back(Event::Pong(id));
         }
         let asks = nop.task_tag != RESERVED_TAG;
-        let sink = if asks { Sink::Ping(nop) } else { Sink::Nobody };
+        let sink = if asks { SegmentSink::Ping(nop) } else { SegmentSink::Discard };
         let Some(conn) = self.conn_mut(id) else { return };
         if !conn.expect(sink, nop.data_len) && asks {
             self.pong(id, nop);
         }
     }
 
-    /// Answers a ping with its own data, as far as the initiator can take it.
+    /// Answers a ping with its own data, up to the length that the initiator accepts.
     pub(super) fn pong(&mut self, id: ConnId, nop: NopOut) {
         let Some(conn) = self.conn_mut(id) else { return };
         let mut data = std::mem::take(&mut conn.ping);
         data.truncate(conn.params.max_send as usize);
-        conn.control.push_back(Control::Pong { tag: nop.task_tag, lun: nop.lun, data });
+        conn.control.push_back(ControlPdu::Pong { tag: nop.task_tag, lun: nop.lun, data });
     }
 
-    /// Asks the initiator for a sign of life; the answer is [`Event::Pong`].
+    /// Pings the initiator; the answer is [`Event::Pong`].
     ///
     /// # Errors
-    /// The connection is closed, or the last ping has not been answered.
+    /// The connection is closed, or the previous ping has not been answered.
     pub fn ping(&mut self, id: ConnId) -> Result<(), Refused> {
         let conn = self.conn_mut(id).filter(|conn| conn.is_open()).ok_or(Refused::Closed)?;
         if conn.pinged.is_some() {
@@ -39,14 +40,14 @@ impl Session {
         }
         let transfer_tag = conn.fresh_tag();
         conn.pinged = Some(transfer_tag);
-        conn.control.push_back(Control::Ping { transfer_tag });
+        conn.control.push_back(ControlPdu::Ping { transfer_tag });
         Ok(())
     }
 
-    /// Tells the initiator something unasked.
+    /// Sends an asynchronous message.
     ///
     /// # Errors
-    /// The connection is closed, or too much waits to be sent on it.
+    /// The connection is closed, or its send queue is full.
     pub fn notify(&mut self, id: ConnId, notice: Notice) -> Result<(), Refused> {
         let conn = self.conn_mut(id).filter(|conn| conn.is_open()).ok_or(Refused::Closed)?;
         if conn.control.len() >= MAX_CONTROL {
@@ -69,25 +70,26 @@ impl Session {
             return self.refuse(id, RejectReason::InvalidPduField, bhs);
         }
         if !goes_on {
-            *exchange = Exchange::default();
+            *exchange = TextExchange::default();
         }
         if text.data_len as usize + exchange.request.len() > most as usize {
-            *exchange = Exchange::default();
+            *exchange = TextExchange::default();
             return self.refuse(id, RejectReason::LongOperationReject, bhs);
         }
-        if !conn.expect(Sink::Text(text), text.data_len) {
-            self.text_came(id, text);
+        if !conn.expect(SegmentSink::Text(text), text.data_len) {
+            self.text_arrived(id, text);
         }
     }
 
-    /// A text PDU is there with its data: asks for the next one, sends more of the answer, or asks the owner.
-    pub(super) fn text_came(&mut self, id: ConnId, text: TextRequest) {
+    /// A text PDU and its data have arrived: requests the next one, sends more of the answer, or passes the text to
+    /// the owner.
+    pub(super) fn text_arrived(&mut self, id: ConnId, text: TextRequest) {
         let Some(conn) = self.conn_mut(id) else { return };
         if text.goes_on {
             let transfer_tag = conn.fresh_tag();
             conn.text.transfer_tag = Some(transfer_tag);
             let (tag, text) = (text.task_tag, Vec::new());
-            conn.control.push_back(Control::Text {
+            conn.control.push_back(ControlPdu::Text {
                 tag,
                 transfer_tag,
                 goes_on: false,
@@ -106,7 +108,7 @@ impl Session {
         self.events.push_back(Event::Text { conn: id, text });
     }
 
-    /// Answers a text request. It goes in as many PDUs as it needs, each asked for by the initiator.
+    /// Answers a text request in as many PDUs as it needs; the initiator requests each of them.
     pub fn text(&mut self, id: ConnId, mut answer: Vec<u8>) {
         let Some(conn) = self.conn_mut(id) else { return };
         let Some(tag) = conn.text.asked.take() else { return };
@@ -118,11 +120,11 @@ impl Session {
         let last = !goes_on && conn.text.last;
         let transfer_tag = if last { RESERVED_TAG } else { conn.fresh_tag() };
         conn.text.transfer_tag = (!last).then_some(transfer_tag);
-        conn.control.push_back(Control::Text { tag, transfer_tag, goes_on, last, text: answer });
+        conn.control.push_back(ControlPdu::Text { tag, transfer_tag, goes_on, last, text: answer });
     }
 }
 
-fn notice_of(notice: Notice, cid: u16) -> Control {
+fn notice_of(notice: Notice, cid: u16) -> ControlPdu {
     let (event, lun, parameters) = match notice {
         Notice::Scsi { lun, .. } => (AsyncEvent::Scsi, lun, [0; 3]),
         Notice::RequestLogout { within } => {
@@ -140,5 +142,5 @@ fn notice_of(notice: Notice, cid: u16) -> Control {
         Notice::Scsi { sense, descriptor, .. } => super::send::sense_segment(&sense, descriptor),
         _ => Vec::new(),
     };
-    Control::Notice { event, lun, parameters, data }
+    ControlPdu::Notice { event, lun, parameters, data }
 }

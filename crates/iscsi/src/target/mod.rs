@@ -1,33 +1,29 @@
-//! The full-feature phase of a target: one [`Session`] with all its connections, from the headers that come in to the
-//! headers that go out (RFC 7143, sections 4.2, 7 and 11; error recovery level 0).
+//! The full-feature phase of a target: one [`Session`] with all its connections, from incoming to outgoing headers
+//! (RFC 7143, sections 4.2, 7 and 11; error recovery level 0).
 //!
-//! It owns the command window, the status numbers, the tasks and the order in which data moves. It knows no socket, no
-//! time and no volume, and no payload passes through it: [`Want`] says where the next bytes belong, and [`Out`] says which
-//! bytes to send. How its owner drives it is told at [`Session`].
-//!
-//! The way of working, a machine that says what it wants next and yields what it has to send, is that of the sans-IO
-//! protocol libraries; the rules are the RFC's.
+//! It owns the command window, the status numbers, the tasks and the order of data transfers. It knows no socket, no
+//! time and no volume, and no payload passes through it: [`Want`] says where the next bytes belong, and [`Out`] which
+//! bytes to send. [`Session`] explains how its owner drives it. The design follows the sans-IO protocol libraries.
 
 mod commands;
 mod connection;
 mod control;
-mod incoming;
-mod manage;
-mod outgoing;
+mod read_data;
 mod receive;
 mod send;
 mod session;
 mod slab;
 mod task;
+mod task_management;
 mod types;
 mod window;
+mod write_data;
 
 pub use session::Session;
 pub use types::{
-    ConnId, ConnectionParams, Event, Handle, Limits, Management, Notice, Out, Refused, Request,
-    Scope, SessionParams, TaskId, Violation, Want, Why,
+    CloseReason, ConnId, ConnectionParams, Event, Limits, Management, Notice, Out, Refused,
+    Request, RequestHandle, SessionParams, TaskId, TaskScope, Violation, Want,
 };
 
-/// The most bytes that a header with everything that belongs to it can have: what [`Session::header`] may have to see at
-/// once.
+/// Most bytes of a header with its additional segments and digest: what [`Session::header`] may need at once.
 pub const MAX_HEADER: usize = crate::pdu::BHS_LEN + crate::pdu::MAX_AHS + 4;

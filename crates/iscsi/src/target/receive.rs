@@ -1,32 +1,32 @@
-//! From bytes to requests: headers, data segments, and the order of commands (RFC 7143, sections 4.2.2 and 11.2).
+//! From bytes to requests: headers, data segments, and command order (RFC 7143, sections 4.2.2 and 11.2).
 
-use super::connection::{Held, Reading, Segment, Sink};
+use super::connection::{DeferredRequest, ReceiveState, Segment, SegmentSink};
 use super::session::Session;
 use super::types::{ConnId, Violation};
-use super::window::Place;
+use super::window::CmdSnPosition;
 use crate::digest;
 use crate::pdu::{
     BHS_LEN, Bhs, Lengths, Malformed, Opcode, RejectReason, Request, TaskFunction, opcode,
 };
 
-/// What a request's number says.
-enum Order {
-    /// Now.
+/// The position of a request in the command order.
+enum RequestOrder {
+    /// Execute now.
     Go,
-    /// When others have come, or there is room.
+    /// Execute after earlier requests, or once there is room.
     Hold,
-    /// Never.
+    /// Ignore.
     Ignore,
-    /// Others should have come before it and cannot any more.
+    /// Earlier requests are missing and can no longer arrive.
     Gap,
 }
 
 impl Session {
-    /// Looks at a header with everything that belongs to it: [`MAX_HEADER`](super::MAX_HEADER) bytes at most. Gets how many
-    /// bytes it has; 0 if they have not all come, or no header is wanted.
+    /// Parses a header with its additional segments and digest: [`MAX_HEADER`](super::MAX_HEADER) bytes at most.
+    /// Returns the number of bytes consumed; 0 if the header is incomplete, or none is wanted.
     pub fn header(&mut self, id: ConnId, bytes: &[u8]) -> usize {
         let Some(conn) = self.conn_mut(id) else { return 0 };
-        if conn.reading != Reading::Header || conn.held.is_some() {
+        if conn.reading != ReceiveState::Header || conn.held.is_some() {
             return 0;
         }
         let Some(bhs) = bytes.first_chunk::<BHS_LEN>() else { return 0 };
@@ -48,47 +48,49 @@ impl Session {
 
     fn arrived(&mut self, id: ConnId, request: Result<Request, Malformed>, bhs: Bhs) {
         match self.order(&bhs) {
-            Order::Go => self.carry_out(id, request, bhs),
-            Order::Ignore => self.discard(id, &bhs),
-            Order::Hold => {
+            RequestOrder::Go => self.carry_out(id, request, bhs),
+            RequestOrder::Ignore => self.discard(id, &bhs),
+            RequestOrder::Hold => {
                 let Some(conn) = self.conn_mut(id) else { return };
-                conn.held = Some(Box::new(Held { request, bhs }));
+                conn.held = Some(Box::new(DeferredRequest { request, bhs }));
                 self.held += 1;
             }
-            Order::Gap => {
+            RequestOrder::Gap => {
                 let (got, expected) = (cmd_sn(&bhs), self.window.expected());
                 self.violate(id, Violation::Gap { got, expected });
             }
         }
     }
 
-    fn order(&self, bhs: &Bhs) -> Order {
-        let Ok(opcode) = opcode(bhs) else { return Order::Go };
+    fn order(&self, bhs: &Bhs) -> RequestOrder {
+        let Ok(opcode) = opcode(bhs) else { return RequestOrder::Go };
         if !is_numbered(opcode) {
-            return Order::Go;
+            return RequestOrder::Go;
         }
         let alone = self.params.max_connections <= 1;
         if is_immediate(bhs) {
-            // A function about many tasks is about all that were sent before it, on whatever connection (4.2.3.3).
-            let early = self.window.place(cmd_sn(bhs)) == Place::Early;
+            // A function that affects many tasks covers all that were sent before it, on any connection (4.2.3.3).
+            let early = self.window.place(cmd_sn(bhs)) == CmdSnPosition::Early;
             let hold = opcode == Opcode::TaskRequest && is_about_unit(bhs) && early && !alone;
-            return if hold { Order::Hold } else { Order::Go };
+            return if hold { RequestOrder::Hold } else { RequestOrder::Go };
         }
         match self.window.place(cmd_sn(bhs)) {
-            Place::Ignored => Order::Ignore,
-            Place::Early if alone => Order::Gap,
-            Place::Early => Order::Hold,
-            Place::Due if opcode == Opcode::ScsiCommand && !self.slab.has_room() => Order::Hold,
-            Place::Due => Order::Go,
+            CmdSnPosition::Ignored => RequestOrder::Ignore,
+            CmdSnPosition::Early if alone => RequestOrder::Gap,
+            CmdSnPosition::Early => RequestOrder::Hold,
+            CmdSnPosition::Due if opcode == Opcode::ScsiCommand && !self.slab.has_room() => {
+                RequestOrder::Hold
+            }
+            CmdSnPosition::Due => RequestOrder::Go,
         }
     }
 
-    /// Carries out what was held and is due now. Each connection holds one request at most, so this ends.
+    /// Executes deferred requests that are now due. Each connection defers one request at most, so this ends.
     pub(super) fn wake(&mut self) {
         while self.held > 0 {
             let due = self.connections().find_map(|(id, conn)| {
                 let held = conn.held.as_ref()?;
-                (!matches!(self.order(&held.bhs), Order::Hold)).then_some(id)
+                (!matches!(self.order(&held.bhs), RequestOrder::Hold)).then_some(id)
             });
             let Some(id) = due else { return };
             let Some(held) = self.conn_mut(id).and_then(|conn| conn.held.take()) else { return };
@@ -132,61 +134,61 @@ impl Session {
 
     fn discard(&mut self, id: ConnId, bhs: &Bhs) {
         if let Some(conn) = self.conn_mut(id) {
-            conn.expect(Sink::Nobody, Lengths::of(bhs).data);
+            conn.expect(SegmentSink::Discard, Lengths::of(bhs).data);
         }
     }
 
-    /// So many bytes have come to the place that [`Session::want`] named, or were dropped.
+    /// `len` bytes have arrived at the place that [`Session::want`] named, or were dropped.
     pub fn received(&mut self, id: ConnId, len: u32) {
         if let Some(segment) = self.conn_mut(id).and_then(|conn| conn.advance(len)) {
             self.segment_over(id, segment, true);
         }
     }
 
-    /// All the bytes that [`Session::want`] asked to be shown.
+    /// All the bytes that [`Want::Bytes`] requested.
     pub fn bytes(&mut self, id: ConnId, bytes: &[u8]) {
         let most = self.limits.ping.max(1);
         let Some(conn) = self.conn_mut(id) else { return };
-        let Reading::Segment(segment) = conn.reading else { return };
+        let ReceiveState::Segment(segment) = conn.reading else { return };
         let left = segment.len - segment.done;
         let wanted = match segment.sink {
-            Sink::Ping(_) if segment.done == 0 => left.min(most),
-            Sink::Text(_) => left,
+            SegmentSink::Ping(_) if segment.done == 0 => left.min(most),
+            SegmentSink::Text(_) => left,
             _ => return,
         };
         let bytes = &bytes[..bytes.len().min(wanted as usize)];
         match segment.sink {
-            Sink::Text(_) => conn.text.request.extend_from_slice(bytes),
+            SegmentSink::Text(_) => conn.text.request.extend_from_slice(bytes),
             _ => conn.ping = bytes.to_vec(),
         }
         self.received(id, bytes.len() as u32);
     }
 
-    /// Padding and digest have come; `good` if the digest is right, or there is none.
+    /// Padding and digest have arrived; `good` if the digest matches, or there is none.
     pub fn trailer(&mut self, id: ConnId, good: bool) {
         let Some(conn) = self.conn_mut(id) else { return };
-        let Reading::Trailer(segment) = conn.reading else { return };
-        conn.reading = Reading::Header;
+        let ReceiveState::Trailer(segment) = conn.reading else { return };
+        conn.reading = ReceiveState::Header;
         self.segment_over(id, segment, good);
     }
 
     fn segment_over(&mut self, id: ConnId, segment: Segment, good: bool) {
         let Some(conn) = self.conn_mut(id) else { return };
-        if !good && segment.sink != Sink::Nobody {
+        if !good && segment.sink != SegmentSink::Discard {
             let bhs = conn.bhs;
             conn.reject(RejectReason::DataDigestError, &bhs);
         }
         match segment.sink {
-            Sink::Task(task, _) => {
+            SegmentSink::Task(task, _) => {
                 if let Some(task) = self.slab.get_mut(task) {
                     task.incoming.segment_over(good);
                 }
-                self.look_at_data(task);
+                self.check_data(task);
             }
-            Sink::Ping(nop) if good => self.pong(id, nop),
-            Sink::Text(text) if good => self.text_came(id, text),
-            Sink::Text(_) => conn.text = Default::default(),
-            Sink::Ping(_) | Sink::Nobody => {}
+            SegmentSink::Ping(nop) if good => self.pong(id, nop),
+            SegmentSink::Text(text) if good => self.text_arrived(id, text),
+            SegmentSink::Text(_) => conn.text = Default::default(),
+            SegmentSink::Ping(_) | SegmentSink::Discard => {}
         }
     }
 }

@@ -1,9 +1,9 @@
-//! From answers to bytes: what is sent next, made when there is room to send it (RFC 7143, sections 11.4, 11.7, 11.8).
+//! From answers to bytes: the next output, made when there is room to send it (RFC 7143, sections 11.4, 11.7, 11.8).
 
-use super::connection::{Closing, Connection, Control};
-use super::outgoing::Cut;
+use super::connection::{CloseState, Connection, ControlPdu};
+use super::read_data::DataInPart;
 use super::session::Session;
-use super::task::Phase;
+use super::task::TaskPhase;
 use super::types::{ConnId, Out, TaskId};
 use super::window::Window;
 use crate::digest;
@@ -14,7 +14,7 @@ use crate::pdu::{
 };
 use crate::scsi::Sense;
 
-/// A data segment with sense data: two bytes of length lead it (section 11.4.7.2).
+/// A data segment with sense data, preceded by its length in two bytes (section 11.4.7.2).
 pub(super) fn sense_segment(sense: &Sense, descriptor: bool) -> Vec<u8> {
     let sense = sense.encode(descriptor);
     let len = (sense.len() as u16).to_be_bytes();
@@ -22,10 +22,10 @@ pub(super) fn sense_segment(sense: &Sense, descriptor: bool) -> Vec<u8> {
 }
 
 impl Session {
-    /// Appends what is to be sent on a connection until it amounts to `budget` bytes (one PDU may go beyond it), or there
-    /// is nothing more. Gets how many bytes on the wire it is; 0 if there is nothing to send.
+    /// Appends output of a connection up to `budget` bytes (one PDU may exceed it). Returns the number of bytes on
+    /// the wire; 0 if there is nothing to send.
     ///
-    /// Answers about no command go first; then tasks take turns, one PDU each.
+    /// PDUs that belong to no command go first; then tasks take turns, one PDU each.
     pub fn pull(&mut self, id: ConnId, budget: usize, out: &mut Vec<Out>) -> usize {
         let mut bytes = 0;
         while bytes < budget {
@@ -35,8 +35,8 @@ impl Session {
             } else if let Some(task) = conn.ready.pop_front() {
                 bytes += self.send_task(id, task, out);
             } else {
-                if conn.closing == Closing::Flush {
-                    conn.closing = Closing::Said;
+                if conn.closing == CloseState::Flush {
+                    conn.closing = CloseState::Said;
                     out.push(Out::Close);
                 }
                 break;
@@ -48,28 +48,28 @@ impl Session {
         bytes
     }
 
-    /// Whether [`Session::pull`] would yield something.
+    /// Whether [`Session::pull`] would return output.
     pub fn has_output(&self, id: ConnId) -> bool {
         self.conn(id).is_some_and(|conn| {
-            !conn.control.is_empty() || !conn.ready.is_empty() || conn.closing == Closing::Flush
+            !conn.control.is_empty() || !conn.ready.is_empty() || conn.closing == CloseState::Flush
         })
     }
 
-    /// How many answers and tasks wait to be sent on a connection.
+    /// Number of queued answers and tasks of a connection.
     pub fn queued(&self, id: ConnId) -> usize {
         self.conn(id).map_or(0, |conn| conn.control.len() + conn.ready.len())
     }
 
-    fn send_control(&mut self, id: ConnId, control: Control, out: &mut Vec<Out>) -> usize {
-        // A ping of the target's carries the next status number and does not use it up (section 11.19.2).
-        let status = !matches!(control, Control::Ping { .. });
-        let Some((conn, sequence)) = self.speak(id, status) else { return 0 };
+    fn send_control(&mut self, id: ConnId, control: ControlPdu, out: &mut Vec<Out>) -> usize {
+        // A ping of the target carries the next StatSN without consuming it (section 11.19.2).
+        let status = !matches!(control, ControlPdu::Ping { .. });
+        let Some((conn, sequence)) = self.next_numbers(id, status) else { return 0 };
         let (bhs, data) = encode(control, sequence);
         emit_bytes(conn, &bhs, data, out)
     }
 
-    /// The connection, and the numbers of the next PDU on it.
-    fn speak(&mut self, id: ConnId, status: bool) -> Option<(&mut Connection, Sequence)> {
+    /// The connection, and the sequence numbers of its next PDU.
+    fn next_numbers(&mut self, id: ConnId, status: bool) -> Option<(&mut Connection, Sequence)> {
         self.told_last = self.window.last();
         let conn = self.conns.get_mut(id.index())?.as_deref_mut()?;
         let sequence = numbers(conn, &self.window, status);
@@ -81,16 +81,17 @@ impl Session {
         let Some(task) = self.slab.get_mut(name) else { return 0 };
         task.queued = false;
         match task.phase {
-            Phase::Open => self.send_r2t(id, name, out),
-            // It stood here to ask for more data, and has ended since: its answer waits for what was asked for before.
-            Phase::Answered | Phase::Failed if task.incoming.is_open() => 0,
-            Phase::Answered if !task.outgoing.is_over() => self.send_data(id, name, out),
-            Phase::Answered | Phase::Failed => self.send_response(id, name, out),
-            Phase::Dropped => {
+            TaskPhase::Open => self.send_r2t(id, name, out),
+            // It was queued to request more data, and has ended since: its answer waits for the data requested
+            // before.
+            TaskPhase::Answered | TaskPhase::Failed if task.incoming.is_open() => 0,
+            TaskPhase::Answered if !task.outgoing.is_over() => self.send_data(id, name, out),
+            TaskPhase::Answered | TaskPhase::Failed => self.send_response(id, name, out),
+            TaskPhase::Dropped => {
                 self.end_of(name, out);
                 0
             }
-            Phase::Done => 0,
+            TaskPhase::Done => 0,
         }
     }
 
@@ -100,7 +101,7 @@ impl Session {
         let Some(ask) = task.incoming.ask(outstanding, max_burst) else { return 0 };
         let more = task.incoming.wants_more(outstanding);
         let (lun, task_tag) = (task.request.lun, task.request.tag);
-        let Some((conn, sequence)) = self.speak(id, false) else { return 0 };
+        let Some((conn, sequence)) = self.next_numbers(id, false) else { return 0 };
         let r2t = R2t {
             lun,
             task_tag,
@@ -123,14 +124,14 @@ impl Session {
         let Some(task) = self.slab.get_mut(name) else { return 0 };
         let Some(cut) = task.outgoing.cut(max_send, max_burst) else { return 0 };
         let over = task.outgoing.is_over();
-        // A status may ride on the last data only if there is no sense data with it (section 11.7.3).
+        // A status may be sent with the last data only if there is no sense data (section 11.7.3).
         let status = DataInStatus { status: task.ending.status as u8, residual: task.residual };
         let status = (over && task.ending.sense.is_none()).then_some(status);
         let tag = task.request.tag;
         if status.is_some() {
             self.settle(name);
         }
-        let Some((conn, sequence)) = self.speak(id, status.is_some()) else { return 0 };
+        let Some((conn, sequence)) = self.next_numbers(id, status.is_some()) else { return 0 };
         let bytes = emit_header(conn, &data_in(tag, cut, status, sequence), out);
         out.push(Out::Data { task: name, offset: cut.offset, len: cut.len });
         let bytes = bytes + cut.len as usize + emit_trailer(conn, cut.len, out);
@@ -150,7 +151,7 @@ impl Session {
         let (status, task_tag, residual) =
             (task.ending.status as u8, task.request.tag, task.residual);
         let exp_data_sn = task.outgoing.pdus().wrapping_add(task.incoming.asks());
-        let Some((conn, sequence)) = self.speak(id, true) else { return 0 };
+        let Some((conn, sequence)) = self.next_numbers(id, true) else { return 0 };
         let response = ScsiResponse {
             response: ServiceResponse::Completed,
             status,
@@ -167,10 +168,10 @@ impl Session {
         bytes
     }
 
-    /// Nothing more of a task is handed out.
+    /// No more output of a task follows.
     fn end_of(&mut self, name: TaskId, out: &mut Vec<Out>) {
         let Some(task) = self.slab.get_mut(name) else { return };
-        task.phase = Phase::Done;
+        task.phase = TaskPhase::Done;
         if std::mem::take(&mut task.ends) {
             out.push(Out::End(name));
         }
@@ -186,7 +187,12 @@ fn numbers(conn: &mut Connection, window: &Window, status: bool) -> Sequence {
     Sequence { stat_sn, exp_cmd_sn: window.expected(), max_cmd_sn: window.last() }
 }
 
-fn data_in(task_tag: u32, cut: Cut, status: Option<DataInStatus>, sequence: Sequence) -> Bhs {
+fn data_in(
+    task_tag: u32,
+    cut: DataInPart,
+    status: Option<DataInStatus>,
+    sequence: Sequence,
+) -> Bhs {
     let data = DataIn {
         is_final: cut.last,
         acknowledge: false,
@@ -202,37 +208,37 @@ fn data_in(task_tag: u32, cut: Cut, status: Option<DataInStatus>, sequence: Sequ
     data.encode()
 }
 
-fn encode(control: Control, sequence: Sequence) -> (Bhs, Vec<u8>) {
+fn encode(control: ControlPdu, sequence: Sequence) -> (Bhs, Vec<u8>) {
     let len = |data: &[u8]| data.len() as u32;
     match control {
-        Control::Pong { tag: task_tag, lun, data } => {
+        ControlPdu::Pong { tag: task_tag, lun, data } => {
             let (transfer_tag, data_len) = (RESERVED_TAG, len(&data));
             (NopIn { lun, task_tag, transfer_tag, sequence, data_len }.encode(), data)
         }
-        Control::Ping { transfer_tag } => {
+        ControlPdu::Ping { transfer_tag } => {
             let (lun, task_tag) = (Lun::default(), RESERVED_TAG);
             let nop = NopIn { lun, task_tag, transfer_tag, sequence, data_len: 0 };
             (nop.encode(), Vec::new())
         }
-        Control::Text { tag: task_tag, transfer_tag, goes_on, last: is_final, text } => {
+        ControlPdu::Text { tag: task_tag, transfer_tag, goes_on, last: is_final, text } => {
             let (lun, data_len) = (Lun::default(), len(&text));
             let response =
                 TextResponse { is_final, goes_on, lun, task_tag, transfer_tag, sequence, data_len };
             (response.encode(), text)
         }
-        Control::Managed { tag: task_tag, outcome } => {
+        ControlPdu::Managed { tag: task_tag, outcome } => {
             (TaskResponse { outcome, task_tag, sequence }.encode(), Vec::new())
         }
-        Control::Logout { tag: task_tag, outcome } => {
+        ControlPdu::Logout { tag: task_tag, outcome } => {
             let (time2wait, time2retain) = (0, 0);
             let response = LogoutResponse { outcome, task_tag, sequence, time2wait, time2retain };
             (response.encode(), Vec::new())
         }
-        Control::Reject { reason, bhs } => {
+        ControlPdu::Reject { reason, bhs } => {
             let reject = Reject { reason, sequence, data_sn: 0, data_len: BHS_LEN as u32 };
             (reject.encode(), bhs.to_vec())
         }
-        Control::Notice { event, lun, parameters, data } => {
+        ControlPdu::Notice { event, lun, parameters, data } => {
             let (vendor_code, data_len) = (0, len(&data));
             let message = AsyncMessage { event, lun, sequence, vendor_code, parameters, data_len };
             (message.encode(), data)

@@ -1,15 +1,17 @@
-//! The session itself: what its owner calls, and what all parts of it share.
+//! The session: the interface for its owner, and what all its parts share.
 
 use std::collections::VecDeque;
 
-use super::connection::{Closing, Connection, Control, MAX_CONTROL, Reading, Sink};
-use super::manage::Pending;
-use super::outgoing::Outgoing;
-use super::slab::{MAX_SLOTS, Slab};
-use super::task::{Phase, Task, residual};
+use super::connection::{
+    CloseState, Connection, ControlPdu, MAX_CONTROL, ReceiveState, SegmentSink,
+};
+use super::read_data::ReadData;
+use super::slab::{MAX_SLOTS, TaskSlab};
+use super::task::{Task, TaskPhase, residual};
+use super::task_management::PendingRequests;
 use super::types::{
-    ConnId, ConnectionParams, Event, Limits, Refused, Request, Scope, SessionParams, TaskId,
-    Violation, Want, Why,
+    CloseReason, ConnId, ConnectionParams, Event, Limits, Refused, Request, SessionParams, TaskId,
+    TaskScope, Violation, Want,
 };
 use super::window::{MAX_WINDOW, Window};
 use crate::pdu::RESERVED_TAG;
@@ -17,32 +19,32 @@ use crate::scsi::Ending;
 
 /// The full-feature phase of one session.
 ///
-/// Its owner loops over each connection: it asks [`Session::want`] what the next bytes are for, hands them on, looks at
-/// [`Session::poll`] for what has happened, and fetches what is to be sent with [`Session::pull`]. Every task that it hears
-/// of by [`Event::Command`] it answers by
+/// Its owner loops over each connection: it asks [`Session::want`] what the next bytes are for, passes them on, reads
+/// events from [`Session::poll`], and fetches output with [`Session::pull`]. It answers every task of an
+/// [`Event::Command`] by
 ///
-/// - [`Session::reply`] or [`Session::end`], or first [`Session::take`], and one of the two after [`Event::Data`]; the end
-///   is [`Out::End`](super::Out::End);
-/// - or not at all, where [`Event::Gone`] comes;
+/// - [`Session::reply`] or [`Session::end`], or first [`Session::take`], and one of the two after [`Event::Data`];
+///   the end is [`Out::End`](super::Out::End);
+/// - or not at all, if [`Event::Gone`] comes;
 ///
-/// and then gives it back by exactly one [`Session::finished`].
+/// and then releases it by exactly one [`Session::finished`].
 ///
-/// Bounds: tasks at most [`Session::slots`]; per connection at most 64 answers and a few more that wait to be sent, after
-/// which nothing is read until some have been pulled; text and ping data as in [`Limits`]; sixteen task management
-/// functions and logouts that wait. Calls with a name of something that is over do nothing.
+/// Bounds: tasks at most [`Session::slots`]; per connection at most 64 queued answers and a few more, after which
+/// reading stops until some have been pulled; text and ping data as in [`Limits`]; sixteen pending task management
+/// functions and logouts. Calls with the id of something that has ended do nothing.
 pub struct Session {
     pub(super) params: SessionParams,
     pub(super) limits: Limits,
     pub(super) window: Window,
-    pub(super) slab: Slab,
+    pub(super) slab: TaskSlab,
     pub(super) conns: [Option<Box<Connection>>; ConnId::MOST],
-    pub(super) pending: Pending,
+    pub(super) pending: PendingRequests,
     pub(super) events: VecDeque<Event>,
-    /// SCSI commands for immediate delivery that are under way.
+    /// Outstanding immediate SCSI commands.
     pub(super) immediate: u16,
-    /// Connections whose next request is not due.
+    /// Connections whose next request is early.
     pub(super) held: usize,
-    /// MaxCmdSN as the initiator knows it.
+    /// MaxCmdSN as last sent to the initiator.
     pub(super) told_last: u32,
     ending: bool,
     over: bool,
@@ -53,8 +55,8 @@ impl Session {
     pub fn new(params: SessionParams, limits: Limits, exp_cmd_sn: u32) -> Session {
         let window = limits.window.clamp(1, MAX_WINDOW);
         let limits = Limits { window, immediate: limits.immediate.min(256), ..limits };
-        // Tasks whose status has been handed out make room in the window before their data has been sent, so there are
-        // more places than the window is wide. If they are all taken, nothing is read until one has been sent.
+        // Tasks whose status has been handed out widen the window before their data has been sent, so there are more
+        // slots than the window is wide. If all are in use, reading stops until one has been sent.
         let slots = usize::from(window) + usize::from(window) / 2 + usize::from(limits.immediate);
         let window = Window::new(exp_cmd_sn, window);
         Session {
@@ -62,9 +64,9 @@ impl Session {
             limits,
             told_last: window.last(),
             window,
-            slab: Slab::new(slots.min(MAX_SLOTS)),
+            slab: TaskSlab::new(slots.min(MAX_SLOTS)),
             conns: Default::default(),
-            pending: Pending::default(),
+            pending: PendingRequests::default(),
             events: VecDeque::new(),
             immediate: 0,
             held: 0,
@@ -73,27 +75,27 @@ impl Session {
         }
     }
 
-    /// How many tasks there can be: [`TaskId::slot`] is below it.
+    /// Most tasks: [`TaskId::slot`] is below this.
     pub fn slots(&self) -> usize {
         self.slab.slots()
     }
 
-    /// How many tasks there are.
+    /// Current number of tasks.
     pub fn tasks(&self) -> usize {
         self.slab.len()
     }
 
-    /// The number of the next command: ExpCmdSN. A login that joins the session needs it.
+    /// ExpCmdSN, the number of the next command. A login that joins the session needs it.
     pub fn exp_cmd_sn(&self) -> u32 {
         self.window.expected()
     }
 
-    /// The last command that the initiator may send: MaxCmdSN.
+    /// MaxCmdSN, the last command that the initiator may send.
     pub fn max_cmd_sn(&self) -> u32 {
         self.window.last()
     }
 
-    /// Takes a connection in whose login is over.
+    /// Adds a connection whose login is complete.
     ///
     /// # Errors
     /// The session is ending, is full, or has a connection with this CID.
@@ -111,7 +113,7 @@ impl Session {
         Ok(ConnId(free as u8))
     }
 
-    /// Which connection has this CID.
+    /// The connection with this CID.
     pub fn connection(&self, cid: u16) -> Option<ConnId> {
         self.connections().find(|(_, conn)| conn.params.cid == cid).map(|(id, _)| id)
     }
@@ -128,27 +130,27 @@ impl Session {
     fn wanted(&self, id: ConnId) -> Want {
         let Some(conn) = self.conn(id) else { return Want::Nothing };
         let segment = match conn.reading {
-            Reading::Header if conn.held.is_some() => return Want::Nothing,
-            Reading::Header if conn.control.len() >= MAX_CONTROL => return Want::Nothing,
-            Reading::Header => return Want::Header,
-            Reading::Trailer(segment) => return conn.trailer_of(segment),
-            Reading::Shut => return Want::Nothing,
-            Reading::Segment(segment) => segment,
+            ReceiveState::Header if conn.held.is_some() => return Want::Nothing,
+            ReceiveState::Header if conn.control.len() >= MAX_CONTROL => return Want::Nothing,
+            ReceiveState::Header => return Want::Header,
+            ReceiveState::Trailer(segment) => return conn.trailer_of(segment),
+            ReceiveState::Shut => return Want::Nothing,
+            ReceiveState::Segment(segment) => segment,
         };
         let left = segment.len - segment.done;
         match segment.sink {
-            Sink::Task(task, offset) => self.place(task, offset + segment.done, left),
-            Sink::Ping(_) if segment.done == 0 => {
+            SegmentSink::Task(task, offset) => self.place(task, offset + segment.done, left),
+            SegmentSink::Ping(_) if segment.done == 0 => {
                 Want::Bytes { len: left.min(self.limits.ping.max(1)) }
             }
-            Sink::Text(_) => Want::Bytes { len: left },
-            Sink::Ping(_) | Sink::Nobody => Want::Discard { len: left },
+            SegmentSink::Text(_) => Want::Bytes { len: left },
+            SegmentSink::Ping(_) | SegmentSink::Discard => Want::Discard { len: left },
         }
     }
 
     /// Where a task's bytes go.
     fn place(&self, id: TaskId, offset: u32, left: u32) -> Want {
-        let open = self.slab.get(id).filter(|task| task.phase == Phase::Open);
+        let open = self.slab.get(id).filter(|task| task.phase == TaskPhase::Open);
         match open.map(|task| task.incoming.need()) {
             Some(None) => Want::Nothing,
             Some(Some(need)) if offset < need => {
@@ -158,47 +160,48 @@ impl Session {
         }
     }
 
-    /// What has happened, oldest first.
+    /// The next event, oldest first.
     pub fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// A task that is not over.
+    /// The request of a task that has not ended.
     pub fn task(&self, id: TaskId) -> Option<&Request> {
         self.slab.get(id).map(|task| &task.request)
     }
 
-    /// Asks for `len` bytes of a task's data from the initiator, which is what SCSI wants to move; it may expect to send
-    /// fewer. Gets how many will be in place at [`Event::Data`]: `len`, or fewer where fewer are expected; 0 if the task is
-    /// gone. What the initiator sends beyond them is dropped.
+    /// Accepts `len` bytes of a task's data, the amount that SCSI transfers; the initiator may announce fewer.
+    /// Returns how many will be in place at [`Event::Data`]: `len`, or fewer if fewer are announced; 0 if the task
+    /// has ended. Data beyond them is dropped.
     pub fn take(&mut self, id: TaskId, len: u32) -> u32 {
         let Some(task) = self.slab.get_mut(id) else { return 0 };
-        if task.phase != Phase::Open || task.incoming.need().is_some() {
+        if task.phase != TaskPhase::Open || task.incoming.need().is_some() {
             return task.taken();
         }
         task.wanted = len;
         let need = task.incoming.take(len);
         let conn = task.request.conn;
         self.resume(conn);
-        self.look_at_data(id);
+        self.check_data(id);
         need
     }
 
-    /// Answers a task with `len` bytes from offset 0 of its data, where SCSI would have moved `wanted`, and then an ending.
-    /// What goes beyond the length that the initiator expects is not sent. `descriptor` is the format of sense data.
+    /// Answers a task with `len` bytes from offset 0 of its data, where SCSI would transfer `wanted`, and then an
+    /// ending. Data beyond the initiator's expected length is not sent. `descriptor` selects descriptor-format sense
+    /// data.
     pub fn reply(&mut self, id: TaskId, len: u32, wanted: u32, ending: Ending, descriptor: bool) {
-        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open) else {
+        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == TaskPhase::Open) else {
             return;
         };
         let sent = len.min(task.request.reads);
-        task.outgoing = Outgoing::new(sent);
+        task.outgoing = ReadData::new(sent);
         task.residual = residual(task.request.reads, wanted, sent);
         self.answer(id, ending, descriptor);
     }
 
-    /// Ends a task; what it took counts as moved. `descriptor` is the format of sense data.
+    /// Ends a task; accepted data counts as transferred. `descriptor` selects descriptor-format sense data.
     pub fn end(&mut self, id: TaskId, ending: Ending, descriptor: bool) {
-        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open) else {
+        let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == TaskPhase::Open) else {
             return;
         };
         let expected = task.request.reads.max(task.request.writes);
@@ -208,42 +211,43 @@ impl Session {
 
     fn answer(&mut self, id: TaskId, ending: Ending, descriptor: bool) {
         let Some(task) = self.slab.get_mut(id) else { return };
-        task.phase = Phase::Answered;
+        task.phase = TaskPhase::Answered;
         (task.running, task.ends) = (false, true);
         (task.ending, task.descriptor) = (ending, descriptor);
         let conn = task.request.conn;
         self.resume(conn);
-        self.look_at_answer(id);
+        self.queue_answer(id);
     }
 
-    /// The owner is done with a task: nobody works on it, and nobody touches its data any more.
+    /// The owner no longer works on a task or uses its data.
     pub fn finished(&mut self, id: TaskId) {
         let Some(task) = self.slab.get_mut(id) else { return };
-        if task.phase == Phase::Open {
-            // Without an answer the initiator would wait for ever; it is told that the target has given up.
-            task.fail(super::manage::GIVEN_UP);
+        if task.phase == TaskPhase::Open {
+            // Without an answer the initiator would wait forever, so it gets a target failure.
+            task.fail(super::task_management::GIVEN_UP);
         }
         (task.owned, task.running) = (false, false);
         let conn = task.request.conn;
-        self.look_at_answer(id);
+        self.queue_answer(id);
         self.release(id);
         self.resume(conn);
     }
 
-    /// Puts a task into its connection's queue if it has an answer that may go.
-    pub(super) fn look_at_answer(&mut self, id: TaskId) {
+    /// Queues a task on its connection if it has an answer that may be sent.
+    pub(super) fn queue_answer(&mut self, id: TaskId) {
         let Some(task) = self.slab.get(id) else { return };
-        if matches!(task.phase, Phase::Answered | Phase::Failed) && !task.incoming.is_open() {
+        if matches!(task.phase, TaskPhase::Answered | TaskPhase::Failed) && !task.incoming.is_open()
+        {
             self.enqueue(id);
         }
     }
 
-    /// Tells the owner if a task's data is complete, asks for more of it if it is not, ends the task if it is wrong.
-    pub(super) fn look_at_data(&mut self, id: TaskId) {
+    /// Notifies the owner if a task's data is complete, requests more if not, and ends the task if the data is wrong.
+    pub(super) fn check_data(&mut self, id: TaskId) {
         let outstanding = self.params.max_outstanding_r2t;
         let Some(task) = self.slab.get_mut(id) else { return };
-        if task.phase != Phase::Open {
-            return self.look_at_answer(id);
+        if task.phase != TaskPhase::Open {
+            return self.queue_answer(id);
         }
         if let Some(fault) = task.fault() {
             task.fail(fault.ending());
@@ -251,7 +255,7 @@ impl Session {
             if task.owned {
                 self.events.push_back(Event::Gone(id));
             }
-            self.look_at_answer(id);
+            self.queue_answer(id);
         } else if task.incoming.complete() {
             self.events.push_back(Event::Data(id));
         } else if task.incoming.wants_more(outstanding) {
@@ -275,7 +279,7 @@ impl Session {
         }
     }
 
-    /// The initiator has its status, or will have none: the window opens, and its tag may name another task.
+    /// The initiator has its status, or gets none: the window opens, and its tag may be reused.
     pub(super) fn settle(&mut self, id: TaskId) {
         self.slab.forget_tag(id);
         let Some(task) = self.slab.get_mut(id) else { return };
@@ -284,17 +288,17 @@ impl Session {
         }
     }
 
-    /// The owner or the initiator is done with a task: whoever waited for that goes on.
+    /// The owner or the initiator has released a task: requests that wait for it continue.
     pub(super) fn release(&mut self, id: TaskId) {
-        self.vacate(id);
+        self.free_slot(id);
         self.wake();
-        self.open_up();
-        self.look_whether_over();
+        self.reopen_window();
+        self.check_over();
     }
 
-    /// Gives a task's place back if neither the owner nor the initiator has anything to do with it, and tells who waited
-    /// for the owner's end of it.
-    pub(super) fn vacate(&mut self, id: TaskId) {
+    /// Frees a task's slot once both the owner and the initiator have released it, and notifies requests that wait
+    /// for the owner.
+    pub(super) fn free_slot(&mut self, id: TaskId) {
         let Some(task) = self.slab.get_mut(id).filter(|task| !task.owned) else { return };
         let waits = std::mem::take(&mut task.waits);
         if task.is_silent() {
@@ -303,40 +307,40 @@ impl Session {
             self.slab.remove(id);
             self.immediate -= u16::from(immediate);
         }
-        self.waited(waits);
+        self.release_waits(waits);
     }
 
-    /// An initiator that was told a closed window, and has nothing under way whose answer could tell it otherwise, is told
-    /// that it is open again (RFC 7143, section 4.2.2.1).
-    fn open_up(&mut self) {
+    /// If the initiator last saw a closed window and has no outstanding command whose answer could reopen it, sends
+    /// it the open window (RFC 7143, section 4.2.2.1).
+    fn reopen_window(&mut self) {
         let closed = self.told_last.wrapping_add(1) == self.window.expected();
         if !closed || self.told_last == self.window.last() {
             return;
         }
-        let answers = |task: &Task| !matches!(task.phase, Phase::Done | Phase::Dropped);
+        let answers = |task: &Task| !matches!(task.phase, TaskPhase::Done | TaskPhase::Dropped);
         if (0..self.slab.slots())
             .any(|slot| self.slab.at(slot).and_then(|id| self.slab.get(id)).is_some_and(answers))
         {
             return;
         }
         if let Some(conn) = self.conns.iter_mut().flatten().find(|conn| conn.is_open()) {
-            conn.control.push_back(Control::Ping { transfer_tag: RESERVED_TAG });
+            conn.control.push_back(ControlPdu::Ping { transfer_tag: RESERVED_TAG });
             self.told_last = self.window.last();
         }
     }
 
-    /// The socket of a connection is gone, or closed after [`Out::Close`](super::Out::Close): what was handed out and not
-    /// sent counts as sent, so [`Session::finished`] is due for it.
+    /// The socket of a connection is closed or lost, also after [`Out::Close`](super::Out::Close). Output that was
+    /// handed out and not sent counts as sent, so [`Session::finished`] is due for it.
     pub fn lost(&mut self, conn: ConnId) {
         if self.conn(conn).is_none() {
             return;
         }
-        self.shut(conn, Why::Lost);
-        self.forget_waits(conn);
+        self.shut(conn, CloseReason::Lost);
+        self.discard_waits(conn);
         for slot in 0..self.slab.slots() {
             let Some(id) = self.slab.at(slot) else { continue };
             let task = self.slab.get_mut(id).filter(|task| task.request.conn == conn);
-            // An end that was to be handed out is told instead.
+            // An end that was to be handed out becomes an event instead.
             if task.is_some_and(|task| std::mem::take(&mut task.ends)) {
                 self.events.push_back(Event::Gone(id));
             }
@@ -345,34 +349,34 @@ impl Session {
         // A session ends with its last connection, even if the owner has work to finish.
         self.ending |= self.conns.iter().all(Option::is_none);
         self.wake();
-        self.open_up();
-        self.look_whether_over();
+        self.reopen_window();
+        self.check_over();
     }
 
-    /// Ends a connection from the target's side: its tasks are dropped, what is queued besides them is sent, and then
-    /// [`Out::Close`](super::Out::Close) comes.
+    /// Ends a connection from the target's side: drops its tasks, sends its other queued output, and then
+    /// [`Out::Close`](super::Out::Close).
     pub fn close(&mut self, conn: ConnId) {
-        self.shut(conn, Why::Target);
+        self.shut(conn, CloseReason::Target);
     }
 
-    /// Ends all connections from the target's side, and takes no other in: for reinstatement, a cold reset, or the
-    /// target's own end. [`Event::Over`] tells when the owner's work on all tasks has ended too.
+    /// Ends all connections from the target's side and accepts no new ones: for reinstatement, a cold reset, or the
+    /// target's shutdown. [`Event::Over`] follows when the owner has also finished all tasks.
     pub fn close_all(&mut self) {
         self.ending = true;
         for conn in self.ids() {
-            self.shut(conn, Why::Target);
+            self.shut(conn, CloseReason::Target);
         }
-        self.look_whether_over();
+        self.check_over();
     }
 
-    /// Nothing more is read of a connection, and its tasks are dropped.
-    pub(super) fn shut(&mut self, id: ConnId, why: Why) {
+    /// Stops reading a connection and drops its tasks.
+    pub(super) fn shut(&mut self, id: ConnId, why: CloseReason) {
         let Some(conn) = self.conn_mut(id) else { return };
         if !conn.is_open() {
             return;
         }
-        conn.closing = Closing::Flush;
-        conn.reading = Reading::Shut;
+        conn.closing = CloseState::Flush;
+        conn.reading = ReceiveState::Shut;
         conn.text = Default::default();
         if conn.held.take().is_some() {
             self.held -= 1;
@@ -382,14 +386,14 @@ impl Session {
     }
 
     pub(super) fn violate(&mut self, conn: ConnId, violation: Violation) {
-        self.shut(conn, Why::Violation(violation));
+        self.shut(conn, CloseReason::Violation(violation));
     }
 
-    /// Drops tasks of this session that another session's function is about (CLEAR TASK SET, LOGICAL UNIT RESET and the
-    /// resets of the target). Each that the owner works on becomes [`Event::Gone`]; with `ending`, which is for
-    /// TASK ABORTED (TAS in the control mode page), the initiator gets it for each. Gets how many tasks the owner has to
-    /// finish before the function is done.
-    pub fn abort(&mut self, scope: Scope, ending: Option<Ending>) -> usize {
+    /// Drops tasks of this session that another session's function affects (CLEAR TASK SET, LOGICAL UNIT RESET and
+    /// the target resets). Each task that the owner works on becomes [`Event::Gone`]. With `ending` (TASK ABORTED,
+    /// for TAS in the control mode page) the initiator gets that status for each. Returns how many tasks the owner
+    /// must finish before the function is complete.
+    pub fn abort(&mut self, scope: TaskScope, ending: Option<Ending>) -> usize {
         let within = |_, task: &Task| scope.holds(task);
         match ending {
             None => _ = self.drop_where(within, 0),
@@ -398,26 +402,27 @@ impl Session {
         self.running(scope)
     }
 
-    /// How many tasks within a scope are over for the initiator while the owner still works on them.
-    pub fn running(&self, scope: Scope) -> usize {
-        let over = |task: &&Task| task.phase != Phase::Open && task.running && scope.holds(task);
+    /// Tasks within a scope that have ended for the initiator while the owner still works on them.
+    pub fn running(&self, scope: TaskScope) -> usize {
+        let over =
+            |task: &&Task| task.phase != TaskPhase::Open && task.running && scope.holds(task);
         (0..self.slab.slots())
             .filter_map(|slot| self.slab.at(slot).and_then(|id| self.slab.get(id)))
             .filter(over)
             .count()
     }
 
-    /// The ids of all connections that are there.
+    /// The ids of all connections.
     pub fn ids(&self) -> Vec<ConnId> {
         self.connections().map(|(id, _)| id).collect()
     }
 
-    /// There are no connections and no tasks.
+    /// Whether no connections and no tasks are left.
     pub fn is_over(&self) -> bool {
         self.slab.is_empty() && self.conns.iter().all(Option::is_none)
     }
 
-    fn look_whether_over(&mut self) {
+    fn check_over(&mut self) {
         if self.is_over() && !self.over {
             self.over = true;
             self.ending = true;
@@ -442,7 +447,7 @@ impl Session {
         self.conns.get_mut(id.index())?.as_deref_mut()
     }
 
-    /// Tells that a stalled connection may go on.
+    /// Notifies the owner that a stalled connection may continue.
     pub(super) fn resume(&mut self, id: ConnId) {
         if self.conn(id).is_some_and(|conn| conn.stalled) && self.wanted(id) != Want::Nothing {
             if let Some(conn) = self.conn_mut(id) {
@@ -453,11 +458,11 @@ impl Session {
     }
 }
 
-impl Scope {
+impl TaskScope {
     pub(super) fn holds(self, task: &Task) -> bool {
         match self {
-            Scope::All => true,
-            Scope::Lun(lun) => task.request.lun == lun,
+            TaskScope::All => true,
+            TaskScope::Lun(lun) => task.request.lun == lun,
         }
     }
 }

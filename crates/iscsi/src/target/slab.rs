@@ -1,34 +1,34 @@
-//! The places of tasks: made once, found by slot and by the initiator's tag, and given again with another generation, so
-//! that a name of a task that is over names nothing.
+//! Task slots: preallocated, found by slot and by the initiator task tag. A slot is reused with another generation,
+//! so that a stale id matches no task.
 
 use super::task::Task;
 use super::types::TaskId;
 
-/// The most places of a slab: a slot has to fit into 12 bits of a transfer tag, less the value of all ones.
+/// Most slots: a slot must fit into 12 bits of a transfer tag, without the all-ones value.
 pub(super) const MAX_SLOTS: usize = 4095;
 
 const NONE: u16 = u16::MAX;
 
-struct Entry {
+struct SlabEntry {
     generation: u32,
     task: Option<Task>,
-    /// The next task whose tag falls into the same chain.
+    /// The next task in the same hash chain.
     chain: u16,
 }
 
-/// All tasks of a session. No allocation after its making.
-pub(super) struct Slab {
-    entries: Box<[Entry]>,
+/// All tasks of a session. It allocates only when it is created.
+pub(super) struct TaskSlab {
+    entries: Box<[SlabEntry]>,
     free: Vec<u16>,
-    /// First slots of chains, by a hash of the tag; a power of two of them.
+    /// First slots of hash chains of tags; the length is a power of two.
     chains: Box<[u16]>,
 }
 
-impl Slab {
-    pub(super) fn new(slots: usize) -> Slab {
+impl TaskSlab {
+    pub(super) fn new(slots: usize) -> TaskSlab {
         let slots = slots.min(MAX_SLOTS);
-        let entry = || Entry { generation: 0, task: None, chain: NONE };
-        Slab {
+        let entry = || SlabEntry { generation: 0, task: None, chain: NONE };
+        TaskSlab {
             entries: (0..slots).map(|_| entry()).collect(),
             free: (0..slots as u16).rev().collect(),
             chains: vec![NONE; slots.next_power_of_two()].into(),
@@ -51,7 +51,7 @@ impl Slab {
         self.entries.len() - self.free.len()
     }
 
-    /// Gives a task a place and enters its tag; nothing if there is none left.
+    /// Stores a task and enters its tag; `None` if all slots are in use.
     pub(super) fn insert(&mut self, task: Task) -> Option<TaskId> {
         let slot = self.free.pop()?;
         let chain = self.chain_of(task.request.tag);
@@ -61,7 +61,7 @@ impl Slab {
         Some(TaskId { slot, generation: entry.generation })
     }
 
-    /// The tag names this task no longer; another may use it.
+    /// Removes the tag of a task; another task may use it.
     pub(super) fn forget_tag(&mut self, id: TaskId) {
         let Some(task) = self.get_mut(id) else { return };
         if !std::mem::take(&mut task.tagged) {
@@ -85,7 +85,7 @@ impl Slab {
         }
     }
 
-    /// Gives the place back. Its old names name nothing from now on.
+    /// Frees the slot. Earlier ids of it become invalid.
     pub(super) fn remove(&mut self, id: TaskId) -> Option<Task> {
         self.forget_tag(id);
         let entry = self.entries.get_mut(id.slot()).filter(|at| at.generation == id.generation)?;
@@ -105,7 +105,7 @@ impl Slab {
         entry.task.as_mut()
     }
 
-    /// The task that the initiator knows by this tag.
+    /// The task with this initiator task tag.
     pub(super) fn by_tag(&self, tag: u32) -> Option<TaskId> {
         let mut at = self.chains[self.chain_of(tag)];
         while at != NONE {
@@ -118,14 +118,14 @@ impl Slab {
         None
     }
 
-    /// The task in a slot, if the low bits of its generation are these.
+    /// The task in a slot, if the low bits of its generation match.
     pub(super) fn by_slot(&self, slot: u16, generation: u32, mask: u32) -> Option<TaskId> {
         let entry = self.entries.get(usize::from(slot))?;
         let same = entry.task.is_some() && entry.generation & mask == generation & mask;
         same.then_some(TaskId { slot, generation: entry.generation })
     }
 
-    /// The task in a slot, if there is one: a way to visit all of them.
+    /// The task in a slot, if any, for iteration.
     pub(super) fn at(&self, slot: usize) -> Option<TaskId> {
         let entry = self.entries.get(slot)?;
         entry.task.as_ref().map(|_| TaskId { slot: slot as u16, generation: entry.generation })

@@ -1,19 +1,19 @@
-//! One SCSI command from its coming to the moment when nobody touches its data any more.
+//! One SCSI command, from its arrival until its data is no longer in use.
 
-use super::incoming::{Fault, Incoming};
-use super::outgoing::Outgoing;
+use super::read_data::ReadData;
 use super::types::Request;
+use super::write_data::{DataFault, WriteData};
 use crate::pdu::Residual;
 use crate::scsi::Ending;
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum TaskPhase {
     /// With the owner.
     Open,
-    /// The owner has answered; the answer is on its way.
+    /// The owner has answered; the answer is queued.
     Answered,
-    /// The session itself ends it with an error; the answer is on its way.
+    /// The session itself ends it with an error; the answer is queued.
     Failed,
     /// It gets no answer.
     Dropped,
@@ -23,36 +23,36 @@ pub(super) enum Phase {
 
 pub(super) struct Task {
     pub(super) request: Request,
-    pub(super) phase: Phase,
+    pub(super) phase: TaskPhase,
     /// The owner knows it and has not called `finished`.
     pub(super) owned: bool,
     /// The owner may be working on it.
     pub(super) running: bool,
-    /// It uses up room of the command window.
+    /// It occupies room in the command window.
     pub(super) counted: bool,
-    /// Its tag names it.
+    /// Its initiator task tag is in use.
     pub(super) tagged: bool,
-    /// Its owner is to be told that nothing more of it is handed out.
+    /// Its owner must be notified after its last output.
     pub(super) ends: bool,
-    /// It stands in its connection's queue.
+    /// It is in its connection's queue.
     pub(super) queued: bool,
-    /// What waits for its end: one bit for each place of `manage::Pending`.
+    /// Requests that wait for its end: one bit for each slot of `task_management::PendingRequests`.
     pub(super) waits: u16,
-    /// What SCSI would have moved towards the target.
+    /// What SCSI would transfer towards the target.
     pub(super) wanted: u32,
-    pub(super) incoming: Incoming,
-    pub(super) outgoing: Outgoing,
+    pub(super) incoming: WriteData,
+    pub(super) outgoing: ReadData,
     pub(super) ending: Ending,
-    /// Sense data goes in descriptor format.
+    /// Sense data uses descriptor format.
     pub(super) descriptor: bool,
     pub(super) residual: Residual,
 }
 
 impl Task {
-    pub(super) fn new(request: Request, incoming: Incoming, counted: bool) -> Task {
+    pub(super) fn new(request: Request, incoming: WriteData, counted: bool) -> Task {
         Task {
             request,
-            phase: Phase::Open,
+            phase: TaskPhase::Open,
             owned: false,
             running: false,
             counted,
@@ -62,7 +62,7 @@ impl Task {
             waits: 0,
             wanted: 0,
             incoming,
-            outgoing: Outgoing::default(),
+            outgoing: ReadData::default(),
             ending: Ending::GOOD,
             descriptor: false,
             residual: Residual::None,
@@ -71,27 +71,27 @@ impl Task {
 
     /// The session ends it with an error.
     pub(super) fn fail(&mut self, ending: Ending) {
-        self.phase = Phase::Failed;
+        self.phase = TaskPhase::Failed;
         self.ending = ending;
         self.residual = residual(self.request.reads.max(self.request.writes), 0, 0);
     }
 
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<DataFault> {
         self.incoming.fault()
     }
 
-    /// Nothing more of it is to be handed out.
+    /// Whether it has no more output.
     pub(super) fn is_silent(&self) -> bool {
-        self.phase == Phase::Done || (self.phase == Phase::Dropped && !self.ends)
+        self.phase == TaskPhase::Done || (self.phase == TaskPhase::Dropped && !self.ends)
     }
 
-    /// What of the initiator's data was put in place.
+    /// Bytes of the initiator's data that were put in place.
     pub(super) fn taken(&self) -> u32 {
         self.incoming.need().unwrap_or(0)
     }
 }
 
-/// What a transfer missed: `moved` of `expected` bytes, where SCSI would have moved `wanted`.
+/// The residual of a transfer: `moved` of `expected` bytes, where SCSI would transfer `wanted`.
 pub(super) fn residual(expected: u32, wanted: u32, moved: u32) -> Residual {
     if wanted > expected && moved >= expected {
         Residual::Overflow(wanted - expected)

@@ -1,27 +1,27 @@
-//! Which command numbers are due (RFC 7143, section 4.2.2.1): ExpCmdSN, MaxCmdSN, and the numbers between them that count
-//! as received although they never came.
+//! The command window (RFC 7143, section 4.2.2.1): ExpCmdSN, MaxCmdSN, and the numbers between them that count as
+//! received although they never arrived.
 
-/// The most commands that a window has room for.
+/// The largest window.
 pub(super) const MAX_WINDOW: u16 = 2048;
 
 const WORDS: usize = MAX_WINDOW as usize / 64;
 
-/// Where a number stands.
+/// The position of a CmdSN relative to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CmdSnPosition {
     /// It is the next.
     Due,
-    /// Others come before it.
+    /// Earlier ones are missing.
     Early,
-    /// It is outside of the window or came before: as if it had not come.
+    /// It is outside the window or a duplicate: it is ignored.
     Ignored,
 }
 
-/// The command window of a session. `open + used == size` at all times, where `open` is what the initiator may still send.
+/// The command window of a session. `open + used == size` at all times; `open` is what the initiator may still send.
 pub(super) struct Window {
     expected: u32,
     open: u16,
-    /// One bit a number, by its place modulo the window's limit: it counts as received.
+    /// One bit a number, indexed modulo the largest window: it counts as received.
     plugged: Option<Box<[u64; WORDS]>>,
 }
 
@@ -40,34 +40,34 @@ impl Window {
         self.expected.wrapping_add(u32::from(self.open)).wrapping_sub(1)
     }
 
-    pub(super) fn place(&self, number: u32) -> Place {
+    pub(super) fn place(&self, number: u32) -> CmdSnPosition {
         let ahead = number.wrapping_sub(self.expected);
         if ahead >= u32::from(self.open) || self.is_plugged(number) {
-            Place::Ignored
+            CmdSnPosition::Ignored
         } else if ahead == 0 {
-            Place::Due
+            CmdSnPosition::Due
         } else {
-            Place::Early
+            CmdSnPosition::Early
         }
     }
 
-    /// The due request has come. Unless [`Window::occupy`] follows, the window moves on with it.
+    /// The due request has arrived. Unless [`Window::occupy`] follows, the window advances.
     pub(super) fn advance(&mut self) {
         self.expected = self.expected.wrapping_add(1);
         self.skip();
     }
 
-    /// The request that has just come stays: it uses up room until [`Window::widen`].
+    /// The request that has just arrived occupies room until [`Window::widen`].
     pub(super) fn occupy(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
 
-    /// A command that stayed is over.
+    /// A command that occupied room has ended.
     pub(super) fn widen(&mut self) {
         self.open += 1;
     }
 
-    /// Numbers from `first` up to before `end` that lie in the window count as received.
+    /// Numbers from `first` up to but excluding `end` that are in the window count as received.
     pub(super) fn plug(&mut self, first: u32, end: u32) {
         let begin = first.wrapping_sub(self.expected);
         let count = end.wrapping_sub(first);
@@ -83,7 +83,7 @@ impl Window {
         self.skip();
     }
 
-    /// Whether a number lies in the window, having come or not.
+    /// Whether a number is in the window, received or not.
     pub(super) fn contains(&self, number: u32) -> bool {
         number.wrapping_sub(self.expected) < u32::from(self.open)
     }
@@ -93,7 +93,7 @@ impl Window {
         self.plugged.as_ref().is_some_and(|bits| bits[word] & bit != 0)
     }
 
-    /// Passes numbers that count as received: at most as many as there are bits.
+    /// Skips numbers that count as received: at most as many as there are bits.
     fn skip(&mut self) {
         let Some(bits) = &mut self.plugged else { return };
         loop {

@@ -1,4 +1,4 @@
-//! A session of the initiator with several connections: which PDU goes where, which numbers it has, and what ends with what.
+//! A session of the initiator with several connections: the connection, numbers and lifetime of each PDU.
 
 use iscsi::digest;
 use iscsi::initiator::{
@@ -20,7 +20,7 @@ const SETTINGS: Settings = Settings {
 
 const LUN: Lun = Lun::new(3);
 
-/// A session of two connections, of which the second has other digests.
+/// A session of two connections; the second uses digests.
 fn two() -> (Session, Conn) {
     let start = Start { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 100, cid: 0 };
     let mut session = Session::new(SETTINGS, start, 8);
@@ -37,7 +37,7 @@ fn read(session: &mut Session, slot: u32) {
     session.command(slot, &command).expect("there is room");
 }
 
-/// The PDUs that are to be sent on a connection.
+/// The PDUs to send on a connection.
 fn sent_on(session: &mut Session, conn: Conn) -> Vec<Request> {
     let mut out = Vec::new();
     session.pull(conn, u32::MAX, &mut out);
@@ -99,14 +99,14 @@ fn commands_are_numbered_by_the_session_and_statuses_by_each_connection() {
     assert_eq!(answer(&mut session, second, tag(&on_second[0]), 500), Ok(()));
     assert_eq!(answer(&mut session, Conn::LEAD, tag(&on_lead[0]), 100), Ok(()));
     assert_eq!((session.under_way(Conn::LEAD), session.under_way(second)), (1, 1));
-    // What belongs to a command comes where the command went.
+    // All PDUs of a command use its connection.
     let strange = answer(&mut session, second, tag(&on_lead[1]), 501);
     assert!(matches!(strange, Err(Error::UnknownTask { .. })), "{strange:?}");
     assert_eq!((session.want(Conn::LEAD), session.room()), (Want::Nothing, 0), "all is over");
 }
 
 #[test]
-fn a_quiet_connection_gets_the_next_command() {
+fn an_idle_connection_gets_the_next_command() {
     let (mut session, second) = two();
     (0..2).for_each(|slot| read(&mut session, slot));
     let first = sent_on(&mut session, second);
@@ -117,7 +117,7 @@ fn a_quiet_connection_gets_the_next_command() {
 }
 
 #[test]
-fn pings_go_over_all_connections_and_a_logout_ends_them_all() {
+fn pings_use_all_connections_and_a_logout_ends_all() {
     let (mut session, second) = two();
     session.ping().expect("there is room");
     for conn in [Conn::LEAD, second] {
@@ -137,7 +137,7 @@ fn pings_go_over_all_connections_and_a_logout_ends_them_all() {
 }
 
 #[test]
-fn a_function_about_a_task_goes_where_the_task_went() {
+fn a_task_function_uses_the_connection_of_its_task() {
     let (mut session, second) = two();
     (0..2).for_each(|slot| read(&mut session, slot));
     for conn in [Conn::LEAD, second] {

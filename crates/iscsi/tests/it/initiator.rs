@@ -1,5 +1,5 @@
-//! The initiator's session against a target that is a list of PDUs: what it sends, what it hears, and every way in which a
-//! target can break the protocol.
+//! The initiator's session against a scripted target: what it sends, what it reports, and every protocol violation
+//! that it detects.
 
 use iscsi::digest;
 use iscsi::initiator::{
@@ -22,13 +22,13 @@ const SETTINGS: Settings = Settings {
 
 const LUN: Lun = Lun::new(3);
 
-/// A session with what its target has said.
+/// A session and its target's sequence numbers.
 struct Play {
     session: Session,
     stat_sn: u32,
 }
 
-/// One PDU as it was sent, with the slot, offset and length of its data.
+/// A PDU that was sent, with the slot, offset and length of its data.
 type Sent = (Request, Option<(u32, u32, u32)>);
 
 impl Play {
@@ -37,7 +37,7 @@ impl Play {
         Play { session: Session::new(settings, start, 8), stat_sn: 100 }
     }
 
-    /// The numbers of a PDU with a status, which it uses up.
+    /// The numbers of a PDU with a status, which consumes a StatSN.
     fn status(&mut self) -> Sequence {
         self.stat_sn += 1;
         Sequence { stat_sn: self.stat_sn - 1, exp_cmd_sn: 7, max_cmd_sn: 10 }
@@ -54,7 +54,7 @@ impl Play {
         self.session.command(slot, &command).expect("there is room");
     }
 
-    /// All that is to be sent.
+    /// All pending output.
     fn sent(&mut self) -> Vec<Sent> {
         let mut out = Vec::new();
         while self.session.has_output(Conn::LEAD) {
@@ -79,7 +79,7 @@ impl Play {
         sent
     }
 
-    /// The tag of the one command that is to be sent.
+    /// The tag of the only command in the output.
     fn tag(&mut self) -> u32 {
         match self.sent().first() {
             Some((Request::Command(pdu), _)) => pdu.task_tag,
@@ -194,7 +194,7 @@ fn a_read_ends_with_its_last_data_or_with_a_response() {
 }
 
 #[test]
-fn sense_and_residuals_are_told() {
+fn sense_and_residuals_are_reported() {
     let mut play = Play::new(SETTINGS);
     play.command(0, Transfer::In(96));
     let tag = play.tag();
@@ -217,7 +217,7 @@ fn sense_and_residuals_are_told() {
     play.heard(Event::Done { slot: 0, ending });
 }
 
-/// What of a write of 32 KiB goes unasked: with the command, and after it.
+/// The unsolicited data of a 32 KiB write: immediate, and after the command.
 #[track_caller]
 fn early(settings: Settings, immediate: u32, unsolicited: &[(u32, u32)]) {
     let mut play = Play::new(settings);
@@ -238,7 +238,7 @@ fn early(settings: Settings, immediate: u32, unsolicited: &[(u32, u32)]) {
 }
 
 #[test]
-fn data_goes_unasked_as_was_negotiated() {
+fn unsolicited_data_follows_the_negotiation() {
     early(SETTINGS, 8192, &[]);
     let longer = Settings { first_burst: 20_000, ..SETTINGS };
     early(longer, 8192, &[(8192, 8192), (16384, 3616)]);
@@ -253,7 +253,7 @@ fn data_goes_unasked_as_was_negotiated() {
 }
 
 #[test]
-fn what_is_asked_for_is_sent_in_order_and_in_segments() {
+fn solicited_data_is_sent_in_order_and_in_segments() {
     let mut play = Play::new(SETTINGS);
     play.command(1, Transfer::Out(32 << 10));
     let tag = play.tag();
@@ -346,7 +346,7 @@ fn pings_are_answered_and_asked() {
 }
 
 #[test]
-fn text_goes_on_until_it_is_over() {
+fn text_continues_until_it_is_complete() {
     let mut play = Play::new(SETTINGS);
     play.session.text(b"SendTargets=All\0").expect("there is room");
     let Some((Request::Text(first), _)) = play.sent().pop() else { panic!("no text") };
@@ -370,7 +370,7 @@ fn text_goes_on_until_it_is_over() {
 }
 
 #[test]
-fn task_management_ends_what_it_is_about() {
+fn task_management_ends_the_affected_tasks() {
     let mut play = Play::new(SETTINGS);
     (0..3).for_each(|slot| play.command(slot, Transfer::In(512)));
     play.sent();
@@ -395,7 +395,7 @@ fn task_management_ends_what_it_is_about() {
 }
 
 #[test]
-fn a_logout_is_the_end() {
+fn a_logout_ends_the_session() {
     let mut play = Play::new(SETTINGS);
     play.session.logout().expect("open");
     assert_eq!((play.session.room(), play.session.ping()), (0, Err(Refused::Over)));
@@ -413,7 +413,7 @@ fn a_logout_is_the_end() {
 }
 
 #[test]
-fn a_refused_command_is_over_and_others_are_told() {
+fn a_rejected_command_ends_and_other_rejects_are_reported() {
     let mut play = Play::new(SETTINGS);
     play.command(4, Transfer::In(512));
     let tag = play.tag();
@@ -431,8 +431,8 @@ fn a_refused_command_is_over_and_others_are_told() {
     }
 }
 
-/// A target breaks the protocol while a read of 1,000 bytes is in slot 0 and a write of 32 KiB in slot 1: the session says
-/// how, and is over.
+/// The target violates the protocol while a read of 1,000 bytes is in slot 0 and a write of 32 KiB in slot 1: the
+/// session reports the violation, and has ended.
 #[track_caller]
 fn breach(name: &str, act: impl FnOnce(&mut Play, u32, u32) -> Result<Option<(u32, u32)>, Error>) {
     let mut play = Play::new(SETTINGS);
@@ -456,7 +456,7 @@ fn breach(name: &str, act: impl FnOnce(&mut Play, u32, u32) -> Result<Option<(u3
 }
 
 #[test]
-fn wrong_data_is_a_breach() {
+fn wrong_data_is_a_violation() {
     let data = |change: fn(&mut DataIn)| {
         move |play: &mut Play, read, _| {
             let mut pdu = play.data_in(read, 0, 0, 500);
@@ -482,7 +482,7 @@ fn wrong_data_is_a_breach() {
 }
 
 #[test]
-fn wrong_requests_for_data_are_breaches() {
+fn wrong_r2ts_are_violations() {
     let r2t = |change: fn(&mut R2t)| {
         move |play: &mut Play, _, write| {
             let mut pdu = play.r2t(write, 0, 8192, 4096);
@@ -510,7 +510,7 @@ fn wrong_requests_for_data_are_breaches() {
 }
 
 #[test]
-fn wrong_answers_are_breaches() {
+fn wrong_responses_are_violations() {
     breach("StatSn", |play, read, _| {
         play.status();
         let pdu = play.response(read, 2, Residual::None, 0);
@@ -543,7 +543,7 @@ fn wrong_answers_are_breaches() {
 }
 
 #[test]
-fn a_wrong_header_digest_is_a_breach() {
+fn a_wrong_header_digest_is_a_violation() {
     let mut play = Play::new(Settings { header_digest: true, ..SETTINGS });
     let nop = NopIn {
         lun: LUN,
@@ -561,7 +561,7 @@ fn a_wrong_header_digest_is_a_breach() {
 }
 
 proptest::proptest! {
-    /// Whatever a target sends: no panic, and never more wanted than was agreed.
+    /// Arbitrary input: no panic, and never more bytes wanted than negotiated.
     #[test]
     fn no_bytes_make_it_panic(
         pdus in proptest::collection::vec((proptest::collection::vec(0_u8..255, 48..=48), 0_u8..12, 0_u32..4), 1..20),
@@ -597,7 +597,7 @@ proptest::proptest! {
     }
 }
 
-/// What is likely to come, after these commands and PDUs.
+/// The expected PDUs after these commands and PDUs.
 #[track_caller]
 fn likely(play: &Play, wanted: &[(u32, u32, u32)]) {
     let all = play.session.likely(Conn::LEAD).map(|next| (next.slot, next.offset, next.len));
@@ -605,7 +605,7 @@ fn likely(play: &Play, wanted: &[(u32, u32, u32)]) {
 }
 
 #[test]
-fn what_is_likely_to_come_follows_what_came() {
+fn expected_pdus_follow_the_received_ones() {
     let mut play = Play::new(SETTINGS);
     play.command(0, Transfer::In(4096));
     play.command(1, Transfer::Out(512));
@@ -642,7 +642,7 @@ fn a_command_that_was_aborted_before_it_was_sent_is_never_sent() {
     play.command(1, Transfer::Out(512));
     play.command(2, Transfer::In(512));
     let tag = play.session.manage(TaskFunction::AbortTask, LUN, Some(1)).expect("there is room");
-    // The function goes first, and is answered before the socket takes more.
+    // The function is sent first, and answered before the socket accepts more.
     let mut out = Vec::new();
     play.session.pull(Conn::LEAD, 1, &mut out);
     assert_eq!(out.len(), 1, "{out:?}");
@@ -651,7 +651,7 @@ fn a_command_that_was_aborted_before_it_was_sent_is_never_sent() {
     assert_eq!(play.hear(done, &[]), Ok(None));
     assert_eq!(play.session.event(), Some(Event::Done { slot: 1, ending: Ending::Aborted }));
     play.heard(Event::Managed { tag, outcome: TaskOutcome::NoTask });
-    // Its slot has another command by now. The number of the first is used up by a ping, and the rest is sent as it is.
+    // Its slot already has another command. A ping consumes the number of the first, and the rest is sent unchanged.
     play.command(1, Transfer::In(4096));
     let sent = play.sent();
     let [
@@ -673,7 +673,7 @@ fn a_command_that_was_aborted_before_it_was_sent_is_never_sent() {
     };
     let sequence = play.status();
     assert_eq!(play.hear(answer(sequence), &[]), Ok(None));
-    assert_eq!(play.session.event(), None, "nobody has asked for it");
+    assert_eq!(play.session.event(), None, "not requested");
     let sequence = play.status();
     let again = play.hear(answer(sequence), &[]);
     assert!(matches!(again, Err(Error::UnknownTask { .. })), "{again:?}");

@@ -1,4 +1,4 @@
-//! What `iscsi` promises, tested from outside.
+//! Integration tests of `iscsi`.
 
 mod connections;
 mod initiator;

@@ -3,7 +3,7 @@
 
 use crate::interface::Guardian;
 use crate::{NetError, Token};
-use ::engine::{ReceiverSpec, TokenFrom};
+use ::engine::{ReceiverSpec, TokenSource};
 use std::any::Any;
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub trait Surroundings: Send {
     ///
     /// # Errors
     /// Where it cannot be read, or is none. The text names the place, and never what was found there.
-    fn token(&mut self, from: &TokenFrom) -> Result<Token, NetError>;
+    fn token(&mut self, from: &TokenSource) -> Result<Token, NetError>;
 
     /// Starts a receiver for one that the scenario calls embedded. It is asked for once a run for each name, and the
     /// receiver is kept until the engine is dropped.

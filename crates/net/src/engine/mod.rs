@@ -18,8 +18,8 @@ pub(crate) use fuzzing::{tell_end, tell_interval};
 use crate::interface::Interfaces;
 use crate::{NetError, SendConfig};
 use ::engine::{
-    Engine, EngineError, Handle, IntervalTx, NetSpec, Output, Prepared, ReceiverPlace,
-    ReceiverSpec, StepSpec, Stop,
+    Engine, EngineError, IntervalTx, NetSpec, Output, Prepared, ReceiverAddress, ReceiverSpec,
+    StepHandle, StepSpec, Stop,
 };
 use clock::Ns;
 use pair::{Go, Pair, failure};
@@ -50,7 +50,7 @@ impl NetEngine {
             ..SendConfig::default()
         };
         match &receiver.place {
-            ReceiverPlace::At { host, port } => {
+            ReceiverAddress::At { host, port } => {
                 let token = receiver.token.as_ref().map(|from| self.around.token(from));
                 Ok(SendConfig {
                     host: host.clone(),
@@ -59,7 +59,7 @@ impl NetEngine {
                     ..base
                 })
             }
-            ReceiverPlace::Embedded => {
+            ReceiverAddress::Embedded => {
                 if !self.embedded.contains_key(&receiver.name) {
                     let stands = self.around.embed(receiver)?;
                     self.embedded.insert(receiver.name.clone(), stands);
@@ -147,7 +147,7 @@ impl Prepared for Ready {
         Vec::new()
     }
 
-    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let stop = Stop::default();
         let (ended, ends) = mpsc::channel();
         let go = Go { epoch: epoch.min(at), at, out: out.clone(), stop: stop.clone(), ended };
@@ -238,7 +238,7 @@ struct Running {
     judge: Option<JoinHandle<()>>,
 }
 
-impl Handle for Running {
+impl StepHandle for Running {
     fn stop(&self) {
         self.stop.ask();
     }

@@ -4,7 +4,7 @@
 use super::{Adjusted, Ends, Feature, Guardian, Interface, Permission};
 use crate::{NetError, SendConfig};
 use clock::Ns;
-use engine::{IntervalTx, NetSpec, Note, Output};
+use engine::{EventNote, IntervalTx, NetSpec, Output};
 use record::{Counter, CounterId, Event, Fact, Level, SourceId};
 
 /// The interfaces of a step's loads. Dropping it puts back what was found; what it says then has no time.
@@ -120,14 +120,14 @@ impl Interfaces {
             for (whose, source, result) in both(machines, near, far) {
                 let notes = match result {
                     Ok(adjusted) => notes_of(whose, &adjusted, "interface-restored"),
-                    Err(e) => vec![Note {
+                    Err(e) => vec![EventNote {
                         level: Level::Error,
                         code: "interface-not-restored",
                         text: e.to_string(),
                     }],
                 };
                 let step = self.step;
-                let event = |note: Note| Event { at: at(), ..note.event(step, Some(source)) };
+                let event = |note: EventNote| Event { at: at(), ..note.event(step, Some(source)) };
                 events.extend(notes.into_iter().map(event));
             }
         }
@@ -153,9 +153,9 @@ fn both<T>(machines: (SourceId, SourceId), near: T, far: T) -> [(&'static str, S
 }
 
 /// What was done to an interface, and what it would not take.
-fn notes_of(whose: &str, adjusted: &Adjusted, code: &'static str) -> Vec<Note> {
+fn notes_of(whose: &str, adjusted: &Adjusted, code: &'static str) -> Vec<EventNote> {
     let name = &adjusted.interface.name;
-    let note = |level, code, all: &[String]| Note {
+    let note = |level, code, all: &[String]| EventNote {
         level,
         code,
         text: format!("{whose} {name}: {}", all.join(", ")),

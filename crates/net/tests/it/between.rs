@@ -2,7 +2,7 @@
 //! may look at it, change it, or say something after it.
 
 use crate::support::place;
-use engine::ReceiverPlace;
+use engine::ReceiverAddress;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -46,7 +46,7 @@ impl Between {
     }
 
     /// Where a sender finds it.
-    pub fn place(&self) -> ReceiverPlace {
+    pub fn place(&self) -> ReceiverAddress {
         place(self.address)
     }
 

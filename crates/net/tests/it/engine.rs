@@ -6,7 +6,7 @@ use crate::support::{
     try_run, ways, with,
 };
 use clock::Ns;
-use engine::{Engine, NetSources, NetSpec, Output, ReceiverPlace, Stop, TokenFrom};
+use engine::{Engine, NetSources, NetSpec, Output, ReceiverAddress, Stop, TokenSource};
 use net::{Carriage, Network, Spec};
 use record::{Fact, Phase, SourceId};
 use std::io::Write;
@@ -195,7 +195,7 @@ fn two_loads_run_at_once_and_an_embedded_receiver_serves_every_step() {
     let one = net("far", at(&receiver), network(Carriage::Tcp, 1, 1), 10);
     let paced =
         Network { rate: Some(400_000), ..network(Carriage::Udp { segmented: false }, 1, 0) };
-    let other = net("near", ReceiverPlace::Embedded, paced, 50);
+    let other = net("near", ReceiverAddress::Embedded, paced, 50);
     for _ in 0..2 {
         let step = step(vec![one.clone(), other.clone()], [0, 400, 0]);
         let told = begin(&mut engine, &step).end();
@@ -316,9 +316,12 @@ fn what_cannot_be_prepared_says_why() {
     refused(|net| net.receiver.ipv6 = Some(true), "no address of the family");
     refused(|net| net.network.message = 0, "1 B to 16 MiB");
     refused(|net| net.sources.streams.clear(), "places for their figures");
-    let missing = TokenFrom::File("nowhere".to_owned());
+    let missing = TokenSource::File("nowhere".to_owned());
     refused(|net| net.receiver.token = Some(missing), "nowhere: no such token");
-    refused(|net| net.receiver.token = Some(TokenFrom::Env("short".to_owned())), "16 to 256 bytes");
+    refused(
+        |net| net.receiver.token = Some(TokenSource::Env("short".to_owned())),
+        "16 to 256 bytes",
+    );
     let stopped = Stop::default();
     stopped.ask();
     let receiver = start("127.0.0.1:0", None);

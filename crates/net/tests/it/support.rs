@@ -2,8 +2,8 @@
 
 use clock::Ns;
 use engine::{
-    Engine, EngineError, Handle, NetSources, NetSpec, Output, Prepared, ReceiverPlace,
-    ReceiverSpec, StepSpec, Stop, TokenFrom,
+    Engine, EngineError, NetSources, NetSpec, Output, Prepared, ReceiverAddress, ReceiverSpec,
+    StepHandle, StepSpec, Stop, TokenSource,
 };
 use net::interface::Guardian;
 use net::{
@@ -25,10 +25,10 @@ pub const STEP: u32 = 7;
 pub struct Around;
 
 impl Surroundings for Around {
-    fn token(&mut self, from: &TokenFrom) -> Result<Token, NetError> {
+    fn token(&mut self, from: &TokenSource) -> Result<Token, NetError> {
         match from {
-            TokenFrom::Env(token) => Token::new(token.as_bytes()),
-            TokenFrom::File(path) => Err(NetError::Spec(format!("{path}: no such token"))),
+            TokenSource::Env(token) => Token::new(token.as_bytes()),
+            TokenSource::File(path) => Err(NetError::Spec(format!("{path}: no such token"))),
         }
     }
 
@@ -77,22 +77,22 @@ pub fn listener() -> (Listener, mpsc::Receiver<Event>) {
 }
 
 /// Where a receiver of this process is.
-pub fn at(receiver: &Receiver) -> ReceiverPlace {
+pub fn at(receiver: &Receiver) -> ReceiverAddress {
     place(receiver.addresses()[0])
 }
 
 /// Where an address is.
-pub fn place(address: SocketAddr) -> ReceiverPlace {
-    ReceiverPlace::At { host: address.ip().to_string(), port: address.port() }
+pub fn place(address: SocketAddr) -> ReceiverAddress {
+    ReceiverAddress::At { host: address.ip().to_string(), port: address.port() }
 }
 
 /// A port of this host.
-pub fn port(port: u16) -> ReceiverPlace {
-    ReceiverPlace::At { host: "127.0.0.1".to_owned(), port }
+pub fn port(port: u16) -> ReceiverAddress {
+    ReceiverAddress::At { host: "127.0.0.1".to_owned(), port }
 }
 
 /// A load of so many streams under the numbers from `first` on: hop, sender, receiver, then the streams' ends.
-pub fn net(name: &str, place: ReceiverPlace, network: Network, first: u32) -> NetSpec {
+pub fn net(name: &str, place: ReceiverAddress, network: Network, first: u32) -> NetSpec {
     let (up, down) = network.ways();
     let id = |n: u32| SourceId(first + n);
     let streams = u32::from(up) + u32::from(down);
@@ -130,7 +130,7 @@ pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSp
 }
 
 /// A step of one load to a place, under the numbers from 10 on.
-pub fn step_of(place: ReceiverPlace, spec: &Spec) -> StepSpec {
+pub fn step_of(place: ReceiverAddress, spec: &Spec) -> StepSpec {
     let Spec { warmup, measure, cooldown, .. } = *spec;
     let nets = vec![net("far", place, spec.network.clone(), 10)];
     StepSpec { warmup, measure, cooldown, ..step(nets, [0; 3]) }
@@ -138,7 +138,7 @@ pub fn step_of(place: ReceiverPlace, spec: &Spec) -> StepSpec {
 
 /// A step under way.
 pub struct Under {
-    pub handle: Box<dyn Handle>,
+    pub handle: Box<dyn StepHandle>,
     pub outputs: mpsc::Receiver<Output>,
     nets: Vec<NetSpec>,
     facts: Vec<Fact>,
@@ -352,7 +352,7 @@ impl Bench {
         self.receiver.addresses()[0]
     }
 
-    pub fn place(&self) -> ReceiverPlace {
+    pub fn place(&self) -> ReceiverAddress {
         at(&self.receiver)
     }
 

@@ -5,7 +5,7 @@ use crate::support::{
     start, step_of, try_run, ways, with,
 };
 use clock::Ns;
-use engine::{ReceiverPlace, ReceiverSpec, StepSpec, TokenFrom};
+use engine::{ReceiverAddress, ReceiverSpec, StepSpec, TokenSource};
 use net::{Carriage, Event, Receiver, Sockets, Spec, Token};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -23,7 +23,7 @@ fn long(load: Carriage) -> Spec {
 }
 
 /// A short step whose receiver is reached in another way.
-fn reaching(place: ReceiverPlace, change: impl FnOnce(&mut ReceiverSpec)) -> StepSpec {
+fn reaching(place: ReceiverAddress, change: impl FnOnce(&mut ReceiverSpec)) -> StepSpec {
     let mut step = step_of(place, &short(Carriage::Tcp));
     change(&mut step.nets[0].receiver);
     step
@@ -170,7 +170,7 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
     let token = Token::new(b"correct horse battery").expect("long enough");
     let receiver = start("127.0.0.1:0", Some(token));
     let send = |token: Option<&str>| {
-        let token = token.map(|token| TokenFrom::Env(token.to_owned()));
+        let token = token.map(|token| TokenSource::Env(token.to_owned()));
         try_run(&reaching(at(&receiver), |receiver| receiver.token = token))
     };
     refused(send(None), "it asks for a token");
@@ -181,7 +181,7 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
 #[test]
 fn what_cannot_be_reached_is_told_apart() {
     let send = |place, change: &dyn Fn(&mut ReceiverSpec)| try_run(&reaching(place, change));
-    let nowhere = ReceiverPlace::At { host: "no.such.host.invalid".to_owned(), port: 1 };
+    let nowhere = ReceiverAddress::At { host: "no.such.host.invalid".to_owned(), port: 1 };
     refused(send(nowhere, &|_| {}), "no such host is known");
     refused(send(place(([240, 0, 0, 1], 1).into()), &|_| {}), "240.0.0.1");
     let free =

@@ -3,7 +3,7 @@
 use super::embedded;
 use scenario::{Backing, DiskWorkload, VmDisk};
 use units::{Bytes, count, percent};
-use workload::{Access, Arrivals, Kind, Process, Row, Skew, Transaction, WorkingSet};
+use workload::{Access, Arrivals, Process, Row, Skew, Transaction, WorkingSet, WorkloadKind};
 
 /// Names that are listed before it is said how many more there are.
 const NAMES_MAX: usize = 8;
@@ -33,8 +33,8 @@ pub(super) fn disk_of(disk: &VmDisk) -> String {
 pub(super) fn workload(workload: &DiskWorkload) -> String {
     let spec = &workload.spec;
     let what = match &spec.kind {
-        Kind::Access(access) => accesses(access),
-        Kind::Transaction(transaction) => transactions(transaction),
+        WorkloadKind::Access(access) => accesses(access),
+        WorkloadKind::Transaction(transaction) => transactions(transaction),
     };
     let part = match spec.working_set {
         None => String::new(),

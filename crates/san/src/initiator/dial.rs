@@ -11,7 +11,7 @@ use iscsi::login::{
     Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName, Login, LoginError,
     MAX_LOGIN_PDU, NameError,
 };
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use iscsi::pdu::Isid;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -281,8 +281,8 @@ fn fill(socket: &mut TcpStream, read: &mut Vec<u8>, deadline: Ns) -> io::Result<
     }
 }
 
-fn wishes(options: Options) -> Wishes {
-    Wishes {
+fn wishes(options: Options) -> DesiredParams {
+    DesiredParams {
         header_digest: Options::digest(options.header_digest),
         data_digest: Options::digest(options.data_digest),
         initial_r2t: options.initial_r2t,
@@ -291,7 +291,7 @@ fn wishes(options: Options) -> Wishes {
         max_recv: SEGMENT,
         max_burst: BURST,
         first_burst: BURST / 4,
-        ..Wishes::default()
+        ..DesiredParams::default()
     }
 }
 

@@ -70,7 +70,7 @@ pub fn discover(url: &str) -> Result<Vec<FoundTarget>, DiscoverError> {
     if let Some(wanted) = &url.target {
         listed.retain(|target| target.name.as_str() == wanted);
     }
-    let found = |target: discovery::Listed| {
+    let found = |target: discovery::DiscoveredTarget| {
         let name = target.name.to_string();
         let luns = luns(&url, &name, &initiator);
         FoundTarget { name, portals: target.portals, luns }

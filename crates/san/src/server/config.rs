@@ -5,7 +5,7 @@ use super::limits::Limits;
 use super::port::PortalConfig;
 use crate::volume::Volume;
 use iscsi::login::Auth;
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct TargetConfig {
     /// What initiators have to prove. [`Auth::None`] is refused off loopback.
     pub auth: Auth,
     /// What it wants of the negotiation; MaxConnections comes from the limits.
-    pub wishes: Wishes,
+    pub wishes: DesiredParams,
     /// The only initiators that may log in, by name; empty: all.
     pub initiators: Vec<String>,
     /// Threads that serve; 0: as many as there are cores.
@@ -45,7 +45,7 @@ impl TargetConfig {
             portals,
             volumes,
             auth: Auth::None,
-            wishes: Wishes::default(),
+            wishes: DesiredParams::default(),
             initiators: Vec::new(),
             threads: 0,
             spin: false,

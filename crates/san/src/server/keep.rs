@@ -8,7 +8,7 @@ use super::error::StartError;
 use super::event::{Event, Listener};
 use super::letters::ToWorker;
 use super::mailbox::Address;
-use iscsi::scsi::{Device, Unit};
+use iscsi::scsi::{Device, LogicalUnit};
 use iscsi::target::TaskId;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -66,7 +66,7 @@ pub(super) fn run(
     while let Ok(order) = orders.recv() {
         let Some(unit) = device.units().get(order.unit) else { continue };
         let path = place(directory, unit);
-        let kept = write(&path, &unit.kept());
+        let kept = write(&path, &unit.stored_reservations());
         if let Err(error) = &kept {
             listener.tell(Event::NotKept(format!("{}: {error}", path.display())));
         }
@@ -96,7 +96,7 @@ pub(super) fn restore(directory: &Path, device: &Device) -> Result<(), StartErro
     Ok(())
 }
 
-fn place(directory: &Path, unit: &Unit) -> PathBuf {
+fn place(directory: &Path, unit: &LogicalUnit) -> PathBuf {
     let name: String = unit.designator().iter().map(|byte| format!("{byte:02x}")).collect();
     directory.join(format!("naa.{name}.reservations"))
 }

@@ -3,8 +3,8 @@
 use super::event::{Drop, Peer};
 use super::port::Port;
 use iscsi::pdu::Lun;
-use iscsi::scsi::{Attention, Nexus};
-use iscsi::target::{ConnectionParams, Handle, SessionParams, TaskId};
+use iscsi::scsi::{Nexus, UnitAttention};
+use iscsi::target::{ConnectionParams, RequestHandle, SessionParams, TaskId};
 use rustix::fd::OwnedFd;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -103,9 +103,9 @@ pub(super) enum Waiter {
     Function {
         session: u32,
         tsih: u16,
-        handle: Handle,
+        handle: RequestHandle,
         /// What is raised on every path, and where (`None`: everywhere), once all tasks have ended.
-        attention: Option<(Option<usize>, Attention)>,
+        attention: Option<(Option<usize>, UnitAttention)>,
         /// The session itself ends, too.
         cold: bool,
     },

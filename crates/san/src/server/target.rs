@@ -14,8 +14,10 @@ use super::shared::Shared;
 use super::worker::Worker;
 use crate::volume::{Data, Done, Handle, Io, IoConfig, Job, Volume};
 use iscsi::login::Auth;
-use iscsi::params::Wishes;
-use iscsi::scsi::{Description, Device, Extent, Geometry, MOST_UNITS, Medium, PortState, Status};
+use iscsi::params::DesiredParams;
+use iscsi::scsi::{
+    BlockRange, Device, Geometry, MOST_UNITS, Medium, PortState, Status, UnitDescription,
+};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use std::collections::BTreeSet;
@@ -95,7 +97,7 @@ impl Target {
     fn launch(
         &mut self,
         rules: Rules,
-        wishes: Wishes,
+        wishes: DesiredParams,
         mailboxes: Vec<Mailbox<ToWorker>>,
         door: Mailbox<ToDoor>,
         listeners: Vec<OwnedFd>,
@@ -218,7 +220,8 @@ fn sync(volumes: &[Arc<Volume>]) -> Result<(), StopError> {
     let mut left = 0;
     let mut done: Vec<Done> = Vec::new();
     for (token, volume) in (0u64..).zip(volumes) {
-        let (volume, medium) = (Handle::new(Arc::clone(volume)), Medium::Sync(Extent::default()));
+        let (volume, medium) =
+            (Handle::new(Arc::clone(volume)), Medium::Sync(BlockRange::default()));
         left += 1;
         done.extend(io.start(Job { token, volume, medium, data: Data::None }));
     }
@@ -287,7 +290,7 @@ fn device(config: &TargetConfig, name: &str) -> Device {
     let groups: Vec<u16> = groups.into_iter().collect();
     let units = config.volumes.iter().map(|volume| {
         let attributes = volume.attributes();
-        Description {
+        UnitDescription {
             geometry: Geometry { block: attributes.block, blocks: attributes.blocks },
             thin: attributes.thin,
             read_only: attributes.read_only,

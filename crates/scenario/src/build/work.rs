@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use units::ByteRate;
 use workload::{
-    Access, Arrivals, Kind, Ladder, Process, Regions, Row, Skew, Spec, SpecError, Transaction,
-    WorkingSet,
+    Access, Arrivals, Ladder, Process, Regions, Row, Skew, Spec, SpecError, Transaction,
+    WorkingSet, WorkloadKind,
 };
 
 /// Every workload of the file, in its order.
@@ -88,7 +88,7 @@ fn base(record: &Record, sink: &mut Sink) -> Spec {
     let preset = record.text("preset").and_then(|text| preset(&text, sink));
     let given = preset.is_some();
     let mut spec = preset.unwrap_or_else(|| Spec {
-        kind: Kind::Access(Access {
+        kind: WorkloadKind::Access(Access {
             rows: rows(record),
             skew: Skew::Uniform,
             stride: None,
@@ -100,15 +100,19 @@ fn base(record: &Record, sink: &mut Sink) -> Spec {
     });
     if let Some(table) = record.record("transaction") {
         spec.kind = match (spec.kind, given) {
-            (Kind::Access(_), true) => {
+            (WorkloadKind::Access(_), true) => {
                 complain(record, "transaction", "the preset has no transactions", sink);
                 return sound_default();
             }
-            (Kind::Transaction(base), _) => Kind::Transaction(transaction(table, base, sink)),
-            (Kind::Access(_), false) => Kind::Transaction(match preset_transaction() {
-                Some(base) => transaction(table, base, sink),
-                None => return sound_default(),
-            }),
+            (WorkloadKind::Transaction(base), _) => {
+                WorkloadKind::Transaction(transaction(table, base, sink))
+            }
+            (WorkloadKind::Access(_), false) => {
+                WorkloadKind::Transaction(match preset_transaction() {
+                    Some(base) => transaction(table, base, sink),
+                    None => return sound_default(),
+                })
+            }
         };
     }
     if record.get("rows").is_some() && record.records("rows").is_empty() {
@@ -128,8 +132,8 @@ fn base(record: &Record, sink: &mut Sink) -> Spec {
 /// What a `transaction` table starts from.
 fn preset_transaction() -> Option<Transaction> {
     match workload::preset("oblload")?.spec().kind {
-        Kind::Transaction(transaction) => Some(transaction),
-        Kind::Access(_) => None,
+        WorkloadKind::Transaction(transaction) => Some(transaction),
+        WorkloadKind::Access(_) => None,
     }
 }
 
@@ -155,7 +159,7 @@ fn preset(text: &At<String>, sink: &mut Sink) -> Option<Spec> {
 /// One row of 4 KiB: stands in where the real one is wrong.
 fn sound_default() -> Spec {
     Spec {
-        kind: Kind::Access(Access {
+        kind: WorkloadKind::Access(Access {
             rows: vec![one_row(4096)],
             skew: Skew::Uniform,
             stride: None,
@@ -208,9 +212,9 @@ fn row_keys(record: &Record, row: &mut Row) {
 
 fn access_keys(record: &Record, spec: &mut Spec, sink: &mut Sink) {
     let access = match &mut spec.kind {
-        Kind::Access(access) => access,
-        Kind::Transaction(_) if record.has("transaction") => return,
-        Kind::Transaction(_) => {
+        WorkloadKind::Access(access) => access,
+        WorkloadKind::Transaction(_) if record.has("transaction") => return,
+        WorkloadKind::Transaction(_) => {
             let keys = ["align", "burst", "delay", "reply", "stride", "skew", "ladder"];
             for key in keys.into_iter().filter(|key| record.has(key)) {
                 complain(record, key, "a workload of transactions has none", sink);

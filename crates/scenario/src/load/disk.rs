@@ -4,7 +4,7 @@ use super::{Family, Load, LoadOf, Uses, workers};
 use crate::directory::Kind;
 use crate::live::SIMULATE;
 use crate::model::{Plan, Scenario, Setting};
-use workload::{Arrivals, Kind as SpecKind, Process};
+use workload::{Arrivals, Process, WorkloadKind};
 
 /// Operations outstanding per worker at most in an open loop, unless a limit is given.
 pub(crate) const LIMIT_DEFAULT: u32 = 256;
@@ -68,26 +68,26 @@ impl Family for DiskWorkload {
             },
             Setting::Rate(rate) => spec.arrivals = open(spec.arrivals, rate.0)?,
             Setting::Read(share) => match &mut spec.kind {
-                SpecKind::Access(access) => {
+                WorkloadKind::Access(access) => {
                     access.rows.iter_mut().for_each(|row| row.read = share.0)
                 }
-                SpecKind::Transaction(transaction) => transaction.read = share.0,
+                WorkloadKind::Transaction(transaction) => transaction.read = share.0,
             },
             Setting::Random(share) => match &mut spec.kind {
-                SpecKind::Access(access) => {
+                WorkloadKind::Access(access) => {
                     access.rows.iter_mut().for_each(|row| row.random = share.0)
                 }
-                SpecKind::Transaction(_) => {
+                WorkloadKind::Transaction(_) => {
                     return Err(
                         "transactions are random by their skews; they have no `random`".into()
                     );
                 }
             },
             Setting::Block(size) => match &mut spec.kind {
-                SpecKind::Access(access) if access.ladder.is_some() => {
+                WorkloadKind::Access(access) if access.ladder.is_some() => {
                     return Err("the workload's `ladder` sets the block size".into());
                 }
-                SpecKind::Access(access) => match access.rows.as_mut_slice() {
+                WorkloadKind::Access(access) => match access.rows.as_mut_slice() {
                     [row] => {
                         row.size = u32::try_from(size.0)
                             .map_err(|_| format!("{size} is more than one operation can carry"))?;
@@ -99,7 +99,7 @@ impl Family for DiskWorkload {
                         ));
                     }
                 },
-                SpecKind::Transaction(_) => {
+                WorkloadKind::Transaction(_) => {
                     return Err("a transaction has pages; set `transaction = { page = … }`".into());
                 }
             },

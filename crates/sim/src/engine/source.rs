@@ -4,7 +4,7 @@ use super::{Seeds, SetUpError};
 use crate::Ps;
 use crate::model::{Law, Load, Source};
 use clock::{Ns, Rng};
-use workload::{Key, Stream};
+use workload::{Stream, StreamKey};
 
 /// The state of a load.
 pub struct SourceState {
@@ -86,7 +86,7 @@ impl SourceState {
             }
             Source::Operations(of) => {
                 let seed = seeds.operations;
-                let key = Key { seed, step: of.step, worker: of.worker, slot: 0 };
+                let key = StreamKey { seed, step: of.step, worker: of.worker, slot: 0 };
                 let streams = Stream::slots(&of.spec, &of.place, key)
                     .map_err(|problem| SetUpError::Operations { load: number, problem })?;
                 let limit = of.spec.outstanding_max();

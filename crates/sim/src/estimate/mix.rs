@@ -2,7 +2,7 @@
 //! workload's specification without random draws.
 
 use crate::model::{Load, Source};
-use workload::{Arrivals, Kind, Process, Spec};
+use workload::{Arrivals, Process, Spec, WorkloadKind};
 
 const NS: f64 = 1e-9;
 
@@ -87,9 +87,9 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
 }
 
 /// The mean pause of an operation's row in seconds, and its reads and writes.
-fn sides(kind: &Kind) -> (f64, [ClassMix; 2]) {
+fn sides(kind: &WorkloadKind) -> (f64, [ClassMix; 2]) {
     match kind {
-        Kind::Access(access) => {
+        WorkloadKind::Access(access) => {
             let whole: f64 = access.rows.iter().map(|row| row.share).sum();
             let ladder: Option<Vec<u32>> = access.ladder.map(|ladder| ladder.sizes().collect());
             let mut pause = 0.0;
@@ -111,7 +111,7 @@ fn sides(kind: &Kind) -> (f64, [ClassMix; 2]) {
             }
             (pause, sums.map(part))
         }
-        Kind::Transaction(of) => {
+        WorkloadKind::Transaction(of) => {
             let (index, table) = (f64::from(of.index_pages), f64::from(of.table_pages));
             let pages = (index + table).max(1.0);
             let reads = (index + table * of.read / 100.0) / pages;

@@ -13,7 +13,7 @@ use scenario::crew::Worker;
 use scenario::topology::Topology;
 use scenario::{Phase, Step};
 use std::collections::BTreeMap;
-use workload::{Arrivals, Dir, Key, Place, Stream};
+use workload::{Arrivals, Dir, Placement, Stream, StreamKey};
 
 /// Adds the loads of a step to a draft.
 pub struct Issue<'a, 'd> {
@@ -64,13 +64,13 @@ impl<'a> Issue<'a, '_> {
         let workload = worker.load.workload;
         let spec = &workload.spec;
         let ways = worker.targets.iter().map(|way| &self.topology.ways[*way]);
-        let place = Place {
+        let place = Placement {
             targets: ways.map(|way| self.storage.extent(way, Some(workload))).collect(),
             sharer: worker.sharer,
             sharers: worker.sharers,
             start: Ns::ZERO,
         };
-        let key = Key { seed: 0, step: self.step.index, worker: number, slot: 0 };
+        let key = StreamKey { seed: 0, step: self.step.index, worker: number, slot: 0 };
         Stream::new(spec, &place, key)
             .map_err(|problem| LabError::Operations { worker: worker.name.clone(), problem })?;
         let both = [Dir::Read, Dir::Write].map(|dir| (dir, sizes(spec, dir)));

@@ -3,7 +3,7 @@
 //! workers of a step that share a volume are added up, weighted by their outstanding I/Os.
 
 use scenario::DiskWorkload;
-use workload::{Demand, Dir, Kind, Skew, Spec};
+use workload::{Demand, Dir, Skew, Spec, WorkloadKind};
 
 /// The load on a volume, or on several together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,8 +65,8 @@ impl Usage {
         self.streams += u32::from(sequential);
         self.touched = self.touched.max(Demand::of(spec).reach.within(size));
         let skew = match &spec.kind {
-            Kind::Access(access) => access.skew,
-            Kind::Transaction(transaction) => transaction.table_skew,
+            WorkloadKind::Access(access) => access.skew,
+            WorkloadKind::Transaction(transaction) => transaction.table_skew,
         };
         if self.skew.is_none_or(|(_, most)| outstanding > most) {
             self.skew = Some((skew, outstanding));
@@ -119,7 +119,7 @@ impl IoKind {
 
 fn kinds(spec: &Spec) -> Vec<IoKind> {
     match &spec.kind {
-        Kind::Access(access) => {
+        WorkloadKind::Access(access) => {
             let climbed = access.ladder.map(|ladder| ladder.sizes().collect::<Vec<u32>>());
             let row = |row: &workload::Row| IoKind {
                 share: row.share / 100.0,
@@ -129,7 +129,7 @@ fn kinds(spec: &Spec) -> Vec<IoKind> {
             };
             access.rows.iter().map(row).collect()
         }
-        Kind::Transaction(of) => {
+        WorkloadKind::Transaction(of) => {
             let (index, table) = (f64::from(of.index_pages), f64::from(of.table_pages));
             let all = (index + table).max(1.0);
             let read = (index + table * of.read / 100.0) / all;
@@ -153,7 +153,7 @@ mod tests {
         let mut usage = Usage::default();
         let of = workload("file-server");
         usage.add(&of, 1, 1 << 30);
-        let Kind::Access(access) = &of.spec.kind else { panic!("rows") };
+        let WorkloadKind::Access(access) = &of.spec.kind else { panic!("rows") };
         let bytes: f64 =
             access.rows.iter().map(|row| row.share / 100.0 * f64::from(row.size)).sum();
         assert!(

@@ -2,7 +2,7 @@
 
 use super::{Hop, Law, LoadId};
 use crate::Ps;
-use workload::{Dir, Place, Spec};
+use workload::{Dir, Placement, Spec};
 
 /// A source of I/Os and the classes that it issues.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ pub struct Operations {
     /// What it does.
     pub spec: Spec,
     /// Its targets; the step's start is in simulated time.
-    pub place: Place,
+    pub place: Placement,
     /// The step's number, part of the random stream's key.
     pub step: u32,
     /// The worker's number, part of the random stream's key.

@@ -233,7 +233,8 @@ fn operations_count_time_from_when_their_load_begins() {
         ..workload::preset("file-server").expect("a preset").spec()
     };
     let target = workload::Extent { size: 1 << 30, block: 512 };
-    let place = workload::Place { targets: vec![target], sharer: 0, sharers: 1, start: Ns::ZERO };
+    let place =
+        workload::Placement { targets: vec![target], sharer: 0, sharers: 1, start: Ns::ZERO };
     let operations = Operations { spec, place, step: 0, worker: 0 };
     let mut network = Network::new();
     let station = network.station(Station::Delay);

@@ -4,13 +4,13 @@ use clock::Ns;
 use sim::Ps;
 use sim::engine::{Ended, Observer, Seeds, SetUpError, Simulation};
 use sim::model::*;
-use workload::{Arrivals, Dir, Extent, Key, Next, Place, Process, Spec, Stream, preset};
+use workload::{Arrivals, Dir, Extent, Next, Placement, Process, Spec, Stream, StreamKey, preset};
 
 const TARGETS: u16 = 2;
 
-fn place() -> Place {
+fn place() -> Placement {
     let target = Extent { size: 1 << 30, block: 512 };
-    Place { targets: vec![target; TARGETS.into()], sharer: 0, sharers: 1, start: Ns::ZERO }
+    Placement { targets: vec![target; TARGETS.into()], sharer: 0, sharers: 1, start: Ns::ZERO }
 }
 
 fn spec(arrivals: Arrivals) -> Spec {
@@ -50,7 +50,7 @@ fn run(spec: &Spec, law: Law, until: Ps) -> Simulation<Ends> {
 
 /// The classes and bytes of a slot's first operations, drawn by hand.
 fn by_hand(spec: &Spec, slot: u32, count: usize) -> Vec<(u32, u64)> {
-    let key = Key { seed: 9, step: 2, worker: 1, slot };
+    let key = StreamKey { seed: 9, step: 2, worker: 1, slot };
     let mut stream = Stream::new(spec, &place(), key).unwrap();
     let mut operations = Vec::new();
     let mut now = Ns::ZERO;

@@ -1,3 +1,3 @@
-//! What `units` promises, tested from outside.
+//! Integration tests of `units`.
 
 mod quantities;

@@ -1,4 +1,4 @@
-//! Quantities as a table: what is read, what is printed, what is refused and in which words.
+//! Quantities as a table: what is parsed, printed and refused, with the exact messages.
 
 use proptest::prelude::*;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn durations() {
 }
 
 #[test]
-fn refusals_say_what_would_have_been_right() {
+fn refusals_give_a_valid_example() {
     refused(Bytes::parse("4"), "`4` has no unit; a size needs one, as in `8KiB`");
     refused(
         Bytes::parse("4 kib"),
@@ -71,7 +71,7 @@ fn refusals_say_what_would_have_been_right() {
     );
     refused(
         Percent::parse("101%"),
-        "`101%` is out of range for a share: a share lies between 0% and 100%",
+        "`101%` is out of range for a share: a share is between 0% and 100%",
     );
     refused(
         parse_duration("soon"),
@@ -85,7 +85,7 @@ fn refusals_say_what_would_have_been_right() {
 }
 
 #[test]
-fn a_finite_number_of_millions_may_still_be_too_large() {
+fn a_finite_number_may_overflow_when_it_is_scaled() {
     let text = format!("{} M IOPS", "9".repeat(308));
     refused(
         Iops::parse(&text),

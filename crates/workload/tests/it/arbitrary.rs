@@ -1,4 +1,4 @@
-//! Whatever a spec and a place claim: no panic, problems are named, and sound streams stay within bounds.
+//! Arbitrary specs and placements: no panic, problems are reported, and valid streams stay within bounds.
 
 use crate::common;
 
@@ -75,7 +75,7 @@ fn rows() -> BoxedStrategy<Vec<Row>> {
         .boxed()
 }
 
-fn kind() -> BoxedStrategy<Kind> {
+fn kind() -> BoxedStrategy<WorkloadKind> {
     let ladder = (size(), size(), number(2..=4), number(1..=5))
         .prop_map(|(a, b, factor, every)| Ladder { from: a.min(b), to: a.max(b), factor, every });
     let stride = prop_oneof![
@@ -90,7 +90,7 @@ fn kind() -> BoxedStrategy<Kind> {
         .prop_map(|(page, index, index_pages, table_pages, index_skew, table_skew, read)| {
             Transaction { page, index, index_pages, table_pages, index_skew, table_skew, read }
         });
-    prop_oneof![3 => access.prop_map(Kind::Access), 1 => transaction.prop_map(Kind::Transaction)]
+    prop_oneof![3 => access.prop_map(WorkloadKind::Access), 1 => transaction.prop_map(WorkloadKind::Transaction)]
         .boxed()
 }
 
@@ -120,7 +120,7 @@ fn spec() -> BoxedStrategy<Spec> {
         .boxed()
 }
 
-fn place() -> BoxedStrategy<Place> {
+fn place() -> BoxedStrategy<Placement> {
     let bytes = prop_oneof![
         4 => 0u64..1 << 30,
         2 => 1u64 << 30..1 << 62,
@@ -135,12 +135,12 @@ fn place() -> BoxedStrategy<Place> {
     let targets = prop_oneof![1 => Just(0..1usize), 30 => Just(1..5)]
         .prop_flat_map(move |count| prop::collection::vec(extent.clone(), count));
     (targets, number(0..=2), number(3..=8), ns())
-        .prop_map(|(targets, sharer, sharers, start)| Place { targets, sharer, sharers, start })
+        .prop_map(|(targets, sharer, sharers, start)| Placement { targets, sharer, sharers, start })
         .boxed()
 }
 
-/// The operation lies within its target and suits its logical block.
-fn bounded(op: &Op, place: &Place) -> bool {
+/// Whether the operation is within its target and suits its logical block.
+fn bounded(op: &Op, place: &Placement) -> bool {
     let extent = place.targets[usize::from(op.target)];
     let block = u64::from(extent.block.max(1));
     op.len > 0
@@ -149,17 +149,17 @@ fn bounded(op: &Op, place: &Place) -> bool {
         && u64::from(op.len).is_multiple_of(block)
 }
 
-fn names() -> impl Strategy<Value = Key> {
+fn names() -> impl Strategy<Value = StreamKey> {
     let slot = prop_oneof![8 => Just(0), 1 => number(0..=64)];
-    (any::<u64>(), slot).prop_map(|(seed, slot)| Key { seed, slot, ..common::key(0) })
+    (any::<u64>(), slot).prop_map(|(seed, slot)| StreamKey { seed, slot, ..common::key(0) })
 }
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// The stream, if the spec and the place allow one; a refusal must have its reason.
-fn build(spec: &Spec, place: &Place, key: Key) -> Result<Option<Stream>, TestCaseError> {
+/// The stream, if the spec and the placement allow one; a refusal must have its reason.
+fn build(spec: &Spec, place: &Placement, key: StreamKey) -> Result<Option<Stream>, TestCaseError> {
     match (Stream::new(spec, place, key), spec.problems().first()) {
         (Ok(stream), None) => return Ok(Some(stream)),
         (Ok(_), Some(problem)) => prop_assert!(false, "a stream in spite of: {problem}"),
@@ -174,7 +174,7 @@ fn build(spec: &Spec, place: &Place, key: Key) -> Result<Option<Stream>, TestCas
     Ok(None)
 }
 
-/// Up to `count` operations, each asked for when it may be.
+/// Up to `count` operations, each requested as soon as it is due.
 fn draw(stream: &mut Stream, start: Ns, count: usize) -> Result<Vec<Op>, TestCaseError> {
     let (mut drawn, mut now) = (Vec::new(), start);
     while drawn.len() < count {
@@ -212,12 +212,12 @@ fn streams_are_sound_or_refused() {
 }
 
 #[test]
-fn own_regions_never_meet() {
+fn own_regions_never_overlap() {
     let met = Cell::new(0);
     let outcome = TestRunner::new(config(3000)).run(&(spec(), place(), names()), |case| {
         let (spec, place, key) = case;
         let spec = Spec { regions: Regions::Own, ..spec };
-        let next = Place { sharer: place.sharer.saturating_add(1), ..place.clone() };
+        let next = Placement { sharer: place.sharer.saturating_add(1), ..place.clone() };
         let (Some(mut low), Some(mut high)) =
             (build(&spec, &place, key)?, build(&spec, &next, key)?)
         else {

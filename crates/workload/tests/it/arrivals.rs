@@ -4,7 +4,7 @@ use crate::common::*;
 use clock::Ns;
 use workload::*;
 
-fn stream(process: Process, place: &Place) -> Stream {
+fn stream(process: Process, place: &Placement) -> Stream {
     let spec = open(access(vec![row(4096, 100.0, 100.0)]), process);
     Stream::new(&spec, place, key(0)).expect("sound")
 }
@@ -13,7 +13,7 @@ fn due(process: Process, until: Ns) -> Vec<Ns> {
     arrivals(&mut stream(process, &place(&[MIB])), until)
 }
 
-/// The arrivals up to each of the times number as expected, to within one.
+/// The number of arrivals up to each of the times, within one of the expected.
 #[track_caller]
 fn check(process: Process, expected: &[(Ns, f64)]) {
     let until = expected.last().map_or(Ns::ZERO, |(until, _)| *until);
@@ -40,7 +40,7 @@ fn a_fixed_rate_has_equal_gaps_and_does_not_drift() {
 fn workers_of_one_rate_take_turns() {
     let mut all: Vec<Ns> = (0..4)
         .flat_map(|sharer| {
-            let place = Place { sharer, sharers: 4, ..place(&[MIB]) };
+            let place = Placement { sharer, sharers: 4, ..place(&[MIB]) };
             arrivals(&mut stream(Process::Fixed { rate: 250.0 }, &place), SECOND)
         })
         .collect();
@@ -95,7 +95,7 @@ fn poisson_workers_are_independent() {
     let first = |worker| {
         let spec = open(access(vec![row(4096, 100.0, 100.0)]), Process::Poisson { rate: 1000.0 });
         let mut stream =
-            Stream::new(&spec, &place(&[MIB]), Key { worker, ..key(0) }).expect("sound");
+            Stream::new(&spec, &place(&[MIB]), StreamKey { worker, ..key(0) }).expect("sound");
         arrivals(&mut stream, SECOND)
     };
     assert_eq!(first(0), first(0));

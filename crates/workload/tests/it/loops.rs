@@ -20,7 +20,7 @@ fn a_closed_slot_waits_for_its_completion() {
 
 #[test]
 fn nothing_is_issued_before_the_start() {
-    let place = Place { start: Ns(1000), ..place(&[MIB]) };
+    let place = Placement { start: Ns(1000), ..place(&[MIB]) };
     let rows = access(vec![row(4 * KIB, 100.0, 100.0)]);
     let mut stream = Stream::new(&closed(rows.clone(), 1), &place, key(0)).expect("sound");
     assert_eq!(stream.next(Ns(999)), Next::At(Ns(1000)));
@@ -69,9 +69,9 @@ fn an_open_loop_keeps_due_times_when_it_is_asked_late() {
     assert_eq!(stream.next(late), Next::At(Ns(11_000)));
 }
 
-/// Made together or one by one, slots do the same.
+/// Slots made together behave like slots made one by one.
 #[test]
-fn slots_share_nothing_that_shows() {
+fn slots_made_together_behave_like_separate_slots() {
     let half = |size, random| Row { share: 50.0, ..row(size, 70.0, random) };
     let rows = |random| vec![half(4 * KIB, random), half(64 * KIB, random)];
     let paused: Vec<Row> =
@@ -87,7 +87,7 @@ fn slots_share_nothing_that_shows() {
         closed(Access { ladder: Some(ladder), ..access(rows(100.0)) }, 5),
         open(access(rows(100.0)), Process::Fixed { rate: 1000.0 }),
     ];
-    let place = Place { start: Ns(10), ..place(&[MIB, 4 * MIB]) };
+    let place = Placement { start: Ns(10), ..place(&[MIB, 4 * MIB]) };
     for spec in &specs {
         let together = Stream::slots(spec, &place, key(0)).expect("sound");
         assert_eq!(together.len(), spec.streams() as usize);

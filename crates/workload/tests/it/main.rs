@@ -1,4 +1,4 @@
-//! What `workload` promises, tested from outside.
+//! Integration tests of `workload`.
 
 mod allocations;
 mod arbitrary;

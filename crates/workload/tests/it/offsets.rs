@@ -1,8 +1,10 @@
-//! Operations without their offsets are the same operations otherwise.
+//! Streams without offsets yield otherwise the same operations.
 
 use clock::Ns;
 use proptest::prelude::*;
-use workload::{Arrivals, Extent, Key, Kind, Next, Op, Place, Spec, Stream, preset};
+use workload::{
+    Arrivals, Extent, Next, Op, Placement, Spec, Stream, StreamKey, WorkloadKind, preset,
+};
 
 /// The first operations of a slot, each with the time at which it was due, and completed a microsecond later.
 fn operations(mut stream: Stream) -> Vec<Op> {
@@ -41,7 +43,7 @@ proptest! {
         let preset = preset(name).expect("a preset");
         let arrivals = Arrivals::Closed { depth: 4, think: Ns::ZERO };
         let mut spec = Spec { arrivals, ..preset.spec() };
-        if let Kind::Access(access) = &mut spec.kind {
+        if let WorkloadKind::Access(access) = &mut spec.kind {
             if single {
                 access.rows.truncate(1);
                 access.rows[0].share = 100.0;
@@ -51,8 +53,8 @@ proptest! {
             }
         }
         let target = Extent { size: 1 << 30, block: 512 };
-        let place = Place { targets: vec![target; targets], sharer: 0, sharers: 1, start: Ns::ZERO };
-        let stream = || Stream::new(&spec, &place, Key { seed, step: 0, worker: 0, slot: 1 });
+        let place = Placement { targets: vec![target; targets], sharer: 0, sharers: 1, start: Ns::ZERO };
+        let stream = || Stream::new(&spec, &place, StreamKey { seed, step: 0, worker: 0, slot: 1 });
         let (with, without) = (stream(), stream());
         let (Ok(with), Ok(without)) = (with, without) else { return Err(TestCaseError::fail("refused")) };
         let with = operations(with);

@@ -1,4 +1,4 @@
-//! Presets: sound, documented, and with the figures that they are known for.
+//! Presets: valid, documented, and with their published figures.
 
 use crate::common::*;
 use workload::*;
@@ -38,7 +38,7 @@ fn every_preset_is_documented() {
 /// Mean size in bytes, share of reads, share of rows that are random at least in part.
 #[track_caller]
 fn check(name: &str, rows: usize, mean: f64, read: f64, random: f64) {
-    let Some(Kind::Access(access)) = preset(name).map(|preset| preset.spec().kind) else {
+    let Some(WorkloadKind::Access(access)) = preset(name).map(|preset| preset.spec().kind) else {
         panic!("{name} is an access specification")
     };
     assert_eq!(access.rows.len(), rows);

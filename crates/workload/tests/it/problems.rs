@@ -1,4 +1,4 @@
-//! The rules of specifications: one bad value each, and the complaint it earns.
+//! The rules of specifications: one bad value each, and its message.
 
 use crate::common::*;
 use clock::Ns;
@@ -8,7 +8,7 @@ fn spec() -> Spec {
     closed(access(vec![row(4096, 67.0, 100.0)]), 1)
 }
 
-/// The spec's complaints, one a line.
+/// The spec's problems, one a line.
 #[track_caller]
 fn check(spec: Spec, expected: &str) {
     let lines: Vec<String> = spec.problems().iter().map(SpecError::to_string).collect();
@@ -41,11 +41,12 @@ fn check_process(process: Process, expected: &str) {
 
 #[track_caller]
 fn check_transaction(change: impl Fn(&mut Transaction), expected: &str) {
-    let Some(Kind::Transaction(mut transaction)) = preset("oblload").map(|p| p.spec().kind) else {
+    let Some(WorkloadKind::Transaction(mut transaction)) = preset("oblload").map(|p| p.spec().kind)
+    else {
         panic!("oblload is a transaction")
     };
     change(&mut transaction);
-    check(Spec { kind: Kind::Transaction(transaction), ..spec() }, expected);
+    check(Spec { kind: WorkloadKind::Transaction(transaction), ..spec() }, expected);
 }
 
 #[test]
@@ -189,9 +190,9 @@ fn transactions() {
     );
 }
 
-/// What only the targets tell.
+/// Problems that depend on the targets.
 #[track_caller]
-fn check_place(spec: &Spec, place: &Place, key: Key, expected: &str) {
+fn check_place(spec: &Spec, place: &Placement, key: StreamKey, expected: &str) {
     let refused = Stream::new(spec, place, key).map(|_| ()).map_err(|error| error.to_string());
     assert_eq!(refused, Err(expected.to_owned()));
 }
@@ -203,12 +204,12 @@ fn places() {
     check_place(&spec(), &none, key(0), "the worker has no targets; name at least one");
     let room = "target 1 offers this slot 4095 bytes, less than one block of 4096 bytes";
     let odd = Extent { size: 4095, block: 1 };
-    let small = Place { targets: vec![one.targets[0], odd], ..one.clone() };
+    let small = Placement { targets: vec![one.targets[0], odd], ..one.clone() };
     check_place(&spec(), &small, key(0), room);
     check_place(&spec(), &one, key(1), "slot: slot 1 is not one of the 1");
-    let lost = Place { sharer: 2, sharers: 2, ..one.clone() };
+    let lost = Placement { sharer: 2, sharers: 2, ..one.clone() };
     check_place(&spec(), &lost, key(0), "sharers: worker 2 is not one of the 2 that share");
-    let coarse = Place { targets: vec![Extent { size: MIB, block: 8192 }], ..one.clone() };
+    let coarse = Placement { targets: vec![Extent { size: MIB, block: 8192 }], ..one.clone() };
     check_place(
         &spec(),
         &coarse,
@@ -220,7 +221,7 @@ fn places() {
 #[test]
 fn regions_that_are_too_small() {
     let own = Spec { regions: Regions::Own, ..spec() };
-    let place = Place { sharers: 300, ..place(&[MIB]) };
+    let place = Placement { sharers: 300, ..place(&[MIB]) };
     let room = "target 0 offers this slot 3072 bytes, less than one block of 4096 bytes";
     check_place(&own, &place, key(0), room);
     let set = Spec { working_set: Some(WorkingSet::Bytes(1000)), ..spec() };
@@ -237,7 +238,7 @@ fn a_stride_must_suit_the_logical_block() {
     let rows = access(vec![Row { align: 512, ..row(4096, 67.0, 0.0) }]);
     let spec = closed(Access { stride: Some(4608), ..rows }, 1);
     assert_eq!(ops(&spec, &place(&[MIB]), 2)[1].offset, 4608);
-    let coarse = Place { targets: vec![Extent { size: MIB, block: 4096 }], ..place(&[]) };
+    let coarse = Placement { targets: vec![Extent { size: MIB, block: 4096 }], ..place(&[]) };
     check_place(
         &spec,
         &coarse,

@@ -80,7 +80,7 @@ fn addresses_keep_the_alignment_asked_for() {
 #[test]
 fn addresses_keep_the_logical_block_of_a_target() {
     let rows = vec![Row { align: 512, ..row(8192, 100.0, 100.0) }];
-    let place = Place { targets: vec![Extent { size: MIB, block: 4096 }], ..place(&[]) };
+    let place = Placement { targets: vec![Extent { size: MIB, block: 4096 }], ..place(&[]) };
     let drawn = ops(&closed(access(rows), 1), &place, 1000);
     assert!(drawn.iter().all(|op| op.offset % 4096 == 0));
 }
@@ -102,7 +102,7 @@ fn own_regions_are_disjoint_equal_and_cover_the_target() {
     let spec = Spec { regions: Regions::Own, ..closed(access(rows), 1) };
     let mut owner: BTreeMap<u64, u32> = BTreeMap::new();
     for sharer in 0..3 {
-        let place = Place { sharer, sharers: 3, ..place(&[MIB]) };
+        let place = Placement { sharer, sharers: 3, ..place(&[MIB]) };
         for op in ops(&spec, &place, 20_000) {
             for block in op.offset / 4096..(op.offset + u64::from(op.len)) / 4096 {
                 assert_eq!(*owner.entry(block).or_insert(sharer), sharer);
@@ -139,7 +139,7 @@ fn pareto_favours_recursively() {
 fn zipf_has_the_same_favourites_for_every_slot_worker_and_step() {
     let spec = closed(Access { skew: Skew::Zipf(1.2), ..access(vec![row(4096, 100.0, 100.0)]) }, 2);
     let favourite = |seed, step, worker, slot| {
-        let key = Key { seed, step, worker, slot };
+        let key = StreamKey { seed, step, worker, slot };
         let mut stream = Stream::new(&spec, &place(&[1 << 42]), key).expect("sound");
         let mut seen: BTreeMap<u64, u32> = BTreeMap::new();
         for _ in 0..1000 {
@@ -169,13 +169,13 @@ fn every_part_of_a_key_matters() {
         let mut stream = Stream::new(&spec, &place(&[1 << 40]), key).expect("sound");
         (0..4).map(|_| op(&mut stream, Ns::ZERO).offset).collect::<Vec<u64>>()
     };
-    let base = Key { seed: 1, step: 1, worker: 1, slot: 1 };
+    let base = StreamKey { seed: 1, step: 1, worker: 1, slot: 1 };
     assert_eq!(drawn(base), drawn(base));
     for other in [
-        Key { seed: 2, ..base },
-        Key { step: 2, ..base },
-        Key { worker: 2, ..base },
-        Key { slot: 2, ..base },
+        StreamKey { seed: 2, ..base },
+        StreamKey { step: 2, ..base },
+        StreamKey { worker: 2, ..base },
+        StreamKey { slot: 2, ..base },
     ] {
         assert_ne!(drawn(base), drawn(other), "{other:?}");
     }

@@ -7,7 +7,7 @@ use workload::*;
 
 /// The first operations of the slots in turn, as (target, offset in KiB).
 #[track_caller]
-fn check(spec: &Spec, place: &Place, expected: &[(u16, u64)]) {
+fn check(spec: &Spec, place: &Placement, expected: &[(u16, u64)]) {
     let mut slots = slots(spec, place);
     let count = slots.len();
     let got: Vec<(u16, u64)> = (0..expected.len())
@@ -36,7 +36,7 @@ fn slots_take_turns_in_one_run() {
 }
 
 #[test]
-fn targets_take_turns_and_wrap_each_for_itself() {
+fn targets_take_turns_and_wrap_separately() {
     let place = place(&[8 * KIB, 12 * KIB]);
     let expected = [(0, 0), (1, 0), (0, 4), (1, 4), (0, 0), (1, 8), (0, 4), (1, 0)];
     for depth in 1..=5 {
@@ -70,7 +70,7 @@ fn alignment_below_the_size_changes_nothing() {
 #[test]
 fn sharers_of_a_shared_target_start_evenly_spread() {
     for (sharer, first) in [(0, 0), (1, 20), (2, 40)] {
-        let place = Place { sharer, sharers: 3, ..place(&[64 * KIB]) };
+        let place = Placement { sharer, sharers: 3, ..place(&[64 * KIB]) };
         check(&closed(stream(4 * KIB), 1), &place, &[(0, first), (0, first + 4)]);
     }
 }
@@ -78,7 +78,7 @@ fn sharers_of_a_shared_target_start_evenly_spread() {
 #[test]
 fn own_regions_follow_each_other() {
     for (sharer, first) in [(0, 0), (1, 20), (2, 40)] {
-        let place = Place { sharer, sharers: 3, ..place(&[64 * KIB]) };
+        let place = Placement { sharer, sharers: 3, ..place(&[64 * KIB]) };
         let spec = Spec { regions: Regions::Own, ..closed(stream(4 * KIB), 1) };
         let cells = [0, 4, 8, 12, 16, 0].map(|at| (0, first + at));
         check(&spec, &place, &cells);
@@ -94,7 +94,7 @@ fn a_working_set_ends_the_run_early() {
 }
 
 #[test]
-fn a_ladder_climbs_and_begins_again() {
+fn a_ladder_climbs_and_starts_again() {
     let ladder = Ladder { from: 4096, to: 20_000, factor: 2, every: 2 };
     let spec = closed(Access { ladder: Some(ladder), ..stream(512) }, 1);
     let sizes: Vec<u64> = ops(&spec, &place(&[MIB]), 8).iter().map(|op| op.len.into()).collect();
@@ -114,7 +114,7 @@ fn a_pass_of_all_slots_touches_every_block_once() {
     }
 }
 
-/// Rows of mixed sizes fill cells: within one pass no byte is touched twice, by whichever slot, and little is left out.
+/// Rows of mixed sizes fill cells: within one pass no byte is touched twice by any slot, and little is left out.
 #[test]
 fn mixed_sizes_are_packed_without_overlap() {
     let rows = [512, 4096, 12_288, 65_536].map(|size| Row { share: 25.0, ..row(size, 50.0, 0.0) });

@@ -1,4 +1,4 @@
-//! The transaction model: index first, table then, one access at a time.
+//! The transaction model: index first, then the table, one access at a time.
 
 use crate::common::*;
 use clock::Ns;
@@ -15,7 +15,7 @@ const MODEL: Transaction = Transaction {
 };
 
 fn spec(model: Transaction) -> Spec {
-    Spec { kind: Kind::Transaction(model), ..closed(access(vec![]), 4) }
+    Spec { kind: WorkloadKind::Transaction(model), ..closed(access(vec![]), 4) }
 }
 
 #[test]

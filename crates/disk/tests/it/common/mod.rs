@@ -4,14 +4,16 @@
 use clock::Ns;
 use disk::{DiskEngine, Opener, Worker};
 use engine::{
-    Crew, Engine, EngineError, Orders, Output, Phases, Pinning, Post, Prepared, Scope, StepSpec,
-    Stop, TargetSpec, Task, WorkerSpec,
+    Crew, CrewSettings, Engine, EngineError, MeterScope, Output, Phases, Pinning, Prepared,
+    StepSpec, Stop, TargetSpec, Task, WorkerSetup, WorkerSpec,
 };
 use record::{Counter, Event, Interval, Phase, SourceId, Testimony};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
-use workload::{Access, Arrivals, Extent, Key, Kind, Place, Process, Regions, Row, Skew, Spec};
+use workload::{
+    Access, Arrivals, Extent, Placement, Process, Regions, Row, Skew, Spec, StreamKey, WorkloadKind,
+};
 
 /// Nothing here takes longer; whoever waits this long hangs.
 pub const HANG: Duration = Duration::from_secs(60);
@@ -31,7 +33,12 @@ pub fn random(size: u32, read: f64, arrivals: Arrivals) -> Spec {
         reply: 0,
     };
     let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    Spec { kind: Kind::Access(access), arrivals, working_set: None, regions: Regions::Shared }
+    Spec {
+        kind: WorkloadKind::Access(access),
+        arrivals,
+        working_set: None,
+        regions: Regions::Shared,
+    }
 }
 
 pub fn closed(depth: u32) -> Arrivals {
@@ -174,13 +181,13 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
     Worker {
         name: "probe".to_owned(),
         spec,
-        place: Place {
+        place: Placement {
             targets: vec![Extent { size: 1 << 30, block: 512 }],
             sharer: 0,
             sharers: 1,
             start: Ns::ZERO,
         },
-        key: Key { seed: 1, step: 3, worker: 0, slot: 0 },
+        key: StreamKey { seed: 1, step: 3, worker: 0, slot: 0 },
         opener,
         payload: None,
         grace,
@@ -188,13 +195,13 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
 }
 
 /// A crew of such tasks, ready to start.
-pub fn muster(
+pub fn assemble(
     tasks: Vec<Box<dyn Task>>,
     open_loop: bool,
     phases: Phases,
 ) -> (Crew, mpsc::Sender<Output>, Receiver<Output>) {
     let (out, outputs) = mpsc::channel();
-    let orders = Orders {
+    let orders = CrewSettings {
         step: 3,
         phases,
         grace: Ns::secs(2),
@@ -202,21 +209,21 @@ pub fn muster(
         pinning: Pinning::Never,
         facts: Vec::new(),
     };
-    let post = |(i, task)| Post {
+    let post = |(i, task)| WorkerSetup {
         source: SourceId(i),
         name: format!("probe/{i}"),
         targets: vec!["t".to_owned()],
-        scope: Scope { reads: true, writes: true, open_loop },
+        scope: MeterScope { reads: true, writes: true, open_loop },
         task,
     };
     let posts = (0..).zip(tasks).map(post).collect();
-    let crew = Crew::muster(orders, posts, &out).expect("queues that open");
+    let crew = Crew::assemble(orders, posts, &out).expect("queues that open");
     (crew, out, outputs)
 }
 
 /// Runs such tasks to their end. The record's time base begins with the step.
 pub fn run_tasks(tasks: Vec<Box<dyn Task>>, open_loop: bool, phases: Phases) -> Outcome {
-    let (crew, out, outputs) = muster(tasks, open_loop, phases);
+    let (crew, out, outputs) = assemble(tasks, open_loop, phases);
     let at = clock::now().plus(Ns::millis(20));
     let _running = Box::new(crew).start(at, at, out);
     Outcome::of(&outputs)

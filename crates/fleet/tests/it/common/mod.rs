@@ -4,7 +4,7 @@
 #![allow(dead_code)] // Each test binary uses its own part.
 
 use clock::Ns;
-use engine::{Engine, EngineError, Handle, IntervalTx, Output, Prepared, StepSpec, Stop};
+use engine::{Engine, EngineError, IntervalTx, Output, Prepared, StepHandle, StepSpec, Stop};
 use fleet::carrier::{self, Carrier, CarrierError, Inbox, Outbox};
 use fleet::message::{FromAgent, Greeting, PROTOCOL, ToAgent};
 use fleet::sequence::{Numbered, Outgoing};
@@ -24,7 +24,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use workload::{Access, Arrivals, Kind, Regions, Row, Skew, Spec};
+use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
 
 // ---------------------------------------------------------------------------------------------------- scenario
 
@@ -80,7 +80,7 @@ pub fn spec(depth: u32) -> Spec {
         reply: 0,
     };
     Spec {
-        kind: Kind::Access(Access {
+        kind: WorkloadKind::Access(Access {
             rows: vec![row],
             skew: Skew::Uniform,
             stride: None,
@@ -229,7 +229,7 @@ impl Prepared for FakePrepared {
         }
     }
 
-    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn Handle> {
+    fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let (stop, stopped) = mpsc::channel();
         let (measure, told) = mpsc::channel::<Ns>();
         let in_time = self.script != "too late";
@@ -301,7 +301,7 @@ struct FakeHandle {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Handle for FakeHandle {
+impl StepHandle for FakeHandle {
     fn stop(&self) {
         let _ = self.stop.as_ref().map(|s| s.send(()));
     }

@@ -1,67 +1,67 @@
-//! The initiator's end of a login. It begins in the security stage, where names are told, and goes on to the operational
-//! one, even where there is little to say: every target knows this way.
+//! The initiator's end of a login. It starts in the security stage, where names are declared, and always continues
+//! with the operational stage: every target supports this order.
 
 mod security;
 
-use super::frame::{self, Frame};
+use super::frame::{self, LoginPdu};
 use super::keys::{SecurityKeys, declare};
 use super::{IscsiName, Login, LoginError, MAX_EXCHANGES, MAX_LOGIN_TEXT};
 use crate::chap::{Challenge, Credentials};
 use crate::discovery::Portal;
-use crate::params::{Negotiation, Role, SessionType, Wishes};
+use crate::params::{DesiredParams, Negotiation, Role, SessionType};
 use crate::pdu::{Isid, LoginRequest, LoginResponse, Response, Stage, opcode};
 use crate::text::{self, Assembly, MAX_LOGIN_PAIRS};
-use security::Security;
+use security::InitiatorSecurity;
 
-/// How an initiator proves who it is.
+/// The authentication of an initiator.
 #[derive(Clone, Debug)]
 pub enum InitiatorAuth {
-    /// Not at all.
+    /// None.
     None,
-    /// By CHAP, if the target wants it.
+    /// CHAP, if the target requires it.
     Chap {
-        /// Who it is.
+        /// The initiator's credentials.
         user: Credentials,
-        /// Who the target has to prove to be; then CHAP is a must. Where the name is empty, any name will do.
+        /// The target's credentials for mutual CHAP, which makes CHAP mandatory. An empty name matches any name.
         target: Option<Credentials>,
     },
 }
 
-/// What is to be logged in to, and how.
+/// The configuration of a login.
 #[derive(Clone, Debug)]
 pub struct InitiatorConfig {
     /// The initiator's name.
     pub name: IscsiName,
-    /// What it is called by people; at most 255 bytes.
+    /// InitiatorAlias, a name for people; at most 255 bytes.
     pub alias: Option<String>,
-    /// The target; nothing for a discovery session.
+    /// The target; `None` for a discovery session.
     pub target: Option<IscsiName>,
-    /// How it proves who it is.
+    /// Authentication.
     pub auth: InitiatorAuth,
-    /// What it wants of the negotiation.
-    pub wishes: Wishes,
-    /// The initiator's part of the session's name.
+    /// Negotiation settings.
+    pub wishes: DesiredParams,
+    /// The ISID.
     pub isid: Isid,
-    /// The session to join; 0 for a new one.
+    /// The TSIH of the session to join; 0 for a new one.
     pub tsih: u16,
-    /// The connection's number within its session.
+    /// The CID of the connection.
     pub cid: u16,
-    /// The number of the first command, or of the next one where a session is joined.
+    /// The CmdSN of the first command, or of the next one if a session is joined.
     pub cmd_sn: u32,
 }
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InitiatorStep {
-    /// Send this, and go on receiving.
+    /// Send this, and continue to receive.
     Send(Vec<u8>),
-    /// The login is over.
+    /// The login is complete.
     Done(Box<Login>),
-    /// Close the connection, and log in there.
+    /// Close the connection, and log in to this portal.
     Redirected {
-        /// Where to.
+        /// The new address.
         to: Portal,
-        /// For good.
+        /// Permanently.
         permanently: bool,
     },
 }
@@ -76,19 +76,19 @@ pub struct Initiator {
     /// The stage that the last request asked for.
     asked: Option<Stage>,
     assembly: Assembly,
-    security: Security,
+    security: InitiatorSecurity,
     negotiation: Negotiation,
     alias: Option<String>,
     address: Option<String>,
     portal_group: Option<u16>,
 }
 
-/// There is one exchange at a time, so one tag does for all.
+/// There is one exchange at a time, so one tag suffices.
 const TASK_TAG: u32 = 0;
 
 impl Initiator {
-    /// A login that has not begun. The challenge is for the target to answer, where it has to prove itself; it is this
-    /// login's alone, and random.
+    /// A login that has not started. The target answers the challenge if it must authenticate; the challenge must be
+    /// random and unique to this login.
     pub fn new(config: InitiatorConfig, challenge: Challenge) -> Initiator {
         let session = match config.target {
             Some(_) => SessionType::Normal,
@@ -101,7 +101,7 @@ impl Initiator {
             stage: Stage::Security,
             asked: None,
             assembly: Assembly::new(MAX_LOGIN_TEXT),
-            security: Security::new(config.auth.clone(), challenge),
+            security: InitiatorSecurity::new(config.auth.clone(), challenge),
             negotiation: Negotiation::new(Role::Initiator, session, config.tsih == 0, wishes),
             alias: None,
             address: None,
@@ -110,7 +110,7 @@ impl Initiator {
         }
     }
 
-    /// The first request. To be called once.
+    /// The first request. Must be called once.
     pub fn start(&mut self) -> Vec<u8> {
         let mut text = Vec::new();
         text::push(&mut text, "InitiatorName", self.config.name.as_str());
@@ -128,8 +128,9 @@ impl Initiator {
         self.request(&text)
     }
 
-    /// Looks at what has come in and was not consumed before. Nothing if it is not a whole PDU yet, which it is at the latest
-    /// with [`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes. Otherwise: how many bytes were consumed, and what to do.
+    /// Processes received and unconsumed bytes. Returns `None` if they are not a complete PDU yet
+    /// ([`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes always contain one); otherwise the number of bytes consumed,
+    /// and what to do.
     ///
     /// # Errors
     /// The login has failed; close the connection.
@@ -145,7 +146,7 @@ impl Initiator {
         Ok(Some((frame.len, step)))
     }
 
-    fn step(&mut self, frame: &Frame<'_>) -> Result<InitiatorStep, LoginError> {
+    fn step(&mut self, frame: &LoginPdu<'_>) -> Result<InitiatorStep, LoginError> {
         let response = match Response::parse(&frame.bhs, frame.ahs)? {
             Response::Login(response) => response,
             _ => return Err(LoginError::Stray),
@@ -154,12 +155,12 @@ impl Initiator {
             return Err(LoginError::Stray);
         }
         if !response.status.is_success() {
-            return self.turned_away(&response, frame.data);
+            return self.check_status(&response, frame.data);
         }
         self.check(&response)?;
         self.assembly.add(frame.data)?;
         if response.goes_on {
-            return self.ask_for_the_rest();
+            return self.request_more_text();
         }
         let bytes = self.assembly.take();
         let mut answers = Vec::new();
@@ -176,7 +177,7 @@ impl Initiator {
         }
     }
 
-    /// What must hold of a response whatever its text says.
+    /// Checks of a response that do not depend on its text.
     fn check(&mut self, response: &LoginResponse) -> Result<(), LoginError> {
         if response.version_active != 0 {
             return Err(LoginError::Version(response.version_active));
@@ -195,7 +196,7 @@ impl Initiator {
         }
     }
 
-    /// Sorts the pairs of a text, and appends what is to be answered.
+    /// Sorts the pairs of a text, and appends the answers.
     fn take_text<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -230,7 +231,9 @@ impl Initiator {
     ) -> Result<InitiatorStep, LoginError> {
         if response.next.is_some() {
             if !self.security.is_settled() {
-                return Err(LoginError::AuthMethod("the target left the stage before the proof"));
+                return Err(LoginError::AuthMethod(
+                    "the target left the security stage before authentication",
+                ));
             }
             self.stage = Stage::Operational;
             self.negotiation.offer(&mut answers);
@@ -246,7 +249,7 @@ impl Initiator {
         if response.next.is_none() {
             return self.send(answers);
         }
-        // Whoever ends the login cannot ask any more (RFC 7143, section 6.3).
+        // The end that finishes the login may not offer keys (RFC 7143, section 6.3).
         if !answers.is_empty() {
             return Err(LoginError::Transit(Stage::FullFeature));
         }
@@ -273,7 +276,7 @@ impl Initiator {
     }
 
     /// A status that ends the login here.
-    fn turned_away(
+    fn check_status(
         &mut self,
         response: &LoginResponse,
         data: &[u8],
@@ -292,7 +295,7 @@ impl Initiator {
         Ok(InitiatorStep::Redirected { to, permanently })
     }
 
-    /// The next request: it asks for the next stage as soon as nothing stands against it.
+    /// The next request: it asks for the next stage as soon as nothing prevents it.
     fn send(&mut self, text: &[u8]) -> Result<InitiatorStep, LoginError> {
         match self.sent {
             MAX_EXCHANGES.. => Err(LoginError::TooMany),
@@ -300,8 +303,8 @@ impl Initiator {
         }
     }
 
-    /// An empty request, after which the target goes on with its text (the C bit).
-    fn ask_for_the_rest(&mut self) -> Result<InitiatorStep, LoginError> {
+    /// An empty request, after which the target continues its text (the C bit).
+    fn request_more_text(&mut self) -> Result<InitiatorStep, LoginError> {
         match self.sent {
             MAX_EXCHANGES.. => Err(LoginError::TooMany),
             _ => Ok(InitiatorStep::Send(self.write(&[], None))),

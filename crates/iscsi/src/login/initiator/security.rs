@@ -1,4 +1,4 @@
-//! How the initiator proves who it is, and has the target prove itself (RFC 7143, sections 6.3.2 and 12.1.3).
+//! Authentication at the initiator: its own, and optionally the target's (RFC 7143, sections 6.3.2 and 12.1.3).
 
 use super::super::LoginError;
 use super::super::keys::{SecurityKeys, needed};
@@ -6,30 +6,30 @@ use super::InitiatorAuth;
 use crate::chap::{self, Algorithm, Challenge, ChapError, Credentials};
 use crate::text;
 
-/// How far the proof is.
+/// The progress of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum AuthStep {
     /// Methods were offered.
     Offered,
     /// Algorithms were offered.
     Algorithms,
-    /// The response is out; where the target has to prove itself, so is the challenge.
+    /// The response has been sent, and the challenge too if the target must authenticate.
     Responded(Algorithm),
-    /// Both know what they have to. `true`: by CHAP.
+    /// Complete. `true`: by CHAP.
     Settled(bool),
 }
 
-/// The proof of one login.
+/// The authentication of one login.
 #[derive(Debug)]
-pub(super) struct Security {
+pub(super) struct InitiatorSecurity {
     auth: InitiatorAuth,
     challenge: Challenge,
-    state: State,
+    state: AuthStep,
 }
 
-impl Security {
-    pub fn new(auth: InitiatorAuth, challenge: Challenge) -> Security {
-        Security { auth, challenge, state: State::Offered }
+impl InitiatorSecurity {
+    pub fn new(auth: InitiatorAuth, challenge: Challenge) -> InitiatorSecurity {
+        InitiatorSecurity { auth, challenge, state: AuthStep::Offered }
     }
 
     /// Offers the methods.
@@ -42,71 +42,75 @@ impl Security {
         text::push(out, "AuthMethod", methods);
     }
 
-    /// Whether this end has nothing more to say in this stage.
+    /// Whether this end has nothing more to send in this stage.
     pub fn is_ready(&self) -> bool {
         match self.state {
-            State::Offered => matches!(self.auth, InitiatorAuth::None),
-            State::Algorithms => false,
-            State::Responded(_) | State::Settled(_) => true,
+            AuthStep::Offered => matches!(self.auth, InitiatorAuth::None),
+            AuthStep::Algorithms => false,
+            AuthStep::Responded(_) | AuthStep::Settled(_) => true,
         }
     }
 
     /// Whether the login may leave this stage.
     pub fn is_settled(&self) -> bool {
-        matches!(self.state, State::Settled(_))
+        matches!(self.state, AuthStep::Settled(_))
     }
 
-    /// The name that was proved.
+    /// The authenticated user name.
     pub fn user(&self) -> Option<String> {
         match (&self.auth, self.state) {
-            (InitiatorAuth::Chap { user, .. }, State::Settled(true)) => Some(user.name.clone()),
+            (InitiatorAuth::Chap { user, .. }, AuthStep::Settled(true)) => Some(user.name.clone()),
             _ => None,
         }
     }
 
-    /// Takes the keys of one response in and appends what is to be said next.
+    /// Processes the keys of one response and appends the next request's.
     pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         self.state = match self.state {
-            State::Offered => {
+            AuthStep::Offered => {
                 keys.only(&["AuthMethod"])?;
                 self.chosen(keys.auth_method, out)?
             }
-            State::Algorithms => {
+            AuthStep::Algorithms => {
                 keys.only(&["CHAP_A", "CHAP_I", "CHAP_C"])?;
                 self.respond(&keys, out)?
             }
-            State::Responded(algorithm) => {
+            AuthStep::Responded(algorithm) => {
                 keys.only(&["CHAP_N", "CHAP_R"])?;
                 self.verify(algorithm, &keys)?
             }
-            State::Settled(by_chap) => {
+            AuthStep::Settled(by_chap) => {
                 keys.only(&[])?;
-                State::Settled(by_chap)
+                AuthStep::Settled(by_chap)
             }
         };
         Ok(())
     }
 
-    fn chosen(&self, method: Option<&str>, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn chosen(&self, method: Option<&str>, out: &mut Vec<u8>) -> Result<AuthStep, LoginError> {
         match (&self.auth, method) {
             (InitiatorAuth::None, None | Some("None"))
-            | (InitiatorAuth::Chap { target: None, .. }, Some("None")) => Ok(State::Settled(false)),
+            | (InitiatorAuth::Chap { target: None, .. }, Some("None")) => {
+                Ok(AuthStep::Settled(false))
+            }
             (InitiatorAuth::Chap { .. }, Some("CHAP")) => {
                 let numbers = Algorithm::OFFERED.map(|algorithm| algorithm.number().to_string());
                 text::push(out, "CHAP_A", &numbers.join(","));
-                Ok(State::Algorithms)
+                Ok(AuthStep::Algorithms)
             }
             (InitiatorAuth::Chap { target: Some(_), .. }, Some("None")) => {
                 Err(LoginError::AuthMethod(
-                    "the target has to prove itself by CHAP, and does not do so",
+                    "mutual CHAP is required, and the target does not authenticate",
                 ))
             }
             (_, None) => Err(LoginError::Missing("AuthMethod")),
-            (_, Some(_)) => Err(LoginError::AuthMethod("the target chose what was not offered")),
+            (_, Some(_)) => {
+                Err(LoginError::AuthMethod("the target chose a method that was not offered"))
+            }
         }
     }
 
-    fn respond(&self, keys: &SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn respond(&self, keys: &SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<AuthStep, LoginError> {
         let InitiatorAuth::Chap { user, target } = &self.auth else {
             return Err(LoginError::Stray);
         };
@@ -127,22 +131,26 @@ impl Security {
             text::push(out, "CHAP_I", &self.challenge.id.to_string());
             text::push(out, "CHAP_C", &chap::encode(&self.challenge.bytes));
         }
-        Ok(State::Responded(algorithm))
+        Ok(AuthStep::Responded(algorithm))
     }
 
-    /// The target's proof, where it has to bring one.
-    fn verify(&self, algorithm: Algorithm, keys: &SecurityKeys<'_>) -> Result<State, LoginError> {
+    /// Checks the target's response, if it must authenticate.
+    fn verify(
+        &self,
+        algorithm: Algorithm,
+        keys: &SecurityKeys<'_>,
+    ) -> Result<AuthStep, LoginError> {
         let InitiatorAuth::Chap { target: Some(target), .. } = &self.auth else {
             keys.only(&[])?;
-            return Ok(State::Settled(true));
+            return Ok(AuthStep::Settled(true));
         };
         let Credentials { name, secret } = target;
         let claimed = needed(keys.chap_n, "CHAP_N")?;
         let response = chap::decode(needed(keys.chap_r, "CHAP_R")?)?;
-        // What proves a target is its secret; its name counts where it is known beforehand.
+        // The secret authenticates the target; its name matters only if it is configured.
         let named = name.is_empty() | (claimed == name);
         match self.challenge.is_met(algorithm, secret, &response) & named {
-            true => Ok(State::Settled(true)),
+            true => Ok(AuthStep::Settled(true)),
             false => Err(ChapError::Proof.into()),
         }
     }

@@ -6,109 +6,110 @@
 //!                └─► Failed
 //! ```
 //!
-//! Before [`TargetStep::Admit`] nothing has happened that anybody else could notice: only then are sessions made, reinstated
-//! or joined, by the owner, who knows them.
+//! Before [`TargetStep::Admit`] nothing outside the login has changed: the owner makes, reinstates or joins sessions
+//! only then.
 
 mod security;
 mod text;
 
-use super::frame::{self, Frame};
+use super::frame::{self, LoginPdu};
 use super::{IscsiName, Login, LoginError, MAX_EXCHANGES, MAX_LOGIN_TEXT};
 use crate::chap::{Challenge, Credentials};
-use crate::params::{Negotiation, Params, SessionType, Wishes};
+use crate::params::{DesiredParams, Negotiation, Params, SessionType};
 use crate::pdu::{
     Bhs, Isid, LoginRequest, LoginResponse, LoginStatus, Request, Sequence, Stage, opcode, task_tag,
 };
 use crate::text::Assembly;
-use security::Security;
-use text::Who;
+use security::TargetSecurity;
+use text::LoginParties;
 
-/// What a target is like.
+/// The configuration of a target.
 #[derive(Clone, Debug)]
 pub struct TargetConfig {
-    /// What it wants of the negotiation.
-    pub wishes: Wishes,
-    /// Commands that a new session may have under way: what MaxCmdSN lets it send. At least 1.
+    /// Its negotiation settings.
+    pub wishes: DesiredParams,
+    /// Most commands that a new session may have outstanding, for MaxCmdSN. At least 1.
     pub window: u32,
 }
 
-/// What an initiator must prove.
+/// The authentication that a target requires.
 #[derive(Clone, Debug)]
 pub enum Auth {
-    /// Nothing.
+    /// None.
     None,
-    /// One of these users by CHAP.
+    /// CHAP by one of these users.
     Chap {
-        /// Who may log in.
+        /// The permitted users.
         users: Vec<Credentials>,
-        /// Who the target is, for initiators that ask.
+        /// The target's own credentials, for initiators that require mutual CHAP.
         target: Option<Credentials>,
     },
 }
 
-/// What an initiator finds at a target.
+/// The properties of a target for one initiator.
 #[derive(Clone, Debug)]
-pub struct Access {
-    /// The portal group by which the connection came in.
+pub struct LoginAccess {
+    /// The tag of the portal group of the connection.
     pub portal_group: u16,
-    /// What the target is called by people.
+    /// TargetAlias, a name for people.
     pub alias: Option<String>,
-    /// What the initiator must prove.
+    /// Required authentication.
     pub auth: Auth,
 }
 
-/// Who may enter. Asked once a login, before anything has been proved.
-pub trait Policy {
-    /// What an initiator finds at a target, or, where none is named, in a discovery session.
+/// Access control, queried once a login, before authentication.
+pub trait LoginPolicy {
+    /// The access of an initiator to a target or, if none is named, to a discovery session.
     ///
     /// # Errors
-    /// The status that ends the login: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another one.
+    /// The status that ends the login: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another
+    /// one.
     fn access(
         &mut self,
         initiator: &IscsiName,
         target: Option<&IscsiName>,
-    ) -> Result<Access, LoginStatus>;
+    ) -> Result<LoginAccess, LoginStatus>;
 }
 
-/// Who wants to be let in, all proved and negotiated. The owner decides, knowing its sessions:
+/// An authenticated and negotiated login that awaits the owner's decision:
 ///
 /// * `tsih` 0 and no session with this initiator, ISID and target: a new session.
-/// * `tsih` 0, and there is one: it is reinstated, which means that the old one ends first.
-/// * another `tsih`: a connection of that session, if it is one of this initiator, ISID and target, and has room. A
+/// * `tsih` 0, and there is one: session reinstatement; the old session ends first.
+/// * another `tsih`: a connection of that session, if it belongs to this initiator, ISID and target, and has room. A
 ///   connection with the same `cid` is reinstated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     /// The initiator's name.
     pub initiator: IscsiName,
-    /// The target's name; nothing for a discovery session.
+    /// The target's name; `None` for a discovery session.
     pub target: Option<IscsiName>,
-    /// The name that the initiator has proved.
+    /// The authenticated user name.
     pub user: Option<String>,
-    /// The initiator's part of the session's name.
+    /// The ISID.
     pub isid: Isid,
-    /// The target's part; 0 for a new session.
+    /// The TSIH; 0 for a new session.
     pub tsih: u16,
-    /// The connection's number within its session.
+    /// The CID of the connection.
     pub cid: u16,
-    /// The number of the first command of a new session.
+    /// The CmdSN of the first command in a new session.
     pub cmd_sn: u32,
-    /// What was negotiated.
+    /// Negotiated parameters.
     pub params: Params,
 }
 
-/// The owner's yes.
+/// The owner's permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// The target's part of the session's name; not 0.
+    /// The TSIH of the session; not 0.
     pub tsih: u16,
-    /// ExpCmdSN and MaxCmdSN of the session that a connection joins; nothing for a new one.
+    /// ExpCmdSN and MaxCmdSN of the session that a connection joins; `None` for a new one.
     pub window: Option<(u32, u32)>,
 }
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetStep {
-    /// Send this, and go on receiving.
+    /// Send this, and continue to receive.
     Reply(Vec<u8>),
     /// Decide, and call [`Target::admit`] or [`Target::refuse`].
     Admit(Box<Admission>),
@@ -116,19 +117,19 @@ pub enum TargetStep {
     Done {
         /// The last response.
         reply: Vec<u8>,
-        /// Who came in.
+        /// The result of the login.
         login: Box<Login>,
     },
     /// Send this, if it is not empty, and close the connection.
     Failed {
         /// The last response.
         reply: Vec<u8>,
-        /// Why.
+        /// The reason.
         why: LoginError,
     },
 }
 
-/// What stays the same over a login.
+/// What must not change during a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fixed {
     isid: Isid,
@@ -143,22 +144,22 @@ pub struct Target {
     config: TargetConfig,
     requests: u32,
     fixed: Option<Fixed>,
-    /// Of the next response.
+    /// The next StatSN.
     stat_sn: u32,
     stage: Stage,
     assembly: Assembly,
-    who: Option<Who>,
-    security: Security,
+    who: Option<LoginParties>,
+    security: TargetSecurity,
     negotiation: Option<Negotiation>,
-    /// The answer to this request holds offers of the target: it cannot be the last one (RFC 7143, section 6.3).
+    /// The answer to this request offers keys, so it cannot be the last one (RFC 7143, section 6.3).
     offered: bool,
-    /// The last request, its answer's text and what was agreed, while the owner decides.
+    /// The last request, the text of its answer and the parameters, while the owner decides.
     last: Option<(LoginRequest, Vec<u8>, Params)>,
     over: bool,
 }
 
 impl Target {
-    /// Waits for the first request. The challenge is this login's alone, and random.
+    /// Waits for the first request. The challenge must be random and unique to this login.
     pub fn new(config: TargetConfig, challenge: Challenge) -> Target {
         Target {
             config,
@@ -168,7 +169,7 @@ impl Target {
             stage: Stage::Security,
             assembly: Assembly::new(MAX_LOGIN_TEXT),
             who: None,
-            security: Security::new(challenge),
+            security: TargetSecurity::new(challenge),
             negotiation: None,
             offered: false,
             last: None,
@@ -176,19 +177,19 @@ impl Target {
         }
     }
 
-    /// Looks at what has come in and was not consumed before. Nothing if it is not a whole PDU yet, which it is at the latest
-    /// with [`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes; nothing, too, while the owner decides, and after the end.
-    /// Otherwise: how many bytes were consumed, and what to do.
+    /// Processes received and unconsumed bytes. Returns `None` if they are not a complete PDU yet
+    /// ([`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes always contain one), while the owner decides, and after the
+    /// end; otherwise the number of bytes consumed, and what to do.
     pub fn receive(
         &mut self,
         bytes: &[u8],
-        policy: &mut dyn Policy,
+        policy: &mut dyn LoginPolicy,
     ) -> Option<(usize, TargetStep)> {
         if self.over || self.last.is_some() {
             return None;
         }
         let bhs = frame::header(bytes)?;
-        // What is no step of a login is known by its header, however much may follow it.
+        // The header alone shows that a PDU is not part of a login, whatever follows it.
         let known = opcode(&bhs).map_err(LoginError::from).and_then(|code| match code {
             crate::pdu::Opcode::LoginRequest => Ok(()),
             other => Err(LoginError::NotLogin(other)),
@@ -204,8 +205,8 @@ impl Target {
         }
     }
 
-    /// Lets in whoever [`TargetStep::Admit`] was about. Without such a question it is an error of the owner, and the login
-    /// fails.
+    /// Permits the login of [`TargetStep::Admit`]. Without a pending login this is an error of the owner, and the
+    /// login fails.
     pub fn admit(&mut self, admitted: Admitted) -> TargetStep {
         let Some((request, text, params)) = self.last.take() else {
             return self.failed(None, LoginError::Stray);
@@ -236,18 +237,18 @@ impl Target {
         TargetStep::Done { reply, login: Box::new(login) }
     }
 
-    /// Sends away whoever [`TargetStep::Admit`] was about, with a status other than success.
+    /// Refuses the login of [`TargetStep::Admit`] with a status other than success.
     pub fn refuse(&mut self, status: LoginStatus) -> TargetStep {
         let status = if status.is_success() { LoginStatus::TARGET_ERROR } else { status };
         let request = self.last.take().map(|(request, ..)| request);
         self.failed(request, LoginError::Refused(status))
     }
 
-    /// One request.
+    /// Processes one request.
     fn step(
         &mut self,
-        frame: &Frame<'_>,
-        policy: &mut dyn Policy,
+        frame: &LoginPdu<'_>,
+        policy: &mut dyn LoginPolicy,
     ) -> Result<TargetStep, LoginError> {
         let request = match Request::parse(&frame.bhs, frame.ahs)? {
             Request::Login(request) => request,
@@ -274,7 +275,7 @@ impl Target {
         Ok(TargetStep::Admit(Box::new(admission)))
     }
 
-    /// What must hold of a request whatever its text says.
+    /// Checks of a request that do not depend on its text.
     fn check(&mut self, request: &LoginRequest) -> Result<(), LoginError> {
         self.requests += 1;
         if self.requests > MAX_EXCHANGES {
@@ -305,7 +306,7 @@ impl Target {
         }
     }
 
-    /// Whether the way to the next stage is free.
+    /// Whether the login may move to the next stage.
     fn grants(&self, next: Stage) -> bool {
         let proved = self.security.is_settled();
         let waits = self.negotiation.as_ref().is_none_or(Negotiation::is_waiting);
@@ -326,8 +327,8 @@ impl Target {
         })
     }
 
-    /// The numbers of a response. Of the session that a connection joins this end knows nothing: such a pair of command
-    /// numbers is one that the initiator has to ignore (RFC 7143, section 4.2.2.1).
+    /// The sequence numbers of a response. The command window of a joined session is unknown here: without it the
+    /// numbers are a pair that the initiator must ignore (RFC 7143, section 4.2.2.1).
     fn sequence(&self, request: &LoginRequest, window: Option<(u32, u32)>) -> Sequence {
         let first = request.cmd_sn;
         let (exp_cmd_sn, max_cmd_sn) = match window {
@@ -338,7 +339,7 @@ impl Target {
         Sequence { stat_sn: self.stat_sn, exp_cmd_sn, max_cmd_sn }
     }
 
-    /// A response to a request, with everything in it that follows from the request; uses up a status number.
+    /// A response to a request, with the fields that follow from the request; consumes a StatSN.
     fn response(
         &mut self,
         request: &LoginRequest,
@@ -367,9 +368,9 @@ impl Target {
         TargetStep::Reply(frame::write(response.encode(), text))
     }
 
-    /// The end, with as much of the request in the answer as can be understood.
+    /// Ends the login, with as much of the request in the answer as is valid.
     fn fail(&mut self, bhs: &Bhs, why: LoginError) -> TargetStep {
-        // The header alone: what follows it does not matter any more.
+        // The header alone: its data no longer matters.
         let mut bhs = *bhs;
         bhs[4] = 0;
         let request = match Request::parse(&bhs, &[]) {
@@ -378,7 +379,7 @@ impl Target {
         };
         match request {
             Some(request) => self.failed(Some(request), why),
-            None => self.failed_blindly(task_tag(&bhs), why),
+            None => self.failed_without_request(task_tag(&bhs), why),
         }
     }
 
@@ -394,8 +395,8 @@ impl Target {
         TargetStep::Failed { reply: frame::write(response.encode(), &[]), why }
     }
 
-    /// As [`Target::failed`], where nothing of the request is known but its tag.
-    fn failed_blindly(&mut self, task_tag: u32, why: LoginError) -> TargetStep {
+    /// As [`Target::failed`], if only the tag of the request is known.
+    fn failed_without_request(&mut self, task_tag: u32, why: LoginError) -> TargetStep {
         let fixed =
             self.fixed.unwrap_or(Fixed { isid: Isid::default(), tsih: 0, cid: 0, cmd_sn: 0 });
         let request = LoginRequest {
@@ -415,7 +416,7 @@ impl Target {
         self.failed(Some(request), why)
     }
 
-    /// Begins the negotiation, once it is known what kind of session it is for.
+    /// Starts the negotiation once the session type is known.
     fn negotiate(&mut self, session: SessionType, leading: bool) {
         let wishes = self.config.wishes.clone();
         let role = crate::params::Role::Target;

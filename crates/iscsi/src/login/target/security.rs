@@ -1,4 +1,5 @@
-//! How an initiator proves who it is, and a target in turn (RFC 7143, sections 6.3.2 and 12.1.3).
+//! Authentication at the target: of the initiator, and optionally of the target (RFC 7143, sections 6.3.2 and
+//! 12.1.3).
 //!
 //! ```text
 //! I: AuthMethod=CHAP,None    T: AuthMethod=CHAP
@@ -12,33 +13,33 @@ use super::Auth;
 use crate::chap::{self, Algorithm, Challenge, ChapError, Credentials};
 use crate::text;
 
-/// How far the proof is.
+/// The progress of authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    /// No method is agreed on.
+enum TargetAuthState {
+    /// No method is agreed yet.
     Begin,
-    /// CHAP it is; the initiator names its algorithms next.
+    /// CHAP is agreed; the initiator names its algorithms next.
     Chosen,
-    /// The challenge is out.
+    /// The challenge has been sent.
     Challenged(Algorithm),
-    /// It is over, with the name that was proved, if any was.
+    /// Complete, with the authenticated name, if any.
     Settled(Option<String>),
 }
 
-/// The proof of one login.
+/// The authentication of one login.
 #[derive(Debug)]
-pub(super) struct Security {
+pub(super) struct TargetSecurity {
     auth: Auth,
     challenge: Challenge,
-    state: State,
+    state: TargetAuthState,
 }
 
-impl Security {
-    pub fn new(challenge: Challenge) -> Security {
-        Security { auth: Auth::None, challenge, state: State::Begin }
+impl TargetSecurity {
+    pub fn new(challenge: Challenge) -> TargetSecurity {
+        TargetSecurity { auth: Auth::None, challenge, state: TargetAuthState::Begin }
     }
 
-    /// What the initiator has to prove, once it is known who it is.
+    /// Sets what the initiator must prove, once its name is known.
     pub fn require(&mut self, auth: Auth) {
         self.auth = auth;
     }
@@ -46,54 +47,56 @@ impl Security {
     /// Whether the login may leave this stage.
     pub fn is_settled(&self) -> bool {
         match self.state {
-            State::Settled(_) => true,
-            State::Begin => matches!(self.auth, Auth::None),
-            State::Chosen | State::Challenged(_) => false,
+            TargetAuthState::Settled(_) => true,
+            TargetAuthState::Begin => matches!(self.auth, Auth::None),
+            TargetAuthState::Chosen | TargetAuthState::Challenged(_) => false,
         }
     }
 
-    /// The name that was proved.
+    /// The authenticated user name.
     pub fn user(&self) -> Option<&str> {
         match &self.state {
-            State::Settled(user) => user.as_deref(),
+            TargetAuthState::Settled(user) => user.as_deref(),
             _ => None,
         }
     }
 
-    /// Takes the keys of one request in and appends the answers.
+    /// Processes the keys of one request and appends the answers.
     pub fn step(&mut self, keys: SecurityKeys<'_>, out: &mut Vec<u8>) -> Result<(), LoginError> {
         self.state = match &self.state {
-            State::Begin => {
+            TargetAuthState::Begin => {
                 keys.only(&["AuthMethod"])?;
                 match keys.auth_method {
                     Some(methods) => self.choose(methods, out)?,
-                    None => State::Begin,
+                    None => TargetAuthState::Begin,
                 }
             }
-            State::Chosen => {
+            TargetAuthState::Chosen => {
                 keys.only(&["CHAP_A"])?;
                 self.ask(needed(keys.chap_a, "CHAP_A")?, out)?
             }
-            &State::Challenged(algorithm) => {
+            &TargetAuthState::Challenged(algorithm) => {
                 keys.only(&["CHAP_N", "CHAP_R", "CHAP_I", "CHAP_C"])?;
                 let user = self.verify(algorithm, &keys)?;
                 self.prove(algorithm, &keys, &user, out)?;
-                State::Settled(Some(user.name))
+                TargetAuthState::Settled(Some(user.name))
             }
-            State::Settled(user) => {
+            TargetAuthState::Settled(user) => {
                 keys.only(&[])?;
-                State::Settled(user.clone())
+                TargetAuthState::Settled(user.clone())
             }
         };
         Ok(())
     }
 
-    fn choose(&self, methods: &str, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn choose(&self, methods: &str, out: &mut Vec<u8>) -> Result<TargetAuthState, LoginError> {
         let (method, state, refusal) = match self.auth {
-            Auth::None => {
-                ("None", State::Settled(None), "the target has no CHAP for this initiator")
-            }
-            Auth::Chap { .. } => ("CHAP", State::Chosen, "the target requires CHAP"),
+            Auth::None => (
+                "None",
+                TargetAuthState::Settled(None),
+                "the target has no CHAP user for this initiator",
+            ),
+            Auth::Chap { .. } => ("CHAP", TargetAuthState::Chosen, "the target requires CHAP"),
         };
         if !text::list(methods).any(|offered| offered == method) {
             return Err(LoginError::AuthMethod(refusal));
@@ -102,13 +105,13 @@ impl Security {
         Ok(state)
     }
 
-    fn ask(&self, algorithms: &str, out: &mut Vec<u8>) -> Result<State, LoginError> {
+    fn ask(&self, algorithms: &str, out: &mut Vec<u8>) -> Result<TargetAuthState, LoginError> {
         let algorithm =
             text::list(algorithms).find_map(Algorithm::parse).ok_or(ChapError::Algorithm)?;
         text::push(out, "CHAP_A", &algorithm.number().to_string());
         text::push(out, "CHAP_I", &self.challenge.id.to_string());
         text::push(out, "CHAP_C", &chap::encode(&self.challenge.bytes));
-        Ok(State::Challenged(algorithm))
+        Ok(TargetAuthState::Challenged(algorithm))
     }
 
     /// The user whose secret the response proves. An unknown name takes as long as a wrong secret.
@@ -120,7 +123,7 @@ impl Security {
         let name = needed(keys.chap_n, "CHAP_N")?;
         let response = chap::decode(needed(keys.chap_r, "CHAP_R")?)?;
         let Auth::Chap { users, .. } = &self.auth else {
-            return Err(LoginError::AuthMethod("the target has no CHAP for this initiator"));
+            return Err(LoginError::AuthMethod("the target has no CHAP user for this initiator"));
         };
         let met = |user: &Credentials| self.challenge.is_met(algorithm, &user.secret, &response);
         let mut proved = users.iter().map(|user| (met(user) & (user.name == name), user));
@@ -128,7 +131,7 @@ impl Security {
         Ok(found.ok_or(ChapError::Proof)?)
     }
 
-    /// The target's own proof, where the initiator asks for it.
+    /// The target's own response, if the initiator sent a challenge.
     fn prove(
         &self,
         algorithm: Algorithm,
@@ -146,7 +149,7 @@ impl Security {
         }
         let Auth::Chap { target: Some(own), .. } = &self.auth else {
             return Err(LoginError::AuthMethod(
-                "the initiator wants the target to prove itself, and the target has no secret for it",
+                "the initiator requires mutual CHAP, and the target has no secret for it",
             ));
         };
         if own.secret.matches(&user.secret) {

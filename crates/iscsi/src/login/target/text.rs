@@ -1,35 +1,35 @@
-//! The text of a request, at the target: who comes, and which key belongs to whom.
+//! The text of a request at the target: declarations of names, and dispatch of the other keys.
 
 use super::super::keys::{SecurityKeys, declare, needed};
 use super::super::{IscsiName, LoginError};
-use super::{Policy, Target};
+use super::{LoginPolicy, Target};
 use crate::params::{SessionType, is_operational};
 use crate::pdu::{LoginRequest, Stage};
-use crate::text::{self, MAX_LOGIN_PAIRS, Pair};
+use crate::text::{self, KeyValue, MAX_LOGIN_PAIRS};
 
-/// Who has come, and to whom. Known after the first text.
+/// The two ends of the login. Known after the first text.
 #[derive(Debug)]
-pub(super) struct Who {
+pub(super) struct LoginParties {
     pub initiator: IscsiName,
     pub initiator_alias: Option<String>,
     pub target: Option<IscsiName>,
     pub target_alias: Option<String>,
     pub portal_group: u16,
-    said: Said,
+    said: Declarations,
 }
 
-/// What the initiator declared, word by word.
+/// The initiator's declarations, verbatim.
 #[derive(Debug, Default)]
-struct Said {
+struct Declarations {
     initiator: Option<String>,
     alias: Option<String>,
     target: Option<String>,
     session: Option<String>,
 }
 
-impl Said {
-    /// Takes a pair in, if it is a declaration.
-    fn take(&mut self, (key, value): Pair<'_>) -> Result<bool, LoginError> {
+impl Declarations {
+    /// Stores a pair if it is a declaration.
+    fn take(&mut self, (key, value): KeyValue<'_>) -> Result<bool, LoginError> {
         match key {
             "InitiatorName" => declare(&mut self.initiator, "InitiatorName", value)?,
             "InitiatorAlias" => declare(&mut self.alias, "InitiatorAlias", value)?,
@@ -50,13 +50,13 @@ impl Said {
 }
 
 impl Target {
-    /// Takes a whole text in and appends the answers.
+    /// Processes a complete text and appends the answers.
     pub(super) fn take_text(
         &mut self,
         request: &LoginRequest,
         bytes: &[u8],
         out: &mut Vec<u8>,
-        policy: &mut dyn Policy,
+        policy: &mut dyn LoginPolicy,
     ) -> Result<(), LoginError> {
         let pairs = text::parse(bytes, MAX_LOGIN_PAIRS)?;
         let pairs = self.identify(request, pairs, out, policy)?;
@@ -66,16 +66,16 @@ impl Target {
         }
     }
 
-    /// Takes the declarations in, and gives back the other pairs. The first text decides who is who; later ones can only
-    /// say the same again.
+    /// Processes declarations, and returns the other pairs. The first text identifies both ends; later ones may only
+    /// repeat it.
     fn identify<'a>(
         &mut self,
         request: &LoginRequest,
-        pairs: Vec<Pair<'a>>,
+        pairs: Vec<KeyValue<'a>>,
         out: &mut Vec<u8>,
-        policy: &mut dyn Policy,
-    ) -> Result<Vec<Pair<'a>>, LoginError> {
-        let mut first = Said::default();
+        policy: &mut dyn LoginPolicy,
+    ) -> Result<Vec<KeyValue<'a>>, LoginError> {
+        let mut first = Declarations::default();
         let said = self.who.as_mut().map_or(&mut first, |who| &mut who.said);
         let mut rest = Vec::with_capacity(pairs.len());
         for pair in pairs {
@@ -90,13 +90,13 @@ impl Target {
         Ok(rest)
     }
 
-    /// Asks the policy about whoever has come.
+    /// Asks the policy about the identified initiator.
     fn enter(
         &mut self,
         request: &LoginRequest,
-        said: Said,
+        said: Declarations,
         out: &mut Vec<u8>,
-        policy: &mut dyn Policy,
+        policy: &mut dyn LoginPolicy,
     ) -> Result<(), LoginError> {
         let initiator: IscsiName = needed(said.initiator.as_deref(), "InitiatorName")?.parse()?;
         let session = said.session()?;
@@ -105,12 +105,14 @@ impl Target {
             (SessionType::Discovery, None) => None,
             (SessionType::Discovery, Some(name)) => Some(name.parse()?),
         };
-        // A discovery session is with the portal, whatever target it may name (RFC 7143, section 13.4).
+        // A discovery session belongs to the portal, even if it names a target (RFC 7143, section 13.4).
         let target = target.filter(|_| session == SessionType::Normal);
         let access = policy.access(&initiator, target.as_ref()).map_err(LoginError::Refused)?;
         self.security.require(access.auth);
         if request.stage != Stage::Security && !self.security.is_settled() {
-            return Err(LoginError::AuthMethod("CHAP is required, and its stage was left out"));
+            return Err(LoginError::AuthMethod(
+                "CHAP is required, and the security stage was skipped",
+            ));
         }
         if target.is_some() {
             text::push(out, "TargetPortalGroupTag", &access.portal_group.to_string());
@@ -119,18 +121,22 @@ impl Target {
             text::push(out, "TargetAlias", alias);
         }
         self.negotiate(session, request.tsih == 0);
-        self.who = Some(Who {
+        self.who = Some(LoginParties {
             initiator,
             initiator_alias: said.alias.clone(),
             target,
             target_alias: access.alias,
             portal_group: access.portal_group,
-            said: Said { session: Some(name_of(session).to_owned()), ..said },
+            said: Declarations { session: Some(name_of(session).to_owned()), ..said },
         });
         Ok(())
     }
 
-    fn take_security(&mut self, pairs: &[Pair<'_>], out: &mut Vec<u8>) -> Result<(), LoginError> {
+    fn take_security(
+        &mut self,
+        pairs: &[KeyValue<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), LoginError> {
         let mut keys = SecurityKeys::default();
         for &(key, value) in pairs {
             if keys.take(key, value)? {
@@ -146,7 +152,7 @@ impl Target {
 
     fn take_operational(
         &mut self,
-        pairs: &[Pair<'_>],
+        pairs: &[KeyValue<'_>],
         out: &mut Vec<u8>,
     ) -> Result<(), LoginError> {
         let mut keys = SecurityKeys::default();
@@ -160,7 +166,7 @@ impl Target {
         Ok(())
     }
 
-    /// Hands a pair to the negotiation, which knows a key or says that it does not.
+    /// Passes a pair to the negotiation, which answers it or reports an unknown key.
     fn answer(&mut self, key: &str, value: &str, out: &mut Vec<u8>) -> Result<(), LoginError> {
         text::plain(key, value)?;
         let negotiation = self.negotiation.as_mut().ok_or(LoginError::Stray)?;
@@ -173,7 +179,7 @@ fn is_not_for_logins(key: &str) -> bool {
     ["TargetAlias", "TargetAddress", "TargetPortalGroupTag", "SendTargets"].contains(&key)
 }
 
-/// What a session is called; said again it has to be the same, and by default it is `Normal`.
+/// The name of a session type. A repeated declaration must be the same; the default is `Normal`.
 fn name_of(session: SessionType) -> &'static str {
     match session {
         SessionType::Normal => "Normal",

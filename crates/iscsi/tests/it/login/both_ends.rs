@@ -1,4 +1,4 @@
-//! Both ends against each other: every way of proving, every pair of digests, every kind of session.
+//! Both ends against each other: every authentication method, pair of digests, and session type.
 
 use crate::login::support::{
     Door, Ended, INITIATORS_CHALLENGE, TARGETS_CHALLENGE, TSIH, chap, config, converse, target,
@@ -6,15 +6,15 @@ use crate::login::support::{
 };
 use iscsi::chap::ChapError;
 use iscsi::login::{Auth, Initiator, InitiatorAuth, InitiatorConfig, Login, LoginError};
-use iscsi::params::{Digest, Params, SessionType, Wishes};
+use iscsi::params::{DesiredParams, Digest, Params, SessionType};
 use iscsi::pdu::LoginStatus;
 
-fn meet(initiator: InitiatorConfig, auth: Auth, wishes: Wishes) -> Ended {
+fn meet(initiator: InitiatorConfig, auth: Auth, wishes: DesiredParams) -> Ended {
     let mut initiator = Initiator::new(initiator, INITIATORS_CHALLENGE);
     converse(&mut initiator, &mut target(wishes), &mut Door::new(auth))
 }
 
-/// Both ends are in, and mean the same.
+/// Both ends have completed the login with the same result.
 #[track_caller]
 fn agreed(ended: Ended) -> Login {
     let (at_initiator, at_target) = (ended.initiator.expect("in"), ended.target.expect("in"));
@@ -40,7 +40,7 @@ fn mutual(disk: &str) -> InitiatorAuth {
 }
 
 #[test]
-fn every_pair_of_proof_and_digest() {
+fn every_pair_of_authentication_and_digest() {
     use Digest::{Allowed, Never, Preferred, Required};
     let proofs = [
         (InitiatorAuth::None, Auth::None, None),
@@ -57,7 +57,7 @@ fn every_pair_of_proof_and_digest() {
                     config.wishes.data_digest = data;
                     config.target = config.target.filter(|_| normal);
                     let target = config.target.clone();
-                    let login = agreed(meet(config, auth.clone(), Wishes::default()));
+                    let login = agreed(meet(config, auth.clone(), DesiredParams::default()));
                     assert_eq!(login.params.header_digest, header != Never);
                     assert_eq!(login.params.data_digest, data == Required);
                     assert_eq!((login.user.as_deref(), login.target), (*user, target));
@@ -71,14 +71,14 @@ fn every_pair_of_proof_and_digest() {
 }
 
 #[test]
-fn a_target_with_wishes_of_its_own() {
-    let wishes = Wishes {
+fn a_target_with_its_own_settings() {
+    let wishes = DesiredParams {
         header_digest: Digest::Required,
         immediate_data: false,
         initial_r2t: true,
         max_burst: 4096,
         first_burst: 1024,
-        ..Wishes::default()
+        ..DesiredParams::default()
     };
     let login = agreed(meet(config(InitiatorAuth::None), Auth::None, wishes.clone()));
     assert!(login.params.header_digest && login.params.initial_r2t && !login.params.immediate_data);
@@ -89,43 +89,44 @@ fn a_target_with_wishes_of_its_own() {
 }
 
 #[test]
-fn who_does_not_get_in() {
+fn refused_logins() {
     let denied = LoginError::Refused(LoginStatus::AUTHENTICATION_FAILURE);
-    let ended = meet(config(bob("the secret of Bob")), chap(), Wishes::default());
+    let ended = meet(config(bob("the secret of Bob")), chap(), DesiredParams::default());
     assert_eq!(ended.initiator, Err(denied.clone()));
     assert_eq!(ended.target, Err(LoginError::Chap(ChapError::Proof)));
 
-    let ended = meet(config(InitiatorAuth::None), chap(), Wishes::default());
+    let ended = meet(config(InitiatorAuth::None), chap(), DesiredParams::default());
     assert_eq!(ended.initiator, Err(denied.clone()));
 
     // The target is somebody else.
-    let ended = meet(config(mutual("another secret")), chap(), Wishes::default());
+    let ended = meet(config(mutual("another secret")), chap(), DesiredParams::default());
     assert_eq!(ended.initiator, Err(LoginError::Chap(ChapError::Proof)));
 
-    // A target that cannot prove itself.
+    // A target without a secret of its own.
     let Auth::Chap { users, .. } = chap() else { panic!("chap") };
     let auth = Auth::Chap { users, target: None };
-    let ended = meet(config(mutual("the secret of the disk")), auth, Wishes::default());
+    let ended = meet(config(mutual("the secret of the disk")), auth, DesiredParams::default());
     assert_eq!(ended.initiator, Err(denied));
 
-    // Both ends drew the same challenge: no difference from somebody who reflects it.
+    // Both ends drew the same challenge, which is indistinguishable from a reflected one.
     let mut initiator = Initiator::new(config(mutual("the secret of the disk")), TARGETS_CHALLENGE);
-    let ended = converse(&mut initiator, &mut target(Wishes::default()), &mut Door::new(chap()));
+    let ended =
+        converse(&mut initiator, &mut target(DesiredParams::default()), &mut Door::new(chap()));
     assert_eq!(ended.initiator, Err(LoginError::Chap(ChapError::Reflected)));
 
     let mut door = Door::new(Auth::None);
     door.access = Err(LoginStatus::NOT_FOUND);
     let mut initiator = Initiator::new(config(InitiatorAuth::None), INITIATORS_CHALLENGE);
-    let ended = converse(&mut initiator, &mut target(Wishes::default()), &mut door);
+    let ended = converse(&mut initiator, &mut target(DesiredParams::default()), &mut door);
     assert_eq!(ended.initiator, Err(LoginError::Refused(LoginStatus::NOT_FOUND)));
 }
 
 #[test]
-fn digests_that_do_not_suit() {
+fn incompatible_digests() {
     for (mine, theirs) in [(Digest::Required, Digest::Never), (Digest::Never, Digest::Required)] {
         let mut config = config(InitiatorAuth::None);
         config.wishes.data_digest = mine;
-        let wishes = Wishes { data_digest: theirs, ..Wishes::default() };
+        let wishes = DesiredParams { data_digest: theirs, ..DesiredParams::default() };
         let ended = meet(config, Auth::None, wishes);
         assert!(ended.initiator.is_err(), "{mine:?} and {theirs:?}");
     }
@@ -138,14 +139,14 @@ fn another_connection_of_a_session() {
             tsih: 77,
             cid: 2,
             cmd_sn: 690,
-            wishes: Wishes {
+            wishes: DesiredParams {
                 header_digest: Digest::Preferred,
                 max_recv: 1024,
-                ..Wishes::default()
+                ..DesiredParams::default()
             },
             ..config(bob("the secret of bob"))
         };
-        let login = agreed(meet(config, auth, Wishes::default()));
+        let login = agreed(meet(config, auth, DesiredParams::default()));
         assert_eq!((login.tsih, login.cid, login.max_cmd_sn), (77, 2, 827));
         assert!(login.params.header_digest);
         assert_eq!((login.params.max_recv, login.params.max_send), (262_144, 1024));

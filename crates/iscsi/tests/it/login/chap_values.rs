@@ -1,4 +1,4 @@
-//! Algorithms against vectors of another implementation, and binary values in all their writings.
+//! Algorithms against vectors of another implementation, and all encodings of binary values.
 
 use crate::login::support::secret;
 use iscsi::chap::{
@@ -22,7 +22,7 @@ fn known_vectors() {
         let response = respond(algorithm, challenge.id, &secret_of_16, &challenge.bytes);
         assert_eq!(encode(&response), expected, "{algorithm:?}");
         assert!(challenge.is_met(algorithm, &secret_of_16, &response));
-        // Another secret, another identifier, a byte less, a byte other, another algorithm, nothing.
+        // Another secret, identifier, length, byte, algorithm, and an empty response.
         assert!(!challenge.is_met(algorithm, &secret("secret of 16 byT"), &response));
         let other = Challenge { id: 0x28, ..challenge.clone() };
         assert!(!other.is_met(algorithm, &secret_of_16, &response));
@@ -108,7 +108,7 @@ fn identifiers() {
 }
 
 #[test]
-fn secrets_are_bounded_and_never_shown() {
+fn secrets_are_bounded_and_never_printed() {
     assert_eq!(Secret::new(b"").err(), Some(ChapError::Secret(0)));
     assert_eq!(Secret::new(&[1; MAX_SECRET + 1]).err(), Some(ChapError::Secret(MAX_SECRET + 1)));
     assert!(Secret::new(&[1; MAX_SECRET]).is_ok());

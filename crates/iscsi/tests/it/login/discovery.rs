@@ -1,7 +1,7 @@
 //! Lists of targets and addresses.
 
 use crate::login::support::{name, pairs, words};
-use iscsi::discovery::{DiscoveryError, Listed, Portal, Which, read, write};
+use iscsi::discovery::{DiscoveredTarget, DiscoveryError, Portal, SendTargetsScope, read, write};
 use iscsi::text::TextError;
 use std::net::SocketAddr;
 
@@ -41,7 +41,7 @@ fn addresses() {
             None => assert_eq!(read, Err(DiscoveryError::Address(written.to_owned()))),
         }
     }
-    // A value has at most 255 bytes, with the port that it may have left out.
+    // A value has at most 255 bytes, including the port that it may have omitted.
     for (host, fits) in [(250, true), (251, false)] {
         let read: Result<Portal, _> = "h".repeat(host).parse();
         assert_eq!(read.is_ok(), fits, "{host}");
@@ -52,13 +52,13 @@ fn addresses() {
 }
 
 #[test]
-fn lists_there_and_back() {
+fn lists_round_trip() {
     let list = [
-        Listed {
+        DiscoveredTarget {
             name: name("iqn.2001-04.com.example:a"),
             portals: vec![portal("10.0.0.1", 3260, Some(1)), portal("::1", 3261, Some(2))],
         },
-        Listed { name: name("iqn.2001-04.com.example:b"), portals: vec![] },
+        DiscoveredTarget { name: name("iqn.2001-04.com.example:b"), portals: vec![] },
     ];
     let text = write(&list);
     assert_eq!(
@@ -73,7 +73,7 @@ fn lists_there_and_back() {
 }
 
 #[test]
-fn lists_that_are_none() {
+fn invalid_lists() {
     assert_eq!(read(&pairs("TargetAddress=10.0.0.1"), 9), Err(DiscoveryError::Stray));
     assert!(matches!(read(&pairs("TargetName=disk"), 9), Err(DiscoveryError::Name(_))));
     let list = pairs("TargetName=iqn.a TargetAddress=[x");
@@ -84,11 +84,11 @@ fn lists_that_are_none() {
 }
 
 #[test]
-fn what_is_asked_for() {
-    assert_eq!(Which::parse("All"), Ok(Which::All));
-    assert_eq!(Which::parse(""), Ok(Which::This));
-    assert_eq!(Which::parse("iqn.A"), Ok(Which::One(name("iqn.a"))));
-    assert!(Which::parse("all").is_err());
+fn scopes_of_send_targets() {
+    assert_eq!(SendTargetsScope::parse("All"), Ok(SendTargetsScope::All));
+    assert_eq!(SendTargetsScope::parse(""), Ok(SendTargetsScope::This));
+    assert_eq!(SendTargetsScope::parse("iqn.A"), Ok(SendTargetsScope::One(name("iqn.a"))));
+    assert!(SendTargetsScope::parse("all").is_err());
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn names() {
     let long =
         |len: usize| format!("iqn.{}", "a".repeat(len - 4)).parse::<iscsi::login::IscsiName>();
     assert!(long(223).is_ok() && long(224).is_err());
-    // A small letter can be longer than its capital.
+    // A lower-case letter can be longer than its capital.
     let grows = format!("iqn.{}a", "İ".repeat(109)).parse::<iscsi::login::IscsiName>();
     assert!(grows.is_err(), "{grows:?}");
 }

@@ -1,4 +1,4 @@
-//! What an initiator says and accepts, against a target of scripted answers.
+//! What an initiator sends and accepts, against a scripted target.
 
 use crate::login::support::{
     INITIATOR, INITIATORS_CHALLENGE, TSIH, config, pairs, pdu, read_request, response, secret, user,
@@ -14,7 +14,7 @@ use iscsi::pdu::{LoginResponse, LoginStatus, Stage};
 const S: Stage = Stage::Security;
 const O: Stage = Stage::Operational;
 const F: Stage = Stage::FullFeature;
-/// What every initiator of [`config`] offers, and answers to it.
+/// What every initiator of [`config`] offers and answers.
 const AGREED: &str = "HeaderDigest=None DataDigest=None InitialR2T=No MaxBurstLength=262144 \
                       FirstBurstLength=65536 DefaultTime2Retain=0 MaxOutstandingR2T=1";
 
@@ -62,7 +62,7 @@ impl Play {
         self.raw(response(stage, next, &text), &text)
     }
 
-    /// An answer upon which the initiator says this.
+    /// An answer, followed by this request of the initiator.
     #[track_caller]
     fn then(
         &mut self,
@@ -75,7 +75,7 @@ impl Play {
         assert_eq!((self.said.0, self.said.1, self.said.2.as_str()), said);
     }
 
-    /// An answer with which the login fails.
+    /// An answer that fails the login.
     #[track_caller]
     fn fails(&mut self, stages: (Stage, Option<Stage>), text: &str) -> LoginError {
         self.answer(stages.0, stages.1, text).expect_err("it cannot go on")
@@ -91,9 +91,9 @@ fn mutual() -> InitiatorAuth {
     InitiatorAuth::Chap { user: user("bob", "the secret of bob"), target }
 }
 
-/// What is said at first: who it is, and how it can be proved.
+/// The first request: names and authentication methods.
 #[test]
-fn first_words() {
+fn the_first_request() {
     let names = format!("InitiatorName={INITIATOR}");
     let target = format!("TargetName={}", crate::login::support::TARGET);
     for (auth, method, next) in [
@@ -114,14 +114,14 @@ fn first_words() {
     assert_eq!(play.said, (S, Some(O), words));
 }
 
-/// From nothing to full feature, with a target that answers in several steps.
+/// A complete login, with a target that answers in several steps.
 #[test]
 fn a_plain_login() {
     let mut play = Play::auth(InitiatorAuth::None);
     let offers = "HeaderDigest=None,CRC32C DataDigest=None,CRC32C InitialR2T=No \
                   MaxRecvDataSegmentLength=262144 MaxBurstLength=1048576 FirstBurstLength=262144 \
                   DefaultTime2Retain=0 MaxOutstandingR2T=16";
-    // A target that takes its time, and does not answer what needs no answer.
+    // A slow target that omits optional answers.
     play.then((S, None), "TargetPortalGroupTag=7 TargetAlias=disk", (S, Some(O), ""));
     play.then((S, Some(O)), "", (O, Some(F), offers));
     play.then((O, None), AGREED, (O, Some(F), ""));
@@ -170,7 +170,7 @@ fn chap_in_both_directions() {
     assert!(matches!(done, InitiatorStep::Done(login) if login.user.as_deref() == Some("bob")));
 }
 
-/// An initiator that has sent its response.
+/// An initiator that has sent its CHAP response.
 fn responded(auth: InitiatorAuth) -> Play {
     let mut play = Play::auth(auth);
     play.answer(S, None, "AuthMethod=CHAP").expect("chosen");
@@ -179,7 +179,7 @@ fn responded(auth: InitiatorAuth) -> Play {
 }
 
 #[test]
-fn targets_that_cannot_prove_themselves() {
+fn targets_that_fail_mutual_chap() {
     let own = respond(Algorithm::Md5, 240, &secret("the secret of the disk"), &[0x5a; 32]);
     let wrong = respond(Algorithm::Md5, 240, &secret("another secret"), &[0x5a; 32]);
     for (proof, expected) in [
@@ -195,7 +195,7 @@ fn targets_that_cannot_prove_themselves() {
             assert_eq!(responded(mutual()).fails((S, next), &proof), expected, "{proof}");
         }
     }
-    // A proof that nobody asked for.
+    // An unrequested response.
     let proof = format!("CHAP_N=disk CHAP_R={}", encode(&own));
     assert_eq!(
         responded(bob()).fails((S, Some(O)), &proof),
@@ -204,7 +204,7 @@ fn targets_that_cannot_prove_themselves() {
 }
 
 #[test]
-fn challenges_that_lead_nowhere() {
+fn invalid_challenges() {
     for (said, expected) in [
         ("CHAP_I=7 CHAP_C=0x01", LoginError::Missing("CHAP_A")),
         ("CHAP_A=5 CHAP_C=0x01", LoginError::Missing("CHAP_I")),
@@ -219,12 +219,12 @@ fn challenges_that_lead_nowhere() {
         play.answer(S, None, "AuthMethod=CHAP").expect("chosen");
         assert_eq!(play.fails((S, None), said), expected, "{said}");
     }
-    // Its own challenge, sent back before it was even asked: it can be known from an earlier login.
+    // Its own challenge, reflected before it was sent: it may be known from an earlier login.
     let mut play = Play::auth(mutual());
     play.answer(S, None, "AuthMethod=CHAP").expect("chosen");
     let reflected = format!("CHAP_A=5 CHAP_I=1 CHAP_C=0x{}", "5A".repeat(32));
     assert_eq!(play.fails((S, None), &reflected), LoginError::Chap(ChapError::Reflected));
-    // One secret for both directions would let a target answer with what it hears.
+    // With one secret for both directions a target could reuse the initiator's response.
     let mut play = Play::auth(InitiatorAuth::Chap {
         user: user("bob", "the secret of bob"),
         target: Some(user("disk", "the secret of bob")),
@@ -246,13 +246,13 @@ fn methods_that_were_not_offered() {
         assert!(matches!(error, LoginError::AuthMethod(_)), "{method}: {error:?}");
     }
     assert_eq!(Play::auth(bob()).fails((S, None), ""), LoginError::Missing("AuthMethod"));
-    // The way past the proof.
+    // Skipping authentication.
     let error = Play::auth(mutual()).fails((S, Some(O)), "AuthMethod=CHAP");
     assert_eq!(error, LoginError::Transit(O));
 }
 
 #[test]
-fn targets_that_lose_their_way() {
+fn targets_that_violate_the_stages() {
     let plain = || Play::auth(InitiatorAuth::None);
     assert_eq!(plain().fails((S, Some(F)), ""), LoginError::Transit(F));
     assert_eq!(plain().fails((O, None), ""), LoginError::Stage { expected: S, found: O });
@@ -279,14 +279,14 @@ fn targets_that_lose_their_way() {
     nop[0] = 0x20;
     let error = plain().initiator.receive(&nop).expect_err("not a login");
     assert!(matches!(error, LoginError::NotLogin(_)), "{error:?}");
-    // Nothing was asked yet.
+    // Nothing has been requested yet.
     let mut fresh = Initiator::new(config(InitiatorAuth::None), INITIATORS_CHALLENGE);
     let answer = response(S, Some(O), &[]).encode();
     assert_eq!(fresh.receive(&answer), Err(LoginError::Stray));
 }
 
 #[test]
-fn targets_that_end_the_login_badly() {
+fn invalid_final_responses() {
     let operational = || {
         let mut play = Play::auth(InitiatorAuth::None);
         play.answer(S, Some(O), "AuthMethod=None").expect("agreed");
@@ -296,7 +296,7 @@ fn targets_that_end_the_login_badly() {
         operational().fails((O, Some(F)), "HeaderDigest=None"),
         LoginError::Negotiation(NegotiationError::Unanswered("DataDigest"))
     );
-    // An offer in the last response could not be answered any more.
+    // An offer in the last response cannot be answered.
     assert_eq!(
         operational().fails((O, Some(F)), &format!("{AGREED} MaxConnections=1")),
         LoginError::Transit(F)
@@ -344,9 +344,9 @@ fn statuses_and_redirections() {
     }
 }
 
-/// Text that the target sends in pieces: an empty request asks for each.
+/// Text that the target sends in parts: an empty request asks for each.
 #[test]
-fn text_in_pieces() {
+fn text_in_several_pdus() {
     let mut play = Play::auth(InitiatorAuth::None);
     play.answer(S, Some(O), "AuthMethod=None").expect("agreed");
     let text = pairs(AGREED);
@@ -361,7 +361,7 @@ fn text_in_pieces() {
 }
 
 #[test]
-fn a_target_without_end_is_left() {
+fn an_endless_login_is_ended() {
     let mut play = Play::auth(InitiatorAuth::None);
     for _ in 1..MAX_EXCHANGES {
         play.answer(S, None, "").expect("patience");

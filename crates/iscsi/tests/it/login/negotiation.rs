@@ -1,11 +1,13 @@
 //! Offers and answers, key by key.
 
 use crate::login::support::{pairs, words};
-use iscsi::params::{Digest, Negotiation, NegotiationError, Params, Role, SessionType, Wishes};
+use iscsi::params::{
+    DesiredParams, Digest, Negotiation, NegotiationError, Params, Role, SessionType,
+};
 
-/// Wishes that differ from every default.
-fn wishes() -> Wishes {
-    Wishes {
+/// Settings that differ from every default.
+fn wishes() -> DesiredParams {
+    DesiredParams {
         header_digest: Digest::Preferred,
         data_digest: Digest::Allowed,
         max_connections: 4,
@@ -24,7 +26,7 @@ fn negotiation(role: Role, session: SessionType, leading: bool) -> Negotiation {
     Negotiation::new(role, session, leading, wishes())
 }
 
-/// What a target with [`wishes`] answers to some offers, all in one text.
+/// A target's answers, with the settings of [`wishes`], to offers in one text.
 fn answers(
     offers: &str,
     session: SessionType,
@@ -72,7 +74,7 @@ fn numbers() {
             answer(&format!("{key}={wrong}"), &format!("{key}=Reject"));
         }
     }
-    // The one of which the larger counts.
+    // Keys for which the larger value counts.
     answer("DefaultTime2Wait=1", "DefaultTime2Wait=3");
     answer("DefaultTime2Wait=3600", "DefaultTime2Wait=3600");
     answer("DefaultTime2Wait=3601", "DefaultTime2Wait=Reject");
@@ -110,7 +112,7 @@ fn lists() {
     answer("TaskReporting=FastAbort", "TaskReporting=Reject");
 }
 
-/// What each end says of digests, and what comes out.
+/// The digest settings of both ends, and the result.
 #[test]
 fn digests_of_both_ends() {
     use Digest::{Allowed, Never, Preferred, Required};
@@ -134,8 +136,8 @@ fn digests_of_both_ends() {
         (Required, Required, Ok(true)),
     ] {
         let (at_initiator, at_target) = agree(
-            Wishes { header_digest: initiator, ..wishes() },
-            Wishes { header_digest: target, ..wishes() },
+            DesiredParams { header_digest: initiator, ..wishes() },
+            DesiredParams { header_digest: target, ..wishes() },
         );
         let result = at_initiator.and_then(|initiator| {
             let target = at_target?;
@@ -149,7 +151,7 @@ fn digests_of_both_ends() {
 type Outcome = Result<Params, NegotiationError>;
 
 /// Both ends negotiate: the initiator offers, the target answers and offers, the initiator answers.
-fn agree(initiator: Wishes, target: Wishes) -> (Outcome, Outcome) {
+fn agree(initiator: DesiredParams, target: DesiredParams) -> (Outcome, Outcome) {
     let mut ends = [
         Negotiation::new(Role::Initiator, SessionType::Normal, true, initiator),
         Negotiation::new(Role::Target, SessionType::Normal, true, target),
@@ -172,8 +174,8 @@ fn agree(initiator: Wishes, target: Wishes) -> (Outcome, Outcome) {
 }
 
 #[test]
-fn everything_at_once() {
-    let initiator = Wishes { max_recv: 512, ..Wishes::default() };
+fn all_keys_together() {
+    let initiator = DesiredParams { max_recv: 512, ..DesiredParams::default() };
     let (at_initiator, at_target) = agree(initiator, wishes());
     let (at_initiator, at_target) = (at_initiator.expect("agreed"), at_target.expect("agreed"));
     assert_eq!((at_initiator.max_recv, at_initiator.max_send), (512, 65536));
@@ -184,14 +186,14 @@ fn everything_at_once() {
     assert_eq!(at_target.first_burst, 32768);
     assert_eq!(at_target.max_outstanding_r2t, 8);
     assert_eq!(at_target.max_connections, 1);
-    // A time that only the target would have otherwise binds nobody.
+    // Without error recovery a time that only the target changes is irrelevant.
     assert_eq!((at_target.time2wait, at_target.error_recovery_level), (2, 0));
     assert!(!at_target.initial_r2t && at_target.immediate_data);
     assert!(at_target.data_pdu_in_order && at_target.data_sequence_in_order);
 }
 
 #[test]
-fn defaults_hold_where_nothing_is_said() {
+fn defaults_hold_without_negotiation() {
     let target = negotiation(Role::Target, SessionType::Normal, true);
     assert_eq!(target.finish(), Ok(Params::defaults(SessionType::Normal)));
     let defaults = Params::defaults(SessionType::Normal);
@@ -219,10 +221,10 @@ fn a_first_burst_is_never_longer_than_a_burst() {
 }
 
 #[test]
-fn keys_that_nobody_knows_and_keys_that_are_gone() {
+fn unknown_and_obsolete_keys() {
     answer("X-com.example=1", "X-com.example=NotUnderstood");
     answer("RDMAExtensions=Yes", "RDMAExtensions=NotUnderstood");
-    // Whoever does not understand that this end did not understand is left alone.
+    // NotUnderstood in answer to NotUnderstood is ignored.
     answer("X-com.example=NotUnderstood", "");
     answer("IFMarker=Yes OFMarker=No", "IFMarker=No OFMarker=No");
     answer("IFMarkInt=1~65535 OFMarkInt=2048", "IFMarkInt=Reject OFMarkInt=Reject");
@@ -230,7 +232,7 @@ fn keys_that_nobody_knows_and_keys_that_are_gone() {
 }
 
 #[test]
-fn once_is_enough() {
+fn repeated_keys_are_refused() {
     for (key, value) in [
         ("HeaderDigest", "None"),
         ("MaxBurstLength", "512"),
@@ -239,7 +241,7 @@ fn once_is_enough() {
         ("ErrorRecoveryLevel", "0"),
     ] {
         refused(&format!("{key}={value} {key}={value}"), NegotiationError::Repeated(key));
-        // A rejected offer is one, too.
+        // A rejected offer counts too.
         if key != "MaxRecvDataSegmentLength" {
             refused(&format!("{key}=? {key}={value}"), NegotiationError::Repeated(key));
         }
@@ -247,7 +249,7 @@ fn once_is_enough() {
 }
 
 #[test]
-fn declarations_that_mean_nothing() {
+fn invalid_declarations() {
     for value in ["511", "16777216", "", "Yes", "Reject"] {
         refused(
             &format!("MaxRecvDataSegmentLength={value}"),
@@ -281,7 +283,7 @@ fn keys_of_the_session_and_of_the_connection() {
     let (answer, params) = answers(each, SessionType::Normal, false).expect("of each connection");
     assert_eq!(answer, "HeaderDigest=CRC32C");
     assert_eq!((params.header_digest, params.max_send), (true, 1024));
-    // Neither end offers what belongs to the session.
+    // Neither end offers session-wide keys.
     let mut offers = Vec::new();
     negotiation(Role::Initiator, SessionType::Normal, false).offer(&mut offers);
     let expected = "HeaderDigest=CRC32C,None DataDigest=None,CRC32C MaxRecvDataSegmentLength=65536";
@@ -289,7 +291,7 @@ fn keys_of_the_session_and_of_the_connection() {
 }
 
 #[test]
-fn discovery_sessions_have_little_to_negotiate() {
+fn discovery_sessions_negotiate_few_keys() {
     for (key, value) in [
         ("MaxConnections", "1"),
         ("InitialR2T", "No"),
@@ -316,7 +318,7 @@ fn discovery_sessions_have_little_to_negotiate() {
     );
 }
 
-/// What an initiator with [`wishes`] makes of an answer.
+/// The result of an answer for an initiator with the settings of [`wishes`].
 fn heard(answer: &str) -> Result<Params, NegotiationError> {
     let mut initiator = negotiation(Role::Initiator, SessionType::Normal, true);
     let mut offers = Vec::new();
@@ -338,7 +340,7 @@ fn heard(answer: &str) -> Result<Params, NegotiationError> {
 }
 
 #[test]
-fn answers_that_follow_and_answers_that_do_not() {
+fn valid_and_invalid_answers() {
     for (answer, offer) in [
         ("MaxBurstLength=131073", "131072"),
         ("MaxConnections=5", "4"),
@@ -379,37 +381,37 @@ fn offers_without_an_answer() {
     assert_eq!(initiator.finish(), Err(NegotiationError::Unanswered("HeaderDigest")));
 }
 
-/// A target speaks up only where the default would hold against its wishes.
+/// A target offers only keys whose default contradicts its settings.
 #[test]
 fn what_a_target_offers() {
-    let offers = |wishes: Wishes| {
+    let offers = |wishes: DesiredParams| {
         let mut target = Negotiation::new(Role::Target, SessionType::Normal, true, wishes);
         let mut out = Vec::new();
         target.offer(&mut out);
         let first = words(&out);
         out.clear();
         target.offer(&mut out);
-        assert_eq!(words(&out), "", "nothing is said twice");
+        assert_eq!(words(&out), "", "nothing is repeated");
         (first, target.is_waiting(), target.finish())
     };
-    let plain = Wishes { max_recv: 4096, ..Wishes::default() };
+    let plain = DesiredParams { max_recv: 4096, ..DesiredParams::default() };
     let (said, waits, _) = offers(plain.clone());
     assert_eq!((said.as_str(), waits), ("MaxRecvDataSegmentLength=4096", false));
-    let (said, waits, result) = offers(Wishes { immediate_data: false, ..plain.clone() });
+    let (said, waits, result) = offers(DesiredParams { immediate_data: false, ..plain.clone() });
     assert_eq!(said, "ImmediateData=No MaxRecvDataSegmentLength=4096");
-    // That decides it: an answer may come, and does not have to.
+    // The offer decides, so the answer is optional.
     assert!(!waits && !result.expect("decided").immediate_data);
-    let (said, waits, _) = offers(Wishes { data_digest: Digest::Required, ..plain.clone() });
+    let (said, waits, _) = offers(DesiredParams { data_digest: Digest::Required, ..plain.clone() });
     assert_eq!((said.as_str(), waits), ("DataDigest=CRC32C MaxRecvDataSegmentLength=4096", true));
-    let (said, waits, _) = offers(Wishes { max_burst: 1024, ..plain });
+    let (said, waits, _) = offers(DesiredParams { max_burst: 1024, ..plain });
     let expected = "MaxRecvDataSegmentLength=4096 MaxBurstLength=1024 FirstBurstLength=1024";
     assert_eq!((said.as_str(), waits), (expected, true));
 }
 
-/// Wishes out of range are brought into it, so that nothing is said that no peer could take.
+/// Settings out of range are clamped, so that only valid values are sent.
 #[test]
-fn wishes_are_brought_into_range() {
-    let wishes = Wishes {
+fn settings_are_clamped() {
+    let wishes = DesiredParams {
         max_connections: 0,
         max_recv: 1,
         max_burst: u32::MAX,

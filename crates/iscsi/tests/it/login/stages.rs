@@ -1,8 +1,8 @@
-//! The stages of a login, as RFC 7143's appendix B walks through them, step by step at the target.
+//! The stages of a login as in RFC 7143, appendix B, step by step at the target.
 
 use crate::login::support::{Door, INITIATOR, Script, TARGET, TSIH, chap, pairs, pdu, request};
 use iscsi::login::{Admitted, Auth, LoginError, TargetStep};
-use iscsi::params::{Digest, SessionType, Wishes};
+use iscsi::params::{DesiredParams, Digest, SessionType};
 use iscsi::pdu::{LoginStatus, Stage};
 
 const S: Stage = Stage::Security;
@@ -36,12 +36,12 @@ fn without_security_through_both_stages() {
     assert_eq!(login.target.as_ref().map(|target| target.as_str()), Some(TARGET));
     assert_eq!((login.portal_group, login.user), (Some(3), None));
     assert_eq!((login.params.max_burst, login.params.header_digest), (65536, true));
-    // Four responses from 50 on, a window of 128 commands from 100 on.
+    // Four responses from StatSN 50 on, a window of 128 commands from 100 on.
     assert_eq!((login.stat_sn, login.cmd_sn, login.max_cmd_sn), (54, 100, 227));
     assert_eq!(script.door.asked, [(INITIATOR.to_owned(), Some(TARGET.to_owned()))]);
 }
 
-/// An initiator may leave the security stage out, or the operational one.
+/// An initiator may skip the security stage, or the operational one.
 #[test]
 fn one_stage_or_one_request_is_enough() {
     let mut script = Script::new(Auth::None);
@@ -63,7 +63,7 @@ fn one_stage_or_one_request_is_enough() {
     let text = format!("{} AuthMethod=None", names());
     script.expect((S, Some(F)), &text, Some(F), "TargetPortalGroupTag=3 AuthMethod=None");
     let params = script.login.expect("logged in").params;
-    // Nothing was declared, so the defaults hold in both directions.
+    // Without declarations the defaults hold in both directions.
     assert_eq!((params.max_recv, params.max_send), (8192, 8192));
 
     let mut script = Script::new(Auth::None);
@@ -78,10 +78,10 @@ fn one_stage_or_one_request_is_enough() {
     assert!(script.login.is_some());
 }
 
-/// A target that wants something goes on until it has an answer.
+/// A target that requires a key continues until it has an answer.
 #[test]
 fn a_target_that_offers_waits_for_the_answer() {
-    let wishes = Wishes { data_digest: Digest::Required, ..Wishes::default() };
+    let wishes = DesiredParams { data_digest: Digest::Required, ..DesiredParams::default() };
     let mut script = Script::with(Auth::None, wishes.clone());
     let said = "TargetPortalGroupTag=3 DataDigest=CRC32C MaxRecvDataSegmentLength=262144";
     script.expect((O, Some(F)), &names(), None, said);
@@ -89,7 +89,10 @@ fn a_target_that_offers_waits_for_the_answer() {
     assert!(script.login.expect("logged in").params.data_digest);
 
     for (answer, error) in [
-        ("DataDigest=Reject", "DataDigest=CRC32C is required, and the other end does not agree"),
+        (
+            "DataDigest=Reject",
+            "DataDigest=CRC32C is required, and the other end does not support it",
+        ),
         ("DataDigest=None", "\"None\" does not answer DataDigest=CRC32C"),
     ] {
         let mut script = Script::with(Auth::None, wishes.clone());
@@ -97,7 +100,7 @@ fn a_target_that_offers_waits_for_the_answer() {
         let why = script.refused((O, Some(F)), answer, LoginStatus::INITIATOR_ERROR);
         assert_eq!(why.to_string(), error);
     }
-    // Whoever goes there directly has not agreed either.
+    // Skipping to full feature is no agreement either.
     let mut script = Script::with(Auth::None, wishes);
     script.refused((S, Some(F)), &names(), LoginStatus::INITIATOR_ERROR);
 }
@@ -116,16 +119,16 @@ fn discovery() {
     let login = script.login.expect("logged in");
     assert_eq!((login.target, login.params.session), (None, SessionType::Discovery));
     assert_eq!(script.door.asked, [(INITIATOR.to_owned(), None)]);
-    // The name of a target means nothing there.
+    // A discovery session ignores the target's name.
     let mut script = Script::new(Auth::None);
     let text = format!("{} SessionType=Discovery", names());
     script.expect((O, Some(F)), &text, Some(F), "MaxRecvDataSegmentLength=262144");
     assert_eq!(script.login.expect("logged in").target, None);
 }
 
-/// Some initiators say in each stage who they are; as long as it is the same, it does no harm.
+/// Some initiators repeat their name in each stage, which is allowed if it stays the same.
 #[test]
-fn names_may_come_again() {
+fn names_may_be_repeated() {
     let mut script = Script::new(Auth::None);
     let text = format!("{} SessionType=Normal AuthMethod=None", names());
     script.expect((S, Some(O)), &text, Some(O), "TargetPortalGroupTag=3 AuthMethod=None");
@@ -144,9 +147,9 @@ fn names_may_come_again() {
     }
 }
 
-/// Text that goes on over several requests is understood once all of it is there.
+/// Text over several requests is parsed once it is complete.
 #[test]
-fn text_in_pieces() {
+fn text_in_several_pdus() {
     let mut script = Script::new(Auth::None);
     let text = pairs(&format!("{} AuthMethod=None", names()));
     let pieces: Vec<&[u8]> = text.chunks(7).collect();
@@ -159,7 +162,7 @@ fn text_in_pieces() {
             (response.status, response.next, words.as_str()),
             (LoginStatus::SUCCESS, None, "")
         );
-        assert!(script.door.asked.is_empty(), "nothing is understood yet");
+        assert!(script.door.asked.is_empty(), "nothing is parsed yet");
     }
     let (response, words) = script.send(&pdu(request(S, Some(O), last).encode(), last));
     assert_eq!(response.next, Some(O));
@@ -167,7 +170,7 @@ fn text_in_pieces() {
 }
 
 #[test]
-fn an_alias_is_told() {
+fn an_alias_is_sent() {
     let mut script = Script::new(Auth::None);
     script.door.access.as_mut().expect("open").alias = Some("The disk".to_owned());
     let (_, words) = script.say(O, Some(F), &names());
@@ -176,12 +179,12 @@ fn an_alias_is_told() {
     assert_eq!(script.login.expect("logged in").target_alias.as_deref(), Some("The disk"));
 }
 
-/// The owner's decision comes before the last response, and can be no.
+/// The owner decides before the last response, and may refuse.
 #[test]
 fn the_owner_decides() {
     let ask = || {
         let (mut target, mut door) =
-            (crate::login::support::target(Wishes::default()), Door::new(Auth::None));
+            (crate::login::support::target(DesiredParams::default()), Door::new(Auth::None));
         let text = pairs(&names());
         let bytes = pdu(request(O, Some(F), &text).encode(), &text);
         let (_, step) = target.receive(&bytes, &mut door).expect("a whole PDU");
@@ -200,11 +203,11 @@ fn the_owner_decides() {
         assert_eq!(why, LoginError::Refused(told));
         assert_eq!(crate::login::support::read_response(&reply).0.status, told);
     }
-    // A session without a number cannot be.
+    // A session identifier of 0 is invalid.
     let failed = ask().admit(Admitted { tsih: 0, window: None });
     assert!(matches!(failed, TargetStep::Failed { why: LoginError::Tsih(0), .. }));
-    // Nor can somebody be let in who did not ask.
-    let mut target = crate::login::support::target(Wishes::default());
+    // So is an admission without a request.
+    let mut target = crate::login::support::target(DesiredParams::default());
     let failed = target.admit(Admitted { tsih: 1, window: None });
     assert!(matches!(failed, TargetStep::Failed { why: LoginError::Stray, .. }));
 }
@@ -235,7 +238,7 @@ fn another_connection() {
     let (response, _) = crate::login::support::read_response(&reply);
     assert_eq!((response.sequence.exp_cmd_sn, response.sequence.max_cmd_sn), (500, 627));
     assert_eq!((response.tsih, login.tsih, login.max_cmd_sn), (77, 77, 627));
-    // What belongs to the session is not negotiated again.
+    // Session-wide keys are not negotiated again.
     script = Script::new(Auth::None);
     let text = pairs(&format!("{} MaxBurstLength=512", names()));
     let mut header = request(O, Some(F), &text);

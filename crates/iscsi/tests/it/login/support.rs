@@ -1,11 +1,11 @@
-//! A door that lets in whom the test says, scripts for either end, and a conversation of both.
+//! A configurable login policy, scripts for either end, and a conversation of both.
 
 use iscsi::chap::{Challenge, Credentials, Secret};
 use iscsi::login::{
-    Access, Admission, Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep,
-    IscsiName, Login, LoginError, Policy, Target, TargetConfig, TargetStep,
+    Admission, Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName,
+    Login, LoginAccess, LoginError, LoginPolicy, Target, TargetConfig, TargetStep,
 };
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use iscsi::pdu::{Isid, LoginRequest, LoginResponse, LoginStatus, Request, Response, Stage};
 use iscsi::text;
 
@@ -27,7 +27,7 @@ pub fn user(name: &str, word: &str) -> Credentials {
     Credentials { name: name.to_owned(), secret: secret(word) }
 }
 
-/// Two users, and a target that can prove itself.
+/// Two users, and a target with a secret of its own.
 pub fn chap() -> Auth {
     Auth::Chap {
         users: vec![user("bob", "the secret of bob"), user("eve", "the secret of eve")],
@@ -35,30 +35,30 @@ pub fn chap() -> Auth {
     }
 }
 
-/// Who may enter, and who asked.
+/// The access to grant, and the requests seen.
 pub struct Door {
-    pub access: Result<Access, LoginStatus>,
+    pub access: Result<LoginAccess, LoginStatus>,
     pub asked: Vec<(String, Option<String>)>,
 }
 
 impl Door {
     pub fn new(auth: Auth) -> Door {
-        Door { access: Ok(Access { portal_group: 3, alias: None, auth }), asked: Vec::new() }
+        Door { access: Ok(LoginAccess { portal_group: 3, alias: None, auth }), asked: Vec::new() }
     }
 }
 
-impl Policy for Door {
+impl LoginPolicy for Door {
     fn access(
         &mut self,
         initiator: &IscsiName,
         target: Option<&IscsiName>,
-    ) -> Result<Access, LoginStatus> {
+    ) -> Result<LoginAccess, LoginStatus> {
         self.asked.push((initiator.to_string(), target.map(ToString::to_string)));
         self.access.clone()
     }
 }
 
-pub fn target(wishes: Wishes) -> Target {
+pub fn target(wishes: DesiredParams) -> Target {
     Target::new(TargetConfig { wishes, window: 128 }, TARGETS_CHALLENGE)
 }
 
@@ -68,7 +68,7 @@ pub fn config(auth: InitiatorAuth) -> InitiatorConfig {
         alias: None,
         target: Some(name(TARGET)),
         auth,
-        wishes: Wishes::default(),
+        wishes: DesiredParams::default(),
         isid: Isid([0x80, 1, 2, 3, 4, 5]),
         tsih: 0,
         cid: 1,
@@ -76,12 +76,12 @@ pub fn config(auth: InitiatorAuth) -> InitiatorConfig {
     }
 }
 
-/// Text of pairs that are written with spaces between them.
+/// Text of pairs, written with spaces between them.
 pub fn pairs(pairs: &str) -> Vec<u8> {
     pairs.split_whitespace().flat_map(|pair| pair.bytes().chain([0])).collect()
 }
 
-/// And back.
+/// The reverse of [`pairs`].
 pub fn words(text: &[u8]) -> String {
     let pairs = text::parse(text, 1000).expect("a text");
     pairs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
@@ -94,7 +94,7 @@ pub fn pdu(header: [u8; 48], text: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A request as it would come from the initiator of [`config`].
+/// A request as sent by the initiator of [`config`].
 pub fn request(stage: Stage, next: Option<Stage>, text: &[u8]) -> LoginRequest {
     LoginRequest {
         goes_on: false,
@@ -112,7 +112,7 @@ pub fn request(stage: Stage, next: Option<Stage>, text: &[u8]) -> LoginRequest {
     }
 }
 
-/// A response as it would come from a target that agrees.
+/// A response of a target that agrees.
 pub fn response(stage: Stage, next: Option<Stage>, text: &[u8]) -> LoginResponse {
     LoginResponse {
         goes_on: false,
@@ -145,7 +145,7 @@ pub fn read_request(bytes: &[u8]) -> (LoginRequest, String) {
     }
 }
 
-/// A target that answers one request after another; whoever wants in is admitted.
+/// A target that answers one request after another, and admits every login.
 pub struct Script {
     pub target: Target,
     pub door: Door,
@@ -156,10 +156,10 @@ pub struct Script {
 
 impl Script {
     pub fn new(auth: Auth) -> Script {
-        Script::with(auth, Wishes::default())
+        Script::with(auth, DesiredParams::default())
     }
 
-    pub fn with(auth: Auth, wishes: Wishes) -> Script {
+    pub fn with(auth: Auth, wishes: DesiredParams) -> Script {
         Script {
             target: target(wishes),
             door: Door::new(auth),
@@ -169,7 +169,7 @@ impl Script {
         }
     }
 
-    /// Sends bytes, which have to be one whole PDU, and reads the answer.
+    /// Sends one complete PDU, and reads the answer.
     #[track_caller]
     pub fn send(&mut self, bytes: &[u8]) -> (LoginResponse, String) {
         let (consumed, step) = self.target.receive(bytes, &mut self.door).expect("a whole PDU");
@@ -196,7 +196,7 @@ impl Script {
         read_response(&reply)
     }
 
-    /// Says some pairs, and reads the answer.
+    /// Sends some pairs, and reads the answer.
     #[track_caller]
     pub fn say(
         &mut self,
@@ -208,7 +208,7 @@ impl Script {
         self.send(&pdu(request(stage, next, &text).encode(), &text))
     }
 
-    /// Says some pairs, and expects these in the answer, and this way to the next stage.
+    /// Sends some pairs, and expects this answer and this transition.
     #[track_caller]
     pub fn expect(
         &mut self,
@@ -223,7 +223,7 @@ impl Script {
         assert_eq!(words, answer);
     }
 
-    /// Says some pairs, and expects to be sent away.
+    /// Sends some pairs, and expects a refusal.
     #[track_caller]
     pub fn refused(
         &mut self,
@@ -239,13 +239,13 @@ impl Script {
     }
 }
 
-/// How a conversation ended at both ends.
+/// The results of a conversation at both ends.
 pub struct Ended {
     pub initiator: Result<Login, LoginError>,
     pub target: Result<Login, LoginError>,
 }
 
-/// Both ends talk until one of them ends it. Every PDU comes in three pieces.
+/// Runs both ends until one of them ends the login. Every PDU arrives in three pieces.
 #[track_caller]
 pub fn converse(initiator: &mut Initiator, target: &mut Target, door: &mut Door) -> Ended {
     let mut request = initiator.start();

@@ -1,4 +1,4 @@
-//! CHAP step by step at the target: who gets in, and who does not.
+//! CHAP at the target, step by step: accepted and refused logins.
 
 use crate::login::support::{INITIATOR, Script, TARGET, TARGETS_CHALLENGE, chap, secret, user};
 use iscsi::chap::{Algorithm, ChapError, encode, encode_base64, respond};
@@ -30,7 +30,7 @@ fn proof(algorithm: Algorithm, word: &str) -> Vec<u8> {
 }
 
 #[test]
-fn users_get_in_by_every_algorithm() {
+fn users_authenticate_with_every_algorithm() {
     for (algorithms, algorithm) in [
         ("5", Algorithm::Md5),
         ("6,5", Algorithm::Sha1),
@@ -55,7 +55,7 @@ fn users_get_in_by_every_algorithm() {
 }
 
 #[test]
-fn others_do_not() {
+fn wrong_responses_are_refused() {
     let right = encode(&proof(Algorithm::Md5, "the secret of bob"));
     let wrong = encode(&proof(Algorithm::Md5, "the secret of Bob"));
     let other = encode(&proof(Algorithm::Sha1, "the secret of bob"));
@@ -76,7 +76,7 @@ fn others_do_not() {
 }
 
 #[test]
-fn values_that_are_none() {
+fn invalid_values() {
     let right = encode(&proof(Algorithm::Md5, "the secret of bob"));
     let missing = LoginStatus::MISSING_PARAMETER;
     let own = "0b".to_owned() + &"A".repeat(2000);
@@ -103,7 +103,7 @@ fn values_that_are_none() {
 }
 
 #[test]
-fn algorithms_and_methods_that_do_not_suit() {
+fn unsupported_algorithms_and_methods() {
     for algorithms in ["", "4", "MD5", "9,10", "5;6"] {
         let mut script = Script::new(chap());
         script.say(S, None, &format!("{} AuthMethod=CHAP", names()));
@@ -125,14 +125,14 @@ fn algorithms_and_methods_that_do_not_suit() {
     }
 }
 
-/// The ways around the proof are closed.
+/// Authentication cannot be bypassed.
 #[test]
-fn no_way_around() {
-    // By leaving the stage out.
+fn authentication_cannot_be_bypassed() {
+    // By skipping the stage.
     let mut script = Script::new(chap());
     let why = script.refused((O, Some(F)), &names(), DENIED);
     assert!(matches!(why, LoginError::AuthMethod(_)), "{why:?}");
-    // By asking for the next one too early: it is not granted.
+    // By requesting the next stage too early: it is not granted.
     let mut script = Script::new(chap());
     for (text, next) in [
         (names(), O),
@@ -144,18 +144,18 @@ fn no_way_around() {
         assert_eq!((response.status, response.next), (LoginStatus::SUCCESS, None));
     }
     script.refused((S, Some(F)), "", LoginStatus::MISSING_PARAMETER);
-    // By going there all the same.
+    // By moving to it anyway.
     let mut script = challenged("5", "5");
     let why = script.refused((O, Some(F)), "", LoginStatus::INITIATOR_ERROR);
     assert_eq!(why, LoginError::Stage { expected: S, found: O });
     // By choosing a method again.
     let mut script = challenged("5", "5");
     script.refused((S, None), "AuthMethod=None", LoginStatus::INITIATOR_ERROR);
-    // By CHAP keys before their time.
+    // By CHAP keys too early.
     let mut script = Script::new(chap());
     let text = format!("{} AuthMethod=CHAP CHAP_A=5", names());
     script.refused((S, None), &text, LoginStatus::INITIATOR_ERROR);
-    // Or after it.
+    // Or too late.
     let mut script = challenged("5", "5");
     let right = encode(&proof(Algorithm::Md5, "the secret of bob"));
     let text = format!("CHAP_N=bob CHAP_R={right}");
@@ -164,7 +164,7 @@ fn no_way_around() {
 }
 
 #[test]
-fn the_target_proves_itself_when_asked() {
+fn the_target_answers_a_challenge() {
     let right = encode(&proof(Algorithm::Sha256, "the secret of bob"));
     for (id, challenge) in [(0, vec![1]), (255, vec![0x77; 1024])] {
         let mut script = challenged("7", "7");
@@ -177,7 +177,7 @@ fn the_target_proves_itself_when_asked() {
 }
 
 #[test]
-fn a_challenge_that_comes_back_is_refused() {
+fn a_reflected_challenge_is_refused() {
     let right = encode(&proof(Algorithm::Md5, "the secret of bob"));
     for written in
         [encode(&[0xa5; 32]), encode(&[0xa5; 32]).to_uppercase(), encode_base64(&[0xa5; 32])]
@@ -189,7 +189,7 @@ fn a_challenge_that_comes_back_is_refused() {
 }
 
 #[test]
-fn a_target_that_cannot_prove_itself_says_so() {
+fn a_target_without_a_usable_secret_refuses() {
     let users = vec![user("bob", "the secret of bob")];
     for (target, shared) in [(None, false), (Some(user("disk", "the secret of bob")), true)] {
         let mut script = Script::new(Auth::Chap { users: users.clone(), target });

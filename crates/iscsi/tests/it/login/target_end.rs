@@ -1,10 +1,10 @@
-//! What a target refuses, with which status, and how much it takes before it does.
+//! What a target refuses, with which status, and its limits.
 
 use crate::login::support::{
     Door, INITIATOR, Script, TARGET, pairs, pdu, read_response, request, target,
 };
 use iscsi::login::{Auth, LoginError, MAX_EXCHANGES, MAX_LOGIN_PDU, MAX_LOGIN_TEXT, TargetStep};
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use iscsi::pdu::{LoginRequest, LoginStatus, Opcode, Stage};
 use iscsi::text::TextError;
 
@@ -18,7 +18,7 @@ fn names() -> String {
 }
 
 #[test]
-fn first_texts_that_lead_nowhere() {
+fn invalid_first_texts() {
     let missing = LoginStatus::MISSING_PARAMETER;
     for (text, status) in [
         ("", missing),
@@ -60,17 +60,17 @@ fn keys_in_the_wrong_stage() {
         let why = script.refused((O, Some(F)), &text, INITIATOR_ERROR);
         assert!(matches!(why, LoginError::Misplaced(_)), "{why:?}");
     }
-    // A key that nobody knows may stand anywhere.
+    // An unknown key is allowed anywhere.
     let mut script = Script::new(Auth::None);
     let answer = "TargetPortalGroupTag=3 X-com.example=NotUnderstood";
     script.expect((S, Some(O)), &format!("{} X-com.example=1", names()), Some(O), answer);
-    // A stage that is over does not come back.
+    // A completed stage does not return.
     let why = script.refused((S, None), "", INITIATOR_ERROR);
     assert_eq!(why, LoginError::Stage { expected: O, found: S });
 }
 
 #[test]
-fn whom_the_policy_turns_away() {
+fn initiators_refused_by_the_policy() {
     for status in [
         LoginStatus::NOT_FOUND,
         LoginStatus::AUTHORIZATION_FAILURE,
@@ -84,9 +84,9 @@ fn whom_the_policy_turns_away() {
     }
 }
 
-/// Changes in what has to stay the same, and versions.
+/// Changes in constant fields, and unsupported versions.
 #[test]
-fn headers_that_contradict() {
+fn inconsistent_headers() {
     type Change = fn(&mut LoginRequest);
     let changes: [(Change, LoginError); 5] = [
         (|request| request.isid.0[0] = 0, LoginError::Changed("ISID")),
@@ -118,11 +118,11 @@ fn headers_that_contradict() {
     }
 }
 
-/// Bytes that are no step of a login are answered at once, with their tag, however much may follow.
+/// Bytes that are no login PDU are answered at once, with their tag, regardless of what follows.
 #[test]
-fn what_is_no_login() {
+fn non_login_pdus_are_refused() {
     let refused = |bytes: &[u8]| {
-        let (mut target, mut door) = (target(Wishes::default()), Door::new(Auth::None));
+        let (mut target, mut door) = (target(DesiredParams::default()), Door::new(Auth::None));
         let (consumed, step) = target.receive(bytes, &mut door).expect("known by its header");
         assert_eq!(consumed, bytes.len());
         let TargetStep::Failed { reply, why } = step else { panic!("{step:?}") };
@@ -143,10 +143,10 @@ fn what_is_no_login() {
     assert_eq!(status, LoginStatus::INVALID_DURING_LOGIN);
     for bytes in [
         header(0x3e, 0x80, [0; 4]),
-        // More text than one PDU of a login may have.
+        // More text than fits into one login PDU.
         header(0x43, 0x00, [0, 0, 0x20, 0x01]),
         header(0x43, 0x00, [0, 0xff, 0xff, 0xff]),
-        // Both flags, and stages that are none.
+        // Both flags, and undefined stages.
         header(0x43, 0xc1, [0; 4]),
         header(0x43, 0x08, [0; 4]),
         header(0x43, 0x80, [0; 4]),
@@ -157,20 +157,20 @@ fn what_is_no_login() {
     assert_eq!(refused(&with_ahs).1, INITIATOR_ERROR);
 }
 
-/// Whoever buffers MAX_LOGIN_PDU bytes always gets an answer.
+/// A buffer of MAX_LOGIN_PDU bytes always suffices.
 #[test]
 fn the_longest_pdu() {
     let mut header = request(S, None, &[0; 8192]).encode();
     header[4] = 255;
     let mut bytes = header.to_vec();
     bytes.resize(MAX_LOGIN_PDU, 0);
-    let (mut target, mut door) = (target(Wishes::default()), Door::new(Auth::None));
+    let (mut target, mut door) = (target(DesiredParams::default()), Door::new(Auth::None));
     assert!(target.receive(&bytes[..MAX_LOGIN_PDU - 1], &mut door).is_none());
     assert!(target.receive(&bytes, &mut door).is_some());
 }
 
 #[test]
-fn text_without_end_is_not_taken() {
+fn endless_text_is_refused() {
     let mut script = Script::new(Auth::None);
     let piece = [b'a'; 8192];
     let header = LoginRequest { goes_on: true, ..request(S, None, &piece) };
@@ -182,7 +182,7 @@ fn text_without_end_is_not_taken() {
 }
 
 #[test]
-fn a_login_without_end_is_ended() {
+fn an_endless_login_is_ended() {
     let mut script = Script::new(Auth::None);
     script.say(S, None, &names());
     for _ in 1..MAX_EXCHANGES {
@@ -191,7 +191,7 @@ fn a_login_without_end_is_ended() {
     assert_eq!(script.refused((S, None), "", INITIATOR_ERROR), LoginError::TooMany);
 }
 
-/// The answers to as many keys as a text may have fit into one PDU.
+/// The answers to the maximum number of keys fit into one PDU.
 #[test]
 fn many_keys() {
     let keys = |count: usize| {
@@ -207,10 +207,10 @@ fn many_keys() {
     assert_eq!(why, LoginError::Text(TextError::TooMany(64)));
 }
 
-/// Several requests in one read, and a few bytes of the next.
+/// Several requests in one read, and a part of the next.
 #[test]
 fn only_one_pdu_is_consumed_at_a_time() {
-    let (mut target, mut door) = (target(Wishes::default()), Door::new(Auth::None));
+    let (mut target, mut door) = (target(DesiredParams::default()), Door::new(Auth::None));
     let text = pairs(&names());
     let first = pdu(request(S, Some(O), &text).encode(), &text);
     let second = request(O, None, &[]).encode();
@@ -223,7 +223,7 @@ fn only_one_pdu_is_consumed_at_a_time() {
     assert!(target.receive(&stream[stream.len() - 3..], &mut door).is_none());
 }
 
-/// Reasons end in logs: what a peer has sent stands in them without its line ends and escapes.
+/// Reasons are logged: line ends and escapes from a peer must be escaped.
 #[test]
 fn reasons_cannot_forge_log_lines() {
     let nasty = "x\n\u{1b}[31mroot logged in";
@@ -241,7 +241,8 @@ fn reasons_cannot_forge_log_lines() {
         let why = script.why.expect("a reason").to_string();
         assert!(!why.contains(['\n', '\u{1b}']), "{why:?}");
     }
-    let wishes = Wishes { data_digest: iscsi::params::Digest::Required, ..Wishes::default() };
+    let wishes =
+        DesiredParams { data_digest: iscsi::params::Digest::Required, ..DesiredParams::default() };
     let mut script = Script::with(Auth::None, wishes);
     script.say(O, Some(F), &names());
     let text = format!("DataDigest={nasty}\0");

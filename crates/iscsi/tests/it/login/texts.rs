@@ -11,13 +11,13 @@ fn check(text: &[u8], expected: Result<&[(&str, &str)], TextError>) {
 }
 
 #[test]
-fn pairs_and_what_is_none() {
+fn valid_and_invalid_pairs() {
     check(b"", Ok(&[]));
     check(b"a=b\0", Ok(&[("a", "b")]));
     check(b"a=\0", Ok(&[("a", "")]));
     check(b"a=b=c\0", Ok(&[("a", "b=c")]));
     check(b"X-com.example@a+b_c#1=\xc3\xa4\0", Ok(&[("X-com.example@a+b_c#1", "ä")]));
-    // Some peers count the padding in.
+    // Some peers include the padding in the length.
     check(b"a=b\0\0\0", Ok(&[("a", "b")]));
     check(b"\0", Ok(&[]));
     check(b"\0a=b\0", Ok(&[("a", "b")]));
@@ -78,14 +78,14 @@ fn words_of_values() {
 }
 
 #[test]
-fn a_text_in_several_pieces() {
+fn a_text_in_several_pdus() {
     let mut assembly = Assembly::new(8);
     assert_eq!(assembly.add(b"a=b"), Ok(()));
     assert_eq!(assembly.add(b""), Ok(()));
     assert_eq!(assembly.add(b"c\0e=f"), Ok(()));
     assert_eq!(assembly.add(b"x"), Err(TextError::TooLong(8)));
     assert_eq!(assembly.take(), b"a=bc\0e=f");
-    // The next one begins with room for as much.
+    // The next text has the whole limit again.
     assert_eq!(assembly.add(&[0; 9]), Err(TextError::TooLong(8)));
     assert_eq!(assembly.add(&[1; 8]), Ok(()));
     assert_eq!(assembly.take(), [1; 8]);

@@ -1,4 +1,4 @@
-//! Headers laid out by hand from the figures of RFC 7143, section 11, and digests from RFC 3720, appendix B.4.
+//! Headers encoded by hand from the figures of RFC 7143, section 11, and digests from RFC 3720, appendix B.4.
 
 use iscsi::digest;
 use iscsi::pdu::{
@@ -35,7 +35,7 @@ fn response(pdu: impl Into<Response>, words: [u32; 12]) {
 const SEQUENCE: Sequence = Sequence { stat_sn: 0x51, exp_cmd_sn: 0x52, max_cmd_sn: 0x53 };
 
 #[test]
-fn requests_for_work() {
+fn command_and_data_requests() {
     let command = ScsiCommand {
         immediate: false,
         is_final: false,
@@ -99,7 +99,7 @@ fn requests_for_work() {
 }
 
 #[test]
-fn requests_about_the_connection() {
+fn connection_requests() {
     request(
         NopOut {
             immediate: true,
@@ -157,7 +157,7 @@ fn requests_about_the_connection() {
 }
 
 #[test]
-fn responses_to_work() {
+fn command_and_data_responses() {
     response(
         ScsiResponse {
             response: ServiceResponse::Completed,
@@ -215,7 +215,7 @@ fn responses_to_work() {
 }
 
 #[test]
-fn responses_about_the_connection() {
+fn connection_responses() {
     response(
         NopIn {
             lun: Lun::new(2),
@@ -277,7 +277,7 @@ fn responses_about_the_connection() {
     );
 }
 
-/// RFC 3720, appendix B.4: the bytes stand in the order in which they are sent.
+/// RFC 3720, appendix B.4: bytes in wire order.
 #[test]
 fn digests() {
     let rising: Vec<u8> = (0..32).collect();
@@ -293,7 +293,7 @@ fn digests() {
     ] {
         assert_eq!(digest::of(bytes), digest);
         let (head, tail) = bytes.split_at(13);
-        assert_eq!(digest::Running::default().and(head).and(tail).bytes(), digest);
+        assert_eq!(digest::RunningDigest::default().and(head).and(tail).bytes(), digest);
     }
     assert_eq!(digest::seal(&command)[48..], [0x56, 0x3a, 0x96, 0xd9]);
 }
@@ -322,9 +322,9 @@ fn logical_unit_numbers() {
         assert_eq!(Lun::new(number), Lun(wire));
         assert_eq!(Lun(wire).number(), Some(number));
     }
-    // Flat addressing of a small number is as good as any.
+    // Flat addressing of a small number is equivalent.
     assert_eq!(Lun(0x4001 << 48).number(), Some(1));
-    // A bus, another level, logical unit and extended addressing.
+    // Unsupported: another bus, another level, logical unit and extended addressing.
     for foreign in [0x0101 << 48, 1 << 48 | 1 << 32, 0x8001 << 48, 0xc101 << 48, 1] {
         assert_eq!(Lun(foreign).number(), None, "{foreign:#x}");
     }

@@ -1,5 +1,5 @@
-//! Headers: known bytes, what is refused, and every header there and back.
+//! Headers: known bytes, refusals, and round trips.
 
 mod bytes;
 mod refused;
-mod round;
+mod round_trip;

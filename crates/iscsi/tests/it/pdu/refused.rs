@@ -1,4 +1,4 @@
-//! What a parser refuses, and what it must not refuse.
+//! What a parser must refuse, and must accept.
 
 use iscsi::pdu::{
     Bhs, LoginStatus, Malformed, Opcode, RejectReason, Request, Response, Stage, TaskFunction,
@@ -36,7 +36,7 @@ fn response(bhs: Bhs, field: &str) {
 }
 
 #[test]
-fn opcodes_of_nobody_and_of_the_other_end() {
+fn undefined_opcodes_and_those_of_the_other_end() {
     let mut understood = [0, 0];
     for code in 0..=0x3f {
         for bhs in [header(code, 0x80), header(code | 0xc0, 0x80)] {
@@ -46,7 +46,7 @@ fn opcodes_of_nobody_and_of_the_other_end() {
             }
         }
     }
-    assert_eq!(understood, [16, 20], "eight requests and ten responses, each seen twice");
+    assert_eq!(understood, [16, 20], "eight requests and ten responses, each counted twice");
     assert_eq!(Malformed::Opcode(0x3e).reject_reason(), RejectReason::CommandNotSupported);
 }
 
@@ -88,12 +88,12 @@ fn stages_of_a_login() {
         (flags(1, 0, 0, 1), (Stage::Security, Some(Stage::Operational))),
         (flags(1, 0, 0, 3), (Stage::Security, Some(Stage::FullFeature))),
         (flags(1, 0, 1, 3), (Stage::Operational, Some(Stage::FullFeature))),
-        // Without a transit the next stage is a reserved field.
+        // Without the T bit the next stage is a reserved field.
         (flags(0, 0, 1, 2), (Stage::Operational, None)),
     ] {
         assert_eq!(next(header(0x43, bhs)), stages);
     }
-    // Of a failure nothing counts but its status.
+    // In a failure only the status is meaningful.
     let failed = with(header(0x23, flags(1, 1, 3, 3)), &[(36, 2), (37, 1)]);
     match Response::parse(&failed, &[]) {
         Ok(Response::Login(login)) => {
@@ -125,7 +125,7 @@ fn fields_of_responses() {
     response(header(0x24, 0xc0), "F and C");
 }
 
-/// What RFC 7143 reserves without giving it values is not looked at.
+/// Fields that RFC 7143 reserves are ignored.
 #[test]
 fn reserved_bits_are_ignored() {
     for opcode in [0x00, 0x02, 0x05] {
@@ -134,7 +134,7 @@ fn reserved_bits_are_ignored() {
         assert_eq!(Request::parse(&noisy, &[]), Request::parse(&plain, &[]));
         assert!(Request::parse(&plain, &[]).is_ok());
     }
-    // A function that nobody has defined is answered, not rejected.
+    // An undefined function is answered, not rejected.
     match Request::parse(&header(0x42, 0x80 | 0x55), &[]) {
         Ok(Request::Task(task)) => assert_eq!(task.function, TaskFunction::Other(0x55)),
         other => panic!("{other:?}"),
@@ -186,7 +186,7 @@ fn additional_segments() {
 }
 
 #[test]
-fn segments_where_none_may_be() {
+fn segments_that_are_not_allowed() {
     let read = with(header(0x01, 0xc0), &[(4, 2)]);
     let ahs = [0, 5, 2, 0, 0, 0, 1, 0];
     let refused = |parsed: Result<Request, Malformed>| match parsed {

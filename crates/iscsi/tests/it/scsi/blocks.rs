@@ -1,6 +1,6 @@
-//! Commands that move blocks: what a volume is asked for, and what is refused before.
+//! Block commands: requests to the volume, and refusals before it.
 
-use iscsi::scsi::{Action, Extent, Medium, View, quick};
+use iscsi::scsi::{Action, BlockRange, Medium, NexusView, quick};
 
 use crate::scsi::rig::{
     BLOCKS, LARGE, READ_ONLY, Rig, THICK, THIN, bytes, field, good, medium, parse, refused, reply,
@@ -13,8 +13,8 @@ fn check(cdb: &str, wanted: Medium) {
     assert_eq!(medium(rig.with(cdb, &block)), wanted, "{cdb}");
 }
 
-const fn at(lba: u64, blocks: u64) -> Extent {
-    Extent { lba, blocks }
+const fn at(lba: u64, blocks: u64) -> BlockRange {
+    BlockRange { lba, blocks }
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_cache_and_provisioning() {
 }
 
 #[test]
-fn nothing_leaves_the_volume() {
+fn extents_stay_within_the_volume() {
     let rig = Rig::new();
     let last = BLOCKS - 1;
     let codes10 = ["28", "2a", "2e", "2f", "34", "35", "41"];
@@ -103,7 +103,7 @@ fn nothing_leaves_the_volume() {
 }
 
 #[test]
-fn zero_blocks_are_fine() {
+fn zero_blocks_are_allowed() {
     check("28 00 00000000 00 0000 00", Medium::Read(at(0, 0)));
     check("88 00 0000000000020000 00000000 00 00", Medium::Read(at(BLOCKS, 0)));
     check("8a 00 0000000000000000 00000000 00 00", Medium::Write { to: at(0, 0), durable: false });
@@ -170,7 +170,7 @@ fn a_transfer_has_a_limit() {
 }
 
 #[test]
-fn one_block_comes_for_write_same() {
+fn write_same_takes_one_block() {
     let rig = Rig::new();
     for size in [1, 256, 511, 513, 1024] {
         refused(rig.with("41 08 00000000 00 0001 00", &vec![0; size]), 0x2400);
@@ -185,7 +185,7 @@ fn one_block_comes_for_write_same() {
 }
 
 #[test]
-fn both_halves_come_for_compare_and_write() {
+fn compare_and_write_takes_both_halves() {
     let rig = Rig::new();
     let action = rig.with("89 08 0000000000000005 000000 02 00 00", &[0; 2048]);
     assert_eq!(medium(action), Medium::CompareAndWrite { at: at(5, 2), durable: true });
@@ -210,7 +210,7 @@ fn unmap(descriptors: &[(u64, u32)]) -> Action {
 }
 
 #[test]
-fn unmap_gives_back_what_its_list_names() {
+fn unmap_deallocates_its_list() {
     assert_eq!(medium(unmap(&[(1, 2), (5, 0), (9, 1)])), Medium::Unmap(vec![at(1, 2), at(9, 1)]));
     good(unmap(&[]));
     good(unmap(&[(BLOCKS, 0)]));
@@ -272,7 +272,7 @@ fn without_a_write_cache_everything_is_durable() {
 }
 
 #[test]
-fn the_quick_path_decides_as_the_slow_one() {
+fn the_fast_path_agrees_with_the_slow_one() {
     let rig = Rig::new();
     for lun in [THIN, THICK, READ_ONLY, LARGE] {
         let unit = rig.device.unit(lun).unwrap();
@@ -297,7 +297,7 @@ fn the_quick_path_decides_as_the_slow_one() {
 }
 
 #[test]
-fn the_quick_path_leaves_the_rest_to_the_slow_one() {
+fn the_fast_path_leaves_the_rest_to_the_slow_one() {
     let rig = Rig::new();
     let unit = rig.device.unit(THIN).unwrap();
     let geometry = unit.description().geometry;
@@ -305,12 +305,12 @@ fn the_quick_path_leaves_the_rest_to_the_slow_one() {
     let read = parse("28 00 00000000 00 0001 00");
     let write = parse("2a 00 00000000 00 0001 00");
     assert!(quick(&read, &geometry, &open).is_some() && quick(&write, &geometry, &open).is_some());
-    let read_only = View { writes: false, ..open };
+    let read_only = NexusView { writes: false, ..open };
     assert!(
         quick(&read, &geometry, &read_only).is_some()
             && quick(&write, &geometry, &read_only).is_none()
     );
-    assert!(quick(&read, &geometry, &View { reads: false, ..open }).is_none());
+    assert!(quick(&read, &geometry, &NexusView { reads: false, ..open }).is_none());
     for cdb in [
         "28 00 00000000 00 0001 04",
         "28 00 ffffffff 00 0001 00",

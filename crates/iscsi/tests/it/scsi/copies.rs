@@ -1,6 +1,6 @@
 //! EXTENDED COPY and RECEIVE COPY RESULTS.
 
-use iscsi::scsi::{Action, CopySegment, Ending, Extent, Sense, SenseKey};
+use iscsi::scsi::{Action, BlockRange, CopySegment, Ending, Sense, SenseKey};
 
 use crate::scsi::rig::{BLOCKS, LARGE, READ_ONLY, Rig, THICK, THIN, field, good, refused, reply};
 
@@ -68,7 +68,7 @@ fn within_one_unit_and_between_two() {
         copy(&rig, &list(1, 0, &[target(&rig, 0), target(&rig, 1), target(&rig, 3)], &segments));
     let segment = |from: usize, lba, blocks, to: usize, to_lba| CopySegment {
         from: names(from),
-        source: Extent { lba, blocks },
+        source: BlockRange { lba, blocks },
         to: names(to),
         lba: to_lba,
     };
@@ -115,7 +115,7 @@ fn lists_have_limits() {
 }
 
 #[test]
-fn descriptors_that_cannot_be_meant() {
+fn invalid_descriptors() {
     let rig = Rig::new();
     let one = || target(&rig, 0);
     let changed = |mut bytes: Vec<u8>, at: usize, to: u8| {
@@ -141,7 +141,7 @@ fn descriptors_that_cannot_be_meant() {
 }
 
 #[test]
-fn every_unit_has_to_consent() {
+fn every_unit_must_admit_the_copy() {
     let rig = Rig::new();
     let copy = |lun, from, to| {
         on(
@@ -158,11 +158,11 @@ fn every_unit_has_to_consent() {
     aborted(copy(THIN, 0, 1), 0x0d02);
     aborted(copy(THIN, 1, 0), 0x0d02);
     let status = reply(rig.run("84 00 01 00000000000000 00000100 00 00"));
-    assert_eq!(status[4], 2, "it is known to have failed");
+    assert_eq!(status[4], 2, "it is reported as failed");
 }
 
 #[test]
-fn what_became_of_a_copy() {
+fn results_of_a_copy() {
     let rig = Rig::new();
     let unit = rig.device.unit(THIN).unwrap();
     let status = |id: u8| rig.run(&format!("84 00 {id:02x} 00000000000000 00000100 00 00"));
@@ -194,7 +194,7 @@ fn what_became_of_a_copy() {
 }
 
 #[test]
-fn the_third_party_copy_page_lists_what_there_is() {
+fn the_third_party_copy_page_lists_supported_commands() {
     let rig = Rig::new();
     let page = reply(rig.run("12 01 8f 04 00 00"));
     let (mut at, mut kinds) = (4, Vec::new());

@@ -1,14 +1,14 @@
-//! Whatever comes from the network, the device server's promises hold: see `promises`.
+//! The invariants of the device server hold for any input: see `invariants`.
 
 use iscsi::scsi::Device;
 use proptest::prelude::*;
 
-use crate::scsi::promises;
+use crate::scsi::invariants;
 use crate::scsi::rig::{LARGE, READ_ONLY, Rig, THICK, THIN};
 
 const LUNS: [u64; 6] = [THIN, THICK, READ_ONLY, LARGE, 0xc101 << 48, 7 << 48];
 
-/// The operation codes that are known, and all others now and then.
+/// Mostly the known operation codes, sometimes others.
 fn cdb() -> impl Strategy<Value = [u8; 16]> {
     let known: Vec<u8> = (0x00..=0x5f).chain(0x83..=0xb7).collect();
     let opcode = prop_oneof![9 => proptest::sample::select(known), 1 => any::<u8>()];
@@ -25,7 +25,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn promises_hold(
+    fn invariants_hold(
         calls in proptest::collection::vec(
             (0..LUNS.len(), any::<bool>(), cdb(), 0..5000_u32, proptest::collection::vec(any::<u8>(), 0..128)),
             1..80,
@@ -35,7 +35,7 @@ proptest! {
         let device: &Device = &rig.device;
         for (lun, first, cdb, expected, bytes) in calls {
             let nexus = if first { &rig.a } else { &rig.b };
-            promises::hold(device, LUNS[lun], nexus, &cdb, expected, &bytes);
+            invariants::hold(device, LUNS[lun], nexus, &cdb, expected, &bytes);
         }
     }
 }

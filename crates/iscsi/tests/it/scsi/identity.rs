@@ -1,4 +1,4 @@
-//! INQUIRY, READ CAPACITY, REPORT LUNS, REQUEST SENSE, and the LUNs that are not there.
+//! INQUIRY, READ CAPACITY, REPORT LUNS, REQUEST SENSE, and LUNs that do not exist.
 
 use iscsi::scsi::{Ending, Sense, SenseKey};
 
@@ -33,7 +33,7 @@ fn standard_data() {
 }
 
 #[test]
-fn a_short_allocation_length_only_cuts() {
+fn a_short_allocation_length_only_truncates() {
     let rig = Rig::new();
     let whole = reply(rig.run("12 00 00 01 00 00"));
     for length in 0..=255 {
@@ -43,7 +43,7 @@ fn a_short_allocation_length_only_cuts() {
 }
 
 #[test]
-fn every_page_that_is_listed_is_there() {
+fn every_listed_page_exists() {
     let rig = Rig::new();
     for lun in [THIN, THICK, READ_ONLY, LARGE] {
         let list = page(&rig, lun, 0x00);
@@ -91,7 +91,7 @@ fn designators_of_units_differ() {
 }
 
 #[test]
-fn thin_units_say_so_everywhere() {
+fn thin_units_report_provisioning_everywhere() {
     let rig = Rig::new();
     for (lun, thin) in [(THIN, true), (THICK, false), (LARGE, true)] {
         let capacity = reply(rig.on(lun, &rig.a, "9e 10 0000000000000000 00000020 00 00", &[]));
@@ -141,7 +141,7 @@ fn luns_are_reported_by_kind() {
 }
 
 #[test]
-fn luns_are_named_in_two_ways() {
+fn luns_have_two_address_formats() {
     let rig = Rig::new();
     for (lun, index) in [(0, Some(0)), (3 << 48, Some(3)), (0x4003 << 48, Some(3)), (4 << 48, None)]
     {
@@ -153,7 +153,7 @@ fn luns_are_named_in_two_ways() {
 }
 
 #[test]
-fn a_lun_that_is_not_there_says_so() {
+fn a_missing_lun_is_reported() {
     let rig = Rig::new();
     for lun in [NOWHERE, 1, 0x0100 << 48] {
         assert_eq!(reply(rig.on(lun, &rig.a, "12 00 00 00 24 00", &[]))[0], 0x7f);
@@ -195,7 +195,7 @@ fn sense_data_has_two_formats() {
 }
 
 #[test]
-fn request_sense_without_anything_to_say() {
+fn request_sense_without_a_condition() {
     let rig = Rig::new();
     assert_eq!(reply(rig.run("03 00 00 00 ff 00"))[..3], [0x70, 0, 0]);
     assert_eq!(reply(rig.run("03 01 00 00 ff 00"))[..4], [0x72, 0, 0, 0]);

@@ -2,15 +2,15 @@
 
 mod rig;
 
-mod attentions;
 mod blocks;
 mod copies;
 mod hostile;
 mod identity;
+mod invariants;
 mod model;
 mod modes;
-mod opcodes;
 mod persistence;
-mod ports;
-mod promises;
+mod port_groups;
 mod sanitizing;
+mod supported_commands;
+mod unit_attentions;

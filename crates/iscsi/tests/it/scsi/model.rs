@@ -1,7 +1,7 @@
-//! Persistent reservations against a slow reference: any sequence of service actions by any nexuses leaves the same keys,
-//! the same reservation, the same access and the same unit attentions as plain rules do.
+//! Persistent reservations against a slow reference: after any sequence of service actions by any nexuses the keys,
+//! the reservation, the access and the unit attentions are those of plain rules.
 //!
-//! The reference knows nexuses by numbers, keeps one record for each, and writes the tables of SPC-4 down as they stand.
+//! The reference numbers nexuses, keeps one record for each, and contains the tables of SPC-4 literally.
 
 use std::collections::BTreeSet;
 
@@ -198,7 +198,7 @@ impl Reference {
         }
     }
 
-    /// May it read, may it write (SPC-4, tables 66 and 67).
+    /// May it read, may it write (SPC-4, tables 66 and 67)?
     fn access(&self, who: usize) -> (bool, bool) {
         let Some((_, kind)) = self.held else { return (true, true) };
         let all = self.holds(who) || (for_registrants(kind) && self.keys[who] != 0);
@@ -248,7 +248,7 @@ impl Real {
             list.extend(name);
         }
         let cdb = parse(&format!("5f {action:02x} {kind:02x} 00 00 {:08x} 00", list.len()));
-        // Nothing pending is in the way: it was heard after the step before.
+        // No attention interferes: it was reported after the previous step.
         match self.device.parameters(0, &self.nexuses[who], &cdb, &list) {
             Action::End(Ending::GOOD) => End::Good,
             Action::End(Ending { status: Status::ReservationConflict, .. }) => End::Conflict,
@@ -261,7 +261,7 @@ impl Real {
         std::iter::from_fn(ask).collect()
     }
 
-    /// The generation, and what READ FULL STATUS says of each registration.
+    /// The generation, and the registrations of READ FULL STATUS.
     fn keys(&self) -> (u32, BTreeSet<Registered>) {
         let bytes = reply(self.device.begin(
             0,
@@ -330,7 +330,7 @@ proptest! {
         let real = Real::new();
         let mut reference = Reference::default();
         for ((who, mut step), right_key) in steps {
-            // Most steps know their key, or nothing interesting would happen.
+            // Most steps use the right key, otherwise they would only fail.
             if right_key {
                 match &mut step {
                     Step::Register { key, .. } | Step::Reserve { key, .. } | Step::Release { key, .. }

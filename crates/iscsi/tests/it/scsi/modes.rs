@@ -1,6 +1,6 @@
-//! MODE SENSE and MODE SELECT, START STOP UNIT, and what else is asked of the unit as a whole.
+//! MODE SENSE and MODE SELECT, START STOP UNIT, and other commands to the unit as a whole.
 
-use iscsi::scsi::{Extent, Medium};
+use iscsi::scsi::{BlockRange, Medium};
 
 use crate::scsi::rig::{
     LARGE, READ_ONLY, Rig, THIN, bytes, code, field, good, medium, refused, reply,
@@ -67,7 +67,7 @@ fn software_write_protection() {
     assert_eq!(reply(rig.run("1a 08 8a 00 ff 00"))[8], 0, "by default nothing is protected");
     refused(rig.on(THIN, &rig.b, "00", &[]), 0x2a01);
     refused(rig.on(THIN, &rig.b, "2a 00 00000000 00 0001 00", &[]), 0x2702);
-    rig.device.unit(THIN).unwrap().reset(iscsi::scsi::Attention::DeviceReset);
+    rig.device.unit(THIN).unwrap().reset(iscsi::scsi::UnitAttention::DeviceReset);
     refused(rig.run("00"), 0x2903);
     medium(rig.run("2a 00 00000000 00 0001 00"));
 }
@@ -87,11 +87,11 @@ fn the_view_follows_the_pages() {
     let after = unit.view(&rig.a);
     assert!(after.write_through && after.descriptor_sense && after.task_aborted);
     let write = medium(rig.run("2a 00 00000000 00 0001 00"));
-    assert_eq!(write, Medium::Write { to: Extent { lba: 0, blocks: 1 }, durable: true });
+    assert_eq!(write, Medium::Write { to: BlockRange { lba: 0, blocks: 1 }, durable: true });
 }
 
 #[test]
-fn nothing_changes_where_nothing_differs() {
+fn equal_values_change_nothing() {
     let rig = Rig::new();
     let list = bytes(&format!("00 00 00 00 {CONTROL}"));
     good(rig.with("15 10 00 00 10 00", &list));
@@ -99,7 +99,7 @@ fn nothing_changes_where_nothing_differs() {
 }
 
 #[test]
-fn lists_that_are_wrong_change_nothing() {
+fn invalid_lists_change_nothing() {
     let rig = Rig::new();
     let generation = rig.device.unit(THIN).unwrap().generation();
     for (list, sense, at) in [
@@ -133,9 +133,9 @@ fn lists_that_are_wrong_change_nothing() {
 }
 
 #[test]
-fn a_stopped_unit_moves_nothing_until_it_starts() {
+fn a_stopped_unit_transfers_nothing_until_it_starts() {
     let rig = Rig::new();
-    assert_eq!(medium(rig.run("1b 00 00 00 00 00")), Medium::Sync(Extent::default()));
+    assert_eq!(medium(rig.run("1b 00 00 00 00 00")), Medium::Sync(BlockRange::default()));
     for cdb in ["00", "28 00 00000000 00 0001 00", "2a 00 00000000 00 0001 00"] {
         refused(rig.on(THIN, &rig.b, cdb, &[]), 0x0402);
     }
@@ -154,7 +154,7 @@ fn a_stopped_unit_moves_nothing_until_it_starts() {
 }
 
 #[test]
-fn small_services() {
+fn minor_commands() {
     let rig = Rig::new();
     good(rig.run("1e 00 00 00 01 00"));
     good(rig.run("1e 00 00 00 00 00"));

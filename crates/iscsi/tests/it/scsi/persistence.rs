@@ -1,6 +1,6 @@
-//! PERSISTENT RESERVE IN and OUT, RESERVE and RELEASE, and what is kept over a restart.
+//! PERSISTENT RESERVE IN and OUT, RESERVE and RELEASE, and reservations across a restart.
 
-use iscsi::scsi::{Action, Device, KeptError, Nexus};
+use iscsi::scsi::{Action, Device, Nexus, StoredReservationsError};
 
 use crate::scsi::rig::{
     Rig, THICK, THIN, bytes, conflict, description, field, good, medium, refused, reply,
@@ -43,13 +43,13 @@ fn keys_are_read_whatever_the_allocation_length() {
 }
 
 #[test]
-fn capabilities_tell_what_is_kept() {
+fn capabilities_report_persistence() {
     let rig = Rig::new();
     assert_eq!(query(&rig, 2), [0, 8, 0x1d, 0x80, 0xea, 1, 0, 0]);
     let device = Device::new(
         "iqn.x",
         &[1],
-        vec![iscsi::scsi::Description { keeps_reservations: false, ..description("x") }],
+        vec![iscsi::scsi::UnitDescription { keeps_reservations: false, ..description("x") }],
     );
     let nexus = Nexus::new("iqn.a", [0; 6], 1);
     let cdb = crate::scsi::rig::parse("5e 02 00 00 00 00 00 4000 00");
@@ -88,7 +88,7 @@ fn lists_of_the_wrong_length() {
 }
 
 #[test]
-fn further_initiator_ports_are_registered_alike() {
+fn additional_initiator_ports_are_registered_too() {
     let rig = Rig::new();
     let mut other = b"iqn.2026-01.example:B,i,0x400000000002".to_vec();
     other.resize(40, 0);
@@ -98,7 +98,7 @@ fn further_initiator_ports_are_registered_alike() {
     good(out(&rig, &rig.a, 0, 0, &list));
     let keys = query(&rig, 0);
     assert_eq!(keys[7], 16, "two registrations");
-    // Its name is compared in lower case, and the port is the one that was asked.
+    // Its name is compared in lower case, and its target port is the one that received the command.
     let through = Nexus::new("iqn.2026-01.example:b", [0x40, 0, 0, 0, 0, 2], 1);
     rig.join(&through);
     good(out(&rig, &through, 1, 1, &self::list(7, 0, 0)));
@@ -185,27 +185,27 @@ fn reservations_outlive_sessions_and_resets() {
 }
 
 #[test]
-fn what_is_asked_to_be_kept_survives_a_restart() {
+fn aptpl_reservations_survive_a_restart() {
     let rig = Rig::new();
     let unit = rig.device.unit(THIN).unwrap();
-    assert_eq!(unit.kept(), []);
+    assert_eq!(unit.stored_reservations(), []);
     register(&rig, &rig.b, 0xb);
-    assert_eq!(unit.kept(), []);
+    assert_eq!(unit.stored_reservations(), []);
     let kept = Action::Reserved { keep: true, abort: vec![] };
     assert_eq!(out(&rig, &rig.a, 6, 0, &list(0, 0xa, 1)), kept);
     assert_eq!(out(&rig, &rig.a, 1, 8, &list(0xa, 0, 0)), kept);
-    let bytes = unit.kept();
+    let bytes = unit.stored_reservations();
     let again = Rig::new();
     again.device.unit(THIN).unwrap().restore(&bytes).unwrap();
     assert_eq!(query(&again, 0)[4..], query(&rig, 0)[4..]);
     assert_eq!(query(&again, 1)[8..], query(&rig, 1)[8..]);
     assert_eq!(query(&again, 3)[8..], query(&rig, 3)[8..]);
-    assert_eq!(again.device.unit(THIN).unwrap().kept(), bytes);
+    assert_eq!(again.device.unit(THIN).unwrap().stored_reservations(), bytes);
     let stranger = Nexus::new("iqn.c", [0; 6], 1);
     again.join_thin(&stranger);
     conflict(again.on(THIN, &stranger, "28 00 00000000 00 0001 00", &[]));
     assert_eq!(out(&rig, &rig.a, 0, 0, &list(0xa, 0xc, 0)), kept, "to be forgotten");
-    assert_eq!(unit.kept(), []);
+    assert_eq!(unit.stored_reservations(), []);
 }
 
 #[test]
@@ -215,23 +215,23 @@ fn damaged_bytes_are_refused_whole() {
     out(&rig, &rig.a, 6, 0, &list(0, 0xa, 1));
     out(&rig, &rig.b, 6, 0, &list(0, 0xb, 1));
     out(&rig, &rig.a, 1, 1, &list(0xa, 0, 0));
-    let bytes = unit.kept();
+    let bytes = unit.stored_reservations();
     let other = Rig::new();
     let fresh = other.device.unit(THIN).unwrap();
     for cut in 1..bytes.len() {
         assert!(fresh.restore(&bytes[..cut]).is_err(), "{cut}");
     }
-    assert_eq!(fresh.restore(b"hello"), Err(KeptError::Foreign));
+    assert_eq!(fresh.restore(b"hello"), Err(StoredReservationsError::Foreign));
     let mut long = bytes.clone();
     long.push(0);
-    assert_eq!(fresh.restore(&long), Err(KeptError::Damaged(bytes.len())));
-    assert_eq!(fresh.kept(), []);
+    assert_eq!(fresh.restore(&long), Err(StoredReservationsError::Damaged(bytes.len())));
+    assert_eq!(fresh.stored_reservations(), []);
     fresh.restore(&[]).unwrap();
     fresh.restore(&bytes).unwrap();
 }
 
 #[test]
-fn registrations_have_a_bound() {
+fn registrations_are_bounded() {
     let rig = Rig::new();
     for index in 0..1024_u32 {
         let [_, b, c, d] = index.to_be_bytes();
@@ -242,7 +242,7 @@ fn registrations_have_a_bound() {
 }
 
 #[test]
-fn classic_reservations_exclude_everybody_else() {
+fn reserve_excludes_all_others() {
     let rig = Rig::new();
     let (a, b) = (&rig.a, &rig.b);
     for (reserve, release) in [("16 00 00 00 00 00", "17"), ("56 00 00 00 00 00 00 0000 00", "57")]
@@ -277,19 +277,19 @@ fn classic_reservations_exclude_everybody_else() {
 }
 
 #[test]
-fn classic_reservations_end_with_session_and_reset() {
+fn reserve_ends_with_session_and_reset() {
     let rig = Rig::new();
     good(rig.run("16"));
     rig.device.leave(&rig.a);
     good(rig.on(THIN, &rig.b, "16", &[]));
-    rig.device.unit(THIN).unwrap().reset(iscsi::scsi::Attention::DeviceReset);
+    rig.device.unit(THIN).unwrap().reset(iscsi::scsi::UnitAttention::DeviceReset);
     rig.device.join(&rig.a);
     refused(rig.run("16"), 0x2900);
     good(rig.run("16"));
 }
 
 #[test]
-fn classic_beside_persistent_reservations() {
+fn reserve_beside_persistent_reservations() {
     let rig = Rig::new();
     register(&rig, &rig.a, 0xa);
     conflict(rig.run("16"));

@@ -1,12 +1,14 @@
-//! A device with units to talk to, and what answers are compared by.
+//! A device with units to test, and helpers that compare answers.
 
-use iscsi::scsi::{Action, Cdb, Description, Device, Ending, Geometry, Medium, Nexus, Status};
+use iscsi::scsi::{
+    Action, CdbBytes, Device, Ending, Geometry, Medium, Nexus, Status, UnitDescription,
+};
 
 /// Blocks of the unit under test.
 pub const BLOCKS: u64 = 131_072;
 
-/// A device with four units: thin, thick, read-only, and thin with blocks of 4096 bytes. Two initiators are logged in and
-/// know that power is on; the second one came through the other port.
+/// A device with four units: thin, thick, read-only, and thin with blocks of 4096 bytes. Two initiators are logged in
+/// and have no pending attentions; the second one uses the other port.
 pub struct Rig {
     pub device: Device,
     pub a: Nexus,
@@ -18,8 +20,8 @@ pub const THICK: u64 = 1 << 48;
 pub const READ_ONLY: u64 = 2 << 48;
 pub const LARGE: u64 = 3 << 48;
 
-pub fn description(serial: &str) -> Description {
-    Description {
+pub fn description(serial: &str) -> UnitDescription {
+    UnitDescription {
         geometry: Geometry { block: 512, blocks: BLOCKS },
         thin: false,
         read_only: false,
@@ -35,10 +37,15 @@ impl Rig {
     pub fn new() -> Rig {
         let large = Geometry { block: 4096, blocks: BLOCKS / 8 };
         let units = vec![
-            Description { thin: true, ..description("thin") },
+            UnitDescription { thin: true, ..description("thin") },
             description("thick"),
-            Description { read_only: true, ..description("read-only") },
-            Description { thin: true, geometry: large, write_back: false, ..description("large") },
+            UnitDescription { read_only: true, ..description("read-only") },
+            UnitDescription {
+                thin: true,
+                geometry: large,
+                write_back: false,
+                ..description("large")
+            },
         ];
         let device = Device::new("iqn.2026-01.example:target", &[1, 2], units);
         let a = Nexus::new("iqn.2026-01.example:a", [0x40, 0, 0, 0, 0, 1], 1);
@@ -50,7 +57,7 @@ impl Rig {
         rig
     }
 
-    /// Logs a nexus in and lets it hear that power is on.
+    /// Logs a nexus in and clears its POWER ON attention.
     pub fn join(&self, nexus: &Nexus) {
         self.device.join(nexus);
         for lun in [THIN, THICK, READ_ONLY, LARGE] {
@@ -75,7 +82,7 @@ impl Rig {
         self.on(THIN, &self.a, cdb, data)
     }
 
-    /// A command: its parameters are handed over if they are asked for.
+    /// Executes a command, with parameters if it wants them.
     pub fn on(&self, lun: u64, nexus: &Nexus, cdb: &str, data: &[u8]) -> Action {
         let cdb = parse(cdb);
         match self.device.begin(lun, nexus, &cdb, data.len() as u32) {
@@ -90,7 +97,7 @@ impl Rig {
 
 /// A CDB from hexadecimal digits.
 #[track_caller]
-pub fn parse(text: &str) -> Cdb {
+pub fn parse(text: &str) -> CdbBytes {
     let mut cdb = [0; 16];
     let bytes = bytes(text);
     cdb[..bytes.len()].copy_from_slice(&bytes);
@@ -116,7 +123,7 @@ pub fn code(action: &Action) -> Option<u16> {
     }
 }
 
-/// The byte of the CDB or of the parameters that is wrong.
+/// The invalid byte of the CDB or of the parameters.
 pub fn field(action: &Action) -> Option<(bool, u16)> {
     match action {
         Action::End(Ending { sense: Some(sense), .. }) => {

@@ -1,6 +1,6 @@
-//! SANITIZE from start to end, and what is refused meanwhile.
+//! SANITIZE from start to end, and the refusals in the meantime.
 
-use iscsi::scsi::{Action, Attention, Medium};
+use iscsi::scsi::{Action, Medium, UnitAttention};
 
 use crate::scsi::rig::{Rig, THICK, THIN, bytes, conflict, field, good, medium, refused, reply};
 
@@ -21,7 +21,7 @@ fn busy(rig: &Rig, sense: u16) {
 }
 
 #[test]
-fn an_overwrite_goes_on_through_resets() {
+fn an_overwrite_continues_through_resets() {
     let rig = Rig::new();
     let unit = rig.device.unit(THIN).unwrap();
     let pattern = overwrite(&rig, &bytes("01 00 0004 deadbeef"));
@@ -30,7 +30,7 @@ fn an_overwrite_goes_on_through_resets() {
     refused(rig.run("1b 00 00 00 01 00"), 0x041b);
     refused(overwrite(&rig, &bytes("01 00 0004 deadbeef")), 0x041b);
     refused(rig.run("48 1f 00 00 00 00 00 0000 00"), 0x041b);
-    unit.reset(Attention::DeviceReset);
+    unit.reset(UnitAttention::DeviceReset);
     refused(rig.on(THIN, &rig.b, "00", &[]), 0x2903);
     refused(rig.on(THIN, &rig.b, "00", &[]), 0x041b);
     unit.sanitized(true);
@@ -47,7 +47,7 @@ fn a_block_erase_in_the_background() {
 }
 
 #[test]
-fn a_failure_is_left_by_another_one_or_if_it_was_allowed() {
+fn failure_mode_ends_by_another_sanitize_or_if_allowed() {
     let rig = Rig::new();
     let unit = rig.device.unit(THIN).unwrap();
     medium(rig.run("48 02 00 00 00 00 00 0000 00"));
@@ -63,7 +63,7 @@ fn a_failure_is_left_by_another_one_or_if_it_was_allowed() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn invalid_parameters_are_refused() {
     let rig = Rig::new();
     for length in [0_usize, 1, 4, 517, 65_535] {
         let action = rig.with(&format!("48 01 00 00 00 00 00 {length:04x} 00"), &vec![0; length]);

@@ -1,4 +1,4 @@
-//! Pings both ways, text, and what a target tells unasked.
+//! Pings in both directions, text, and asynchronous messages.
 
 use iscsi::pdu::{AsyncEvent, Lun, NopOut, RESERVED_TAG, Response, TextRequest, sense_segment};
 use iscsi::scsi::{Sense, SenseKey};
@@ -45,7 +45,7 @@ fn pings_are_answered_with_their_data() {
 }
 
 #[test]
-fn a_ping_in_order_uses_up_a_number() {
+fn a_non_immediate_ping_consumes_a_number() {
     let mut rig = Rig::new(Setup::default());
     rig.send(0, NopOut { immediate: false, ..nop(&rig, 9, RESERVED_TAG, 0) }, &[]);
     let reply = one(&mut rig);
@@ -54,7 +54,7 @@ fn a_ping_in_order_uses_up_a_number() {
 }
 
 #[test]
-fn the_target_pings_and_hears_the_answer() {
+fn the_target_pings_and_receives_the_answer() {
     let mut rig = Rig::new(Setup::default());
     let id = rig.links[0].id;
     rig.session.ping(id).expect("a ping can be sent");
@@ -86,7 +86,7 @@ fn text(rig: &Rig, nth: u32, transfer_tag: u32, goes_on: bool, data_len: u32) ->
     }
 }
 
-/// A question in `parts`; the answer, thrice the question, comes in PDUs that the initiator asks for.
+/// A request in `parts`; the answer, three times the request, comes in PDUs that the initiator requests.
 #[track_caller]
 fn check_text(setup: Setup, parts: &[&[u8]]) {
     let mut rig = Rig::new(setup);
@@ -117,7 +117,7 @@ fn check_text(setup: Setup, parts: &[&[u8]]) {
 }
 
 #[test]
-fn text_goes_to_the_owner_and_back_in_parts() {
+fn text_and_answer_use_several_pdus() {
     let digests = Setup { header_digest: true, data_digest: true, ..Setup::default() };
     for setup in [Setup::default(), digests, Setup { max_send: 7, ..Setup::default() }] {
         check_text(setup, &[b"SendTargets=All\0"]);
@@ -127,7 +127,7 @@ fn text_goes_to_the_owner_and_back_in_parts() {
 }
 
 #[test]
-fn text_over_several_pdus_is_bounded_in_all() {
+fn the_total_of_a_text_is_bounded() {
     let limits = Limits { text: 1000, ..Limits::default() };
     let mut rig = Rig::new(Setup { limits, ..Setup::default() });
     rig.send(0, text(&rig, 0, RESERVED_TAG, true, 600), &[b'x'; 600]);
@@ -140,7 +140,7 @@ fn text_over_several_pdus_is_bounded_in_all() {
 }
 
 #[test]
-fn text_whose_middle_was_damaged_begins_anew() {
+fn text_with_a_damaged_part_starts_again() {
     let mut rig = Rig::new(Setup { data_digest: true, ..Setup::default() });
     rig.send(0, text(&rig, 0, RESERVED_TAG, true, 4), b"Send");
     let reply = one(&mut rig);
@@ -155,7 +155,7 @@ fn text_whose_middle_was_damaged_begins_anew() {
 }
 
 #[test]
-fn an_exchange_ends_when_the_initiator_has_nothing_more_to_say() {
+fn an_exchange_ends_with_the_last_request() {
     let mut rig = Rig::new(Setup::default());
     rig.send(0, TextRequest { is_final: false, ..text(&rig, 0, RESERVED_TAG, false, 4) }, b"a=b\0");
     let reply = one(&mut rig);
@@ -169,7 +169,7 @@ fn an_exchange_ends_when_the_initiator_has_nothing_more_to_say() {
 }
 
 #[test]
-fn one_question_at_a_time() {
+fn one_text_exchange_at_a_time() {
     let mut rig = Rig::new(Setup::default());
     rig.manual = true;
     rig.send(0, text(&rig, 0, RESERVED_TAG, false, 4), b"a=b\0");
@@ -183,7 +183,7 @@ fn one_question_at_a_time() {
 }
 
 #[test]
-fn notices() {
+fn asynchronous_messages() {
     let sense = Sense::new(SenseKey::UnitAttention, 0x2900);
     let lun = Lun::new(1);
     let cases = [
@@ -215,7 +215,7 @@ fn notices() {
 }
 
 #[test]
-fn notices_that_wait_are_bounded() {
+fn queued_asynchronous_messages_are_bounded() {
     let mut rig = Rig::new(Setup::default());
     let (id, notice) = (rig.links[0].id, Notice::RequestLogout { within: 3 });
     for _ in 0..64 {

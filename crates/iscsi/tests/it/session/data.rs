@@ -1,4 +1,4 @@
-//! Data of reads and writes, for every combination of what can be negotiated about it.
+//! Data of reads and writes, for every combination of the negotiated parameters.
 
 use iscsi::pdu::{Lun, Residual};
 use iscsi::target::SessionParams;
@@ -6,7 +6,7 @@ use iscsi::target::SessionParams;
 use super::initiator::{Initiator, blocks, pattern};
 use super::rig::{BLOCK, Rig, Setup};
 
-/// Writes of several sizes are under way at once; then all is read back at once, and is what a model holds.
+/// Writes of several sizes run concurrently; then everything is read back at once and compared with a model.
 #[track_caller]
 fn check(setup: Setup, grain: usize) {
     let mut rig = Rig::new(setup);
@@ -40,7 +40,7 @@ fn check(setup: Setup, grain: usize) {
 }
 
 #[test]
-fn data_arrives_whatever_was_negotiated() {
+fn data_arrives_with_any_parameters() {
     let mut combinations = 0;
     for bits in 0..16 {
         for (first_burst, max_burst) in [(512, 512), (512, 4096), (1500, 5000), (8192, 262_144)] {

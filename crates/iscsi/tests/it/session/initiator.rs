@@ -1,4 +1,4 @@
-//! An initiator that keeps all rules: it sends data as negotiated, answers R2Ts, and checks what it gets byte for byte.
+//! A conforming initiator: it sends data as negotiated, answers R2Ts, and compares every byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use iscsi::pdu::{
 
 use super::rig::{BLOCK, Rig};
 
-/// A command under way.
-struct Running {
+/// An outstanding command.
+struct OutstandingCommand {
     link: usize,
     write: Option<Vec<u8>>,
     read: Vec<u8>,
@@ -32,13 +32,13 @@ pub struct Ended {
 pub struct Initiator {
     pub cmd_sn: u32,
     next_tag: u32,
-    running: BTreeMap<u32, Running>,
+    running: BTreeMap<u32, OutstandingCommand>,
     pub ended: BTreeMap<u32, Ended>,
-    /// Functions under way, and the tasks that they may hit.
+    /// Outstanding functions, and the tasks that they may affect.
     functions: BTreeMap<u32, Vec<u32>>,
     /// Tasks that a function has ended.
     pub dropped: Vec<u32>,
-    /// Those that were, ever: what comes of them on another connection was sent before the function was answered.
+    /// The same over all time: their responses on another connection may have been sent before the function's answer.
     late: BTreeSet<u32>,
 }
 
@@ -64,7 +64,7 @@ impl Initiator {
         (tag, number)
     }
 
-    /// Aborts a task that was sent on the same connection; or, without one, resets the logical unit.
+    /// Aborts a task of the same connection; or, without one, resets the logical unit.
     pub fn abort(&mut self, rig: &mut Rig, link: usize, victim: Option<u32>) {
         let task_tag = self.next_tag;
         self.next_tag += 1;
@@ -81,7 +81,7 @@ impl Initiator {
             referenced_tag: victim.unwrap_or(RESERVED_TAG),
             cmd_sn,
             exp_stat_sn: 0,
-            // Its command has come, since it is on the same connection: so the tag alone says which one it is.
+            // Its command has arrived on the same connection, so the tag identifies it.
             ref_cmd_sn: cmd_sn,
             exp_data_sn: 0,
         };
@@ -91,7 +91,7 @@ impl Initiator {
         rig.send(link, request, &[]);
     }
 
-    /// A task of a connection that is under way.
+    /// An outstanding task of a connection.
     pub fn running_on(&self, link: usize, nth: usize) -> Option<u32> {
         let on = self.running.iter().filter(|(_, running)| running.link == link);
         on.map(|(&tag, _)| tag).nth(nth)
@@ -110,7 +110,7 @@ impl Initiator {
         self.start(rig, link, command, None)
     }
 
-    /// Writes as many blocks as the CDB says, from data that may be shorter or longer.
+    /// Writes the number of blocks in the CDB, from data that may be shorter or longer.
     pub fn write(&mut self, rig: &mut Rig, link: usize, lba: u32, blocks: u16, data: &[u8]) -> u32 {
         let params = rig.setup.session;
         let expected = data.len() as u32;
@@ -141,11 +141,12 @@ impl Initiator {
         let immediate = write.as_deref().unwrap_or(&[])[..command.data_len as usize].to_vec();
         rig.send(link, command, &immediate);
         let (read, data_sn, burst, r2t_sn, sent) = (Vec::new(), 0, 0, 0, 0);
-        self.running.insert(tag, Running { link, write, read, data_sn, burst, r2t_sn, sent });
+        self.running
+            .insert(tag, OutstandingCommand { link, write, read, data_sn, burst, r2t_sn, sent });
         tag
     }
 
-    /// Sends data from `from` to `to`, in PDUs as long as the target takes them.
+    /// Sends data from `from` to `to`, in the longest PDUs that the target accepts.
     fn send_data(&self, rig: &mut Rig, tag: u32, transfer_tag: u32, lun: Lun, from: u32, to: u32) {
         let running = &self.running[&tag];
         let data = running.write.as_deref().expect("a write");
@@ -170,7 +171,7 @@ impl Initiator {
         }
     }
 
-    /// Looks at what has come; answers R2Ts. Whether anything had come.
+    /// Processes received PDUs; answers R2Ts. Returns whether there were any.
     pub fn listen(&mut self, rig: &mut Rig) -> bool {
         let mut any = false;
         for link in 0..rig.links.len() {
@@ -220,7 +221,8 @@ impl Initiator {
             Response::Task(end) => {
                 let victims = self.functions.remove(&end.task_tag).expect("a function of ours");
                 assert!(!matches!(end.outcome, TaskOutcome::NoLun | TaskOutcome::NotSupported));
-                // A task that another function has dropped and nobody works on is not there; that one's answer ends it.
+                // A task that another function dropped and that has no work left does not exist; that function's
+                // answer ends it.
                 let hit = victims.into_iter().filter(|_| end.outcome == TaskOutcome::Complete);
                 for tag in hit {
                     if self.running.remove(&tag).is_some() {
@@ -250,7 +252,7 @@ impl Initiator {
         self.ended.insert(tag, Ended { status, residual, data: running.read, sense });
     }
 
-    /// Lets everything happen until nothing does.
+    /// Runs until nothing changes.
     pub fn run(&mut self, rig: &mut Rig) {
         rig.run();
         while self.listen(rig) {
@@ -258,7 +260,7 @@ impl Initiator {
         }
     }
 
-    /// How a command ended; it has to have.
+    /// The result of a command, which must have ended.
     #[track_caller]
     pub fn outcome(&mut self, tag: u32) -> Ended {
         self.ended.remove(&tag).expect("the command has ended")
@@ -276,7 +278,7 @@ pub fn cdb(opcode: u8, lba: u32, blocks: u16) -> Cdb {
     Cdb::new(&bytes).expect("ten bytes")
 }
 
-/// A command that moves nothing, with the numbers (tag, CmdSN).
+/// A command without data, with the numbers (tag, CmdSN).
 pub fn command((task_tag, cmd_sn): (u32, u32), cdb: Cdb, expected_len: u32) -> ScsiCommand {
     ScsiCommand {
         immediate: false,
@@ -295,7 +297,7 @@ pub fn command((task_tag, cmd_sn): (u32, u32), cdb: Cdb, expected_len: u32) -> S
     }
 }
 
-/// Bytes that differ from place to place and from seed to seed.
+/// Bytes that depend on position and seed.
 pub fn pattern(len: usize, seed: u32) -> Vec<u8> {
     (0..len as u32)
         .map(|at| (at.wrapping_mul(31).wrapping_add(at >> 8) ^ seed.wrapping_mul(97)) as u8)

@@ -3,9 +3,9 @@
 mod control;
 mod data;
 mod initiator;
-mod manage;
 mod order;
 mod random;
 mod residuals;
 mod rig;
+mod task_management;
 mod violations;

@@ -1,4 +1,4 @@
-//! The order of commands: the window, several connections, and commands that overtake.
+//! The order of commands: the window, several connections, and immediate commands.
 
 use iscsi::pdu::{Response, ScsiCommand};
 use iscsi::target::{Event, Limits, SessionParams, Want};
@@ -17,7 +17,7 @@ fn nth(rig: &Rig, nth: u32) -> ScsiCommand {
     command((100 + nth, rig.setup.numbers.0.wrapping_add(nth)), cdb(0, 0, 0), 0)
 }
 
-/// The numbers of the commands that the owner works on, relative to the first.
+/// The numbers of the commands in progress, relative to the first.
 fn at_work(rig: &Rig) -> Vec<u32> {
     let number = |job: &Job| {
         let task = rig.session.task(job.task()).expect("a task at work");
@@ -27,7 +27,7 @@ fn at_work(rig: &Rig) -> Vec<u32> {
 }
 
 #[test]
-fn commands_of_several_connections_come_in_their_order() {
+fn commands_of_several_connections_are_ordered() {
     let mut rig = Rig::new(setup(3, 128));
     rig.lazy = true;
     for (link, number) in [(2, 2), (1, 1), (1, 3), (2, 5), (0, 4), (0, 6)] {
@@ -42,7 +42,7 @@ fn commands_of_several_connections_come_in_their_order() {
     }
     rig.replies(0);
     let command = nth(&rig, 0);
-    // Connection 0 stands at an early command too, so the missing one comes on another that joins.
+    // Connection 0 also waits at an early command, so the missing one arrives on another connection that joins.
     rig.cut(0);
     assert_eq!(at_work(&rig), []);
     let link = rig.attach(7).expect("there is room for another");
@@ -73,7 +73,7 @@ fn an_immediate_command_overtakes() {
 }
 
 #[test]
-fn the_window_narrows_while_tasks_run_and_opens_with_their_answers() {
+fn the_window_shrinks_while_tasks_run_and_opens_with_their_answers() {
     for window in [1, 2, 128, 2048] {
         let mut rig = Rig::new(setup(1, window));
         rig.lazy = true;
@@ -85,7 +85,7 @@ fn the_window_narrows_while_tasks_run_and_opens_with_their_answers() {
         rig.run();
         assert_eq!(rig.jobs.len(), usize::from(window));
         assert_eq!(rig.session.max_cmd_sn(), rig.session.exp_cmd_sn().wrapping_sub(1), "closed");
-        // What comes now is out of window, and ignored.
+        // Further commands are out of the window, and ignored.
         let beyond = nth(&rig, u32::from(window));
         rig.send(0, beyond, &[]);
         rig.run();
@@ -111,7 +111,7 @@ fn the_window_narrows_while_tasks_run_and_opens_with_their_answers() {
 }
 
 #[test]
-fn a_window_of_at_least_128_is_there_by_default() {
+fn the_default_window_is_at_least_128() {
     let rig = Rig::new(Setup::default());
     let open = rig.session.max_cmd_sn().wrapping_sub(rig.session.exp_cmd_sn()).wrapping_add(1);
     assert!(open >= 128, "{open}");
@@ -130,10 +130,10 @@ fn numbers_wrap_around() {
 }
 
 #[test]
-fn an_initiator_that_does_not_read_is_not_read_from() {
+fn reading_stops_while_answers_are_not_read() {
     let mut rig = Rig::new(setup(1, 8));
     let numbers = rig.setup.numbers.0;
-    // Its answers are made and not sent: the owner's own queue, as it were, is full.
+    // Its answers are made and not sent, so its send queue is full.
     for number in 0..200u32 {
         let ping = iscsi::pdu::NopOut {
             immediate: true,
@@ -155,10 +155,10 @@ fn an_initiator_that_does_not_read_is_not_read_from() {
 }
 
 #[test]
-fn a_tag_names_one_task_at_a_time() {
+fn a_tag_identifies_one_task_at_a_time() {
     let mut rig = Rig::new(setup(1, 128));
     rig.lazy = true;
-    // Tags without order, so that many of them share a place in any table.
+    // Unordered tags, so that many of them share a hash chain.
     let mut tags = (0u32..).map(|nth| nth.wrapping_mul(0x85eb_ca6b) ^ nth.rotate_left(13));
     let (mut numbers, mut running) = (0.., Vec::new());
     let mut send = |rig: &mut Rig, tag: u32| {
@@ -193,7 +193,7 @@ fn a_tag_names_one_task_at_a_time() {
 }
 
 #[test]
-fn nothing_is_read_while_all_places_hold_what_could_not_be_sent() {
+fn reading_stops_while_all_slots_have_unsent_output() {
     let mut setup = setup(1, 2);
     setup.limits.immediate = 0;
     let mut rig = Rig::new(setup);

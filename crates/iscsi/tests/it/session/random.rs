@@ -1,5 +1,5 @@
-//! Commands on several connections, with bytes that come and go in any portions and an owner that works in any order:
-//! whatever the interleaving, each byte is where it belongs, and nothing is left over.
+//! Commands on several connections, with bytes in arbitrary portions and an owner that works in any order: in every
+//! interleaving each byte arrives at its place, and nothing is left over.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::initiator::{Initiator, blocks, pattern};
 use super::rig::{BLOCK, Rig, Setup};
 
-/// Commands go to regions of so many blocks, one at a time to each, so that it is known what a region must hold.
+/// Each command uses a region of this many blocks, one at a time, so that the expected content is known.
 const REGION: u16 = 16;
 const REGIONS: u32 = 12;
 
@@ -86,7 +86,7 @@ fn setups() -> impl Strategy<Value = Setup> {
         )
 }
 
-/// What the commands under way do to their regions.
+/// The effects of outstanding commands on their regions.
 enum Deed {
     Write(Vec<u8>),
     Read,
@@ -95,7 +95,7 @@ enum Deed {
 struct World {
     rig: Rig,
     initiator: Initiator,
-    /// What each region holds; nothing where an aborted write may or may not have been applied.
+    /// The content of each region; `None` if an aborted write may or may not have been applied.
     model: Vec<Option<Vec<u8>>>,
     deeds: BTreeMap<u32, (u32, Deed)>,
     cut: bool,
@@ -111,7 +111,7 @@ impl World {
     }
 
     fn is_free(&self, region: u32) -> bool {
-        // An initiator keeps to the window.
+        // An initiator respects the window.
         let window = usize::from(self.rig.setup.limits.window);
         self.deeds.len() < window && self.deeds.values().all(|(busy, _)| *busy != region)
     }
@@ -156,7 +156,7 @@ impl World {
                 let id = self.rig.links[link % links].id;
                 let _ = self.rig.session.ping(id);
             }
-            // A session of one connection goes on as far as its last.
+            // A session with one connection keeps its last one.
             Step::Cut { link } if links > 1 && !self.cut => {
                 self.rig.cut(link % links);
                 self.cut = true;
@@ -170,7 +170,7 @@ impl World {
         self.judge();
     }
 
-    /// Compares what has ended with what must have come of it.
+    /// Compares the results of ended commands with the expected ones.
     fn judge(&mut self) {
         for (tag, end) in std::mem::take(&mut self.initiator.ended) {
             let (region, deed) = self.deeds.remove(&tag).expect("a command of ours");
@@ -214,7 +214,7 @@ impl World {
     }
 }
 
-/// What lies behind all regions was never written.
+/// The space behind all regions was never written.
 fn memory_is_quiet(rig: &Rig) -> bool {
     let end = REGIONS as usize * usize::from(REGION) * BLOCK;
     rig.memory[&Lun::default()][end..].iter().all(|&byte| byte == 0)
@@ -224,7 +224,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_interleaving_moves_every_byte_to_its_place(setup in setups(), steps in steps()) {
+    fn every_interleaving_moves_every_byte_to_its_place(setup in setups(), steps in steps()) {
         let mut world = World::new(setup);
         for step in &steps {
             world.step(step);

@@ -1,4 +1,4 @@
-//! What an initiator is told where it expected to move more or less than the command does, and what is moved all the same.
+//! Residuals: the initiator expects more or less data than the command transfers.
 
 use iscsi::pdu::{Lun, Residual, Response, ScsiCommand, sense_segment};
 use iscsi::target::SessionParams;
@@ -76,7 +76,7 @@ fn reads() {
 }
 
 #[test]
-fn a_command_that_fails_moves_nothing() {
+fn a_failed_command_transfers_nothing() {
     let mut rig = Rig::new(Setup::default());
     let mut initiator = Initiator::new(&rig);
     let beyond = 1 << 20;
@@ -92,7 +92,7 @@ fn a_command_that_fails_moves_nothing() {
 }
 
 #[test]
-fn a_read_that_fails_halfway_sends_what_there_is_and_then_the_reason() {
+fn a_read_that_fails_halfway_sends_its_data_and_then_the_sense() {
     for (expected, residual) in [
         (2048, Residual::Underflow(1024)),
         (1536, Residual::Underflow(512)),
@@ -113,7 +113,7 @@ fn a_read_that_fails_halfway_sends_what_there_is_and_then_the_reason() {
 }
 
 #[test]
-fn a_read_that_is_announced_as_a_write_moves_nothing() {
+fn a_read_announced_as_a_write_transfers_nothing() {
     let mut rig = Rig::new(Setup::default());
     let read = command((1, rig.setup.numbers.0), cdb(0x28, 0, 1), 512);
     rig.send(0, ScsiCommand { write: true, data_len: 512, ..read }, &[7; 512]);
@@ -129,7 +129,7 @@ fn a_read_that_is_announced_as_a_write_moves_nothing() {
 }
 
 #[test]
-fn data_in_both_directions_is_refused() {
+fn bidirectional_data_is_refused() {
     for read_len in [None, Some(512)] {
         let mut rig = Rig::new(Setup::default());
         let both = command((1, rig.setup.numbers.0), cdb(0x2a, 0, 1), 512);

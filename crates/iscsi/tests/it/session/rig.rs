@@ -1,23 +1,23 @@
-//! A session with an owner as a server would be, and wires that are vectors: bytes of an initiator go in, and what the
-//! target says comes out as PDUs. It checks on the way all that has to hold whatever is sent.
+//! A session with an owner like a server, and connections that are byte vectors: an initiator's bytes go in, and the
+//! target's come out as PDUs. It checks invariants on the way.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use iscsi::digest::{self, Running};
+use iscsi::digest::{self, RunningDigest};
 use iscsi::pdu::{self, BHS_LEN, Bhs, Lengths, Lun, Request, Response, TaskOutcome};
 use iscsi::scsi::{Ending, Sense, SenseKey};
 use iscsi::target::{
-    ConnId, ConnectionParams, Event, Limits, MAX_HEADER, Out, Refused, Session, SessionParams,
-    TaskId, Want, Why,
+    CloseReason, ConnId, ConnectionParams, Event, Limits, MAX_HEADER, Out, Refused, Session,
+    SessionParams, TaskId, Want,
 };
 
 pub const BLOCK: usize = 512;
 
-/// Where reading stops, what may still be answered then (functions and logouts under way, one request that was held, text,
-/// two pings), and a few to spare.
+/// The limit at which reading stops, the answers that may still follow (outstanding functions and logouts, one
+/// deferred request, text, two pings), and some slack.
 const MAX_ANSWERS: usize = 64 + 16 + 8;
 
-/// What was negotiated: the RFC's defaults, but for what a test changes.
+/// Negotiated parameters: the RFC's defaults, except for what a test changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     pub session: SessionParams,
@@ -27,7 +27,7 @@ pub struct Setup {
     pub max_receive: u32,
     pub max_send: u32,
     pub connections: u16,
-    /// The first command and status numbers: close to where they wrap.
+    /// The first command and status numbers: close to the wrap-around.
     pub numbers: (u32, u32),
 }
 
@@ -60,22 +60,22 @@ pub struct Reply {
     pub data: Vec<u8>,
 }
 
-/// One wire, both directions.
+/// One connection, both directions.
 pub struct Link {
     pub id: ConnId,
     to_target: VecDeque<u8>,
     from_target: Vec<u8>,
-    /// The incoming data segment as far as it has come.
-    segment: Running,
-    /// PDUs that have come from the target and nobody has looked at.
+    /// The received part of the incoming data segment.
+    segment: RunningDigest,
+    /// PDUs of the target that the test has not read.
     pub replies: VecDeque<Reply>,
-    pub closed: Option<Why>,
-    /// `Out::Close` came.
+    pub closed: Option<CloseReason>,
+    /// `Out::Close` was handed out.
     pub shut: bool,
     stat_sn: u32,
 }
 
-/// What an owner knows of a task.
+/// The owner's state of a task.
 #[derive(Default)]
 struct Place {
     id: Option<TaskId>,
@@ -86,7 +86,7 @@ struct Place {
     complete: bool,
 }
 
-/// Work of the owner that has not been done.
+/// Pending work of the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
     Read(TaskId),
@@ -108,17 +108,17 @@ pub struct Rig {
     pub links: Vec<Link>,
     pub memory: BTreeMap<Lun, Vec<u8>>,
     places: Vec<Place>,
-    /// Jobs are kept until the test does them.
+    /// Jobs wait until the test does them.
     pub lazy: bool,
     pub jobs: Vec<Job>,
-    /// Events as they came, commands and data left out.
+    /// Events in order, without commands and data.
     pub events: Vec<Event>,
-    /// Task management is left to the test.
+    /// The test answers task management.
     pub manual: bool,
     /// Tasks whose end was handed out are not finished, as if nothing could be sent.
     pub stuck: bool,
     ended: Vec<TaskId>,
-    /// The most bytes that are moved at once.
+    /// Most bytes that are transferred at once.
     pub grain: usize,
     max_cmd_sn: u32,
     pub over: bool,
@@ -153,7 +153,7 @@ impl Rig {
         rig
     }
 
-    /// Another connection; its link.
+    /// Adds a connection; returns its link.
     pub fn attach(&mut self, cid: u16) -> Result<usize, Refused> {
         let params = ConnectionParams {
             cid,
@@ -168,7 +168,7 @@ impl Rig {
             id,
             to_target: VecDeque::new(),
             from_target: Vec::new(),
-            segment: Running::default(),
+            segment: RunningDigest::default(),
             replies: VecDeque::new(),
             closed: None,
             shut: false,
@@ -177,7 +177,7 @@ impl Rig {
         Ok(self.links.len() - 1)
     }
 
-    /// Puts a PDU on a wire, whole and right.
+    /// Sends a valid PDU.
     pub fn send(&mut self, link: usize, request: impl Into<Request>, data: &[u8]) {
         let request = request.into();
         let mut ahs = Vec::new();
@@ -207,7 +207,7 @@ impl Rig {
         self.links[link].to_target.extend(bytes);
     }
 
-    /// Damages the last byte that is on its way.
+    /// Damages the last byte in transit.
     pub fn damage_last(&mut self, link: usize) {
         *self.links[link].to_target.back_mut().expect("something is on its way") ^= 1;
     }
@@ -216,7 +216,7 @@ impl Rig {
         self.links[link].to_target.len()
     }
 
-    /// Lets everything happen that can.
+    /// Runs until nothing changes.
     pub fn run(&mut self) {
         loop {
             let mut moved = false;
@@ -233,7 +233,7 @@ impl Rig {
         }
     }
 
-    /// Does all jobs, unless the test wants to.
+    /// Does all jobs, unless the test does them.
     fn work(&mut self) -> bool {
         let any = !self.lazy && !self.jobs.is_empty();
         while !self.lazy && !self.jobs.is_empty() {
@@ -242,7 +242,7 @@ impl Rig {
         any
     }
 
-    /// Hands bytes of one wire on, as far as the session wants them.
+    /// Feeds bytes of one connection, as far as the session wants them.
     pub fn feed(&mut self, link: usize) -> bool {
         let mut moved = false;
         while !self.links[link].shut && self.feed_once(link) {
@@ -252,7 +252,7 @@ impl Rig {
         moved
     }
 
-    /// One step of the way in. Whether there was one.
+    /// One step of feeding. Returns whether there was one.
     pub fn feed_once(&mut self, link: usize) -> bool {
         let id = self.links[link].id;
         let want = self.session.want(id);
@@ -270,7 +270,7 @@ impl Rig {
                     "a header needs more than its bound"
                 );
                 self.take_off(link, taken);
-                self.links[link].segment = Running::default();
+                self.links[link].segment = RunningDigest::default();
                 taken > 0
             }
             Want::Into { task, offset, len } => {
@@ -332,7 +332,7 @@ impl Rig {
         place.data[offset..offset + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Looks at all events, and at what has to hold at any time.
+    /// Processes all events, and checks the invariants.
     pub fn look(&mut self) {
         while let Some(event) = self.session.poll() {
             self.happened(event);
@@ -383,7 +383,7 @@ impl Rig {
             }
             Event::Text { conn, text } => {
                 if !self.manual {
-                    // The answer is the question, three times over: longer than a PDU, where a test wants that.
+                    // The answer is the request, three times over: longer than a PDU, if a test wants that.
                     self.session.text(conn, [&text[..], &text, &text].concat());
                 }
                 self.events.push(Event::Text { conn, text });
@@ -397,7 +397,7 @@ impl Rig {
         }
     }
 
-    /// A device with READ (10), WRITE (10), TEST UNIT READY, and REQUEST SENSE as a command that fails.
+    /// A device with READ (10), WRITE (10), TEST UNIT READY, and REQUEST SENSE as a failing command.
     fn command(&mut self, id: TaskId) {
         let request = self.session.task(id).expect("a command's task is there").clone();
         let place = &mut self.places[id.slot()];
@@ -452,7 +452,7 @@ impl Rig {
                 range[..place.data.len()].copy_from_slice(&place.data);
                 self.session.end(id, Ending::GOOD, false);
             }
-            // A medium that cannot be read beyond its end: what is there goes, and then the reason.
+            // A medium that is unreadable beyond its end: the readable data is sent, and then the sense.
             (Job::Read(_), None) if there > 0 => {
                 place.data = memory[from..].to_vec();
                 let unread = Ending::check(Sense::new(SenseKey::MediumError, 0x1100));
@@ -473,7 +473,7 @@ impl Rig {
         self.session.finished(id);
     }
 
-    /// Fetches what a connection has to send, and understands it. Whether there was anything.
+    /// Fetches and parses the output of a connection. Returns whether there was any.
     pub fn drain(&mut self, link: usize, budget: usize) -> bool {
         let id = self.links[link].id;
         if self.links[link].shut {
@@ -495,7 +495,7 @@ impl Rig {
         moved
     }
 
-    /// Puts one piece on the wire; `from` is where the data segment under way begins.
+    /// Sends one piece; `from` is the start of the current data segment.
     fn write(&mut self, link: usize, out: Out, from: &mut usize) {
         let wire = &mut self.links[link].from_target;
         match out {
@@ -527,14 +527,14 @@ impl Rig {
         }
     }
 
-    /// The oldest task whose end was handed out has been sent at last.
+    /// The oldest task whose end was handed out has finally been sent.
     pub fn unstick(&mut self) {
         let task = self.ended.remove(0);
         self.finish(task);
         self.look();
     }
 
-    /// The wire is cut.
+    /// Cuts the connection.
     pub fn cut(&mut self, link: usize) {
         if !std::mem::replace(&mut self.links[link].shut, true) {
             self.session.lost(self.links[link].id);
@@ -542,7 +542,7 @@ impl Rig {
         }
     }
 
-    /// Makes PDUs of bytes, as an initiator would, and checks what holds for all of them.
+    /// Parses bytes into PDUs as an initiator would, and checks their common invariants.
     fn understand(&mut self, link: usize) {
         let (header_digest, data_digest) = (self.setup.header_digest, self.setup.data_digest);
         let link = &mut self.links[link];
@@ -572,13 +572,13 @@ impl Rig {
         link.from_target.clear();
     }
 
-    /// The answers on a connection that nobody has looked at.
+    /// The unread answers on a connection.
     pub fn replies(&mut self, link: usize) -> Vec<Reply> {
         self.links[link].replies.drain(..).collect()
     }
 }
 
-/// The status number of a PDU that uses one up.
+/// The StatSN of a PDU that consumes one.
 fn status_of(pdu: &Response) -> Option<u32> {
     match pdu {
         Response::DataIn(data) => data.status.map(|_| data.sequence.stat_sn),

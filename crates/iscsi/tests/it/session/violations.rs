@@ -1,20 +1,20 @@
-//! Every way to break the protocol that a target has to notice, and what it does about it. None of it may change a byte of
-//! the volume, and a connection that stays goes on as if nothing had been.
+//! Every protocol violation that a target must detect, and its reaction. None of them may change a byte of the
+//! volume, and a connection that stays open continues normally.
 
 use iscsi::pdu::{
     Bhs, DataOut, Lun, NopOut, Opcode, R2t, RESERVED_TAG, RejectReason, Request, Response,
     ScsiCommand, Snack, SnackType, TextRequest, sense_segment,
 };
-use iscsi::target::{Limits, SessionParams, Violation, Why};
+use iscsi::target::{CloseReason, Limits, SessionParams, Violation};
 
 use super::initiator::{cdb, command, pattern};
 use super::rig::{BLOCK, Rig, Setup};
 
-/// What comes of it.
+/// The expected reaction.
 enum Outcome {
     /// CHECK CONDITION with ABORTED COMMAND and this code, and nothing else.
     Sense(u16),
-    /// The same after a Reject because of a digest.
+    /// The same after a Reject with a digest error.
     RejectAndSense(u16),
     Reject(RejectReason),
     Closed(Violation),
@@ -22,7 +22,7 @@ enum Outcome {
 }
 use Outcome::{Closed, Reject, RejectAndSense, Sense, Silence};
 
-/// Breaks the protocol by commands with numbers from the first on; says how many it used up.
+/// Violates the protocol with commands from the first number on; returns how many numbers it consumed.
 type Break = fn(&mut Rig) -> u32;
 
 #[track_caller]
@@ -52,7 +52,7 @@ fn check(setup: Setup, break_it: Break, outcome: &Outcome) {
     };
     assert_eq!((senses, rejects), expected);
     if let Closed(violation) = *outcome {
-        assert_eq!(rig.links[0].closed, Some(Why::Violation(violation)));
+        assert_eq!(rig.links[0].closed, Some(CloseReason::Violation(violation)));
         return assert!(rig.links[0].shut && rig.over, "closed, and the session is over");
     }
     assert_eq!(rig.links[0].closed, None);
@@ -60,7 +60,7 @@ fn check(setup: Setup, break_it: Break, outcome: &Outcome) {
     goes_on(rig, used);
 }
 
-/// A write with the next number does its work.
+/// A write with the next number succeeds.
 #[track_caller]
 fn goes_on(mut rig: Rig, used: u32) {
     rig.lazy = false;
@@ -92,7 +92,7 @@ fn sense(pdu: &Response, data: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes([sense[12], sense[13]]))
 }
 
-/// The n-th command's numbers.
+/// The numbers of the n-th command.
 fn numbers(nth: u32) -> (u32, u32) {
     (100 + nth, Setup::default().numbers.0.wrapping_add(nth))
 }
@@ -105,7 +105,7 @@ fn test_unit_ready(nth: u32) -> ScsiCommand {
     command(numbers(nth), cdb(0, 0, 0), 0)
 }
 
-/// Sends a write without data, and gets what the target asks for.
+/// Sends a write without data, and returns the R2T.
 #[track_caller]
 fn asked(rig: &mut Rig, write: ScsiCommand) -> R2t {
     rig.send(0, write, &[]);
@@ -143,7 +143,7 @@ fn unsolicited(nth: u32, data_sn: u32, offset: u32, len: usize, is_final: bool) 
     }
 }
 
-/// A write of two blocks that is asked for in one burst; its data in PDUs of (DataSN, offset, length, F).
+/// A write of two blocks, solicited in one burst; its data in PDUs of (DataSN, offset, length, F).
 fn solicit(rig: &mut Rig, pdus: &[(u32, u32, usize, bool)]) -> u32 {
     let r2t = asked(rig, write(0, 2, 1024));
     assert_eq!((r2t.offset, r2t.desired_len), (0, 1024));
@@ -153,7 +153,7 @@ fn solicit(rig: &mut Rig, pdus: &[(u32, u32, usize, bool)]) -> u32 {
     1
 }
 
-/// A write of two blocks whose first comes unsolicited in such PDUs.
+/// A write of two blocks whose first block is unsolicited in such PDUs.
 fn volunteer(rig: &mut Rig, pdus: &[(u32, u32, usize, bool)]) -> u32 {
     rig.send(0, ScsiCommand { is_final: false, ..write(0, 2, 1024) }, &[]);
     for &(data_sn, offset, len, is_final) in pdus {
@@ -172,7 +172,7 @@ fn session(change: impl Fn(&mut SessionParams)) -> Setup {
     setup
 }
 
-/// Unsolicited data may come, a block of it.
+/// Unsolicited data is allowed, one block of it.
 fn eager() -> Setup {
     session(|params| (params.initial_r2t, params.first_burst) = (false, 512))
 }
@@ -201,7 +201,7 @@ fn numbers_and_offsets_of_data_are_checked() {
 }
 
 #[test]
-fn a_broken_task_waits_for_the_end_of_its_data() {
+fn a_failed_task_waits_for_the_end_of_its_data() {
     let mut rig = Rig::new(plain());
     let r2t = asked(&mut rig, write(0, 2, 1024));
     rig.send(0, data_out(&r2t, 5, 0, 512, false), &pattern(512, 7));
@@ -218,7 +218,7 @@ fn a_broken_task_waits_for_the_end_of_its_data() {
 }
 
 #[test]
-fn a_broken_task_that_was_about_to_ask_for_more_waits_too() {
+fn a_failed_task_with_a_pending_r2t_waits_too() {
     let mut rig =
         Rig::new(session(|params| (params.max_burst, params.max_outstanding_r2t) = (512, 2)));
     rig.send(0, write(0, 3, 1536), &[]);
@@ -245,11 +245,11 @@ fn unsolicited_data_is_checked() {
         (|rig| volunteer(rig, &[(1, 0, 512, true)]), 0x4705),
         (|rig| volunteer(rig, &[(0, 4, 508, true)]), 0x4705),
         (|rig| volunteer(rig, &[(0, 0, 256, false), (0, 256, 256, true)]), 0x4705),
-        // Exactly a first burst has to come where more is expected.
+        // Exactly a first burst is required if more data is expected.
         (|rig| volunteer(rig, &[(0, 0, 256, true)]), 0x0c0d),
         (|rig| volunteer(rig, &[(0, 0, 516, true)]), 0x0c0d),
         (|rig| volunteer(rig, &[(0, 0, 512, false)]), 0x0c0d),
-        // After its last PDU comes another, while an R2T waits for its data.
+        // Another PDU follows the last one, while an R2T waits for its data.
         (
             |rig| {
                 volunteer(rig, &[(0, 0, 512, true)]);
@@ -287,7 +287,7 @@ fn data_that_was_not_negotiated_is_refused() {
 }
 
 #[test]
-fn bursts_come_in_the_order_of_their_r2ts() {
+fn bursts_arrive_in_the_order_of_their_r2ts() {
     let setup = session(|params| (params.max_burst, params.max_outstanding_r2t) = (512, 2));
     let break_it: Break = |rig| {
         rig.send(0, write(0, 2, 1024), &[]);
@@ -302,7 +302,7 @@ fn bursts_come_in_the_order_of_their_r2ts() {
 }
 
 #[test]
-fn the_data_of_one_r2t_does_not_come_for_another() {
+fn the_data_of_one_r2t_does_not_serve_another() {
     let setup = session(|params| (params.max_burst, params.max_outstanding_r2t) = (512, 2));
     let break_it: Break = |rig| {
         rig.send(0, write(0, 2, 1024), &[]);
@@ -317,7 +317,7 @@ fn the_data_of_one_r2t_does_not_come_for_another() {
 }
 
 #[test]
-fn no_more_comes_than_was_expected() {
+fn no_more_data_than_expected_is_accepted() {
     let setup = session(|params| params.initial_r2t = false);
     let break_it: Break = |rig| {
         rig.send(0, ScsiCommand { is_final: false, ..write(0, 1, 512) }, &[]);
@@ -387,7 +387,7 @@ fn altered(mut bhs: Bhs, change: fn(&mut Bhs)) -> Bhs {
     bhs
 }
 
-/// Each way to break the protocol is answered by a Reject with its reason.
+/// Each violation is answered by a Reject with its reason.
 #[track_caller]
 fn rejected(cases: &[(Break, RejectReason)]) {
     let limits = Limits { text: 8190, ..Limits::default() };
@@ -397,7 +397,7 @@ fn rejected(cases: &[(Break, RejectReason)]) {
 }
 
 #[test]
-fn what_cannot_be_understood_is_rejected() {
+fn unparsable_pdus_are_rejected() {
     use RejectReason::{CommandNotSupported, InvalidPduField, SnackReject};
     rejected(&[
         (
@@ -411,7 +411,7 @@ fn what_cannot_be_understood_is_rejected() {
             },
             SnackReject,
         ),
-        // An opcode that nobody has defined, with data; and one that only a target may use.
+        // An undefined opcode with data, and one that only a target may use.
         (
             |rig| {
                 let bhs = altered(nop(None, 5).encode(), |bhs| bhs[0] = 0x1c);
@@ -427,7 +427,7 @@ fn what_cannot_be_understood_is_rejected() {
             },
             CommandNotSupported,
         ),
-        // A ping that uses up a number and does not want an answer.
+        // A ping that consumes a number and wants no answer.
         (
             |rig| {
                 rig.send_raw(0, altered(nop(None, 0).encode(), |bhs| bhs[0] = 0), &[], &[]);
@@ -439,7 +439,7 @@ fn what_cannot_be_understood_is_rejected() {
 }
 
 #[test]
-fn what_contradicts_itself_is_rejected() {
+fn inconsistent_pdus_are_rejected() {
     use RejectReason::{InvalidPduField, LongOperationReject, ProtocolError, TaskInProgress};
     rejected(&[
         (
@@ -458,7 +458,7 @@ fn what_contradicts_itself_is_rejected() {
             },
             InvalidPduField,
         ),
-        // Unsolicited data to come, data, or a length, where the command does not write.
+        // Announced unsolicited data, data, or a length, in a command that does not write.
         (
             |rig| {
                 rig.send(0, ScsiCommand { is_final: false, ..test_unit_ready(0) }, &[]);
@@ -522,7 +522,7 @@ fn immediate_commands_are_bounded() {
 }
 
 #[test]
-fn what_makes_the_rest_unreadable_closes_the_connection() {
+fn lost_framing_closes_the_connection() {
     let damaged: Break = |rig| {
         rig.send(0, test_unit_ready(0), &[]);
         rig.damage_last(0);
@@ -551,17 +551,17 @@ fn what_makes_the_rest_unreadable_closes_the_connection() {
 }
 
 #[test]
-fn data_beyond_all_offsets_closes_the_connection() {
+fn data_beyond_the_largest_offset_closes_the_connection() {
     let mut rig = Rig::new(plain());
     let r2t = asked(&mut rig, write(0, 2, 1024));
     rig.send(0, data_out(&r2t, 0, u32::MAX - 3, 8, true), &[1; 8]);
     rig.run();
-    assert!(matches!(rig.links[0].closed, Some(Why::Violation(Violation::Malformed(_)))));
+    assert!(matches!(rig.links[0].closed, Some(CloseReason::Violation(Violation::Malformed(_)))));
     assert!(rig.over && rig.memory.values().flatten().all(|&byte| byte == 0));
 }
 
 #[test]
-fn what_is_late_or_out_of_window_is_ignored() {
+fn late_and_out_of_window_pdus_are_ignored() {
     let cases: [Break; 6] = [
         |rig| {
             let (tag, number) = numbers(0);
@@ -595,7 +595,7 @@ fn what_is_late_or_out_of_window_is_ignored() {
             );
             0
         },
-        // An answer to a ping that nobody sent.
+        // An answer to a ping that was not sent.
         |rig| {
             rig.send(0, NopOut { transfer_tag: 1, ..nop(None, 3) }, b"abc");
             0

@@ -7,8 +7,8 @@
 //! so that nothing is lost by a wrong guess but a copy; after one there is no guessing for a while, each time for longer.
 
 use super::{Buffers, Lost, again, place};
-use iscsi::digest::Running;
-use iscsi::initiator::{Conn, Event, Likely, MAX_SEGMENT, Session, Want};
+use iscsi::digest::RunningDigest;
+use iscsi::initiator::{Conn, Event, ExpectedPdu, MAX_SEGMENT, Session, Want};
 use iscsi::pdu::BHS_LEN;
 use std::io;
 use std::net::TcpStream;
@@ -70,7 +70,7 @@ pub(super) struct Incoming {
     edges: Box<[u8]>,
     parts: Vec<Part>,
     /// The digest over the data segment so far.
-    sum: Running,
+    sum: RunningDigest,
     /// How many reads went without a guess after the last wrong one (half of it after each right one), and how many still
     /// will.
     pause: u8,
@@ -116,7 +116,7 @@ impl Incoming {
             to: early.len(),
             edges: vec![0; (GUESSES + 1) * (HEAD + TAIL)].into_boxed_slice(),
             parts: Vec::with_capacity(PARTS),
-            sum: Running::default(),
+            sum: RunningDigest::default(),
             pause: 0,
             paused: 0,
         }
@@ -266,7 +266,7 @@ impl Incoming {
                 if sink.session.header_len(sink.conn, bhs) != len {
                     return Ok(0);
                 }
-                self.sum = Running::default();
+                self.sum = RunningDigest::default();
                 sink.session.header(sink.conn, &self.edges[at..at + len])?;
                 len
             }
@@ -366,7 +366,7 @@ impl Incoming {
                     let Some(bhs) = ready.first_chunk::<BHS_LEN>() else { return Ok(false) };
                     let len = sink.session.header_len(sink.conn, bhs);
                     let Some(header) = ready.get(..len) else { return Ok(false) };
-                    self.sum = Running::default();
+                    self.sum = RunningDigest::default();
                     sink.session.header(sink.conn, header)?;
                     len
                 }
@@ -435,7 +435,7 @@ impl Plan<'_> {
         let settings = sink.session.settings_of(sink.conn);
         let head = if settings.header_digest { HEAD } else { BHS_LEN };
         let digest = if settings.data_digest { 4 } else { 0 };
-        for Likely { slot, offset, len } in sink.session.likely(sink.conn).take(GUESSES) {
+        for ExpectedPdu { slot, offset, len } in sink.session.likely(sink.conn).take(GUESSES) {
             if self.room == 0 || place(sink.buffers, slot, offset, len).is_err() {
                 return;
             }

@@ -2,7 +2,7 @@
 //! straight from the buffers of slots.
 
 use super::{Buffers, Lost, again, place};
-use iscsi::digest::Running;
+use iscsi::digest::RunningDigest;
 use iscsi::initiator::{Conn, Out, Session};
 use std::collections::VecDeque;
 use std::io;
@@ -78,7 +78,7 @@ impl Outgoing {
         let mut outs = std::mem::take(&mut self.outs);
         session.pull(conn, BUDGET, &mut outs);
         let digests = session.settings_of(conn).data_digest;
-        let mut sum = Running::default();
+        let mut sum = RunningDigest::default();
         let ready = outs.drain(..).try_for_each(|out| self.ready(out, digests, &mut sum, buffers));
         self.outs = outs;
         ready
@@ -88,12 +88,12 @@ impl Outgoing {
         &mut self,
         out: Out,
         digests: bool,
-        sum: &mut Running,
+        sum: &mut RunningDigest,
         buffers: &impl Buffers,
     ) -> Result<(), Lost> {
         match out {
             Out::Header { bytes, len } => {
-                *sum = Running::default();
+                *sum = RunningDigest::default();
                 self.head(&bytes[..usize::from(len)]);
             }
             Out::Data { slot, offset, len } => {

@@ -2,7 +2,7 @@
 
 use super::*;
 use clock::Rng;
-use iscsi::digest::{self, Running};
+use iscsi::digest::{self, RunningDigest};
 use iscsi::initiator::{Cdb, Command, Ending, Transfer};
 use iscsi::pdu::{
     BHS_LEN, DataIn, DataInStatus, Lun, NopIn, RESERVED_TAG, Request, Residual, Response,
@@ -188,7 +188,7 @@ impl Play {
         let zeros = &[0; 3][..data.len().wrapping_neg() % 4];
         self.said.extend(zeros);
         if self.manner.data_digest {
-            self.said.extend(Running::default().and(data).and(zeros).bytes());
+            self.said.extend(RunningDigest::default().and(data).and(zeros).bytes());
         }
     }
 

@@ -7,7 +7,7 @@
 use super::super::link::Lost;
 use super::access::AccessState;
 use clock::Ns;
-use engine::{Note, Reports};
+use engine::{EventNote, Reports};
 use record::{CounterId, Level};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::fmt;
@@ -264,7 +264,7 @@ fn add(to: &AtomicU64, n: u64) {
 }
 
 impl Reports for Bulletin {
-    fn news(&mut self, say: &mut dyn FnMut(Ns, Note)) {
+    fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         while let Ok(occurrence) = self.ring.pop() {
             say(occurrence.at, self.names.note(&occurrence));
         }
@@ -289,7 +289,7 @@ impl Reports for Bulletin {
 }
 
 impl Names {
-    fn note(&self, occurrence: &Occurrence) -> Note {
+    fn note(&self, occurrence: &Occurrence) -> EventNote {
         let Occurrence { kind, path, count, .. } = *occurrence;
         let path = self.paths.get(usize::from(path)).map_or("?", String::as_str);
         let times = if count == 1 { String::new() } else { format!(", {count} times") };
@@ -350,7 +350,7 @@ impl Names {
                 (Level::Error, "path-given-up", text)
             }
         };
-        Note { level, code, text: format!("{path}: {what}") }
+        EventNote { level, code, text: format!("{path}: {what}") }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::server::port::Port;
 use clock::Ns;
 use iscsi::chap::Challenge;
 use iscsi::login::{
-    Admission, Admitted, Login, MAX_LOGIN_PDU, Policy, Target, TargetConfig, TargetStep,
+    Admission, Admitted, Login, LoginPolicy, MAX_LOGIN_PDU, Target, TargetConfig, TargetStep,
 };
 use iscsi::params::{Params, SessionType};
 use iscsi::pdu::LoginStatus;
@@ -95,7 +95,7 @@ impl Caller {
     }
 
     /// Goes on as far as it can without waiting. The number of its steps is bounded by that of a login's PDUs.
-    pub fn advance(&mut self, policy: &mut dyn Policy) -> Next {
+    pub fn advance(&mut self, policy: &mut dyn LoginPolicy) -> Next {
         loop {
             if let Err(why) = self.flush() {
                 return Next::Over(why);

@@ -19,7 +19,7 @@ use caller::{Caller, Next};
 use clock::Ns;
 use iscsi::chap::Challenge;
 use iscsi::login::TargetConfig as LoginConfig;
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use policy::{Entrance, Rules};
 use registry::{Admission, Most, Registry};
 use rustix::fd::{AsFd, OwnedFd};
@@ -59,7 +59,7 @@ impl Door {
     /// What its thread needs.
     pub fn new(
         rules: Rules,
-        wishes: Wishes,
+        wishes: DesiredParams,
         mailbox: Mailbox<ToDoor>,
         shared: &Arc<Shared>,
         listeners: Vec<OwnedFd>,
@@ -84,7 +84,7 @@ impl Door {
             callers: Table::new(),
             rules,
             login: LoginConfig {
-                wishes: Wishes { max_connections: limits.connections_per_session, ..wishes },
+                wishes: DesiredParams { max_connections: limits.connections_per_session, ..wishes },
                 window: limits.commands,
             },
             next_serial: 0,

@@ -2,7 +2,7 @@
 
 use crate::server::config::TargetConfig;
 use crate::server::error::StartError;
-use iscsi::login::{Access, Auth, IscsiName, Policy};
+use iscsi::login::{Auth, IscsiName, LoginAccess, LoginPolicy};
 use iscsi::pdu::LoginStatus;
 use std::collections::BTreeSet;
 
@@ -39,12 +39,12 @@ impl Rules {
     }
 }
 
-impl Policy for Entrance<'_> {
+impl LoginPolicy for Entrance<'_> {
     fn access(
         &mut self,
         initiator: &IscsiName,
         target: Option<&IscsiName>,
-    ) -> Result<Access, LoginStatus> {
+    ) -> Result<LoginAccess, LoginStatus> {
         self.seen = Some(initiator.to_string());
         if target.is_some_and(|target| *target != self.rules.name) {
             return Err(LoginStatus::NOT_FOUND);
@@ -53,6 +53,6 @@ impl Policy for Entrance<'_> {
         if !allowed {
             return Err(LoginStatus::AUTHORIZATION_FAILURE);
         }
-        Ok(Access { portal_group: self.group, alias: None, auth: self.rules.auth.clone() })
+        Ok(LoginAccess { portal_group: self.group, alias: None, auth: self.rules.auth.clone() })
     }
 }

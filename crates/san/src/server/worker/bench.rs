@@ -9,7 +9,7 @@ use crate::server::shared::Shared;
 use crate::volume::{Done, Handle, Io};
 use clock::Ns;
 use iscsi::scsi::Status;
-use iscsi::target::{Out, Scope, TaskId};
+use iscsi::target::{Out, TaskId, TaskScope};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(super) struct Bench {
 /// A sweep for which this thread still has work to end.
 pub(super) struct Sweeping {
     pub ticket: Ticket,
-    pub scope: Scope,
+    pub scope: TaskScope,
     /// The sessions that still work on tasks within it.
     pub seats: Vec<u32>,
 }

@@ -6,8 +6,8 @@ use crate::server::event::Drop;
 use crate::server::letters::Waiter;
 use crate::volume::{Data, Job};
 use iscsi::pdu::LogoutReason;
-use iscsi::scsi::{Action, Ending, Extent, Medium, Sense, SenseKey, Status, quick};
-use iscsi::target::{Event, Request, TaskId, Why};
+use iscsi::scsi::{Action, BlockRange, Ending, Medium, Sense, SenseKey, Status, quick};
+use iscsi::target::{CloseReason, Event, Request, TaskId};
 
 /// More parameters no device server asks for.
 const PARAMETERS: u32 = 64 << 10;
@@ -38,17 +38,17 @@ impl Seat {
                 }
                 Event::Closed { conn, why } => {
                     // Whoever hears that the session is closed may rely on what it had reserved being free.
-                    if why == Why::Logout(LogoutReason::CloseSession) {
+                    if why == CloseReason::Logout(LogoutReason::CloseSession) {
                         self.part(bench);
                     }
                     if let Some(line) = self.lines[conn.index()].as_deref_mut() {
                         line.end = match why {
-                            Why::Logout(_) => None,
-                            Why::Violation(violation) => {
+                            CloseReason::Logout(_) => None,
+                            CloseReason::Violation(violation) => {
                                 Some(Drop::Protocol(violation.to_string()))
                             }
-                            Why::Lost => Some(Drop::Closed),
-                            Why::Target => Some(Drop::Reset),
+                            CloseReason::Lost => Some(Drop::Closed),
+                            CloseReason::Target => Some(Drop::Reset),
                         };
                     }
                 }
@@ -376,7 +376,7 @@ impl Seat {
 }
 
 /// The first sixteen bytes of a command.
-fn short(request: &Request) -> iscsi::scsi::Cdb {
+fn short(request: &Request) -> iscsi::scsi::CdbBytes {
     let mut cdb = [0; 16];
     let bytes = request.cdb.bytes();
     let len = bytes.len().min(16);
@@ -391,10 +391,10 @@ fn is_ordered(request: &Request) -> bool {
 /// Reads no more blocks than the initiator has room for; and how many bytes SCSI would move.
 fn cut_read(medium: Medium, block: u32, room: u32) -> (Medium, u32) {
     match medium {
-        Medium::Read(Extent { lba, blocks }) => {
+        Medium::Read(BlockRange { lba, blocks }) => {
             let wanted = u32::try_from(blocks * u64::from(block)).unwrap_or(u32::MAX);
             let blocks = blocks.min(u64::from(room.div_ceil(block)));
-            (Medium::Read(Extent { lba, blocks }), wanted)
+            (Medium::Read(BlockRange { lba, blocks }), wanted)
         }
         Medium::LbaStatus { lba, len } => (Medium::LbaStatus { lba, len }, len),
         other => (other, 0),
@@ -403,8 +403,10 @@ fn cut_read(medium: Medium, block: u32, room: u32) -> (Medium, u32) {
 
 /// Writes no more blocks than the initiator sends whole. `None`: with so little nothing sensible can be done.
 fn cut_write(medium: Medium, block: u32, coming: u32) -> Option<Medium> {
-    let cut =
-        |extent: Extent| Extent { blocks: extent.blocks.min(u64::from(coming / block)), ..extent };
+    let cut = |extent: BlockRange| BlockRange {
+        blocks: extent.blocks.min(u64::from(coming / block)),
+        ..extent
+    };
     Some(match medium {
         Medium::Write { to, durable } => Medium::Write { to: cut(to), durable },
         Medium::WriteVerify { to, compare } => Medium::WriteVerify { to: cut(to), compare },

@@ -8,7 +8,7 @@ use crate::server::letters::NewConnection;
 use crate::server::pacing::Allowance;
 use crate::server::port::Port;
 use clock::Ns;
-use iscsi::digest::Running;
+use iscsi::digest::RunningDigest;
 use iscsi::target::{ConnId, TaskId};
 use rustix::fd::OwnedFd;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ pub(super) struct Line {
     pub output: Output<TaskId>,
     pub data_digest: bool,
     /// The digest of the data segment that is coming.
-    pub digest: Running,
+    pub digest: RunningDigest,
     /// The socket may have something to read.
     pub readable: bool,
     /// Nothing will come behind what the socket holds, so that no edge will tell of its end.
@@ -116,7 +116,7 @@ impl Line {
             input: Input::new(&new.already),
             output,
             data_digest: new.params.data_digest,
-            digest: Running::default(),
+            digest: RunningDigest::default(),
             readable: true,
             ended: false,
             writable: true,

@@ -7,7 +7,7 @@ use super::seat::Seat;
 use crate::server::event::Drop;
 use crate::volume::Data;
 use clock::Ns;
-use iscsi::digest::Running;
+use iscsi::digest::RunningDigest;
 use iscsi::target::{TaskId, Want};
 use rustix::fd::AsFd;
 
@@ -142,7 +142,7 @@ impl Seat {
                     line.heard = heard;
                     line.fresh = line.fresh.saturating_add(1);
                     line.input.consume(used);
-                    line.digest = Running::default();
+                    line.digest = RunningDigest::default();
                     line.watch.received += used as u64;
                     self.events(bench);
                 }

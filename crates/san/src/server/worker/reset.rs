@@ -10,8 +10,8 @@ use super::seat::Seat;
 use crate::server::event::Drop;
 use crate::server::letters::{Sweep, Ticket, ToWorker, Waiter};
 use iscsi::pdu::{Lun, TaskFunction, TaskOutcome};
-use iscsi::scsi::{Attention, Ending, Nexus, Status};
-use iscsi::target::{Management, Scope};
+use iscsi::scsi::{Ending, Nexus, Status, UnitAttention};
+use iscsi::target::{Management, TaskScope};
 use std::sync::Arc;
 
 impl Seat {
@@ -26,10 +26,10 @@ impl Seat {
             return self.session.managed(handle, TaskOutcome::NoLun);
         }
         let attention = match function {
-            TaskFunction::ClearTaskSet => Some((unit, Attention::CommandsCleared)),
-            TaskFunction::LogicalUnitReset => Some((unit, Attention::DeviceReset)),
-            TaskFunction::TargetWarmReset => Some((None, Attention::BusReset)),
-            TaskFunction::TargetColdReset => Some((None, Attention::PowerOn)),
+            TaskFunction::ClearTaskSet => Some((unit, UnitAttention::CommandsCleared)),
+            TaskFunction::LogicalUnitReset => Some((unit, UnitAttention::DeviceReset)),
+            TaskFunction::TargetWarmReset => Some((None, UnitAttention::BusReset)),
+            TaskFunction::TargetColdReset => Some((None, UnitAttention::PowerOn)),
             // Those of this session are all there is to them.
             _ => return self.session.managed(handle, TaskOutcome::Complete),
         };
@@ -49,15 +49,15 @@ impl Seat {
         match lun {
             Some(lun) => {
                 let ending = told(lun, &self.nexus);
-                self.session.abort(Scope::Lun(lun), ending);
+                self.session.abort(TaskScope::Lun(lun), ending);
             }
             None => {
                 for lun in (0..units.len() as u16).map(Lun::new) {
                     let ending = told(lun, &self.nexus);
-                    self.session.abort(Scope::Lun(lun), ending);
+                    self.session.abort(TaskScope::Lun(lun), ending);
                 }
                 // Those that address no unit.
-                self.session.abort(Scope::All, None);
+                self.session.abort(TaskScope::All, None);
             }
         }
         self.events(bench);
@@ -104,12 +104,12 @@ impl Bench {
     }
 
     /// Raises a unit attention on the paths that it is for.
-    fn raise(&self, unit: Option<usize>, attention: Attention, by: &Nexus) {
+    fn raise(&self, unit: Option<usize>, attention: UnitAttention, by: &Nexus) {
         let units = self.shared.device.units();
         let units = unit.map_or(units, |unit| &units[unit..=unit]);
         for unit in units {
             match attention {
-                Attention::CommandsCleared => unit.cleared(by),
+                UnitAttention::CommandsCleared => unit.cleared(by),
                 attention => unit.reset(attention),
             }
         }
@@ -125,7 +125,7 @@ impl Bench {
 impl Worker {
     /// Aborts this thread's part of what somebody asked for.
     pub(super) fn sweep(&mut self, sweep: &Sweep) {
-        let scope = sweep.lun.map_or(Scope::All, Scope::Lun);
+        let scope = sweep.lun.map_or(TaskScope::All, TaskScope::Lun);
         let mut seats = Vec::new();
         self.each(|seat, bench| {
             let meant = sweep.nexuses.as_ref().is_none_or(|nexuses| nexuses.contains(&seat.nexus));

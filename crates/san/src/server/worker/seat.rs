@@ -7,7 +7,7 @@ use crate::server::letters::{NewConnection, NewSession, ToDoor};
 use crate::server::poll::Poll;
 use crate::volume::Data;
 use clock::Ns;
-use iscsi::scsi::{Medium, Nexus, View};
+use iscsi::scsi::{Medium, Nexus, NexusView};
 use iscsi::target::{ConnId, Limits, Notice, Session, TaskId};
 use rustix::fd::AsFd;
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ pub(super) struct Seat {
     /// By the slot of the task.
     pub tasks: Vec<Place>,
     /// By the number of the logical unit.
-    pub views: Vec<View>,
+    pub views: Vec<NexusView>,
     /// Tasks that wait for those before them, because they, or some before them, are ordered.
     pub held: VecDeque<TaskId>,
     /// Ordered tasks under way.
@@ -102,7 +102,7 @@ impl Seat {
             .device
             .units()
             .iter()
-            .map(|unit| View { generation: 0, ..unit.view(&nexus) });
+            .map(|unit| NexusView { generation: 0, ..unit.view(&nexus) });
         Seat {
             key: 0,
             tsih: new.first.peer.tsih,

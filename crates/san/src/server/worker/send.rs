@@ -5,7 +5,7 @@ use super::line::{Line, LineKey};
 use super::output::{Piece, Sent};
 use super::seat::Seat;
 use crate::server::event::Drop;
-use iscsi::digest::Running;
+use iscsi::digest::RunningDigest;
 use iscsi::target::{Out, TaskId};
 use rustix::fd::AsFd;
 
@@ -198,7 +198,7 @@ impl Line {
         };
         bytes.resize(bytes.len() + usize::from(pad), 0);
         if digest {
-            let digest = Running::default().and(&bytes).bytes();
+            let digest = RunningDigest::default().and(&bytes).bytes();
             bytes.extend_from_slice(&digest);
         }
         self.output.push(Piece::Copied { bytes: bytes.into(), data });

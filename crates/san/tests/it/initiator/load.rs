@@ -3,7 +3,7 @@
 use crate::initiator::peer::*;
 use clock::Ns;
 use san::server::{Limits, Target, TargetConfig};
-use workload::{Kind, Row, Spec};
+use workload::{Row, Spec, WorkloadKind};
 
 /// Every combination of what a session negotiates.
 fn combinations() -> impl Iterator<Item = String> {
@@ -31,7 +31,7 @@ fn check(url: &str) {
 /// Blocks of 4 and of 512 KiB.
 fn small_and_big() -> Spec {
     let mut spec = mixed(512 << 10, 50.0, 8);
-    if let Kind::Access(access) = &mut spec.kind {
+    if let WorkloadKind::Access(access) = &mut spec.kind {
         let big = Row { share: 20.0, ..access.rows[0] };
         access.rows = vec![Row { size: 4096, share: 80.0, ..big }, big];
     }

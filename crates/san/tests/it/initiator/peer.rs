@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
-use workload::{Access, Arrivals, Demand, Kind, Regions, Row, Skew, Spec};
+use workload::{Access, Arrivals, Demand, Regions, Row, Skew, Spec, WorkloadKind};
 
 /// Nothing here takes longer; whoever waits this long hangs.
 pub const HANG: Duration = Duration::from_secs(60);
@@ -157,7 +157,7 @@ pub fn mixed(size: u32, read: f64, depth: u32) -> Spec {
     };
     let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
     let arrivals = Arrivals::Closed { depth, think: Ns::ZERO };
-    Spec { kind: Kind::Access(access), arrivals, working_set: None, regions: Regions::Own }
+    Spec { kind: WorkloadKind::Access(access), arrivals, working_set: None, regions: Regions::Own }
 }
 
 /// What names a target for writing, as the plan says it.

@@ -2,7 +2,7 @@
 
 use crate::target::hand::{Hand, pattern, transfer, who};
 use crate::target::stand::{Stand, config};
-use iscsi::params::{Digest, Wishes};
+use iscsi::params::{DesiredParams, Digest};
 use iscsi::pdu::TaskAttribute;
 use san::server::Event;
 
@@ -47,7 +47,7 @@ fn many_commands_in_one_segment_are_answered_in_one_go() {
 
 /// Blocks come back under one combination of what can be negotiated, without digests (`tests/initiator` has those).
 #[track_caller]
-fn check(wishes: Wishes) {
+fn check(wishes: DesiredParams) {
     let stand = Stand::with(config());
     let mut hand = Hand::enter(
         stand.address(),
@@ -62,16 +62,16 @@ fn check(wishes: Wishes) {
 
 #[test]
 fn small_segments_and_bursts_carry_as_well() {
-    let small = Wishes {
+    let small = DesiredParams {
         initial_r2t: true,
         immediate_data: false,
         header_digest: Digest::Never,
-        ..Wishes::default()
+        ..DesiredParams::default()
     };
     for (max_recv, max_burst, max_outstanding_r2t) in
         [(512, 512, 1), (4096, 16 << 10, 4), (1 << 20, 1 << 20, 64)]
     {
-        check(Wishes {
+        check(DesiredParams {
             max_recv,
             max_burst,
             first_burst: 512,

@@ -3,7 +3,7 @@
 use crate::target::stand::{NAME, PATIENCE};
 use iscsi::chap::Challenge;
 use iscsi::login::{Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, Login, LoginError};
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use iscsi::pdu::{
     BHS_LEN, Bhs, Cdb, DataOut, Isid, Lengths, LogoutReason, LogoutRequest, Lun, R2t, RESERVED_TAG,
     Response, ScsiCommand, ScsiResponse, TaskAttribute, TaskFunction, TaskOutcome, TaskRequest,
@@ -19,7 +19,11 @@ pub fn who(name: &str) -> InitiatorConfig {
         alias: None,
         target: Some(NAME.parse().expect("a name")),
         auth: InitiatorAuth::None,
-        wishes: Wishes { initial_r2t: true, immediate_data: false, ..Wishes::default() },
+        wishes: DesiredParams {
+            initial_r2t: true,
+            immediate_data: false,
+            ..DesiredParams::default()
+        },
         isid: Isid([0x80, 0, 0, 0, 0, 1]),
         tsih: 0,
         cid: 0,

@@ -4,7 +4,7 @@ use crate::target::hand::{Hand, connect, is_closed, pattern, who};
 use crate::target::stand::{NAME, Stand, config, guarded};
 use iscsi::chap::{Credentials, Secret};
 use iscsi::login::{Auth, InitiatorAuth, InitiatorConfig, LoginError};
-use iscsi::params::Wishes;
+use iscsi::params::DesiredParams;
 use iscsi::pdu::{Isid, LoginStatus, Response, TextRequest};
 use san::server::{Drop, Event, PortalConfig, StartError, Target};
 
@@ -156,7 +156,7 @@ fn a_new_login_of_the_same_port_ends_the_old_session_and_its_tasks() {
 #[test]
 fn connections_share_a_session_and_replace_each_other() {
     let stand = Stand::new();
-    let wishes = Wishes { max_connections: 2, ..who("a").wishes };
+    let wishes = DesiredParams { max_connections: 2, ..who("a").wishes };
     let mut first =
         Hand::enter(stand.address(), InitiatorConfig { wishes: wishes.clone(), ..who("a") })
             .expect("a login");

@@ -1,6 +1,6 @@
 //! One thread's executor, driven until a command is over.
 
-use iscsi::scsi::{Ending, Extent, Medium};
+use iscsi::scsi::{BlockRange, Ending, Medium};
 use rustix::event::{PollFd, PollFlags, poll};
 use san::volume::{Buffer, Data, Done, Handle, Io, IoConfig, Job, Volume, VolumeSpec};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ pub fn open(text: &str) -> Arc<Volume> {
     Volume::open(&spec, "WS-TEST").unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-pub fn extent(lba: u64, blocks: u64) -> Extent {
-    Extent { lba, blocks }
+pub fn extent(lba: u64, blocks: u64) -> BlockRange {
+    BlockRange { lba, blocks }
 }
 
 impl Bench {

@@ -1,7 +1,7 @@
 //! How commands are carried: many at once and out of order, in bounded memory, in slices, and to a clean end.
 
 use crate::volumes::bench::{Bench, bytes, extent, open, quick};
-use iscsi::scsi::{CopySegment, Ending, Extent, Medium, Sense, SenseKey};
+use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, Sense, SenseKey};
 use san::volume::{Data, Done, Handle, Io, IoConfig, Job, MAX_TRANSFER};
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ fn sliced(long: Medium, data: &[u8]) {
 #[test]
 fn long_work_lets_others_have_their_turn() {
     let all = extent(0, 262_144);
-    let half = Extent { lba: 0, blocks: 131_072 };
+    let half = BlockRange { lba: 0, blocks: 131_072 };
     let name = [1; 16];
     sliced(Medium::Same { to: all, zero: false, unmap: false, durable: false }, &[3; 512]);
     sliced(Medium::Same { to: all, zero: true, unmap: false, durable: false }, &[]);

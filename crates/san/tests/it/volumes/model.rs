@@ -1,7 +1,7 @@
 //! Every command on every kind of volume, in every block size, against a plain vector of bytes.
 
 use crate::volumes::bench::{Bench, Loop, bytes, extent, quick, token};
-use iscsi::scsi::{CopySegment, Ending, Extent, Medium, SenseKey, Status};
+use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, SenseKey, Status};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use san::volume::{Data, IoConfig, Volume};
@@ -124,7 +124,7 @@ impl Twin {
     fn comparing(
         &mut self,
         step: &Step,
-        at: Extent,
+        at: BlockRange,
         range: Range<usize>,
     ) -> (Medium, Vec<u8>, Ending) {
         let mut random = random(step.seed);
@@ -158,7 +158,7 @@ impl Twin {
     }
 
     /// Commands that change blocks, on the model; what is sent for them.
-    fn writing(&mut self, step: &Step, at: Extent, range: Range<usize>) -> (Medium, Vec<u8>) {
+    fn writing(&mut self, step: &Step, at: BlockRange, range: Range<usize>) -> (Medium, Vec<u8>) {
         let mut random = random(step.seed);
         let all = SIZE / self.block as u64;
         match &step.kind {
@@ -209,7 +209,7 @@ impl Twin {
         }
     }
 
-    fn fill(&mut self, at: Extent, block: &[u8]) {
+    fn fill(&mut self, at: BlockRange, block: &[u8]) {
         let from = at.lba as usize * self.block;
         let range = from..from + at.blocks as usize * self.block;
         self.model[range].chunks_mut(self.block).for_each(|there| there.copy_from_slice(block));

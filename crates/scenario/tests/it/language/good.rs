@@ -7,7 +7,7 @@ use scenario::{
 };
 use std::time::Duration;
 use units::Percent;
-use workload::{Arrivals, Data, Kind, Process, Regions, Skew, WorkingSet};
+use workload::{Arrivals, Data, Process, Regions, Skew, WorkingSet, WorkloadKind};
 
 /// A scenario with one workload on one target, and more.
 fn small(more: &str) -> String {
@@ -127,7 +127,9 @@ fn what_is_not_given_has_its_default() {
     assert_eq!(s.plans[0].name, "plan");
     assert_eq!((s.plans[0].warmup.as_secs(), s.plans[0].cooldown.as_secs()), (2, 0));
     let workload = s.workloads[0].disk().expect("of disks");
-    let Kind::Access(access) = &workload.spec.kind else { panic!("an access specification") };
+    let WorkloadKind::Access(access) = &workload.spec.kind else {
+        panic!("an access specification")
+    };
     let row = access.rows[0];
     assert_eq!((row.size, row.share, row.read, row.random), (8192, 100.0, 100.0, 0.0));
     assert!(matches!(workload.spec.arrivals, Arrivals::Closed { depth: 1, .. }));
@@ -221,12 +223,12 @@ fn workloads_are_settled() {
     let all = || s.workloads.iter().filter_map(Workload::disk);
     let spec = |name: &str| &all().find(|w| w.name == name).expect("a workload").spec;
     assert!(
-        matches!(&spec("rows").kind, Kind::Access(a) if a.rows.len() == 2 && a.rows[0].burst == 4)
+        matches!(&spec("rows").kind, WorkloadKind::Access(a) if a.rows.len() == 2 && a.rows[0].burst == 4)
     );
     assert!(
-        matches!(&spec("climb").kind, Kind::Access(a) if a.ladder.is_some_and(|l| l.factor == 4))
+        matches!(&spec("climb").kind, WorkloadKind::Access(a) if a.ladder.is_some_and(|l| l.factor == 4))
     );
-    assert!(matches!(&spec("shop").kind, Kind::Transaction(t) if t.page == 4096
+    assert!(matches!(&spec("shop").kind, WorkloadKind::Transaction(t) if t.page == 4096
         && t.index_skew == Skew::Zipf(0.99)
         && t.table_skew == Skew::HotSpot { accesses: 90.0, blocks: 10.0 }));
     assert!(
@@ -349,7 +351,9 @@ fn a_step_has_the_settings_of_its_sweep() {
     let s = good(&small(plan));
     let step = &s.steps()[0];
     let workload = step.loads[0].workload.disk().expect("of disks");
-    let Kind::Access(access) = &workload.spec.kind else { panic!("an access specification") };
+    let WorkloadKind::Access(access) = &workload.spec.kind else {
+        panic!("an access specification")
+    };
     assert_eq!((access.rows[0].size, access.rows[0].read, workload.workers), (4096, 50.0, 3));
     let open = Arrivals::Open { process: Process::Fixed { rate: 100.0 }, limit: 256 };
     assert_eq!(workload.spec.arrivals, open);

@@ -1,13 +1,13 @@
 //! The I/O sizes of a workload in a direction, with their weights.
 
-use workload::{Dir, Kind, Spec};
+use workload::{Dir, Spec, WorkloadKind};
 
 /// Bytes and weights of what `spec` reads or writes; empty where it does not.
 pub fn sizes(spec: &Spec, dir: Dir) -> Vec<(u32, f64)> {
     let access = match &spec.kind {
         // Every operation is a page, whatever its kind.
-        Kind::Transaction(transaction) => return vec![(transaction.page, 1.0)],
-        Kind::Access(access) => access,
+        WorkloadKind::Transaction(transaction) => return vec![(transaction.page, 1.0)],
+        WorkloadKind::Access(access) => access,
     };
     let weight = |share: f64, read: f64| match dir {
         Dir::Read => share * read / 100.0,
@@ -41,10 +41,10 @@ mod tests {
     #[test]
     fn a_ladder_takes_the_place_of_rows() {
         let mut spec = spec();
-        let Kind::Access(access) = &mut spec.kind else { panic!("a preset of rows") };
+        let WorkloadKind::Access(access) = &mut spec.kind else { panic!("a preset of rows") };
         access.ladder = Some(Ladder { from: 4096, to: 16_384, factor: 2, every: 1 });
         assert_eq!(sizes(&spec, Dir::Read), [(4096, 1.0), (8192, 1.0), (16_384, 1.0)]);
-        let Kind::Access(access) = &mut spec.kind else { panic!("a preset of rows") };
+        let WorkloadKind::Access(access) = &mut spec.kind else { panic!("a preset of rows") };
         access.rows.iter_mut().for_each(|row| row.read = 0.0);
         assert_eq!(sizes(&spec, Dir::Read), []);
     }

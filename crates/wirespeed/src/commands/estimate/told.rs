@@ -1,7 +1,9 @@
 //! What the estimator tells of a step, as the plain data of a document.
 
 use review::estimate::{Assumed, Estimated, Hop, LimitKind, Limited, Matters, Worker};
-use sim::estimate::{Flow, HopEstimate, IssuerEstimate, Limit, Limiting, Sensitivity, Told};
+use sim::estimate::{
+    DirectionRates, HopEstimate, IssuerEstimate, LimitedBy, Limiting, Sensitivity, Told,
+};
 use sim::plant::{Issuer, Plant, PlantHop};
 
 pub fn estimated(told: &Told, matters: &[Sensitivity]) -> Estimated {
@@ -37,7 +39,7 @@ pub fn estimated(told: &Told, matters: &[Sensitivity]) -> Estimated {
 }
 
 fn hop((hop, of): (&PlantHop, &HopEstimate)) -> Hop {
-    let [read, write]: [Flow; 2] = of.flows;
+    let [read, write]: [DirectionRates; 2] = of.flows;
     let ops = read.ops + write.ops;
     Hop {
         name: hop.name.clone(),
@@ -54,7 +56,7 @@ fn hop((hop, of): (&PlantHop, &HopEstimate)) -> Hop {
 }
 
 fn worker((issuer, of): (&Issuer, &IssuerEstimate)) -> Worker {
-    let [read, write]: [Flow; 2] = of.flows;
+    let [read, write]: [DirectionRates; 2] = of.flows;
     Worker {
         name: issuer.source.clone(),
         group: issuer.group.clone(),
@@ -72,9 +74,9 @@ fn limits(plant: &Plant, chain: &[Limiting]) -> Vec<Limited> {
     let mut limited = |limiting: &Limiting| {
         let fullest: Vec<usize> = limiting.fullest.into_iter().collect();
         let (limit, hops) = match &limiting.limit {
-            Limit::Hops(hops) => (LimitKind::Hop, names(plant, hops)),
-            Limit::Depth => (LimitKind::Depth, names(plant, &fullest)),
-            Limit::Rate => (LimitKind::Rate, names(plant, &fullest)),
+            LimitedBy::Hops(hops) => (LimitKind::Hop, names(plant, hops)),
+            LimitedBy::Depth => (LimitKind::Depth, names(plant, &fullest)),
+            LimitedBy::Rate => (LimitKind::Rate, names(plant, &fullest)),
         };
         let next = if limit == LimitKind::Hop { hops.clone() } else { Vec::new() };
         Limited {

@@ -179,7 +179,7 @@ fn a_scale_is_set_from_the_command_line() {
         bench.expect(0, &["plan", "s.toml", "--set", "array.store.embedded.scale=25%"]).stdout;
     assert!(told.contains("store.p1: 4gfc, 413 MB/s, scaled to 25%: 103 MB/s"), "{told}");
     let refused = bench.expect(2, &["plan", "s.toml", "--set", "array.store.embedded.scale=150%"]);
-    assert!(refused.stderr.contains("a share lies between 0% and 100%"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("a share is between 0% and 100%"), "{}", refused.stderr);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the tests share: specs in one line, and drivers that stand for an engine.
+//! Shared by the tests: specs in one line, and drivers that replace an engine.
 #![allow(dead_code)] // Each test file uses its own part.
 
 use clock::{Ns, Rng};
@@ -19,7 +19,7 @@ pub fn access(rows: Vec<Row>) -> Access {
 /// A closed loop of `depth` over the whole of every target.
 pub fn closed(access: Access, depth: u32) -> Spec {
     Spec {
-        kind: Kind::Access(access),
+        kind: WorkloadKind::Access(access),
         arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
         working_set: None,
         regions: Regions::Shared,
@@ -32,17 +32,17 @@ pub fn open(access: Access, process: Process) -> Spec {
 }
 
 /// Targets of these sizes, with sectors of 512 bytes, for a worker of its own.
-pub fn place(sizes: &[u64]) -> Place {
+pub fn place(sizes: &[u64]) -> Placement {
     let targets = sizes.iter().map(|size| Extent { size: *size, block: 512 }).collect();
-    Place { targets, sharer: 0, sharers: 1, start: Ns::ZERO }
+    Placement { targets, sharer: 0, sharers: 1, start: Ns::ZERO }
 }
 
-pub fn key(slot: u32) -> Key {
-    Key { seed: 7, step: 0, worker: 0, slot }
+pub fn key(slot: u32) -> StreamKey {
+    StreamKey { seed: 7, step: 0, worker: 0, slot }
 }
 
 /// The slots of one worker.
-pub fn slots(spec: &Spec, place: &Place) -> Vec<Stream> {
+pub fn slots(spec: &Spec, place: &Placement) -> Vec<Stream> {
     let stream = |slot| Stream::new(spec, place, key(slot)).expect("the spec suits the place");
     (0..spec.streams()).map(stream).collect()
 }
@@ -61,13 +61,13 @@ pub fn op(stream: &mut Stream, now: Ns) -> Op {
 
 /// The first `count` operations of slot 0 of a closed loop.
 #[track_caller]
-pub fn ops(spec: &Spec, place: &Place, count: usize) -> Vec<Op> {
+pub fn ops(spec: &Spec, place: &Placement, count: usize) -> Vec<Op> {
     let mut stream = slots(spec, place).swap_remove(0);
     (0..count).map(|_| op(&mut stream, Ns::ZERO)).collect()
 }
 
-/// The operations of each slot when `total` completions come in an order drawn from `chance`.
-pub fn shuffled(spec: &Spec, place: &Place, total: usize, chance: u64) -> Vec<Vec<Op>> {
+/// The operations of each slot when `total` completions come in an order drawn from the seed `chance`.
+pub fn shuffled(spec: &Spec, place: &Placement, total: usize, chance: u64) -> Vec<Vec<Op>> {
     let mut order = Rng::keyed(chance, &[]);
     let mut streams = slots(spec, place);
     let mut seen = vec![Vec::new(); streams.len()];
@@ -78,7 +78,7 @@ pub fn shuffled(spec: &Spec, place: &Place, total: usize, chance: u64) -> Vec<Ve
     seen
 }
 
-/// The arrivals of an open loop until `until`, asked for without delay.
+/// The arrivals of an open loop until `until`, requested without delay.
 pub fn arrivals(stream: &mut Stream, until: Ns) -> Vec<Ns> {
     let mut seen = Vec::new();
     let mut now = Ns::ZERO;
@@ -87,7 +87,7 @@ pub fn arrivals(stream: &mut Stream, until: Ns) -> Vec<Ns> {
             Next::Op(op) => seen.push(op.due),
             Next::At(at) => now = at,
             Next::Done => break,
-            Next::AwaitCompletion => panic!("an open loop waits for nothing"),
+            Next::AwaitCompletion => panic!("an open loop never waits"),
         }
     }
     seen

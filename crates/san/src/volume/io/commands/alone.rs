@@ -3,12 +3,12 @@
 
 use super::transfer::same;
 use super::{At, CHUNK, Data, Outcome, sense};
-use iscsi::scsi::Extent;
+use iscsi::scsi::BlockRange;
 
 impl At<'_> {
     pub(super) async fn compare_and_write(
         &self,
-        at: Extent,
+        at: BlockRange,
         durable: bool,
         data: &Data,
     ) -> Outcome<()> {
@@ -36,7 +36,7 @@ impl At<'_> {
         Ok(())
     }
 
-    pub(super) async fn or(&self, at: Extent, durable: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn or(&self, at: BlockRange, durable: bool, data: &Data) -> Outcome<()> {
         let bytes = self.writable(at)?;
         let sent = data.as_slice().ok_or(sense::INVALID)?;
         let len = self.came(data, bytes.end - bytes.start) as usize;

@@ -2,7 +2,7 @@
 
 use super::{At, CHUNK, Outcome, sense};
 use crate::volume::{Handle, Volume};
-use iscsi::scsi::{CopySegment, Extent};
+use iscsi::scsi::{BlockRange, CopySegment};
 use std::ops::Range;
 
 impl At<'_> {
@@ -44,7 +44,7 @@ impl At<'_> {
         if !len.is_multiple_of(to.block()) {
             return Err(sense::THIRD_PARTY);
         }
-        let target = Extent { lba: segment.lba, blocks: len / to.block() };
+        let target = BlockRange { lba: segment.lba, blocks: len / to.block() };
         match to.writable(target) {
             Ok(bytes) => Ok((source, bytes.start)),
             Err(ending) if ending == sense::PROTECTED => Err(ending),

@@ -6,7 +6,7 @@ use super::{At, CHUNK, Op, Outcome, ZEROS, sense};
 use crate::volume::Kind;
 use crate::volume::ram::Ram;
 use clock::Ns;
-use iscsi::scsi::Extent;
+use iscsi::scsi::BlockRange;
 use rustix::io::Errno;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -24,7 +24,7 @@ impl At<'_> {
     /// WRITE SAME of the block that was sent, or of zeros where none is, or where the space is given back.
     pub(super) async fn same(
         &self,
-        to: Extent,
+        to: BlockRange,
         sent: Option<&[u8]>,
         unmap: bool,
         durable: bool,
@@ -44,7 +44,7 @@ impl At<'_> {
         self.settle(durable).await
     }
 
-    pub(super) async fn unmap(&self, extents: &[Extent]) -> Outcome<()> {
+    pub(super) async fn unmap(&self, extents: &[BlockRange]) -> Outcome<()> {
         for extent in extents {
             let bytes = self.writable(*extent)?;
             self.zero(bytes, self.volume.attributes.thin).await?;
@@ -60,7 +60,7 @@ impl At<'_> {
         for step in 0..STEPS {
             let at = |step| (u128::from(blocks) * step / STEPS) as u64;
             let (lba, end) = (at(step), at(step + 1));
-            let bytes = self.writable(Extent { lba, blocks: end - lba })?;
+            let bytes = self.writable(BlockRange { lba, blocks: end - lba })?;
             if pattern.iter().all(|byte| *byte == 0) {
                 self.zero(bytes, self.volume.attributes.thin).await?;
             } else {

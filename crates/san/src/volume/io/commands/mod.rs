@@ -13,7 +13,7 @@ use super::{Done, Job};
 use crate::volume::data::ZEROS;
 use crate::volume::slots::{Slot, count};
 use crate::volume::{Data, Handle, Kind, Span};
-use iscsi::scsi::{Ending, Extent, Medium};
+use iscsi::scsi::{BlockRange, Ending, Medium};
 use rustix::io::Errno;
 use sense::{During, ending};
 use std::ops::Range;
@@ -123,12 +123,12 @@ impl At<'_> {
         u64::from(self.volume.attributes.block)
     }
 
-    fn bytes_of(&self, extent: Extent) -> Outcome<Range<u64>> {
+    fn bytes_of(&self, extent: BlockRange) -> Outcome<Range<u64>> {
         bytes_of(self.volume, extent)
     }
 
     /// The bytes of an extent that is to be written.
-    fn writable(&self, extent: Extent) -> Outcome<Range<u64>> {
+    fn writable(&self, extent: BlockRange) -> Outcome<Range<u64>> {
         if self.volume.attributes.read_only {
             return Err(sense::PROTECTED);
         }
@@ -256,7 +256,7 @@ fn answer(result: Outcome<Data>) -> (Ending, Data) {
 }
 
 /// The bytes of an extent, if it lies within the volume.
-fn bytes_of(volume: &Handle, extent: Extent) -> Outcome<Range<u64>> {
+fn bytes_of(volume: &Handle, extent: BlockRange) -> Outcome<Range<u64>> {
     let block = u64::from(volume.attributes.block);
     match extent.lba.checked_add(extent.blocks) {
         Some(end) if end <= volume.attributes.blocks => Ok(extent.lba * block..end * block),

@@ -3,11 +3,11 @@
 use super::{At, CHUNK, Data, Outcome, sense};
 use crate::volume::buffer::LARGEST;
 use crate::volume::{Kind, Span};
-use iscsi::scsi::Extent;
+use iscsi::scsi::BlockRange;
 
 impl At<'_> {
     /// READ: memory is told where it is, anything else is read into a buffer.
-    pub(super) async fn read_out(&self, from: Extent) -> Outcome<Data> {
+    pub(super) async fn read_out(&self, from: BlockRange) -> Outcome<Data> {
         let bytes = self.bytes_of(from)?;
         let len = (bytes.end - bytes.start) as usize;
         if self.volume.ram().is_some() {
@@ -22,7 +22,7 @@ impl At<'_> {
     }
 
     /// WRITE: the whole blocks that came.
-    pub(super) async fn write_in(&self, to: Extent, durable: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn write_in(&self, to: BlockRange, durable: bool, data: &Data) -> Outcome<()> {
         let bytes = self.writable(to)?;
         let len = self.came(data, bytes.end - bytes.start) as usize;
         let durable = self.durable(durable);
@@ -46,13 +46,18 @@ impl At<'_> {
     }
 
     /// WRITE AND VERIFY.
-    pub(super) async fn write_verify(&self, to: Extent, compare: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn write_verify(
+        &self,
+        to: BlockRange,
+        compare: bool,
+        data: &Data,
+    ) -> Outcome<()> {
         self.write_in(to, true, data).await?;
         if compare { self.compare(to, false, data).await } else { self.verify(to).await }
     }
 
     /// VERIFY without data: the blocks can be read.
-    pub(super) async fn verify(&self, what: Extent) -> Outcome<()> {
+    pub(super) async fn verify(&self, what: BlockRange) -> Outcome<()> {
         let bytes = self.bytes_of(what)?;
         if self.volume.ram().is_some() {
             return Ok(());
@@ -67,7 +72,7 @@ impl At<'_> {
     }
 
     /// VERIFY with data: of all blocks, or of one for each of them.
-    pub(super) async fn compare(&self, with: Extent, one: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn compare(&self, with: BlockRange, one: bool, data: &Data) -> Outcome<()> {
         let bytes = self.bytes_of(with)?;
         let block = self.block() as usize;
         let sent = data.as_slice().ok_or(sense::INVALID)?;

@@ -1,70 +1,70 @@
-//! Task management and logout (RFC 7143, sections 4.2.3, 11.5, 11.6, 11.14 and 11.15): dropping tasks, and answering once
-//! nobody works on them any more.
+//! Task management and logout (RFC 7143, sections 4.2.3, 11.5, 11.6, 11.14 and 11.15): drops tasks, and answers once
+//! all work on them has ended.
 //!
-//! The RFC has the target of an abort wait until outstanding R2Ts have been answered, so that their tags can be used again.
-//! Here a tag holds the generation of its task: data that comes late names nothing and is dropped, and so nothing has to be
-//! waited for. (Initiators exist that never send such data.)
+//! The RFC has the target of an abort wait until outstanding R2Ts have been answered, so that their tags can be
+//! reused. Here a tag holds the generation of its task: late data matches no task and is dropped, so there is nothing
+//! to wait for. (Some initiators never send such data.)
 
-use super::connection::{Closing, Control};
+use super::connection::{CloseState, ControlPdu};
 use super::session::Session;
-use super::task::{Phase, Task};
-use super::types::{ConnId, Event, Handle, Management, Scope, TaskId, Why};
+use super::task::{Task, TaskPhase};
+use super::types::{CloseReason, ConnId, Event, Management, RequestHandle, TaskId, TaskScope};
 use crate::pdu::{
     LogoutOutcome, LogoutReason, LogoutRequest, TaskFunction, TaskOutcome, TaskRequest, precedes,
 };
 use crate::scsi::{Ending, Sense, SenseKey};
 
-/// INTERNAL TARGET FAILURE: the owner has thrown away a task without an answer.
+/// INTERNAL TARGET FAILURE: the owner discarded a task without an answer.
 pub(super) const GIVEN_UP: Ending = Ending::check(Sense::new(SenseKey::HardwareError, 0x4400));
 
 const PLACES: usize = 16;
-/// So many of the places are for task management; the others are for logouts.
+/// Slots for task management; the others are for logouts.
 const FUNCTIONS: usize = 8;
 
 #[derive(Clone, Copy)]
-enum What {
-    /// A function; its outcome once the owner has said it.
+enum PendingKind {
+    /// A function, and its outcome once the owner has reported it.
     Function(Option<TaskOutcome>),
     /// A logout.
     Logout,
 }
 
 #[derive(Clone, Copy)]
-struct Wait {
+struct PendingRequest {
     generation: u32,
     conn: ConnId,
     tag: u32,
-    what: What,
+    what: PendingKind,
     /// Tasks that the owner still works on.
     left: u16,
 }
 
-/// What waits for the end of tasks.
+/// Requests that wait for the end of tasks.
 #[derive(Default)]
-pub(super) struct Pending {
-    places: [Option<Wait>; PLACES],
+pub(super) struct PendingRequests {
+    places: [Option<PendingRequest>; PLACES],
     generation: u32,
 }
 
-impl Pending {
-    fn insert(&mut self, conn: ConnId, tag: u32, what: What) -> Option<usize> {
+impl PendingRequests {
+    fn insert(&mut self, conn: ConnId, tag: u32, what: PendingKind) -> Option<usize> {
         let range = match what {
-            What::Function(_) => 0..FUNCTIONS,
-            What::Logout => FUNCTIONS..PLACES,
+            PendingKind::Function(_) => 0..FUNCTIONS,
+            PendingKind::Logout => FUNCTIONS..PLACES,
         };
         let place = range.into_iter().find(|&at| self.places[at].is_none())?;
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
-        self.places[place] = Some(Wait { generation, conn, tag, what, left: 0 });
+        self.places[place] = Some(PendingRequest { generation, conn, tag, what, left: 0 });
         Some(place)
     }
 
-    fn handle(&self, place: usize) -> Handle {
+    fn handle(&self, place: usize) -> RequestHandle {
         let generation = self.places[place].map_or(0, |wait| wait.generation);
-        Handle { slot: place as u8, generation }
+        RequestHandle { slot: place as u8, generation }
     }
 
-    fn of(&mut self, handle: Handle) -> Option<&mut Wait> {
+    fn of(&mut self, handle: RequestHandle) -> Option<&mut PendingRequest> {
         let wait = self.places.get_mut(usize::from(handle.slot))?.as_mut()?;
         (wait.generation == handle.generation).then_some(wait)
     }
@@ -76,8 +76,8 @@ impl Pending {
     }
 }
 
-/// Whether a task was sent before a function with this number; only such tasks are hit (RFC 7143, section 11.5.1). What is
-/// for immediate delivery has the number of what comes after it.
+/// Whether a task was sent before a function with this number; only such tasks are affected (RFC 7143, section
+/// 11.5.1). An immediate command carries the number of the next non-immediate one.
 fn is_before(task: &Task, number: u32) -> bool {
     precedes(task.request.cmd_sn, number)
         || (task.request.immediate && task.request.cmd_sn == number)
@@ -90,16 +90,16 @@ impl Session {
             TaskFunction::AbortTask => return self.abort_task(id, request),
             TaskFunction::AbortTaskSet
             | TaskFunction::ClearTaskSet
-            | TaskFunction::LogicalUnitReset => Scope::Lun(request.lun),
+            | TaskFunction::LogicalUnitReset => TaskScope::Lun(request.lun),
             TaskFunction::TargetWarmReset | TaskFunction::TargetColdReset => {
-                // Commands sent before it that have not come yet are hit as well: they count as come (4.2.3.3).
+                // Earlier commands that have not arrived are affected too: they count as received (4.2.3.3).
                 self.window.plug(self.window.expected(), request.cmd_sn);
-                Scope::All
+                TaskScope::All
             }
             TaskFunction::TaskReassign => {
-                return self.managed_at_once(id, request.task_tag, TaskOutcome::NoReassignment);
+                return self.answer_function(id, request.task_tag, TaskOutcome::NoReassignment);
             }
-            _ => return self.managed_at_once(id, request.task_tag, TaskOutcome::NotSupported),
+            _ => return self.answer_function(id, request.task_tag, TaskOutcome::NotSupported),
         };
         let (number, within) = (request.cmd_sn, |task: &Task| scope.holds(task));
         self.begin_function(id, request, None, |_, task| within(task) && is_before(task, number));
@@ -107,23 +107,23 @@ impl Session {
 
     fn abort_task(&mut self, id: ConnId, request: &TaskRequest) {
         let found =
-            self.slab.by_tag(request.referenced_tag).or_else(|| self.still_at_work(request));
+            self.slab.by_tag(request.referenced_tag).or_else(|| self.ended_but_in_use(request));
         let found = found.filter(|&id| self.task(id).is_some_and(|task| task.lun == request.lun));
         if let Some(found) = found {
             return self.begin_function(id, request, Some(found), |id, _| id == found);
         }
-        // Section 11.6.1: a command that has not come counts as come, and is aborted by never being carried out.
+        // Section 11.6.1: a command that has not arrived counts as received, and is aborted by never being executed.
         let number = request.ref_cmd_sn;
         let to_come = self.window.contains(number) && precedes(number, request.cmd_sn);
         if to_come {
             self.window.plug(number, number.wrapping_add(1));
         }
         let outcome = if to_come { TaskOutcome::Complete } else { TaskOutcome::NoTask };
-        self.managed_at_once(id, request.task_tag, outcome);
+        self.answer_function(id, request.task_tag, outcome);
     }
 
-    /// A task that is over already, by another function, while the owner still works on it: this abort waits for that too.
-    fn still_at_work(&self, request: &TaskRequest) -> Option<TaskId> {
+    /// A task that another function has ended while the owner still works on it: this abort waits for it too.
+    fn ended_but_in_use(&self, request: &TaskRequest) -> Option<TaskId> {
         let meant = |task: &Task| task.running && task.request.tag == request.referenced_tag;
         let mut all = (0..self.slab.slots()).filter_map(|slot| self.slab.at(slot));
         all.find(|&id| self.slab.get(id).is_some_and(meant))
@@ -136,8 +136,9 @@ impl Session {
         task: Option<TaskId>,
         within: impl Fn(TaskId, &Task) -> bool,
     ) {
-        let Some(place) = self.pending.insert(id, request.task_tag, What::Function(None)) else {
-            return self.managed_at_once(id, request.task_tag, TaskOutcome::Rejected);
+        let Some(place) = self.pending.insert(id, request.task_tag, PendingKind::Function(None))
+        else {
+            return self.answer_function(id, request.task_tag, TaskOutcome::Rejected);
         };
         let left = self.drop_where(within, 1 << place);
         self.pending.set_left(place, left);
@@ -146,20 +147,20 @@ impl Session {
         self.events.push_back(Event::Manage(Management { handle, function, lun, task }));
     }
 
-    fn managed_at_once(&mut self, id: ConnId, tag: u32, outcome: TaskOutcome) {
+    fn answer_function(&mut self, id: ConnId, tag: u32, outcome: TaskOutcome) {
         if let Some(conn) = self.conn_mut(id) {
-            conn.control.push_back(Control::Managed { tag, outcome });
+            conn.control.push_back(ControlPdu::Managed { tag, outcome });
         }
     }
 
-    /// Answers a task management function. The initiator hears of it once the owner has also finished all tasks of this
-    /// session that it hit.
-    pub fn managed(&mut self, handle: Handle, outcome: TaskOutcome) {
+    /// Answers a task management function. The response is sent once the owner has also finished all affected tasks
+    /// of this session.
+    pub fn managed(&mut self, handle: RequestHandle, outcome: TaskOutcome) {
         let Some(wait) = self.pending.of(handle) else { return };
-        if let What::Function(answer @ None) = &mut wait.what {
+        if let PendingKind::Function(answer @ None) = &mut wait.what {
             *answer = Some(outcome);
         }
-        self.look_at_wait(usize::from(handle.slot));
+        self.finish_wait(usize::from(handle.slot));
     }
 
     pub(super) fn logout(&mut self, id: ConnId, request: &LogoutRequest) {
@@ -172,13 +173,13 @@ impl Session {
             _ => None,
         };
         let place = match refusal {
-            None => self.pending.insert(id, tag, What::Logout),
+            None => self.pending.insert(id, tag, PendingKind::Logout),
             Some(_) => None,
         };
         let (Some(place), Some(which)) = (place, which) else {
             let outcome = refusal.unwrap_or(LogoutOutcome::CleanupFailed);
             if let Some(conn) = self.conn_mut(id) {
-                conn.control.push_back(Control::Logout { tag, outcome });
+                conn.control.push_back(ControlPdu::Logout { tag, outcome });
             }
             return;
         };
@@ -186,45 +187,45 @@ impl Session {
             self.end_session();
         }
         for other in self.ids().into_iter().filter(|&other| session || other == which) {
-            self.shut(other, Why::Logout(request.reason));
+            self.shut(other, CloseReason::Logout(request.reason));
             if let Some(conn) = self.conn_mut(other).filter(|_| other == id) {
-                conn.closing = Closing::Logout;
+                conn.closing = CloseState::Logout;
             }
         }
         let left = self.drop_where(|_, task| session || task.request.conn == which, 1 << place);
         self.pending.set_left(place, left);
-        self.look_at_wait(place);
+        self.finish_wait(place);
     }
 
-    /// Some of those who wait for tasks (one bit each) wait for one task less.
-    pub(super) fn waited(&mut self, waits: u16) {
+    /// The pending requests in `waits` (one bit each) wait for one task less.
+    pub(super) fn release_waits(&mut self, waits: u16) {
         for place in (0..PLACES).filter(|place| waits & 1 << place != 0) {
             if let Some(wait) = &mut self.pending.places[place] {
                 wait.left = wait.left.saturating_sub(1);
             }
-            self.look_at_wait(place);
+            self.finish_wait(place);
         }
     }
 
     /// Answers a function or logout if it has nothing left to wait for.
-    fn look_at_wait(&mut self, place: usize) {
+    fn finish_wait(&mut self, place: usize) {
         let Some(wait) = self.pending.places[place].filter(|wait| wait.left == 0) else { return };
         let tag = wait.tag;
         let answer = match wait.what {
-            What::Function(None) => return,
-            What::Function(Some(outcome)) => Control::Managed { tag, outcome },
-            What::Logout => Control::Logout { tag, outcome: LogoutOutcome::Closed },
+            PendingKind::Function(None) => return,
+            PendingKind::Function(Some(outcome)) => ControlPdu::Managed { tag, outcome },
+            PendingKind::Logout => ControlPdu::Logout { tag, outcome: LogoutOutcome::Closed },
         };
         self.pending.places[place] = None;
         let Some(conn) = self.conn_mut(wait.conn) else { return };
         conn.control.push_back(answer);
-        if conn.closing == Closing::Logout {
-            conn.closing = Closing::Flush;
+        if conn.closing == CloseState::Logout {
+            conn.closing = CloseState::Flush;
         }
     }
 
-    /// Nobody is there any more who waits for answers on this connection.
-    pub(super) fn forget_waits(&mut self, id: ConnId) {
+    /// Discards requests on this connection: their answers can no longer be sent.
+    pub(super) fn discard_waits(&mut self, id: ConnId) {
         let mut gone = 0;
         for (at, place) in self.pending.places.iter_mut().enumerate() {
             if place.is_some_and(|wait| wait.conn == id) {
@@ -240,7 +241,8 @@ impl Session {
         }
     }
 
-    /// Drops tasks. Gets how many of them the owner still works on; those carry the `waits` of whoever waits for them.
+    /// Drops tasks. Returns how many of them the owner still works on; those record `waits`, the requests that wait
+    /// for them.
     pub(super) fn drop_where(&mut self, within: impl Fn(TaskId, &Task) -> bool, waits: u16) -> u16 {
         let mut left = 0;
         for slot in 0..self.slab.slots() {
@@ -251,7 +253,7 @@ impl Session {
                     task.waits |= waits;
                     left += 1;
                 }
-                self.vacate(id);
+                self.free_slot(id);
             }
         }
         left
@@ -261,19 +263,19 @@ impl Session {
         let Some(task) = self.slab.get_mut(id) else { return };
         let conn = task.request.conn;
         match task.phase {
-            Phase::Done | Phase::Dropped => return,
-            Phase::Open => {
-                task.phase = Phase::Dropped;
+            TaskPhase::Done | TaskPhase::Dropped => return,
+            TaskPhase::Open => {
+                task.phase = TaskPhase::Dropped;
                 self.dequeue(id);
                 self.events.push_back(Event::Gone(id));
             }
-            Phase::Failed => {
-                task.phase = Phase::Dropped;
+            TaskPhase::Failed => {
+                task.phase = TaskPhase::Dropped;
                 self.dequeue(id);
             }
-            // What was handed out of it may not have been sent: its end goes behind that.
-            Phase::Answered => {
-                task.phase = Phase::Dropped;
+            // Data handed out for it may not have been sent: its end is queued behind that.
+            TaskPhase::Answered => {
+                task.phase = TaskPhase::Dropped;
                 self.enqueue(id);
             }
         }
@@ -281,17 +283,17 @@ impl Session {
         self.resume(conn);
     }
 
-    /// Ends tasks that are with the owner by a status.
+    /// Ends tasks that are with the owner with a status.
     pub(super) fn fail_where(&mut self, within: impl Fn(TaskId, &Task) -> bool, ending: Ending) {
         for slot in 0..self.slab.slots() {
             let Some(id) = self.slab.at(slot) else { continue };
-            let task = self.slab.get_mut(id).filter(|task| task.phase == Phase::Open);
+            let task = self.slab.get_mut(id).filter(|task| task.phase == TaskPhase::Open);
             let Some(task) = task.filter(|task| within(id, task)) else { continue };
             task.fail(ending);
             let conn = task.request.conn;
             self.dequeue(id);
             self.events.push_back(Event::Gone(id));
-            self.look_at_answer(id);
+            self.queue_answer(id);
             self.resume(conn);
         }
     }

@@ -1,11 +1,12 @@
-//! Task management, logout and the ends of connections: who is dropped, who hears of it, and when the answer goes.
+//! Task management, logout and the ends of connections: which tasks are dropped, who is notified, and when the answer
+//! is sent.
 
 use iscsi::pdu::{
     LogoutOutcome, LogoutReason, LogoutRequest, Lun, RESERVED_TAG, Response, ScsiCommand,
     TaskFunction, TaskOutcome, TaskRequest,
 };
 use iscsi::scsi::{Ending, Status};
-use iscsi::target::{Event, Refused, Scope, SessionParams, Want, Why};
+use iscsi::target::{CloseReason, Event, Refused, SessionParams, TaskScope, Want};
 
 use super::initiator::{cdb, command, pattern};
 use super::rig::{Rig, Setup};
@@ -15,7 +16,7 @@ fn setup(connections: u16) -> Setup {
     Setup { session, connections, ..Setup::default() }
 }
 
-/// A rig whose owner does its work when it is told to.
+/// A rig whose owner works only on request.
 fn lazy(connections: u16) -> Rig {
     let mut rig = Rig::new(setup(connections));
     rig.lazy = true;
@@ -31,7 +32,7 @@ fn read(rig: &Rig, nth: u32, lun: u16) -> ScsiCommand {
     ScsiCommand { read: true, lun: Lun::new(lun), ..command }
 }
 
-/// A function about the n-th command, before the command with number `at`.
+/// A function that references the n-th command, sent before the command with number `at`.
 fn function(rig: &Rig, function: TaskFunction, nth: u32, at: u32) -> TaskRequest {
     TaskRequest {
         immediate: true,
@@ -46,7 +47,7 @@ fn function(rig: &Rig, function: TaskFunction, nth: u32, at: u32) -> TaskRequest
     }
 }
 
-/// What task management and logout have answered on a connection, and how many other answers there were.
+/// The answers to task management and logout on a connection, and the number of other answers.
 fn outcomes(rig: &mut Rig, link: usize) -> (Vec<TaskOutcome>, usize) {
     let (mut outcomes, mut others) = (Vec::new(), 0);
     for reply in rig.replies(link) {
@@ -86,7 +87,7 @@ fn an_aborted_task_is_not_answered_and_the_abort_waits_for_its_owner() {
 }
 
 #[test]
-fn the_answer_to_an_abort_waits_for_the_owners_answer_too() {
+fn an_abort_waits_for_the_owners_answer_too() {
     let mut rig = lazy(1);
     rig.manual = true;
     rig.send(0, read(&rig, 0, 0), &[]);
@@ -106,7 +107,7 @@ fn the_answer_to_an_abort_waits_for_the_owners_answer_too() {
     assert_eq!(outcomes(&mut rig, 0), (vec![TaskOutcome::NotAuthorized], 0), "once");
 }
 
-/// Aborts (RFC 7143, section 11.6.1) of a task by its tag and number, after three commands of which one is done.
+/// Aborts (RFC 7143, section 11.6.1) a task by its tag and number, after three commands of which one has ended.
 #[track_caller]
 fn check_abort(change: fn(&Rig, &mut TaskRequest), outcome: TaskOutcome) {
     let mut rig = lazy(1);
@@ -134,7 +135,7 @@ fn check_abort(change: fn(&Rig, &mut TaskRequest), outcome: TaskOutcome) {
 fn aborts_of_one_task() {
     check_abort(|_, _| {}, TaskOutcome::Complete);
     check_abort(|_, request| request.immediate = false, TaskOutcome::Complete);
-    // Done already: its number is outside of the window.
+    // Already done: its number is outside the window.
     check_abort(
         |rig, request| (request.referenced_tag, request.ref_cmd_sn) = (100, number(rig, 0)),
         TaskOutcome::NoTask,
@@ -153,7 +154,7 @@ fn aborts_of_one_task() {
 }
 
 #[test]
-fn a_command_that_was_aborted_before_it_came_never_runs() {
+fn a_command_aborted_before_its_arrival_never_runs() {
     let mut rig = lazy(2);
     // Command 0 is late on connection 1; the abort overtakes it on connection 0.
     rig.send(0, function(&rig, TaskFunction::AbortTask, 0, 1), &[]);
@@ -167,7 +168,7 @@ fn a_command_that_was_aborted_before_it_came_never_runs() {
 }
 
 #[test]
-fn a_number_that_was_aborted_is_passed_when_its_turn_comes() {
+fn an_aborted_number_is_skipped_in_its_turn() {
     let mut rig = lazy(2);
     // Commands 0 and 1 are late on connection 1, and 1 is aborted before either comes.
     rig.send(0, function(&rig, TaskFunction::AbortTask, 1, 2), &[]);
@@ -180,7 +181,7 @@ fn a_number_that_was_aborted_is_passed_when_its_turn_comes() {
     rig.run();
     assert_eq!(rig.session.exp_cmd_sn(), number(&rig, 2));
     assert_eq!(outcomes(&mut rig, 1), (vec![], 1), "only command 0 ran");
-    // When the numbers have gone around what is remembered of them, it is an ordinary number again.
+    // After the numbers have wrapped around the plugged range, it is an ordinary number again.
     for nth in 2..2 + 2 * 2048 {
         rig.send(0, read(&rig, nth, 0), &[]);
         rig.run();
@@ -189,7 +190,7 @@ fn a_number_that_was_aborted_is_passed_when_its_turn_comes() {
 }
 
 #[test]
-fn a_function_from_beyond_the_window_takes_no_numbers() {
+fn a_function_beyond_the_window_consumes_no_numbers() {
     let mut rig = lazy(2);
     let window = u32::from(rig.setup.limits.window);
     rig.send(0, function(&rig, TaskFunction::TargetWarmReset, 0, window + 1), &[]);
@@ -203,7 +204,7 @@ fn a_function_from_beyond_the_window_takes_no_numbers() {
 }
 
 #[test]
-fn functions_about_many_tasks() {
+fn functions_that_affect_many_tasks() {
     use TaskFunction::{
         AbortTaskSet, ClearTaskSet, LogicalUnitReset, TargetColdReset, TargetWarmReset,
     };
@@ -223,7 +224,7 @@ fn functions_about_many_tasks() {
         rig.send(1, function(&rig, what, 0, 3), &[]);
         rig.run();
         assert_eq!((gone(&rig), outcomes(&mut rig, 1)), (hit, (vec![], 0)), "{what:?}");
-        // A command after it is not hit.
+        // A later command is not affected.
         rig.send(0, read(&rig, 3, 0), &[]);
         rig.lazy = false;
         rig.run();
@@ -235,7 +236,7 @@ fn functions_about_many_tasks() {
 }
 
 #[test]
-fn a_function_about_many_tasks_waits_for_those_on_their_way() {
+fn a_function_for_many_tasks_waits_for_commands_in_transit() {
     let mut rig = lazy(2);
     rig.send(0, function(&rig, TaskFunction::LogicalUnitReset, 0, 1), &[]);
     rig.run();
@@ -250,7 +251,7 @@ fn a_function_about_many_tasks_waits_for_those_on_their_way() {
 }
 
 #[test]
-fn a_reset_of_the_target_does_not_wait_for_what_is_on_its_way() {
+fn a_target_reset_does_not_wait_for_commands_in_transit() {
     let mut rig = lazy(2);
     rig.send(0, function(&rig, TaskFunction::TargetWarmReset, 0, 2), &[]);
     rig.run();
@@ -263,7 +264,7 @@ fn a_reset_of_the_target_does_not_wait_for_what_is_on_its_way() {
 }
 
 #[test]
-fn functions_that_are_not_there() {
+fn unsupported_functions() {
     for (code, outcome) in [
         (3, TaskOutcome::NotSupported),
         (8, TaskOutcome::NoReassignment),
@@ -282,7 +283,7 @@ fn functions_that_are_not_there() {
 }
 
 #[test]
-fn functions_under_way_are_bounded() {
+fn outstanding_functions_are_bounded() {
     let mut rig = lazy(1);
     rig.manual = true;
     for _ in 0..9 {
@@ -314,7 +315,7 @@ fn a_write_that_is_aborted_in_the_middle_of_its_data_is_not_applied() {
     rig.send(0, function(&rig, TaskFunction::AbortTask, 0, 1), &[]);
     rig.run();
     assert_eq!(outcomes(&mut rig, 0), (vec![TaskOutcome::Complete], 0));
-    // Another write takes the place; late data of the old one must not get into it.
+    // Another write reuses the slot; late data of the old one must not get into it.
     let cmd_sn = number(&rig, 1);
     rig.send(0, ScsiCommand { cmd_sn, ..write }, &[]);
     rig.run();
@@ -331,11 +332,11 @@ fn a_write_that_is_aborted_in_the_middle_of_its_data_is_not_applied() {
 }
 
 #[test]
-fn an_abort_of_what_is_dropped_already_waits_for_the_same_work() {
+fn an_abort_of_a_dropped_task_waits_for_the_same_work() {
     let mut rig = lazy(1);
     rig.send(0, read(&rig, 0, 0), &[]);
     rig.run();
-    rig.session.abort(Scope::All, None);
+    rig.session.abort(TaskScope::All, None);
     rig.look();
     rig.send(0, function(&rig, TaskFunction::AbortTask, 0, 1), &[]);
     rig.run();
@@ -346,10 +347,10 @@ fn an_abort_of_what_is_dropped_already_waits_for_the_same_work() {
 }
 
 #[test]
-fn a_function_hits_what_overtook_before_it() {
+fn a_function_affects_earlier_immediate_commands() {
     let mut rig = lazy(1);
     rig.send(0, ScsiCommand { immediate: true, ..read(&rig, 0, 0) }, &[]);
-    // It has the same number, since neither uses one up.
+    // It has the same number, since neither consumes one.
     rig.send(0, function(&rig, TaskFunction::AbortTaskSet, 0, 0), &[]);
     rig.lazy = false;
     rig.run();
@@ -357,13 +358,13 @@ fn a_function_hits_what_overtook_before_it() {
 }
 
 #[test]
-fn a_function_whose_connection_is_lost_is_forgotten() {
+fn a_function_of_a_lost_connection_is_discarded() {
     let mut rig = lazy(2);
     for nth in 0..2 {
         rig.send(1, read(&rig, nth, 0), &[]);
     }
     rig.run();
-    // More of them than there are places, one connection after another.
+    // More of them than slots, one connection after another.
     for cid in 0..9 {
         let link = rig.attach(10 + cid).expect("there is room");
         rig.send(link, function(&rig, TaskFunction::AbortTask, 0, 2), &[]);
@@ -382,7 +383,7 @@ fn a_function_whose_connection_is_lost_is_forgotten() {
 }
 
 #[test]
-fn data_comes_on_the_connection_and_by_the_name_of_its_command() {
+fn data_must_match_the_connection_and_tag_of_its_command() {
     let mut rig = Rig::new(setup(2));
     let write =
         ScsiCommand { write: true, ..command((100, number(&rig, 0)), cdb(0x2a, 0, 1), 512) };
@@ -410,7 +411,7 @@ fn data_comes_on_the_connection_and_by_the_name_of_its_command() {
 }
 
 #[test]
-fn a_session_that_has_lost_its_last_connection_takes_no_other() {
+fn a_session_without_connections_accepts_no_new_one() {
     let mut rig = lazy(1);
     rig.send(0, read(&rig, 0, 0), &[]);
     rig.run();
@@ -429,14 +430,14 @@ fn another_session_clears_tasks() {
         rig.send(0, read(&rig, nth, lun), &[]);
     }
     rig.run();
-    assert_eq!(rig.session.abort(Scope::Lun(Lun::new(1)), None), 1);
+    assert_eq!(rig.session.abort(TaskScope::Lun(Lun::new(1)), None), 1);
     let aborted = Ending::bare(Status::TaskAborted);
-    assert_eq!(rig.session.abort(Scope::Lun(Lun::default()), Some(aborted)), 1);
+    assert_eq!(rig.session.abort(TaskScope::Lun(Lun::default()), Some(aborted)), 1);
     rig.look();
-    assert_eq!((gone(&rig), rig.session.running(Scope::All)), (2, 2));
+    assert_eq!((gone(&rig), rig.session.running(TaskScope::All)), (2, 2));
     rig.lazy = false;
     rig.run();
-    assert_eq!(rig.session.running(Scope::All), 0);
+    assert_eq!(rig.session.running(TaskScope::All), 0);
     let replies = rig.replies(0);
     let [Response::Command(end)] =
         &replies.iter().map(|reply| reply.pdu.clone()).collect::<Vec<_>>()[..]
@@ -448,14 +449,14 @@ fn another_session_clears_tasks() {
 }
 
 #[test]
-fn a_connection_goes_on_when_the_task_whose_data_stops_it_is_gone() {
+fn a_connection_resumes_when_the_task_that_stalls_it_ends() {
     let failures: [fn(&mut Rig); 2] = [
-        |rig| _ = rig.session.abort(Scope::All, None),
-        |rig| _ = rig.session.abort(Scope::All, Some(Ending::bare(Status::TaskAborted))),
+        |rig| _ = rig.session.abort(TaskScope::All, None),
+        |rig| _ = rig.session.abort(TaskScope::All, Some(Ending::bare(Status::TaskAborted))),
     ];
     for fail in failures {
         let mut rig = lazy(1);
-        // The owner has not decided what to do with the data that stands behind it.
+        // The owner has not decided about the data queued behind it.
         let undecided = command((100, number(&rig, 0)), cdb(0xff, 0, 1), 512);
         rig.send(0, ScsiCommand { write: true, data_len: 512, ..undecided }, &pattern(512, 1));
         rig.send(0, read(&rig, 1, 0), &[]);
@@ -471,7 +472,7 @@ fn a_connection_goes_on_when_the_task_whose_data_stops_it_is_gone() {
 }
 
 #[test]
-fn a_closed_window_is_opened_again_when_nothing_else_would_tell() {
+fn a_closed_window_is_reopened_without_other_output() {
     let mut setup = setup(1);
     setup.limits.window = 2;
     let mut rig = Rig::new(setup);
@@ -480,10 +481,10 @@ fn a_closed_window_is_opened_again_when_nothing_else_would_tell() {
         rig.send(0, read(&rig, nth, 0), &[]);
     }
     rig.run();
-    // The initiator learns that the window is closed, and then all its tasks are dropped by somebody else.
+    // The initiator sees the closed window, and then another session drops all its tasks.
     rig.session.ping(rig.links[0].id).expect("a ping can be sent");
     rig.run();
-    rig.session.abort(Scope::All, None);
+    rig.session.abort(TaskScope::All, None);
     rig.look();
     rig.replies(0);
     rig.lazy = false;
@@ -530,7 +531,7 @@ fn a_logout_of_the_session_waits_for_the_owner_and_closes_everything() {
     rig.run();
     assert_eq!(logged_out(&mut rig, 0), [LogoutOutcome::Closed]);
     assert!(rig.links[0].shut && rig.over);
-    let why = Some(Why::Logout(LogoutReason::CloseSession));
+    let why = Some(CloseReason::Logout(LogoutReason::CloseSession));
     assert_eq!((rig.links[0].closed, rig.links[1].closed), (why, why));
     let params = iscsi::target::ConnectionParams {
         cid: 9,
@@ -574,7 +575,7 @@ fn a_lost_connection_takes_its_tasks_with_it() {
     rig.run();
     rig.cut(0);
     assert_eq!(gone(&rig), 2);
-    assert_eq!(rig.links[0].closed, Some(Why::Lost));
+    assert_eq!(rig.links[0].closed, Some(CloseReason::Lost));
     rig.lazy = false;
     rig.run();
     assert_eq!(outcomes(&mut rig, 1), (vec![], 2));
@@ -596,7 +597,7 @@ fn a_connection_is_lost_with_an_answer_half_sent() {
 }
 
 #[test]
-fn an_abort_of_a_half_sent_answer_ends_it_behind_what_was_sent() {
+fn an_abort_of_a_half_sent_answer_ends_it_after_the_sent_part() {
     let mut rig = lazy(1);
     let long = ScsiCommand { expected_len: 64 * 512, cdb: cdb(0x28, 0, 64), ..read(&rig, 0, 0) };
     rig.send(0, long, &[]);
@@ -620,7 +621,7 @@ fn the_target_closes_a_session() {
     rig.run();
     rig.session.close_all();
     rig.run();
-    assert!(rig.links.iter().all(|link| link.shut && link.closed == Some(Why::Target)));
+    assert!(rig.links.iter().all(|link| link.shut && link.closed == Some(CloseReason::Target)));
     assert!(!rig.over, "the owner still works");
     rig.lazy = false;
     rig.run();
@@ -628,7 +629,7 @@ fn the_target_closes_a_session() {
 }
 
 #[test]
-fn connections_are_bounded_and_have_numbers_of_their_own() {
+fn connections_are_bounded_and_have_distinct_cids() {
     let mut rig = Rig::new(setup(4));
     let params = |cid| iscsi::target::ConnectionParams {
         cid,

@@ -1,12 +1,12 @@
-//! Any bytes and any values: nothing panics, and what is written is read as the same.
+//! Arbitrary bytes and values: nothing panics, and written values are read back unchanged.
 
 use crate::login::support::{
     Door, INITIATORS_CHALLENGE, chap, config, converse, pdu, request, target,
 };
 use iscsi::chap::{decode, encode, encode_base64};
-use iscsi::discovery::{Listed, Portal, read, write};
+use iscsi::discovery::{DiscoveredTarget, Portal, read, write};
 use iscsi::login::{Auth, Initiator, InitiatorAuth, TargetStep};
-use iscsi::params::{Digest, Wishes};
+use iscsi::params::{DesiredParams, Digest};
 use iscsi::pdu::Stage;
 use iscsi::text::{parse, push};
 use proptest::prelude::*;
@@ -23,8 +23,8 @@ prop_compose! {
         booleans: (bool, bool),
         lengths: [u32; 3],
         counts: [u16; 4],
-    ) -> Wishes {
-        Wishes {
+    ) -> DesiredParams {
+        DesiredParams {
             header_digest,
             data_digest,
             initial_r2t: booleans.0,
@@ -42,7 +42,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn pairs_come_back(pairs in proptest::collection::vec(("[A-Za-z0-9.@_+-]{1,63}", "[^\0]{0,100}"), 0..20)) {
+    fn pairs_round_trip(pairs in proptest::collection::vec(("[A-Za-z0-9.@_+-]{1,63}", "[^\0]{0,100}"), 0..20)) {
         let mut text = Vec::new();
         for (key, value) in &pairs {
             push(&mut text, key, value);
@@ -52,27 +52,27 @@ proptest! {
     }
 
     #[test]
-    fn binary_values_come_back(bytes in proptest::collection::vec(any::<u8>(), 1..=1024)) {
+    fn binary_values_round_trip(bytes in proptest::collection::vec(any::<u8>(), 1..=1024)) {
         prop_assert_eq!(decode(&encode(&bytes)), Ok(bytes.clone()));
         prop_assert_eq!(decode(&encode(&bytes).to_uppercase()), Ok(bytes.clone()));
         prop_assert_eq!(decode(&encode_base64(&bytes)), Ok(bytes));
     }
 
     #[test]
-    fn lists_come_back(names in proptest::collection::vec("iqn[.][a-z0-9:.-]{1,40}", 0..5),
+    fn lists_round_trip(names in proptest::collection::vec("iqn[.][a-z0-9:.-]{1,40}", 0..5),
                        address: std::net::SocketAddr, group: Option<u16>) {
         let portals = vec![Portal { group, ..Portal::from(address) }];
         let portals: Vec<_> = portals.into_iter().filter(|portal| portal.port != 0).collect();
         let list: Vec<_> = names.iter()
-            .map(|name| Listed { name: name.parse().expect("a name"), portals: portals.clone() })
+            .map(|name| DiscoveredTarget { name: name.parse().expect("a name"), portals: portals.clone() })
             .collect();
         prop_assert_eq!(read(&write(&list), 10), Ok(list));
     }
 
-    /// Whatever both ends want: they agree on one thing, or both know that they do not.
+    /// Both ends with any settings: they agree on one result, or both detect that they do not.
     #[test]
     fn any_wishes(mine in wishes(), theirs in wishes(), with_chap: bool) {
-        // Only a digest can part them.
+        // Only digests can be incompatible.
         let apart = |one, other| {
             matches!((one, other), (Digest::Required, Digest::Never) | (Digest::Never, Digest::Required))
         };
@@ -102,7 +102,7 @@ proptest! {
     #[test]
     fn any_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600), text in "[ -~\0]{0,300}",
                               stage: bool) {
-        let (mut target, mut door) = (target(Wishes::default()), Door::new(chap()));
+        let (mut target, mut door) = (target(DesiredParams::default()), Door::new(chap()));
         target.receive(&bytes, &mut door);
         let stage = if stage { Stage::Security } else { Stage::Operational };
         let header = request(stage, None, text.as_bytes()).encode();
@@ -117,10 +117,10 @@ proptest! {
         let _ = initiator.receive(&bytes);
     }
 
-    /// Whatever comes, a reply is one PDU that can be read.
+    /// Every reply is one valid PDU.
     #[test]
     fn replies_can_be_read(texts in proptest::collection::vec("(InitiatorName=iqn.a\0|TargetName=iqn.b\0|AuthMethod=CHAP\0|CHAP_A=5\0|[A-Z]=[a-z]{0,9}\0|HeaderDigest=[A-Z0-9,]{0,9}\0|MaxBurstLength=[0-9]{1,9}\0){0,6}", 1..5)) {
-        let (mut target, mut door) = (target(Wishes::default()), Door::new(chap()));
+        let (mut target, mut door) = (target(DesiredParams::default()), Door::new(chap()));
         for text in texts {
             let header = request(Stage::Security, Some(Stage::Operational), text.as_bytes()).encode();
             match target.receive(&pdu(header, text.as_bytes()), &mut door) {

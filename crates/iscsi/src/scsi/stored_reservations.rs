@@ -1,32 +1,36 @@
-//! Registrations and the reservation as bytes, to be kept over a restart (APTPL; SPC-4, 5.13.5).
+//! The stored form of registrations and the reservation, to survive a restart (APTPL; SPC-4, 5.13.5).
 //!
 //! ```text
 //! "WSPR" version:u8=1 registrations:u16 { port:u16 flags:u8 key:u64 name_length:u16 name }… held:u8 [ index:u16 kind:u8 ]
 //! ```
-//! Figures have their most significant byte first. The generation of reservations starts anew, as after any power on.
+//! Numbers are big-endian. The PR generation restarts, as after any power on.
 
 use std::str;
 
 use super::Nexus;
-use super::reservation::{Held, Kind, MOST_REGISTRATIONS, Registration, Reservations};
+use super::reservation::{
+    HeldReservation, MOST_REGISTRATIONS, Registration, ReservationType, Reservations,
+};
 
 const MAGIC: &[u8; 5] = b"WSPR\x01";
 
-/// Why kept reservations are not taken.
+/// Why stored reservations are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeptError {
-    /// Another program's file, or another version's.
+pub enum StoredReservationsError {
+    /// The file of another program, or of another version.
     #[error(
-        "these are not reservations that this version of Wirespeed kept; remove the file to start without them"
+        "not a reservation file of this version of Wirespeed; remove it to start without reservations"
     )]
     Foreign,
-    /// The bytes end early, go on, or say what cannot be.
-    #[error("the kept reservations are damaged at byte {0}; remove the file to start without them")]
+    /// The bytes end early, have a remainder, or hold invalid values.
+    #[error(
+        "the stored reservations are damaged at byte {0}; remove the file to start without them"
+    )]
     Damaged(usize),
 }
 
 impl Reservations {
-    /// What is to be kept: nothing unless the last registration asked for it.
+    /// The bytes to store: empty unless the last registration requested APTPL.
     pub fn to_bytes(&self) -> Vec<u8> {
         if !self.kept || self.registrations.is_empty() {
             return Vec::new();
@@ -42,7 +46,7 @@ impl Reservations {
             bytes.extend((name.len() as u16).to_be_bytes());
             bytes.extend(name);
         }
-        let holder = |held: &Held| {
+        let holder = |held: &HeldReservation| {
             self.registrations.iter().position(|one| one.nexus == held.by || held.kind.shared())
         };
         match self.held.as_ref().and_then(|held| Some((holder(held)?, held.kind))) {
@@ -56,14 +60,14 @@ impl Reservations {
         bytes
     }
 
-    /// What was kept.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Reservations, KeptError> {
+    /// Decodes stored bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Reservations, StoredReservationsError> {
         if bytes.is_empty() {
             return Ok(Reservations::default());
         }
-        let mut reader = Reader { bytes, at: 0 };
+        let mut reader = ReservationReader { bytes, at: 0 };
         if reader.take(MAGIC.len()) != Ok(MAGIC) {
-            return Err(KeptError::Foreign);
+            return Err(StoredReservationsError::Foreign);
         }
         let count = usize::from(reader.figure::<2>()? as u16);
         if count == 0 || count > MOST_REGISTRATIONS {
@@ -82,27 +86,27 @@ impl Reservations {
     }
 }
 
-struct Reader<'a> {
+struct ReservationReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn damaged(&self) -> KeptError {
-        KeptError::Damaged(self.at)
+impl<'a> ReservationReader<'a> {
+    fn damaged(&self) -> StoredReservationsError {
+        StoredReservationsError::Damaged(self.at)
     }
 
-    fn take(&mut self, len: usize) -> Result<&'a [u8], KeptError> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8], StoredReservationsError> {
         let bytes = self.bytes.get(self.at..self.at.saturating_add(len)).ok_or(self.damaged())?;
         self.at += len;
         Ok(bytes)
     }
 
-    fn figure<const N: usize>(&mut self) -> Result<u64, KeptError> {
+    fn figure<const N: usize>(&mut self) -> Result<u64, StoredReservationsError> {
         Ok(self.take(N)?.iter().fold(0, |figure, byte| figure << 8 | u64::from(*byte)))
     }
 
-    fn registration(&mut self) -> Result<Registration, KeptError> {
+    fn registration(&mut self) -> Result<Registration, StoredReservationsError> {
         let port = self.figure::<2>()? as u16;
         let all_ports = self.figure::<1>()? != 0;
         let key = self.figure::<8>()?;
@@ -111,14 +115,18 @@ impl<'a> Reader<'a> {
         Ok(Registration { nexus: Nexus { initiator: name.into(), port }, key, all_ports })
     }
 
-    fn held(&mut self, registrations: &[Registration]) -> Result<Option<Held>, KeptError> {
+    fn held(
+        &mut self,
+        registrations: &[Registration],
+    ) -> Result<Option<HeldReservation>, StoredReservationsError> {
         match self.figure::<1>()? {
             0 => Ok(None),
             1 => {
                 let index = self.figure::<2>()? as usize;
                 let by = registrations.get(index).ok_or(self.damaged())?.nexus.clone();
-                let kind = Kind::parse(self.figure::<1>()? as u8).ok_or(self.damaged())?;
-                Ok(Some(Held { by, kind }))
+                let kind =
+                    ReservationType::parse(self.figure::<1>()? as u8).ok_or(self.damaged())?;
+                Ok(Some(HeldReservation { by, kind }))
             }
             _ => Err(self.damaged()),
         }

@@ -1,26 +1,26 @@
-//! Unit attentions of one nexus (SAM-5, 5.14; the order of SPC-4, table 27): what happened since its last command.
+//! Unit attentions of one nexus (SAM-5, 5.14; the order of SPC-4, table 27): events since its last command.
 //!
-//! A condition stands at most once, so the queue is bounded by the number of conditions. A reset or power on outranks
-//! what was pending, and takes its place.
+//! A condition is pending at most once, so the queue is bounded by the number of conditions. A reset or power on
+//! replaces all pending conditions.
 
 use super::{Sense, SenseKey};
 
 /// A unit attention condition: its additional sense code and qualifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Attention {
-    /// The target started, or this nexus is new to it.
+pub enum UnitAttention {
+    /// The target started, or this nexus has just logged in.
     PowerOn,
     /// The target was reset.
     BusReset,
     /// The logical unit was reset.
     DeviceReset,
-    /// The nexus was lost and is back.
+    /// The nexus was lost and has returned.
     NexusLoss,
     /// Another nexus changed mode parameters.
     ModeParametersChanged,
     /// Another nexus released or preempted the reservation that this one shared.
     ReservationsPreempted,
-    /// A reservation that concerned this nexus was released.
+    /// A reservation that affected this nexus was released.
     ReservationsReleased,
     /// The registration of this nexus was removed.
     RegistrationsPreempted,
@@ -30,29 +30,29 @@ pub enum Attention {
     CapacityChanged,
     /// INQUIRY data changed.
     InquiryChanged,
-    /// Logical units came or went.
+    /// The list of logical units changed.
     LunsChanged,
     /// Another nexus cleared the task set.
     CommandsCleared,
 }
 
-impl Attention {
+impl UnitAttention {
     /// Additional sense code and qualifier.
     pub const fn code(self) -> u16 {
         match self {
-            Attention::PowerOn => 0x2900,
-            Attention::BusReset => 0x2902,
-            Attention::DeviceReset => 0x2903,
-            Attention::NexusLoss => 0x2907,
-            Attention::ModeParametersChanged => 0x2a01,
-            Attention::ReservationsPreempted => 0x2a03,
-            Attention::ReservationsReleased => 0x2a04,
-            Attention::RegistrationsPreempted => 0x2a05,
-            Attention::AccessStateChanged => 0x2a06,
-            Attention::CapacityChanged => 0x2a09,
-            Attention::InquiryChanged => 0x3f03,
-            Attention::CommandsCleared => 0x2f00,
-            Attention::LunsChanged => 0x3f0e,
+            UnitAttention::PowerOn => 0x2900,
+            UnitAttention::BusReset => 0x2902,
+            UnitAttention::DeviceReset => 0x2903,
+            UnitAttention::NexusLoss => 0x2907,
+            UnitAttention::ModeParametersChanged => 0x2a01,
+            UnitAttention::ReservationsPreempted => 0x2a03,
+            UnitAttention::ReservationsReleased => 0x2a04,
+            UnitAttention::RegistrationsPreempted => 0x2a05,
+            UnitAttention::AccessStateChanged => 0x2a06,
+            UnitAttention::CapacityChanged => 0x2a09,
+            UnitAttention::InquiryChanged => 0x3f03,
+            UnitAttention::CommandsCleared => 0x2f00,
+            UnitAttention::LunsChanged => 0x3f0e,
         }
     }
 
@@ -66,13 +66,13 @@ impl Attention {
     }
 }
 
-/// What is pending for one nexus, in the order in which it is reported.
+/// The pending conditions of one nexus, in reporting order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Attentions(Vec<Attention>);
+pub(super) struct Attentions(Vec<UnitAttention>);
 
 impl Attentions {
     /// Adds a condition, unless it is pending already.
-    pub fn raise(&mut self, attention: Attention) {
+    pub fn raise(&mut self, attention: UnitAttention) {
         if attention.resets() {
             let pending = self.0.iter().copied().filter(|old| old.resets());
             let weightiest = pending.min().map_or(attention, |old| old.min(attention));
@@ -83,23 +83,23 @@ impl Attentions {
         }
     }
 
-    /// The one that is reported next.
-    pub fn first(&self) -> Option<Attention> {
+    /// The condition that is reported next.
+    pub fn first(&self) -> Option<UnitAttention> {
         self.0.first().copied()
     }
 
     /// Whether a condition is pending.
-    pub fn contains(&self, attention: Attention) -> bool {
+    pub fn contains(&self, attention: UnitAttention) -> bool {
         self.0.contains(&attention)
     }
 
-    /// Removes and yields the one that is reported.
-    pub fn report(&mut self) -> Option<Attention> {
+    /// Removes and returns the condition to report.
+    pub fn report(&mut self) -> Option<UnitAttention> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
     }
 
-    /// Removes a condition that was told otherwise.
-    pub fn clear(&mut self, attention: Attention) {
+    /// Removes a condition that was reported otherwise.
+    pub fn clear(&mut self, attention: UnitAttention) {
         self.0.retain(|old| *old != attention);
     }
 }

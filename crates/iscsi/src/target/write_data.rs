@@ -1,98 +1,98 @@
-//! The data of one write on its way in: immediate data, unsolicited Data-Out PDUs, and bursts that R2Ts asked for
-//! (RFC 7143, sections 4.2.5.2, 11.7 and 11.8).
+//! The incoming data of one write: immediate data, unsolicited Data-Out PDUs, and bursts solicited by R2Ts (RFC 7143,
+//! sections 4.2.5.2, 11.7 and 11.8).
 //!
-//! This target always negotiates DataPDUInOrder=Yes and DataSequenceInOrder=Yes. So data comes in one growing run from
-//! offset 0, and all that has to be kept is how far it has come, whatever the number of outstanding R2Ts.
+//! This target always negotiates DataPDUInOrder=Yes and DataSequenceInOrder=Yes. So data arrives contiguously from
+//! offset 0, and its end offset is the only state needed, with any number of outstanding R2Ts.
 
 use super::types::SessionParams;
 use crate::pdu::DataOut;
 use crate::scsi::{Ending, Sense, SenseKey};
 
-/// The most R2Ts of one task that wait for their data, whatever was negotiated: a transfer tag numbers them with 8 bits.
+/// Most outstanding R2Ts of one task, whatever was negotiated: a transfer tag numbers them with 8 bits.
 pub(super) const MAX_OUTSTANDING: u32 = 64;
 
-/// What the initiator did wrong with a task's data. The task ends with CHECK CONDITION once all data that is on its way has
-/// come (RFC 7143, sections 7.8, 7.9 and 11.4.7.2); none of it is applied.
+/// An initiator's error in a task's data. The task ends with CHECK CONDITION once all data in transit has arrived
+/// (RFC 7143, sections 7.8, 7.9 and 11.4.7.2); none of it is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum DataFault {
     /// Unsolicited data where none was negotiated.
     Unsolicited,
-    /// Other than the announced number of bytes.
+    /// A number of bytes other than announced.
     Amount,
-    /// DataSN or buffer offset out of order, or damaged data.
+    /// DataSN or buffer offset out of order, or a digest error.
     Service,
 }
 
-impl Fault {
+impl DataFault {
     pub(super) fn ending(self) -> Ending {
         let code = match self {
-            Fault::Unsolicited => 0x0c0c,
-            Fault::Amount => 0x0c0d,
-            Fault::Service => 0x4705,
+            DataFault::Unsolicited => 0x0c0c,
+            DataFault::Amount => 0x0c0d,
+            DataFault::Service => 0x4705,
         };
         Ending::check(Sense::new(SenseKey::AbortedCommand, code))
     }
 }
 
-/// A part of the data to ask for.
+/// A range of the data to request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct SolicitedRange {
     pub(super) number: u32,
     pub(super) offset: u32,
     pub(super) len: u32,
 }
 
 #[derive(Default)]
-pub(super) struct Incoming {
+pub(super) struct WriteData {
     /// Bytes that the initiator expects to send.
     expected: u32,
-    /// Bytes that the owner took, at most those; nothing yet.
+    /// Bytes that the owner accepted, at most those; `None` until it has.
     need: Option<u32>,
-    /// Bytes that have come or are coming: all below this offset.
+    /// End offset of the data that has arrived or is arriving.
     arrived: u32,
-    /// Unsolicited Data-Out PDUs are still to come, up to this offset.
+    /// Unsolicited Data-Out PDUs are still expected, up to this offset.
     unsolicited: Option<u32>,
-    /// A data segment is under way.
+    /// A data segment is being received.
     segment: bool,
-    /// The number of the next PDU of the current sequence.
+    /// The DataSN of the next PDU in the current sequence.
     data_sn: u32,
-    /// Bytes up to here have been asked for.
+    /// End offset of the data that has been requested.
     asked: u32,
-    /// Where the current burst ends.
+    /// End offset of the current burst.
     burst_end: u32,
     asks: u32,
     answered: u32,
-    fault: Option<Fault>,
+    fault: Option<DataFault>,
     told: bool,
 }
 
-impl Incoming {
-    /// What a write announces: `immediate` bytes come with the command, and unsolicited PDUs after it unless `last`.
+impl WriteData {
+    /// Starts a write: `immediate` bytes come with the command, followed by unsolicited PDUs unless `last`.
     pub(super) fn begin(
         expected: u32,
         immediate: u32,
         last: bool,
         params: &SessionParams,
-    ) -> Incoming {
+    ) -> WriteData {
         let limit = params.first_burst.min(expected);
         let fault = if (immediate > 0 && !params.immediate_data) || (!last && params.initial_r2t) {
-            Some(Fault::Unsolicited)
+            Some(DataFault::Unsolicited)
         } else if immediate > limit {
-            Some(Fault::Amount)
+            Some(DataFault::Amount)
         } else {
             None
         };
-        Incoming {
+        WriteData {
             expected,
             arrived: immediate,
             unsolicited: (!last).then_some(limit),
             segment: immediate > 0,
             fault,
-            ..Incoming::default()
+            ..WriteData::default()
         }
     }
 
-    /// The owner wants `len` bytes; gets how many will come.
+    /// The owner wants `len` bytes; returns how many will arrive.
     pub(super) fn take(&mut self, len: u32) -> u32 {
         let need = len.min(self.expected);
         self.need = Some(need);
@@ -103,7 +103,7 @@ impl Incoming {
         self.need
     }
 
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<DataFault> {
         self.fault
     }
 
@@ -111,12 +111,12 @@ impl Incoming {
         self.asks
     }
 
-    /// Data is still to come that the initiator has announced or been asked for.
+    /// Whether announced or requested data has yet to arrive.
     pub(super) fn is_open(&self) -> bool {
         self.segment || self.unsolicited.is_some() || self.asks != self.answered
     }
 
-    /// Whether all that was taken is in place; says so once.
+    /// Whether all accepted data is in place; returns `true` only once.
     pub(super) fn complete(&mut self) -> bool {
         let whole = self.need.is_some_and(|need| need <= self.arrived);
         let complete = whole && self.fault.is_none() && !self.told && !self.is_open();
@@ -124,11 +124,11 @@ impl Incoming {
         complete
     }
 
-    /// A Data-Out that no R2T asked for. Whether its data is good.
+    /// Processes an unsolicited Data-Out. Returns whether its data is valid.
     pub(super) fn unsolicited(&mut self, pdu: &DataOut, params: &SessionParams) -> bool {
         self.segment = pdu.data_len > 0;
         let Some(limit) = self.unsolicited else {
-            self.surplus(Fault::Unsolicited);
+            self.surplus(DataFault::Unsolicited);
             return false;
         };
         let good = self.accept(pdu, limit);
@@ -136,36 +136,36 @@ impl Incoming {
         if pdu.is_final || full {
             self.unsolicited = None;
             self.data_sn = 0;
-            // Section 11.4.7.2: with more than a first burst expected, exactly a first burst must have come unsolicited.
+            // Section 11.4.7.2: if more than a first burst is expected, exactly a first burst must be unsolicited.
             let short = self.expected > params.first_burst && self.arrived != params.first_burst;
             if !pdu.is_final || short {
-                self.fail(Fault::Amount);
+                self.fail(DataFault::Amount);
             }
         }
         good
     }
 
-    /// A Data-Out for the R2T with this number (its low 8 bits). Whether its data is good.
+    /// Processes a Data-Out for the R2T with this number (its low 8 bits). Returns whether its data is valid.
     pub(super) fn solicited(&mut self, pdu: &DataOut, number: u8, max_burst: u32) -> bool {
         self.segment = pdu.data_len > 0;
         if self.fault.is_some() {
-            // Only the ends of bursts matter now, in whatever order they come.
+            // Only the ends of bursts matter now, in any order.
             let waits = pdu.is_final && self.asks != self.answered;
             self.answered = self.answered.wrapping_add(u32::from(waits));
             return false;
         }
         let ahead = u32::from(number.wrapping_sub(self.answered as u8));
         if ahead >= self.asks.wrapping_sub(self.answered) {
-            self.surplus(Fault::Amount);
+            self.surplus(DataFault::Amount);
             return false;
         }
         if ahead > 0 {
-            self.fail(Fault::Service);
+            self.fail(DataFault::Service);
         }
         let good = self.accept(pdu, self.burst_end);
         let full = good && self.arrived == self.burst_end;
         if full != pdu.is_final {
-            self.fail(Fault::Amount);
+            self.fail(DataFault::Amount);
         }
         if pdu.is_final || full {
             self.answered = self.answered.wrapping_add(1);
@@ -175,15 +175,15 @@ impl Incoming {
         good
     }
 
-    /// The data segment under way is over; `good` if it matched its digest.
+    /// The current data segment has ended; `good` if its digest matched.
     pub(super) fn segment_over(&mut self, good: bool) {
         self.segment = false;
         if !good {
-            self.fail(Fault::Service);
+            self.fail(DataFault::Service);
         }
     }
 
-    /// Whether there is something to ask for now.
+    /// Whether there is a range to request now.
     pub(super) fn wants_more(&self, max_outstanding: u16) -> bool {
         let outstanding = self.asks.wrapping_sub(self.answered);
         let begun = if self.asks == 0 { self.arrived } else { self.asked };
@@ -193,8 +193,8 @@ impl Incoming {
             && outstanding < u32::from(max_outstanding.max(1)).min(MAX_OUTSTANDING)
     }
 
-    /// The next part to ask for, if there is one now.
-    pub(super) fn ask(&mut self, max_outstanding: u16, max_burst: u32) -> Option<Ask> {
+    /// The next range to request, if any.
+    pub(super) fn ask(&mut self, max_outstanding: u16, max_burst: u32) -> Option<SolicitedRange> {
         if !self.wants_more(max_outstanding) {
             return None;
         }
@@ -204,17 +204,17 @@ impl Incoming {
         }
         let offset = self.asked;
         self.asked = self.burst_after(offset, max_burst);
-        let ask = Ask { number: self.asks, offset, len: self.asked - offset };
+        let ask = SolicitedRange { number: self.asks, offset, len: self.asked - offset };
         self.asks = self.asks.wrapping_add(1);
         Some(ask)
     }
 
-    /// Checks a PDU's number and place in the current sequence, and counts it.
+    /// Checks a PDU's number and offset in the current sequence, and counts it.
     fn accept(&mut self, pdu: &DataOut, end: u32) -> bool {
         if pdu.data_sn != self.data_sn || pdu.offset != self.arrived {
-            self.fail(Fault::Service);
+            self.fail(DataFault::Service);
         } else if pdu.data_len > end.saturating_sub(self.arrived) {
-            self.fail(Fault::Amount);
+            self.fail(DataFault::Amount);
         }
         self.data_sn = self.data_sn.wrapping_add(1);
         if self.fault.is_some() {
@@ -224,15 +224,15 @@ impl Incoming {
         true
     }
 
-    /// Data that nobody waits for harms a task only as long as its data is not complete.
-    fn surplus(&mut self, fault: Fault) {
+    /// Unexpected data is a fault only while the task's data is incomplete.
+    fn surplus(&mut self, fault: DataFault) {
         if !self.told {
             self.fail(fault);
         }
     }
 
-    /// The first fault is the one that is told.
-    fn fail(&mut self, fault: Fault) {
+    /// The first fault is the one reported.
+    fn fail(&mut self, fault: DataFault) {
         self.fault.get_or_insert(fault);
     }
 

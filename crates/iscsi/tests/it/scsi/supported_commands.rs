@@ -1,6 +1,6 @@
-//! REPORT SUPPORTED OPERATION CODES against what the device server does.
+//! REPORT SUPPORTED OPERATION CODES compared with the actual behaviour of the device server.
 
-use iscsi::scsi::{Action, Cdb, Ending};
+use iscsi::scsi::{Action, CdbBytes, Ending};
 
 use crate::scsi::rig::{LARGE, READ_ONLY, Rig, THICK, THIN, code, field, refused, reply};
 
@@ -48,8 +48,8 @@ fn every_command_is_reported_with_its_usage() {
     }
 }
 
-/// Whether a CDB passes the check of its bits: it is either done or refused for another reason.
-fn fits(rig: &Rig, lun: u64, cdb: &Cdb, byte: usize) -> bool {
+/// Whether a CDB passes the check of its bits: it is executed or refused for another reason.
+fn fits(rig: &Rig, lun: u64, cdb: &CdbBytes, byte: usize) -> bool {
     let action = rig.device.begin(lun, &rig.a, cdb, 512);
     !(code(&action) == Some(0x2400) && field(&action) == Some((true, byte as u16)))
 }
@@ -72,7 +72,7 @@ fn usage_maps_are_exact() {
                     cdb[byte] |= 1 << bit;
                     assert!(
                         !fits(&rig, lun, &cdb, byte),
-                        "{:x} {byte}.{bit} is not reported, but taken",
+                        "{:x} {byte}.{bit} is not reported, but accepted",
                         row.opcode
                     );
                 }
@@ -82,7 +82,7 @@ fn usage_maps_are_exact() {
 }
 
 #[test]
-fn what_is_not_reported_is_refused() {
+fn unreported_commands_are_refused() {
     let rig = Rig::new();
     for lun in [THIN, THICK] {
         let rows = all(&rig, lun);

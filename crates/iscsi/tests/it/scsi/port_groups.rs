@@ -1,4 +1,4 @@
-//! Target port groups: what they report, how they change, and what is done in which state.
+//! Target port groups: reports, changes, and the commands that each state allows.
 
 use iscsi::scsi::PortState;
 
@@ -23,7 +23,7 @@ fn groups_are_reported_in_two_formats() {
 }
 
 #[test]
-fn a_change_is_told_to_everybody_else() {
+fn a_change_is_reported_to_all_others() {
     let rig = Rig::new();
     good(set(&rig, "00000000 01 00 0002"));
     assert_eq!(reply(rig.run(REPORT))[16..22], [1, 0x0f, 0, 2, 0, 1]);
@@ -33,11 +33,11 @@ fn a_change_is_told_to_everybody_else() {
     assert!(rig.device.unit(THIN).unwrap().set_port(1, PortState::ActiveNonOptimized));
     assert!(!rig.device.unit(THIN).unwrap().set_port(3, PortState::Standby));
     refused(rig.run("00"), 0x2a06);
-    assert_eq!(reply(rig.run(REPORT))[9], 2, "the owner did it");
+    assert_eq!(reply(rig.run(REPORT))[9], 2, "the administrator did it");
 }
 
 #[test]
-fn states_decide_what_is_done() {
+fn states_decide_which_commands_are_allowed() {
     for (state, port, refusal) in [(2, "02", 0x040b), (3, "03", 0x040c)] {
         let rig = Rig::new();
         good(set(&rig, &format!("00000000 {port} 00 0002")));
@@ -61,7 +61,7 @@ fn states_decide_what_is_done() {
 }
 
 #[test]
-fn lists_that_are_wrong_change_nothing() {
+fn invalid_lists_change_nothing() {
     let rig = Rig::new();
     for (list, at) in [
         ("00000000 00 00 0009", 6),

@@ -1,25 +1,25 @@
-//! Target port groups (ALUA): REPORT and SET TARGET PORT GROUPS (SPC-4, 5.16, 6.37 and 6.45). Each portal group is one
-//! target port group of one target port, and its tag is the identifier of both.
+//! Target port groups (ALUA): REPORT and SET TARGET PORT GROUPS (SPC-4, 5.16, 6.37 and 6.45). Each portal group is
+//! one target port group with one target port; its tag identifies both.
 
 use std::collections::BTreeMap;
 
 use super::cdb::{be16, field32};
-use super::describe::reply;
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
-use super::{Action, Attention, Ending};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
+use super::{Action, Ending, UnitAttention};
 
 /// An asymmetric access state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PortState {
-    /// The best way to the logical unit.
+    /// Active/optimized.
     ActiveOptimized = 0x0,
-    /// A way that works, but not the best.
+    /// Active/non-optimized.
     ActiveNonOptimized = 0x1,
-    /// Answers questions, but moves no blocks.
+    /// Standby: answers queries, but transfers no blocks.
     Standby = 0x2,
-    /// Answers hardly anything.
+    /// Unavailable: answers few commands.
     Unavailable = 0x3,
 }
 
@@ -35,26 +35,26 @@ impl PortState {
     }
 }
 
-/// Why a group is in its state.
+/// Why a group is in its state (the STATUS CODE field).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Cause {
-    /// Nobody changed it.
-    Nobody = 0x0,
+    /// Unchanged since the start.
+    Initial = 0x0,
     /// SET TARGET PORT GROUPS.
     Command = 0x1,
-    /// Whoever runs the target.
-    Owner = 0x2,
+    /// The administrator.
+    Administrator = 0x2,
 }
 
 /// The state of each group, by its identifier.
 pub(super) type Groups = BTreeMap<u16, (PortState, Cause)>;
 
-/// The states that are supported: T_SUP and O_SUP are not, U_SUP, S_SUP, AN_SUP and AO_SUP are.
+/// Supported states: T_SUP and O_SUP are off; U_SUP, S_SUP, AN_SUP and AO_SUP are on.
 const SUPPORTED: u8 = 0x0f;
 
 /// REPORT TARGET PORT GROUPS, in both formats.
-pub(super) fn report(call: &mut Call<'_>) -> Outcome {
+pub(super) fn report(call: &mut CommandCall<'_>) -> CommandResult {
     let extended = match call.cdb[1] >> 5 {
         0 => false,
         1 => true,
@@ -74,13 +74,13 @@ pub(super) fn report(call: &mut Call<'_>) -> Outcome {
     reply(bytes, field32::<6>(call.cdb))
 }
 
-/// SET TARGET PORT GROUPS: all that the list names, or none.
-pub(super) fn set(call: &mut Call<'_>) -> Outcome {
+/// SET TARGET PORT GROUPS: all groups of the list, or none.
+pub(super) fn set(call: &mut CommandCall<'_>) -> CommandResult {
     let length = field32::<6>(call.cdb);
     if length == 0 {
         return Ok(Action::End(Ending::GOOD));
     }
-    // A header and one descriptor for each group that there could be.
+    // A header and one descriptor for each possible group.
     let most = 4 + 4 * call.state().ports.len() as u32;
     if length < 4 || length > most || !length.is_multiple_of(4) {
         return Err(SHORT_LIST);
@@ -101,7 +101,7 @@ pub(super) fn set(call: &mut Call<'_>) -> Outcome {
         let nexus = call.nexus;
         let state = call.change();
         state.ports = groups;
-        state.raise(Attention::AccessStateChanged, Some(nexus));
+        state.raise(UnitAttention::AccessStateChanged, Some(nexus));
     }
     Ok(Action::End(Ending::GOOD))
 }

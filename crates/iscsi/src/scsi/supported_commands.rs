@@ -1,17 +1,17 @@
-//! REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (SPC-4, 6.35 and 6.36): the table of
-//! commands, told.
+//! REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (SPC-4, 6.35 and 6.36), generated
+//! from the command table.
 
-use super::Description;
+use super::UnitDescription;
 use super::cdb::{field16, field32};
-use super::describe::reply;
-use super::table::{COMMANDS, Command, invalid_field, rows};
-use super::unit::{Call, Outcome};
+use super::command_table::{COMMANDS, CommandRow, invalid_field, rows};
+use super::readiness::reply;
+use super::unit::{CommandCall, CommandResult};
 
-/// A command timeouts descriptor in which no time is given.
+/// A command timeouts descriptor without times.
 const NO_TIMES: [u8; 12] = [0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// REPORT SUPPORTED OPERATION CODES.
-pub(super) fn report(call: &mut Call<'_>) -> Outcome {
+pub(super) fn report(call: &mut CommandCall<'_>) -> CommandResult {
     let timeouts = call.cdb[2] & 0x80 != 0;
     let opcode = call.cdb[3];
     let action = field16::<4>(call.cdb);
@@ -23,7 +23,7 @@ pub(super) fn report(call: &mut Call<'_>) -> Outcome {
         1 => one(find(description, opcode, None), thin, timeouts),
         2 if !has_actions(opcode) => return Err(invalid_field(2, Some(2))),
         2 => one(find(description, opcode, Some(action)), thin, timeouts),
-        // Whichever way the operation code is used; a service action is looked at where there are some.
+        // Any use of the operation code; the service action matters only if it has some.
         3 if has_actions(opcode) => one(find(description, opcode, Some(action)), thin, timeouts),
         3 if action == 0 => one(find(description, opcode, None), thin, timeouts),
         3 => one(None, thin, timeouts),
@@ -36,13 +36,17 @@ fn has_actions(opcode: u8) -> bool {
     rows(opcode).iter().any(|row| row.action.is_some())
 }
 
-fn find(description: &Description, opcode: u8, action: Option<u16>) -> Option<&'static Command> {
-    let same = |row: &&Command| row.action.map(u16::from) == action;
+fn find(
+    description: &UnitDescription,
+    opcode: u8,
+    action: Option<u16>,
+) -> Option<&'static CommandRow> {
+    let same = |row: &&CommandRow| row.action.map(u16::from) == action;
     rows(opcode).iter().find(same).filter(|row| row.on(description))
 }
 
 /// Every command of a unit.
-fn all(description: &Description, timeouts: bool) -> Vec<u8> {
+fn all(description: &UnitDescription, timeouts: bool) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     for row in COMMANDS.iter().filter(|row| row.on(description)) {
         let flags = u8::from(row.action.is_some()) | if timeouts { 0x02 } else { 0 };
@@ -56,8 +60,8 @@ fn all(description: &Description, timeouts: bool) -> Vec<u8> {
     bytes
 }
 
-/// One command with its usage map, or that there is none.
-fn one(row: Option<&Command>, thin: bool, timeouts: bool) -> Vec<u8> {
+/// One command with its usage map, or "not supported".
+fn one(row: Option<&CommandRow>, thin: bool, timeouts: bool) -> Vec<u8> {
     let Some(row) = row else { return vec![0, 0x01, 0, 0] };
     let flags = 0x03 | if timeouts { 0x80 } else { 0 };
     let mut bytes = vec![0, flags, 0, row.length];
@@ -68,8 +72,8 @@ fn one(row: Option<&Command>, thin: bool, timeouts: bool) -> Vec<u8> {
     bytes
 }
 
-/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS: those of iSCSI but for ACA.
-pub(super) fn task_management(call: &mut Call<'_>) -> Outcome {
+/// REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS: those of iSCSI except ACA.
+pub(super) fn task_management(call: &mut CommandCall<'_>) -> CommandResult {
     let extended = call.cdb[2] & 0x80 != 0;
     // ABORT TASK, ABORT TASK SET, CLEAR TASK SET, LOGICAL UNIT RESET, TARGET RESET (warm)
     let mut bytes = vec![0x80 | 0x40 | 0x10 | 0x08 | 0x02, 0, 0, 0];

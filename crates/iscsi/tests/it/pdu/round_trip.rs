@@ -1,4 +1,4 @@
-//! Any header at all: nothing panics, and what is understood can be written and understood again.
+//! Arbitrary headers: nothing panics, and parsed headers round-trip.
 
 use iscsi::pdu::{
     AsyncEvent, Cdb, Lengths, LoginStatus, LogoutOutcome, LogoutReason, MAX_CDB, Opcode,
@@ -7,7 +7,7 @@ use iscsi::pdu::{
 };
 use proptest::prelude::*;
 
-/// A header with any opcode that there is, fields drawn where they are narrow so that most are understood.
+/// A header with a defined opcode; narrow fields are drawn so that most headers are valid.
 fn header() -> impl Strategy<Value = [u8; 48]> {
     let opcode = proptest::sample::select(Opcode::ALL);
     let narrow = prop_oneof![Just(0), Just(1), Just(2), Just(0x80), Just(0x87), any::<u8>()];
@@ -30,7 +30,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
     #[test]
-    fn what_is_understood_comes_back(bhs in header()) {
+    fn parsed_headers_round_trip(bhs in header()) {
         if let Ok(pdu) = Request::parse(&bhs, &[]) {
             prop_assert_eq!(Request::parse(&pdu.encode(), &[]), Ok(pdu.clone()));
             prop_assert_eq!(Lengths::of(&pdu.encode()), Lengths::of(&bhs));
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn long_commands_come_back(cdb in proptest::collection::vec(any::<u8>(), 0..=MAX_CDB), read: Option<u32>) {
+    fn long_commands_round_trip(cdb in proptest::collection::vec(any::<u8>(), 0..=MAX_CDB), read: Option<u32>) {
         let mut bhs = [0; 48];
         (bhs[0], bhs[1]) = (0x01, 0xe0);
         let Ok(Request::Command(mut command)) = Request::parse(&bhs, &[]) else { panic!("a command") };
@@ -63,7 +63,7 @@ proptest! {
 }
 
 #[test]
-fn codes_come_back() {
+fn codes_round_trip() {
     macro_rules! check {
         ($($name:ident),+) => { $( for code in 0..=u8::MAX {
             let meant = $name::from_code(code);

@@ -1,23 +1,23 @@
-//! START STOP UNIT, PREVENT ALLOW MEDIUM REMOVAL, READ DEFECT DATA and LOG SENSE: what is asked of a medium that never
-//! moves, never leaves and has no defects.
+//! START STOP UNIT, PREVENT ALLOW MEDIUM REMOVAL, READ DEFECT DATA and LOG SENSE, for a medium that is fixed and has
+//! no defects.
 
-use super::access::Access;
+use super::access::Checks;
 use super::cdb::{field16, field32};
-use super::describe::reply;
-use super::state::Sanitizing;
-use super::table::invalid_field;
-use super::unit::{Call, Outcome};
-use super::{Action, Ending, Extent, Medium};
+use super::command_table::invalid_field;
+use super::readiness::reply;
+use super::state::SanitizeState;
+use super::unit::{CommandCall, CommandResult};
+use super::{Action, BlockRange, Ending, Medium};
 
-/// START STOP UNIT: stopping writes the cache out first (SBC-3, 5.25). The medium cannot be loaded or ejected, and of
-/// power conditions only ACTIVE is known.
-pub(super) fn start_stop(call: &mut Call<'_>) -> Outcome {
+/// START STOP UNIT: stopping writes the cache out first (SBC-3, 5.25). The medium cannot be loaded or ejected, and
+/// ACTIVE is the only supported power condition.
+pub(super) fn start_stop(call: &mut CommandCall<'_>) -> CommandResult {
     let flags = call.cdb[4];
     let (start, load, condition) = (flags & 0x01 != 0, flags & 0x02 != 0, flags >> 4);
     if !start || condition != 0 {
-        call.require(&Access::TAKE)?;
+        call.require(&Checks::TAKE)?;
     }
-    if call.state().sanitizing == Sanitizing::Running {
+    if call.state().sanitizing == SanitizeState::Running {
         call.state().admit_ready()?;
     }
     if load {
@@ -29,7 +29,7 @@ pub(super) fn start_stop(call: &mut Call<'_>) -> Outcome {
             let flush = flags & 0x04 == 0 && call.state().modes.write_cache();
             call.change().stopped = true;
             if flush {
-                return Ok(Action::Medium(Medium::Sync(Extent::default())));
+                return Ok(Action::Medium(Medium::Sync(BlockRange::default())));
             }
         }
         _ => return Err(invalid_field(4, Some(7))),
@@ -37,26 +37,26 @@ pub(super) fn start_stop(call: &mut Call<'_>) -> Outcome {
     Ok(Action::End(Ending::GOOD))
 }
 
-/// PREVENT ALLOW MEDIUM REMOVAL: the medium cannot be removed anyway, so there is nothing to remember.
-pub(super) fn prevent_allow(call: &mut Call<'_>) -> Outcome {
+/// PREVENT ALLOW MEDIUM REMOVAL: the medium is not removable, so there is no state.
+pub(super) fn prevent_allow(call: &mut CommandCall<'_>) -> CommandResult {
     if call.cdb[4] & 0x01 != 0 {
-        call.require(&Access::TAKE)?;
+        call.require(&Checks::TAKE)?;
     }
     Ok(Action::End(Ending::GOOD))
 }
 
-/// READ DEFECT DATA (10): both lists are empty, in the format that was asked for.
-pub(super) fn defects_10(call: &mut Call<'_>) -> Outcome {
+/// READ DEFECT DATA (10): both lists are empty, in the requested format.
+pub(super) fn defects_10(call: &mut CommandCall<'_>) -> CommandResult {
     reply(vec![0, call.cdb[2] & 0x1f, 0, 0], u32::from(field16::<7>(call.cdb)))
 }
 
 /// READ DEFECT DATA (12).
-pub(super) fn defects_12(call: &mut Call<'_>) -> Outcome {
+pub(super) fn defects_12(call: &mut CommandCall<'_>) -> CommandResult {
     reply(vec![0, call.cdb[1] & 0x1f, 0, 0, 0, 0, 0, 0], field32::<6>(call.cdb))
 }
 
-/// LOG SENSE: the list of pages, which holds only itself and the informational exceptions, of which there are none.
-pub(super) fn log_sense(call: &mut Call<'_>) -> Outcome {
+/// LOG SENSE: the list of pages, which has itself and the informational exceptions, of which there are none.
+pub(super) fn log_sense(call: &mut CommandCall<'_>) -> CommandResult {
     if call.cdb[3] != 0 {
         return Err(invalid_field(3, None));
     }

@@ -1,9 +1,9 @@
-//! The data of one read on its way out: cut at the initiator's MaxRecvDataSegmentLength and at MaxBurstLength (RFC 7143,
+//! The outgoing data of one read: split by the initiator's MaxRecvDataSegmentLength and by MaxBurstLength (RFC 7143,
 //! section 11.7).
 
-/// What goes into one Data-In PDU.
+/// The content of one Data-In PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct DataInPart {
     pub(super) number: u32,
     pub(super) offset: u32,
     pub(super) len: u32,
@@ -12,35 +12,35 @@ pub(super) struct Cut {
 }
 
 #[derive(Default)]
-pub(super) struct Outgoing {
+pub(super) struct ReadData {
     len: u32,
     sent: u32,
     pdus: u32,
     burst: u32,
 }
 
-impl Outgoing {
-    pub(super) fn new(len: u32) -> Outgoing {
-        Outgoing { len, ..Outgoing::default() }
+impl ReadData {
+    pub(super) fn new(len: u32) -> ReadData {
+        ReadData { len, ..ReadData::default() }
     }
 
     pub(super) fn is_over(&self) -> bool {
         self.sent == self.len
     }
 
-    /// How many PDUs have been cut.
+    /// Number of PDUs so far.
     pub(super) fn pdus(&self) -> u32 {
         self.pdus
     }
 
     /// The next PDU, of at most `max_segment` bytes, in bursts of at most `max_burst`.
-    pub(super) fn cut(&mut self, max_segment: u32, max_burst: u32) -> Option<Cut> {
+    pub(super) fn cut(&mut self, max_segment: u32, max_burst: u32) -> Option<DataInPart> {
         if self.is_over() {
             return None;
         }
         let (max_segment, max_burst) = (max_segment.max(1), max_burst.max(1));
         let len = (self.len - self.sent).min(max_segment).min(max_burst - self.burst);
-        let cut = Cut {
+        let cut = DataInPart {
             number: self.pdus,
             offset: self.sent,
             len,

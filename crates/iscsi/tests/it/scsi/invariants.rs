@@ -1,12 +1,13 @@
-//! What the device server promises whatever it is told, for tests and for fuzzing: no panic, extents within the volume,
-//! parameters and replies within their bounds, and a quick path that decides as the slow one.
+//! Invariants of the device server for any input, for tests and for fuzzing: no panic, extents within the volume,
+//! parameters and replies within their bounds, and a fast path that agrees with the slow one.
 
 use iscsi::scsi::{
-    Action, Cdb, CopySegment, Device, Extent, Geometry, LARGEST_TRANSFER, Medium, Nexus, quick,
+    Action, BlockRange, CdbBytes, CopySegment, Device, Geometry, LARGEST_TRANSFER, Medium, Nexus,
+    quick,
 };
 
-/// Gives a command to a device, goes on with `bytes` if it wants parameters, and checks what comes out.
-pub fn hold(device: &Device, lun: u64, nexus: &Nexus, cdb: &Cdb, expected: u32, bytes: &[u8]) {
+/// Executes a command, continues with `bytes` if it wants parameters, and checks the result.
+pub fn hold(device: &Device, lun: u64, nexus: &Nexus, cdb: &CdbBytes, expected: u32, bytes: &[u8]) {
     let unit = device.unit(lun);
     let before = unit.map(|unit| (unit.view(nexus), unit.description().geometry));
     let quickly = before.and_then(|(view, geometry)| quick(cdb, &geometry, &view));
@@ -43,24 +44,24 @@ pub fn hold(device: &Device, lun: u64, nexus: &Nexus, cdb: &Cdb, expected: u32, 
     settle(unit, &action);
 }
 
-/// Ends what goes on, so that the next command has something to do.
-fn settle(unit: Option<&iscsi::scsi::Unit>, action: &Action) {
+/// Ends background work, so that the next command has an effect.
+fn settle(unit: Option<&iscsi::scsi::LogicalUnit>, action: &Action) {
     if let Action::Medium(Medium::Sanitize { .. }) | Action::Background(Medium::Sanitize { .. }) =
         action
     {
         unit.unwrap().sanitized(true);
     }
     if let Action::Reserved { .. } = action {
-        let kept = unit.unwrap().kept();
+        let kept = unit.unwrap().stored_reservations();
         if !kept.is_empty() {
             unit.unwrap().restore(&kept).expect("what is kept can be restored");
-            assert_eq!(unit.unwrap().kept(), kept);
+            assert_eq!(unit.unwrap().stored_reservations(), kept);
         }
     }
 }
 
-/// The allocation length; what has none replies with what it always does.
-fn allocation(cdb: &Cdb) -> u64 {
+/// The allocation length; for commands without one, the fixed length of their reply.
+fn allocation(cdb: &CdbBytes) -> u64 {
     let be = |range: std::ops::Range<usize>| {
         cdb[range].iter().fold(0, |all, byte| all << 8 | u64::from(*byte))
     };
@@ -74,7 +75,7 @@ fn allocation(cdb: &Cdb) -> u64 {
     }
 }
 
-fn within(extent: &Extent, geometry: &Geometry) {
+fn within(extent: &BlockRange, geometry: &Geometry) {
     let end = extent.lba.checked_add(extent.blocks);
     assert!(end.is_some_and(|end| end <= geometry.blocks), "{extent:?}");
 }
@@ -111,5 +112,5 @@ fn check_copy(device: &Device, segment: &CopySegment) {
     within(&segment.source, &from.description().geometry);
     let bytes = segment.source.blocks * u64::from(from.description().geometry.block);
     let geometry = to.description().geometry;
-    within(&Extent { lba: segment.lba, blocks: bytes / u64::from(geometry.block) }, &geometry);
+    within(&BlockRange { lba: segment.lba, blocks: bytes / u64::from(geometry.block) }, &geometry);
 }

@@ -1,7 +1,7 @@
-//! What a target says: every PDU is held against the commands and requests that there are, and becomes events.
+//! Incoming PDUs of the target: each is checked against the outstanding commands and requests, and becomes events.
 
 use super::connection::Receiving;
-use super::control::Request;
+use super::control::ControlRequest;
 use super::session::Session;
 use super::task::{Ending, Task};
 use super::{Conn, Error, Event, MAX_SEGMENT, SenseData};
@@ -12,10 +12,10 @@ use crate::pdu::{
     TaskResponse, TextResponse, opcode, pad, sense_segment, task_tag,
 };
 
-/// The longest answer to a text request that is kept.
+/// The longest answer to a text request that is kept, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// Events, beside those of commands, that can wait to be heard.
+/// Events, beside those of commands, that can be queued.
 const UNHEARD_MAX: usize = 64;
 
 impl Session {
@@ -31,7 +31,7 @@ impl Session {
             false => rest,
             true => {
                 let (ahs, sum) = rest.split_last_chunk::<4>().ok_or(Error::HeaderDigest)?;
-                if digest::Running::default().and(bhs).and(ahs).bytes() != *sum {
+                if digest::RunningDigest::default().and(bhs).and(ahs).bytes() != *sum {
                     return Err(Error::HeaderDigest);
                 }
                 ahs
@@ -53,7 +53,7 @@ impl Session {
             _ if len > MAX_SEGMENT => {
                 return Err(Error::Segment { opcode: opcode(bhs)?, len, max: MAX_SEGMENT });
             }
-            // Told of before it was understood: the number of a task must exist before its text is taken.
+            // Reported before it is parsed: the number of a task must exist before its text is taken.
             _ => Receiving::Bytes { len },
         };
         connection.pdu = Some(pdu);
@@ -65,7 +65,7 @@ impl Session {
         Ok(())
     }
 
-    /// The PDU is there, its data segment too.
+    /// The PDU and its data segment are complete.
     pub(super) fn complete(&mut self, conn: Conn) -> Result<(), Error> {
         let connection = self.connection_mut(conn)?;
         connection.receiving = Receiving::Header;
@@ -81,18 +81,18 @@ impl Session {
             Response::Async(message) => {
                 self.status(conn, Opcode::AsyncMessage, message.sequence)?;
                 let sense = self.sense(conn);
-                self.tell(Event::Async { message, sense })
+                self.queue_event(Event::Async { message, sense })
             }
             Response::Reject(pdu) => self.rejected(conn, &pdu),
             Response::Login(_) => {
-                let what = "comes after the login was over";
+                let what = "after the login";
                 Err(Error::Unexpected { opcode: Opcode::LoginResponse, what })
             }
         }
     }
 
-    /// Tells an event. An owner who listens after every header never has many before it.
-    fn tell(&mut self, event: Event) -> Result<(), Error> {
+    /// Queues an event. An owner that reads events after every header never leaves many.
+    fn queue_event(&mut self, event: Event) -> Result<(), Error> {
         if self.events.len() >= self.tasks.len() + UNHEARD_MAX {
             return Err(Error::Events);
         }
@@ -103,7 +103,7 @@ impl Session {
     #[inline]
     fn status(&mut self, conn: Conn, opcode: Opcode, sequence: Sequence) -> Result<(), Error> {
         self.connection_mut(conn)?.status(opcode, sequence)?;
-        self.window.heard(sequence)
+        self.window.update(sequence)
     }
 
     fn segment(&self, conn: Conn) -> &[u8] {
@@ -116,7 +116,7 @@ impl Session {
 
     fn data_in(&mut self, conn: Conn, pdu: &DataIn) -> Result<(), Error> {
         let Some(end) = pdu.status else {
-            return self.window.heard(pdu.sequence);
+            return self.window.update(pdu.sequence);
         };
         self.status(conn, Opcode::DataIn, pdu.sequence)?;
         self.ended(conn, Opcode::DataIn, pdu.task_tag, end.status, end.residual, None)
@@ -153,11 +153,11 @@ impl Session {
         {
             connection.ended(&self.tasks);
         }
-        self.tell(Event::Done { slot, ending })
+        self.queue_event(Event::Done { slot, ending })
     }
 
     fn r2t(&mut self, conn: Conn, pdu: &R2t) -> Result<(), Error> {
-        self.window.heard(pdu.sequence)?;
+        self.window.update(pdu.sequence)?;
         let (slot, task) = find(&mut self.tasks, conn, Opcode::R2t, pdu.task_tag)?;
         let connection = self.connections.get_mut(usize::from(conn.0)).ok_or(Error::Over)?;
         let burst = task.r2t(slot, pdu, &connection.settings)?;
@@ -169,12 +169,12 @@ impl Session {
         if pdu.task_tag != RESERVED_TAG {
             self.status(conn, Opcode::NopIn, pdu.sequence)?;
             return match self.requests.take(conn, pdu.task_tag) {
-                Some(Request::Ping) => self.tell(Event::Pong),
+                Some(ControlRequest::Ping) => self.queue_event(Event::Pong),
                 None if self.connection_mut(conn)?.was_voided(pdu.task_tag) => Ok(()),
                 _ => Err(Error::UnknownTask { opcode: Opcode::NopIn, tag: pdu.task_tag }),
             };
         }
-        self.window.heard(pdu.sequence)?;
+        self.window.update(pdu.sequence)?;
         if pdu.transfer_tag != RESERVED_TAG {
             let reply = NopOut {
                 immediate: true,
@@ -198,7 +198,7 @@ impl Session {
             .connections
             .get(usize::from(conn.0))
             .map_or(&[][..], |connection| &connection.segment);
-        let Some(Request::Text(text)) = self.requests.get(conn, pdu.task_tag) else {
+        let Some(ControlRequest::Text(text)) = self.requests.get(conn, pdu.task_tag) else {
             return Err(unknown);
         };
         if text.len() + segment.len() > MAX_TEXT {
@@ -207,13 +207,13 @@ impl Session {
         text.extend_from_slice(segment);
         if !pdu.is_final {
             if pdu.transfer_tag == RESERVED_TAG {
-                return Err(Error::Unexpected { opcode, what: "goes on, but names no tag" });
+                return Err(Error::Unexpected { opcode, what: "continues without a transfer tag" });
             }
             self.say(conn, pdu.task_tag, pdu.transfer_tag, pdu.lun, &[]);
             return Ok(());
         }
         match self.requests.take(conn, pdu.task_tag) {
-            Some(Request::Text(text)) => self.tell(Event::Text(text)),
+            Some(ControlRequest::Text(text)) => self.queue_event(Event::Text(text)),
             _ => Err(unknown),
         }
     }
@@ -221,11 +221,12 @@ impl Session {
     fn managed(&mut self, conn: Conn, pdu: &TaskResponse) -> Result<(), Error> {
         let (opcode, tag) = (Opcode::TaskResponse, pdu.task_tag);
         self.status(conn, opcode, pdu.sequence)?;
-        let Some(Request::Manage { function, lun, referenced }) = self.requests.take(conn, tag)
+        let Some(ControlRequest::Manage { function, lun, referenced }) =
+            self.requests.take(conn, tag)
         else {
             return Err(Error::UnknownTask { opcode, tag });
         };
-        // A task that does not exist any more has answered before; if it has not, the target never saw it.
+        // If the task no longer exists, it has been answered before; otherwise the target never saw it.
         if matches!(pdu.outcome, TaskOutcome::Complete | TaskOutcome::NoTask) {
             for slot in 0..self.tasks.len() {
                 let Some(task) = &self.tasks[slot] else { continue };
@@ -242,21 +243,21 @@ impl Session {
                 }
             }
         }
-        self.tell(Event::Managed { tag, outcome: pdu.outcome })
+        self.queue_event(Event::Managed { tag, outcome: pdu.outcome })
     }
 
     fn logged_out(&mut self, conn: Conn, pdu: &LogoutResponse) -> Result<(), Error> {
         let (opcode, tag) = (Opcode::LogoutResponse, pdu.task_tag);
         self.status(conn, opcode, pdu.sequence)?;
-        let Some(Request::Logout) = self.requests.take(conn, tag) else {
+        let Some(ControlRequest::Logout) = self.requests.take(conn, tag) else {
             return Err(Error::UnknownTask { opcode, tag });
         };
         self.over = true;
         let LogoutResponse { outcome, time2wait, time2retain, .. } = *pdu;
-        self.tell(Event::LoggedOut { outcome, time2wait, time2retain })
+        self.queue_event(Event::LoggedOut { outcome, time2wait, time2retain })
     }
 
-    /// A PDU of ours was refused. Where it belongs to a command, that is over.
+    /// Our PDU was rejected. If it belongs to a command, that command has ended.
     fn rejected(&mut self, conn: Conn, pdu: &Reject) -> Result<(), Error> {
         self.status(conn, Opcode::Reject, pdu.sequence)?;
         let header = self.segment(conn).first_chunk::<BHS_LEN>().copied();
@@ -267,11 +268,11 @@ impl Session {
             return self.free(slot, Ending::Rejected(pdu.reason));
         }
         tag.and_then(|tag| self.requests.take(conn, tag));
-        self.tell(Event::Rejected { reason: pdu.reason, header: header.map(Box::new) })
+        self.queue_event(Event::Rejected { reason: pdu.reason, header: header.map(Box::new) })
     }
 }
 
-/// The task of a connection with a tag, and its slot.
+/// The task of a connection with this tag, and its slot.
 #[inline]
 fn find(
     tasks: &mut [Option<Task>],

@@ -1,20 +1,20 @@
-//! PERSISTENT RESERVE IN and OUT: their service actions and parameter lists (SPC-4, 6.15 and 6.16). What they do to the
-//! reservations is in `reservation`.
+//! PERSISTENT RESERVE IN and OUT: service actions and parameter lists (SPC-4, 6.15 and 6.16). Their effects are in
+//! `reservation`.
 
 use super::cdb::{be16, be32, be64, field16, field32};
-use super::describe::reply;
-use super::reservation::{CONFLICT, Effects, Kind, Moving, Registering, Registration};
-use super::table::{SHORT_LIST, invalid_field, invalid_parameter};
-use super::unit::{Call, Outcome};
+use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
+use super::readiness::reply;
+use super::reservation::{CONFLICT, Effects, Moving, Registering, Registration, ReservationType};
+use super::unit::{CommandCall, CommandResult};
 use super::{Action, Ending, Nexus};
 
 /// The longest parameter list, in bytes.
 const LONGEST_LIST: u32 = 8192;
-/// The parameter list of every service action but REGISTER AND MOVE, without further transport IDs.
+/// The length of a parameter list without additional transport IDs, except for REGISTER AND MOVE.
 const BASIC_LIST: u32 = 24;
 
 /// PERSISTENT RESERVE IN.
-pub(super) fn reserve_in(call: &mut Call<'_>) -> Outcome {
+pub(super) fn reserve_in(call: &mut CommandCall<'_>) -> CommandResult {
     if call.state().classic.is_some() {
         return Err(CONFLICT);
     }
@@ -28,22 +28,22 @@ pub(super) fn reserve_in(call: &mut Call<'_>) -> Outcome {
 }
 
 /// A list with its header: the generation and the length in bytes.
-fn listed(call: &Call<'_>, list: &[u8]) -> Vec<u8> {
+fn listed(call: &CommandCall<'_>, list: &[u8]) -> Vec<u8> {
     let mut bytes = call.state().reservations.generation.to_be_bytes().to_vec();
     bytes.extend((list.len() as u32).to_be_bytes());
     bytes.extend(list);
     bytes
 }
 
-fn read_keys(call: &Call<'_>) -> Vec<u8> {
+fn read_keys(call: &CommandCall<'_>) -> Vec<u8> {
     let keys = call.state().reservations.registrations.iter().flat_map(|one| one.key.to_be_bytes());
     listed(call, &keys.collect::<Vec<u8>>())
 }
 
-fn read_reservation(call: &Call<'_>) -> Vec<u8> {
+fn read_reservation(call: &CommandCall<'_>) -> Vec<u8> {
     let reservations = &call.state().reservations;
     let Some(held) = &reservations.held else { return listed(call, &[]) };
-    // Of the types for all registrants no single key holds it.
+    // With the types for all registrants no single key holds it.
     let key = if held.kind.shared() { 0 } else { reservations.key_of(&held.by).unwrap_or(0) };
     let mut descriptor = [0; 16];
     descriptor[..8].copy_from_slice(&key.to_be_bytes());
@@ -51,20 +51,20 @@ fn read_reservation(call: &Call<'_>) -> Vec<u8> {
     listed(call, &descriptor)
 }
 
-fn capabilities(call: &Call<'_>) -> Vec<u8> {
+fn capabilities(call: &CommandCall<'_>) -> Vec<u8> {
     let kept = u8::from(call.description().keeps_reservations);
-    // RESERVE is compatible (CRH), transport IDs (SIP_C) and all target ports (ATP_C) can be specified.
+    // Supported: RESERVE compatibility (CRH), transport IDs (SIP_C) and all target ports (ATP_C).
     let active = u8::from(call.state().reservations.kept);
     vec![0, 8, 0x10 | 0x08 | 0x04 | kept, 0x80 | active, 0xea, 0x01, 0, 0]
 }
 
-fn read_full_status(call: &Call<'_>) -> Vec<u8> {
+fn read_full_status(call: &CommandCall<'_>) -> Vec<u8> {
     let descriptors =
         call.state().reservations.registrations.iter().flat_map(|one| full_status(call, one));
     listed(call, &descriptors.collect::<Vec<u8>>())
 }
 
-fn full_status(call: &Call<'_>, one: &Registration) -> Vec<u8> {
+fn full_status(call: &CommandCall<'_>, one: &Registration) -> Vec<u8> {
     let reservations = &call.state().reservations;
     let mut bytes = vec![0; 24];
     bytes[..8].copy_from_slice(&one.key.to_be_bytes());
@@ -92,7 +92,7 @@ fn transport_id(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The initiator port that a transport ID names, and the length of the ID in bytes.
+/// The initiator port named by a transport ID, and the length of the ID in bytes.
 fn parse_transport_id(bytes: &[u8]) -> Option<(String, usize)> {
     if *bytes.first()? != 0x45 {
         return None;
@@ -108,7 +108,7 @@ fn parse_transport_id(bytes: &[u8]) -> Option<(String, usize)> {
 }
 
 /// PERSISTENT RESERVE OUT.
-pub(super) fn reserve_out(call: &mut Call<'_>) -> Outcome {
+pub(super) fn reserve_out(call: &mut CommandCall<'_>) -> CommandResult {
     if call.state().classic.is_some() {
         return Err(CONFLICT);
     }
@@ -134,8 +134,8 @@ pub(super) fn reserve_out(call: &mut Call<'_>) -> Outcome {
     Ok(Action::Reserved { keep, abort })
 }
 
-/// Decodes the service action and lets the reservations do it.
-fn act(call: &mut Call<'_>, list: &[u8]) -> Result<Effects, Ending> {
+/// Decodes the service action and applies it to the reservations.
+fn act(call: &mut CommandCall<'_>, list: &[u8]) -> Result<Effects, Ending> {
     let nexus = call.nexus;
     let action = call.cdb[1] & 0x1f;
     let key = be64(list, 0).ok_or(SHORT_LIST)?;
@@ -160,18 +160,18 @@ fn act(call: &mut Call<'_>, list: &[u8]) -> Result<Effects, Ending> {
     }
 }
 
-/// The scope, which can only be the logical unit, and the type.
-fn kind(call: &Call<'_>) -> Result<Kind, Ending> {
+/// The scope, which must be the logical unit, and the type.
+fn kind(call: &CommandCall<'_>) -> Result<ReservationType, Ending> {
     let field = call.cdb[2];
     if field >> 4 != 0 {
         return Err(invalid_field(2, Some(7)));
     }
-    Kind::parse(field & 0x0f).ok_or(invalid_field(2, Some(3)))
+    ReservationType::parse(field & 0x0f).ok_or(invalid_field(2, Some(3)))
 }
 
 /// The parameter list of REGISTER and REGISTER AND IGNORE EXISTING KEY.
 fn registering(
-    call: &Call<'_>,
+    call: &CommandCall<'_>,
     list: &[u8],
     key: Option<u64>,
     to: u64,
@@ -199,8 +199,8 @@ fn registering(
     Ok(Registering { key, to, keep, ports, others })
 }
 
-/// APTPL, where somebody keeps what is asked to be kept.
-fn keep(call: &Call<'_>, flags: u8, byte: u16) -> Result<bool, Ending> {
+/// APTPL, if the owner supports it.
+fn keep(call: &CommandCall<'_>, flags: u8, byte: u16) -> Result<bool, Ending> {
     let keep = flags & 0x01 != 0;
     if keep && !call.description().keeps_reservations {
         Err(invalid_parameter(byte))
@@ -210,7 +210,7 @@ fn keep(call: &Call<'_>, flags: u8, byte: u16) -> Result<bool, Ending> {
 }
 
 /// The parameter list of REGISTER AND MOVE.
-fn moving(call: &Call<'_>, list: &[u8], key: u64, to: u64) -> Result<Moving, Ending> {
+fn moving(call: &CommandCall<'_>, list: &[u8], key: u64, to: u64) -> Result<Moving, Ending> {
     let flags = list[17];
     let port = be16(list, 18).ok_or(SHORT_LIST)?;
     let len = be32(list, 20).ok_or(SHORT_LIST)?;

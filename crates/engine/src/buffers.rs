@@ -1,106 +1,111 @@
-//! The interval buffers of one worker, and the two bounded rings on which they travel: full ones out to the collector,
-//! cleared ones back. All of them exist before the start; none is made or freed on a worker's thread after it.
+//! The interval buffers of one worker, and the two bounded rings that carry them: full ones to the collector, cleared
+//! ones back. All of them exist before the start; the worker's thread neither allocates nor frees any after it.
 //!
-//! A stall longer than an interval is carried as one [`Silence`] behind the sheet that it follows, and becomes one
-//! interval of zeros a cut at the collector: a worker that wakes after a minute needs no sixty buffers to say so.
+//! A stall longer than an interval is sent as one [`IdleSpan`] with the preceding sheet. The collector expands it to
+//! one interval of zeros a cut, so a worker that wakes after a minute does not need sixty buffers.
 
-use crate::meter::Slot;
-use crate::pulse::Pulse;
+use crate::heartbeat::Heartbeat;
+use crate::meter::MeterSlot;
 use crate::{ErrnoCounts, Phases, Timeline};
 use clock::Ns;
 use record::{Interval, Phase, SourceId, Tally, Testimony};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Buffers beyond the one in use and those held back for phase edges. The collector calls ten times a second and cuts
-/// are a second apart, so it may be nine calls late before a cut is missed.
+/// Buffers in addition to the one in use and those reserved for phase edges. The collector runs ten times a second
+/// and cuts are a second apart, so it may miss nine runs before a cut is missed.
 const SPARE: usize = 1;
 
-/// What a worker can report, so that nothing is kept for what cannot happen.
+/// What a worker can report, so that no memory is reserved for anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
-    /// It may read.
+pub struct MeterScope {
+    /// The worker may read.
     pub reads: bool,
-    /// It may write.
+    /// The worker may write.
     pub writes: bool,
     /// Operations fall due by a clock: response time differs from service time, and starts can be late.
     pub open_loop: bool,
 }
 
-/// One interval as a worker fills it, times on the monotonic clock.
+/// One interval as a worker fills it, with monotonic times.
 #[derive(Debug)]
-pub(crate) struct Sheet {
+pub(crate) struct IntervalBuffer {
     pub from: Ns,
     pub to: Ns,
     pub read: Option<Tally>,
     pub write: Option<Tally>,
     pub testimony: Testimony,
     pub errnos: ErrnoCounts,
-    pub silence: Option<Silence>,
+    pub silence: Option<IdleSpan>,
 }
 
-/// Whole intervals after a sheet's own in which nothing was submitted and nothing completed.
+/// Whole intervals after a sheet's own in which nothing was submitted or completed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Silence {
+pub(crate) struct IdleSpan {
     /// Where they end; they begin at the sheet's end.
     pub until: Ns,
-    /// Operations in flight all along.
+    /// Operations in flight during the whole time.
     pub open: u32,
     /// When the oldest of them was submitted.
     pub oldest: Ns,
-    /// The worker was busy with itself, not waiting.
+    /// The worker was busy itself, not waiting.
     pub own: bool,
 }
 
-/// The worker's end: what a [`crate::Meter`] is made from.
+/// The worker's end, from which a [`crate::Meter`] is made.
 #[derive(Debug)]
-pub struct Sheets {
-    pub(crate) scope: Scope,
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) current: Box<Sheet>,
-    /// One for each phase edge: measured figures never share a sheet with others, however slow the collector is.
+pub struct IntervalBuffers {
+    pub(crate) scope: MeterScope,
+    pub(crate) slots: Vec<MeterSlot>,
+    pub(crate) current: Box<IntervalBuffer>,
+    /// One for each phase edge, so that measured figures never share a sheet with others, even if the collector is
+    /// slow.
     #[expect(
         clippy::vec_box,
         reason = "sheets travel between the threads as boxes; unboxing would free on the way"
     )]
-    pub(crate) reserve: Vec<Box<Sheet>>,
-    pub(crate) out: Producer<Box<Sheet>>,
-    pub(crate) back: Consumer<Box<Sheet>>,
-    pub(crate) pulse: Pulse,
+    pub(crate) reserve: Vec<Box<IntervalBuffer>>,
+    pub(crate) out: Producer<Box<IntervalBuffer>>,
+    pub(crate) back: Consumer<Box<IntervalBuffer>>,
+    pub(crate) pulse: Heartbeat,
 }
 
 /// The collector's end.
 #[derive(Debug)]
-pub struct Drain {
-    scope: Scope,
-    full: Consumer<Box<Sheet>>,
-    empty: Producer<Box<Sheet>>,
-    pulse: Pulse,
+pub struct IntervalDrain {
+    scope: MeterScope,
+    full: Consumer<Box<IntervalBuffer>>,
+    empty: Producer<Box<IntervalBuffer>>,
+    pulse: Heartbeat,
 }
 
-impl Sheets {
-    /// Takes all memory that a worker's metering needs for a step: `slots` operations at most in flight.
-    pub fn provide(scope: Scope, slots: u32, phases: Phases) -> (Sheets, Drain) {
+impl IntervalBuffers {
+    /// Allocates all memory that a worker's metering needs for a step with at most `slots` operations in flight.
+    pub fn provide(
+        scope: MeterScope,
+        slots: u32,
+        phases: Phases,
+    ) -> (IntervalBuffers, IntervalDrain) {
         let edges = phases.inner_edges();
         let total = 1 + SPARE + edges;
         let (out, full) = RingBuffer::new(total);
         let (mut empty, back) = RingBuffer::new(total);
         for _ in 0..SPARE {
-            // Cannot fail: the ring holds every sheet there is.
-            let _ = empty.push(Sheet::new(scope));
+            // Cannot fail: the ring has room for every sheet.
+            let _ = empty.push(IntervalBuffer::new(scope));
         }
-        let slots = vec![Slot::FREE; slots as usize];
-        let current = Sheet::new(scope);
-        let reserve = (0..edges).map(|_| Sheet::new(scope)).collect();
-        let pulse = Pulse::new();
-        let drain = Drain { scope, full, empty, pulse: pulse.clone() };
-        (Sheets { scope, slots, current, reserve, out, back, pulse }, drain)
+        let slots = vec![MeterSlot::FREE; slots as usize];
+        let current = IntervalBuffer::new(scope);
+        let reserve = (0..edges).map(|_| IntervalBuffer::new(scope)).collect();
+        let pulse = Heartbeat::new();
+        let drain = IntervalDrain { scope, full, empty, pulse: pulse.clone() };
+        (IntervalBuffers { scope, slots, current, reserve, out, back, pulse }, drain)
     }
 }
 
-impl Sheet {
-    fn new(scope: Scope) -> Box<Sheet> {
+impl IntervalBuffer {
+    fn new(scope: MeterScope) -> Box<IntervalBuffer> {
         let tally = |used: bool| used.then(|| Tally::reserved(scope.open_loop));
-        Box::new(Sheet {
+        Box::new(IntervalBuffer {
             from: Ns::ZERO,
             to: Ns::ZERO,
             read: tally(scope.reads),
@@ -128,14 +133,14 @@ impl Sheet {
     }
 }
 
-impl Drain {
-    /// When the worker last read the clock, whether or not a sheet has come of it; `None` before its start.
+impl IntervalDrain {
+    /// When the worker last read the clock, even if no sheet has been sent since; `None` before its start.
     pub fn last_seen(&self) -> Option<Ns> {
         self.pulse.last()
     }
 
-    /// Takes every sheet that has arrived, hands its intervals to `sink` in order (times on the record's time base)
-    /// together with the error numbers seen in them, and sends the sheet back.
+    /// Receives every sheet that has arrived, passes its intervals to `sink` in order (times on the record's time
+    /// base) together with the error numbers in them, and returns the sheet.
     pub fn collect(
         &mut self,
         source: SourceId,
@@ -144,7 +149,7 @@ impl Drain {
         mut sink: impl FnMut(Interval, &ErrnoCounts),
     ) {
         while let Ok(mut sheet) = self.full.pop() {
-            let about = About { source, step, line };
+            let about = IntervalContext { source, step, line };
             if let Some(interval) = about.interval(&sheet) {
                 sink(interval, &sheet.errnos);
             }
@@ -154,27 +159,27 @@ impl Drain {
                 }
             }
             sheet.clear();
-            // Cannot fail: the ring holds every sheet there is.
+            // Cannot fail: the ring has room for every sheet.
             let _ = self.empty.push(sheet);
         }
     }
 }
 
-/// Whose intervals are built, and on which time base.
-struct About<'a> {
+/// The source and the time base of the intervals.
+struct IntervalContext<'a> {
     source: SourceId,
     step: u32,
     line: &'a Timeline,
 }
 
-impl About<'_> {
+impl IntervalContext<'_> {
     fn head(&self, from: Ns, to: Ns) -> Option<(Phase, Ns, Ns)> {
         let phase = self.line.phase_at(from)?;
         (to > from).then(|| (phase, self.line.on_record(from), self.line.on_record(to)))
     }
 
-    /// The sheet's own interval; `None` where it is empty, as when a step is stopped right at a cut.
-    fn interval(&self, sheet: &Sheet) -> Option<Interval> {
+    /// The sheet's own interval; `None` if it is empty, as when a step is stopped exactly at a cut.
+    fn interval(&self, sheet: &IntervalBuffer) -> Option<Interval> {
         let (phase, from, to) = self.head(sheet.from, sheet.to)?;
         Some(Interval {
             source: self.source,
@@ -188,7 +193,12 @@ impl About<'_> {
         })
     }
 
-    fn zeros(&self, scope: Scope, from: Ns, silence: Silence) -> impl Iterator<Item = Interval> {
+    fn zeros(
+        &self,
+        scope: MeterScope,
+        from: Ns,
+        silence: IdleSpan,
+    ) -> impl Iterator<Item = Interval> {
         let tally = move |used: bool| used.then(|| Tally::empty(scope.open_loop));
         self.line.pieces(from, silence.until).filter_map(move |(from, to)| {
             let length = to.since(from);

@@ -1,16 +1,16 @@
-//! RESERVE and RELEASE (SPC-2), beside persistent reservations by the compatible handling of SPC-4, 5.13.3 (CRH).
+//! RESERVE and RELEASE (SPC-2), compatible with persistent reservations as of SPC-4, 5.13.3 (CRH).
 
 use super::reservation::CONFLICT;
-use super::unit::{Call, Outcome};
+use super::unit::{CommandCall, CommandResult};
 use super::{Action, Ending};
 
-const DONE: Outcome = Ok(Action::End(Ending::GOOD));
+const DONE: CommandResult = Ok(Action::End(Ending::GOOD));
 
-/// How persistent reservations decide about the command: `Some` is the whole answer.
+/// The result of the command if persistent reservations decide it.
 ///
-/// A holder, and a registrant of a type for registrants, is told that all is well, and nothing changes. Anybody else is in
-/// conflict as soon as somebody is registered.
-fn decided(call: &Call<'_>) -> Option<Outcome> {
+/// For a holder, and for a registrant of a type for registrants, it succeeds without effect. For all others it is a
+/// conflict as soon as there is a registration.
+fn decided(call: &CommandCall<'_>) -> Option<CommandResult> {
     let reservations = &call.state().reservations;
     if reservations.registrations.is_empty() {
         return None;
@@ -26,7 +26,7 @@ fn decided(call: &Call<'_>) -> Option<Outcome> {
 }
 
 /// RESERVE (6) and (10), of the whole unit.
-pub(super) fn reserve(call: &mut Call<'_>) -> Outcome {
+pub(super) fn reserve(call: &mut CommandCall<'_>) -> CommandResult {
     if let Some(outcome) = decided(call) {
         return outcome;
     }
@@ -39,8 +39,8 @@ pub(super) fn reserve(call: &mut Call<'_>) -> Outcome {
     DONE
 }
 
-/// RELEASE (6) and (10). Whoever holds nothing releases nothing, which is fine.
-pub(super) fn release(call: &mut Call<'_>) -> Outcome {
+/// RELEASE (6) and (10). Without a reservation it succeeds without effect.
+pub(super) fn release(call: &mut CommandCall<'_>) -> CommandResult {
     if let Some(outcome) = decided(call) {
         return outcome;
     }
