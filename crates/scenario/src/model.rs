@@ -18,7 +18,7 @@ pub struct Scenario {
     pub head: Head,
     /// What stands there.
     pub lab: Lab,
-    /// What is issued, carried and copied, in order of definition. No workload has the name of another.
+    /// What is issued, copied and carried: family by family, each in order of definition. No workload has the name of another.
     pub workloads: Vec<Workload>,
     /// In which order, how long.
     pub plans: Vec<Plan>,
@@ -432,7 +432,7 @@ pub enum FigureKind {
 pub struct Plan {
     /// Its name; `plan` when there is one without a name.
     pub name: String,
-    /// What runs at the same time, in the same phases and in the order of the file; there may be none.
+    /// What runs at the same time, in the same phases: family by family, each in the order of the file; there may be none.
     pub loads: Vec<Load>,
     /// What every step sets at the interfaces that its receivers name to be adjusted, where no axis says otherwise.
     pub frames: Frames,

@@ -131,7 +131,7 @@ impl Planner<'_> {
         plan
     }
 
-    /// The loads of a plan, in the order of the file.
+    /// The loads of a plan, family by family.
     fn loads(&mut self, number: u32, record: &Record) -> Vec<Load> {
         let mut all: Vec<(Load, Span)> = Vec::new();
         if record.has("load") {
@@ -154,6 +154,7 @@ impl Planner<'_> {
             let at = place(record, "on");
             all.extend(self.load(record, None).map(|load| (load, at)));
         }
+        all.sort_by_key(|(load, _)| load.workload.order());
         let spots = (0..).zip(&all).map(|(n, (_, at))| (Spot::Load(number, n), *at));
         self.directory.spots.extend(spots);
         all.into_iter().map(|(load, _)| load).collect()

@@ -19,7 +19,7 @@ use workload::{
     WorkingSet, WorkloadKind,
 };
 
-/// Every workload of the file, in its order.
+/// Every workload of the file, family by family.
 pub(super) fn workloads(
     root: &Record,
     directory: &mut Directory,
@@ -29,7 +29,9 @@ pub(super) fn workloads(
         check_name(name, sink);
         Workload::build(name, record, directory, sink)
     };
-    root.map("workload").iter().map(build).collect()
+    let mut all: Vec<Workload> = root.map("workload").iter().map(build).collect();
+    all.sort_by_key(Workload::order);
+    all
 }
 
 /// Reports a name that a workload cannot have.

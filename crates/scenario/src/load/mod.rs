@@ -187,6 +187,15 @@ impl Workload {
         }
     }
 
+    /// Where its family stands in lists: disks, copies, networks.
+    pub(crate) fn order(&self) -> u8 {
+        match self {
+            Workload::Disk(_) => 0,
+            Workload::Copy(_) => 1,
+            Workload::Net(_) => 2,
+        }
+    }
+
     /// Its name in the scenario.
     pub fn name(&self) -> &str {
         self.family().name()
