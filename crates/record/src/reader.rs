@@ -8,8 +8,8 @@ use crate::columns::RowError;
 use crate::schema::{APPLICATION_ID, OLDEST, TYPED_SINCE, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, SourceKind,
-    Status, StepHead, legacy, select,
+    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
+    StepHead, legacy, select,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
@@ -105,14 +105,8 @@ impl Record {
         if self.file.version >= TYPED_SINCE {
             return self.file.query(|db| select::counters(db, step));
         }
-        let kinds: BTreeMap<SourceId, SourceKind> =
-            self.sources.iter().map(|source| (source.id, source.kind)).collect();
-        let producer = self.head.producer.kind;
-        self.file.query(|db| {
-            select::old_counters(db, step, &|name, unit, source| {
-                legacy::counter(name, unit, kinds.get(&source).copied(), producer)
-            })
-        })
+        let known = (self.sources.as_slice(), self.head.producer.kind);
+        self.file.query(|db| select::old_counters(db, step, known))
     }
 
     /// The intervals of a step, ordered by start and source, with histograms of two digits. Each histogram takes some 8 kB:

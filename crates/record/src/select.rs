@@ -7,8 +7,8 @@ use crate::schema::{
 };
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop, Meaning,
-    Producer, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
-    StepTotal, StreamLoad, WorkerLoad,
+    Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead,
+    StepTimes, StepTotal, StreamLoad, WorkerLoad,
 };
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
@@ -206,13 +206,16 @@ pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter
 pub(crate) fn old_counters(
     db: &Connection,
     step: Option<u32>,
-    named: &dyn Fn(&str, &str, SourceId) -> (CounterKind, Option<String>),
+    (sources, producer): (&[Source], ProducerKind),
 ) -> Result<Vec<Counter>, RowError> {
+    let kinds: BTreeMap<SourceId, SourceKind> =
+        sources.iter().map(|source| (source.id, source.kind)).collect();
     let sql = "SELECT source, step, from_ns, to_ns, value, name, unit FROM counter \
                WHERE step IS ? ORDER BY seq";
     rows(db, sql, [step], |cells| {
         let counter = counter(cells)?;
-        let (kind, part) = named(&cells.text()?, &cells.text()?, counter.source);
+        let source = kinds.get(&counter.source).copied();
+        let (kind, part) = legacy::counter(&cells.text()?, &cells.text()?, source, producer);
         Ok(Counter { kind, part, ..counter })
     })
 }

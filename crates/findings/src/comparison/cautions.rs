@@ -11,8 +11,6 @@ use crate::warnings::Severity;
 use record::{ProducerKind, Record};
 use serde::Serialize;
 
-/// What records of the simulator are made by.
-
 /// Something to know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Caution {

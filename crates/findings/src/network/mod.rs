@@ -105,7 +105,7 @@ pub(crate) fn pairs(step: &StepData, told: &Told, facts: &[Fact], sources: &[Sou
         return Vec::new();
     }
     let counts = &step.integrals;
-    hops.into_iter().map(|hop| pair(step, hop, &counts, told, facts, sources)).collect()
+    hops.into_iter().map(|hop| pair(step, hop, counts, told, facts, sources)).collect()
 }
 
 fn pair(
