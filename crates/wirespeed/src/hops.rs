@@ -1,4 +1,4 @@
-//! The hops of this machine, as an agent samples them: the block devices under the targets of a step.
+//! The hops of this machine, as an agent samples them: a list of counter sources.
 
 use engine::StepSpec;
 use fleet::{Hop, Reading, Sample, Sampler};
@@ -9,9 +9,27 @@ use std::path::Path;
 /// The fact of a hop that says why its counters may mean nothing.
 const COUNTERS: &str = "counters";
 
+/// The sources of counters that an agent of this program samples. A new source is one more line.
+pub fn sources() -> Sources {
+    Sources(vec![Box::new(Disks::default())])
+}
+
+/// Several sources, sampled one after the other.
+pub struct Sources(Vec<Box<dyn Sampler>>);
+
+impl Sampler for Sources {
+    fn hops(&mut self, step: &StepSpec) -> Vec<Hop> {
+        self.0.iter_mut().flat_map(|source| source.hops(step)).collect()
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        self.0.iter_mut().flat_map(|source| source.sample()).collect()
+    }
+}
+
 /// Samples the disks under the targets of a step, and the partitions that the targets are on.
 #[derive(Debug, Default)]
-pub struct Disks {
+struct Disks {
     devices: Vec<Device>,
 }
 
@@ -64,4 +82,42 @@ fn readings(stat: Stat) -> Vec<Reading> {
 fn nothing() -> Vec<Reading> {
     let none = |reading: Reading| Reading { value: f64::NAN, ..reading };
     readings(Stat::default()).into_iter().map(none).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clock::Ns;
+
+    struct Counts(&'static str, f64);
+
+    impl Sampler for Counts {
+        fn hops(&mut self, _: &StepSpec) -> Vec<Hop> {
+            let (name, kind) = (self.0.to_owned(), HopKind::BlockDevice);
+            vec![Hop { name, kind, facts: Vec::new() }]
+        }
+
+        fn sample(&mut self) -> Vec<Sample> {
+            let readings = vec![Reading { counter: CounterId::ReadOps, value: self.1 }];
+            vec![Sample { at: Ns::secs(1), readings }]
+        }
+    }
+
+    #[test]
+    fn samples_follow_the_order_of_hops() {
+        let mut sources = Sources(vec![Box::new(Counts("a", 1.0)), Box::new(Counts("b", 2.0))]);
+        let step = StepSpec {
+            index: 0,
+            seed: 0,
+            warmup: Ns::ZERO,
+            measure: Ns::secs(1),
+            cooldown: Ns::ZERO,
+            targets: Vec::new(),
+            workers: Vec::new(),
+            nets: Vec::new(),
+        };
+        let names: Vec<String> = sources.hops(&step).into_iter().map(|hop| hop.name).collect();
+        let values: Vec<f64> = sources.sample().iter().map(|s| s.readings[0].value).collect();
+        assert_eq!((names, values), (vec!["a".to_owned(), "b".to_owned()], vec![1.0, 2.0]));
+    }
 }

@@ -4,7 +4,7 @@
 use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
 use crate::exit::{Exit, Failure};
-use crate::hops::Disks;
+use crate::hops;
 use crate::present::{self, Choice};
 use crate::progress::Display;
 use crate::receivers::Around;
@@ -207,7 +207,7 @@ fn engines() -> EngineRegistry {
     EngineRegistry::new()
         .register(&of_disks, Box::new(disks))
         .register(&[fleet::NET_SCHEME], Box::new(net::NetEngine::new(Box::new(Around))))
-        .sampler(Box::new(Disks::default()))
+        .sampler(Box::new(hops::sources()))
 }
 
 /// Serves the coordinator at the other end of standard input.
