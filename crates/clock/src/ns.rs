@@ -16,26 +16,31 @@ impl Ns {
     pub const MAX: Ns = Ns(u64::MAX);
 
     /// `s` whole seconds.
+    #[inline]
     pub const fn secs(s: u64) -> Ns {
         Ns(s * 1_000_000_000)
     }
 
     /// `ms` whole milliseconds.
+    #[inline]
     pub const fn millis(ms: u64) -> Ns {
         Ns(ms * 1_000_000)
     }
 
     /// This time plus `span`; saturates at [`Ns::MAX`].
+    #[inline]
     pub const fn plus(self, span: Ns) -> Ns {
         Ns(self.0.saturating_add(span.0))
     }
 
     /// The duration from `earlier` to this time; zero if `earlier` is later.
+    #[inline]
     pub const fn since(self, earlier: Ns) -> Ns {
         Ns(self.0.saturating_sub(earlier.0))
     }
 
     /// As seconds, for rates.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

@@ -20,26 +20,31 @@ impl Rng {
     }
 
     /// A uniform `u64`.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Uniform in `0..n`, unbiased. `n` must not be zero.
+    #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         self.0.random_range(0..n)
     }
 
     /// Uniform in `[0, 1)` with 53 bits.
+    #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// True with probability `p` (0 to 1).
+    #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
 
     /// Exponential with the given mean.
+    #[inline]
     pub fn exp(&mut self, mean: f64) -> f64 {
         -(1.0 - self.unit()).ln() * mean
     }

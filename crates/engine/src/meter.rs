@@ -105,22 +105,26 @@ impl Meter {
     }
 
     /// The step's timeline as of the last cut: its end may still move forward, but not before the next cut.
+    #[inline]
     pub fn line(&self) -> &Timeline {
         &self.line
     }
 
     /// When the next interval ends and the worker should wake; [`Ns::MAX`] after the end.
+    #[inline]
     pub fn next_cut(&self) -> Ns {
         self.next_cut
     }
 
     /// Operations in flight.
+    #[inline]
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
     /// Advances to `now`, which the worker has just read, and cuts all intervals that end before. A completion at a
     /// cut belongs to the interval that begins there.
+    #[inline]
     pub fn advance(&mut self, now: Ns, spent: Spent) {
         self.pulse.beat(now);
         if now >= self.next_cut {
@@ -130,6 +134,7 @@ impl Meter {
     }
 
     /// An operation was submitted now, in a free slot.
+    #[inline]
     pub fn submitted(&mut self, slot: u32, dir: Dir, due: Ns) {
         let Some(place) = self.slots.get_mut(slot as usize) else { return };
         *place = MeterSlot { dir, due, submitted: self.now };
@@ -145,6 +150,7 @@ impl Meter {
 
     /// The operation of `slot` ended now: bytes moved, or an error number. After the step's end it is only removed
     /// from those in flight. Returns whether there was one: a slot with nothing in flight is ignored.
+    #[inline]
     pub fn completed(&mut self, slot: u32, result: Result<u32, i32>) -> bool {
         let Some(place) = self.slots.get_mut(slot as usize) else { return false };
         let MeterSlot { dir, due, submitted } = std::mem::replace(place, MeterSlot::FREE);

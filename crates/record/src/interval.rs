@@ -161,6 +161,7 @@ impl Tally {
     }
 
     /// Counts one successful operation. Allocates nothing where the tally was [reserved](Tally::reserved).
+    #[inline]
     pub fn success(&mut self, bytes: u64, service: Ns, response: Ns) {
         self.ops += 1;
         self.bytes += bytes;
