@@ -6,7 +6,7 @@
 //! by a process of this machine that is no more can be told from another's, and is taken over.
 
 use super::client::{Client, CommandError, Data};
-use super::lun::{Again, Lun};
+use super::lun::{Lun, Retry};
 use guard::Claim;
 use iscsi::initiator::Cdb;
 use std::fs;
@@ -131,7 +131,7 @@ impl LunClaim {
     fn keys(&self) -> Result<Vec<u64>, CommandError> {
         let cdb = Cdb::persistent_reserve_in(READ_KEYS, KEYS);
         let ask = |client: &mut Client| client.ask(self.0.address(), cdb, KEYS.into());
-        let answer = self.0.with(Again::Freely, ask)?;
+        let answer = self.0.with(Retry::Freely, ask)?;
         let len = answer.get(4..8).and_then(<[u8]>::first_chunk);
         let len = len.map_or(0, |len| u32::from_be_bytes(*len) as usize);
         let keys = answer.get(8..).unwrap_or(&[]);
@@ -142,13 +142,13 @@ impl LunClaim {
     fn out(&self, action: u8, key: u64, service_key: u64) -> Result<(), CommandError> {
         let (cdb, list) = (Cdb::persistent_reserve_out(action, KIND), list(key, service_key));
         let out = |client: &mut Client| client.execute(self.0.address(), cdb, Data::Out(&list));
-        self.0.with(Again::Never, out).map(drop)
+        self.0.with(Retry::Never, out).map(drop)
     }
 
     /// The key of the reservation that there is.
     fn holder(&self) -> Result<Option<u64>, CommandError> {
         let cdb = Cdb::persistent_reserve_in(READ_RESERVATION, 64);
-        let answer = self.0.with(Again::Freely, |client| client.ask(self.0.address(), cdb, 64))?;
+        let answer = self.0.with(Retry::Freely, |client| client.ask(self.0.address(), cdb, 64))?;
         let held = answer.get(8..).and_then(<[u8]>::first_chunk);
         Ok(held.map(|key| u64::from_be_bytes(*key)))
     }

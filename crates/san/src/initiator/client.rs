@@ -226,7 +226,7 @@ impl Drop for Client {
     /// Says goodbye, and waits a moment for the answer.
     fn drop(&mut self) {
         if let Some(link) = &mut self.link {
-            super::lane::leave(link, &One(Cell::new((std::ptr::null_mut(), 0))));
+            super::path_session::leave(link, &One(Cell::new((std::ptr::null_mut(), 0))));
         }
     }
 }
@@ -241,7 +241,7 @@ pub(super) fn pump(
     link.send(buffers)?;
     let mut polls: Vec<_> = link.polls().collect();
     let left = if until == Ns::ZERO { Ns::ZERO } else { until.since(clock::now()) };
-    super::look::poll(&mut polls, left);
+    super::busy_poll::poll(&mut polls, left);
     let mut lost = None;
     let mut heard = |event| lost = lost.take().or(hear(event));
     while link.receive(buffers, &mut heard)? {}

@@ -12,7 +12,7 @@ pub enum Event {
     /// An initiator took its leave.
     Logout(Peer),
     /// A connection ended otherwise.
-    Dropped(Peer, Drop),
+    Dropped(Peer, DropReason),
     /// A connection was turned away before it had logged in.
     Refused {
         /// From where.
@@ -45,7 +45,7 @@ pub struct Peer {
 
 /// Why a connection was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Drop {
+pub enum DropReason {
     /// The peer closed it without a logout.
     #[error("the initiator closed the connection")]
     Closed,
@@ -114,7 +114,7 @@ impl Listener {
     }
 
     /// Tells of an event.
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn notify(&self, event: Event) {
         (self.0)(event);
     }
 }

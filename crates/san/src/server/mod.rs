@@ -1,21 +1,21 @@
 //! The iSCSI target: sockets, threads and time around the state machines of `iscsi`.
 //!
-//! One thread, the *door*, listens, and carries connections through login under [`Limits`]. A socket that has logged in
+//! One thread, the *acceptor*, listens, and carries connections through login under [`Limits`]. A socket that has logged in
 //! moves to the *worker* that owns its session, and stays there: all connections of a session live on one thread, so
-//! the data path shares nothing with other threads but words that it reads. Threads ask each other for things by letters
+//! the data path shares nothing with other threads but words that it reads. Threads ask each other for things by messages
 //! (`mailbox`), and nobody waits while others wait for it.
 
+mod acceptor;
 mod config;
 mod counters;
 mod discovery;
-mod door;
 mod error;
 mod event;
-mod keep;
-mod letters;
 mod limits;
 mod mailbox;
+mod messages;
 mod pacing;
+mod persistence;
 mod poll;
 mod port;
 mod portal;
@@ -27,7 +27,7 @@ mod worker;
 pub use config::TargetConfig;
 pub use counters::Counts;
 pub use error::StartError;
-pub use event::{Drop, Event, Listener, Peer};
+pub use event::{DropReason, Event, Listener, Peer};
 pub use iscsi::login::Auth;
 pub use iscsi::scsi::PortState;
 pub use limits::Limits;

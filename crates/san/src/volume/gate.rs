@@ -143,7 +143,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::volume::inbox::{Inbox, Letters};
+    use crate::volume::inbox::{Inbox, Messages};
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
@@ -163,9 +163,9 @@ mod tests {
         }
 
         fn called(&self) -> bool {
-            let mut letters = Letters::default();
-            self.mail.collect(&mut letters);
-            !letters.tasks.is_empty()
+            let mut messages = Messages::default();
+            self.mail.collect(&mut messages);
+            !messages.tasks.is_empty()
         }
 
         /// Goes in, however long it takes.

@@ -19,7 +19,7 @@ const PAGE: u16 = 1024;
 
 /// One path of a worker: the same for as long as the worker lives, however often it is lost.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::initiator) struct Way {
+pub(in crate::initiator) struct PathSpec {
     /// Which of the URL's portals.
     pub portal: usize,
     /// What names its session: a login with it ends the session of this name that there was (RFC 7143, 6.3.5).
@@ -40,7 +40,7 @@ pub(in crate::initiator) struct LunUse {
 
 /// What one unit said by a path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::initiator) struct Look {
+pub(in crate::initiator) struct PathState {
     /// The port; nothing where the unit tells no access states.
     pub port: Option<PortFacts>,
     pub state: AccessState,
@@ -54,7 +54,7 @@ pub(in crate::initiator) struct Attached {
     /// The target portal group by which it came in, if the target said so.
     pub group: Option<u16>,
     /// What the units said, in the order in which they were given.
-    pub looks: Vec<Look>,
+    pub path_states: Vec<PathState>,
 }
 
 /// Why a path is not used.
@@ -79,19 +79,19 @@ pub(in crate::initiator) enum Refusal {
     },
 }
 
-impl Way {
+impl PathSpec {
     /// Logs in, and looks at the units. At least one is given.
     pub fn attach(&self, luns: &[LunUse]) -> Result<Attached, Refusal> {
         let first = &luns[0].lun;
         let (link, group) = first.call(self.portal, self.isid, self.slots).enter()?;
         let mut client = Client::of(link);
         let look = |used: &LunUse| self.look(&mut client, used);
-        let looks = luns.iter().map(look).collect::<Result<_, _>>()?;
+        let path_states = luns.iter().map(look).collect::<Result<_, _>>()?;
         let link = client.into_link().map_err(DialError::from)?;
-        Ok(Attached { link, group, looks })
+        Ok(Attached { link, group, path_states })
     }
 
-    fn look(&self, client: &mut Client, used: &LunUse) -> Result<Look, Refusal> {
+    fn look(&self, client: &mut Client, used: &LunUse) -> Result<PathState, Refusal> {
         let (lun, address) = (&used.lun, used.lun.address());
         let (serial, designator) = LunFacts::names(client, address)?;
         if (&serial, &designator) != (&lun.facts().serial, &lun.facts().designator) {
@@ -102,7 +102,7 @@ impl Way {
             let wanted = name(&lun.facts().serial, &lun.facts().designator);
             return Err(Refusal::Other { found: name(&serial, &designator), wanted });
         }
-        let mut look = Look::default();
+        let mut look = PathState::default();
         if tells_states(&client.ask(address, Cdb::inquiry(96), 96)?) {
             let page = client.ask(address, Cdb::vital(DESIGNATORS, PAGE), PAGE.into())?;
             let port = PortFacts::parse(&page);
@@ -149,7 +149,7 @@ impl Way {
     /// Sees to it that nothing which `victim` was given is carried out any more, by way of this path: the victim's
     /// registration is taken from it and its commands are aborted (PREEMPT AND ABORT; SPC-4, 5.13.11.2.7). Sound only
     /// where the units are reserved for registrants, and the victim is registered with a key of its own.
-    pub fn expel(&self, victim: &Way, luns: &[LunUse]) -> Result<(), Refusal> {
+    pub fn expel(&self, victim: &PathSpec, luns: &[LunUse]) -> Result<(), Refusal> {
         let (link, _) = luns[0].lun.control(self.portal, self.isid).enter()?;
         let mut client = Client::of(link);
         for used in luns.iter().filter(|used| used.writes) {

@@ -8,14 +8,14 @@
 
 mod access;
 mod attach;
-mod choose;
+mod chooser;
+mod events;
 mod options;
 mod rescue;
-mod tell;
 
 pub(super) use access::{AccessState, GROUPS_LEN, PortFacts, tells_states};
-pub(super) use attach::{Attached, Look, LunUse, Refusal, Way};
-pub(super) use choose::{Chooser, Mask};
+pub(super) use attach::{Attached, LunUse, PathSpec, PathState, Refusal};
+pub(super) use chooser::{Chooser, Mask};
+pub(super) use events::{Cause, EventSender, PathEvent, PathNames};
 pub use options::{PathOptions, Policy, SwitchAfter};
-pub(super) use rescue::{Message, Post, Rescue, Rescuer, Roll};
-pub(super) use tell::{Cause, Kind, Names, Teller};
+pub(super) use rescue::{Message, PathTable, Rescue, RescueInbox, Rescuer};

@@ -178,15 +178,15 @@ impl<T: Copy> Output<T> {
         self.bytes -= bytes;
         let (mut left, mut data) = (bytes, 0);
         while let Some(piece) = self.pieces.front() {
-            let rest = piece.len() - self.sent;
+            let coalesce = piece.len() - self.sent;
             let data_left = piece.data().saturating_sub(self.sent);
-            if rest > left {
+            if coalesce > left {
                 data += data_left.min(left);
                 self.sent += left;
                 break;
             }
             data += data_left;
-            left -= rest;
+            left -= coalesce;
             self.sent = 0;
             if let Some(piece) = self.pieces.pop_front() {
                 gone(piece);

@@ -82,7 +82,7 @@ impl Desk {
             // The store goes before the answer: who is answered may be the last to need it.
             let id = order.id;
             drop(order);
-            self.mail.post(|letters| letters.results.push((id, result)));
+            self.mail.post(|messages| messages.results.push((id, result)));
         }
     }
 

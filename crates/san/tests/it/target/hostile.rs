@@ -2,7 +2,7 @@
 
 use crate::target::hand::{Hand, connect, is_closed, pattern, transfer, who};
 use crate::target::stand::{Stand, limited};
-use san::server::{Drop, Event};
+use san::server::{DropReason, Event};
 use std::io::Write;
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn sessions_have_a_bound() {
 
 /// A peer that has logged in does this, and is dropped for that.
 #[track_caller]
-fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&Drop) -> bool) {
+fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&DropReason) -> bool) {
     let stand = Stand::with(limited(|limits| {
         limits.idle_time = SHORT;
         limits.stall_time = SHORT;
@@ -101,14 +101,14 @@ fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&Drop) -> bool) {
 
 #[test]
 fn a_session_that_falls_silent_is_dropped() {
-    dropped(|_| {}, |why| *why == Drop::Silent);
+    dropped(|_| {}, |why| *why == DropReason::Silent);
 }
 
 #[test]
 fn half_a_command_is_no_sign_of_life() {
     dropped(
         |hand| hand.stream.write_all(&[1; 30]).expect("it is taken"),
-        |why| *why == Drop::Silent,
+        |why| *why == DropReason::Silent,
     );
 }
 
@@ -118,7 +118,7 @@ fn data_that_was_announced_and_does_not_come_is_not_waited_for() {
         hand.begin(&transfer(0x2a, 0, 65536), 0, 65536);
         hand.r2t();
     };
-    dropped(announce, |why| *why == Drop::Stalled);
+    dropped(announce, |why| *why == DropReason::Stalled);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_peer_that_does_not_take_what_it_asked_for_is_dropped() {
             hand.begin(&transfer(0x28, 0, 1 << 20), 1 << 20, 0);
         }
     };
-    dropped(greedy, |why| matches!(why, Drop::Stalled | Drop::Silent));
+    dropped(greedy, |why| matches!(why, DropReason::Stalled | DropReason::Silent));
 }
 
 #[test]
@@ -138,10 +138,10 @@ fn what_is_no_iscsi_ends_the_connection() {
         pdu.resize(48, 0);
         hand.stream.write_all(&pdu).expect("it is taken");
     };
-    dropped(too_long, |why| matches!(why, Drop::Protocol(_)));
+    dropped(too_long, |why| matches!(why, DropReason::Protocol(_)));
     dropped(
         |hand| drop(hand.stream.shutdown(std::net::Shutdown::Both)),
-        |why| *why == Drop::Closed,
+        |why| *why == DropReason::Closed,
     );
 }
 

@@ -6,7 +6,7 @@ use iscsi::chap::{Credentials, Secret};
 use iscsi::login::{Auth, InitiatorAuth, InitiatorConfig, LoginError};
 use iscsi::params::DesiredParams;
 use iscsi::pdu::{Isid, LoginStatus, Response, TextRequest};
-use san::server::{Drop, Event, PortalConfig, StartError, Target};
+use san::server::{DropReason, Event, PortalConfig, StartError, Target};
 
 fn credentials(name: &str, secret: &str) -> Credentials {
     Credentials { name: name.to_owned(), secret: Secret::new(secret.as_bytes()).expect("a secret") }
@@ -138,7 +138,9 @@ fn a_new_login_of_the_same_port_ends_the_old_session_and_its_tasks() {
     old.r2t();
     let mut new = Hand::enter(stand.address(), who("a")).expect("a login");
     assert!(is_closed(&mut old.stream));
-    stand.event("the old one's end", |event| matches!(event, Event::Dropped(_, Drop::Reinstated)));
+    stand.event("the old one's end", |event| {
+        matches!(event, Event::Dropped(_, DropReason::Reinstated))
+    });
     new.calm();
     assert_ne!(new.login.tsih, old.login.tsih);
     let counts = stand

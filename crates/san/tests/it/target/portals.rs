@@ -2,7 +2,7 @@
 
 use crate::target::hand::{Hand, is_closed, pattern, transfer, who};
 use crate::target::stand::{Stand, config, volume};
-use san::server::{Drop, Event, PortRate, TargetConfig};
+use san::server::{DropReason, Event, PortRate, TargetConfig};
 use std::net::TcpStream;
 
 #[test]
@@ -17,7 +17,7 @@ fn a_portal_goes_down_alone_and_comes_back() {
     for _ in 0..3 {
         first.kill();
         assert!(is_closed(&mut by_first.stream));
-        stand.event("the drop", |event| matches!(event, Event::Dropped(_, Drop::PortalDown)));
+        stand.event("the drop", |event| matches!(event, Event::Dropped(_, DropReason::PortalDown)));
         assert!(TcpStream::connect(addresses[0]).is_err(), "nobody listens");
         assert_eq!(by_second.read(0, 4096).data, data, "the other way is open");
         first.revive().expect("its address is free");

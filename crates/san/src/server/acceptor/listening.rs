@@ -9,7 +9,7 @@ use rustix::net::{
 use std::io;
 use std::net::SocketAddr;
 
-/// Connections that the kernel keeps for the door.
+/// Connections that the kernel keeps for the acceptor.
 const BACKLOG: i32 = 1024;
 
 /// Listens at an address; port 0 becomes one that is free.

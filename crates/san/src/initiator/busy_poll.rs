@@ -13,14 +13,14 @@ const WINDOW: Ns = Ns(50_000);
 /// Looking that took so much longer was interrupted.
 const INTERRUPTED: Ns = Ns(300_000);
 /// How long to sleep at once after that.
-const PENANCE: Ns = Ns(20_000_000);
+const BACK_OFF: Ns = Ns(20_000_000);
 
 /// Queues of this process that are at work.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
 /// The habit of one queue.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct BusyPoll {
     cores: usize,
     /// How long answers let wait of late; a mean in which the last waits count most.
     gap: u64,
@@ -28,11 +28,11 @@ pub(super) struct Look {
     not_before: Ns,
 }
 
-impl Look {
-    pub fn new() -> Look {
+impl BusyPoll {
+    pub fn new() -> BusyPoll {
         AT_WORK.fetch_add(1, Ordering::Relaxed);
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        Look { cores, gap: 16 * WINDOW.0, not_before: Ns::ZERO }
+        BusyPoll { cores, gap: 16 * WINDOW.0, not_before: Ns::ZERO }
     }
 
     /// Waits until one of the sockets is ready, but not past `until`: first with open eyes where that pays.
@@ -49,7 +49,7 @@ impl Look {
                 now = clock::now();
             }
             if now.since(from) > INTERRUPTED {
-                self.not_before = now.plus(PENANCE);
+                self.not_before = now.plus(BACK_OFF);
             }
         }
         poll(polls, until.since(now));
@@ -62,7 +62,7 @@ impl Look {
     }
 }
 
-impl Drop for Look {
+impl Drop for BusyPoll {
     fn drop(&mut self) {
         AT_WORK.fetch_sub(1, Ordering::Relaxed);
     }

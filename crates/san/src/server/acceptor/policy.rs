@@ -15,7 +15,7 @@ pub(in crate::server) struct Rules {
 }
 
 /// The rules for those who come by one portal.
-pub(super) struct Entrance<'a> {
+pub(super) struct PortalPolicy<'a> {
     pub rules: &'a Rules,
     /// The portal group tag.
     pub group: u16,
@@ -39,7 +39,7 @@ impl Rules {
     }
 }
 
-impl LoginPolicy for Entrance<'_> {
+impl LoginPolicy for PortalPolicy<'_> {
     fn access(
         &mut self,
         initiator: &IscsiName,

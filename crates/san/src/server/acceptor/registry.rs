@@ -1,6 +1,6 @@
 //! Which sessions there are: their handles, who they belong to, on which thread they live (RFC 7143, 6.3.5).
 //!
-//! It belongs to the door's thread alone; workers tell the door when a connection or a session has ended.
+//! It belongs to the acceptor's thread alone; workers tell the acceptor when a connection or a session has ended.
 
 use iscsi::pdu::{Isid, LoginStatus};
 use std::collections::{BTreeMap, BTreeSet};

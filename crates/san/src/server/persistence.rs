@@ -6,8 +6,8 @@
 
 use super::error::StartError;
 use super::event::{Event, Listener};
-use super::letters::ToWorker;
 use super::mailbox::Address;
+use super::messages::ToWorker;
 use iscsi::scsi::{Device, LogicalUnit};
 use iscsi::target::TaskId;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const LARGEST: u64 = 1 << 20;
 
 /// Where reservations are kept.
-pub(super) struct Keeper {
+pub(super) struct ReservationStore {
     /// `None`: it takes no more orders.
     orders: Mutex<Option<Sender<Order>>>,
 }
@@ -33,14 +33,14 @@ pub(super) struct Order {
     task: TaskId,
 }
 
-impl Keeper {
+impl ReservationStore {
     /// A keeper, and the orders that its thread is to carry out.
-    pub fn new() -> (Keeper, Receiver<Order>) {
+    pub fn new() -> (ReservationStore, Receiver<Order>) {
         let (orders, taken) = channel();
-        (Keeper { orders: Mutex::new(Some(orders)) }, taken)
+        (ReservationStore { orders: Mutex::new(Some(orders)) }, taken)
     }
 
-    /// Has the state of a unit kept. The worker gets a letter when it is.
+    /// Has the state of a unit kept. The worker gets a message when it is.
     pub fn keep(&self, unit: usize, worker: usize, session: u32, task: TaskId) {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         // The thread outlives all workers, so there is somebody who takes it.
@@ -68,7 +68,7 @@ pub(super) fn run(
         let path = place(directory, unit);
         let kept = write(&path, &unit.stored_reservations());
         if let Err(error) = &kept {
-            listener.tell(Event::NotKept(format!("{}: {error}", path.display())));
+            listener.notify(Event::NotKept(format!("{}: {error}", path.display())));
         }
         if let Some(worker) = workers.get(order.worker) {
             let (session, task) = (order.session, order.task);
@@ -119,12 +119,12 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// What the keeper's thread needs.
-pub(super) struct Books {
+pub(super) struct ReservationWriter {
     pub directory: PathBuf,
     pub orders: Receiver<Order>,
 }
 
-impl Books {
+impl ReservationWriter {
     /// Carries out orders on a thread of its own.
     pub fn spawn(
         self,
