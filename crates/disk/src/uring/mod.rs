@@ -8,7 +8,7 @@
 mod enter;
 mod setup;
 
-use crate::flight::{Flight, Landing, Rest, failure};
+use crate::flight::{Flight, Progressed, Rest, failure};
 use crate::{Access, Arena, Completion, Completions, Io, Queue};
 use clock::Ns;
 use io_uring::squeue::Entry;
@@ -138,9 +138,9 @@ impl UringQueue {
             let slot = entry.user_data() as u32;
             let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { continue };
             let result = match flight.landed(entry.result().into()) {
-                Landing::Done => Ok(flight.io.len),
-                Landing::Failed(e) => Err(e.raw_os_error()),
-                Landing::Partial => {
+                Progressed::Done => Ok(flight.io.len),
+                Progressed::Failed(e) => Err(e.raw_os_error()),
+                Progressed::Partial => {
                     self.partial.push(slot);
                     continue;
                 }

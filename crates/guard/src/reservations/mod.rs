@@ -126,12 +126,12 @@ mod tests {
     use proptest::prelude::*;
 
     /// Answers in place of a device.
-    struct Says {
+    struct Scripted {
         keys: io::Result<Option<Vec<u8>>>,
         reservation: io::Result<Option<Vec<u8>>>,
     }
 
-    impl Reservations for Says {
+    impl Reservations for Scripted {
         fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>> {
             let says = match action {
                 Action::ReadKeys => &self.keys,
@@ -162,7 +162,7 @@ mod tests {
 
     #[track_caller]
     fn check(registered: &[u64], reservation: Option<Vec<u8>>, wanted: Option<&str>) {
-        let says = Says { keys: Ok(Some(keys(registered))), reservation: Ok(reservation) };
+        let says = Scripted { keys: Ok(Some(keys(registered))), reservation: Ok(reservation) };
         let found = foreign(&says).expect("the answers make sense").map(|found| found.to_string());
         assert_eq!(found.as_deref(), wanted);
     }
@@ -201,7 +201,7 @@ mod tests {
     fn keys_beyond_the_answer_are_counted() {
         let mut cut = keys(&[5; 2000]);
         cut.truncate(ALLOCATION.into());
-        let says = Says { keys: Ok(Some(cut)), reservation: Ok(Some(held(1, 5))) };
+        let says = Scripted { keys: Ok(Some(cut)), reservation: Ok(Some(held(1, 5))) };
         let found = foreign(&says).expect("the answers make sense").expect("it is reserved");
         assert_eq!(found, Reservation { kind: 1, key: 5, registered: 2000 });
     }
@@ -210,11 +210,12 @@ mod tests {
     fn an_answer_that_is_cut_is_an_error() {
         for len in (0..8).chain(8..22) {
             let reservation = Ok(Some(held(1, 5)[..len].to_vec()));
-            let told =
-                foreign(&Says { keys: Ok(None), reservation }).expect_err("it is cut").to_string();
+            let told = foreign(&Scripted { keys: Ok(None), reservation })
+                .expect_err("it is cut")
+                .to_string();
             assert_eq!(told, format!("an answer to PERSISTENT RESERVE IN ends after {len} bytes"));
         }
-        let says = Says { keys: Ok(Some(vec![0; 7])), reservation: Ok(Some(held(1, 5))) };
+        let says = Scripted { keys: Ok(Some(vec![0; 7])), reservation: Ok(Some(held(1, 5))) };
         assert_eq!(foreign(&says).expect_err("it is cut").kind(), io::ErrorKind::InvalidData);
     }
 
@@ -222,8 +223,8 @@ mod tests {
     fn whoever_cannot_answer_is_an_error() {
         let fails = || Err(io::ErrorKind::PermissionDenied.into());
         for says in [
-            Says { keys: Ok(None), reservation: fails() },
-            Says { keys: fails(), reservation: Ok(Some(held(3, 1))) },
+            Scripted { keys: Ok(None), reservation: fails() },
+            Scripted { keys: fails(), reservation: Ok(Some(held(3, 1))) },
         ] {
             let told = foreign(&says).expect_err("it cannot be asked");
             assert_eq!(told.kind(), io::ErrorKind::PermissionDenied);
@@ -242,7 +243,7 @@ mod tests {
             keys in prop::collection::vec(any::<u8>(), 0..64),
             reservation in prop::collection::vec(any::<u8>(), 0..64),
         ) {
-            let says = Says { keys: Ok(Some(keys)), reservation: Ok(Some(reservation)) };
+            let says = Scripted { keys: Ok(Some(keys)), reservation: Ok(Some(reservation)) };
             let _ = foreign(&says).map(|found| found.map(|found| found.to_string()));
         }
     }

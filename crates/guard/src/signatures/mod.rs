@@ -60,34 +60,34 @@ pub(crate) fn signatures(medium: &dyn Medium) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
-fn rows() -> impl Iterator<Item = &'static Row> {
+fn rows() -> impl Iterator<Item = &'static SignatureRow> {
     partitions::ROWS.iter().chain(table::ROWS)
 }
 
 /// Where a structure may begin.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum SignatureOffset {
     /// Bytes from the start.
     At(u64),
     /// `back` bytes before the end, which is first rounded down to a multiple of `unit`.
     Before { unit: u64, back: u64 },
 }
 
-impl Place {
+impl SignatureOffset {
     /// Bytes from the start of a medium of `size` bytes. None where it is too short.
     fn on(self, size: u64) -> Option<u64> {
         match self {
-            Place::At(at) => (at < size).then_some(at),
-            Place::Before { unit, back } => (size - size % unit).checked_sub(back),
+            SignatureOffset::At(at) => (at < size).then_some(at),
+            SignatureOffset::Before { unit, back } => (size - size % unit).checked_sub(back),
         }
     }
 }
 
 /// One known thing.
-struct Row {
+struct SignatureRow {
     name: &'static str,
     /// Where its structure may begin, copies included.
-    places: &'static [Place],
+    places: &'static [SignatureOffset],
     /// It may also begin at each of so many further multiples of so many bytes after a place.
     steps: (u64, u64),
     /// Where in the structure the mark lies.
@@ -102,22 +102,22 @@ struct Row {
 /// What a check sees of a structure.
 const HEAD: usize = 4096;
 
-impl Row {
+impl SignatureRow {
     const fn new(
         name: &'static str,
-        places: &'static [Place],
+        places: &'static [SignatureOffset],
         at: usize,
         magics: &'static [&'static [u8]],
-    ) -> Row {
-        Row { name, places, steps: (0, 0), at, magics, is: |_| true }
+    ) -> SignatureRow {
+        SignatureRow { name, places, steps: (0, 0), at, magics, is: |_| true }
     }
 
-    const fn every(mut self, step: u64, further: u64) -> Row {
+    const fn every(mut self, step: u64, further: u64) -> SignatureRow {
         self.steps = (step, further);
         self
     }
 
-    const fn only_if(mut self, is: fn(&[u8; HEAD]) -> bool) -> Row {
+    const fn only_if(mut self, is: fn(&[u8; HEAD]) -> bool) -> SignatureRow {
         self.is = is;
         self
     }
