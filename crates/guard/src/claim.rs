@@ -86,7 +86,7 @@ impl RemoteGrant {
         may_write_remote(request, &**remote, grants)?;
         let claimed = remote.clone().claim(Warrant(()));
         let claim = claimed.map_err(|e| {
-            GrantError::Refused(format!("it cannot be had for writing alone ({e})"))
+            GrantError::Refused(format!("it cannot be claimed for exclusive writing ({e})"))
         })?;
         may_write_remote(request, &**remote, grants)?;
         let grant = RemoteGrant { remote: remote.clone(), claim };

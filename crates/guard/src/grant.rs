@@ -87,7 +87,7 @@ impl WriteGrant {
                 == (found.stat().st_dev, found.stat().st_ino, found.stat().st_rdev)
         });
         if !same {
-            return Err(refused("it was exchanged for something else just now".to_owned()));
+            return Err(refused("it was replaced while it was being opened".to_owned()));
         }
         decide(request, found, fd.as_fd(), claim.is_some()).map_err(refused)?;
         let grant = WriteGrant { fd, flags, claim };

@@ -127,7 +127,7 @@ pub(crate) fn note(fault: &Fault, state: &State, writers: &BTreeMap<u32, String>
             sums(stored_sum, sum)
         ),
         BlockContent::Zeros => write!(text, "zeros"),
-        BlockContent::Unrecognized => write!(text, "nothing that verification ever wrote"),
+        BlockContent::Unrecognized => write!(text, "data that verification did not write"),
     };
     EventNote { level: Level::Error, code: kind.counter().name(), text }
 }

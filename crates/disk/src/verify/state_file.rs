@@ -166,7 +166,7 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     let Request { path, size, block, blocks, target, flushed, .. } = request;
     let stat = fstat(&file).map_err(|e| format!("cannot be examined ({e})"))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err("is no regular file; name another".to_owned());
+        return Err("is not a regular file; name another".to_owned());
     }
     lock(&file)?;
     let mut sector = [0; SECTOR];

@@ -171,7 +171,7 @@ fn unasked(e: io::Error) -> io::Error {
         Some(libc::EPERM | libc::EACCES) => "; asking takes root or CAP_SYS_RAWIO",
         _ => "",
     };
-    io::Error::new(e.kind(), format!("it cannot be asked for persistent reservations: {e}{hint}"))
+    io::Error::new(e.kind(), format!("its persistent reservations cannot be read: {e}{hint}"))
 }
 
 fn failed(outcome: &SgResult) -> io::Error {
@@ -182,7 +182,7 @@ fn failed(outcome: &SgResult) -> io::Error {
         (0, status, _) => format!("status {status:#04x}"),
         (host, ..) => format!("the host adapter reports {host:#x}"),
     };
-    io::Error::other(format!("it does not tell its persistent reservations: {why}"))
+    io::Error::other(format!("it does not report its persistent reservations: {why}"))
 }
 
 #[cfg(test)]
@@ -232,7 +232,7 @@ mod tests {
         ] {
             let told =
                 failed(&SgResult { status, host, sense: sense.to_vec(), len: 0 }).to_string();
-            assert_eq!(told, format!("it does not tell its persistent reservations: {wanted}"));
+            assert_eq!(told, format!("it does not report its persistent reservations: {wanted}"));
         }
         let told = unasked(io::Error::from_raw_os_error(libc::EPERM)).to_string();
         assert!(told.ends_with("; asking takes root or CAP_SYS_RAWIO"), "{told}");

@@ -166,7 +166,9 @@ impl Claim for LunClaim {
                 "reserved for this process (write exclusive, registrants only; key {:#018x})",
                 own_key()
             ),
-            false => "not exclusive: its target knows no persistent reservations".to_owned(),
+            false => {
+                "not exclusive: its target does not support persistent reservations".to_owned()
+            }
         }
     }
 }

@@ -55,7 +55,7 @@ pub enum CommandError {
     #[error(transparent)]
     Refused(#[from] Refused),
     /// An answer makes no sense.
-    #[error("its answer to {0} makes no sense")]
+    #[error("its answer to {0} is invalid")]
     Nonsense(&'static str),
 }
 

@@ -30,7 +30,7 @@ pub enum DiscoverError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// The list of targets makes no sense.
-    #[error("the list of targets makes no sense: {0}")]
+    #[error("the list of targets is invalid: {0}")]
     List(#[from] DiscoveryError),
 }
 

@@ -194,7 +194,7 @@ impl Lun {
         let mut client = Client::of(link);
         let names = LunFacts::names(&mut client, self.address())?;
         if names != (self.facts.serial.clone(), self.facts.designator.clone()) {
-            return Err(CommandError::Failed("another unit is there than before".to_owned()));
+            return Err(CommandError::Failed("another unit answers than before".to_owned()));
         }
         Ok((client, group))
     }

@@ -66,7 +66,7 @@ impl Opener for LunOpener {
         }
         let inbox = RescueInbox::new().map_err(|e| OpenError {
             target: "iSCSI".to_owned(),
-            problem: format!("the system refuses an event descriptor ({e})"),
+            problem: format!("cannot create an event descriptor ({e})"),
         })?;
         let (events, reports) = EventSender::new(names(&bundles, &self.0));
         let how = how(&mut sessions, &bundles);

@@ -40,12 +40,11 @@ pub(super) enum PortalsError {
     Different { first: String, by_first: String, other: String, by_other: String },
     /// Nobody can tell whether it is the same unit.
     #[error(
-        "it tells neither a designator (VPD page 0x83) nor a serial number, so that nobody can tell whether the portals \
-         of the URL lead to the same unit; name one portal"
+        "it reports neither a designator (VPD page 0x83) nor a serial number, so the portals of the URL may lead to different units; name one portal"
     )]
     Nameless,
     /// No path moves blocks.
-    #[error("none of its paths moves blocks at present: each is in standby or unavailable")]
+    #[error("none of its paths is active: each is standby or unavailable")]
     Passive,
 }
 

@@ -53,13 +53,13 @@ pub enum DropReason {
     #[error("the connection failed: {0}")]
     Broken(String),
     /// What came was not iSCSI.
-    #[error("a breach of the protocol: {0}")]
+    #[error("protocol error: {0}")]
     Protocol(String),
     /// Nothing moved though something was owed.
     #[error("the initiator stalled")]
     Stalled,
     /// No answer to a ping.
-    #[error("the initiator fell silent")]
+    #[error("the initiator stopped responding")]
     Silent,
     /// The same initiator logged in anew.
     #[error("reinstated by a new login")]

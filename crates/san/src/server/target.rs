@@ -39,7 +39,7 @@ pub struct Target {
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
     /// What was written to a volume is perhaps not on its backing store.
-    #[error("volume {0} could not be synced: what was written last may be lost at a power failure")]
+    #[error("volume {0} could not be synced: the latest writes may be lost at a power failure")]
     Unsynced(usize),
     /// The volumes could not be synced at all.
     #[error("the volumes could not be synced: {0}")]

@@ -99,7 +99,7 @@ impl FromStr for VolumeSpec {
         for field in options {
             let name = spec.option(text, field)?;
             if seen.contains(&name) {
-                return Err(field.error(text, format!("`{name}` is said twice; leave one out")));
+                return Err(field.error(text, format!("`{name}` is given twice; remove one")));
             }
             seen.push(name);
         }
@@ -133,7 +133,7 @@ impl VolumeSpec {
         match (flag, value) {
             (Some(flag), None) => *flag = true,
             (Some(_), Some(_)) => {
-                return Err(field.error(text, format!("`{known}` takes no value; say it alone")));
+                return Err(field.error(text, format!("`{known}` takes no value")));
             }
             (None, None | Some("")) => {
                 let example = example(known);
@@ -212,9 +212,7 @@ impl VolumeSpec {
             }
         }
         if self.read_only && (self.write_token.is_some() || self.overwrite) {
-            return error(
-                "`ro` and a leave to write contradict each other; leave one out".to_owned(),
-            );
+            return error("`ro` contradicts a write permission; remove one".to_owned());
         }
         if self.overwrite && self.write_token.is_none() {
             return error("`overwrite` opens nothing without `write-token=`".to_owned());

@@ -40,7 +40,7 @@ pub enum Lost {
     #[error("the target ended the session: {0}")]
     Ended(&'static str),
     /// Nothing came for too long.
-    #[error("the target was silent for {0} s, and answered no ping")]
+    #[error("the target was silent for {0} s and did not answer a ping")]
     Silent(u64),
     /// A command was not answered for too long, and neither was its abort.
     #[error("a command was not answered within {0} s, nor was its abort")]

@@ -68,7 +68,7 @@ pub(in crate::initiator) enum Refusal {
     Command(#[from] CommandError),
     /// Another unit is there.
     #[error(
-        "another unit is there: {found}, where {wanted} was found by the other paths; every portal of a URL leads to the \
+        "another unit answers: {found}; the other paths lead to {wanted}; every portal of a URL leads to the \
          same LUN"
     )]
     Other {

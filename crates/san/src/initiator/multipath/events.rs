@@ -64,7 +64,9 @@ impl fmt::Display for Cause {
             }
             Cause::Protocol => f.write_str("the target broke the protocol"),
             Cause::Ended(what) => write!(f, "the target ended the session: {what}"),
-            Cause::Silent(s) => write!(f, "the target was silent for {s} s, and answered no ping"),
+            Cause::Silent(s) => {
+                write!(f, "the target was silent for {s} s and did not answer a ping")
+            }
             Cause::Overdue(s) => {
                 write!(f, "a command was not answered within {s} s, nor was its abort")
             }
@@ -298,41 +300,38 @@ impl PathNames {
         let times = if count == 1 { String::new() } else { format!(", {count} times") };
         let (level, code, what) = match kind {
             PathEvent::Lost { why, moved, held, tried } => {
-                let after = if tried { "; it is tried again" } else { "" };
-                let text = format!("is lost ({why}){}{after}", under_way(moved, held));
+                let after = if tried { "; reconnecting" } else { "" };
+                let text = format!("lost ({why}){}{after}", under_way(moved, held));
                 (Level::Warning, "path-lost", text)
             }
             PathEvent::Fenced { writes, took } => {
-                let text = format!(
-                    "cannot carry out old commands any more, {} after it was lost: {writes} writes went on",
-                    duration(took)
-                );
+                let text =
+                    format!("fenced {} after the loss; {writes} writes retried", duration(took));
                 (Level::Info, "path-fenced", text)
             }
             PathEvent::Returned { away } => {
-                (Level::Info, "path-returned", format!("is back after {}", duration(away)))
+                (Level::Info, "path-returned", format!("restored after {}", duration(away)))
             }
             PathEvent::Refused => {
                 let text =
-                    "answers again, but leads to another unit or lets nobody in; it is not used"
+                    "answers again, but leads to another unit or refuses the login; not used"
                         .to_owned();
                 (Level::Error, "path-refused", text)
             }
             PathEvent::Stall { ios, first, last } => {
                 let text = format!(
-                    "was lost with {ios} I/Os under way: the first of them ended {} after that, the last {}",
+                    "lost with {ios} I/Os in flight: the first completed after {}, the last after {}",
                     duration(first),
                     duration(last)
                 );
                 (Level::Warning, "path-stall", text)
             }
             PathEvent::Busy { status } => {
-                let text =
-                    format!("answers {}{times}; what it refused is sent again", busy(status));
+                let text = format!("answers {}{times}; refused commands are retried", busy(status));
                 (Level::Warning, "target-busy", text)
             }
             PathEvent::Attention { code } => {
-                let text = format!("tells a unit attention: {}{times}", attention(code));
+                let text = format!("reported a unit attention: {}{times}", attention(code));
                 (Level::Info, "unit-attention", text)
             }
             PathEvent::Access { target, state } => {
@@ -346,8 +345,8 @@ impl PathNames {
             }
             PathEvent::GivenUp { after, unfenced } => {
                 let why = match unfenced {
-                    true => "nothing made sure that an old session cannot carry it out any more",
-                    false => "no path could carry it",
+                    true => "its old session could not be fenced",
+                    false => "no path was usable",
                 };
                 let text = format!("an I/O failed after {}: {why}{times}", duration(after));
                 (Level::Error, "path-given-up", text)
@@ -357,15 +356,15 @@ impl PathNames {
     }
 }
 
-/// "; 3 I/Os went to other paths, 5 writes wait until its session is over".
+/// "; 3 I/Os moved to other paths, 5 writes wait until its session is over".
 fn under_way(moved: u32, held: u32) -> String {
     let moved = match moved {
         0 => String::new(),
-        n => format!("; {n} I/Os went to other paths"),
+        n => format!("; {n} I/Os moved to other paths"),
     };
     match held {
         0 => moved,
-        n => format!("{moved}; {n} writes wait until its session is over for certain"),
+        n => format!("{moved}; {n} writes held until the old session is fenced"),
     }
 }
 
@@ -381,7 +380,7 @@ fn busy(status: u8) -> &'static str {
     match status {
         0x08 => "BUSY",
         0x28 => "TASK SET FULL",
-        _ => "that it is becoming ready",
+        _ => "NOT READY (becoming ready)",
     }
 }
 
@@ -429,7 +428,7 @@ mod tests {
         events.tick(Ns::millis(2100));
         events.tick(Ns::millis(3200));
         let told: Vec<_> = news(&mut reports).into_iter().map(|(at, _, text)| (at, text)).collect();
-        let refused = "what it refused is sent again";
+        let refused = "refused commands are retried";
         assert_eq!(
             told,
             [
@@ -453,7 +452,7 @@ mod tests {
         assert_eq!(told.len(), A_SECOND as usize + 1);
         assert_eq!(
             told[A_SECOND as usize],
-            (2000, "path-returned", "one: is back after 5.0 ms".to_owned())
+            (2000, "path-returned", "one: restored after 5.0 ms".to_owned())
         );
         assert!(reports.counts().contains(&(CounterId::PathEventsUntold, 5)));
         for n in 0..2 * WAITING as u64 {
@@ -474,10 +473,10 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "one: is lost (the target closed the connection); 12 I/Os went to other paths; 20 writes wait until its \
-             session is over for certain; it is tried again",
-                "two: is lost (the target was silent for 10 s, and answered no ping)",
-                "one: was lost with 32 I/Os under way: the first of them ended 3.0 ms after that, the last 2500 ms",
+                "one: lost (the target closed the connection); 12 I/Os moved to other paths; 20 writes held until the old \
+                 session is fenced; reconnecting",
+                "two: lost (the target was silent for 10 s and did not answer a ping)",
+                "one: lost with 32 I/Os in flight: the first completed after 3.0 ms, the last after 2500 ms",
             ]
         );
         assert_eq!(reports.counts(), [(CounterId::PathsLost, 2), (CounterId::PathIosMoved, 32)]);

@@ -234,7 +234,7 @@ impl LoginConnection {
     fn receive(&mut self) -> Result<bool, String> {
         let from = self.input.len();
         if from >= ROOM {
-            return Err("more than a login's PDU came at once".to_owned());
+            return Err("it sent more than one login PDU at once".to_owned());
         }
         self.input.resize(ROOM, 0);
         let got = recv(&self.socket, &mut self.input[from..], RecvFlags::empty());

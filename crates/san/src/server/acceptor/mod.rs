@@ -204,7 +204,7 @@ impl Acceptor {
             self.crowded = true;
             return false;
         }
-        self.refuse(key, "others waited for its place".to_owned());
+        self.refuse(key, "dropped to make room for another login".to_owned());
         true
     }
 

@@ -308,5 +308,5 @@ fn who_does_not_speak_iscsi_is_told_in_bounded_time() {
         }
     });
     let fate = schemes().inspect(&TargetSpec::new("lun", url_at(address, 0)), false).fate;
-    assert!(fate.expect_err("no target").to_string().contains("lets nobody in"));
+    assert!(fate.expect_err("no target").to_string().contains("refuses the login"));
 }
