@@ -1,5 +1,5 @@
-//! A file or device that stays open for somebody else than a worker: what a volume of a target is kept in. The decision
-//! whether it may be written is the guard's, as for a worker; it never opens anything for writing by itself.
+//! The backing file or device of a volume of a target, open for longer than a worker's. The guard decides whether it may be
+//! written; this module never opens anything for writing by itself.
 
 use crate::create;
 use crate::device::logical_block;

@@ -1,4 +1,4 @@
-//! What the file system of a directory can do for targets that lie there, found out with a file that never has a name.
+//! What the file system of a directory supports for targets, found out with an unnamed file.
 
 use crate::create::room_in;
 use guard::{NewFile, reopen_to_read};

@@ -1,4 +1,4 @@
-//! The disk engine: resolves a step's targets, builds its workers, and musters them.
+//! The disk engine: resolves a step's targets and builds its workers.
 //!
 //! Everything slow or fallible happens here, on the control plane: creation and filling (in the first step that names a
 //! target), the guard, and one open file for each worker and target.

@@ -1,7 +1,7 @@
 //! Filling: writes content over a part of an opened target, in large writes of which several are in flight, until it is
-//! done or called off.
+//! done or stopped.
 //!
-//! It decides nothing: what may be written is the guard's to say, and what needs it is decided in `conditioning`.
+//! It decides nothing: the guard says what may be written, and `conditioning` what needs it.
 
 use crate::Arena;
 use crate::content::Content;

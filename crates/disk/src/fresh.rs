@@ -1,11 +1,9 @@
 //! Fresh data for every write: the payload of workers that write and do not verify.
 //!
-//! Making all bytes anew would cost more than many an I/O, so a buffer keeps its random bytes and only its stamps are
-//! renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. What a read has
-//! put into a buffer is covered from a template first. Where blocks are to be repeated, a block of 4 KiB keeps the stamps
-//! that it was written with last time from this buffer.
-//!
-//! Nothing is examined here: what was read is not looked at.
+//! Generating all bytes anew would cost more than many an I/O, so a buffer keeps its random bytes and only its stamps are
+//! renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. Data that a read left in
+//! a buffer is overwritten from a template first. For repeated blocks, a block of 4 KiB keeps the stamps of its last write
+//! from this buffer. Read data is not examined here.
 
 use crate::content::{BLOCK, Content, SECTOR};
 use crate::feed::Batch;

@@ -1,9 +1,9 @@
-//! The joint through which a worker's buffers are prepared before submission and examined after completion: one virtual
-//! call a batch each way. A worker whose buffers nobody looks at (pure reads without verification, `null:`) has none,
-//! and pays a comparison for it.
+//! The interface that prepares a worker's buffers before submission and examines them after completion: one virtual call a
+//! batch each way. A worker whose buffers are not examined (pure reads without verification, `null:`) has none, and pays a
+//! comparison for it.
 //!
 //! A payload may also hold I/Os back, as verification does while an overlapping one is in flight: they stay in the
-//! batch and are offered again with the next one. What it prepares counts as the generator's own time, never as latency.
+//! batch and are offered again with the next one. Preparation counts as generator time, never as latency.
 
 use crate::feed::Batch;
 use crate::{Arena, Completion, Io, OpenError};

@@ -1,4 +1,4 @@
-//! The joint between a worker and whatever carries its I/O: one virtual call a batch, never one an I/O.
+//! The interface between a worker and its I/O queue: one virtual call a batch, never one an I/O.
 
 use crate::Arena;
 use clock::Ns;

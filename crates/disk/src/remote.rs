@@ -1,5 +1,5 @@
-//! Targets that are reached by a scheme of URLs which this crate does not know, such as the LUNs of an array. Whoever
-//! knows the scheme implements [`Resolver`], and the binary registers it ([`Schemes`]).
+//! Targets behind a URL scheme that this crate does not know, such as the LUNs of an array. A crate that knows the scheme
+//! implements [`Resolver`], and the binary registers it ([`Schemes`]).
 
 use crate::Opener;
 use guard::{Remote, RemoteGrant};

@@ -1,8 +1,8 @@
-//! Sampling: what a target holds, seen in a thousand blocks spread over what a workload touches.
+//! Sampling: reads a thousand blocks spread over what a workload touches.
 //!
-//! One block is drawn from each of a thousand equal parts, so that none is looked at twice. They are read in ten rounds
-//! that each span the whole, so that a slow device may be left early with an even picture. Reads bypass the page cache
-//! where the file system lets them; 4 MiB in all is too little to warm any cache that matters. Nothing is written here.
+//! One block is drawn from each of a thousand equal parts, so that none is read twice. They are read in ten rounds that each
+//! span the whole, so that stopping early on a slow device still gives an even picture. Reads bypass the page cache where the
+//! file system allows it; 4 MiB in all is too little to warm any cache that matters. Nothing is written here.
 
 use crate::Arena;
 use crate::content::{BLOCK, Content, Origin, SECTOR};

@@ -1,5 +1,5 @@
-//! The bytes of a target on the control plane, wherever it is: what samples it, fills it or passes over it needs not know
-//! whether it holds a descriptor or a target that a resolver has found.
+//! The bytes of a target on the control plane, whether behind a descriptor or found by a resolver: for sampling, filling and
+//! verification passes.
 
 use guard::{Claim, Found, Remote};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

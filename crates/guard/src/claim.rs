@@ -1,6 +1,6 @@
-//! Targets that are reached by a protocol rather than through the kernel, such as the LUNs of an array, and the right to
-//! write them: the same rules as for a device, and in the place of the exclusive open a [`Claim`]. A claim is only taken
-//! with a [`Warrant`], and only the guard issues warrants.
+//! Targets behind a protocol rather than the kernel, such as the LUNs of an array, and the right to write them: the same rules
+//! as for a device, with a [`Claim`] in place of the exclusive open. A claim is only taken with a [`Warrant`], and only the
+//! guard issues warrants.
 
 use crate::examine::{examine_remote, identity_of, uses_of};
 use crate::grant::permitted;

@@ -1,5 +1,5 @@
-//! What stands at a target that is not Wirespeed's own: who uses it, what it carries, and the token that names it. All of
-//! it from one opened descriptor, so that what was examined is what is written.
+//! Examination of a target that Wirespeed did not create: its users, its data, and its token. All of it from one opened
+//! descriptor, so that what was examined is what is written.
 
 use crate::grant::{is_examinable, is_own, unopened};
 use crate::media::{Medium, Opened};

@@ -1,5 +1,4 @@
-//! The decision whether something at a path may be written, and the right to write it, which holds the checked and opened
-//! descriptor.
+//! The decision whether a path may be written, and the grant, which holds the checked and opened descriptor.
 
 use crate::found::{past_cache, reopen};
 use crate::ownership::{not_protected, own_file, writable};

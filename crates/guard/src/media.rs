@@ -1,5 +1,4 @@
-//! What the guard looks at before it lets anybody write: bytes at an offset, wherever they come from. An opened block
-//! device or file is one medium; a LUN that an initiator reaches is another.
+//! What the guard examines: bytes at an offset of an opened block device, a file, or a LUN.
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;

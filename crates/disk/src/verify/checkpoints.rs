@@ -1,4 +1,4 @@
-//! Keeps states in their files while a step runs: a checkpoint a second, and a last one at its end. A thread of the
+//! Writes states to their files while a step runs: a checkpoint a second, and a last one at its end. A thread of the
 //! control plane; no worker ever waits for it.
 
 use super::state::State;

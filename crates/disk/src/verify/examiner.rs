@@ -1,5 +1,5 @@
-//! Looks at blocks that were read: right ones cost a checksum and a comparison, wrong ones are judged, counted, and told
-//! in detail as far as the ring to the control plane has room. Used by workers, and by the pass over a kept state.
+//! Checks blocks that were read: sound ones cost a checksum and a comparison; faults are classified, counted, and reported in
+//! detail while the ring to the control plane has room. Used by workers, and by the pass over a stored state.
 
 use super::block::{Header, Reading, is_marked, stored_sum, sum};
 use super::fault::{BlockContext, Fault, FaultKind};

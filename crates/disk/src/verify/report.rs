@@ -1,4 +1,4 @@
-//! What verification tells the control plane: the first faults of each worker in words, and all of them in numbers.
+//! Verification reports to the control plane: the first faults of each worker as text, and all of them as counts.
 
 use super::block::Header;
 use super::examiner::{Counts, DETAILS_MAX};

@@ -1,4 +1,4 @@
-//! What is known of one target while it is verified: shared by its workers, kept from step to step.
+//! The verification state of one target: shared by its workers, kept from step to step.
 
 use super::block::{BLOCK_MAX, BLOCK_MIN};
 use super::ledger::{Ledger, WORD};

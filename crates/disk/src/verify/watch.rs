@@ -1,5 +1,5 @@
-//! What an engine knows of the targets that it verifies, from step to step: their states, opened when a step first needs
-//! them, and what a pass over a kept one has found.
+//! The engine's verification states from step to step: opened when a step first needs them, with the results of a pass over
+//! a stored one.
 
 use super::checkpoints::Checkpoints;
 use super::examiner::Counts;

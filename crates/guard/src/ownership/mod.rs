@@ -1,5 +1,5 @@
-//! What is Wirespeed's own: files that it made, known by a mark in an extended attribute, and blocks that it wrote, known
-//! by their stamps (`stamp.rs`).
+//! Wirespeed's own data: files that it created, recognized by a mark in an extended attribute, and blocks that it wrote,
+//! recognized by their stamps (`stamp.rs`).
 
 pub mod stamp;
 

@@ -1,8 +1,8 @@
-//! Persistent reservations (SCSI Primary Commands, SPC-4): whether hosts of a cluster have agreed that a device is theirs.
+//! Persistent reservations (SCSI Primary Commands, SPC-4): whether a device is reserved by hosts of a cluster.
 //!
-//! Two answers of PERSISTENT RESERVE IN are read: READ RESERVATION and READ KEYS. Nothing is ever registered, reserved
-//! or cleared here, so that any reservation that there is must be another's, unless whoever is asked knows its key. A registered key alone reserves nothing.
-//! What an answer means is pure; `scsi.rs` asks a device of the kernel, and other initiators may ask in their own way.
+//! Two answers of PERSISTENT RESERVE IN are read: READ RESERVATION and READ KEYS. Nothing is ever registered, reserved or
+//! cleared here, so any reservation is another host's, unless the medium knows its key. A registered key alone reserves nothing.
+//! Parsing is pure; `scsi.rs` asks a device of the kernel, and other initiators may ask in their own way.
 
 mod scsi;
 

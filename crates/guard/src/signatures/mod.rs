@@ -1,10 +1,9 @@
-//! What a medium says that it carries: partition tables, file systems, and the labels of volume managers, arrays and
-//! encrypted containers.
+//! Signatures on a medium: partition tables, file systems, and the labels of volume managers, arrays and encrypted
+//! containers.
 //!
-//! One table (`table.rs`, `partitions.rs`) lists what is known, where its mark lies and how it looks. Nothing is parsed
-//! beyond what tells a mark from chance, and no structure is followed. Marks and their places are those that the
-//! published descriptions of the formats give. What has no mark (such as a VeraCrypt volume, which is made to look like
-//! noise) is for the samples to find.
+//! One table (`table.rs`, `partitions.rs`) lists each known signature, its offset and its magic. Nothing is parsed beyond what
+//! tells a signature from chance, and no structure is followed. Magics and offsets follow the published descriptions of the
+//! formats. Media without a signature (such as a VeraCrypt volume, which looks like noise) are left to the samples.
 
 mod checks;
 mod partitions;

@@ -1,9 +1,9 @@
-//! Whether to look once more before going to sleep.
+//! Short busy polling before a worker blocks.
 //!
-//! To fall asleep and to be woken costs a worker some microseconds, and the target that wakes it as many: more than a small
-//! read. So while answers come at short intervals a worker looks again for a moment before it sleeps. It does so only where
-//! fewer queues than cores are at work, so that some core is left for whoever answers, and it stops for a while where it
-//! was interrupted while looking: then somebody else needs the core.
+//! Blocking and waking costs the worker some microseconds, and the target that wakes it as many: more than a small read. So
+//! while answers arrive at short intervals, a worker polls for up to 50 us before it blocks. It does so only while fewer
+//! queues than cores are active, so that a core is left for the target, and backs off after an interruption while polling,
+//! which means that another thread needs the core.
 
 use clock::Ns;
 use std::sync::atomic::{AtomicUsize, Ordering};

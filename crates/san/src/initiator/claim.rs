@@ -1,9 +1,9 @@
-//! A LUN taken for writing: a persistent reservation "write exclusive, registrants only" (SPC-4, 5.13), at which the control
-//! plane's session and each writing session of a worker are registered, each with a key of its own. Nobody else can write
-//! while it stands, not even through another path; readers are let be.
+//! A LUN claimed for writing: a persistent reservation "write exclusive, registrants only" (SPC-4, 5.13), with which the control
+//! plane's session and each writing session of a worker are registered under keys of their own. No other initiator can write
+//! meanwhile, on any path; readers are not affected.
 //!
-//! A reservation outlives the process that made it. Its key says which process that was, so that one that was left behind
-//! by a process of this machine that is no more can be told from another's, and is taken over.
+//! A reservation outlives its process. The key names the process, so that a reservation left by a dead process of this machine
+//! is distinguished from another initiator's and taken over.
 
 use super::client::{Client, CommandError, Data};
 use super::lun::{Lun, Retry};

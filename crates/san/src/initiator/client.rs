@@ -1,5 +1,5 @@
-//! One command at a time, waited for: what the control plane asks of a LUN. A unit attention is heard and the command sent
-//! again; a target that is busy is asked again for a while.
+//! Synchronous commands of the control plane to a LUN, one at a time. A unit attention is consumed and the command retried;
+//! a busy target is retried for a while.
 
 use super::dial::{Call, DialError};
 use super::link::{Buffers, Link, Lost};

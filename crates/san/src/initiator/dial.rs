@@ -1,5 +1,5 @@
-//! The way into a session: a TCP connection, and the login over it. It blocks, for a bounded time, on the control plane or
-//! on a worker's thread before its start.
+//! Session setup: a TCP connection and the login over it. It blocks, for a bounded time, on the control plane or on a worker's
+//! thread before its start.
 
 use super::link::{Link, Lost};
 use super::url::{Options, Portal, Secrets};

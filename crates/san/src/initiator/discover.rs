@@ -1,4 +1,4 @@
-//! What there is at a portal: targets, their portals, their LUNs.
+//! Discovery at a portal: targets, their portals, their LUNs.
 
 use super::client::{Client, CommandError};
 use super::dial::{Call, DialError};

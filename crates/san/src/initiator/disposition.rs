@@ -1,5 +1,4 @@
-//! What the end of a command means for its I/O: it is over, or its command is sent again, at once or later, perhaps by
-//! another path. Pure.
+//! Maps the completion of a command to the disposition of its I/O: done, or retried at once, later or on another path. Pure.
 
 use super::client::{BUSY, CHECK_CONDITION, GOOD, RESERVATION_CONFLICT, TASK_SET_FULL};
 use super::multipath::AccessState;

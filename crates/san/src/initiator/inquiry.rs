@@ -1,4 +1,4 @@
-//! What a LUN says of itself (SPC-4, SBC-3): INQUIRY and its pages, capacity, write protection. Pure: bytes in, facts out.
+//! What a LUN reports about itself (SPC-4, SBC-3): INQUIRY and its pages, capacity, write protection. Pure: bytes in, facts out.
 
 use super::client::{Client, CommandError};
 use iscsi::initiator::Cdb;

@@ -1,4 +1,4 @@
-//! A LUN as a target of the disk engine: found, examined by the write guard, read on the control plane, and taken for
+//! A LUN as a target of the disk engine: found, examined by the write guard, read on the control plane, and claimed for
 //! writing by a persistent reservation.
 
 use super::claim::{self, LunClaim};

@@ -1,4 +1,4 @@
-//! From targets to a queue: on the worker's own thread, before its start, each path gets its session.
+//! Builds a queue from targets: on the worker's own thread, before its start, each path gets its session.
 
 use super::claim;
 use super::link::Link;

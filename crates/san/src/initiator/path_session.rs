@@ -1,6 +1,5 @@
-//! One session of a worker at work: commands under way, and those that wait for room in the target's window. It pings a
-//! target that falls silent, and says when the session is lost. It knows nothing of I/O and of other sessions: the queue
-//! does.
+//! One session of a worker: commands in flight, and those that wait for room in the target's command window. It pings a
+//! silent target and reports when the session is lost. It knows nothing of I/O and of other sessions: the queue does.
 
 use super::link::{Buffers, Link, Lost};
 use super::multipath::{Attached, GROUPS_LEN, PathSpec, Rescue};

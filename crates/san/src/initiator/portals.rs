@@ -1,5 +1,4 @@
-//! What is seen of a LUN through the portals of its URL, before anything is done with it: all that answer must lead to one
-//! and the same unit.
+//! Checks a LUN through every portal of its URL before use: all that answer must lead to the same unit.
 
 use super::client::{Client, CommandError};
 use super::inquiry::LunFacts;

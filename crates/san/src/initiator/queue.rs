@@ -1,9 +1,8 @@
-//! LUNs behind a worker's queue: sessions whose sockets are driven by the worker's own thread, inside `reap`.
+//! The queue of a worker over LUNs: sessions whose sockets are driven by the worker's own thread, inside `reap`.
 //!
-//! Targets at one place share their sessions, one for each portal of their URL. A command is given at once to the session
-//! that the policy chooses, as long as the target's window has room; what waits goes in as the window opens. Unit attentions
-//! are heard and the command sent again, a busy target is asked again later, both for a bounded number of times. What
-//! becomes of I/O when a session is lost stands in `recover.rs`.
+//! LUNs of one target share their sessions, one for each portal of the URL. A command goes at once to the session that the
+//! policy chooses if the target's window has room; otherwise it waits. After a unit attention a command is retried at once,
+//! after BUSY later, both a bounded number of times. `recover.rs` handles lost sessions.
 
 use super::busy_poll::BusyPoll;
 use super::client::Client;

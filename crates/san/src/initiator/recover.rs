@@ -1,10 +1,9 @@
-//! What becomes of I/O when a session is lost, when one comes back, and when nothing can carry it.
+//! What happens to I/O when a session is lost, when one comes back, and when no path is usable.
 //!
-//! What a lost session was never given, and what it was to read, goes to another path at once. A write that it was given
-//! waits until the old session cannot carry it out any more: only then no old data can land on newer data. Nobody is
-//! waited for without end: an I/O that nothing carries fails after the time that the URL names, a command that is not
-//! answered is aborted, and a session that does not answer that is given up. A write that fails while its old session may
-//! still carry it out keeps its place closed for other writes until that is settled.
+//! Reads, and commands never sent, move to another path at once. A write that was sent waits until the old session is fenced:
+//! only then can no old data overwrite newer data. All waits are bounded: an I/O without a path fails after the URL's time, an
+//! unanswered command is aborted, and a session that does not answer the abort is dropped. A write that fails before its
+//! old session is fenced blocks other writes to its range until then.
 
 use super::link::Lost;
 use super::multipath::{Cause, GROUPS_LEN, Message, PathEvent, Rescue, Rescuer};

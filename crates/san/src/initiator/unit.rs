@@ -1,5 +1,4 @@
-//! A target of a queue: one unit, and what is known of it by each of its paths; and the bundle of paths that the units of a
-//! target share.
+//! A target of a queue: one unit and its state on each path; and the bundle of paths that the units of a target share.
 
 use super::multipath::{AccessState, Chooser, LunUse, Mask, PathOptions, PathState, PathTable};
 use clock::Ns;

@@ -1,4 +1,4 @@
-//! What a target tells whoever runs it.
+//! Events that a target reports to its user.
 
 use std::fmt;
 use std::net::SocketAddr;

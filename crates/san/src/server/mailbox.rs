@@ -1,9 +1,9 @@
-//! Letters between threads: the only way in which one thread of the target asks another to do something.
+//! Messages between threads: the only way in which one thread of the target asks another to do something.
 //!
-//! A message is put down under a lock that is held for a push, and the owner is woken if it may be asleep. Nobody waits
-//! for an answer while holding anything: an answer is a message too. How many messages can be under way is bounded by
-//! those who write them: one a connection that moves, one a task that waits for others to abort theirs, one a command of
-//! the library's user, times the number of threads.
+//! A message is queued under a lock that is held for a push, and the owner is woken if it may be asleep. No thread waits for an
+//! answer while it holds anything: an answer is a message too. The number of messages in flight is bounded by their
+//! senders: one per moving connection, one per task that waits for aborts, one per call of the library's user, times the
+//! number of threads.
 
 use super::poll::Bell;
 use std::collections::VecDeque;

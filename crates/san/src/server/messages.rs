@@ -1,4 +1,4 @@
-//! What threads write to each other.
+//! Messages between the threads of a target.
 
 use super::event::{DropReason, Peer};
 use super::port::Port;

@@ -1,9 +1,8 @@
 //! The iSCSI target: sockets, threads and time around the state machines of `iscsi`.
 //!
-//! One thread, the *acceptor*, listens, and carries connections through login under [`Limits`]. A socket that has logged in
-//! moves to the *worker* that owns its session, and stays there: all connections of a session live on one thread, so
-//! the data path shares nothing with other threads but words that it reads. Threads ask each other for things by messages
-//! (`mailbox`), and nobody waits while others wait for it.
+//! One thread, the *acceptor*, listens, and carries connections through login under [`Limits`]. Then the socket moves to the
+//! *worker* that owns its session and stays there: all connections of a session live on one thread, so the data path shares
+//! only read-only words with other threads. Threads communicate by messages (`mailbox`), and none blocks on another.
 
 mod acceptor;
 mod config;

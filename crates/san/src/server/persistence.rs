@@ -1,8 +1,8 @@
-//! What the target keeps over a restart: the persistent reservations that asked for it (APTPL; SPC-4, 5.13.5).
+//! Persistent reservations that survive a restart of the target (APTPL; SPC-4, 5.13.5).
 //!
-//! One file a logical unit, named by the unit's designator, so that it follows the volume and not its number. A file is
-//! written beside its place, synced, put in its place, and the directory synced, before the command that wanted it is
-//! answered. It is done on a thread of its own, because a sync may take long and workers do not wait.
+//! One file a logical unit, named by the unit's designator, so that it follows the volume and not its number. The new file is
+//! written, synced and renamed, and the directory synced, before the command is answered. It runs on a thread of its own,
+//! because a sync may take long and workers do not wait.
 
 use super::error::StartError;
 use super::event::{Event, Listener};

@@ -1,4 +1,4 @@
-//! A portal of a running target in the hands of whoever runs it: what went through it, and the troubles that it can have.
+//! Control of a portal of a running target: its counters, and faults to inject.
 
 use super::acceptor::listening;
 use super::counters::Counts;

@@ -1,4 +1,4 @@
-//! What all threads of a target have in common. Nothing in here is locked on the data path.
+//! State shared by all threads of a target. Nothing in here is locked on the data path.
 
 use super::event::Listener;
 use super::limits::Limits;

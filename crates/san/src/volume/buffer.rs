@@ -1,8 +1,8 @@
-//! A thread's memory for payload: page-aligned buffers out of one mapping with a stated bound, handed out and taken back
-//! without a system call. There is no buffer beyond the bound: who asks is told so and waits or declines.
+//! A thread's memory for payload: page-aligned buffers from one mapping of fixed size, allocated and freed without a system
+//! call. When it is exhausted, callers wait or decline.
 //!
 //! A buddy allocator (Knuth, The Art of Computer Programming, volume 1, 2.5): blocks of a power of two pages, so that
-//! small buffers given back become large ones again.
+//! freed small buffers merge into large ones again.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::cell::{Cell, RefCell};

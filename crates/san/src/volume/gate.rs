@@ -1,18 +1,15 @@
-//! A gate before the blocks of one volume: some commands (COMPARE AND WRITE, ORWRITE, giving back memory) must have a range
-//! for themselves, and all other writers must not pay for it while there are none.
+//! A range lock over the blocks of one volume: some commands (COMPARE AND WRITE, ORWRITE, freeing memory) need exclusive
+//! access to a range, at no cost to other writers while there are none.
 //!
-//! **How it works.** A writer announces itself in its thread's slot and then looks whether anybody is on the list; where
-//! nobody is, it is in, and has touched only its own line of memory and loaded one that nobody changes. Who wants a range
-//! alone enters the list first and then looks at all slots. All four accesses are `SeqCst`, so they have one order: either
-//! the writer's announcement comes before the look at its slot, and is waited for; or the list was filled before the
-//! writer looked, and the writer turns away and enters the list itself (Dekker's argument). While the list is not empty
-//! nobody goes in past it, so that a slot that was once seen at zero has nobody in who went in earlier.
+//! **How it works.** A writer announces itself in its thread's slot and then checks whether the list is empty; if so it
+//! enters, having touched only its own cache line and loaded one that does not change. An exclusive command enters the list
+//! first and then checks all slots. All four accesses are `SeqCst`, so they have one order: either the writer's announcement
+//! comes before the check of its slot, and is waited for; or the list was filled before the writer checked it, and the
+//! writer enters the list itself (Dekker's argument). While the list is not empty no writer bypasses it, so that a slot
+//! once seen at zero holds no earlier writer.
 //!
-//! On the list everybody has a range and an order: one waits for those before it that overlap, if either of the two wants
-//! to be alone. So nobody starves, and writers elsewhere go on.
-//!
-//! A writer that leaves takes back its announcement and then looks at the list: again by the one order, either it sees who
-//! waits and calls on them, or who waits sees it gone.
+//! Each entry of the list has a range and a position: it waits for overlapping entries before it if either needs exclusive
+//! access. So no entry starves, and writers elsewhere go on.
 
 use super::inbox::Wake;
 use super::slots::{Place, Slots};

@@ -1,5 +1,4 @@
-//! How other threads reach a thread's executor: what they have done for it, and whom they call on, behind one descriptor
-//! that can be polled.
+//! How other threads reach a thread's executor: their results and wake-ups, behind one pollable descriptor.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

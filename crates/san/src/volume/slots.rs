@@ -1,5 +1,5 @@
-//! What a volume keeps for each thread that works on it: counters, and how many writers are inside. A line of memory of
-//! its own each, so that threads do not contend.
+//! Per-thread state of a volume: counters, and the number of writers inside, each on a cache line of its own to avoid
+//! contention.
 
 use std::ops::Index;
 use std::sync::atomic::{AtomicU64, Ordering};

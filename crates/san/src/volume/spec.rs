@@ -1,5 +1,5 @@
-//! The language of `--volume`: `ram:SIZE`, `file:PATH`, `block:PATH`, each with options after commas. Pure text: nothing
-//! is opened here. A mistake is reported with its place in the text, what was expected, and the nearest word.
+//! The syntax of `--volume`: `ram:SIZE`, `file:PATH`, `block:PATH`, each with options after commas. Pure text: nothing is
+//! opened here. An error gives its position, what was expected, and the nearest word.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! What a volume that is no memory is kept in: a narrow face with five positions, so that a test can put something under
-//! the very same executor that loses everything unsynced. Files and devices are one implementation.
+//! The backing store of a volume that is not memory: a narrow trait with positional I/O, so that a test can run the same executor
+//! over a store that loses everything unsynced. Files and devices are one implementation.
 
 use disk::Backing;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};

@@ -1,5 +1,5 @@
-//! The way into a path: a login, a look at what is there, and the registration of its writer. It blocks, for a bounded time:
-//! on a worker's thread before its start, and on a rescuer's thread after it.
+//! Setup of a path: login, identification of the units, registration of its writer. It blocks, for a bounded time: on a
+//! worker's thread before its start, and on a rescue thread after it.
 
 use super::super::claim;
 use super::super::client::{Client, CommandError, Data};

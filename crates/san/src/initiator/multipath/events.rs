@@ -1,8 +1,8 @@
-//! What a queue tells beside its completions: paths lost and back, stalls, busy targets, unit attentions. The worker's
-//! thread puts numbers into a ring that was made before the start; words are made at its other end, off the data plane.
+//! Events of a queue: paths lost and restored, stalls, busy targets, unit attentions. The worker's thread puts numbers into a
+//! preallocated ring; the texts are made at its other end, off the data plane.
 //!
-//! Bounded: of what happens often (busy, unit attention) the first of a second is told for each path, and the others with
-//! the next one, as a number; of all there is no more than [`A_SECOND`] in a second. What finds no room is counted.
+//! Bounded: of frequent events (busy, unit attention) the first in a second is reported for each path and the others are
+//! summed up in the next report; at most [`A_SECOND`] are reported a second. Events that find no room are counted.
 
 use super::super::link::Lost;
 use super::access::AccessState;

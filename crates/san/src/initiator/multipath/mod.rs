@@ -1,10 +1,9 @@
 //! Several paths to one LUN, as one target of the disk engine.
 //!
-//! Each path is a session of its own, through a portal of its own. Which of them carries an I/O is the policy's choice
-//! ([`Policy`], `choose.rs`) among those in the best access state (`access.rs`). The queue over the sessions moves I/O from
-//! a path that is lost to another one; a write only once the old session cannot carry it out any more. What that takes,
-//! and the way back into a path that was lost, is done by a thread beside the worker (`rescue.rs`), for as long as it
-//! lasts. What happened is told in numbers (`tell.rs`).
+//! Each path is a session of its own through a portal of its own. The policy ([`Policy`], `chooser.rs`) selects among the
+//! paths in the best access state (`access.rs`). The queue moves I/O from a lost path to another one; a write only once
+//! the old session is fenced. Fencing and reconnecting run on a thread beside the worker (`rescue.rs`). `events.rs` reports
+//! what happened.
 
 mod access;
 mod attach;

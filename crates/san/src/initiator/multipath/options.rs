@@ -1,4 +1,4 @@
-//! What a URL says of its paths: which of them carries an I/O, and how long an I/O waits while none can.
+//! Multipath options of a URL: the path policy, and how long an I/O waits while no path is usable.
 
 use clock::Ns;
 use std::fmt;

@@ -1,15 +1,14 @@
-//! A path that was lost, in the hands of a thread beside the worker: it sees to it that the old session can carry nothing
-//! out any more, and makes a new one, however long that takes. The worker goes on with its other paths meanwhile, and takes
-//! what the thread hands over. The thread lives as long as the trouble.
+//! Recovery of a lost path on a thread beside the worker: it fences the old session and makes a new one, however long that
+//! takes. The worker goes on with its other paths and takes over the new session. The thread ends with the recovery.
 //!
-//! An old session is over for certain when one of these has been answered:
+//! An old session is fenced once either of these has been answered:
 //!
 //! * a login with the old session's name (ISID, TSIH 0) to the same portal group, which reinstates it (RFC 7143, 6.3.5):
-//!   through another portal of the group while the own one is away, or through the own one when it is back;
+//!   through another portal of the group, or through the lost one when it is back;
 //! * PREEMPT AND ABORT of the old session's registration, through a path of another group, where the unit is reserved for
 //!   registrants.
 //!
-//! Where none of them can be had the writes that the old session was given stay where they are.
+//! Until then, writes sent to the old session are held.
 
 use super::super::lun::fresh_isid;
 use super::attach::{Attached, LunUse, PathSpec, Refusal};

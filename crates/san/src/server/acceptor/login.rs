@@ -1,4 +1,4 @@
-//! A connection that has not logged in yet: its socket, and how far its login is.
+//! A connection during login: its socket and the login's progress.
 
 use super::listening::Arrival;
 use super::registry::SessionName;

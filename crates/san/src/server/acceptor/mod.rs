@@ -1,8 +1,7 @@
 //! The acceptor: it listens, carries connections through login, and hands them to the worker that owns their session.
 //!
-//! One thread looks after all connections that have not logged in; none of them can hold it up, and how many there are, how
-//! long they take and how much they say is bounded by [`super::Limits`]. It also keeps the register of sessions, so nobody
-//! else has to be asked about it.
+//! One thread serves all connections that have not logged in; none can block it, and their number, duration and input are
+//! bounded by [`super::Limits`]. It also owns the register of sessions.
 
 pub(super) mod listening;
 mod login;

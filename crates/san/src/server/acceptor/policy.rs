@@ -1,4 +1,4 @@
-//! Who may log in, and with which proof.
+//! Which initiators may log in, and how they authenticate.
 
 use crate::server::config::TargetConfig;
 use crate::server::error::StartError;

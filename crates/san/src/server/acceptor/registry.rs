@@ -1,6 +1,6 @@
-//! Which sessions there are: their handles, who they belong to, on which thread they live (RFC 7143, 6.3.5).
+//! The register of sessions: their handles, initiators and threads (RFC 7143, 6.3.5).
 //!
-//! It belongs to the acceptor's thread alone; workers tell the acceptor when a connection or a session has ended.
+//! Only the acceptor's thread uses it; workers notify the acceptor when a connection or a session has ended.
 
 use iscsi::pdu::{Isid, LoginStatus};
 use std::collections::{BTreeMap, BTreeSet};

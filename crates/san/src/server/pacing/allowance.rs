@@ -1,4 +1,4 @@
-//! What one connection may move in one direction at the moment.
+//! How much one connection may move in one direction at present.
 
 use super::Pacer;
 use clock::Ns;

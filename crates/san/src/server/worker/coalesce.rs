@@ -1,10 +1,9 @@
-//! Waiting a moment before few answers are sent to a peer that has many to look at.
+//! Response coalescing: a short pause before few responses are sent to a peer that has many unread.
 //!
-//! Each request names the status that its initiator expects next, so it is known how many answers lie unread at the other
-//! end, and how long it takes to look at one. While there are enough of them the peer is the slower one, and nothing is
-//! gained by answering each of its requests by itself: a short rest gathers several, which cost both ends one system call,
-//! one segment and one wake-up. (Interrupts of network adapters are moderated alike.) A peer that waits for an answer, or
-//! that takes its time with them, gets it at once.
+//! Each request names the status that its initiator expects next, so the number of unread responses at the peer and the time
+//! it needs for one are known. While enough are unread the peer is the slower end, and answering each of its requests
+//! alone gains nothing: a short pause gathers several, which cost both ends one system call, one segment and one wake-up (like
+//! interrupt moderation of network adapters). A peer that waits for an answer, or reads slowly, is answered at once.
 
 use super::Worker;
 use super::connection::Connection;

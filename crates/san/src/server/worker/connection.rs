@@ -1,4 +1,4 @@
-//! One connection: its socket, what came and was not understood yet, what is to be sent, and when it last did something.
+//! One connection: its socket, unparsed input, queued output, and when it was last active.
 
 use super::coalesce::ResponsePace;
 use super::input::Input;

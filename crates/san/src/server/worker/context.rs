@@ -1,4 +1,4 @@
-//! What a worker's sessions use in common: the volumes' ring, alarms, scratch memory, sweeps under way.
+//! What the sessions of a worker share: the volumes' ring, alarms, scratch memory, sweeps in progress.
 
 use super::connection::ConnectionKey;
 use super::sanitize::Sanitizing;

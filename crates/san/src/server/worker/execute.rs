@@ -1,4 +1,4 @@
-//! From a command to its end: what the device server decides, a volume carries out, and the session answers.
+//! Execution of a command: the device server decides, a volume carries out, and the session answers.
 
 use super::context::{Context, Token};
 use super::session::{Phase, TaskSlot, WorkerSession};

@@ -1,5 +1,5 @@
 //! Ordered tasks (SAM-5, 8.6.3): they wait for all earlier tasks of their nexus on their unit, and later ones wait for
-//! them. Only carrying out waits; data is taken in meanwhile, because tasks that it waits for may need the same connection.
+//! them. Only execution waits; data is received meanwhile, because earlier tasks may need the same connection.
 
 use super::context::Context;
 use super::session::{Phase, WorkerSession};

@@ -1,7 +1,7 @@
-//! What is to be sent on one connection: a queue of pieces, of which as many as possible go in one system call.
+//! Output of one connection: a queue of pieces, sent with as few system calls as possible.
 //!
-//! Payload is not in the queue. A piece says which bytes of which task's data it is, and only when it is about to be sent
-//! is it asked for the memory: pages of a RAM volume go to the socket from where they are.
+//! Payload is not in the queue. A piece names bytes of a task's data, and the memory is looked up only when it is sent: pages of
+//! a RAM volume go to the socket directly.
 
 use rustix::fd::{AsRawFd, BorrowedFd};
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! From the socket to the session: headers in batches, payload to where it belongs.
+//! From the socket to the session: headers in batches, payload into its buffer.
 
 use super::connection::Connection;
 use super::context::Context;

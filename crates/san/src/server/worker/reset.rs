@@ -1,8 +1,8 @@
 //! Functions that reach beyond their session: CLEAR TASK SET, the resets, and PREEMPT AND ABORT.
 //!
-//! Who asks writes to every thread, itself among them, and goes on with its work. Each thread aborts what it owns, answers
-//! when no volume works on any of it, and the function is answered when all have. Nobody waits in between, so two that
-//! reset each other both get their answer.
+//! The requesting worker sends a message to every thread, itself included, and goes on with its work. Each thread aborts its own
+//! tasks and answers when no volume works on them; the function completes when all threads have answered. No thread waits in
+//! between, so two sessions that reset each other both get their answer.
 
 use super::Worker;
 use super::context::{Context, Sweeping};

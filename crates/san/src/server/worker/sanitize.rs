@@ -1,5 +1,5 @@
-//! SANITIZE: work that no abort, no reset and no end of a session stops (SBC-3, 4.11). It is a job of the thread; the
-//! command that asked for it only waits for it, and may be gone by then.
+//! SANITIZE: an operation that no abort, reset or end of a session stops (SBC-3, 4.11). It is a job of the thread; the
+//! command only waits for it, and may be gone by then.
 
 use super::Worker;
 use super::context::{Context, Token};

@@ -1,4 +1,4 @@
-//! From the session to the socket: what is to be sent is fetched as the socket takes it.
+//! From the session to the socket: output is generated as the socket takes it.
 
 use super::connection::{Connection, ConnectionKey};
 use super::context::Context;

@@ -1,4 +1,4 @@
-//! One session on its thread: the protocol's machine, its connections, its tasks, and what it may do to each unit.
+//! One session on its thread: the protocol state machine, its connections, its tasks, and its access to each unit.
 
 use super::connection::{Connection, ConnectionKey};
 use super::context::Context;

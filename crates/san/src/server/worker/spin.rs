@@ -1,8 +1,8 @@
-//! Whether to look once more before going to sleep.
+//! Short busy polling before a thread blocks in epoll.
 //!
-//! Falling asleep and being woken costs the thread, and the peer that wakes it, some microseconds each: as much as a small
-//! command. So while input comes at short intervals a thread looks again for a moment before it sleeps. It does not where
-//! intervals are long, and not where it was interrupted while looking: then somebody else needs the core.
+//! Blocking and waking costs the thread, and the peer that wakes it, some microseconds each: as much as a small command. So
+//! while input arrives at short intervals a thread polls for a moment first. It does not where intervals are long, and not
+//! after an interruption while polling: then another thread needs the core.
 
 use clock::Ns;
 

@@ -1,4 +1,4 @@
-//! Text requests of the full-feature phase: SendTargets, and nothing else that could be negotiated.
+//! Text requests of the full-feature phase: SendTargets only.
 
 use super::context::Context;
 use super::session::WorkerSession;

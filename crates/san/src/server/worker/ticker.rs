@@ -1,4 +1,4 @@
-//! Once a second: who stalls is dropped, who is silent is asked for a sign of life.
+//! Once a second: stalled peers are dropped, silent ones pinged.
 
 use super::Worker;
 use super::context::Context;

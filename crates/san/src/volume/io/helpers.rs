@@ -1,5 +1,5 @@
-//! Where there is no ring (an old kernel, a policy, or a store that is no file): a few threads of the executor's own that
-//! call the store and put what came of it into the inbox.
+//! Fallback without a ring (an old kernel, a policy, or a store that is not a file): a few threads of the executor that
+//! call the store and post the result to the inbox.
 
 use super::hub::Op;
 use crate::volume::inbox::Inbox;

@@ -1,5 +1,5 @@
-//! What the commands of one thread share: memory, the ring, helpers, and who waits for what. Everything a command can wait
-//! for is a function here; waiting never blocks the thread.
+//! What the commands of one thread share: memory, the ring, helpers, and the wait queues. Everything a command can wait for is
+//! a function here; waiting never blocks the thread.
 
 use super::IoConfig;
 use super::helpers::Helpers;

@@ -1,5 +1,5 @@
-//! Commands that make many blocks alike: WRITE SAME, UNMAP, SANITIZE. They go in slices, so that neither a thread nor a gate
-//! is taken for long.
+//! Commands that write one pattern to many blocks: WRITE SAME, UNMAP, SANITIZE. They run in slices, so that they hold neither
+//! the thread nor a gate for long.
 
 use super::sense::During;
 use super::{At, CHUNK, Op, Outcome, ZEROS, sense};

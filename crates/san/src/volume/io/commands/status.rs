@@ -1,4 +1,4 @@
-//! GET LBA STATUS (SBC-3, 5.5): which blocks have space behind them.
+//! GET LBA STATUS (SBC-3, 5.5): which blocks are mapped.
 
 use super::{At, Data, Outcome, sense};
 use crate::volume::Kind;
