@@ -25,7 +25,7 @@ pub struct BackingSpec {
     pub sparse: bool,
     /// Not to be written, whatever the guard would say.
     pub read_only: bool,
-    /// The token by which the user says that it may be written, where Wirespeed did not make it.
+    /// The token that allows writing, where Wirespeed did not create the target.
     pub write_token: Option<String>,
     /// Whether what it carries may be lost.
     pub overwrite: bool,

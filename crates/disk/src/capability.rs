@@ -32,7 +32,7 @@ pub fn direct_io(dir: &Path) -> Result<(), Unsupported> {
     reopen_to_read(file.as_fd(), true).map_err(Unsupported::Direct).map(drop)
 }
 
-/// Whether files in `dir` can carry the mark by which the write guard knows its own.
+/// Whether files in `dir` can carry the write guard's mark.
 pub fn marks(dir: &Path) -> Result<(), Unsupported> {
     let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
     file.mark().map_err(Unsupported::Marks)

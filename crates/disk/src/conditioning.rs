@@ -75,7 +75,7 @@ fn fills(spec: &TargetSpec) -> bool {
     match spec.fill {
         Rule::SniaPts => true,
         Rule::Never => false,
-        // What was made for this run holds nothing yet, and nobody else's data can be in it.
+        // A target made for this run is empty and holds no foreign data.
         Rule::Auto => spec.demand.writes || spec.made_as.is_some(),
         Rule::Always => spec.demand.writes || spec.create.is_some(),
     }
@@ -197,7 +197,7 @@ impl ConditioningTask<'_> {
         Fact { subject: self.spec.name.clone(), key: key.to_owned(), value }
     }
 
-    /// Looks at what a target holds; `None`, with a note, where it cannot be looked at.
+    /// Samples a target; `None`, with a note, if it cannot be read.
     fn sample(&self, thing: ReadTarget<'_>, extent: Extent) -> Option<SampleResult> {
         let spec = |(held, cached): (OpenTarget, bool)| {
             let spec = SampleSpec {

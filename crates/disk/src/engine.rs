@@ -32,7 +32,7 @@ use workload::{Arrivals, Demand, Extent, Placement, StreamKey};
 /// How long workers wait for what is in flight at the end of a step.
 const GRACE: Ns = Ns::secs(5);
 
-/// Purpose of the random stream that tells the data of one worker from that of others.
+/// Purpose of the random stream that makes each worker's data different.
 const FRESH: u64 = 0x6672_6573;
 
 /// The live block engine.
@@ -68,7 +68,7 @@ enum How {
 }
 
 impl DiskEngine {
-    /// An engine that pins its workers' threads as told.
+    /// An engine with this pinning of its workers' threads.
     pub fn new(pinning: Pinning) -> DiskEngine {
         DiskEngine { pinning, ..DiskEngine::default() }
     }

@@ -17,19 +17,19 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU64;
 
-/// Blocks that are looked at.
+/// Blocks to sample.
 const SAMPLES: u64 = 1000;
 
 /// Rounds over the whole target; each looks at every tenth part.
 const ROUNDS: usize = 10;
 
-/// How long it may take; whoever has seen less by then stays with that.
+/// Time limit; sampling stops with what it has then.
 const BUDGET: Ns = Ns::secs(3);
 
 /// Purpose of the random stream that draws the blocks.
 const SAMPLING: u64 = 0x7361_6d70;
 
-/// What is to be looked at.
+/// What to sample.
 pub(crate) struct SampleSpec<'a> {
     pub from: Source<'a>,
     /// A file: its file system knows what was never written.

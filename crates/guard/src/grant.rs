@@ -39,7 +39,7 @@ pub enum GrantError {
 pub struct WriteGrant {
     fd: OwnedFd,
     flags: OFlags,
-    /// The exclusive open of a device: while it lives nobody can mount the device, or claim it in another way.
+    /// The exclusive open of a device: it prevents mounting or claiming the device meanwhile.
     claim: Option<Arc<OwnedFd>>,
 }
 

@@ -9,7 +9,7 @@ use crate::Medium;
 use clock::Rng;
 use std::io;
 
-/// Blocks that are looked at.
+/// Blocks to sample.
 const SAMPLES: u64 = 1000;
 
 /// Bytes of one.

@@ -88,7 +88,7 @@ impl AioQueue {
                 Ok(taken) => sent += taken,
                 Err(Errno::AGAIN | Errno::INTR) => break,
                 Err(e) => {
-                    // SAFETY: the pointer is to one of `requests`, which nobody else refers to.
+                    // SAFETY: the pointer is to one of `requests`, which has no other reference.
                     let slot = unsafe { (*self.waiting[sent]).slot() };
                     self.flights[slot as usize] = None;
                     self.in_flight -= 1;

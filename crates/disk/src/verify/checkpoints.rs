@@ -74,7 +74,7 @@ struct Checkpointer {
     step: u32,
     epoch: Ns,
     out: IntervalTx,
-    /// A failure is told once.
+    /// A failure is reported once.
     failed: bool,
 }
 

@@ -10,7 +10,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Faults that one examiner tells in detail; all are counted.
+/// Faults that one examiner describes in detail; all are counted.
 pub(crate) const DETAILS_MAX: usize = 16;
 
 /// What one examiner has counted. One writer, and readers at any time.
@@ -136,7 +136,7 @@ impl Examiner {
                     };
                     let fault = classify(&scene, target, data, scratch, now);
                     add(&counts.faults[fault.kind as usize], 1);
-                    // Where the ring is full the fault is counted and not told.
+                    // If the ring is full the fault is only counted.
                     let _ = faults.push(fault);
                 }
             }

@@ -51,7 +51,7 @@ impl FaultKind {
 pub(crate) enum BlockContent {
     /// A whole verified block.
     Whole(Header),
-    /// The first bytes of one generation and the last of another; `None` is what nobody knows.
+    /// The first bytes of one generation and the last of another; `None`: unknown.
     Parts { at: u32, head: Option<u32>, tail: Option<u32> },
     /// A generation with so many flipped bits, the first of them in this byte.
     Flipped { generation: u32, bits: u32, byte: u32 },

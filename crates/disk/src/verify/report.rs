@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// What one worker reports for more than itself.
 #[derive(Default)]
 pub(crate) struct FaultLead {
-    /// States of which this worker tells how many blocks were written and read back.
+    /// States whose counts of blocks written and read back this worker reports.
     pub states: Vec<Arc<State>>,
     /// What was counted before the load, in the pass over a kept state.
     pub pass: Vec<Arc<Counts>>,
@@ -30,7 +30,7 @@ pub(crate) struct FaultReports {
     pub lead: FaultLead,
     /// Names of the workers of this run, by number.
     pub writers: Arc<BTreeMap<u32, String>>,
-    /// So many faults have been told that the others are only counted.
+    /// The limit of described faults is reached; the others are only counted.
     pub told: usize,
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn open(request: Request) -> Result<Loaded, String> {
                 .map_err(|e| format!("cannot be made ({e})"))?;
             let made = make(&request, &file);
             if made.is_err() {
-                // What is half made would be refused for ever.
+                // A half-written file would be refused forever.
                 let _ = rustix::fs::unlink(path);
             }
             made?;

@@ -44,7 +44,7 @@ enum DiskFault {
     Flipped,
     /// Zeros are written.
     Zeros,
-    /// Somebody else's data is.
+    /// Foreign data is there.
     Garbage,
     /// It is acknowledged at once and written after the next read.
     Late,
@@ -279,7 +279,7 @@ impl Trial {
         None
     }
 
-    /// Every block of a write had been written before, and nobody doubts what it held.
+    /// Every block of a write had been written before, and its content is certain.
     fn is_known(&self, flight: &Flight) -> bool {
         let state = &self.states[usize::from(flight.io.target)];
         blocks(state, &flight.io).all(|b| {

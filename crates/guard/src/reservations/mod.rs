@@ -21,7 +21,7 @@ pub(crate) enum Action {
 /// Bytes that an answer may have: more keys than that are counted, not read.
 const ALLOCATION: u16 = 4096;
 
-/// Whoever can be asked.
+/// A device that can be asked.
 pub(crate) trait Reservations {
     /// Whether a reservation with this key is not another's.
     fn is_ours(&self, _key: u64) -> bool {

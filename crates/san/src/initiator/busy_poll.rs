@@ -22,7 +22,7 @@ static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 #[derive(Debug)]
 pub(super) struct BusyPoll {
     cores: usize,
-    /// How long answers let wait of late; a mean in which the last waits count most.
+    /// Recent waits for answers; a mean in which the last ones count most.
     gap: u64,
     /// Not before this.
     not_before: Ns,

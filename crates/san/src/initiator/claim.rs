@@ -190,7 +190,7 @@ pub(super) fn registration(key: u64, new: u64) -> (Cdb, [u8; LIST]) {
     (Cdb::persistent_reserve_out(action, KIND), list(key, new))
 }
 
-/// The command by which the writer with `key` expels the one with `victim` and has its commands aborted.
+/// PREEMPT AND ABORT: the writer with `key` expels the one with `victim`.
 pub(super) fn expulsion(key: u64, victim: u64) -> (Cdb, [u8; LIST]) {
     (Cdb::persistent_reserve_out(PREEMPT_AND_ABORT, KIND), list(key, victim))
 }
@@ -206,7 +206,7 @@ mod tests {
         assert_ne!(path_key(), path_key());
         // The first process of a namespace lives as long as the namespace.
         assert!(!is_ours(key_of(1, 0)));
-        // Numbers above the kernel's highest belong to nobody.
+        // Numbers above the kernel's maximum are never in use.
         assert!(is_left_behind(key_of(0x003f_fffe, 0)) && is_left_behind(key_of(0x003f_fffe, 77)));
         assert!(!is_ours(key_of(0x003f_fffe, 0) ^ 1 << 40), "another machine's");
         assert!(!is_ours(0xdead_beef));

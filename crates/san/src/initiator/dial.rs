@@ -36,7 +36,7 @@ const SEGMENT: u32 = 1 << 20;
 /// Why there is no session.
 #[derive(Debug, Error)]
 pub enum DialError {
-    /// Nobody is there.
+    /// The portal does not answer.
     #[error("{portal} cannot be reached ({error}); is a target listening there?")]
     Unreachable {
         /// Where.
@@ -308,7 +308,7 @@ fn auth(portal: &Portal) -> Result<InitiatorAuth, DialError> {
     })
 }
 
-/// Something random that nobody has been asked before.
+/// A fresh random challenge.
 fn challenge() -> io::Result<Challenge> {
     let (mut id, mut bytes) = ([0; 1], [0; 32]);
     clock::unpredictable(&mut id)?;

@@ -23,7 +23,7 @@ pub enum DiscoverError {
     /// The URL is wrong.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// Nobody is there, or lets nobody in.
+    /// The portal does not answer, or refuses the login.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The target's answers fail or make no sense.

@@ -45,9 +45,9 @@ pub struct Lun {
 #[derive(Default)]
 struct Control {
     client: Option<Client>,
-    /// The portal by which it was made last.
+    /// The portal of the last session.
     portal: usize,
-    /// The portal group by which it came in, as far as that was told.
+    /// Its portal group, if the target reported it.
     group: Option<u16>,
 }
 

@@ -86,7 +86,7 @@ impl Resolver for Initiator {
     }
 }
 
-/// The name of this initiator where nobody gives it another.
+/// The default name of this initiator.
 fn initiator_name() -> String {
     std::env::var(NAME).unwrap_or_else(|_| {
         let host = rustix::system::uname().nodename().to_string_lossy().to_lowercase();

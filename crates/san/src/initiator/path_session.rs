@@ -37,7 +37,7 @@ pub(super) struct PathSession {
     /// Which path it is.
     pub spec: PathSpec,
     link: Option<Link>,
-    /// The portal group by which the session came in, if the target said so.
+    /// The portal group of the session, if the target reported it.
     pub group: Option<u16>,
     /// After so long a silence the session is lost; after half of it the target is pinged.
     silence: Ns,
@@ -66,7 +66,7 @@ pub(super) struct Loss {
     pub at: Ns,
     /// The error number that says why.
     pub errno: i32,
-    /// The old session may still carry out what it was given.
+    /// The old session may still execute its commands.
     pub unfenced: bool,
     /// When the session was made that was lost, and how many were lost soon after they were made, one after the other.
     pub returned: Ns,
@@ -85,7 +85,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// A write failed that the old session may still carry out.
+    /// A write failed that the old session may still execute.
     pub fn add_unfenced(&mut self, target: u16, offset: u64, len: u32) {
         if self.unfenced_writes.len() < UNFENCED_MAX {
             self.unfenced_writes.push((target, offset, len));

@@ -37,7 +37,7 @@ pub(super) enum PortalsError {
          that lead to the same LUN"
     )]
     Different { first: String, by_first: String, other: String, by_other: String },
-    /// Nobody can tell whether it is the same unit.
+    /// The units have no name to compare.
     #[error(
         "it reports neither a designator (VPD page 0x83) nor a serial number, so the portals of the URL may lead to different units; name one portal"
     )]
@@ -121,7 +121,7 @@ pub(super) fn inspect(lun: &Lun) -> Result<(LunFacts, Vec<PortalState>), Portals
     }
 }
 
-/// How big a unit is, which is no name, but tells two of one name apart.
+/// Name and size of a unit: two of one name may differ in size.
 fn size(facts: &LunFacts) -> String {
     let name = facts.designator.as_deref().or(facts.serial.as_deref()).unwrap_or_default();
     format!("{name} of {} bytes in blocks of {}", facts.size(), facts.block)
@@ -154,7 +154,7 @@ pub(super) fn is_passive(sense: &SenseData) -> bool {
     sense.key == SenseData::NOT_READY && matches!(sense.code, 0x040a..=0x040c)
 }
 
-/// The access state of the port by which a client asks.
+/// The access state of the client's port.
 fn state(client: &mut Client, lun: &Lun) -> Result<AccessState, CommandError> {
     let address = lun.address();
     if !tells_states(&client.ask(address, Cdb::inquiry(96), 96)?) {

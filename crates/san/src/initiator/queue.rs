@@ -94,7 +94,7 @@ pub(super) struct LunQueue {
     pub bundles: Vec<Bundle>,
     pub targets: Vec<Target>,
     pub ios: Vec<Option<PendingIo>>,
-    /// Over, and not told yet.
+    /// Completed, and not reaped yet.
     ready: VecDeque<Completion>,
     resting: BinaryHeap<Reverse<(Ns, u32)>>,
     polls: Vec<libc::pollfd>,
@@ -103,7 +103,7 @@ pub(super) struct LunQueue {
     endings: Vec<(u32, Ending)>,
     /// The last look at the clock.
     pub now: Ns,
-    /// When limits are looked at next.
+    /// When limits are checked next.
     pub audit: Ns,
     /// A path is lost, or an I/O is held.
     pub trouble: bool,

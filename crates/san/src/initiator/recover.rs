@@ -23,7 +23,7 @@ const SOON: Ns = Ns::secs(2);
 /// So many sessions may be lost under one I/O, which is perhaps what ends them, before it fails.
 const LOSSES_MAX: u8 = 8;
 
-/// How often limits are looked at: all the time, and while something is wrong.
+/// How often limits are checked: normally, and during trouble.
 const AUDIT: Ns = Ns::millis(100);
 const AUDIT_TROUBLE: Ns = Ns::millis(5);
 
@@ -96,7 +96,7 @@ impl LunQueue {
         (moved, held)
     }
 
-    /// Sends somebody after a lost path.
+    /// Starts the rescue of a lost path.
     fn rescue(&mut self, session: usize) {
         let (bundle, path) = self.place(session);
         let bundle = &self.bundles[bundle];
@@ -373,7 +373,7 @@ impl LunQueue {
                     events.tell(now, first + path, PathEvent::Access { target: at as u16, state });
                 });
             }
-            // A unit attention is told once; whatever else is in the way may be gone later.
+            // A unit attention is reported once; other obstacles may be temporary.
             _ => target.recheck = now.plus(RECHECK),
         }
         self.refresh(bundle);

@@ -27,7 +27,7 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Whether a path that is lost is tried again. The only path of a unit for which nobody waits is not.
+    /// Whether a lost path is reconnected. The only path of a unit without a retry time is not.
     pub fn tries(&self) -> bool {
         self.paths > 1 || self.wait > Ns::ZERO
     }
@@ -55,7 +55,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// A unit of a bundle of which no path has been looked at.
+    /// A unit of a bundle, no path of which has been probed.
     pub fn new(bundle: usize, first: usize, used: &LunUse, options: &PathOptions) -> Target {
         let facts = used.lun.facts();
         Target {

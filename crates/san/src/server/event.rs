@@ -33,7 +33,7 @@ pub struct Peer {
     pub initiator: Arc<str>,
     /// Where the connection comes from.
     pub address: SocketAddr,
-    /// The portal by which it came, as an index into the configuration.
+    /// The index of its portal in the configuration.
     pub portal: usize,
     /// The session's handle (TSIH).
     pub tsih: u16,

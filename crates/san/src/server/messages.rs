@@ -20,7 +20,7 @@ pub(super) enum ToWorker {
     EndSession { tsih: u16, why: DropReason },
     /// End one connection of a session; the acceptor is notified.
     EndConnection { tsih: u16, cid: u16, why: DropReason },
-    /// Abort tasks, and tell the sender when nobody works on them any more.
+    /// Abort tasks, and notify the sender when none of them is in use any more.
     Sweep(Arc<Sweep>),
     /// A worker has done what a sweep asked for.
     Swept(SweepId),

@@ -34,7 +34,7 @@ pub(super) struct Order {
 }
 
 impl ReservationStore {
-    /// A keeper, and the orders that its thread is to carry out.
+    /// A store, and the orders for its thread.
     pub fn new() -> (ReservationStore, Receiver<Order>) {
         let (orders, taken) = channel();
         (ReservationStore { orders: Mutex::new(Some(orders)) }, taken)
@@ -43,7 +43,7 @@ impl ReservationStore {
     /// Has the state of a unit kept. The worker gets a message when it is.
     pub fn keep(&self, unit: usize, worker: usize, session: u32, task: TaskId) {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        // The thread outlives all workers, so there is somebody who takes it.
+        // The thread outlives all workers, so the order is received.
         if let Some(orders) = &*orders {
             let _ = orders.send(Order { unit, worker, session, task });
         }
@@ -55,7 +55,7 @@ impl ReservationStore {
     }
 }
 
-/// Carries out orders until nobody can give any.
+/// Carries out orders until all senders are gone.
 pub(super) fn run(
     directory: &Path,
     device: &Device,

@@ -105,7 +105,7 @@ impl Bell {
     /// Takes note of all rings so far.
     pub fn quiet(&self) {
         let mut count = [0u8; 8];
-        // Nothing to read (EAGAIN) means that nobody rang.
+        // Nothing to read (EAGAIN): no wake-up is pending.
         let _ = rustix::io::read(&self.0, &mut count);
     }
 }

@@ -45,7 +45,7 @@ impl Portal<'_> {
         for worker in &self.shared.workers {
             worker.send(ToWorker::PortDown(self.port.index));
         }
-        // The acceptor never waits for anybody. It is gone only where the target stops, and then nobody listens either.
+        // The acceptor never blocks. It is gone only when the target stops, and then nothing listens.
         let _ = done.recv();
     }
 

@@ -152,7 +152,7 @@ impl Target {
         self.shared.ports.len()
     }
 
-    /// One of its portals, to be looked at or to be troubled.
+    /// One of its portals, to inspect or to inject faults.
     pub fn portal(&self, index: usize) -> Option<Portal<'_>> {
         self.shared.ports.get(index).map(|port| Portal { shared: &self.shared, port })
     }
@@ -305,7 +305,7 @@ fn device(config: &TargetConfig, name: &str) -> Device {
     Device::new(name, &groups, units.collect())
 }
 
-/// An address by which this machine reaches a portal.
+/// A local address that reaches a portal.
 fn here(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {

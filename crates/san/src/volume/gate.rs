@@ -40,7 +40,7 @@ struct Entry {
     wake: Wake,
 }
 
-/// How somebody went in.
+/// How a command entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Past the empty list.
@@ -50,7 +50,7 @@ pub(crate) enum Way {
 }
 
 impl Gate {
-    /// Goes in if nobody is on the list.
+    /// Enters if the list is empty.
     pub fn try_enter(&self, slots: &Slots, place: &Place) -> bool {
         let writers = &slots[place].writers;
         writers.fetch_add(1, Ordering::SeqCst);
@@ -58,7 +58,7 @@ impl Gate {
             return true;
         }
         writers.fetch_sub(1, Ordering::SeqCst);
-        // Whoever waits may have looked in between.
+        // A waiting command may have checked in between.
         self.call(slots);
         false
     }
@@ -144,7 +144,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
-    /// Somebody who can be called on.
+    /// A waiter with an inbox.
     struct Caller {
         place: Place,
         mail: Arc<Inbox>,

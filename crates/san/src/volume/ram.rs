@@ -105,7 +105,7 @@ impl Ram {
             return self.zero(at, len as usize);
         };
         let end = at + len;
-        // The last page may be one in part; nobody has the rest of it.
+        // The last page may be partial; nothing else uses the rest of it.
         let past = if end == self.size { end.div_ceil(PAGE) } else { end / PAGE };
         let first = at.div_ceil(PAGE);
         if first >= past {
@@ -218,7 +218,7 @@ impl std::fmt::Debug for Ram {
 }
 
 impl Mapping {
-    /// Maps a file, or memory of nobody else.
+    /// Maps a file or anonymous memory.
     fn new(len: usize, fd: Option<&OwnedFd>) -> Result<Mapping, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let null = std::ptr::null_mut();

@@ -91,7 +91,7 @@ impl Index<&Place> for Slots {
     }
 }
 
-/// Adds without order: whoever reads a counter learns of nothing else by it.
+/// Adds with relaxed ordering: a counter synchronizes nothing else.
 pub(crate) fn count(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }

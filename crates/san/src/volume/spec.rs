@@ -21,7 +21,7 @@ const SERIAL_MAX: usize = 32;
 pub struct VolumeSpec {
     /// What holds the bytes.
     pub kind: VolumeKind,
-    /// Space is taken when it is written, and given back by UNMAP.
+    /// Space is allocated by writes and freed by UNMAP.
     pub thin: bool,
     /// Nothing may be written.
     pub read_only: bool,
@@ -31,7 +31,7 @@ pub struct VolumeSpec {
     pub serial: Option<String>,
     /// Writes are acknowledged when they are on the backing store.
     pub write_through: bool,
-    /// The token by which the user says that it may be written, where Wirespeed did not make it.
+    /// The token that allows writing, where Wirespeed did not create the target.
     pub write_token: Option<String>,
     /// What it carries may be lost.
     pub overwrite: bool,

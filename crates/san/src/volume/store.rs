@@ -19,7 +19,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         false
     }
 
-    /// Bytes of space that it takes; `None` where that cannot be told.
+    /// Bytes of space in use; `None` if unknown.
     fn taken(&self) -> Option<u64> {
         None
     }
@@ -77,7 +77,7 @@ impl Store for Backing {
         if self.is_device() {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        // The position that these change is used by nobody: all I/O is positional.
+        // The file position is not used: all I/O is positional.
         let data = match seek(self, SeekFrom::Data(at)) {
             Ok(data) => data,
             Err(Errno::NXIO) => return Ok((false, end)),

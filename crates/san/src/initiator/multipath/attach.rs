@@ -41,7 +41,7 @@ pub(in crate::initiator) struct LunUse {
 /// What one unit said by a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::initiator) struct PathState {
-    /// The port; nothing where the unit tells no access states.
+    /// The port; `None` if the unit does not report access states.
     pub port: Option<PortFacts>,
     pub state: AccessState,
     /// This path's writer is registered.
@@ -51,7 +51,7 @@ pub(in crate::initiator) struct PathState {
 /// A session that stands ready.
 pub(in crate::initiator) struct Attached {
     pub link: Link,
-    /// The target portal group by which it came in, if the target said so.
+    /// The target portal group of the session, if the target reported it.
     pub group: Option<u16>,
     /// What the units said, in the order in which they were given.
     pub path_states: Vec<PathState>,
@@ -60,7 +60,7 @@ pub(in crate::initiator) struct Attached {
 /// Why a path is not used.
 #[derive(Debug, Error)]
 pub(in crate::initiator) enum Refusal {
-    /// Nobody is there, or lets nobody in.
+    /// The portal does not answer, or refuses the login.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// A unit's answers fail.
@@ -142,7 +142,7 @@ impl PathSpec {
     /// Takes the registration back, as far as the target still listens.
     pub fn unregister(&self, client: &mut Client, lun: &Lun) {
         let (cdb, list) = claim::registration(self.key, 0);
-        // A registration that stays behind binds nobody: the reservation goes with the claim.
+        // A leftover registration has no effect: the reservation ends with the claim.
         let _ = client.execute(lun.address(), cdb, Data::Out(&list));
     }
 

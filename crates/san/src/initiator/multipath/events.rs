@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Occurrences of one queue in one second that are told at most.
+/// Maximum number of events that a queue reports in one second.
 const A_SECOND: u32 = 64;
 
 /// Occurrences that wait for the collector, which comes ten times a second.
@@ -88,7 +88,7 @@ pub(in crate::initiator) enum PathEvent {
         /// It is tried again.
         tried: bool,
     },
-    /// A lost path's session cannot carry anything out any more: so many writes went on.
+    /// A lost path's session is fenced: so many writes are retried.
     Fenced { writes: u32, took: Ns },
     /// A path is back.
     Returned { away: Ns },
@@ -98,13 +98,13 @@ pub(in crate::initiator) enum PathEvent {
     Stall { ios: u32, first: Ns, last: Ns },
     /// The target had no time: BUSY, TASK SET FULL, or it was becoming ready.
     Busy { status: u8 },
-    /// The target told that something happened.
+    /// The target reported a unit attention.
     Attention { code: u16 },
     /// The access state of a target's port has changed.
     Access { target: u16, state: AccessState },
     /// Commands took too long, and were aborted.
     Timeout { seconds: u64 },
-    /// Nothing could carry so many I/Os for so long: they failed.
+    /// I/Os failed because no path was usable for so long.
     GivenUp { after: Ns, unfenced: bool },
 }
 
@@ -114,7 +114,7 @@ pub(in crate::initiator) struct QueuedEvent {
     pub at: Ns,
     pub kind: PathEvent,
     pub path: u16,
-    /// How often, since the last time that it was told.
+    /// How often, since its last report.
     pub count: u64,
 }
 
@@ -144,12 +144,12 @@ struct EventLimit {
 pub(in crate::initiator) struct EventSender {
     ring: Producer<QueuedEvent>,
     counts: Arc<EventCounts>,
-    /// The second under way, and how many were told in it.
+    /// The current second, and the events reported in it.
     second: u64,
     told: u32,
     /// For each path: busy, unit attentions, aborts, failures for want of a path.
     frequent: Vec<[EventLimit; 4]>,
-    /// Some of them wait to be told.
+    /// Some of them wait to be reported.
     pending: bool,
 }
 
@@ -209,7 +209,7 @@ impl EventSender {
         }
     }
 
-    /// Tells how often what is frequent has happened since it was told last, once a second.
+    /// Reports once a second how often frequent events have happened since their last report.
     pub fn tick(&mut self, now: Ns) {
         if !self.pending {
             return;

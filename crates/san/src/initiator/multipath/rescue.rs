@@ -32,7 +32,7 @@ const LOOK: Ns = Ns::millis(20);
 /// No portal group is known.
 const NO_GROUP: u32 = u32::MAX;
 
-/// What rescuers know of a URL's paths: which can be used at present, and by which portal group they lead.
+/// Which paths of a URL are usable, and their portal groups.
 #[derive(Debug)]
 pub(in crate::initiator) struct PathTable(Box<[(AtomicBool, AtomicU32)]>);
 
@@ -115,7 +115,7 @@ pub(in crate::initiator) struct Rescuer {
     pub table: Arc<PathTable>,
     /// The portal group of the session that was lost.
     pub group: Option<u16>,
-    /// The old session may still carry out writes.
+    /// The old session has writes that must be fenced.
     pub fence: bool,
     /// Its writers were registered, all of them.
     pub registered: bool,

@@ -32,7 +32,7 @@ pub(in crate::server) fn open(address: SocketAddr) -> io::Result<(OwnedFd, Socke
 pub(super) struct Arrival {
     pub socket: OwnedFd,
     pub from: SocketAddr,
-    /// The address by which it came.
+    /// The local address of the connection.
     pub local: SocketAddr,
 }
 

@@ -168,7 +168,7 @@ impl LoginConnection {
         }
     }
 
-    /// The message by which its worker gets it.
+    /// The message that hands it to its worker.
     pub fn into_letter(self) -> Option<(usize, ToWorker)> {
         let Stage::In { login, leading, worker } = self.stage else { return None };
         let Params { session, max_recv, max_send, header_digest, data_digest, .. } = login.params;

@@ -46,7 +46,7 @@ pub(super) struct Acceptor {
     logins: Table<LoginConnection>,
     registry: Registry,
     next_serial: u32,
-    /// Until when nobody is let in; the listeners are not watched meanwhile.
+    /// No connection is accepted before this moment; the listeners are not watched meanwhile.
     closed_until: Option<Ns>,
     /// It is closed because there are too many.
     crowded: bool,
@@ -94,7 +94,7 @@ impl Acceptor {
         })
     }
 
-    /// Opens until it is told to stop.
+    /// Runs until it is stopped.
     pub fn run(mut self) {
         let mut ready: Vec<Ready> = Vec::new();
         while !self.stopped {
@@ -135,7 +135,7 @@ impl Acceptor {
                         self.logins.remove(key);
                     }
                 }
-                // Nobody waits if the library's user has given up.
+                // The receiver is gone if the library's user has given up.
                 let _ = stat_sn.send(());
             }
             ToAcceptor::PortUp(index, listener) => {
@@ -310,7 +310,7 @@ impl Acceptor {
         self.close_until(self.now.plus(span(time)));
     }
 
-    /// Lets nobody in for a while. What arrives waits in the kernel.
+    /// Accepts no connection for a while. New ones wait in the kernel.
     fn close_until(&mut self, until: Ns) {
         self.closed_until = Some(until);
         for listener in self.listeners.iter().flatten() {
@@ -326,7 +326,7 @@ impl Acceptor {
     }
 }
 
-/// A challenge that nobody has seen.
+/// A fresh CHAP challenge.
 fn challenge() -> io::Result<Challenge> {
     let mut random = [0; 33];
     clock::unpredictable(&mut random)?;

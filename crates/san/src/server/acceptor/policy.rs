@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(in crate::server) struct Rules {
     name: IscsiName,
     auth: Auth,
-    /// Empty: everybody.
+    /// Empty: all.
     initiators: BTreeSet<IscsiName>,
 }
 

@@ -48,14 +48,14 @@ pub(in crate::server) struct Most {
 }
 
 struct Entry {
-    /// `None`: a discovery session, which nobody can reinstate or join.
+    /// `None`: a discovery session, which cannot be reinstated or joined.
     name: Option<SessionName>,
     worker: usize,
     cids: BTreeSet<u16>,
 }
 
 impl Registry {
-    /// None yet, for so many workers.
+    /// Empty, for this number of workers.
     pub fn new(workers: usize, most: Most) -> Registry {
         Registry {
             sessions: BTreeMap::new(),

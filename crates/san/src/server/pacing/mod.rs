@@ -83,7 +83,7 @@ impl Pacer {
         self.rate.load(Ordering::Relaxed)
     }
 
-    /// Changes the speed. What was reserved before is void; whoever sleeps until its moment has to be woken.
+    /// Changes the speed. Earlier reservations are void; their waiters have to be woken.
     pub fn set_rate(&self, bytes_per_s: u64) {
         self.rate.store(bytes_per_s, Ordering::Relaxed);
         self.horizon.store(0, Ordering::Relaxed);

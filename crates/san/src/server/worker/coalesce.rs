@@ -9,9 +9,9 @@ use super::Worker;
 use super::connection::Connection;
 use clock::Ns;
 
-/// So many unread answers keep a peer busy for longer than a rest; and so many requests are worth a send.
+/// With so many unread answers a peer is busy for longer than a pause; so many requests are worth a send.
 const ENOUGH: u32 = 8;
-/// How much of the time that a peer needs for its unread answers is rested: one in so many parts.
+/// The fraction of the peer's processing time to pause: one part in this many.
 const PART: u64 = 2;
 /// The longest rest.
 const MOST: Ns = Ns(50_000);

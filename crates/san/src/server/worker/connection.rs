@@ -58,7 +58,7 @@ pub(super) struct Connection {
     pub watch: Watch,
 }
 
-/// Names a line on its thread, for ever.
+/// Identifies a connection on its thread; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ConnectionKey {
     /// The session's place; below 2^24.

@@ -42,7 +42,7 @@ pub(super) struct Context {
     pub next_ticket: u64,
     /// What this thread aborts for others: tasks that are still in use.
     pub sweeping: Vec<Sweeping>,
-    /// Sessions that finished tasks since sweeps were last looked at.
+    /// Sessions that finished tasks since sweeps were last checked.
     pub recheck: Vec<u32>,
     next_serial: u32,
 }
@@ -129,7 +129,7 @@ impl Context {
         self.alarms.push(Reverse((at, key)));
     }
 
-    /// When the next line has to be looked at.
+    /// When the next connection is due.
     pub fn next_alarm(&self) -> Ns {
         self.alarms.peek().map_or(Ns::MAX, |Reverse((at, _))| *at)
     }

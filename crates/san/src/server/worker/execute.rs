@@ -13,7 +13,7 @@ use iscsi::target::{CloseReason, Event, Request, TaskId};
 const PARAMETERS: u32 = 64 << 10;
 
 impl WorkerSession {
-    /// Carries out what the session has to tell.
+    /// Handles the events of the session.
     pub fn events(&mut self, ctx: &mut Context) {
         while let Some(event) = self.protocol.poll() {
             ctx.mark(self);
@@ -37,7 +37,7 @@ impl WorkerSession {
                     }
                 }
                 Event::Closed { conn, why } => {
-                    // Whoever hears that the session is closed may rely on what it had reserved being free.
+                    // After the session is reported closed, its reservations must be free.
                     if why == CloseReason::Logout(LogoutReason::CloseSession) {
                         self.part(ctx);
                     }
@@ -93,7 +93,7 @@ impl WorkerSession {
         self.act(ctx, task, action);
     }
 
-    /// Counts a command that begins, at the portal by which it came.
+    /// Counts a command at its start, on the portal it arrived at.
     fn count_begin(&self, ctx: &Context, request: &Request) -> Option<usize> {
         let connection = self.connections[request.conn.index()].as_deref()?;
         let cell = connection.port.cell(ctx.thread);
@@ -356,7 +356,7 @@ impl WorkerSession {
         self.release_held(ctx);
     }
 
-    /// Gives a task's place back if nobody touches it any more.
+    /// Frees a task's slot if it is unused.
     pub fn free(&mut self, ctx: &mut Context, task: TaskId) {
         let Some(place) = self.place(task) else { return };
         if !place.is_idle() {

@@ -53,7 +53,7 @@ impl Input {
     ///
     /// # Safety
     ///
-    /// `places` must be writable memory that nobody refers to, valid for the duration of the call.
+    /// `places` must be writable memory without other references, valid for the duration of the call.
     pub unsafe fn receive(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -64,7 +64,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// What a thread needs, made before it starts so that failing is told.
+    /// Resources of a thread, made before it starts so that a failure can be reported.
     pub fn new(
         thread: usize,
         mailbox: Mailbox<ToWorker>,
@@ -94,7 +94,7 @@ impl Worker {
         })
     }
 
-    /// Serves until it is told to stop, and all sessions have ended or their time is up.
+    /// Serves until it is stopped, and all sessions have ended or their time is up.
     pub fn run(mut self) {
         // Paced ports count in tens of microseconds. Where it is not possible they are somewhat coarser.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

@@ -20,7 +20,7 @@ enum Stop {
     Starved,
     /// So much payload may be received straight to its place.
     Payload { task: TaskId, offset: u32, len: u32 },
-    /// So many bytes are for nobody, and may be received to be dropped.
+    /// So many bytes are unwanted: receive and discard them.
     Waste,
     /// The session, the peer's silence about what it is sent, or the speed of the port.
     Blocked,
@@ -53,7 +53,7 @@ impl WorkerSession {
             let room = room(&mut self.tasks[task.slot()].data, offset, len);
             places.push(libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });
         }
-        // SAFETY: the place lies in the buffer of a task of this session, which nobody refers to during the call.
+        // SAFETY: the place is in the buffer of a task of this session, which has no other user during the call.
         let got = unsafe { connection.input.receive(connection.socket.as_fd(), places) };
         let Received { placed, drained } = match got {
             Ok(Some(received)) => received,

@@ -123,7 +123,7 @@ impl Context {
 }
 
 impl Worker {
-    /// Aborts this thread's part of what somebody asked for.
+    /// Aborts this thread's part of a sweep.
     pub(super) fn sweep(&mut self, sweep: &Sweep) {
         let scope = sweep.lun.map_or(TaskScope::All, TaskScope::Lun);
         let mut sessions = Vec::new();
@@ -184,7 +184,7 @@ impl Worker {
                 session.swept(&mut self.ctx, waiter);
                 self.ctx.mark(session);
             }
-            // Whoever asked is gone; what was reset is told nevertheless.
+            // The requester is gone; the reset is reported nevertheless.
             None => {
                 if let Waiter::Function { attention: Some((unit, attention)), .. } = waiter {
                     let nobody = Nexus::new("", [0; 6], 0);

@@ -71,11 +71,11 @@ pub(super) struct TaskSlot {
     pub data: Data,
     /// The index of the unit, if there is one.
     pub unit: Option<usize>,
-    /// The portal by which it came, as an index.
+    /// The index of the portal it arrived at.
     pub port: usize,
     /// Bytes that SCSI would move to the initiator; what a volume brings is an answer only where it is not zero.
     pub wanted: u32,
-    /// The list identifier of an EXTENDED COPY, to be told how it ended.
+    /// The list identifier of an EXTENDED COPY, whose result is stored.
     pub copy: Option<u8>,
     /// Pieces of its data that wait to be sent.
     pub queued: u32,
@@ -86,7 +86,7 @@ pub(super) struct TaskSlot {
 }
 
 impl TaskSlot {
-    /// Whether nobody touches it any more.
+    /// Whether it is unused.
     pub fn is_idle(&self) -> bool {
         self.over && self.queued == 0 && !matches!(self.phase, Phase::Running | Phase::Waiting)
     }

@@ -18,7 +18,7 @@ const PENANCE: Ns = Ns(20_000_000);
 pub(super) struct Spin {
     /// It may look at all.
     allowed: bool,
-    /// How long input let wait of late; a mean in which the last intervals count most.
+    /// Recent intervals between inputs; a mean in which the last ones count most.
     gap: u64,
     /// Not before this.
     not_before: Ns,

@@ -9,7 +9,7 @@ use clock::Ns;
 use iscsi::target::ConnId;
 use std::time::Duration;
 
-/// How often lines are looked at: their time limits are kept to within this.
+/// How often connections are checked: the precision of their time limits.
 pub(super) const PERIOD: Ns = Ns(500_000_000);
 
 impl Worker {

@@ -69,7 +69,7 @@ impl Drop for Helpers {
         self.desk.orders.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.desk.come.notify_all();
         for thread in self.threads.drain(..) {
-            // One that panicked has nothing to give back.
+            // A panicked helper has no result.
             let _ = thread.join();
         }
     }
@@ -104,7 +104,7 @@ impl Desk {
 fn call(store: &dyn Store, op: Op) -> i32 {
     let result = match op {
         Op::Read { at, to, len } => {
-            // SAFETY: `len` bytes of a buffer that nobody touches until this is over (see `Order`).
+            // SAFETY: `len` bytes of a buffer that is not touched until this is over (see `Order`).
             store.read(at, unsafe { std::slice::from_raw_parts_mut(to, len) })
         }
         Op::Write { at, from, len, durable } => {

@@ -50,7 +50,7 @@ struct Waiting {
 struct SharedPool {
     pool: Pool,
     queue: RefCell<VecDeque<u32>>,
-    /// What the pool had got back when the queue was last looked at.
+    /// The pool's count of returned buffers at the last check.
     seen: Cell<u64>,
 }
 
@@ -190,7 +190,7 @@ impl Hub {
         .await;
     }
 
-    /// Whether nobody waits for the command any more.
+    /// Whether the command was cancelled.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.get()
     }
@@ -318,7 +318,7 @@ impl Hub {
         std::mem::swap(&mut *self.ready.borrow_mut(), out);
     }
 
-    /// Waits until no operation is at work: from then on nobody touches the memory of tasks but they themselves.
+    /// Waits until no operation is running: from then on only the tasks touch their memory.
     pub fn drain(&self) {
         let mut messages = Messages::default();
         let open = || {
@@ -346,7 +346,7 @@ impl SharedPool {
     }
 }
 
-/// Leave to write a range, given back when it is dropped.
+/// Permission to write a range, released on drop.
 pub(super) struct Pass<'a> {
     hub: &'a Hub,
     volume: &'a Volume,

@@ -146,7 +146,7 @@ impl Io {
         self.hub.submit();
     }
 
-    /// Goes on with what can go on, each command at most once, and tells which are over. Never waits.
+    /// Resumes ready commands, each at most once, and reports completions. Never waits.
     pub fn reap(&mut self, done: &mut Vec<Done>) {
         self.hub.hear(&mut self.messages, false);
         let mut ready = std::mem::take(&mut self.ready);

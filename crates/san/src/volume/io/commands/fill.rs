@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-/// Pages that memory gives back in one slice.
+/// Pages of memory freed in one slice.
 const PAGES: u64 = 2048;
 
 /// Bytes that a store makes zero in one operation: what it takes is not ours, but an end to it is wanted.
