@@ -27,18 +27,27 @@ pub enum Unsupported {
 }
 
 /// Whether files in `dir` can be opened past the page cache.
+///
+/// # Errors
+/// No file can be created there, or `O_DIRECT` is refused.
 pub fn direct_io(dir: &Path) -> Result<(), Unsupported> {
     let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
     reopen_to_read(file.as_fd(), true).map_err(Unsupported::Direct).map(drop)
 }
 
 /// Whether files in `dir` can carry the write guard's mark.
+///
+/// # Errors
+/// No file can be created there, or it cannot be marked.
 pub fn marks(dir: &Path) -> Result<(), Unsupported> {
     let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
     file.mark().map_err(Unsupported::Marks)
 }
 
 /// Bytes that an unprivileged user may still write in `dir`.
+///
+/// # Errors
+/// The free space is unknown.
 pub fn free_space(dir: &Path) -> Result<u64, Unsupported> {
     room_in(dir).ok_or(Unsupported::Room)
 }

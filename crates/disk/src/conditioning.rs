@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_as_people_count_them() {
+    fn durations_are_readable() {
         for (seconds, text) in
             [(0, "0 s"), (119, "119 s"), (121, "3 min"), (7199, "120 min"), (7260, "2 h 1 min")]
         {

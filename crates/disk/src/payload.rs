@@ -14,6 +14,9 @@ use engine::Reports;
 pub trait PayloadOpener: Send {
     /// Opens the payload for I/Os in the first `slots` buffers of the arena, of which it keeps a clone. Takes all memory
     /// that it will ever need.
+    ///
+    /// # Errors
+    /// Its memory or state cannot be allocated.
     fn open(self: Box<Self>, arena: &Arena, slots: u32) -> Result<Box<dyn Payload>, OpenError>;
 }
 

@@ -38,6 +38,9 @@ pub type Completions = Vec<Completion>;
 pub trait Opener: Send {
     /// Opens the queue. It keeps a clone of the arena for as long as its I/O may touch the buffers, which may be
     /// registered with the kernel.
+    ///
+    /// # Errors
+    /// The queue cannot be set up for a target.
     fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError>;
 }
 

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_patterns_and_copies_are_told_apart() {
+    fn zeros_patterns_and_copies_are_distinguished() {
         check(&file(50, 50, |_, _| {}), PLAIN, [50, 0, 50, 0], false);
         check(&file(50, 50, |_, block| block.fill(0x5a)), PLAIN, [50, 0, 0, 50], false);
         let copies = |at: u64, block: &mut [u8]| content(PLAIN).write(at / 2 / 4096 * 4096, block);

@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_from_damage() {
+    fn another_version_is_distinguished_from_damage() {
         let mut head = HEAD.encode();
         head[8] = 2;
         seal(&mut head);

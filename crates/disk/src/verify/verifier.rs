@@ -39,6 +39,9 @@ pub struct Verification {
 impl Verification {
     /// Verification of targets that a queue of its own kind carries, for one worker and one step, with nothing known of
     /// them yet. The text says which target cannot be verified.
+    ///
+    /// # Errors
+    /// A target's blocks cannot be verified, or memory is short.
     pub fn in_memory(
         targets: &[(&str, Extent)],
         block_max: u32,

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_is_told_with_its_type_and_key() {
+    fn a_reservation_is_described_by_type_and_key() {
         for (kind, name) in [
             (0, "read shared"),
             (1, "write exclusive"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_cannot_answer_is_an_error() {
+    fn a_failed_query_is_an_error() {
         let fails = || Err(io::ErrorKind::PermissionDenied.into());
         for says in [
             Scripted { keys: Ok(None), reservation: fails() },

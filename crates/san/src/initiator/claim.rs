@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_tells_whose_it_is() {
+    fn keys_identify_their_process() {
         assert!(is_ours(own_key()) && is_ours(path_key()));
         assert!(!is_left_behind(own_key()) && !is_left_behind(path_key()));
         assert_ne!(path_key(), path_key());

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_means_one_thing() {
+    fn completions_map_to_dispositions() {
         let over = |errno| Disposition::Over(Err(errno));
         check(GOOD, 512, None, Disposition::Over(Ok(512)));
         check(GOOD, 511, None, over(libc::EIO));

@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_what_to_write() {
+    fn errors_say_what_is_valid() {
         let wrong = [
             ("http://host/iqn.x/1", "begins with `iscsi://`"),
             ("iscsi://", "the host is missing"),

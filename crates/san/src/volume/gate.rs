@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_starves() {
+    fn no_waiter_starves() {
         let (gate, slots, caller) = (Gate::default(), Slots::new(), Caller::new());
         let enlist = |alone| gate.enlist(&slots, 0..8, alone, caller.wake());
         let (first, second, third) = (enlist(false), enlist(true), enlist(false));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_lets_everybody_in_is_noticed() {
+    fn a_broken_gate_is_detected() {
         assert!(missing(false) > 0);
     }
 }

@@ -102,6 +102,9 @@ enum Kind {
 impl Volume {
     /// Opens or makes what the user named. `serial` is the unit serial number where the user gave none: it must be the same
     /// at every start, and no other volume's.
+    ///
+    /// # Errors
+    /// The guard refuses it, it cannot be opened, or memory is short.
     pub fn open(spec: &VolumeSpec, serial: &str) -> Result<Arc<Volume>, VolumeError> {
         let mut attributes = Attributes {
             block: spec.block,

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_says_whether_it_tells_states() {
+    fn tpgs_is_read_from_inquiry_data() {
         assert!(tells_states(&[0, 0, 5, 2, 31, 0x10]) && tells_states(&[0, 0, 5, 2, 31, 0x30]));
         assert!(!tells_states(&[0, 0, 5, 2, 31, 0x0f]) && !tells_states(&[]));
     }

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_frequent_is_told_once_a_second_with_its_number() {
+    fn frequent_events_are_summed_up_once_a_second() {
         let (mut events, mut reports) = both();
         for ms in [0, 1, 2, 999, 1000, 1500] {
             events.tell(Ns::millis(ms), 1, PathEvent::Busy { status: 8 });

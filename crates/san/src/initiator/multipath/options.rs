@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_what_to_write() {
+    fn errors_say_what_is_valid() {
         for (name, value, problem) in [
             ("policy", "roundrobin", "did you mean `round-robin`?"),
             ("policy", "", "is `fixed`, `round-robin`"),

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn discovery_sessions_are_nobodys() {
+    fn discovery_sessions_cannot_be_reinstated() {
         let mut registry = Registry::new(1, MOST);
         let Admission::New { tsih, .. } = registry.admit(None, 0, 1) else { panic!("refused") };
         assert!(matches!(

@@ -90,6 +90,9 @@ struct Task {
 
 impl Io {
     /// An executor for the calling thread.
+    ///
+    /// # Errors
+    /// Memory or descriptors are short.
     pub fn new(config: IoConfig) -> io::Result<Io> {
         let hub = Rc::new(Hub::new(config)?);
         let (tasks, ready, messages) = (Slab::new(), VecDeque::new(), Messages::default());

@@ -2,13 +2,13 @@
 
 use crate::initiator::peer::{Tgt, granted, mixed, step};
 use crate::multipath::relay::Relay;
-use crate::multipath::rig::{Story, at, run, target, url_of};
+use crate::multipath::rig::{StepResult, at, run, target, url_of};
 use clock::Ns;
 use san::server::Target;
 
 /// One of two portals is killed and revived ten times, then the other.
 #[track_caller]
-fn check(target: &Target, options: &str) -> Story {
+fn check(target: &Target, options: &str) -> StepResult {
     let lun = granted(&url_of(target, options));
     let step = step(vec![lun], 1, &mixed(4096, 50.0, 32), Ns::millis(3600));
     let mut faults: Vec<(u64, Box<dyn FnMut()>)> = Vec::new();

@@ -1,7 +1,7 @@
 //! Peers that mean no good, or have died: none of them holds anything for long, and nobody else notices.
 
 use crate::target::hand::{Hand, connect, is_closed, pattern, transfer, who};
-use crate::target::stand::{Stand, limited};
+use crate::target::test_target::{TestTarget, limited};
 use san::server::{DropReason, Event};
 use std::io::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const SHORT: Duration = Duration::from_millis(200);
 /// What is sent instead of a login, and then silence.
 #[track_caller]
 fn gets_nowhere(bytes: &[u8], half_open: bool) {
-    let stand = Stand::with(limited(|limits| limits.login_time = SHORT));
+    let stand = TestTarget::with(limited(|limits| limits.login_time = SHORT));
     let mut peer = connect(stand.address());
     peer.write_all(bytes).expect("a target that takes it");
     assert!(half_open || is_closed(&mut peer));
@@ -40,7 +40,7 @@ fn a_login_that_announces_too_much_text_is_refused_by_its_header() {
 
 #[test]
 fn text_that_never_ends_is_refused() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut peer = connect(stand.address());
     // Each says that the text goes on (the C bit).
     let mut pdu = vec![0x43, 0x40, 0, 0, 0, 0, 0x20, 0];
@@ -56,7 +56,7 @@ fn text_that_never_ends_is_refused() {
 
 #[test]
 fn a_flood_of_silent_connections_gives_way_to_those_that_log_in() {
-    let stand = Stand::with(limited(|limits| {
+    let stand = TestTarget::with(limited(|limits| {
         limits.logins = 4;
         limits.login_grace = Duration::from_millis(20);
     }));
@@ -68,7 +68,7 @@ fn a_flood_of_silent_connections_gives_way_to_those_that_log_in() {
 
 #[test]
 fn sessions_have_a_bound() {
-    let stand = Stand::with(limited(|limits| limits.sessions = 2));
+    let stand = TestTarget::with(limited(|limits| limits.sessions = 2));
     let first = Hand::ready(stand.address(), "a");
     let _second = Hand::ready(stand.address(), "b");
     assert!(Hand::enter(stand.address(), who("c")).is_err());
@@ -85,7 +85,7 @@ fn sessions_have_a_bound() {
 /// A peer that has logged in does this, and is dropped for that.
 #[track_caller]
 fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&DropReason) -> bool) {
-    let stand = Stand::with(limited(|limits| {
+    let stand = TestTarget::with(limited(|limits| {
         limits.idle_time = SHORT;
         limits.stall_time = SHORT;
     }));
@@ -147,7 +147,7 @@ fn what_is_no_iscsi_ends_the_connection() {
 
 #[test]
 fn sessions_that_die_in_the_middle_of_commands_leave_nothing_behind() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut steady = Hand::ready(stand.address(), "steady");
     let data = pattern(7, 8192);
     for round in 0..40u8 {
