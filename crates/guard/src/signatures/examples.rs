@@ -1,6 +1,6 @@
 //! What the tests look at: for each row the smallest structure that it finds, and media that are mostly made up.
 
-use super::{SignatureOffset, SignatureRow};
+use super::{Offset, Row};
 use crate::Medium;
 use clock::Rng;
 use std::io;
@@ -68,7 +68,7 @@ impl Medium for Made {
 }
 
 /// A structure that a row finds, bearing one of its marks.
-pub fn structure(row: &SignatureRow, magic: &[u8]) -> Vec<u8> {
+pub fn structure(row: &Row, magic: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (at, field) in std::iter::once((row.at, magic.to_vec())).chain(fields(row, magic)) {
         bytes.resize(bytes.len().max(at + field.len()), 0);
@@ -78,7 +78,7 @@ pub fn structure(row: &SignatureRow, magic: &[u8]) -> Vec<u8> {
 }
 
 /// What a row's check wants to see beside the mark.
-fn fields(row: &SignatureRow, magic: &[u8]) -> Vec<(usize, Vec<u8>)> {
+fn fields(row: &Row, magic: &[u8]) -> Vec<(usize, Vec<u8>)> {
     let le32 = |at, value: u32| (at, value.to_le_bytes().to_vec());
     let le16 = |at, value: u16| (at, value.to_le_bytes().to_vec());
     let be32 = |at, value: u32| (at, value.to_be_bytes().to_vec());
@@ -122,16 +122,14 @@ fn fields(row: &SignatureRow, magic: &[u8]) -> Vec<(usize, Vec<u8>)> {
 
 /// Every place of every row where a structure may begin, the last step as well as the first, with a medium that is large
 /// enough and the offset on it.
-pub fn spots() -> Vec<(&'static SignatureRow, u64, u64)> {
+pub fn spots() -> Vec<(&'static Row, u64, u64)> {
     let mut spots = Vec::new();
     for row in super::rows() {
         for place in row.places {
             let further = row.steps.0 * row.steps.1;
             let size = match place {
-                SignatureOffset::At(at) => at + further + 8192 + 700,
-                SignatureOffset::Before { unit, back } => {
-                    back.next_multiple_of(*unit) + (3 << 20) + 700
-                }
+                Offset::At(at) => at + further + 8192 + 700,
+                Offset::Before { unit, back } => back.next_multiple_of(*unit) + (3 << 20) + 700,
             };
             let first = place.on(size).expect("the medium is large enough");
             spots.push((row, size, first));

@@ -59,34 +59,34 @@ pub(crate) fn signatures(medium: &dyn Medium) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
-fn rows() -> impl Iterator<Item = &'static SignatureRow> {
+fn rows() -> impl Iterator<Item = &'static Row> {
     partitions::ROWS.iter().chain(table::ROWS)
 }
 
 /// Where a structure may begin.
 #[derive(Clone, Copy, Debug)]
-enum SignatureOffset {
+enum Offset {
     /// Bytes from the start.
     At(u64),
     /// `back` bytes before the end, which is first rounded down to a multiple of `unit`.
     Before { unit: u64, back: u64 },
 }
 
-impl SignatureOffset {
+impl Offset {
     /// Bytes from the start of a medium of `size` bytes. None where it is too short.
     fn on(self, size: u64) -> Option<u64> {
         match self {
-            SignatureOffset::At(at) => (at < size).then_some(at),
-            SignatureOffset::Before { unit, back } => (size - size % unit).checked_sub(back),
+            Offset::At(at) => (at < size).then_some(at),
+            Offset::Before { unit, back } => (size - size % unit).checked_sub(back),
         }
     }
 }
 
 /// One known thing.
-struct SignatureRow {
+struct Row {
     name: &'static str,
     /// Where its structure may begin, copies included.
-    places: &'static [SignatureOffset],
+    places: &'static [Offset],
     /// It may also begin at each of so many further multiples of so many bytes after a place.
     steps: (u64, u64),
     /// Where in the structure the mark lies.
@@ -101,22 +101,22 @@ struct SignatureRow {
 /// What a check sees of a structure.
 const HEAD: usize = 4096;
 
-impl SignatureRow {
+impl Row {
     const fn new(
         name: &'static str,
-        places: &'static [SignatureOffset],
+        places: &'static [Offset],
         at: usize,
         magics: &'static [&'static [u8]],
-    ) -> SignatureRow {
-        SignatureRow { name, places, steps: (0, 0), at, magics, is: |_| true }
+    ) -> Row {
+        Row { name, places, steps: (0, 0), at, magics, is: |_| true }
     }
 
-    const fn every(mut self, step: u64, further: u64) -> SignatureRow {
+    const fn every(mut self, step: u64, further: u64) -> Row {
         self.steps = (step, further);
         self
     }
 
-    const fn only_if(mut self, is: fn(&[u8; HEAD]) -> bool) -> SignatureRow {
+    const fn only_if(mut self, is: fn(&[u8; HEAD]) -> bool) -> Row {
         self.is = is;
         self
     }

@@ -1,26 +1,26 @@
 //! The rows of file systems, and of what holds them: volume managers, arrays, caches, encryption, cluster storage.
 
-use super::SignatureOffset::{At, Before};
-use super::{SignatureOffset, SignatureRow, checks};
+use super::Offset::{At, Before};
+use super::{Offset, Row, checks};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-const START: &[SignatureOffset] = &[At(0)];
-const KIB_1: &[SignatureOffset] = &[At(KIB)];
-const KIB_64: &[SignatureOffset] = &[At(64 * KIB)];
+const START: &[Offset] = &[At(0)];
+const KIB_1: &[Offset] = &[At(KIB)];
+const KIB_64: &[Offset] = &[At(64 * KIB)];
 
 /// The last ten bytes of the first page, for each size of a page.
-const SWAP: &[SignatureOffset] =
+const SWAP: &[Offset] =
     &[At(4 * KIB - 10), At(8 * KIB - 10), At(16 * KIB - 10), At(32 * KIB - 10), At(64 * KIB - 10)];
 
 /// The first superblock, and the second for blocks of 1, 2 and 4 KiB.
-const EXT: &[SignatureOffset] = &[At(KIB), At(8193 * KIB), At(32 * MIB), At(128 * MIB)];
+const EXT: &[Offset] = &[At(KIB), At(8193 * KIB), At(32 * MIB), At(128 * MIB)];
 const EXT_MARK: &[&[u8]] = &[b"\x53\xef"];
 
 /// The boot sector, and its copy where a FAT32 keeps one.
-const FAT: &[SignatureOffset] = &[At(0), At(6 * 512), At(6 * 4096)];
+const FAT: &[Offset] = &[At(0), At(6 * 512), At(6 * 4096)];
 const FAT_MARK: &[&[u8]] = &[b"\x55\xaa"];
 
 const MD_MARK: &[&[u8]] = &[b"\xfc\x4e\x2b\xa9"];
@@ -29,51 +29,50 @@ const MD_MARK: &[&[u8]] = &[b"\xfc\x4e\x2b\xa9"];
 const SLEEPS: &[&[u8]] = &[b"S1SUSPEND", b"S2SUSPEND", b"ULSUSPEND", b"LINHIB0001"];
 
 /// In the order in which they are named.
-pub const ROWS: &[SignatureRow] = &[
+pub const ROWS: &[Row] = &[
     // File systems of Linux.
-    SignatureRow::new("an ext4 file system", EXT, 56, EXT_MARK).only_if(checks::ext4),
-    SignatureRow::new("an ext3 file system", EXT, 56, EXT_MARK).only_if(checks::ext3),
-    SignatureRow::new("an ext2 file system", EXT, 56, EXT_MARK).only_if(checks::ext2),
-    SignatureRow::new("a journal of an ext file system", EXT, 56, EXT_MARK)
-        .only_if(checks::ext_journal),
-    SignatureRow::new("an XFS file system", START, 0, &[b"XFSB"]),
-    SignatureRow::new("an XFS log", START, 0, &[b"\xfe\xed\xba\xbe"])
+    Row::new("an ext4 file system", EXT, 56, EXT_MARK).only_if(checks::ext4),
+    Row::new("an ext3 file system", EXT, 56, EXT_MARK).only_if(checks::ext3),
+    Row::new("an ext2 file system", EXT, 56, EXT_MARK).only_if(checks::ext2),
+    Row::new("a journal of an ext file system", EXT, 56, EXT_MARK).only_if(checks::ext_journal),
+    Row::new("an XFS file system", START, 0, &[b"XFSB"]),
+    Row::new("an XFS log", START, 0, &[b"\xfe\xed\xba\xbe"])
         .every(512, 511)
         .only_if(checks::xfs_log),
-    SignatureRow::new(
+    Row::new(
         "a Btrfs file system",
         &[At(64 * KIB), At(64 * MIB), At(256 * GIB)],
         64,
         &[b"_BHRfS_M"],
     ),
-    SignatureRow::new("an F2FS file system", &[At(KIB), At(5 * KIB)], 0, &[b"\x10\x20\xf5\xf2"]),
-    SignatureRow::new(
+    Row::new("an F2FS file system", &[At(KIB), At(5 * KIB)], 0, &[b"\x10\x20\xf5\xf2"]),
+    Row::new(
         "a bcachefs file system",
         &[At(4 * KIB), At(2 * MIB), Before { unit: 512, back: MIB }],
         24,
         &[b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"],
     ),
-    SignatureRow::new("a ReiserFS file system", &[At(64 * KIB), At(8 * KIB)], 52, &[b"ReIsEr"]),
-    SignatureRow::new("a ReiserFS file system", &[At(8 * KIB)], 20, &[b"ReIsErFs"]),
-    SignatureRow::new("a Reiser4 file system", KIB_64, 0, &[b"ReIsEr4"]),
-    SignatureRow::new("a JFS file system", &[At(32 * KIB)], 0, &[b"JFS1"]),
-    SignatureRow::new(
+    Row::new("a ReiserFS file system", &[At(64 * KIB), At(8 * KIB)], 52, &[b"ReIsEr"]),
+    Row::new("a ReiserFS file system", &[At(8 * KIB)], 20, &[b"ReIsErFs"]),
+    Row::new("a Reiser4 file system", KIB_64, 0, &[b"ReIsEr4"]),
+    Row::new("a JFS file system", &[At(32 * KIB)], 0, &[b"JFS1"]),
+    Row::new(
         "a NILFS2 file system",
         &[At(KIB), Before { unit: 4096, back: 4096 }],
         6,
         &[b"\x34\x34"],
     )
     .only_if(checks::nilfs),
-    SignatureRow::new("a squashfs file system", START, 0, &[b"hsqs", b"sqsh"]),
-    SignatureRow::new("an EROFS file system", KIB_1, 0, &[b"\xe2\xe1\xf5\xe0"]),
-    SignatureRow::new(
+    Row::new("a squashfs file system", START, 0, &[b"hsqs", b"sqsh"]),
+    Row::new("an EROFS file system", KIB_1, 0, &[b"\xe2\xe1\xf5\xe0"]),
+    Row::new(
         "a cramfs file system",
         &[At(0), At(512)],
         0,
         &[b"\x45\x3d\xcd\x28", b"\x28\xcd\x3d\x45"],
     ),
-    SignatureRow::new("a romfs file system", START, 0, &[b"-rom1fs-"]),
-    SignatureRow::new(
+    Row::new("a romfs file system", START, 0, &[b"-rom1fs-"]),
+    Row::new(
         "a Minix file system",
         KIB_1,
         16,
@@ -89,61 +88,39 @@ pub const ROWS: &[SignatureRow] = &[
         ],
     )
     .only_if(checks::minix),
-    SignatureRow::new("a Minix file system", KIB_1, 24, &[b"\x5a\x4d", b"\x4d\x5a"])
-        .only_if(checks::minix3),
-    SignatureRow::new("Linux swap", SWAP, 0, &[b"SWAP-SPACE", b"SWAPSPACE2"]),
-    SignatureRow::new("the image of a suspended machine", SWAP, 0, SLEEPS),
-    SignatureRow::new(
-        "the image of a suspended machine",
-        START,
-        0,
-        &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"],
-    ),
+    Row::new("a Minix file system", KIB_1, 24, &[b"\x5a\x4d", b"\x4d\x5a"]).only_if(checks::minix3),
+    Row::new("Linux swap", SWAP, 0, &[b"SWAP-SPACE", b"SWAPSPACE2"]),
+    Row::new("the image of a suspended machine", SWAP, 0, SLEEPS),
+    Row::new("the image of a suspended machine", START, 0, &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"]),
     // File systems of others.
-    SignatureRow::new(
-        "an NTFS file system",
-        &[At(0), Before { unit: 512, back: 512 }],
-        3,
-        &[b"NTFS    "],
-    ),
-    SignatureRow::new("a ReFS file system", START, 0, &[b"\0\0\0ReFS\0"]),
-    SignatureRow::new(
-        "an exFAT file system",
-        &[At(0), At(12 * 512), At(12 * 4096)],
-        3,
-        &[b"EXFAT   "],
-    ),
-    SignatureRow::new("a FAT12 file system", START, 510, FAT_MARK).only_if(checks::fat12),
-    SignatureRow::new("a FAT16 file system", START, 510, FAT_MARK).only_if(checks::fat16),
-    SignatureRow::new("a FAT32 file system", FAT, 510, FAT_MARK).only_if(checks::fat32),
-    SignatureRow::new("an HPFS file system", &[At(8 * KIB)], 0, &[b"\x49\xe8\x95\xf9"]),
-    SignatureRow::new("an ISO 9660 file system", &[At(32 * KIB)], 1, &[b"CD001"]),
-    SignatureRow::new("a High Sierra file system", &[At(32 * KIB)], 9, &[b"CDROM"]),
-    SignatureRow::new("a UDF file system", &[At(32 * KIB)], 1, &[b"NSR02", b"NSR03"])
-        .every(2 * KIB, 15),
+    Row::new("an NTFS file system", &[At(0), Before { unit: 512, back: 512 }], 3, &[b"NTFS    "]),
+    Row::new("a ReFS file system", START, 0, &[b"\0\0\0ReFS\0"]),
+    Row::new("an exFAT file system", &[At(0), At(12 * 512), At(12 * 4096)], 3, &[b"EXFAT   "]),
+    Row::new("a FAT12 file system", START, 510, FAT_MARK).only_if(checks::fat12),
+    Row::new("a FAT16 file system", START, 510, FAT_MARK).only_if(checks::fat16),
+    Row::new("a FAT32 file system", FAT, 510, FAT_MARK).only_if(checks::fat32),
+    Row::new("an HPFS file system", &[At(8 * KIB)], 0, &[b"\x49\xe8\x95\xf9"]),
+    Row::new("an ISO 9660 file system", &[At(32 * KIB)], 1, &[b"CD001"]),
+    Row::new("a High Sierra file system", &[At(32 * KIB)], 9, &[b"CDROM"]),
+    Row::new("a UDF file system", &[At(32 * KIB)], 1, &[b"NSR02", b"NSR03"]).every(2 * KIB, 15),
     // The copy is in the last sector but one.
-    SignatureRow::new(
-        "an HFS file system",
-        &[At(KIB), Before { unit: 512, back: KIB }],
-        0,
-        &[b"BD"],
-    )
-    .only_if(checks::hfs),
-    SignatureRow::new(
+    Row::new("an HFS file system", &[At(KIB), Before { unit: 512, back: KIB }], 0, &[b"BD"])
+        .only_if(checks::hfs),
+    Row::new(
         "an HFS+ file system",
         &[At(KIB), Before { unit: 512, back: KIB }],
         0,
         &[b"H+\0\x04", b"HX\0\x05"],
     ),
-    SignatureRow::new("an APFS container", START, 32, &[b"NXSB"]),
-    SignatureRow::new(
+    Row::new("an APFS container", START, 32, &[b"NXSB"]),
+    Row::new(
         "a UFS file system",
         &[At(0), At(8 * KIB), At(64 * KIB), At(256 * KIB)],
         1372,
         &[b"\x54\x19\x01\0", b"\0\x01\x19\x54", b"\x19\x01\x54\x19", b"\x19\x54\x01\x19"],
     ),
     // Uberblocks of the four labels. A spare or a cache device has none, but says what it is.
-    SignatureRow::new(
+    Row::new(
         "a member of a ZFS pool",
         &[
             At(128 * KIB),
@@ -155,7 +132,7 @@ pub const ROWS: &[SignatureRow] = &[
         &[b"\x0c\xb1\xba\0\0\0\0\0", b"\0\0\0\0\0\xba\xb1\x0c"],
     )
     .every(KIB, 127),
-    SignatureRow::new(
+    Row::new(
         "a member of a ZFS pool",
         &[
             At(16 * KIB),
@@ -167,18 +144,17 @@ pub const ROWS: &[SignatureRow] = &[
         &[b"\0\0\0\x07version\0"],
     ),
     // File systems and volumes of clusters and hypervisors.
-    SignatureRow::new("a GFS2 file system", KIB_64, 0, &[b"\x01\x16\x19\x70"])
-        .only_if(checks::gfs2),
-    SignatureRow::new("a GFS file system", KIB_64, 0, &[b"\x01\x16\x19\x70"]).only_if(checks::gfs),
-    SignatureRow::new(
+    Row::new("a GFS2 file system", KIB_64, 0, &[b"\x01\x16\x19\x70"]).only_if(checks::gfs2),
+    Row::new("a GFS file system", KIB_64, 0, &[b"\x01\x16\x19\x70"]).only_if(checks::gfs),
+    Row::new(
         "an OCFS2 file system",
         &[At(KIB), At(2 * KIB), At(4 * KIB), At(8 * KIB)],
         0,
         &[b"OCFSV2"],
     ),
-    SignatureRow::new("an OCFS file system", START, 8, &[b"OracleCFS"]),
+    Row::new("an OCFS file system", START, 8, &[b"OracleCFS"]),
     // The header, and its copy at the end of the second allocation unit, which is 1 to 64 MiB large.
-    SignatureRow::new(
+    Row::new(
         "an Oracle ASM disk",
         &[
             At(0),
@@ -193,60 +169,59 @@ pub const ROWS: &[SignatureRow] = &[
         32,
         &[b"ORCLDISK"],
     ),
-    SignatureRow::new("a volume of VMFS", &[At(MIB)], 0, &[b"\x0d\xd0\x01\xc0"]),
-    SignatureRow::new(
+    Row::new("a volume of VMFS", &[At(MIB)], 0, &[b"\x0d\xd0\x01\xc0"]),
+    Row::new(
         "a VMFS file system",
         &[At(2 * MIB), At(18 * MIB), At(19 * MIB)],
         0,
         &[b"\x5e\xf1\xab\x2f", b"\x5f\xf1\xab\x2f"],
     ),
-    SignatureRow::new(
+    Row::new(
         "a Ceph BlueStore device",
         &[At(0), At(GIB), At(10 * GIB), At(100 * GIB), At(1000 * GIB)],
         0,
         &[b"bluestore block device"],
     ),
-    SignatureRow::new(
+    Row::new(
         "a VxFS file system",
         &[At(KIB), At(8 * KIB)],
         0,
         &[b"\xf5\xfc\x01\xa5", b"\xa5\x01\xfc\xf5"],
     ),
-    SignatureRow::new(
+    Row::new(
         "DRBD metadata",
         &[Before { unit: 4096, back: 4096 }],
         60,
         &[b"\x83\x74\x02\x6b", b"\x83\x74\x02\x6c", b"\x83\x74\x02\x6d"],
     ),
-    SignatureRow::new("a disk of a Windows storage pool", START, 0, &[b"SPACEDB "])
-        .every(4 * KIB, 1),
+    Row::new("a disk of a Windows storage pool", START, 0, &[b"SPACEDB "]).every(4 * KIB, 1),
     // Volume managers, arrays and caches.
-    SignatureRow::new("an LVM physical volume", START, 0, &[b"LABELONE"])
+    Row::new("an LVM physical volume", START, 0, &[b"LABELONE"])
         .every(512, 3)
         .only_if(checks::lvm2),
-    SignatureRow::new("an LVM1 physical volume", START, 0, &[b"HM\x01\0", b"HM\x02\0"]),
-    SignatureRow::new(
+    Row::new("an LVM1 physical volume", START, 0, &[b"HM\x01\0", b"HM\x02\0"]),
+    Row::new(
         "a member of an MD array",
         &[Before { unit: 64 * KIB, back: 64 * KIB }],
         0,
         &[b"\xfc\x4e\x2b\xa9", b"\xa9\x2b\x4e\xfc"],
     )
     .only_if(checks::md_0),
-    SignatureRow::new(
+    Row::new(
         "a member of an MD array",
         &[At(0), At(4 * KIB), Before { unit: 4 * KIB, back: 8 * KIB }],
         0,
         MD_MARK,
     )
     .only_if(checks::md_1),
-    SignatureRow::new(
+    Row::new(
         "a member of an Intel RAID",
         &[Before { unit: 512, back: 1024 }, Before { unit: 4096, back: 8192 }],
         0,
         &[b"Intel Raid ISM Cfg Sig. "],
     ),
     // In the last block; one maker keeps it 256 sectors earlier.
-    SignatureRow::new(
+    Row::new(
         "a member of a DDF RAID",
         &[
             Before { unit: 512, back: 512 },
@@ -256,34 +231,29 @@ pub const ROWS: &[SignatureRow] = &[
         0,
         &[b"\xde\x11\xde\x11"],
     ),
-    SignatureRow::new(
+    Row::new(
         "a bcache device",
         &[At(4 * KIB)],
         24,
         &[b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"],
     ),
-    SignatureRow::new("a VDO device", START, 0, &[b"dmvdo001"]),
-    SignatureRow::new(
+    Row::new("a VDO device", START, 0, &[b"dmvdo001"]),
+    Row::new(
         "a device of a Stratis pool",
         &[At(512), At(9 * 512)],
         4,
         &[b"!Stra0tis\x86\xff\x02^\x41rh"],
     ),
-    SignatureRow::new("a device mapper snapshot", START, 0, &[b"SnAp"]),
-    SignatureRow::new("metadata of a thin pool", START, 32, &[&27_022_010_u64.to_le_bytes()]),
-    SignatureRow::new(
-        "metadata of a device mapper cache",
-        START,
-        32,
-        &[&0x18_c403_u64.to_le_bytes()],
-    ),
-    SignatureRow::new("a dm-integrity device", START, 0, &[b"integrt\0"]),
-    SignatureRow::new("hashes of dm-verity", START, 0, &[b"verity\0\0"]),
+    Row::new("a device mapper snapshot", START, 0, &[b"SnAp"]),
+    Row::new("metadata of a thin pool", START, 32, &[&27_022_010_u64.to_le_bytes()]),
+    Row::new("metadata of a device mapper cache", START, 32, &[&0x18_c403_u64.to_le_bytes()]),
+    Row::new("a dm-integrity device", START, 0, &[b"integrt\0"]),
+    Row::new("hashes of dm-verity", START, 0, &[b"verity\0\0"]),
     // Encryption.
-    SignatureRow::new("a LUKS1 container", START, 0, &[b"LUKS\xba\xbe\0\x01"]),
-    SignatureRow::new("a LUKS2 container", START, 0, &[b"LUKS\xba\xbe\0\x02"]),
+    Row::new("a LUKS1 container", START, 0, &[b"LUKS\xba\xbe\0\x01"]),
+    Row::new("a LUKS2 container", START, 0, &[b"LUKS\xba\xbe\0\x02"]),
     // The second header follows the first, whose size is settled when the container is made.
-    SignatureRow::new(
+    Row::new(
         "a LUKS2 container",
         &[
             At(16 * KIB),
@@ -299,8 +269,8 @@ pub const ROWS: &[SignatureRow] = &[
         0,
         &[b"SKUL\xba\xbe\0\x02"],
     ),
-    SignatureRow::new("a BitLocker volume", START, 3, &[b"-FVE-FS-"]),
-    SignatureRow::new(
+    Row::new("a BitLocker volume", START, 3, &[b"-FVE-FS-"]),
+    Row::new(
         "a BitLocker volume",
         START,
         424,
