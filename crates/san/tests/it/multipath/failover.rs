@@ -30,7 +30,7 @@ fn a_portal_that_is_killed_ten_times_is_no_error() {
         assert_eq!(story.count("path-returned"), 10, "{story:#?}");
         // A loss with I/O under way is a stall, and most of them are.
         let loaded =
-            story.texts("path-lost").iter().filter(|text| text.contains(" I/Os went ")).count();
+            story.texts("path-lost").iter().filter(|text| text.contains(" I/Os moved ")).count();
         assert!(loaded >= 3 && story.count("path-stall") >= loaded, "{story:#?}");
         assert_eq!(story.counter("paths-lost"), 10.0);
         // Each moment is one of the step.
