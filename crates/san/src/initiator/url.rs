@@ -446,7 +446,7 @@ mod tests {
             ("iscsi://a,me%word@b/iqn.x/1", "write `user@`"),
             ("iscsi://host:0", "not a port"),
             ("iscsi://host:99999", "not a port"),
-            ("iscsi://::1/iqn.x/1", "in brackets, as in `[::1]`"),
+            ("iscsi://::1/iqn.x/1", "brackets, as in `[::1]`"),
             ("iscsi://[::1", "not closed"),
             ("iscsi://[::1]x", "follow the `]`"),
             ("iscsi://host/disk/1", "no target's name"),
