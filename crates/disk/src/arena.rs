@@ -25,6 +25,9 @@ struct Mapping {
 
 impl Arena {
     /// Maps `slots` buffers of at least `bytes` each. Memory is taken when it is first touched.
+    ///
+    /// # Errors
+    /// The memory cannot be mapped.
     pub fn new(slots: u32, bytes: u32) -> io::Result<Arena> {
         let page = rustix::param::page_size();
         let too_much =

@@ -1,5 +1,5 @@
-//! A file or device that stays open for somebody else than a worker: what a volume of a target is kept in. The decision
-//! whether it may be written is the guard's, as for a worker; it never opens anything for writing by itself.
+//! The backing file or device of a volume of a target, open for longer than a worker's. The guard decides whether it may be
+//! written; this module never opens anything for writing by itself.
 
 use crate::create;
 use crate::device::logical_block;
@@ -25,7 +25,7 @@ pub struct BackingSpec {
     pub sparse: bool,
     /// Not to be written, whatever the guard would say.
     pub read_only: bool,
-    /// The token by which the user says that it may be written, where Wirespeed did not make it.
+    /// The token that allows writing, where Wirespeed did not create the target.
     pub write_token: Option<String>,
     /// Whether what it carries may be lost.
     pub overwrite: bool,
@@ -63,6 +63,9 @@ enum Held {
 impl Backing {
     /// Opens what is there, or makes it. What the guard would only let be written with a token is opened for reading where
     /// none is given; a token that does not open it is a refusal.
+    ///
+    /// # Errors
+    /// The guard refuses it, or it cannot be opened as specified.
     pub fn open(spec: &BackingSpec) -> Result<Backing, BackingError> {
         let mut target = TargetSpec::new(&spec.name, &spec.path);
         target.write_token.clone_from(&spec.write_token);

@@ -1,4 +1,4 @@
-//! What the file system of a directory can do for targets that lie there, found out with a file that never has a name.
+//! What the file system of a directory supports for targets, found out with an unnamed file.
 
 use crate::create::room_in;
 use guard::{NewFile, reopen_to_read};
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// What a file system cannot do.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum Incapable {
+pub enum Unsupported {
     /// No file can be made there at all.
     #[error("nothing can be created there ({0})")]
     Create(Errno),
@@ -27,20 +27,29 @@ pub enum Incapable {
 }
 
 /// Whether files in `dir` can be opened past the page cache.
-pub fn direct_io(dir: &Path) -> Result<(), Incapable> {
-    let file = NewFile::nameless(dir).map_err(Incapable::Create)?;
-    reopen_to_read(file.as_fd(), true).map_err(Incapable::Direct).map(drop)
+///
+/// # Errors
+/// No file can be created there, or `O_DIRECT` is refused.
+pub fn direct_io(dir: &Path) -> Result<(), Unsupported> {
+    let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
+    reopen_to_read(file.as_fd(), true).map_err(Unsupported::Direct).map(drop)
 }
 
-/// Whether files in `dir` can carry the mark by which the write guard knows its own.
-pub fn marks(dir: &Path) -> Result<(), Incapable> {
-    let file = NewFile::nameless(dir).map_err(Incapable::Create)?;
-    file.mark().map_err(Incapable::Marks)
+/// Whether files in `dir` can carry the write guard's mark.
+///
+/// # Errors
+/// No file can be created there, or it cannot be marked.
+pub fn marks(dir: &Path) -> Result<(), Unsupported> {
+    let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
+    file.mark().map_err(Unsupported::Marks)
 }
 
 /// Bytes that an unprivileged user may still write in `dir`.
-pub fn free_space(dir: &Path) -> Result<u64, Incapable> {
-    room_in(dir).ok_or(Incapable::Room)
+///
+/// # Errors
+/// The free space is unknown.
+pub fn free_space(dir: &Path) -> Result<u64, Unsupported> {
+    room_in(dir).ok_or(Unsupported::Room)
 }
 
 #[cfg(test)]
@@ -51,10 +60,10 @@ mod tests {
     fn a_directory_that_is_not_there_can_do_nothing_and_nothing_is_left_where_it_is() {
         let dir = tempfile::tempdir().expect("a scratch directory");
         let missing = dir.path().join("missing");
-        assert_eq!(direct_io(&missing), Err(Incapable::Create(Errno::NOENT)));
-        assert_eq!(marks(&missing), Err(Incapable::Create(Errno::NOENT)));
-        assert_eq!(free_space(&missing), Err(Incapable::Room));
-        assert!(!matches!(marks(dir.path()), Err(Incapable::Create(_))));
+        assert_eq!(direct_io(&missing), Err(Unsupported::Create(Errno::NOENT)));
+        assert_eq!(marks(&missing), Err(Unsupported::Create(Errno::NOENT)));
+        assert_eq!(free_space(&missing), Err(Unsupported::Room));
+        assert!(!matches!(marks(dir.path()), Err(Unsupported::Create(_))));
         assert!(free_space(dir.path()).is_ok());
         assert_eq!(std::fs::read_dir(dir.path()).expect("it is readable").count(), 0);
     }

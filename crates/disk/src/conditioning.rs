@@ -9,8 +9,8 @@
 
 use crate::content::{BLOCK, Content};
 use crate::fill::{Broken, CHUNK, Fill, Progress};
-use crate::sample::{Look, Seen, sample};
-use crate::surface::{Held, Sink, Thing};
+use crate::sample::{SampleResult, SampleSpec, sample};
+use crate::surface::{OpenTarget, ReadTarget, Sink};
 use clock::{Ns, Rng};
 use engine::{
     EngineError, EventNote, Fill as Rule, IntervalTx, Output, StepSpec, Stop, TargetSpec,
@@ -75,7 +75,7 @@ fn fills(spec: &TargetSpec) -> bool {
     match spec.fill {
         Rule::SniaPts => true,
         Rule::Never => false,
-        // What was made for this run holds nothing yet, and nobody else's data can be in it.
+        // A target made for this run is empty and holds no foreign data.
         Rule::Auto => spec.demand.writes || spec.made_as.is_some(),
         Rule::Always => spec.demand.writes || spec.create.is_some(),
     }
@@ -89,7 +89,7 @@ pub(crate) struct Conditioning {
 }
 
 /// One target that is about to be used, and who hears of it.
-pub(crate) struct Errand<'a> {
+pub(crate) struct ConditioningTask<'a> {
     pub spec: &'a TargetSpec,
     pub step: &'a StepSpec,
     /// What the run, or at least this step, asks of the target.
@@ -113,8 +113,8 @@ impl Conditioning {
     /// Sees to a target that may be written. Returns what is worth knowing about its content.
     pub fn writable(
         &mut self,
-        errand: &Errand,
-        thing: Thing<'_>,
+        errand: &ConditioningTask,
+        thing: ReadTarget<'_>,
         to: Sink<'_>,
         extent: Extent,
     ) -> Result<Vec<Fact>, EngineError> {
@@ -150,7 +150,12 @@ impl Conditioning {
     }
 
     /// Sees to a target that is only read: looks what it holds, once.
-    pub fn readable(&mut self, errand: &Errand, thing: Thing<'_>, extent: Extent) -> Vec<Fact> {
+    pub fn readable(
+        &mut self,
+        errand: &ConditioningTask,
+        thing: ReadTarget<'_>,
+        extent: Extent,
+    ) -> Vec<Fact> {
         if !errand.demand.reads || !self.sampled.insert(errand.spec.url.clone()) {
             return Vec::new();
         }
@@ -161,7 +166,7 @@ impl Conditioning {
     }
 }
 
-impl Errand<'_> {
+impl ConditioningTask<'_> {
     /// The content that a target is to have. No two passes, targets or runs make the same: storage that finds duplicates
     /// would keep one of them.
     pub fn content(&self, pass: u64) -> Content {
@@ -192,10 +197,10 @@ impl Errand<'_> {
         Fact { subject: self.spec.name.clone(), key: key.to_owned(), value }
     }
 
-    /// Looks at what a target holds; `None`, with a note, where it cannot be looked at.
-    fn sample(&self, thing: Thing<'_>, extent: Extent) -> Option<Seen> {
-        let look = |(held, cached): (Held, bool)| {
-            let look = Look {
+    /// Samples a target; `None`, with a note, if it cannot be read.
+    fn sample(&self, thing: ReadTarget<'_>, extent: Extent) -> Option<SampleResult> {
+        let spec = |(held, cached): (OpenTarget, bool)| {
+            let spec = SampleSpec {
                 from: held.source(),
                 file: thing.is_file(),
                 cached,
@@ -204,9 +209,9 @@ impl Errand<'_> {
                 seed: self.step.seed,
                 content: self.content(0),
             };
-            sample(&look, self.stop)
+            sample(&spec, self.stop)
         };
-        match open_to_look(thing).and_then(look) {
+        match open_to_look(thing).and_then(spec) {
             Ok(seen) => Some(seen),
             Err(e) => {
                 let text = format!(
@@ -296,7 +301,7 @@ impl Errand<'_> {
 }
 
 /// Opens a target to look at it, past the page cache where it can be; whether it could not.
-fn open_to_look(thing: Thing<'_>) -> Result<(Held, bool), Errno> {
+fn open_to_look(thing: ReadTarget<'_>) -> Result<(OpenTarget, bool), Errno> {
     match thing.open(true) {
         Ok(held) => Ok((held, false)),
         Err(Errno::INVAL) => Ok((thing.open(false)?, true)),
@@ -332,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_as_people_count_them() {
+    fn durations_are_readable() {
         for (seconds, text) in
             [(0, "0 s"), (119, "119 s"), (121, "3 min"), (7199, "120 min"), (7260, "2 h 1 min")]
         {

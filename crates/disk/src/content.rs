@@ -35,7 +35,7 @@ pub(crate) enum Origin {
     Ours,
     /// Wirespeed made it, for others.
     OtherRatios,
-    /// Somebody else's.
+    /// Data of another origin.
     Foreign,
 }
 

@@ -8,10 +8,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A fact's key and value.
-pub(crate) type Pair = (&'static str, String);
+pub(crate) type Fact = (&'static str, String);
 
 /// Name, model, scheduler, queue and block sizes of a block device; of its disk where it is a partition.
-pub(crate) fn device_facts(device: u64) -> Vec<Pair> {
+pub(crate) fn device_facts(device: u64) -> Vec<Fact> {
     let Some(node) = node(device) else { return Vec::new() };
     let disk = if node.join("partition").exists() { parent(&node) } else { node.clone() };
     let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned());
@@ -61,7 +61,7 @@ pub(crate) fn size(device: u64) -> Option<u64> {
 }
 
 /// File system, its source and options, and its free space.
-pub(crate) fn mount_facts(path: &Path) -> Vec<Pair> {
+pub(crate) fn mount_facts(path: &Path) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(mount) = fs::canonicalize(path).ok().and_then(|path| mount_of(&path)) {
         facts.push(("file-system", mount.kind));

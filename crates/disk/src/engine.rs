@@ -1,13 +1,13 @@
-//! The disk engine: resolves a step's targets, builds its workers, and musters them.
+//! The disk engine: resolves a step's targets and builds its workers.
 //!
 //! Everything slow or fallible happens here, on the control plane: creation and filling (in the first step that names a
 //! target), the guard, and one open file for each worker and target.
 
-use crate::conditioning::{Conditioning, Errand};
+use crate::conditioning::{Conditioning, ConditioningTask};
 use crate::create::create;
 use crate::file::{Access, FileOpener};
 use crate::remote::{RemoteAccess, Schemes};
-use crate::surface::{Sink, Thing};
+use crate::surface::{ReadTarget, Sink};
 use crate::target::{
     BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read, request,
     scheme, ungranted, unreachable,
@@ -32,7 +32,7 @@ use workload::{Arrivals, Demand, Extent, Placement, StreamKey};
 /// How long workers wait for what is in flight at the end of a step.
 const GRACE: Ns = Ns::secs(5);
 
-/// Purpose of the random stream that tells the data of one worker from that of others.
+/// Purpose of the random stream that makes each worker's data different.
 const FRESH: u64 = 0x6672_6573;
 
 /// The live block engine.
@@ -68,7 +68,7 @@ enum How {
 }
 
 impl DiskEngine {
-    /// An engine that pins its workers' threads as told.
+    /// An engine with this pinning of its workers' threads.
     pub fn new(pinning: Pinning) -> DiskEngine {
         DiskEngine { pinning, ..DiskEngine::default() }
     }
@@ -93,7 +93,7 @@ impl DiskEngine {
     /// Makes a remote target ready to be opened for workers.
     fn resolve_remote(
         &mut self,
-        errand: &Errand,
+        errand: &ConditioningTask,
         remote: &Arc<dyn Remote>,
         writes: bool,
     ) -> Result<Resolved, EngineError> {
@@ -108,7 +108,7 @@ impl DiskEngine {
             }
             false => None,
         };
-        let thing = Thing::Remote(remote);
+        let thing = ReadTarget::Remote(remote);
         let state = self.watch.state(errand, thing, extent, false)?;
         facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
         let access = match grant {
@@ -131,7 +131,11 @@ impl DiskEngine {
     }
 
     /// Makes a target ready to be opened for workers.
-    fn resolve(&mut self, errand: &Errand, writes: bool) -> Result<Resolved, EngineError> {
+    fn resolve(
+        &mut self,
+        errand: &ConditioningTask,
+        writes: bool,
+    ) -> Result<Resolved, EngineError> {
         let spec = errand.spec;
         let writes = writes || self.conditioning.would_write(spec);
         if let Some(remote) = self.remote(spec)? {
@@ -164,14 +168,14 @@ impl DiskEngine {
             let grant = WriteGrant::check(&request(spec), &found, &mut self.grants);
             let grant = grant.map_err(|e| ungranted(spec, e))?;
             let extent = extent(spec, &found, &grant)?;
-            let state = self.watch.state(errand, Thing::Found(&found), extent, created)?;
+            let state = self.watch.state(errand, ReadTarget::Found(&found), extent, created)?;
             facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
             if self.watch.holds(spec) {
                 self.conditioning.note_filled(spec);
             }
             facts.extend(self.conditioning.writable(
                 errand,
-                Thing::Found(&found),
+                ReadTarget::Found(&found),
                 Sink::Fd(grant.as_fd()),
                 extent,
             )?);
@@ -180,9 +184,9 @@ impl DiskEngine {
         }
         let fd = open_to_read(spec, &found)?;
         let extent = extent(spec, &found, &fd)?;
-        let state = self.watch.state(errand, Thing::Found(&found), extent, created)?;
+        let state = self.watch.state(errand, ReadTarget::Found(&found), extent, created)?;
         facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
-        facts.extend(self.conditioning.readable(errand, Thing::Found(&found), extent));
+        facts.extend(self.conditioning.readable(errand, ReadTarget::Found(&found), extent));
         let how = How::Read(fd, !spec.buffered);
         Ok(Resolved { extent, how, facts, state, identity: found.id() })
     }
@@ -190,7 +194,7 @@ impl DiskEngine {
     /// Creates a target's file, and finds it again as any other. The fact says how it was filled.
     fn create(
         &mut self,
-        errand: &Errand,
+        errand: &ConditioningTask,
         writes: bool,
         bytes: u64,
     ) -> Result<(Found, Fact), EngineError> {
@@ -245,7 +249,7 @@ impl Engine for DiskEngine {
             });
             let asked = demands.fold(Demand::default(), Demand::and);
             let demand = target.demand.and(asked);
-            let errand = Errand { spec: target, step, demand, notes, stop };
+            let errand = ConditioningTask { spec: target, step, demand, notes, stop };
             resolved.push(self.resolve(&errand, asked.writes)?);
         }
         refuse_doubles(step, &resolved)?;

@@ -1,5 +1,4 @@
-//! The way to files and block devices: opened descriptors, and the choice of the queue that carries I/O to them: the one
-//! that costs least for a device, at the depth that was asked for.
+//! Files and block devices: opened descriptors, and the choice of the cheapest queue for a device at the requested depth.
 
 use crate::aio::AioQueue;
 use crate::pread::PreadQueue;

@@ -1,7 +1,7 @@
 //! Filling: writes content over a part of an opened target, in large writes of which several are in flight, until it is
-//! done or called off.
+//! done or stopped.
 //!
-//! It decides nothing: what may be written is the guard's to say, and what needs it is decided in `conditioning`.
+//! It decides nothing: the guard says what may be written, and `conditioning` what needs it.
 
 use crate::Arena;
 use crate::content::Content;
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Writes in flight: one a thread. Enough to keep an SSD busy with large ones.
 const LANES: u64 = 4;
 
-/// How often progress is told.
+/// How often progress is reported.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Bytes of one write while filling.
@@ -72,7 +72,7 @@ struct Lanes<'a> {
 }
 
 impl Fill<'_> {
-    /// Fills, syncs, and tells now and then how far it has come.
+    /// Fills, syncs, and reports progress.
     pub fn run(&self, tell: &mut dyn FnMut(Progress)) -> Result<Progress, Broken> {
         let began = clock::now();
         let end = self.range.end - self.range.end % u64::from(self.align.max(1));
@@ -136,7 +136,7 @@ impl Lanes<'_> {
         })
     }
 
-    /// Takes chunk after chunk, each the next that nobody has taken.
+    /// Takes chunk after chunk, each the next free one.
     fn lane(&self) -> Result<(), Errno> {
         let Fill { to, content, chunk, stop, .. } = self.fill;
         let arena = Arena::new(1, *chunk).map_err(|_| Errno::NOMEM)?;

@@ -21,7 +21,7 @@ pub(crate) struct Rest {
 }
 
 /// How the kernel gave an I/O back.
-pub(crate) enum Landing {
+pub(crate) enum Progressed {
     Done,
     /// A part of it was moved, or nothing yet: the rest goes in again.
     Partial,
@@ -45,18 +45,18 @@ impl Flight {
     }
 
     /// Takes in the kernel's result: bytes moved, or a negated error number.
-    pub fn landed(&mut self, result: i64) -> Landing {
+    pub fn landed(&mut self, result: i64) -> Progressed {
         match u32::try_from(result) {
             // The end of the file, or of the device.
-            Ok(0) => Landing::Failed(Errno::IO),
+            Ok(0) => Progressed::Failed(Errno::IO),
             Ok(moved) => {
                 self.done = self.done.saturating_add(moved).min(self.io.len);
-                if self.done == self.io.len { Landing::Done } else { Landing::Partial }
+                if self.done == self.io.len { Progressed::Done } else { Progressed::Partial }
             }
             Err(_) => match i32::try_from(result.wrapping_neg()).map(Errno::from_raw_os_error) {
-                Ok(Errno::INTR | Errno::AGAIN) => Landing::Partial,
-                Ok(e) => Landing::Failed(e),
-                Err(_) => Landing::Failed(Errno::IO),
+                Ok(Errno::INTR | Errno::AGAIN) => Progressed::Partial,
+                Ok(e) => Progressed::Failed(e),
+                Err(_) => Progressed::Failed(Errno::IO),
             },
         }
     }

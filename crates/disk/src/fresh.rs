@@ -1,11 +1,9 @@
 //! Fresh data for every write: the payload of workers that write and do not verify.
 //!
-//! Making all bytes anew would cost more than many an I/O, so a buffer keeps its random bytes and only its stamps are
-//! renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. What a read has
-//! put into a buffer is covered from a template first. Where blocks are to be repeated, a block of 4 KiB keeps the stamps
-//! that it was written with last time from this buffer.
-//!
-//! Nothing is examined here: what was read is not looked at.
+//! Generating all bytes anew would cost more than many an I/O, so a buffer keeps its random bytes and only its stamps are
+//! renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. Data that a read left in
+//! a buffer is overwritten from a template first. For repeated blocks, a block of 4 KiB keeps the stamps of its last write
+//! from this buffer. Read data is not examined here.
 
 use crate::content::{BLOCK, Content, SECTOR};
 use crate::feed::Batch;
@@ -52,11 +50,11 @@ impl PayloadOpener for Fresh {
         let repeats = kinds.iter().any(|kind| kind.dedupe > 1.0);
         let blocks = arena.slot_bytes().div_ceil(BLOCK);
         let template = arena.slot_bytes().min(TEMPLATE_MAX);
-        let kind = |(n, data)| Kind::new(data, self.salt, n as u64, template);
+        let kind = |(n, data)| FreshKind::new(data, self.salt, n as u64, template);
         Ok(Box::new(Writes {
             kinds: kinds.into_iter().enumerate().map(kind).collect(),
             of_target,
-            slots: vec![Slot { kind: 0, covered: 0 }; slots as usize],
+            slots: vec![SlotState { kind: 0, covered: 0 }; slots as usize],
             stamps: vec![NONE; if repeats { slots as usize * blocks } else { 0 }],
             blocks,
             next: 0,
@@ -69,10 +67,10 @@ impl PayloadOpener for Fresh {
 struct Writes {
     arena: Arena,
     /// The kinds of data, without doubles.
-    kinds: Vec<Kind>,
+    kinds: Vec<FreshKind>,
     /// The kind of each target.
     of_target: Vec<usize>,
-    slots: Vec<Slot>,
+    slots: Vec<SlotState>,
     /// The first stamp of each block of each slot, where blocks are repeated.
     stamps: Vec<u64>,
     /// Blocks of a slot.
@@ -82,7 +80,7 @@ struct Writes {
     rng: Rng,
 }
 
-struct Kind {
+struct FreshKind {
     content: Content,
     template: Box<[u8]>,
     /// Of 2⁶⁴ blocks, how many are repeated.
@@ -91,7 +89,7 @@ struct Kind {
 
 /// What a buffer holds.
 #[derive(Clone, Copy)]
-struct Slot {
+struct SlotState {
     kind: usize,
     /// Bytes from its start that hold random bytes of this kind.
     covered: usize,
@@ -108,15 +106,15 @@ impl Payload for Writes {
     fn completed(&mut self, _done: &mut [Completion], _now: Ns) {}
 }
 
-impl Kind {
-    fn new(data: Data, salt: u64, stream: u64, template: usize) -> Kind {
+impl FreshKind {
+    fn new(data: Data, salt: u64, stream: u64, template: usize) -> FreshKind {
         let content = Content::new(data, salt);
         let mut bytes = vec![0; template].into_boxed_slice();
         for (n, block) in (0..).zip(bytes.chunks_mut(BLOCK)) {
             content.noise(stream << 32 | n, block);
         }
         let repeated = if data.dedupe > 1.0 { 1.0 - 1.0 / data.dedupe } else { 0.0 };
-        Kind { content, template: bytes, repeated: (repeated * (u64::MAX as f64)) as u64 }
+        FreshKind { content, template: bytes, repeated: (repeated * (u64::MAX as f64)) as u64 }
     }
 }
 
@@ -136,7 +134,7 @@ impl Writes {
         // SAFETY: the buffer is mapped and at least `len` long, and its I/O has not been submitted yet.
         let buffer = unsafe { std::slice::from_raw_parts_mut(base, len) };
         if slot.kind != kind {
-            *slot = Slot { kind, covered: 0 };
+            *slot = SlotState { kind, covered: 0 };
             self.forget(io.slot);
         }
         self.cover(io.slot, kind, buffer);

@@ -29,7 +29,7 @@ mod worker;
 
 pub use arena::Arena;
 pub use backing::{Backing, BackingError, BackingSpec};
-pub use capability::{Incapable, direct_io, free_space, marks};
+pub use capability::{Unsupported, direct_io, free_space, marks};
 pub use conditioning::Filling;
 pub use content::{BLOCK, Content, SECTOR};
 pub use device::disk_under;

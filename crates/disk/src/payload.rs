@@ -1,9 +1,9 @@
-//! The joint through which a worker's buffers are prepared before submission and examined after completion: one virtual
-//! call a batch each way. A worker whose buffers nobody looks at (pure reads without verification, `null:`) has none,
-//! and pays a comparison for it.
+//! The interface that prepares a worker's buffers before submission and examines them after completion: one virtual call a
+//! batch each way. A worker whose buffers are not examined (pure reads without verification, `null:`) has none, and pays a
+//! comparison for it.
 //!
 //! A payload may also hold I/Os back, as verification does while an overlapping one is in flight: they stay in the
-//! batch and are offered again with the next one. What it prepares counts as the generator's own time, never as latency.
+//! batch and are offered again with the next one. Preparation counts as generator time, never as latency.
 
 use crate::feed::Batch;
 use crate::{Arena, Completion, Io, OpenError};
@@ -14,6 +14,9 @@ use engine::Reports;
 pub trait PayloadOpener: Send {
     /// Opens the payload for I/Os in the first `slots` buffers of the arena, of which it keeps a clone. Takes all memory
     /// that it will ever need.
+    ///
+    /// # Errors
+    /// Its memory or state cannot be allocated.
     fn open(self: Box<Self>, arena: &Arena, slots: u32) -> Result<Box<dyn Payload>, OpenError>;
 }
 

@@ -1,4 +1,4 @@
-//! The joint between a worker and whatever carries its I/O: one virtual call a batch, never one an I/O.
+//! The interface between a worker and its I/O queue: one virtual call a batch, never one an I/O.
 
 use crate::Arena;
 use clock::Ns;
@@ -38,6 +38,9 @@ pub type Completions = Vec<Completion>;
 pub trait Opener: Send {
     /// Opens the queue. It keeps a clone of the arena for as long as its I/O may touch the buffers, which may be
     /// registered with the kernel.
+    ///
+    /// # Errors
+    /// The queue cannot be set up for a target.
     fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError>;
 }
 

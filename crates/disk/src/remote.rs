@@ -1,5 +1,5 @@
-//! Targets that are reached by a scheme of URLs which this crate does not know, such as the LUNs of an array. Whoever
-//! knows the scheme implements [`Resolver`], and the binary registers it ([`Schemes`]).
+//! Targets behind a URL scheme that this crate does not know, such as the LUNs of an array. A crate that knows the scheme
+//! implements [`Resolver`], and the binary registers it ([`Schemes`]).
 
 use crate::Opener;
 use guard::{Remote, RemoteGrant};
@@ -11,10 +11,16 @@ use thiserror::Error;
 
 /// Finds what the URLs of a scheme lead to. It works on the control plane, where it may block for as long as it says.
 pub trait Resolver: Send + Sync {
-    /// Goes to a target and looks at it.
+    /// Finds a target and identifies it.
+    ///
+    /// # Errors
+    /// The URL is invalid, or the target cannot be reached.
     fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable>;
 
     /// A queue over these targets, in the order that I/Os number them. All were found by this resolver.
+    ///
+    /// # Errors
+    /// The targets cannot share a queue.
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable>;
 }
 

@@ -1,8 +1,8 @@
-//! Sampling: what a target holds, seen in a thousand blocks spread over what a workload touches.
+//! Sampling: reads a thousand blocks spread over what a workload touches.
 //!
-//! One block is drawn from each of a thousand equal parts, so that none is looked at twice. They are read in ten rounds
-//! that each span the whole, so that a slow device may be left early with an even picture. Reads bypass the page cache
-//! where the file system lets them; 4 MiB in all is too little to warm any cache that matters. Nothing is written here.
+//! One block is drawn from each of a thousand equal parts, so that none is read twice. They are read in ten rounds that each
+//! span the whole, so that stopping early on a slow device still gives an even picture. Reads bypass the page cache where the
+//! file system allows it; 4 MiB in all is too little to warm any cache that matters. Nothing is written here.
 
 use crate::Arena;
 use crate::content::{BLOCK, Content, Origin, SECTOR};
@@ -17,20 +17,20 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU64;
 
-/// Blocks that are looked at.
+/// Blocks to sample.
 const SAMPLES: u64 = 1000;
 
 /// Rounds over the whole target; each looks at every tenth part.
 const ROUNDS: usize = 10;
 
-/// How long it may take; whoever has seen less by then stays with that.
+/// Time limit; sampling stops with what it has then.
 const BUDGET: Ns = Ns::secs(3);
 
 /// Purpose of the random stream that draws the blocks.
 const SAMPLING: u64 = 0x7361_6d70;
 
-/// What is to be looked at.
-pub(crate) struct Look<'a> {
+/// What to sample.
+pub(crate) struct SampleSpec<'a> {
     pub from: Source<'a>,
     /// A file: its file system knows what was never written.
     pub file: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Look<'a> {
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SampleResult {
     pub sampling: Sampling,
     /// Blocks of ours, made for the ratios that are wanted.
     pub ours: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Seen {
     pub others: u32,
 }
 
-impl Seen {
+impl SampleResult {
     /// Whether everything that was seen is data like no other, and reducible as far as is wanted.
     pub fn is_filled_with(&self, content: &Content) -> bool {
         let Sampling { blocks, .. } = self.sampling;
@@ -66,36 +66,36 @@ impl Seen {
 
 /// Looks at samples; fewer than there might be where time is up, reads fail or `stop` was asked for. An error where not
 /// one block could be read.
-pub(crate) fn sample(look: &Look, stop: &Stop) -> Result<Seen, Errno> {
-    let block = (look.align.max(BLOCK as u32)).next_multiple_of(look.align.max(1));
+pub(crate) fn sample(spec: &SampleSpec, stop: &Stop) -> Result<SampleResult, Errno> {
+    let block = (spec.align.max(BLOCK as u32)).next_multiple_of(spec.align.max(1));
     let arena = Arena::new(1, block).map_err(|_| Errno::NOMEM)?;
     let base = arena.slot(0).ok_or(Errno::NOMEM)?;
     // SAFETY: the slot is mapped, `block` long, and used by nothing else.
     let buffer = unsafe { std::slice::from_raw_parts_mut(base, block as usize) };
     let mut tally = Tally::default();
     let limit = clock::now().plus(BUDGET);
-    for at in places(look.seed, look.over / u64::from(block)) {
+    for at in places(spec.seed, spec.over / u64::from(block)) {
         if stop.asked() || clock::now() >= limit {
             break;
         }
         let at = at * u64::from(block);
-        if let (true, Source::Fd(fd)) = (look.file, look.from)
+        if let (true, Source::Fd(fd)) = (spec.file, spec.from)
             && is_hole(fd, at, block.into())
         {
             tally.unwritten += 1;
             continue;
         }
-        match look.from.read_all(buffer, at) {
-            Ok(()) => tally.add(buffer, &look.content),
+        match spec.from.read_all(buffer, at) {
+            Ok(()) => tally.add(buffer, &spec.content),
             Err(e) if tally.blocks() == 0 => return Err(e),
             // The load will meet it, too, and count it.
             Err(_) => break,
         }
-        if let (true, Source::Fd(fd)) = (look.cached, look.from) {
+        if let (true, Source::Fd(fd)) = (spec.cached, spec.from) {
             let _ = fadvise(fd, at, NonZeroU64::new(block.into()), Advice::DontNeed);
         }
     }
-    Ok(tally.seen(block, look.over))
+    Ok(tally.seen(block, spec.over))
 }
 
 /// The numbers of the blocks to look at, in the order in which they are read; all of them where there are few.
@@ -162,7 +162,7 @@ impl Tally {
         self.unwritten + self.zero + self.uniform + self.exempt + different
     }
 
-    fn seen(&self, block: u32, over: u64) -> Seen {
+    fn seen(&self, block: u32, over: u64) -> SampleResult {
         let equals: u32 = self.contents.values().filter(|n| **n > 1).sum();
         let sampling = Sampling {
             blocks: self.blocks(),
@@ -172,7 +172,7 @@ impl Tally {
             zero: self.zero,
             repeated: self.uniform + equals,
         };
-        Seen { sampling, ours: self.ours, others: self.others }
+        SampleResult { sampling, ours: self.ours, others: self.others }
     }
 }
 
@@ -192,11 +192,11 @@ mod tests {
         Content::new(data, 11)
     }
 
-    fn look(file: &File, wanted: Data) -> Seen {
+    fn spec(file: &File, wanted: Data) -> SampleResult {
         let over = file.metadata().expect("there").len();
         let content = content(wanted);
         let (seed, align) = (1, 512);
-        let look = Look {
+        let spec = SampleSpec {
             from: Source::Fd(file.as_fd()),
             file: true,
             cached: true,
@@ -205,7 +205,7 @@ mod tests {
             seed,
             content,
         };
-        sample(&look, &Stop::default()).expect("a readable file")
+        sample(&spec, &Stop::default()).expect("a readable file")
     }
 
     /// A file of `blocks`, the first `n` of which come from `make`.
@@ -222,7 +222,7 @@ mod tests {
 
     #[track_caller]
     fn check(file: &File, wanted: Data, counts: [u32; 4], filled: bool) {
-        let seen = look(file, wanted);
+        let seen = spec(file, wanted);
         let Sampling { blocks, unwritten, zero, repeated, .. } = seen.sampling;
         assert_eq!([blocks, unwritten, zero, repeated], counts, "{seen:?}");
         assert_eq!(seen.is_filled_with(&content(wanted)), filled, "{seen:?}");
@@ -244,11 +244,11 @@ mod tests {
         check(&file(100, 100, ours(PLAIN)), REDUCIBLE, [100, 0, 0, 0], false);
         let compressible = Data { compress: 2.0, dedupe: 1.0 };
         check(&file(100, 100, ours(compressible)), PLAIN, [100, 0, 0, 0], false);
-        assert!(look(&file(512, 512, ours(REDUCIBLE)), PLAIN).sampling.repeated > 400);
+        assert!(spec(&file(512, 512, ours(REDUCIBLE)), PLAIN).sampling.repeated > 400);
     }
 
     #[test]
-    fn zeros_patterns_and_copies_are_told_apart() {
+    fn zeros_patterns_and_copies_are_distinguished() {
         check(&file(50, 50, |_, _| {}), PLAIN, [50, 0, 50, 0], false);
         check(&file(50, 50, |_, block| block.fill(0x5a)), PLAIN, [50, 0, 0, 50], false);
         let copies = |at: u64, block: &mut [u8]| content(PLAIN).write(at / 2 / 4096 * 4096, block);
@@ -277,7 +277,7 @@ mod tests {
         let path = tempfile::tempdir().expect("a directory");
         let folder = File::open(path.path()).expect("readable");
         let content = content(PLAIN);
-        let look = Look {
+        let spec = SampleSpec {
             from: Source::Fd(folder.as_fd()),
             file: false,
             cached: false,
@@ -286,6 +286,6 @@ mod tests {
             seed: 1,
             content,
         };
-        assert_eq!(sample(&look, &Stop::default()), Err(Errno::ISDIR));
+        assert_eq!(sample(&spec, &Stop::default()), Err(Errno::ISDIR));
     }
 }

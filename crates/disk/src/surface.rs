@@ -1,5 +1,5 @@
-//! The bytes of a target on the control plane, wherever it is: what samples it, fills it or passes over it needs not know
-//! whether it holds a descriptor or a target that a resolver has found.
+//! The bytes of a target on the control plane, whether behind a descriptor or found by a resolver: for sampling, filling and
+//! verification passes.
 
 use guard::{Claim, Found, Remote};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -44,48 +44,48 @@ impl Sink<'_> {
 
 /// A target that is there.
 #[derive(Clone, Copy)]
-pub(crate) enum Thing<'a> {
+pub(crate) enum ReadTarget<'a> {
     /// At a path.
     Found(&'a Found),
     /// Where a resolver has found it.
     Remote(&'a Arc<dyn Remote>),
 }
 
-impl Thing<'_> {
+impl ReadTarget<'_> {
     /// Opens it for reading, past the page cache if `direct`. A remote target has none before it.
-    pub fn open(self, direct: bool) -> Result<Held, Errno> {
+    pub fn open(self, direct: bool) -> Result<OpenTarget, Errno> {
         match self {
-            Thing::Found(found) => found.open_to_read(direct).map(Held::Fd),
-            Thing::Remote(remote) => Ok(Held::Remote(remote.clone())),
+            ReadTarget::Found(found) => found.open_to_read(direct).map(OpenTarget::Fd),
+            ReadTarget::Remote(remote) => Ok(OpenTarget::Remote(remote.clone())),
         }
     }
 
     /// Whether its file system knows what was never written.
     pub fn is_file(self) -> bool {
-        matches!(self, Thing::Found(found) if found.kind() == FileType::RegularFile)
+        matches!(self, ReadTarget::Found(found) if found.kind() == FileType::RegularFile)
     }
 }
 
 /// A target that is open for reading.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum OpenTarget {
     Fd(OwnedFd),
     Remote(Arc<dyn Remote>),
 }
 
-impl Held {
+impl OpenTarget {
     pub fn source(&self) -> Source<'_> {
         match self {
-            Held::Fd(fd) => Source::Fd(fd.as_fd()),
-            Held::Remote(remote) => Source::Remote(&**remote),
+            OpenTarget::Fd(fd) => Source::Fd(fd.as_fd()),
+            OpenTarget::Remote(remote) => Source::Remote(&**remote),
         }
     }
 
     /// Makes what was written to it survive a power cut.
     pub fn flush(&self) -> Result<(), Errno> {
         match self {
-            Held::Fd(fd) => fdatasync(fd),
-            Held::Remote(remote) => remote.flush().map_err(errno),
+            OpenTarget::Fd(fd) => fdatasync(fd),
+            OpenTarget::Remote(remote) => remote.flush().map_err(errno),
         }
     }
 }

@@ -300,7 +300,7 @@ fn reusable(
     }
     let file = found.open_to_read(false).map_err(|e| cannot_open(spec, e))?;
     if let Err(why) = guard::own_file(file.as_fd(), own) {
-        return refused(format!("is not to be touched: {why}"));
+        return refused(format!("is protected: {why}"));
     }
     let size = found.stat().st_size;
     if u64::try_from(size) != Ok(bytes) {

@@ -29,7 +29,7 @@ pub struct Worker {
     pub key: StreamKey,
     /// Where its I/O goes.
     pub opener: Box<dyn Opener>,
-    /// What prepares and examines its buffers; `None` where nobody cares what they hold.
+    /// Prepares and examines its buffers; `None` if their content does not matter.
     pub payload: Option<Box<dyn PayloadOpener>>,
     /// How long after the end it waits for what is in flight.
     pub grace: Ns,

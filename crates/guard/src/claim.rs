@@ -1,6 +1,6 @@
-//! Targets that are reached by a protocol rather than through the kernel, such as the LUNs of an array, and the right to
-//! write them: the same rules as for a device, and in the place of the exclusive open a [`Claim`]. A claim is only taken
-//! with a [`Warrant`], and only the guard issues warrants.
+//! Targets behind a protocol rather than the kernel, such as the LUNs of an array, and the right to write them: the same rules
+//! as for a device, with a [`Claim`] in place of the exclusive open. A claim is only taken with a [`Warrant`], and only the
+//! guard issues warrants.
 
 use crate::examine::{examine_remote, identity_of, uses_of};
 use crate::grant::permitted;
@@ -27,36 +27,51 @@ pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
         None
     }
 
-    /// Reasons by which nobody may write to it, one sentence each, beside the reservations of others.
+    /// Reasons why it must not be written, one sentence each, besides reservations of other hosts.
     fn forbids(&self) -> Vec<String>;
 
     /// What is worth knowing about it, for the record.
     fn facts(&self) -> Vec<(&'static str, String)>;
 
-    /// The answer to PERSISTENT RESERVE IN; `None` where it knows no persistent reservations.
+    /// The answer to PERSISTENT RESERVE IN; `None` if it does not support persistent reservations.
+    ///
+    /// # Errors
+    ///
+    /// The command failed.
     fn persistent_reserve_in(&self, command: &[u8; 10]) -> io::Result<Option<Vec<u8>>>;
 
-    /// The key of a reservation that is this process's own, or that was left by a process of this machine that is no
-    /// more: it is not another's.
+    /// Whether the key of a reservation belongs to this process, or to a dead process of this machine.
     fn is_ours(&self, key: u64) -> bool;
 
     /// Makes what was written survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// The flush failed.
     fn flush(&self) -> io::Result<()>;
 
-    /// Takes it for writing, as exclusively as it can be taken, until the claim is dropped.
+    /// Claims it for writing, as exclusively as it supports, until the claim is dropped.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be reserved or reached.
     fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn Claim>>;
 }
 
-/// A target taken for writing. Dropping the last reference gives it back.
+/// A target claimed for writing. Dropping the last reference releases it.
 pub trait Claim: Any + Send + Sync + fmt::Debug {
     /// Writes all of `data`, which is whole logical blocks, at a byte offset.
+    ///
+    /// # Errors
+    ///
+    /// The write failed or was incomplete.
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;
 
     /// How exclusive it is, in words.
     fn describe(&self) -> String;
 }
 
-/// Says that the guard has nothing against taking a target for writing. No other crate can make one.
+/// The guard's permission to claim a target for writing. No other crate can make one.
 #[derive(Debug)]
 pub struct Warrant(());
 
@@ -86,7 +101,7 @@ impl RemoteGrant {
         may_write_remote(request, &**remote, grants)?;
         let claimed = remote.clone().claim(Warrant(()));
         let claim = claimed.map_err(|e| {
-            GrantError::Refused(format!("it cannot be had for writing alone ({e})"))
+            GrantError::Refused(format!("it cannot be claimed for exclusive writing ({e})"))
         })?;
         may_write_remote(request, &**remote, grants)?;
         let grant = RemoteGrant { remote: remote.clone(), claim };

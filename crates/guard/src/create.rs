@@ -1,6 +1,6 @@
-//! A file that Wirespeed makes: without a name while it is filled (`O_TMPFILE`), so that a killed process leaves nothing
-//! behind; where a file system cannot do that, with a temporary one. The final name is given by a link, which never
-//! replaces anything. What is made here is Wirespeed's own, so this is the one way to a writable file without questions.
+//! Creation of a file: unnamed while it is filled (`O_TMPFILE`), so that a killed process leaves nothing behind; where a file
+//! system does not support that, under a temporary name. A link gives the final name and never replaces anything. Files made
+//! here are Wirespeed's own, so this is the one way to a writable file without further checks.
 
 use crate::WriteGrant;
 use crate::found::{past_cache, reopen};

@@ -1,5 +1,5 @@
-//! What stands at a target that is not Wirespeed's own: who uses it, what it carries, and the token that names it. All of
-//! it from one opened descriptor, so that what was examined is what is written.
+//! Examination of a target that Wirespeed did not create: its users, its data, and its token. All of it from one opened
+//! descriptor, so that what was examined is what is written.
 
 use crate::grant::{is_examinable, is_own, unopened};
 use crate::media::{Medium, Opened};
@@ -23,11 +23,11 @@ const SEED: u64 = 1;
 pub struct Examined {
     /// The device or file in words: kind, name, model, size in bytes.
     pub what: String,
-    /// The token that names it; it means nothing while somebody uses the target.
+    /// Its token; useless while the target is in use.
     pub token: String,
     /// Who uses it: one sentence each. No token and no flag helps against these.
     pub uses: Vec<String>,
-    /// What would be lost: signatures, or data that nobody knows. The second flag is about these.
+    /// What would be lost: signatures or foreign data. The second flag gives it up.
     pub carries: Vec<String>,
     pub(crate) identity: Identity,
 }
@@ -74,7 +74,7 @@ impl Examined {
     }
 }
 
-/// Why nobody may write to a remote target now.
+/// Why a remote target must not be written now.
 pub(crate) fn uses_of(remote: &dyn Remote) -> Result<Vec<String>, String> {
     let mut uses = remote.forbids();
     match reservations::foreign(&Asked(remote)) {

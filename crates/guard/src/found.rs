@@ -1,5 +1,5 @@
-//! What stands at a path: looked at through an `O_PATH` descriptor, which opens no device, waits for no FIFO and
-//! rewinds no tape, and reopened from that same descriptor, so that nothing can be exchanged in between.
+//! The file or device at a path: examined through an `O_PATH` descriptor, which opens no device, waits for no FIFO and
+//! rewinds no tape, and reopened from that same descriptor, so that it cannot be replaced in between.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};

@@ -1,5 +1,4 @@
-//! The decision whether something at a path may be written, and the right to write it, which holds the checked and opened
-//! descriptor.
+//! The decision whether a path may be written, and the grant, which holds the checked and opened descriptor.
 
 use crate::found::{past_cache, reopen};
 use crate::ownership::{not_protected, own_file, writable};
@@ -40,7 +39,7 @@ pub enum GrantError {
 pub struct WriteGrant {
     fd: OwnedFd,
     flags: OFlags,
-    /// The exclusive open of a device: while it lives nobody can mount the device, or claim it in another way.
+    /// The exclusive open of a device: it prevents mounting or claiming the device meanwhile.
     claim: Option<Arc<OwnedFd>>,
 }
 
@@ -87,7 +86,7 @@ impl WriteGrant {
                 == (found.stat().st_dev, found.stat().st_ino, found.stat().st_rdev)
         });
         if !same {
-            return Err(refused("it was exchanged for something else just now".to_owned()));
+            return Err(refused("it was replaced while it was being opened".to_owned()));
         }
         decide(request, found, fd.as_fd(), claim.is_some()).map_err(refused)?;
         let grant = WriteGrant { fd, flags, claim };

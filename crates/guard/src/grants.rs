@@ -1,4 +1,4 @@
-//! What a run may write without being asked again.
+//! The write grants of a run.
 
 use crate::create::NewFile;
 use crate::found::{MediumId, id};

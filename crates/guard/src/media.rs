@@ -1,5 +1,4 @@
-//! What the guard looks at before it lets anybody write: bytes at an offset, wherever they come from. An opened block
-//! device or file is one medium; a LUN that an initiator reaches is another.
+//! What the guard examines: bytes at an offset of an opened block device, a file, or a LUN.
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
@@ -7,10 +6,14 @@ use std::io;
 
 /// Something with a size whose bytes can be read.
 pub trait Medium {
-    /// Bytes.
+    /// Its size in bytes.
     fn size(&self) -> u64;
 
-    /// Reads exactly `out.len()` bytes at `offset`. Past the end it is an error.
+    /// Reads exactly `out.len()` bytes at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// The range ends past the medium, or the read failed.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
 }
 

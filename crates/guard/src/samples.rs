@@ -1,5 +1,5 @@
-//! A look at a medium in a thousand places: whether there is anything but zeros. It finds what no signature tells, such
-//! as a database on a bare device or an encrypted volume.
+//! Samples a medium in a thousand places for anything but zeros. It finds data without a signature, such as a database on a
+//! bare device or an encrypted volume.
 //!
 //! One block is drawn from each of a thousand equal parts, so that no large stretch stays unseen; the first and the last
 //! block are always among them. A medium with few blocks is read whole. Data that fills the share `p` of a part is missed
@@ -9,7 +9,7 @@ use crate::Medium;
 use clock::Rng;
 use std::io;
 
-/// Blocks that are looked at.
+/// Blocks to sample.
 const SAMPLES: u64 = 1000;
 
 /// Bytes of one.

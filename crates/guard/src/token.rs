@@ -1,7 +1,7 @@
-//! The token by which a user says that one target, and no other, may be written: made of what the target *is*, so that it
-//! goes stale when another one stands in its place, or when it changes its size.
+//! The write token of one target: derived from the target's identity, so that it goes stale when another target takes its
+//! place, or when its size changes.
 //!
-//! It protects from mistakes, not from malice: whoever can read the target's facts can compute it.
+//! It protects from mistakes, not from malice: any user who can read the target's facts can compute it.
 
 use sha2::{Digest, Sha256};
 

@@ -1,8 +1,8 @@
-//! Who uses a device or a file at this moment, as `/proc` and `/sys` tell it: mounts in every namespace that can be seen,
-//! swap, device mapper, MD, loop devices, Btrfs. It reads and never asks a device; the roots can be others, for tests.
+//! Users of a device or a file, from `/proc` and `/sys`: mounts in every visible namespace, swap, device mapper, MD, loop
+//! devices, Btrfs. It only reads, and never opens a device; tests give other roots.
 //!
-//! The kernel's own answer, an exclusive open, is asked for elsewhere; this is what names the user and looks further: at
-//! the disk under a partition, the partitions of a disk, and what lies behind a loop device.
+//! The kernel's own answer, an exclusive open, is requested elsewhere; this module names the user and looks further: at
+//! the disk under a partition, the partitions of a disk, and the backing of a loop device.
 
 use rustix::fs::{major, makedev, minor};
 use std::cell::OnceCell;

@@ -1,8 +1,8 @@
-//! Block devices: which ones lie under a path, and their counters.
+//! Block devices: those under a path, and their counters.
 //!
 //! From `/sys/dev/block/MAJOR:MINOR`, as Linux documents it in `Documentation/block/stat.rst` and
-//! `Documentation/ABI/stable/sysfs-block`. A device that does not count (`queue/iostats` is 0, as zram has it by default)
-//! says so, so that counters which stand still are not taken for a device at rest.
+//! `Documentation/ABI/stable/sysfs-block`. A device that does not count (`queue/iostats` is 0, the default of zram) is reported as
+//! such, so that constant counters are not taken for an idle device.
 
 use clock::Ns;
 use rustix::fs::{major, minor};

@@ -160,7 +160,7 @@ impl Context {
 
     /// Gives the context back. Waits for what is in flight, so it is not for a device that hangs.
     pub fn destroy(&self) {
-        // SAFETY: nobody uses the context or its ring after this.
+        // SAFETY: the context and its ring are not used after this.
         let _ = unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
     }
 

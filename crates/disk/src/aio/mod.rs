@@ -6,7 +6,7 @@
 
 mod context;
 
-use crate::flight::{Flight, Landing, Rest, failure};
+use crate::flight::{Flight, Progressed, Rest, failure};
 use crate::{Access, Arena, Completion, Completions, Io, Queue};
 use clock::Ns;
 use context::{Context, Event, Iocb};
@@ -88,7 +88,7 @@ impl AioQueue {
                 Ok(taken) => sent += taken,
                 Err(Errno::AGAIN | Errno::INTR) => break,
                 Err(e) => {
-                    // SAFETY: the pointer is to one of `requests`, which nobody else refers to.
+                    // SAFETY: the pointer is to one of `requests`, which has no other reference.
                     let slot = unsafe { (*self.waiting[sent]).slot() };
                     self.flights[slot as usize] = None;
                     self.in_flight -= 1;
@@ -118,9 +118,9 @@ impl AioQueue {
         let slot = event.data as u32;
         let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { return };
         let result = match flight.landed(event.result) {
-            Landing::Done => Ok(flight.io.len),
-            Landing::Failed(e) => Err(e.raw_os_error()),
-            Landing::Partial => {
+            Progressed::Done => Ok(flight.io.len),
+            Progressed::Failed(e) => Err(e.raw_os_error()),
+            Progressed::Partial => {
                 let rest = *flight;
                 self.prepare(rest);
                 return;

@@ -8,7 +8,7 @@
 mod enter;
 mod setup;
 
-use crate::flight::{Flight, Landing, Rest, failure};
+use crate::flight::{Flight, Progressed, Rest, failure};
 use crate::{Access, Arena, Completion, Completions, Io, Queue};
 use clock::Ns;
 use io_uring::squeue::Entry;
@@ -22,6 +22,9 @@ use workload::Dir;
 const BREATH: Ns = Ns(100_000);
 
 /// What io_uring offers to this process, in words; or why there is none, and what to do about it.
+///
+/// # Errors
+/// io_uring cannot be set up: why, and what to do.
 pub fn io_uring() -> Result<String, String> {
     setup::offer().map_err(|no| no.to_string())
 }
@@ -138,9 +141,9 @@ impl UringQueue {
             let slot = entry.user_data() as u32;
             let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { continue };
             let result = match flight.landed(entry.result().into()) {
-                Landing::Done => Ok(flight.io.len),
-                Landing::Failed(e) => Err(e.raw_os_error()),
-                Landing::Partial => {
+                Progressed::Done => Ok(flight.io.len),
+                Progressed::Failed(e) => Err(e.raw_os_error()),
+                Progressed::Partial => {
                     self.partial.push(slot);
                     continue;
                 }

@@ -1,8 +1,8 @@
-//! Looks at blocks that were read: right ones cost a checksum and a comparison, wrong ones are judged, counted, and told
-//! in detail as far as the ring to the control plane has room. Used by workers, and by the pass over a kept state.
+//! Checks blocks that were read: sound ones cost a checksum and a comparison; faults are classified, counted, and reported in
+//! detail while the ring to the control plane has room. Used by workers, and by the pass over a stored state.
 
 use super::block::{Header, Reading, is_marked, stored_sum, sum};
-use super::fault::{Fault, Kind, Scene};
+use super::fault::{BlockContext, Fault, FaultKind};
 use super::state::State;
 use super::word::Age;
 use clock::Ns;
@@ -10,7 +10,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Faults that one examiner tells in detail; all are counted.
+/// Faults that one examiner describes in detail; all are counted.
 pub(crate) const DETAILS_MAX: usize = 16;
 
 /// What one examiner has counted. One writer, and readers at any time.
@@ -19,7 +19,7 @@ pub(crate) struct Counts {
     checked: AtomicU64,
     unknown: AtomicU64,
     written: AtomicU64,
-    faults: [AtomicU64; Kind::ALL.len()],
+    faults: [AtomicU64; FaultKind::ALL.len()],
 }
 
 impl Counts {
@@ -39,7 +39,7 @@ impl Counts {
     }
 
     /// Faults of one kind.
-    pub fn of(&self, kind: Kind) -> u64 {
+    pub fn of(&self, kind: FaultKind) -> u64 {
         self.faults[kind as usize].load(Ordering::Relaxed)
     }
 
@@ -124,7 +124,7 @@ impl Examiner {
                     if !state.ledger.note(block, word, word.accused()) {
                         continue;
                     }
-                    let scene = Scene {
+                    let scene = BlockContext {
                         id: state.id,
                         block: state.block,
                         offset: at,
@@ -134,9 +134,9 @@ impl Examiner {
                         read_at: offset,
                         others,
                     };
-                    let fault = judge(&scene, target, data, scratch, now);
+                    let fault = classify(&scene, target, data, scratch, now);
                     add(&counts.faults[fault.kind as usize], 1);
-                    // Where the ring is full the fault is counted and not told.
+                    // If the ring is full the fault is only counted.
                     let _ = faults.push(fault);
                 }
             }
@@ -148,8 +148,8 @@ impl Examiner {
 }
 
 #[cold]
-fn judge(scene: &Scene, target: u16, data: &[u8], scratch: &mut [u8], now: Ns) -> Fault {
-    let (kind, found) = scene.judge(data, &mut scratch[..data.len()]);
+fn classify(scene: &BlockContext, target: u16, data: &[u8], scratch: &mut [u8], now: Ns) -> Fault {
+    let (kind, found) = scene.classify(data, &mut scratch[..data.len()]);
     Fault {
         at: now,
         target,

@@ -26,7 +26,7 @@ const PAST: u32 = 4;
 
 /// What kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum FaultKind {
     Lost,
     Stale,
     Torn,
@@ -35,17 +35,23 @@ pub(crate) enum Kind {
     Foreign,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 6] =
-        [Kind::Lost, Kind::Stale, Kind::Torn, Kind::Misplaced, Kind::Corrupt, Kind::Foreign];
+impl FaultKind {
+    pub const ALL: [FaultKind; 6] = [
+        FaultKind::Lost,
+        FaultKind::Stale,
+        FaultKind::Torn,
+        FaultKind::Misplaced,
+        FaultKind::Corrupt,
+        FaultKind::Foreign,
+    ];
 }
 
 /// What stands in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum BlockContent {
     /// A whole verified block.
     Whole(Header),
-    /// The first bytes of one generation and the last of another; `None` is what nobody knows.
+    /// The first bytes of one generation and the last of another; `None`: unknown.
     Parts { at: u32, head: Option<u32>, tail: Option<u32> },
     /// A generation with so many flipped bits, the first of them in this byte.
     Flipped { generation: u32, bits: u32, byte: u32 },
@@ -56,7 +62,7 @@ pub(crate) enum Found {
     /// Nothing but zeros.
     Zeros,
     /// Something that no verified block looks like.
-    Strange,
+    Unrecognized,
 }
 
 /// One fault, as it leaves the data plane.
@@ -67,17 +73,17 @@ pub(crate) struct Fault {
     /// Index into the examiner's targets, and the byte offset of the block.
     pub target: u16,
     pub offset: u64,
-    pub kind: Kind,
+    pub kind: FaultKind,
     /// What was known of the block.
     pub expected: Word,
-    pub found: Found,
+    pub found: BlockContent,
     /// The checksum that the block carries, and the one that its bytes have.
     pub stored_sum: u32,
     pub sum: u32,
 }
 
 /// The block in question, and what surrounds it.
-pub(crate) struct Scene<'a> {
+pub(crate) struct BlockContext<'a> {
     /// The target's identity and logical block.
     pub id: u64,
     pub block: u32,
@@ -93,12 +99,12 @@ pub(crate) struct Scene<'a> {
     pub others: &'a [u64],
 }
 
-impl Scene<'_> {
+impl BlockContext<'_> {
     /// What is wrong with `data`, a block that is not what it must be. `scratch` is as long as a block.
-    pub fn judge(&self, data: &[u8], scratch: &mut [u8]) -> (Kind, Found) {
+    pub fn classify(&self, data: &[u8], scratch: &mut [u8]) -> (FaultKind, BlockContent) {
         match Reading::of(data) {
-            Reading::Whole(header) => (self.judge_whole(&header), Found::Whole(header)),
-            Reading::Broken => self.judge_broken(data, scratch),
+            Reading::Whole(header) => (self.classify_whole(&header), BlockContent::Whole(header)),
+            Reading::Broken => self.classify_broken(data, scratch),
         }
     }
 
@@ -107,30 +113,30 @@ impl Scene<'_> {
         if self.at_least { self.word.age_at_least(generation) } else { self.word.age(generation) }
     }
 
-    fn judge_whole(&self, header: &Header) -> Kind {
+    fn classify_whole(&self, header: &Header) -> FaultKind {
         if self.others.contains(&header.id)
             || (header.id == self.id && header.offset != self.offset)
         {
-            return Kind::Misplaced;
+            return FaultKind::Misplaced;
         }
         if header.id != self.id {
             return self.missed();
         }
         match self.age(header.generation) {
-            Age::Older(_) if self.word.is_seen() => Kind::Stale,
-            Age::Older(1) if self.is_torn_from_a_neighbour(Some(header)) => Kind::Torn,
-            Age::Older(1) => Kind::Lost,
-            Age::Older(_) => Kind::Stale,
-            Age::Fits | Age::Unissued => Kind::Foreign,
+            Age::Older(_) if self.word.is_seen() => FaultKind::Stale,
+            Age::Older(1) if self.is_torn_from_a_neighbour(Some(header)) => FaultKind::Torn,
+            Age::Older(1) => FaultKind::Lost,
+            Age::Older(_) => FaultKind::Stale,
+            Age::Fits | Age::Unissued => FaultKind::Foreign,
         }
     }
 
     /// The block holds nothing of ours: perhaps because its only write never came.
-    fn missed(&self) -> Kind {
+    fn missed(&self) -> FaultKind {
         match self.word {
-            word if word.oldest() > 1 || word.is_seen() => Kind::Foreign,
-            _ if self.is_torn_from_a_neighbour(None) => Kind::Torn,
-            _ => Kind::Lost,
+            word if word.oldest() > 1 || word.is_seen() => FaultKind::Foreign,
+            _ if self.is_torn_from_a_neighbour(None) => FaultKind::Torn,
+            _ => FaultKind::Lost,
         }
     }
 
@@ -149,9 +155,9 @@ impl Scene<'_> {
         })
     }
 
-    fn judge_broken(&self, data: &[u8], scratch: &mut [u8]) -> (Kind, Found) {
+    fn classify_broken(&self, data: &[u8], scratch: &mut [u8]) -> (FaultKind, BlockContent) {
         if data.iter().all(|byte| *byte == 0) {
-            return (self.missed(), Found::Zeros);
+            return (self.missed(), BlockContent::Zeros);
         }
         let mut best: Option<Likeness> = None;
         let mut head = Reach::default();
@@ -165,7 +171,7 @@ impl Scene<'_> {
                 best = Some(likeness);
             }
         }
-        let Some(best) = best else { return (self.missed(), Found::Strange) };
+        let Some(best) = best else { return (self.missed(), BlockContent::Unrecognized) };
         let length = data.len() - HEADER;
         if best.bytes == 0 {
             return self.judge_header(data, best.generation, scratch);
@@ -173,28 +179,36 @@ impl Scene<'_> {
         let parts = |at: usize, head: Option<&Reach>, tail: Option<&Reach>| {
             let generation = |reach: &Reach| reach.generation;
             let (head, tail) = (head.map(generation), tail.map(generation));
-            (Kind::Torn, Found::Parts { at: (HEADER + at) as u32, head, tail })
+            (FaultKind::Torn, BlockContent::Parts { at: (HEADER + at) as u32, head, tail })
         };
         let Likeness { generation, bits, prefix, suffix, .. } = best;
         let explained = head.bytes + tail.bytes >= length && head.generation != tail.generation;
         if explained && head.bytes >= PART_MIN && tail.bytes >= PART_MIN {
             parts(head.bytes, Some(&head), Some(&tail))
         } else if bits <= FLIPPED_MAX {
-            (Kind::Corrupt, Found::Flipped { generation, bits, byte: (HEADER + prefix) as u32 })
+            (
+                FaultKind::Corrupt,
+                BlockContent::Flipped { generation, bits, byte: (HEADER + prefix) as u32 },
+            )
         } else if head.bytes >= PART_MIN && tail.bytes < PART_MIN {
             parts(head.bytes, Some(&head), None)
         } else if tail.bytes >= PART_MIN && head.bytes < PART_MIN {
             parts(length - tail.bytes, None, Some(&tail))
         } else if prefix >= PART_MIN {
             let (from, to) = ((HEADER + prefix) as u32, (data.len() - suffix) as u32);
-            (Kind::Corrupt, Found::Damaged { generation, from, to })
+            (FaultKind::Corrupt, BlockContent::Damaged { generation, from, to })
         } else {
-            (self.missed(), Found::Strange)
+            (self.missed(), BlockContent::Unrecognized)
         }
     }
 
     /// The content is that of a generation, so it is the header that is not: it came without its content, or is damaged.
-    fn judge_header(&self, data: &[u8], generation: u32, scratch: &mut [u8]) -> (Kind, Found) {
+    fn judge_header(
+        &self,
+        data: &[u8],
+        generation: u32,
+        scratch: &mut [u8],
+    ) -> (FaultKind, BlockContent) {
         let claimed = Header::parse(data);
         let issued = !matches!(self.age(claimed.generation), Age::Unissued);
         if claimed.generation != generation && issued {
@@ -203,7 +217,7 @@ impl Scene<'_> {
             scratch[..HEADER].copy_from_slice(&data[..HEADER]);
             if matches!(Reading::of(scratch), Reading::Whole(_)) {
                 let (head, tail) = (Some(claimed.generation), Some(generation));
-                return (Kind::Torn, Found::Parts { at: HEADER as u32, head, tail });
+                return (FaultKind::Torn, BlockContent::Parts { at: HEADER as u32, head, tail });
             }
         }
         let right = Header { generation, id: self.id, offset: self.offset, ..claimed };
@@ -213,10 +227,10 @@ impl Scene<'_> {
             range.map(|i| (data[i] ^ bytes[i]).count_ones()).sum::<u32>()
         };
         match wrong(KNOWN) {
-            0 => (Kind::Corrupt, Found::Header { generation }),
+            0 => (FaultKind::Corrupt, BlockContent::Header { generation }),
             bits => {
                 let byte = KNOWN.clone().find(|i| data[*i] != bytes[*i]).unwrap_or(KNOWN.start);
-                (Kind::Corrupt, Found::Flipped { generation, bits, byte: byte as u32 })
+                (FaultKind::Corrupt, BlockContent::Flipped { generation, bits, byte: byte as u32 })
             }
         }
     }

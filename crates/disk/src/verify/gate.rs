@@ -1,8 +1,8 @@
-//! Which I/Os of a worker may be in flight together: never two that overlap, unless both read. Those that must wait go
-//! in the order in which they came, so that a stream of reads cannot starve a write.
+//! Which I/Os of a worker may be in flight together: never two that overlap, unless both read. The others wait in arrival
+//! order, so that a stream of reads cannot starve a write.
 //!
 //! Ranges are found by a hash of the stretches that they touch. A stretch is at least as long as the largest I/O, so an
-//! I/O touches two at most. Each bucket is a list in order of arrival: whatever stands before an I/O came before it.
+//! I/O touches two at most. Each bucket is a list in order of arrival.
 
 use crate::Io;
 use workload::Dir;

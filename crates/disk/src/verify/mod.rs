@@ -7,15 +7,15 @@
 //! The idea of self-describing blocks is that of fio's `verify` and of vdbench's data validation.
 
 mod block;
+mod checkpoints;
 mod examiner;
 mod fault;
 mod gate;
-mod keeper;
-mod kept;
 mod ledger;
 mod pass;
 mod report;
 mod state;
+mod state_file;
 #[cfg(test)]
 mod trial;
 mod verifier;

@@ -1,5 +1,5 @@
-//! A pass over a target whose state was kept: every block is read once and held against what is known of it, before any
-//! load. This is what is asked after a crash or a power cut; it runs on the control plane.
+//! A pass over a target with a stored state: every block is read once and checked before any load, as after a crash or a
+//! power cut. It runs on the control plane.
 
 use super::examiner::{Counts, Examiner, Findings};
 use super::report;

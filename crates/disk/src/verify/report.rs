@@ -1,8 +1,8 @@
-//! What verification tells the control plane: the first faults of each worker in words, and all of them in numbers.
+//! Verification reports to the control plane: the first faults of each worker as text, and all of them as counts.
 
 use super::block::Header;
 use super::examiner::{Counts, DETAILS_MAX};
-use super::fault::{Fault, Found, Kind};
+use super::fault::{BlockContent, Fault, FaultKind};
 use super::state::State;
 use super::word::Word;
 use clock::Ns;
@@ -15,26 +15,26 @@ use std::sync::Arc;
 
 /// What one worker reports for more than itself.
 #[derive(Default)]
-pub(crate) struct Lead {
-    /// States of which this worker tells how many blocks were written and read back.
+pub(crate) struct FaultLead {
+    /// States whose counts of blocks written and read back this worker reports.
     pub states: Vec<Arc<State>>,
     /// What was counted before the load, in the pass over a kept state.
     pub pass: Vec<Arc<Counts>>,
 }
 
 /// The control plane's end of a verifier.
-pub(crate) struct Bulletin {
+pub(crate) struct FaultReports {
     pub states: Box<[Arc<State>]>,
     pub counts: Arc<Counts>,
     pub faults: Consumer<Fault>,
-    pub lead: Lead,
+    pub lead: FaultLead,
     /// Names of the workers of this run, by number.
     pub writers: Arc<BTreeMap<u32, String>>,
-    /// So many faults have been told that the others are only counted.
+    /// The limit of described faults is reached; the others are only counted.
     pub told: usize,
 }
 
-impl Reports for Bulletin {
+impl Reports for FaultReports {
     fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         while let Ok(fault) = self.faults.pop() {
             if self.told < DETAILS_MAX
@@ -55,7 +55,7 @@ impl Reports for Bulletin {
             (CounterId::VerifyWritten, sum(&Counts::written)),
         ];
         let faults =
-            Kind::ALL.map(|kind| (kind.counter(), sum(&|counts: &Counts| counts.of(kind))));
+            FaultKind::ALL.map(|kind| (kind.counter(), sum(&|counts: &Counts| counts.of(kind))));
         counts.extend(faults.into_iter().filter(|(_, count)| *count > 0));
         if !self.lead.states.is_empty() {
             let words = || self.lead.states.iter().flat_map(|state| state.ledger.words());
@@ -71,16 +71,16 @@ impl Reports for Bulletin {
     }
 }
 
-impl Kind {
+impl FaultKind {
     /// Its counter in the record.
     pub fn counter(self) -> CounterId {
         match self {
-            Kind::Lost => CounterId::VerifyLost,
-            Kind::Stale => CounterId::VerifyStale,
-            Kind::Torn => CounterId::VerifyTorn,
-            Kind::Misplaced => CounterId::VerifyMisplaced,
-            Kind::Corrupt => CounterId::VerifyCorrupt,
-            Kind::Foreign => CounterId::VerifyForeign,
+            FaultKind::Lost => CounterId::VerifyLost,
+            FaultKind::Stale => CounterId::VerifyStale,
+            FaultKind::Torn => CounterId::VerifyTorn,
+            FaultKind::Misplaced => CounterId::VerifyMisplaced,
+            FaultKind::Corrupt => CounterId::VerifyCorrupt,
+            FaultKind::Foreign => CounterId::VerifyForeign,
         }
     }
 }
@@ -97,49 +97,49 @@ pub(crate) fn note(fault: &Fault, state: &State, writers: &BTreeMap<u32, String>
     );
     // Writing to a String cannot fail.
     let _ = match found {
-        Found::Whole(header) => {
+        BlockContent::Whole(header) => {
             let _ = write!(text, "{}", whole(&header, fault, state));
             let _ = write!(text, ", {}", author(&header, state, writers));
             write!(text, " (checksum {sum:#010x}, right)")
         }
-        Found::Parts { at, head, tail } => write!(
+        BlockContent::Parts { at, head, tail } => write!(
             text,
             "{} up to byte {at} of the block and {} from there on{}",
             part(head),
             part(tail),
             sums(stored_sum, sum)
         ),
-        Found::Flipped { generation, bits, byte } => write!(
+        BlockContent::Flipped { generation, bits, byte } => write!(
             text,
             "generation {generation} with {bits} flipped bit{}, the first in byte {byte} of the block{}",
             if bits == 1 { "" } else { "s" },
             sums(stored_sum, sum)
         ),
-        Found::Damaged { generation, from, to } => write!(
+        BlockContent::Damaged { generation, from, to } => write!(
             text,
             "generation {generation} with something else in bytes {from} to {} of the block{}",
             to.saturating_sub(1),
             sums(stored_sum, sum)
         ),
-        Found::Header { generation } => write!(
+        BlockContent::Header { generation } => write!(
             text,
             "the content of generation {generation} under a damaged header{}",
             sums(stored_sum, sum)
         ),
-        Found::Zeros => write!(text, "zeros"),
-        Found::Strange => write!(text, "nothing that verification ever wrote"),
+        BlockContent::Zeros => write!(text, "zeros"),
+        BlockContent::Unrecognized => write!(text, "data that verification did not write"),
     };
     EventNote { level: Level::Error, code: kind.counter().name(), text }
 }
 
-fn verdict(kind: Kind) -> &'static str {
+fn verdict(kind: FaultKind) -> &'static str {
     match kind {
-        Kind::Lost => "a lost write",
-        Kind::Stale => "stale data",
-        Kind::Torn => "a torn write",
-        Kind::Misplaced => "a misplaced block",
-        Kind::Corrupt => "corrupt data",
-        Kind::Foreign => "foreign data",
+        FaultKind::Lost => "a lost write",
+        FaultKind::Stale => "stale data",
+        FaultKind::Torn => "a torn write",
+        FaultKind::Misplaced => "a misplaced block",
+        FaultKind::Corrupt => "corrupt data",
+        FaultKind::Foreign => "foreign data",
     }
 }
 
@@ -168,7 +168,7 @@ fn sums(stored: u32, sum: u32) -> String {
 fn whole(header: &Header, fault: &Fault, state: &State) -> String {
     let generation = header.generation;
     match () {
-        () if header.id != state.id && fault.kind == Kind::Misplaced => {
+        () if header.id != state.id && fault.kind == FaultKind::Misplaced => {
             format!("generation {generation} of byte {} of another target", header.offset)
         }
         () if header.id != state.id => {

@@ -1,9 +1,9 @@
-//! What is known of one target while it is verified: shared by its workers, kept from step to step.
+//! The verification state of one target: shared by its workers, kept from step to step.
 
 use super::block::{BLOCK_MAX, BLOCK_MIN};
-use super::kept::{self, Kept, Loaded, Request};
 use super::ledger::{Ledger, WORD};
-use crate::surface::Held;
+use super::state_file::{self, Loaded, Request, StateFile};
+use crate::surface::OpenTarget;
 use clock::Rng;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ pub(crate) struct State {
     /// written.
     pub at_least: bool,
     /// Where it outlives the process.
-    pub kept: Option<Kept>,
+    pub kept: Option<StateFile>,
 }
 
 impl State {
@@ -47,15 +47,15 @@ impl State {
         extent: Extent,
         path: &Path,
         flushed: bool,
-        target: Held,
-    ) -> Result<(State, Found), String> {
+        target: OpenTarget,
+    ) -> Result<(State, StateFound), String> {
         let Extent { size, block } = extent;
         let blocks = blocks_of(extent)?;
         let request = Request { path, size, block, blocks, flushed, id: new_id(), target };
-        let Loaded { kept, ledger, id, at_least, damaged, old } = kept::open(request)
+        let Loaded { kept, ledger, id, at_least, damaged, old } = state_file::open(request)
             .map_err(|e| format!("its verification state {} {e}", path.display()))?;
         let known = ledger.words().filter(|word| !word.is_open()).count() as u64;
-        let found = Found { old, known, damaged };
+        let found = StateFound { old, known, damaged };
         let since = clock::wall_ns();
         Ok((State { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
     }
@@ -87,7 +87,7 @@ impl State {
 
 /// What a kept state knew when it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct StateFound {
     /// The file was there before.
     pub old: bool,
     /// Blocks of which it is known what they must hold.

@@ -10,7 +10,7 @@
 
 use super::block::{HEADER, Header, Reading};
 use super::examiner::{Examiner, Findings};
-use super::fault::{Fault, Kind};
+use super::fault::{Fault, FaultKind};
 use super::state::State;
 use super::verifier::Verification;
 use crate::feed::{Batch, Feed, feed};
@@ -25,7 +25,7 @@ use workload::{
 
 /// What the disk does to the write it picks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Lie {
+enum DiskFault {
     /// Nothing is written.
     Lost,
     /// Only some of its blocks are.
@@ -44,24 +44,24 @@ enum Lie {
     Flipped,
     /// Zeros are written.
     Zeros,
-    /// Somebody else's data is.
+    /// Foreign data is there.
     Garbage,
     /// It is acknowledged at once and written after the next read.
     Late,
 }
 
-const LIES: [Lie; 11] = [
-    Lie::Lost,
-    Lie::TornBetweenBlocks,
-    Lie::TornWithinABlock,
-    Lie::Stale,
-    Lie::Misplaced,
-    Lie::Duplicated,
-    Lie::Swapped,
-    Lie::Flipped,
-    Lie::Zeros,
-    Lie::Garbage,
-    Lie::Late,
+const LIES: [DiskFault; 11] = [
+    DiskFault::Lost,
+    DiskFault::TornBetweenBlocks,
+    DiskFault::TornWithinABlock,
+    DiskFault::Stale,
+    DiskFault::Misplaced,
+    DiskFault::Duplicated,
+    DiskFault::Swapped,
+    DiskFault::Flipped,
+    DiskFault::Zeros,
+    DiskFault::Garbage,
+    DiskFault::Late,
 ];
 
 /// An I/O in flight, with the data of a write as it was submitted.
@@ -262,7 +262,7 @@ impl Trial {
             examiner.examine(target, 0, disk, self.now);
         }
         let told = std::iter::from_fn(|| faults.pop().ok()).collect();
-        let all: u64 = Kind::ALL.iter().map(|kind| counts.of(*kind)).sum();
+        let all: u64 = FaultKind::ALL.iter().map(|kind| counts.of(*kind)).sum();
         (told, all, counts.checked())
     }
 
@@ -279,7 +279,7 @@ impl Trial {
         None
     }
 
-    /// Every block of a write had been written before, and nobody doubts what it held.
+    /// Every block of a write had been written before, and its content is certain.
     fn is_known(&self, flight: &Flight) -> bool {
         let state = &self.states[usize::from(flight.io.target)];
         blocks(state, &flight.io).all(|b| {
@@ -408,7 +408,7 @@ fn what_one_step_wrote_the_next_one_expects() {
 }
 
 /// What a lie must be called at an address.
-type Expected = (u16, u64, &'static [Kind]);
+type Expected = (u16, u64, &'static [FaultKind]);
 
 /// The write that a lie is told about.
 struct Victim {
@@ -426,11 +426,11 @@ impl Victim {
         self.state.block as usize
     }
 
-    fn all(&self, kinds: &'static [Kind]) -> Vec<Expected> {
+    fn all(&self, kinds: &'static [FaultKind]) -> Vec<Expected> {
         self.addresses.iter().map(|at| (self.io.target, *at, kinds)).collect()
     }
 
-    fn one(&self, kinds: &'static [Kind]) -> Vec<Expected> {
+    fn one(&self, kinds: &'static [FaultKind]) -> Vec<Expected> {
         vec![(self.io.target, self.addresses[self.chosen], kinds)]
     }
 
@@ -444,11 +444,11 @@ impl Victim {
 }
 
 /// Tells one lie. Returns what must be found; nothing where the load gave no occasion.
-fn tell(trial: &mut Trial, lie: Lie) -> Option<Vec<Expected>> {
+fn tell(trial: &mut Trial, lie: DiskFault) -> Option<Vec<Expected>> {
     let block_of = |trial: &Trial, io: &Io| trial.states[usize::from(io.target)].block;
     let fits = |trial: &Trial, f: &Flight| {
         let several = f.io.len > block_of(trial, &f.io);
-        trial.is_known(f) && (lie != Lie::TornBetweenBlocks || several)
+        trial.is_known(f) && (lie != DiskFault::TornBetweenBlocks || several)
     };
     let Flight { io, data } = trial.next_write(fits)?;
     let state = trial.states[usize::from(io.target)].clone();
@@ -456,47 +456,47 @@ fn tell(trial: &mut Trial, lie: Lie) -> Option<Vec<Expected>> {
     let chosen = trial.rng.below(addresses.len() as u64) as usize;
     let mut v = Victim { io, data, state, addresses, chosen };
     let expected = match lie {
-        Lie::Lost => v.all(&[Kind::Lost]),
-        Lie::TornBetweenBlocks => {
+        DiskFault::Lost => v.all(&[FaultKind::Lost]),
+        DiskFault::TornBetweenBlocks => {
             let arrived = 1 + trial.rng.below(v.addresses.len() as u64 - 1) as usize;
             trial.apply(&io, io.offset, &v.data[..arrived * v.block()]);
-            v.all(&[Kind::Torn]).split_off(arrived)
+            v.all(&[FaultKind::Torn]).split_off(arrived)
         }
-        Lie::TornWithinABlock => tear(trial, &mut v),
-        Lie::Stale => {
+        DiskFault::TornWithinABlock => tear(trial, &mut v),
+        DiskFault::Stale => {
             v.arrive(trial);
             trial.complete(&[v.ack()]);
             trial.sweep();
             return restore_the_past(trial, &io);
         }
-        Lie::Misplaced => {
-            let mut expected = v.all(&[Kind::Lost]);
+        DiskFault::Misplaced => {
+            let mut expected = v.all(&[FaultKind::Lost]);
             expected.extend(write_elsewhere(trial, &v)?);
             expected
         }
-        Lie::Duplicated => {
+        DiskFault::Duplicated => {
             v.arrive(trial);
             write_elsewhere(trial, &v)?
         }
-        Lie::Swapped => swap(trial, &v)?,
-        Lie::Flipped => {
+        DiskFault::Swapped => swap(trial, &v)?,
+        DiskFault::Flipped => {
             let bit = trial.rng.below(v.block() as u64 * 8) as usize;
             let byte = v.chosen * v.block() + bit / 8;
             v.data[byte] ^= 1 << (bit % 8);
             v.arrive(trial);
-            v.one(&[Kind::Corrupt])
+            v.one(&[FaultKind::Corrupt])
         }
-        Lie::Zeros | Lie::Garbage => {
+        DiskFault::Zeros | DiskFault::Garbage => {
             match lie {
-                Lie::Zeros => v.data.fill(0),
+                DiskFault::Zeros => v.data.fill(0),
                 _ => trial.rng.fill(&mut v.data),
             }
             v.arrive(trial);
-            v.all(&[Kind::Foreign])
+            v.all(&[FaultKind::Foreign])
         }
-        Lie::Late => {
+        DiskFault::Late => {
             trial.complete(&[v.ack()]);
-            check_found(trial, lie, &v.all(&[Kind::Lost]));
+            check_found(trial, lie, &v.all(&[FaultKind::Lost]));
             v.arrive(trial);
             assert_eq!(trial.sweep().1, 0, "it has arrived by now");
             return Some(Vec::new());
@@ -518,7 +518,7 @@ fn tear(trial: &mut Trial, v: &mut Victim) -> Vec<Expected> {
     }
     v.arrive(trial);
     // Within the header the two halves leave nothing that tells them from damage.
-    v.one(if cut < HEADER { &[Kind::Torn, Kind::Corrupt] } else { &[Kind::Torn] })
+    v.one(if cut < HEADER { &[FaultKind::Torn, FaultKind::Corrupt] } else { &[FaultKind::Torn] })
 }
 
 /// Writes the data to another address, where nothing is in flight.
@@ -531,7 +531,7 @@ fn write_elsewhere(trial: &mut Trial, v: &Victim) -> Option<Vec<Expected>> {
         apart(*at, &v.io) && trial.flights.iter().all(quiet)
     })?;
     trial.apply(&v.io, elsewhere, &v.data);
-    let there = |at: &u64| (v.io.target, at - v.io.offset + elsewhere, &[Kind::Misplaced][..]);
+    let there = |at: &u64| (v.io.target, at - v.io.offset + elsewhere, &[FaultKind::Misplaced][..]);
     Some(v.addresses.iter().map(there).collect())
 }
 
@@ -546,9 +546,9 @@ fn swap(trial: &mut Trial, v: &Victim) -> Option<Vec<Expected>> {
     trial.apply(&v.io, v.io.offset, &data);
     trial.apply(&io, io.offset, &v.data);
     trial.complete(&[Completion { slot: io.slot, result: Ok(io.len) }]);
-    let there = |b: u64| (io.target, b * v.block() as u64, &[Kind::Misplaced][..]);
+    let there = |b: u64| (io.target, b * v.block() as u64, &[FaultKind::Misplaced][..]);
     let others = blocks(&v.state, &io).map(there);
-    Some(v.all(&[Kind::Misplaced]).into_iter().chain(others).collect())
+    Some(v.all(&[FaultKind::Misplaced]).into_iter().chain(others).collect())
 }
 
 /// Puts the oldest known content of the I/O's blocks back.
@@ -566,12 +566,12 @@ fn restore_the_past(trial: &mut Trial, io: &Io) -> Option<Vec<Expected>> {
         }
     })?;
     trial.disks[usize::from(io.target)][at as usize..][..block as usize].copy_from_slice(&older);
-    Some(vec![(io.target, at, &[Kind::Stale])])
+    Some(vec![(io.target, at, &[FaultKind::Stale])])
 }
 
 /// Exactly what is expected is found, by a sweep.
 #[track_caller]
-fn check_found(trial: &Trial, lie: Lie, expected: &[Expected]) {
+fn check_found(trial: &Trial, lie: DiskFault, expected: &[Expected]) {
     let (told, faults, _) = trial.sweep();
     assert_eq!(faults, expected.len() as u64, "{lie:?}: expected {expected:?}, told {told:?}");
     let places: BTreeSet<(u16, u64)> = told.iter().map(|f| (f.target, f.offset)).collect();

@@ -6,7 +6,7 @@
 use super::block::{Header, spoil};
 use super::examiner::{Examiner, Findings};
 use super::gate::Gate;
-use super::report::{Bulletin, Lead};
+use super::report::{FaultLead, FaultReports};
 use super::state::State;
 use crate::payload::{Payload, PayloadOpener};
 use crate::{Arena, Batch, Completion, Io, OpenError};
@@ -31,7 +31,7 @@ pub struct Verification {
     /// Bytes of its largest I/O.
     pub(crate) block_max: u32,
     /// What the pass before the load has counted, and the states whose blocks this worker's report sums up.
-    pub(crate) lead: Lead,
+    pub(crate) lead: FaultLead,
     /// Names of the workers of this run, by number.
     pub(crate) writers: Arc<BTreeMap<u32, String>>,
 }
@@ -39,6 +39,9 @@ pub struct Verification {
 impl Verification {
     /// Verification of targets that a queue of its own kind carries, for one worker and one step, with nothing known of
     /// them yet. The text says which target cannot be verified.
+    ///
+    /// # Errors
+    /// A target's blocks cannot be verified, or memory is short.
     pub fn in_memory(
         targets: &[(&str, Extent)],
         block_max: u32,
@@ -51,7 +54,7 @@ impl Verification {
         let states: Vec<Arc<State>> = targets.iter().map(state).collect::<Result<_, _>>()?;
         Ok(Verification {
             all: states.clone(),
-            lead: Lead { states: states.clone(), pass: Vec::new() },
+            lead: FaultLead { states: states.clone(), pass: Vec::new() },
             states,
             worker: 0,
             step: 0,
@@ -67,7 +70,7 @@ struct Verifier {
     gate: Gate,
     slots: Box<[Slot]>,
     stamp: Stamp,
-    reports: Option<Bulletin>,
+    reports: Option<FaultReports>,
 }
 
 /// What all headers of a worker have in common.
@@ -91,7 +94,7 @@ impl PayloadOpener for Verification {
         let (examiner, Findings { counts, faults }) = Examiner::new(&self.states, &self.all);
         let states = self.states.into();
         let writers = self.writers;
-        let reports = Bulletin { states, counts, faults, lead: self.lead, writers, told: 0 };
+        let reports = FaultReports { states, counts, faults, lead: self.lead, writers, told: 0 };
         Ok(Box::new(Verifier {
             arena: arena.clone(),
             examiner,

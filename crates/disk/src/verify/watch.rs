@@ -1,15 +1,15 @@
-//! What an engine knows of the targets that it verifies, from step to step: their states, opened when a step first needs
-//! them, and what a pass over a kept one has found.
+//! The engine's verification states from step to step: opened when a step first needs them, with the results of a pass over
+//! a stored one.
 
+use super::checkpoints::Checkpoints;
 use super::examiner::Counts;
-use super::keeper::Keeping;
 use super::pass::{Passed, pass};
-use super::report::Lead;
+use super::report::FaultLead;
 use super::state::State;
 use super::verifier::Verification;
 use crate::PayloadOpener;
-use crate::conditioning::Errand;
-use crate::surface::Thing;
+use crate::conditioning::ConditioningTask;
+use crate::surface::ReadTarget;
 use crate::target::label;
 use engine::{EngineError, Fill, Prepared, StepSpec, TargetSpec, WorkerSpec};
 use record::Level;
@@ -43,8 +43,8 @@ impl Watch {
     /// whose state is kept. `created` tells that the target's file is new.
     pub fn state(
         &mut self,
-        errand: &Errand,
-        thing: Thing<'_>,
+        errand: &ConditioningTask,
+        thing: ReadTarget<'_>,
         extent: Extent,
         created: bool,
     ) -> Result<Option<Arc<State>>, EngineError> {
@@ -72,8 +72,8 @@ impl Watch {
 
     fn kept(
         &self,
-        errand: &Errand,
-        thing: Thing<'_>,
+        errand: &ConditioningTask,
+        thing: ReadTarget<'_>,
         extent: Extent,
         created: bool,
         path: &Path,
@@ -138,8 +138,8 @@ impl Watch {
 
     fn pass(
         &mut self,
-        errand: &Errand,
-        thing: Thing<'_>,
+        errand: &ConditioningTask,
+        thing: ReadTarget<'_>,
         state: &Arc<State>,
     ) -> Result<(), EngineError> {
         let spec = errand.spec;
@@ -202,7 +202,7 @@ impl Plan {
         let state = |t: &u16| self.states.get(usize::from(*t))?.clone();
         let states: Option<Vec<Arc<State>>> = worker.targets.iter().map(state).collect();
         let states = states.ok_or_else(unknown)?;
-        let mut lead = Lead::default();
+        let mut lead = FaultLead::default();
         for (target, state) in worker.targets.iter().zip(&states) {
             if self.led.insert(state.id) {
                 lead.states.push(state.clone());
@@ -232,7 +232,7 @@ impl Plan {
         if states.is_empty() {
             return Ok(inner);
         }
-        Ok(Box::new(Keeping::new(step.index, inner, states)?))
+        Ok(Box::new(Checkpoints::new(step.index, inner, states)?))
     }
 }
 

@@ -91,7 +91,7 @@ impl Word {
         Word::of(self.newest(), 0, false)
     }
 
-    /// Somebody has overwritten the block: it may hold anything, and generations go on where they were.
+    /// The block was overwritten: it may hold anything, and generations continue.
     pub fn forgotten(self) -> Word {
         if self.is_unwritten() { self } else { Word::of(self.newest(), 0, true) }
     }

@@ -204,7 +204,7 @@ fn an_empty_file_cannot_be_measured() {
 }
 
 #[test]
-fn a_created_file_that_vanishes_between_steps_is_told() {
+fn a_created_file_that_vanishes_is_reported() {
     let folder = folder();
     let target = file(&folder.path().join("data"), Some(MIB));
     let mut engine = DiskEngine::new(Pinning::Never);

@@ -254,7 +254,7 @@ fn a_granted_device_is_filled_before_its_first_load() {
 }
 
 #[test]
-fn several_steps_and_workers_share_a_grant_and_nobody_else_gets_the_device_meanwhile() {
+fn steps_and_workers_share_an_exclusive_grant() {
     let Some(device) = Loop::new() else { return };
     let spec = with_token(&device.spec());
     let mut engine = DiskEngine::new(Pinning::Never);

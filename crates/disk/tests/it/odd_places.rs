@@ -74,7 +74,7 @@ fn without_marks_a_file_is_ours_in_this_process_alone() {
 }
 
 #[test]
-fn a_full_disk_is_told_in_bytes_and_left_empty() {
+fn a_full_disk_is_reported_and_left_empty() {
     let Some(mount) = Mount::new("tmpfs", "size=1m") else { return };
     let target = file(&mount.path().join("data"), Some(4 * MIB));
     let message = run(&writing(&target)).expect_err("too small").to_string();
@@ -113,7 +113,7 @@ fn child_command(before: &str, target: &Path, bytes: u64) -> Command {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_told_and_nothing_is_left() {
+fn a_file_size_limit_is_reported_and_nothing_is_left() {
     let folder = tempfile::tempdir().expect("a directory");
     // The limit counts in blocks of 512 bytes; without the trap the kernel would kill the child.
     let before = "trap '' XFSZ; ulimit -f 128;";

@@ -139,7 +139,7 @@ fn a_stalled_second_is_a_recorded_zero_and_the_late_io_keeps_its_latency() {
 }
 
 #[test]
-fn an_io_that_hangs_is_told_while_it_does_and_when_it_is_over() {
+fn a_hanging_io_is_reported_at_once_and_at_its_end() {
     let (from, to) = (Ns::millis(500), Ns::millis(3300));
     for manner in [Manner::Stalls(from, to), Manner::Blocks(from, to)] {
         let outcome = run_tasks(vec![task(manner, 1, closed(1))], false, measured(Ns::secs(4)));
@@ -176,7 +176,7 @@ fn an_open_loop_shows_what_a_stall_makes_wait() {
 }
 
 #[test]
-fn errors_are_counted_told_once_and_in_no_latency() {
+fn errors_are_counted_reported_once_and_in_no_latency() {
     let (seen, manner) = (50.0, Manner::Errs(110));
     let outcome =
         run_tasks(vec![task(manner, 64, fixed(1000.0, 8))], true, measured(Ns::millis(1000)));

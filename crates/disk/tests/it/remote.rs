@@ -290,7 +290,7 @@ fn one_that_is_only_read_is_neither_claimed_nor_changed() {
 }
 
 #[test]
-fn what_cannot_be_found_or_makes_no_sense_is_told() {
+fn unreachable_and_invalid_targets_are_reported() {
     let schemes = schemes(vec![Arc::new(fake("a"))]);
     let fate = |target: TargetSpec| schemes.inspect(&target, false).fate;
     let plain = || TargetSpec::new("t", "fake:a");

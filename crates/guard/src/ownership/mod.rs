@@ -1,5 +1,5 @@
-//! What is Wirespeed's own: files that it made, known by a mark in an extended attribute, and blocks that it wrote, known
-//! by their stamps (`stamp.rs`).
+//! Wirespeed's own data: files that it created, recognized by a mark in an extended attribute, and blocks that it wrote,
+//! recognized by their stamps (`stamp.rs`).
 
 pub mod stamp;
 
@@ -20,7 +20,7 @@ pub(crate) fn writable(fd: BorrowedFd<'_>, grants: &Grants) -> Result<(), String
     not_protected(fd)
 }
 
-/// Whether the owner of a file lets it be written. Asked of the mode, because root may open what nobody should write.
+/// Whether the mode of a file allows writing: root could open it regardless.
 pub(crate) fn not_protected(fd: BorrowedFd<'_>) -> Result<(), String> {
     match fstat(fd) {
         Ok(stat) if stat.st_mode & OWNER_WRITES == 0 => {

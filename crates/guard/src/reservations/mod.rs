@@ -1,8 +1,8 @@
-//! Persistent reservations (SCSI Primary Commands, SPC-4): whether hosts of a cluster have agreed that a device is theirs.
+//! Persistent reservations (SCSI Primary Commands, SPC-4): whether a device is reserved by hosts of a cluster.
 //!
-//! Two answers of PERSISTENT RESERVE IN are read: READ RESERVATION and READ KEYS. Nothing is ever registered, reserved
-//! or cleared here, so that any reservation that there is must be another's, unless whoever is asked knows its key. A registered key alone reserves nothing.
-//! What an answer means is pure; `scsi.rs` asks a device of the kernel, and other initiators may ask in their own way.
+//! Two answers of PERSISTENT RESERVE IN are read: READ RESERVATION and READ KEYS. Nothing is ever registered, reserved or
+//! cleared here, so any reservation is another host's, unless the medium knows its key. A registered key alone reserves nothing.
+//! Parsing is pure; `scsi.rs` asks a device of the kernel, and other initiators may ask in their own way.
 
 mod scsi;
 
@@ -21,7 +21,7 @@ pub(crate) enum Action {
 /// Bytes that an answer may have: more keys than that are counted, not read.
 const ALLOCATION: u16 = 4096;
 
-/// Whoever can be asked.
+/// A device that can be asked.
 pub(crate) trait Reservations {
     /// Whether a reservation with this key is not another's.
     fn is_ours(&self, _key: u64) -> bool {
@@ -126,12 +126,12 @@ mod tests {
     use proptest::prelude::*;
 
     /// Answers in place of a device.
-    struct Says {
+    struct Scripted {
         keys: io::Result<Option<Vec<u8>>>,
         reservation: io::Result<Option<Vec<u8>>>,
     }
 
-    impl Reservations for Says {
+    impl Reservations for Scripted {
         fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>> {
             let says = match action {
                 Action::ReadKeys => &self.keys,
@@ -162,13 +162,13 @@ mod tests {
 
     #[track_caller]
     fn check(registered: &[u64], reservation: Option<Vec<u8>>, wanted: Option<&str>) {
-        let says = Says { keys: Ok(Some(keys(registered))), reservation: Ok(reservation) };
+        let says = Scripted { keys: Ok(Some(keys(registered))), reservation: Ok(reservation) };
         let found = foreign(&says).expect("the answers make sense").map(|found| found.to_string());
         assert_eq!(found.as_deref(), wanted);
     }
 
     #[test]
-    fn a_reservation_is_told_with_its_type_and_key() {
+    fn a_reservation_is_described_by_type_and_key() {
         for (kind, name) in [
             (0, "read shared"),
             (1, "write exclusive"),
@@ -201,7 +201,7 @@ mod tests {
     fn keys_beyond_the_answer_are_counted() {
         let mut cut = keys(&[5; 2000]);
         cut.truncate(ALLOCATION.into());
-        let says = Says { keys: Ok(Some(cut)), reservation: Ok(Some(held(1, 5))) };
+        let says = Scripted { keys: Ok(Some(cut)), reservation: Ok(Some(held(1, 5))) };
         let found = foreign(&says).expect("the answers make sense").expect("it is reserved");
         assert_eq!(found, Reservation { kind: 1, key: 5, registered: 2000 });
     }
@@ -210,20 +210,21 @@ mod tests {
     fn an_answer_that_is_cut_is_an_error() {
         for len in (0..8).chain(8..22) {
             let reservation = Ok(Some(held(1, 5)[..len].to_vec()));
-            let told =
-                foreign(&Says { keys: Ok(None), reservation }).expect_err("it is cut").to_string();
+            let told = foreign(&Scripted { keys: Ok(None), reservation })
+                .expect_err("it is cut")
+                .to_string();
             assert_eq!(told, format!("an answer to PERSISTENT RESERVE IN ends after {len} bytes"));
         }
-        let says = Says { keys: Ok(Some(vec![0; 7])), reservation: Ok(Some(held(1, 5))) };
+        let says = Scripted { keys: Ok(Some(vec![0; 7])), reservation: Ok(Some(held(1, 5))) };
         assert_eq!(foreign(&says).expect_err("it is cut").kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
-    fn whoever_cannot_answer_is_an_error() {
+    fn a_failed_query_is_an_error() {
         let fails = || Err(io::ErrorKind::PermissionDenied.into());
         for says in [
-            Says { keys: Ok(None), reservation: fails() },
-            Says { keys: fails(), reservation: Ok(Some(held(3, 1))) },
+            Scripted { keys: Ok(None), reservation: fails() },
+            Scripted { keys: fails(), reservation: Ok(Some(held(3, 1))) },
         ] {
             let told = foreign(&says).expect_err("it cannot be asked");
             assert_eq!(told.kind(), io::ErrorKind::PermissionDenied);
@@ -242,7 +243,7 @@ mod tests {
             keys in prop::collection::vec(any::<u8>(), 0..64),
             reservation in prop::collection::vec(any::<u8>(), 0..64),
         ) {
-            let says = Says { keys: Ok(Some(keys)), reservation: Ok(Some(reservation)) };
+            let says = Scripted { keys: Ok(Some(keys)), reservation: Ok(Some(reservation)) };
             let _ = foreign(&says).map(|found| found.map(|found| found.to_string()));
         }
     }

@@ -15,7 +15,7 @@ impl<'a> Scsi<'a> {
     }
 
     /// Sends the command once.
-    fn send(&self, action: Action, data: &mut [u8; ALLOCATION as usize]) -> io::Result<Outcome> {
+    fn send(&self, action: Action, data: &mut [u8; ALLOCATION as usize]) -> io::Result<SgResult> {
         let mut command = action.command();
         let mut sense = [0_u8; SENSE];
         let mut header = Header {
@@ -49,7 +49,7 @@ impl<'a> Scsi<'a> {
             return Err(io::Error::last_os_error());
         }
         let missing = usize::try_from(header.residual).unwrap_or(0);
-        Ok(Outcome {
+        Ok(SgResult {
             status: header.status,
             host: header.host_status,
             sense: sense[..SENSE.min(header.sense_written.into())].to_vec(),
@@ -70,10 +70,10 @@ impl Reservations for Scsi<'_> {
             };
             tries -= 1;
             match judge(&outcome) {
-                Verdict::Answered => return Ok(Some(data[..outcome.len].to_vec())),
-                Verdict::Unknown => return Ok(None),
-                Verdict::Attention if tries > 0 => {}
-                Verdict::Attention | Verdict::Failed => return Err(failed(&outcome)),
+                ScsiOutcome::Answered => return Ok(Some(data[..outcome.len].to_vec())),
+                ScsiOutcome::Unknown => return Ok(None),
+                ScsiOutcome::Attention if tries > 0 => {}
+                ScsiOutcome::Attention | ScsiOutcome::Failed => return Err(failed(&outcome)),
             }
         }
     }
@@ -117,7 +117,7 @@ struct Header {
 
 /// What became of a command that was sent.
 #[derive(Debug, Default)]
-struct Outcome {
+struct SgResult {
     /// Of the device.
     status: u8,
     /// Of the adapter.
@@ -129,7 +129,7 @@ struct Outcome {
 
 /// What that means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum ScsiOutcome {
     Answered,
     /// The device does not know the command.
     Unknown,
@@ -142,12 +142,12 @@ const CHECK_CONDITION: u8 = 0x02;
 const ILLEGAL_REQUEST: u8 = 0x5;
 const UNIT_ATTENTION: u8 = 0x6;
 
-fn judge(outcome: &Outcome) -> Verdict {
+fn judge(outcome: &SgResult) -> ScsiOutcome {
     match (outcome.host, outcome.status, sense_key(&outcome.sense)) {
-        (0, 0, _) => Verdict::Answered,
-        (0, CHECK_CONDITION, Some(ILLEGAL_REQUEST)) => Verdict::Unknown,
-        (0, CHECK_CONDITION, Some(UNIT_ATTENTION)) => Verdict::Attention,
-        _ => Verdict::Failed,
+        (0, 0, _) => ScsiOutcome::Answered,
+        (0, CHECK_CONDITION, Some(ILLEGAL_REQUEST)) => ScsiOutcome::Unknown,
+        (0, CHECK_CONDITION, Some(UNIT_ATTENTION)) => ScsiOutcome::Attention,
+        _ => ScsiOutcome::Failed,
     }
 }
 
@@ -171,10 +171,10 @@ fn unasked(e: io::Error) -> io::Error {
         Some(libc::EPERM | libc::EACCES) => "; asking takes root or CAP_SYS_RAWIO",
         _ => "",
     };
-    io::Error::new(e.kind(), format!("it cannot be asked for persistent reservations: {e}{hint}"))
+    io::Error::new(e.kind(), format!("its persistent reservations cannot be read: {e}{hint}"))
 }
 
-fn failed(outcome: &Outcome) -> io::Error {
+fn failed(outcome: &SgResult) -> io::Error {
     let why = match (outcome.host, outcome.status, sense_key(&outcome.sense)) {
         (0, CHECK_CONDITION, Some(key)) => format!("sense key {key:#x}"),
         // Only a reservation of the older kind, made with RESERVE(6), keeps this command away.
@@ -182,7 +182,7 @@ fn failed(outcome: &Outcome) -> io::Error {
         (0, status, _) => format!("status {status:#04x}"),
         (host, ..) => format!("the host adapter reports {host:#x}"),
     };
-    io::Error::other(format!("it does not tell its persistent reservations: {why}"))
+    io::Error::other(format!("it does not report its persistent reservations: {why}"))
 }
 
 #[cfg(test)]
@@ -192,8 +192,8 @@ mod tests {
     use std::fs::File;
 
     #[track_caller]
-    fn check(host: u16, status: u8, sense: &[u8], wanted: Verdict) {
-        let outcome = Outcome { status, host, sense: sense.to_vec(), len: 0 };
+    fn check(host: u16, status: u8, sense: &[u8], wanted: ScsiOutcome) {
+        let outcome = SgResult { status, host, sense: sense.to_vec(), len: 0 };
         assert_eq!(judge(&outcome), wanted, "{outcome:?}");
     }
 
@@ -201,24 +201,24 @@ mod tests {
     fn outcomes() {
         let fixed = |key| [0x70, 0, key, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
         let descriptor = |key| [0x72, key, 0x20, 0, 0, 0, 0, 0];
-        check(0, 0, &[], Verdict::Answered);
+        check(0, 0, &[], ScsiOutcome::Answered);
         for key in 0..16 {
             let wanted = match key {
-                5 => Verdict::Unknown,
-                6 => Verdict::Attention,
-                _ => Verdict::Failed,
+                5 => ScsiOutcome::Unknown,
+                6 => ScsiOutcome::Attention,
+                _ => ScsiOutcome::Failed,
             };
             check(0, 2, &fixed(key), wanted);
             check(0, 2, &fixed(key | 0xe0), wanted);
             check(0, 2, &descriptor(key), wanted);
-            check(0, 8, &fixed(key), Verdict::Failed);
-            check(1, 2, &fixed(key), Verdict::Failed);
+            check(0, 8, &fixed(key), ScsiOutcome::Failed);
+            check(1, 2, &fixed(key), ScsiOutcome::Failed);
         }
         for sense in [&[][..], &[0x70, 0], &[0x72], &[0x7f, 5, 5], &[0, 5, 5]] {
-            check(0, 2, sense, Verdict::Failed);
+            check(0, 2, sense, ScsiOutcome::Failed);
         }
-        check(0, 0x18, &[], Verdict::Failed);
-        check(7, 0, &[], Verdict::Failed);
+        check(0, 0x18, &[], ScsiOutcome::Failed);
+        check(7, 0, &[], ScsiOutcome::Failed);
     }
 
     #[test]
@@ -230,8 +230,9 @@ mod tests {
             (0, 2, &[], "status 0x02"),
             (3, 0, &[], "the host adapter reports 0x3"),
         ] {
-            let told = failed(&Outcome { status, host, sense: sense.to_vec(), len: 0 }).to_string();
-            assert_eq!(told, format!("it does not tell its persistent reservations: {wanted}"));
+            let told =
+                failed(&SgResult { status, host, sense: sense.to_vec(), len: 0 }).to_string();
+            assert_eq!(told, format!("it does not report its persistent reservations: {wanted}"));
         }
         let told = unasked(io::Error::from_raw_os_error(libc::EPERM)).to_string();
         assert!(told.ends_with("; asking takes root or CAP_SYS_RAWIO"), "{told}");

@@ -1,5 +1,5 @@
-//! What tells a structure from another that bears the same mark, or a mark of a few bytes from chance. Each check sees
-//! the first bytes of a structure and follows nothing in it.
+//! Checks that tell structures with the same magic apart, or a short magic from chance. Each check sees the first bytes of a
+//! structure and follows nothing in it.
 
 use super::HEAD;
 

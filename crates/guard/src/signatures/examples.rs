@@ -1,6 +1,6 @@
 //! What the tests look at: for each row the smallest structure that it finds, and media that are mostly made up.
 
-use super::{Place, Row};
+use super::{Offset, Row};
 use crate::Medium;
 use clock::Rng;
 use std::io;
@@ -128,8 +128,8 @@ pub fn spots() -> Vec<(&'static Row, u64, u64)> {
         for place in row.places {
             let further = row.steps.0 * row.steps.1;
             let size = match place {
-                Place::At(at) => at + further + 8192 + 700,
-                Place::Before { unit, back } => back.next_multiple_of(*unit) + (3 << 20) + 700,
+                Offset::At(at) => at + further + 8192 + 700,
+                Offset::Before { unit, back } => back.next_multiple_of(*unit) + (3 << 20) + 700,
             };
             let first = place.on(size).expect("the medium is large enough");
             spots.push((row, size, first));

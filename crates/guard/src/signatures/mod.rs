@@ -1,10 +1,9 @@
-//! What a medium says that it carries: partition tables, file systems, and the labels of volume managers, arrays and
-//! encrypted containers.
+//! Signatures on a medium: partition tables, file systems, and the labels of volume managers, arrays and encrypted
+//! containers.
 //!
-//! One table (`table.rs`, `partitions.rs`) lists what is known, where its mark lies and how it looks. Nothing is parsed
-//! beyond what tells a mark from chance, and no structure is followed. Marks and their places are those that the
-//! published descriptions of the formats give. What has no mark (such as a VeraCrypt volume, which is made to look like
-//! noise) is for the samples to find.
+//! One table (`table.rs`, `partitions.rs`) lists each known signature, its offset and its magic. Nothing is parsed beyond what
+//! tells a signature from chance, and no structure is followed. Magics and offsets follow the published descriptions of the
+//! formats. Media without a signature (such as a VeraCrypt volume, which looks like noise) are left to the samples.
 
 mod checks;
 mod partitions;
@@ -66,19 +65,19 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 /// Where a structure may begin.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Offset {
     /// Bytes from the start.
     At(u64),
     /// `back` bytes before the end, which is first rounded down to a multiple of `unit`.
     Before { unit: u64, back: u64 },
 }
 
-impl Place {
+impl Offset {
     /// Bytes from the start of a medium of `size` bytes. None where it is too short.
     fn on(self, size: u64) -> Option<u64> {
         match self {
-            Place::At(at) => (at < size).then_some(at),
-            Place::Before { unit, back } => (size - size % unit).checked_sub(back),
+            Offset::At(at) => (at < size).then_some(at),
+            Offset::Before { unit, back } => (size - size % unit).checked_sub(back),
         }
     }
 }
@@ -87,7 +86,7 @@ impl Place {
 struct Row {
     name: &'static str,
     /// Where its structure may begin, copies included.
-    places: &'static [Place],
+    places: &'static [Offset],
     /// It may also begin at each of so many further multiples of so many bytes after a place.
     steps: (u64, u64),
     /// Where in the structure the mark lies.
@@ -105,7 +104,7 @@ const HEAD: usize = 4096;
 impl Row {
     const fn new(
         name: &'static str,
-        places: &'static [Place],
+        places: &'static [Offset],
         at: usize,
         magics: &'static [&'static [u8]],
     ) -> Row {

@@ -1,6 +1,6 @@
 //! The rows of partition tables and disk labels.
 
-use super::Place::{At, Before};
+use super::Offset::{At, Before};
 use super::{Row, checks};
 
 /// What is named only where nothing else begins in the same sector.

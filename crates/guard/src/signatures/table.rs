@@ -1,26 +1,26 @@
 //! The rows of file systems, and of what holds them: volume managers, arrays, caches, encryption, cluster storage.
 
-use super::Place::{At, Before};
-use super::{Place, Row, checks};
+use super::Offset::{At, Before};
+use super::{Offset, Row, checks};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-const START: &[Place] = &[At(0)];
-const KIB_1: &[Place] = &[At(KIB)];
-const KIB_64: &[Place] = &[At(64 * KIB)];
+const START: &[Offset] = &[At(0)];
+const KIB_1: &[Offset] = &[At(KIB)];
+const KIB_64: &[Offset] = &[At(64 * KIB)];
 
 /// The last ten bytes of the first page, for each size of a page.
-const SWAP: &[Place] =
+const SWAP: &[Offset] =
     &[At(4 * KIB - 10), At(8 * KIB - 10), At(16 * KIB - 10), At(32 * KIB - 10), At(64 * KIB - 10)];
 
 /// The first superblock, and the second for blocks of 1, 2 and 4 KiB.
-const EXT: &[Place] = &[At(KIB), At(8193 * KIB), At(32 * MIB), At(128 * MIB)];
+const EXT: &[Offset] = &[At(KIB), At(8193 * KIB), At(32 * MIB), At(128 * MIB)];
 const EXT_MARK: &[&[u8]] = &[b"\x53\xef"];
 
 /// The boot sector, and its copy where a FAT32 keeps one.
-const FAT: &[Place] = &[At(0), At(6 * 512), At(6 * 4096)];
+const FAT: &[Offset] = &[At(0), At(6 * 512), At(6 * 4096)];
 const FAT_MARK: &[&[u8]] = &[b"\x55\xaa"];
 
 const MD_MARK: &[&[u8]] = &[b"\xfc\x4e\x2b\xa9"];

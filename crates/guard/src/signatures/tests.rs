@@ -25,7 +25,7 @@ fn every_row_is_found_and_named_at_each_of_its_places() {
 #[test]
 fn a_medium_may_end_with_the_mark() {
     for row in rows() {
-        let Some(super::Place::At(at)) = row.places.first().copied() else { continue };
+        let Some(super::Offset::At(at)) = row.places.first().copied() else { continue };
         let bytes = structure(row, row.magics[0]);
         let size = at + bytes.len() as u64;
         assert_eq!(names(&Made::zero(size).with(at, bytes.clone())), [row.name]);

@@ -1,12 +1,12 @@
-//! A LUN taken for writing: a persistent reservation "write exclusive, registrants only" (SPC-4, 5.13), at which the control
-//! plane's session and each writing session of a worker are registered, each with a key of its own. Nobody else can write
-//! while it stands, not even through another path; readers are let be.
+//! A LUN claimed for writing: a persistent reservation "write exclusive, registrants only" (SPC-4, 5.13), with which the control
+//! plane's session and each writing session of a worker are registered under keys of their own. No other initiator can write
+//! meanwhile, on any path; readers are not affected.
 //!
-//! A reservation outlives the process that made it. Its key says which process that was, so that one that was left behind
-//! by a process of this machine that is no more can be told from another's, and is taken over.
+//! A reservation outlives its process. The key names the process, so that a reservation left by a dead process of this machine
+//! is distinguished from another initiator's and taken over.
 
 use super::client::{Client, CommandError, Data};
-use super::lun::{Again, Lun};
+use super::lun::{Lun, Retry};
 use guard::Claim;
 use iscsi::initiator::Cdb;
 use std::fs;
@@ -131,7 +131,7 @@ impl LunClaim {
     fn keys(&self) -> Result<Vec<u64>, CommandError> {
         let cdb = Cdb::persistent_reserve_in(READ_KEYS, KEYS);
         let ask = |client: &mut Client| client.ask(self.0.address(), cdb, KEYS.into());
-        let answer = self.0.with(Again::Freely, ask)?;
+        let answer = self.0.with(Retry::Freely, ask)?;
         let len = answer.get(4..8).and_then(<[u8]>::first_chunk);
         let len = len.map_or(0, |len| u32::from_be_bytes(*len) as usize);
         let keys = answer.get(8..).unwrap_or(&[]);
@@ -142,13 +142,13 @@ impl LunClaim {
     fn out(&self, action: u8, key: u64, service_key: u64) -> Result<(), CommandError> {
         let (cdb, list) = (Cdb::persistent_reserve_out(action, KIND), list(key, service_key));
         let out = |client: &mut Client| client.execute(self.0.address(), cdb, Data::Out(&list));
-        self.0.with(Again::Never, out).map(drop)
+        self.0.with(Retry::Never, out).map(drop)
     }
 
     /// The key of the reservation that there is.
     fn holder(&self) -> Result<Option<u64>, CommandError> {
         let cdb = Cdb::persistent_reserve_in(READ_RESERVATION, 64);
-        let answer = self.0.with(Again::Freely, |client| client.ask(self.0.address(), cdb, 64))?;
+        let answer = self.0.with(Retry::Freely, |client| client.ask(self.0.address(), cdb, 64))?;
         let held = answer.get(8..).and_then(<[u8]>::first_chunk);
         Ok(held.map(|key| u64::from_be_bytes(*key)))
     }
@@ -166,7 +166,9 @@ impl Claim for LunClaim {
                 "reserved for this process (write exclusive, registrants only; key {:#018x})",
                 own_key()
             ),
-            false => "not exclusive: its target knows no persistent reservations".to_owned(),
+            false => {
+                "not exclusive: its target does not support persistent reservations".to_owned()
+            }
         }
     }
 }
@@ -188,7 +190,7 @@ pub(super) fn registration(key: u64, new: u64) -> (Cdb, [u8; LIST]) {
     (Cdb::persistent_reserve_out(action, KIND), list(key, new))
 }
 
-/// The command by which the writer with `key` expels the one with `victim` and has its commands aborted.
+/// PREEMPT AND ABORT: the writer with `key` expels the one with `victim`.
 pub(super) fn expulsion(key: u64, victim: u64) -> (Cdb, [u8; LIST]) {
     (Cdb::persistent_reserve_out(PREEMPT_AND_ABORT, KIND), list(key, victim))
 }
@@ -198,13 +200,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_tells_whose_it_is() {
+    fn keys_identify_their_process() {
         assert!(is_ours(own_key()) && is_ours(path_key()));
         assert!(!is_left_behind(own_key()) && !is_left_behind(path_key()));
         assert_ne!(path_key(), path_key());
         // The first process of a namespace lives as long as the namespace.
         assert!(!is_ours(key_of(1, 0)));
-        // Numbers above the kernel's highest belong to nobody.
+        // Numbers above the kernel's maximum are never in use.
         assert!(is_left_behind(key_of(0x003f_fffe, 0)) && is_left_behind(key_of(0x003f_fffe, 77)));
         assert!(!is_ours(key_of(0x003f_fffe, 0) ^ 1 << 40), "another machine's");
         assert!(!is_ours(0xdead_beef));

@@ -1,5 +1,5 @@
-//! One command at a time, waited for: what the control plane asks of a LUN. A unit attention is heard and the command sent
-//! again; a target that is busy is asked again for a while.
+//! Synchronous commands of the control plane to a LUN, one at a time. A unit attention is consumed and the command retried;
+//! a busy target is retried for a while.
 
 use super::dial::{Call, DialError};
 use super::link::{Buffers, Link, Lost};
@@ -55,7 +55,7 @@ pub enum CommandError {
     #[error(transparent)]
     Refused(#[from] Refused),
     /// An answer makes no sense.
-    #[error("its answer to {0} makes no sense")]
+    #[error("its answer to {0} is invalid")]
     Nonsense(&'static str),
 }
 
@@ -226,7 +226,7 @@ impl Drop for Client {
     /// Says goodbye, and waits a moment for the answer.
     fn drop(&mut self) {
         if let Some(link) = &mut self.link {
-            super::lane::leave(link, &One(Cell::new((std::ptr::null_mut(), 0))));
+            super::path_session::leave(link, &One(Cell::new((std::ptr::null_mut(), 0))));
         }
     }
 }
@@ -241,7 +241,7 @@ pub(super) fn pump(
     link.send(buffers)?;
     let mut polls: Vec<_> = link.polls().collect();
     let left = if until == Ns::ZERO { Ns::ZERO } else { until.since(clock::now()) };
-    super::look::poll(&mut polls, left);
+    super::busy_poll::poll(&mut polls, left);
     let mut lost = None;
     let mut heard = |event| lost = lost.take().or(hear(event));
     while link.receive(buffers, &mut heard)? {}

@@ -1,5 +1,5 @@
-//! The way into a session: a TCP connection, and the login over it. It blocks, for a bounded time, on the control plane or
-//! on a worker's thread before its start.
+//! Session setup: a TCP connection and the login over it. It blocks, for a bounded time, on the control plane or on a worker's
+//! thread before its start.
 
 use super::link::{Link, Lost};
 use super::url::{Options, Portal, Secrets};
@@ -36,7 +36,7 @@ const SEGMENT: u32 = 1 << 20;
 /// Why there is no session.
 #[derive(Debug, Error)]
 pub enum DialError {
-    /// Nobody is there.
+    /// The portal does not answer.
     #[error("{portal} cannot be reached ({error}); is a target listening there?")]
     Unreachable {
         /// Where.
@@ -48,7 +48,7 @@ pub enum DialError {
     #[error(transparent)]
     Name(#[from] NameError),
     /// The login failed.
-    #[error("{portal} lets nobody in: {error}")]
+    #[error("{portal} refuses the login: {error}")]
     Login {
         /// Where.
         portal: String,
@@ -67,7 +67,7 @@ pub enum DialError {
     #[error("{0}")]
     Secret(String),
     /// The target sends from one place to the next.
-    #[error("{0} redirects without end")]
+    #[error("{0} redirects too many times")]
     Redirected(String),
     /// What came after the login makes no sense.
     #[error(transparent)]
@@ -147,7 +147,7 @@ impl Call<'_> {
                     &entered.early,
                 )?,
                 Ok(Outcome::Elsewhere(_)) => {
-                    link.falls_short(wished, "the target sends the next elsewhere".to_owned());
+                    link.falls_short(wished, "the target redirects the next connection".to_owned());
                     break;
                 }
                 Err(e) => {
@@ -182,7 +182,7 @@ impl Call<'_> {
             cmd_sn,
         };
         let challenge =
-            challenge().map_err(|e| DialError::Secret(format!("there is no randomness ({e})")))?;
+            challenge().map_err(|e| DialError::Secret(format!("no random bytes ({e})")))?;
         let mut machine = Initiator::new(config, challenge);
         let ended = talk(&mut socket, &mut machine).map_err(|trouble| match trouble {
             Trouble::Io(error) => DialError::Broken { portal: portal.clone(), error },
@@ -308,7 +308,7 @@ fn auth(portal: &Portal) -> Result<InitiatorAuth, DialError> {
     })
 }
 
-/// Something random that nobody has been asked before.
+/// A fresh random challenge.
 fn challenge() -> io::Result<Challenge> {
     let (mut id, mut bytes) = ([0; 1], [0; 32]);
     clock::unpredictable(&mut id)?;

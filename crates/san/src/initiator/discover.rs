@@ -1,4 +1,4 @@
-//! What there is at a portal: targets, their portals, their LUNs.
+//! Discovery at a portal: targets, their portals, their LUNs.
 
 use super::client::{Client, CommandError};
 use super::dial::{Call, DialError};
@@ -23,14 +23,14 @@ pub enum DiscoverError {
     /// The URL is wrong.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// Nobody is there, or lets nobody in.
+    /// The portal does not answer, or refuses the login.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The target's answers fail or make no sense.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// The list of targets makes no sense.
-    #[error("the list of targets makes no sense: {0}")]
+    #[error("the list of targets is invalid: {0}")]
     List(#[from] DiscoveryError),
 }
 

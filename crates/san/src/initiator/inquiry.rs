@@ -1,4 +1,4 @@
-//! What a LUN says of itself (SPC-4, SBC-3): INQUIRY and its pages, capacity, write protection. Pure: bytes in, facts out.
+//! What a LUN reports about itself (SPC-4, SBC-3): INQUIRY and its pages, capacity, write protection. Pure: bytes in, facts out.
 
 use super::client::{Client, CommandError};
 use iscsi::initiator::Cdb;
@@ -20,7 +20,7 @@ pub struct LunFacts {
     pub product: String,
     /// Product revision.
     pub revision: String,
-    /// The unit serial number, where it tells one.
+    /// The unit serial number, if it reports one.
     pub serial: Option<String>,
     /// The best of its designators: `naa.…`, `eui.…`, `t10.…`, or a name.
     pub designator: Option<String>,
@@ -40,7 +40,7 @@ impl LunFacts {
         self.blocks.saturating_mul(self.block.into())
     }
 
-    /// Its serial number and its designator, which a unit tells in every access state.
+    /// Its serial number and its designator, which a unit reports in every access state.
     pub(super) fn names(
         client: &mut Client,
         lun: Lun,
@@ -50,7 +50,7 @@ impl LunFacts {
         Ok((serial, designator))
     }
 
-    /// Bytes of a block, blocks, and whether it is thin: what a unit tells by a port that moves blocks.
+    /// Bytes of a block, blocks, and whether it is thin: reported through an active port.
     pub(super) fn capacity(
         client: &mut Client,
         lun: Lun,
@@ -74,7 +74,7 @@ impl LunFacts {
     pub(super) fn ask(client: &mut Client, lun: Lun) -> Result<LunFacts, CommandError> {
         let standard = client.ask(lun, Cdb::inquiry(96), 96)?;
         let mut facts = standard_facts(&standard)?;
-        // What happened before this session is told once, and of no interest; reservations are the guard's.
+        // Unit attentions from before this session do not matter; reservations are the guard's.
         match client.execute(lun, Cdb::TEST_UNIT_READY, super::client::Data::None) {
             Ok(_) | Err(CommandError::Reserved) => {}
             Err(e) => return Err(e),
@@ -138,7 +138,7 @@ fn serial(answer: &[u8]) -> Option<String> {
     Some(text(body(answer, SERIAL))).filter(|serial| !serial.is_empty())
 }
 
-/// The designator of the unit that tells it best from all others in the world.
+/// The most globally unique designator of the unit.
 fn designator(answer: &[u8]) -> Option<String> {
     let mut rest = body(answer, DESIGNATORS)?;
     let mut best: Option<(u8, String)> = None;

@@ -1,4 +1,4 @@
-//! A LUN as a target of the disk engine: found, examined by the write guard, read on the control plane, and taken for
+//! A LUN as a target of the disk engine: found, examined by the write guard, read on the control plane, and claimed for
 //! writing by a persistent reservation.
 
 use super::claim::{self, LunClaim};
@@ -6,7 +6,7 @@ use super::client::{Client, CommandError, Data};
 use super::dial::Call;
 use super::inquiry::LunFacts;
 use super::link::Lost;
-use super::sight::{self, Sight, SightError};
+use super::portals::{self, PortalState, PortalsError};
 use super::url::Url;
 use clock::Ns;
 use disk::Unreachable;
@@ -33,7 +33,7 @@ pub struct Lun {
     silence: Ns,
     facts: LunFacts,
     /// What was found by each of the portals.
-    sights: Vec<Sight>,
+    portal_states: Vec<PortalState>,
     /// What names the control plane's session: the same after a reconnection, since a reservation belongs to it.
     isid: Isid,
     control: Mutex<Control>,
@@ -45,15 +45,15 @@ pub struct Lun {
 #[derive(Default)]
 struct Control {
     client: Option<Client>,
-    /// The portal by which it was made last.
+    /// The portal of the last session.
     portal: usize,
-    /// The portal group by which it came in, as far as that was told.
+    /// Its portal group, if the target reported it.
     group: Option<u16>,
 }
 
 /// What to do where a session was lost with a command under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum Retry {
     /// The command is sent again over another session: it may be carried out twice.
     Freely,
     /// It is sent again only over a session whose making has ended the old one, so that the old command is never carried
@@ -84,23 +84,23 @@ impl Lun {
             initiator: initiator.to_owned(),
             silence,
             facts: LunFacts::default(),
-            sights: Vec::new(),
+            portal_states: Vec::new(),
             isid: fresh_isid(),
             control: Mutex::default(),
             reserved: AtomicBool::new(false),
         };
-        let seen = sight::look(&lun).map_err(|e| Unreachable::Target(lun.trouble(&e)))?;
-        (lun.facts, lun.sights) = seen;
+        let seen = portals::inspect(&lun).map_err(|e| Unreachable::Target(lun.trouble(&e)))?;
+        (lun.facts, lun.portal_states) = seen;
         Ok(lun)
     }
 
-    fn trouble(&self, e: &SightError) -> String {
+    fn trouble(&self, e: &PortalsError) -> String {
         let portal = match e {
-            SightError::Portal { portal, .. } => &self.url.portals[*portal],
+            PortalsError::Portal { portal, .. } => &self.url.portals[*portal],
             _ => self.url.portal(),
         };
         match e {
-            SightError::Portal { error: CommandError::Dial(e), .. } => {
+            PortalsError::Portal { error: CommandError::Dial(e), .. } => {
                 format!("{}: {e}", self.target)
             }
             e => format!(
@@ -194,7 +194,7 @@ impl Lun {
         let mut client = Client::of(link);
         let names = LunFacts::names(&mut client, self.address())?;
         if names != (self.facts.serial.clone(), self.facts.designator.clone()) {
-            return Err(CommandError::Failed("another unit is there than before".to_owned()));
+            return Err(CommandError::Failed("another unit answers than before".to_owned()));
         }
         Ok((client, group))
     }
@@ -203,13 +203,13 @@ impl Lun {
     /// it stood idle it is done again, as far as `again` allows; where its port moves no blocks it is done by another one.
     pub(super) fn with<T>(
         &self,
-        again: Again,
+        again: Retry,
         mut act: impl FnMut(&mut Client) -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
         for _ in 1..self.url.portals.len() {
             match self.attempt(again, &mut act) {
                 // It was refused, and not carried out.
-                Err(CommandError::Sense(sense)) if sight::is_passive(&sense) => {
+                Err(CommandError::Sense(sense)) if portals::is_passive(&sense) => {
                     let mut held = self.lock();
                     held.client = None;
                     held.portal = (held.portal + 1) % self.url.portals.len();
@@ -222,13 +222,13 @@ impl Lun {
 
     fn attempt<T>(
         &self,
-        again: Again,
+        again: Retry,
         act: &mut impl FnMut(&mut Client) -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
         let mut held = self.lock();
         let mut kept = held.client.take();
         let stale = kept.is_some();
-        if again == Again::Never
+        if again == Retry::Never
             && let Some(client) = &mut kept
         {
             match client.execute(self.address(), Cdb::TEST_UNIT_READY, Data::None) {
@@ -241,7 +241,7 @@ impl Lun {
             None => self.reach(&mut held)?,
         };
         match act(&mut client) {
-            Err(CommandError::Lost(_)) if stale && again != Again::Never => {}
+            Err(CommandError::Lost(_)) if stale && again != Retry::Never => {}
             Err(e @ (CommandError::Lost(_) | CommandError::Slow)) => return Err(e),
             result => {
                 held.client = Some(client);
@@ -252,7 +252,7 @@ impl Lun {
         let (portal, group) = (held.portal, held.group);
         let mut client = self.reach(&mut held)?;
         let same = held.portal == portal || (group.is_some() && held.group == group);
-        if again == Again::Reinstated && !same {
+        if again == Retry::Reinstated && !same {
             held.client = Some(client);
             return Err(CommandError::Lost(Lost::Closed));
         }
@@ -279,7 +279,7 @@ impl Lun {
         for part in out.chunks_mut(CHUNK) {
             let blocks = (part.len() / block) as u32;
             let wanted = part.len();
-            let moved = self.with(Again::Freely, |client| {
+            let moved = self.with(Retry::Freely, |client| {
                 client.execute(self.address(), Cdb::read(lba, blocks), Data::In(part))
             })?;
             if moved as usize != wanted {
@@ -298,7 +298,7 @@ impl Lun {
             let blocks = (part.len() / block) as u32;
             let cdb = Cdb::write(lba, blocks);
             let write = |client: &mut Client| client.execute(self.address(), cdb, Data::Out(part));
-            self.with(Again::Reinstated, write)?;
+            self.with(Retry::Reinstated, write)?;
             lba += u64::from(blocks);
         }
         Ok(())
@@ -388,9 +388,11 @@ impl Remote for Lun {
             ("logical-block", format!("{block} B")),
             ("provisioning", if *thin { "thin" } else { "full" }.to_owned()),
         ];
-        if self.sights.len() > 1 {
-            let sights = self.sights.iter().zip(&self.url.portals);
-            let paths: Vec<_> = sights.map(|(sight, portal)| format!("{portal} {sight}")).collect();
+        if self.portal_states.len() > 1 {
+            let portal_states = self.portal_states.iter().zip(&self.url.portals);
+            let paths: Vec<_> = portal_states
+                .map(|(portal_state, portal)| format!("{portal} {portal_state}"))
+                .collect();
             all.push(("paths", paths.join("; ")));
             all.push(("path-policy", self.url.paths.policy.to_string()));
         }
@@ -402,7 +404,7 @@ impl Remote for Lun {
     fn persistent_reserve_in(&self, command: &[u8; 10]) -> io::Result<Option<Vec<u8>>> {
         let len = usize::from(u16::from_be_bytes([command[7], command[8]]));
         let ask = |client: &mut Client| client.ask(self.address(), Cdb::of(*command), len);
-        match self.with(Again::Freely, ask) {
+        match self.with(Retry::Freely, ask) {
             Ok(answer) => Ok(Some(answer)),
             Err(e) if e.is_unknown() => Ok(None),
             Err(e) => Err(e.into()),
@@ -416,7 +418,7 @@ impl Remote for Lun {
     fn flush(&self) -> io::Result<()> {
         let flush =
             |client: &mut Client| client.execute(self.address(), Cdb::SYNCHRONIZE, Data::None);
-        match self.with(Again::Freely, flush) {
+        match self.with(Retry::Freely, flush) {
             Ok(_) => Ok(()),
             // What has no cache has nothing to write back.
             Err(e) if e.is_unknown() => Ok(()),

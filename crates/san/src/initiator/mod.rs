@@ -4,23 +4,23 @@
 //! a time (`client.rs`). Each worker has sessions of its own, driven by its own thread inside its queue (`queue.rs`). What
 //! the bytes mean is in `iscsi::initiator`.
 
+mod busy_poll;
 mod claim;
 mod client;
 mod dial;
 mod discover;
+mod disposition;
 mod inquiry;
-mod lane;
 mod link;
-mod look;
 mod lun;
 mod multipath;
 mod opener;
+mod path_session;
+mod portals;
 mod queue;
 mod recover;
-mod sight;
 mod unit;
 mod url;
-mod verdict;
 
 pub use client::CommandError;
 pub use dial::DialError;
@@ -86,7 +86,7 @@ impl Resolver for Initiator {
     }
 }
 
-/// The name of this initiator where nobody gives it another.
+/// The default name of this initiator.
 fn initiator_name() -> String {
     std::env::var(NAME).unwrap_or_else(|_| {
         let host = rustix::system::uname().nodename().to_string_lossy().to_lowercase();

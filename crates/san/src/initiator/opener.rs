@@ -1,10 +1,10 @@
-//! From targets to a queue: on the worker's own thread, before its start, each path gets its session.
+//! Builds a queue from targets: on the worker's own thread, before its start, each path gets its session.
 
 use super::claim;
-use super::lane::Lane;
 use super::link::Link;
 use super::lun::{Lun, fresh_isid};
-use super::multipath::{LunUse, Names, Post, Refusal, Roll, Teller, Way};
+use super::multipath::{EventSender, LunUse, PathNames, PathSpec, PathTable, Refusal, RescueInbox};
+use super::path_session::PathSession;
 use super::queue::{LunQueue, Parts};
 use super::unit::{Bundle, Target};
 use disk::{Arena, OpenError, Opener, Queue, RemoteAccess, Unreachable};
@@ -43,7 +43,7 @@ fn bundles(all: &[(RemoteAccess, Arc<Lun>)]) -> (Vec<Bundle>, Vec<Target>) {
                 paths: portals,
                 luns: Vec::new(),
                 targets: Vec::new(),
-                roll: Arc::new(Roll::new(portals)),
+                table: Arc::new(PathTable::new(portals)),
                 wait: options.wait(portals),
                 errno: libc::ENOLINK,
             });
@@ -60,27 +60,27 @@ fn bundles(all: &[(RemoteAccess, Arc<Lun>)]) -> (Vec<Bundle>, Vec<Target>) {
 impl Opener for LunOpener {
     fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError> {
         let (bundles, mut targets) = bundles(&self.0);
-        let mut lanes = Vec::with_capacity(bundles.iter().map(|bundle| bundle.paths).sum());
+        let mut sessions = Vec::with_capacity(bundles.iter().map(|bundle| bundle.paths).sum());
         for bundle in &bundles {
-            sessions(bundle, arena, &mut lanes, &mut targets)?;
+            open_sessions(bundle, arena, &mut sessions, &mut targets)?;
         }
-        let post = Post::new().map_err(|e| OpenError {
+        let inbox = RescueInbox::new().map_err(|e| OpenError {
             target: "iSCSI".to_owned(),
-            problem: format!("the system refuses an event descriptor ({e})"),
+            problem: format!("cannot create an event descriptor ({e})"),
         })?;
-        let (teller, reports) = Teller::new(names(&bundles, &self.0));
-        let how = how(&mut lanes, &bundles);
+        let (events, reports) = EventSender::new(names(&bundles, &self.0));
+        let how = how(&mut sessions, &bundles);
         let accesses = self.0.into_iter().map(|(access, _)| access).collect();
-        let parts = Parts { lanes, bundles, targets, accesses, post, teller, reports, how };
+        let parts = Parts { sessions, bundles, targets, accesses, inbox, events, reports, how };
         Ok(Box::new(LunQueue::new(arena, parts)))
     }
 }
 
 /// Logs in by each path of a bundle. One that cannot be reached is left for later, if another one can.
-fn sessions(
+fn open_sessions(
     bundle: &Bundle,
     arena: &Arena,
-    lanes: &mut Vec<Lane>,
+    sessions: &mut Vec<PathSession>,
     targets: &mut [Target],
 ) -> Result<(), OpenError> {
     let mut trouble = None;
@@ -88,22 +88,22 @@ fn sessions(
     for portal in 0..bundle.paths {
         // One more than the worker has, for what is asked about the unit itself.
         let slots = arena.slots() + 1;
-        let way = Way { portal, isid: fresh_isid(), key: claim::path_key(), slots };
+        let spec = PathSpec { portal, isid: fresh_isid(), key: claim::path_key(), slots };
         let lun = &bundle.luns[0].lun;
-        let mut lane = Lane::new(way, lun.silence(), bundle.paths > 1);
-        match way.attach(&bundle.luns) {
+        let mut session = PathSession::new(spec, lun.silence(), bundle.paths > 1);
+        match spec.attach(&bundle.luns) {
             Ok(mut attached) => {
                 open += 1;
-                for (target, look) in bundle.targets.iter().zip(attached.looks.drain(..)) {
-                    targets[*target].looks[portal] = look;
+                for (target, look) in bundle.targets.iter().zip(attached.path_states.drain(..)) {
+                    targets[*target].path_states[portal] = look;
                 }
-                bundle.roll.open(portal, attached.group);
-                lane.install(attached, clock::now());
+                bundle.table.open(portal, attached.group);
+                session.install(attached, clock::now());
             }
             Err(e @ Refusal::Other { .. }) => return Err(problem(lun, portal, &e)),
             Err(e) => trouble = trouble.or(Some(problem(lun, portal, &e))),
         }
-        lanes.push(lane);
+        sessions.push(session);
     }
     trouble.filter(|_| open == 0).map_or(Ok(()), Err)
 }
@@ -113,35 +113,35 @@ fn problem(lun: &Lun, portal: usize, e: &Refusal) -> OpenError {
     OpenError { target: format!("{} by {portal}", lun.what()), problem: e.to_string() }
 }
 
-fn names(bundles: &[Bundle], all: &[(RemoteAccess, Arc<Lun>)]) -> Names {
+fn names(bundles: &[Bundle], all: &[(RemoteAccess, Arc<Lun>)]) -> PathNames {
     let path = |bundle: &Bundle| {
         let url = bundle.luns[0].lun.url().clone();
         let target = url.target.unwrap_or_default();
         url.portals.into_iter().map(move |portal| format!("path {portal} to {target}"))
     };
-    Names {
+    PathNames {
         paths: bundles.iter().flat_map(path).collect(),
         targets: all.iter().map(|(_, lun)| lun.name()).collect(),
     }
 }
 
 /// "iSCSI, 2 sessions, 4 connections each, 2 paths (fixed), header digests, …", for the record.
-fn how(lanes: &mut [Lane], bundles: &[Bundle]) -> String {
-    let sessions = lanes.len();
-    let s = if sessions == 1 { "" } else { "s" };
-    let Some(first) = lanes.iter_mut().find(|lane| lane.is_open()) else {
+fn how(sessions: &mut [PathSession], bundles: &[Bundle]) -> String {
+    let count = sessions.len();
+    let s = if count == 1 { "" } else { "s" };
+    let Some(first) = sessions.iter_mut().find(|session| session.is_open()) else {
         return "iSCSI".to_owned();
     };
     let connections = first.link().and_then(Link::connections);
     let Some(settings) = first.settings() else { return "iSCSI".to_owned() };
-    let each = if sessions == 1 { "" } else { " each" };
+    let each = if count == 1 { "" } else { " each" };
     let yes = |name: &str, on: bool| if on { format!(", {name}") } else { String::new() };
     let several = bundles.iter().find(|bundle| bundle.paths > 1);
     let paths = several.map_or(String::new(), |bundle| {
         format!(", {} paths ({})", bundle.paths, bundle.luns[0].lun.url().paths.policy)
     });
     format!(
-        "iSCSI, {sessions} session{s}{}{paths}{}{}{}{}",
+        "iSCSI, {count} session{s}{}{paths}{}{}{}{}",
         connections.map(|some| format!(", {some}{each}")).unwrap_or_default(),
         yes("header digests", settings.header_digest),
         yes("data digests", settings.data_digest),

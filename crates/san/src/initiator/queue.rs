@@ -1,17 +1,16 @@
-//! LUNs behind a worker's queue: sessions whose sockets are driven by the worker's own thread, inside `reap`.
+//! The queue of a worker over LUNs: sessions whose sockets are driven by the worker's own thread, inside `reap`.
 //!
-//! Targets at one place share their sessions, one for each portal of their URL. A command is given at once to the session
-//! that the policy chooses, as long as the target's window has room; what waits goes in as the window opens. Unit attentions
-//! are heard and the command sent again, a busy target is asked again later, both for a bounded number of times. What
-//! becomes of I/O when a session is lost stands in `recover.rs`.
+//! LUNs of one target share their sessions, one for each portal of the URL. A command goes at once to the session that the
+//! policy chooses if the target's window has room; otherwise it waits. After a unit attention a command is retried at once,
+//! after BUSY later, both a bounded number of times. `recover.rs` handles lost sessions.
 
+use super::busy_poll::BusyPoll;
 use super::client::Client;
-use super::lane::Lane;
+use super::disposition::{Disposition, verdict};
 use super::link::{Link, Lost};
-use super::look::Look;
-use super::multipath::{AccessState, Kind, Mask, Post, Teller};
+use super::multipath::{AccessState, EventSender, Mask, PathEvent, RescueInbox};
+use super::path_session::PathSession;
 use super::unit::{Bundle, Target};
-use super::verdict::{Verdict, verdict};
 use clock::Ns;
 use disk::{Arena, Completion, Completions, Io, Queue, RemoteAccess};
 use engine::Reports;
@@ -27,21 +26,21 @@ const BUSY: Ns = Ns::secs(30);
 
 /// How long it is left alone at first, doubled with every answer up to sixteen times as long; also how long I/O takes to fail
 /// for which no path is waited for, so that nobody spins.
-pub(super) const BREATH: Ns = Ns::millis(10);
-const BREATH_DOUBLED_MAX: u8 = 4;
+pub(super) const BACK_OFF: Ns = Ns::millis(10);
+const BACK_OFF_DOUBLED_MAX: u8 = 4;
 
 /// How often a command that takes too long is sent again after it was aborted.
 const TIMEOUTS_MAX: u8 = 2;
 
-/// No lane.
+/// No session.
 pub(super) const NONE: u16 = u16::MAX;
 
 /// Where an I/O is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stand {
-    /// It waits for room in its lane's window.
+pub(super) enum IoState {
+    /// It waits for room in its session's window.
     Waiting,
-    /// Its lane's session has its command.
+    /// Its session has its command.
     Sent,
     /// The same, and its abort was asked for at this moment.
     Aborting(Ns),
@@ -49,25 +48,25 @@ pub(super) enum Stand {
     Resting,
     /// No path can carry it.
     Held,
-    /// A write whose lane was lost: the old session may still carry it out.
+    /// A write whose session was lost: the old session may still carry it out.
     Suspect,
 }
 
 /// An I/O under way.
 #[derive(Clone, Copy)]
-pub(super) struct Flight {
+pub(super) struct PendingIo {
     pub io: Io,
-    pub stand: Stand,
-    /// The lane that has it, or had it.
-    pub lane: u16,
-    /// The lane that was lost with it, for as long as its stall is measured.
+    pub state: IoState,
+    /// The session that has it, or had it.
+    pub session: u16,
+    /// The session that was lost with it, for as long as its stall is measured.
     pub moved: u16,
     again: u16,
     /// Sessions that were lost while they had it.
     pub losses: u8,
     timeouts: u8,
     pause: u8,
-    /// When it was given to its lane.
+    /// When it was given to its session.
     pub issued: Ns,
     /// Since when nothing can carry it; zero where something can.
     pub held: Ns,
@@ -77,13 +76,13 @@ pub(super) struct Flight {
 
 /// What a queue is made of.
 pub(super) struct Parts {
-    pub lanes: Vec<Lane>,
+    pub sessions: Vec<PathSession>,
     pub bundles: Vec<Bundle>,
     pub targets: Vec<Target>,
     /// Keeps the claims for as long as the queue lives.
     pub accesses: Vec<RemoteAccess>,
-    pub post: Post,
-    pub teller: Teller,
+    pub inbox: RescueInbox,
+    pub events: EventSender,
     pub reports: Box<dyn Reports>,
     pub how: String,
 }
@@ -91,25 +90,25 @@ pub(super) struct Parts {
 /// What a worker drives.
 pub(super) struct LunQueue {
     pub arena: Arena,
-    pub lanes: Vec<Lane>,
+    pub sessions: Vec<PathSession>,
     pub bundles: Vec<Bundle>,
     pub targets: Vec<Target>,
-    pub ios: Vec<Option<Flight>>,
-    /// Over, and not told yet.
+    pub ios: Vec<Option<PendingIo>>,
+    /// Completed, and not reaped yet.
     ready: VecDeque<Completion>,
     resting: BinaryHeap<Reverse<(Ns, u32)>>,
     polls: Vec<libc::pollfd>,
-    look: Look,
+    busy_poll: BusyPoll,
     /// Commands that have ended, and have not been dealt with.
     endings: Vec<(u32, Ending)>,
     /// The last look at the clock.
     pub now: Ns,
-    /// When limits are looked at next.
+    /// When limits are checked next.
     pub audit: Ns,
     /// A path is lost, or an I/O is held.
     pub trouble: bool,
-    pub post: Post,
-    pub teller: Teller,
+    pub inbox: RescueInbox,
+    pub events: EventSender,
     reports: Option<Box<dyn Reports>>,
     how: String,
     _accesses: Vec<RemoteAccess>,
@@ -118,24 +117,24 @@ pub(super) struct LunQueue {
 impl LunQueue {
     /// A queue whose sessions stand ready.
     pub fn new(arena: &Arena, parts: Parts) -> LunQueue {
-        let Parts { lanes, bundles, targets, accesses, post, teller, reports, how } = parts;
+        let Parts { sessions, bundles, targets, accesses, inbox, events, reports, how } = parts;
         let slots = arena.slots() as usize;
         let mut queue = LunQueue {
             arena: arena.clone(),
             ios: vec![None; slots],
             ready: VecDeque::with_capacity(slots),
             resting: BinaryHeap::with_capacity(slots),
-            polls: Vec::with_capacity(lanes.len() * Conn::MOST + 1),
-            look: Look::new(),
+            polls: Vec::with_capacity(sessions.len() * Conn::MOST + 1),
+            busy_poll: BusyPoll::new(),
             endings: Vec::with_capacity(slots),
-            trouble: lanes.iter().any(|lane| !lane.is_open()),
-            lanes,
+            trouble: sessions.iter().any(|session| !session.is_open()),
+            sessions,
             bundles,
             targets,
             now: clock::now(),
             audit: Ns::ZERO,
-            post,
-            teller,
+            inbox,
+            events,
             reports: Some(reports),
             how,
             _accesses: accesses,
@@ -144,21 +143,22 @@ impl LunQueue {
         queue
     }
 
-    /// The bundle of a lane, and which of its paths it is.
-    pub fn place(&self, lane: usize) -> (usize, usize) {
-        let bundle = self.bundles.iter().rposition(|bundle| bundle.first <= lane).unwrap_or(0);
-        (bundle, lane - self.bundles[bundle].first)
+    /// The bundle of a session, and which of its paths it is.
+    pub fn place(&self, session: usize) -> (usize, usize) {
+        let bundle = self.bundles.iter().rposition(|bundle| bundle.first <= session).unwrap_or(0);
+        (bundle, session - self.bundles[bundle].first)
     }
 
     /// Works out again which paths of a bundle can be used.
     pub fn refresh(&mut self, bundle: usize) {
         let Bundle { first, paths, ref targets, .. } = self.bundles[bundle];
-        let lanes = &self.lanes[first..first + paths];
-        let mask = |is: fn(&Lane) -> bool| {
-            let all = lanes.iter().enumerate().filter(|(_, lane)| is(lane));
+        let sessions = &self.sessions[first..first + paths];
+        let mask = |is: fn(&PathSession) -> bool| {
+            let all = sessions.iter().enumerate().filter(|(_, session)| is(session));
             all.fold(0, |mask: Mask, (path, _)| mask | 1 << path)
         };
-        let (open, busy) = (mask(Lane::is_open), mask(|lane| lane.busy_until > Ns::ZERO));
+        let (open, busy) =
+            (mask(PathSession::is_open), mask(|session| session.busy_until > Ns::ZERO));
         for target in targets {
             self.targets[*target].refresh(open, busy);
         }
@@ -175,34 +175,34 @@ impl LunQueue {
             Ok(command) => command,
             Err(errno) => return self.over(slot, Err(errno)),
         };
-        let (first, lanes) = (target.first, &self.lanes);
+        let (first, sessions) = (target.first, &self.sessions);
         let chosen =
-            target.chooser.choose(target.usable, io.len, |path| lanes[first + path].load());
+            target.chooser.choose(target.usable, io.len, |path| sessions[first + path].load());
         let Some(path) = chosen else { return self.hold(slot) };
-        if self.trouble && self.is_haunted(&io) {
+        if self.trouble && self.has_unfenced(&io) {
             return self.hold(slot);
         }
         let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
-        let lane = first + path;
-        (flight.lane, flight.issued, flight.held) = (lane as u16, self.now, Ns::ZERO);
-        flight.stand = match self.lanes[lane].give(slot, &command) {
-            true => Stand::Sent,
-            false => Stand::Waiting,
+        let session = first + path;
+        (flight.session, flight.issued, flight.held) = (session as u16, self.now, Ns::ZERO);
+        flight.state = match self.sessions[session].issue(slot, &command) {
+            true => IoState::Sent,
+            false => IoState::Waiting,
         };
     }
 
     /// Gives an I/O that has waited for room to its session.
-    fn enter(&mut self, lane: usize, slot: u32) {
+    fn enter(&mut self, session: usize, slot: u32) {
         let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
-        if flight.stand != Stand::Waiting || usize::from(flight.lane) != lane {
+        if flight.state != IoState::Waiting || usize::from(flight.session) != session {
             return;
         }
         let target = &self.targets[usize::from(flight.io.target)];
         // It has been one before.
         let Ok(command) = target.command(&flight.io, self.arena.slot_bytes()) else { return };
         flight.issued = self.now;
-        if self.lanes[lane].give(slot, &command) {
-            flight.stand = Stand::Sent;
+        if self.sessions[session].issue(slot, &command) {
+            flight.state = IoState::Sent;
         }
     }
 
@@ -219,40 +219,40 @@ impl LunQueue {
     }
 
     /// A command has ended: so has its I/O, or it is sent again.
-    fn ended(&mut self, lane: usize, slot: u32, ending: Ending) {
+    fn ended(&mut self, session: usize, slot: u32, ending: Ending) {
         if slot == self.arena.slots() {
-            return self.probed(lane, ending);
+            return self.probed(session, ending);
         }
-        self.lanes[lane].in_flight = self.lanes[lane].in_flight.saturating_sub(1);
+        self.sessions[session].in_flight = self.sessions[session].in_flight.saturating_sub(1);
         let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
         let verdict = verdict(ending, flight.io.len);
-        if let Verdict::Over(result) = verdict {
+        if let Disposition::Over(result) = verdict {
             return self.over(slot, result);
         }
         let (target, now) = (usize::from(flight.io.target), self.now);
         match verdict {
-            Verdict::Attention(code) => {
-                self.teller.tell(now, lane, Kind::Attention { code });
+            Disposition::Attention(code) => {
+                self.events.tell(now, session, PathEvent::Attention { code });
                 // Asymmetric access state changed; a transition that the target began by itself failed.
                 if matches!(code, 0x2a06 | 0x2a07) {
                     self.targets[target].stale = true;
                 }
                 self.again(slot);
             }
-            Verdict::Later(status) => self.later(lane, slot, status),
-            Verdict::Passive(state) => {
-                self.passive(lane, target, state);
+            Disposition::Later(status) => self.later(session, slot, status),
+            Disposition::Passive(state) => {
+                self.passive(session, target, state);
                 self.again(slot);
             }
-            Verdict::Aborted if matches!(flight.stand, Stand::Aborting(_)) => {
+            Disposition::Aborted if matches!(flight.state, IoState::Aborting(_)) => {
                 flight.timeouts += 1;
                 match flight.timeouts > TIMEOUTS_MAX {
                     true => self.over(slot, Err(libc::ETIMEDOUT)),
                     false => self.issue(slot),
                 }
             }
-            Verdict::Aborted => self.over(slot, Err(libc::ECANCELED)),
-            Verdict::Again | Verdict::Over(_) => self.again(slot),
+            Disposition::Aborted => self.over(slot, Err(libc::ECANCELED)),
+            Disposition::Retry | Disposition::Over(_) => self.again(slot),
         }
     }
 
@@ -267,9 +267,9 @@ impl LunQueue {
     }
 
     /// The target has no time: the I/O rests, and so does its path, where the policy has others.
-    fn later(&mut self, lane: usize, slot: u32, status: u8) {
+    fn later(&mut self, session: usize, slot: u32, status: u8) {
         let now = self.now;
-        self.teller.tell(now, lane, Kind::Busy { status });
+        self.events.tell(now, session, PathEvent::Busy { status });
         let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
         if flight.busy == Ns::ZERO {
             flight.busy = now;
@@ -277,44 +277,44 @@ impl LunQueue {
         if now.since(flight.busy) >= BUSY {
             return self.over(slot, Err(libc::EBUSY));
         }
-        let pause = Ns(BREATH.0 << flight.pause);
-        flight.pause = (flight.pause + 1).min(BREATH_DOUBLED_MAX);
-        flight.stand = Stand::Resting;
+        let pause = Ns(BACK_OFF.0 << flight.pause);
+        flight.pause = (flight.pause + 1).min(BACK_OFF_DOUBLED_MAX);
+        flight.state = IoState::Resting;
         self.resting.push(Reverse((now.plus(pause), slot)));
-        let fresh = self.lanes[lane].busy_until == Ns::ZERO;
-        self.lanes[lane].busy_until = now.plus(pause);
+        let fresh = self.sessions[session].busy_until == Ns::ZERO;
+        self.sessions[session].busy_until = now.plus(pause);
         if fresh {
-            self.refresh(self.place(lane).0);
+            self.refresh(self.place(session).0);
         }
     }
 
     /// A path's port moves no blocks any more, at least for this target.
-    fn passive(&mut self, lane: usize, target: usize, state: AccessState) {
-        let (bundle, path) = self.place(lane);
-        let Some(look) = self.targets[target].looks.get_mut(path) else { return };
-        if look.state != state {
-            look.state = state;
-            let kind = Kind::Access { target: target as u16, state };
-            self.teller.tell(self.now, lane, kind);
+    fn passive(&mut self, session: usize, target: usize, state: AccessState) {
+        let (bundle, path) = self.place(session);
+        let Some(busy_poll) = self.targets[target].path_states.get_mut(path) else { return };
+        if busy_poll.state != state {
+            busy_poll.state = state;
+            let kind = PathEvent::Access { target: target as u16, state };
+            self.events.tell(self.now, session, kind);
         }
         self.targets[target].stale = true;
         self.refresh(bundle);
     }
 
     /// Sends, and takes in what has come.
-    fn drive(&mut self, lane: usize) {
-        self.rouse(lane);
-        if !self.lanes[lane].is_open() {
+    fn drive(&mut self, session: usize) {
+        self.rouse(session);
+        if !self.sessions[session].is_open() {
             return;
         }
-        let sent = self.lanes[lane].send(&self.arena);
-        if let Err(lost) = sent.and_then(|()| self.listen(lane)) {
-            self.lose(lane, &lost);
+        let sent = self.sessions[session].send(&self.arena);
+        if let Err(lost) = sent.and_then(|()| self.listen(session)) {
+            self.lose(session, &lost);
         }
     }
 
     /// Reads until there is nothing more.
-    fn listen(&mut self, lane: usize) -> Result<(), Lost> {
+    fn listen(&mut self, session: usize) -> Result<(), Lost> {
         loop {
             let mut lost = None;
             let mut endings = std::mem::take(&mut self.endings);
@@ -322,12 +322,12 @@ impl LunQueue {
                 Event::Done { slot, ending } => endings.push((slot, ending)),
                 other => lost = lost.take().or(super::ended(&other)),
             };
-            let came = self.lanes[lane].receive(&self.arena, &mut heard);
+            let came = self.sessions[session].receive(&self.arena, &mut heard);
             for (slot, ending) in endings.drain(..) {
-                self.ended(lane, slot, ending);
+                self.ended(session, slot, ending);
             }
             self.endings = endings;
-            self.lanes[lane].listened();
+            self.sessions[session].listened();
             if let Some(lost) = lost {
                 return Err(lost);
             }
@@ -335,16 +335,16 @@ impl LunQueue {
                 return Ok(());
             }
             // What has ended makes room.
-            self.rouse(lane);
+            self.rouse(session);
         }
     }
 
     /// Sends in what waits for room in the window.
-    fn rouse(&mut self, lane: usize) {
-        let mut left = self.lanes[lane].waiting.len();
-        while left > 0 && self.lanes[lane].has_room() {
-            if let Some(slot) = self.lanes[lane].waiting.pop_front() {
-                self.enter(lane, slot);
+    fn rouse(&mut self, session: usize) {
+        let mut left = self.sessions[session].waiting.len();
+        while left > 0 && self.sessions[session].has_room() {
+            if let Some(slot) = self.sessions[session].waiting.pop_front() {
+                self.enter(session, slot);
             }
             left -= 1;
         }
@@ -355,11 +355,11 @@ impl LunQueue {
         if self.resting.is_empty() {
             return;
         }
-        for lane in 0..self.lanes.len() {
-            let until = self.lanes[lane].busy_until;
+        for session in 0..self.sessions.len() {
+            let until = self.sessions[session].busy_until;
             if until > Ns::ZERO && until <= self.now {
-                self.lanes[lane].busy_until = Ns::ZERO;
-                self.refresh(self.place(lane).0);
+                self.sessions[session].busy_until = Ns::ZERO;
+                self.refresh(self.place(session).0);
             }
         }
         while let Some(Reverse((at, slot))) = self.resting.peek().copied()
@@ -373,18 +373,18 @@ impl LunQueue {
     /// Until when nothing but the sockets needs a look.
     fn wake(&self, until: Ns) -> Ns {
         let rest = self.resting.peek().map_or(Ns::MAX, |Reverse((at, _))| *at);
-        let lanes = self.lanes.iter().map(Lane::wake);
-        lanes.fold(until.min(rest).min(self.audit), Ns::min)
+        let sessions = self.sessions.iter().map(PathSession::wake);
+        sessions.fold(until.min(rest).min(self.audit), Ns::min)
     }
 
     fn wait(&mut self, until: Ns) {
         self.polls.clear();
-        self.polls.extend(self.lanes.iter().filter_map(Lane::link).flat_map(Link::polls));
+        self.polls.extend(self.sessions.iter().filter_map(PathSession::link).flat_map(Link::polls));
         if self.trouble {
-            let fd = self.post.fd();
+            let fd = self.inbox.fd();
             self.polls.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         }
-        self.look.wait(&mut self.polls, until);
+        self.busy_poll.wait(&mut self.polls, until);
     }
 }
 
@@ -402,10 +402,10 @@ impl Queue for LunQueue {
         for io in ios {
             match self.ios.get_mut(io.slot as usize) {
                 Some(place @ None) => {
-                    *place = Some(Flight {
+                    *place = Some(PendingIo {
                         io: *io,
-                        stand: Stand::Waiting,
-                        lane: NONE,
+                        state: IoState::Waiting,
+                        session: NONE,
                         moved: NONE,
                         again: 0,
                         losses: 0,
@@ -430,21 +430,21 @@ impl Queue for LunQueue {
         self.wake_up();
         if self.now >= self.audit {
             // What came is read before it is said that nothing came.
-            (0..self.lanes.len()).for_each(|lane| self.drive(lane));
+            (0..self.sessions.len()).for_each(|session| self.drive(session));
             self.now = clock::now();
             self.watch();
         }
-        for lane in 0..self.lanes.len() {
-            self.rouse(lane);
-            if let Err(lost) = self.lanes[lane].send(&self.arena) {
-                self.lose(lane, &lost);
+        for session in 0..self.sessions.len() {
+            self.rouse(session);
+            if let Err(lost) = self.sessions[session].send(&self.arena) {
+                self.lose(session, &lost);
             }
         }
         let mut over = false;
         while self.ready.len() < min as usize && !over {
             let wake = self.wake(until);
             self.wait(wake);
-            (0..self.lanes.len()).for_each(|lane| self.drive(lane));
+            (0..self.sessions.len()).for_each(|session| self.drive(session));
             if self.ready.len() < min as usize {
                 self.now = clock::now();
                 self.watch();
@@ -453,7 +453,7 @@ impl Queue for LunQueue {
             }
         }
         if min == 0 {
-            (0..self.lanes.len()).for_each(|lane| self.drive(lane));
+            (0..self.sessions.len()).for_each(|session| self.drive(session));
         }
         let room = (out.capacity() - out.len()).min(self.ready.len());
         out.extend(self.ready.drain(..room));
@@ -468,17 +468,17 @@ impl Drop for LunQueue {
     fn drop(&mut self) {
         for bundle in &self.bundles {
             for path in 0..bundle.paths {
-                let lane = &mut self.lanes[bundle.first + path];
-                if lane.in_flight > 0 {
-                    lane.leave(&self.arena);
+                let session = &mut self.sessions[bundle.first + path];
+                if session.in_flight > 0 {
+                    session.leave(&self.arena);
                     continue;
                 }
-                let Some(link) = lane.close() else { continue };
+                let Some(link) = session.close() else { continue };
                 // The client logs out when it is dropped.
                 let mut client = Client::of(link);
                 for (used, target) in bundle.luns.iter().zip(&bundle.targets) {
-                    if self.targets[*target].looks[path].registered {
-                        lane.way.unregister(&mut client, &used.lun);
+                    if self.targets[*target].path_states[path].registered {
+                        session.spec.unregister(&mut client, &used.lun);
                     }
                 }
             }

@@ -1,14 +1,13 @@
-//! What becomes of I/O when a session is lost, when one comes back, and when nothing can carry it.
+//! What happens to I/O when a session is lost, when one comes back, and when no path is usable.
 //!
-//! What a lost session was never given, and what it was to read, goes to another path at once. A write that it was given
-//! waits until the old session cannot carry it out any more: only then no old data can land on newer data. Nobody is
-//! waited for without end: an I/O that nothing carries fails after the time that the URL names, a command that is not
-//! answered is aborted, and a session that does not answer that is given up. A write that fails while its old session may
-//! still carry it out keeps its place closed for other writes until that is settled.
+//! Reads, and commands never sent, move to another path at once. A write that was sent waits until the old session is fenced:
+//! only then can no old data overwrite newer data. All waits are bounded: an I/O without a path fails after the URL's time, an
+//! unanswered command is aborted, and a session that does not answer the abort is dropped. A write that fails before its
+//! old session is fenced blocks other writes to its range until then.
 
 use super::link::Lost;
-use super::multipath::{Cause, GROUPS_LEN, Kind, Message, Rescue, Rescuer};
-use super::queue::{BREATH, LunQueue, NONE, Stand};
+use super::multipath::{Cause, GROUPS_LEN, Message, PathEvent, Rescue, Rescuer};
+use super::queue::{BACK_OFF, IoState, LunQueue, NONE};
 use clock::Ns;
 use disk::Io;
 use iscsi::initiator::{Cdb, Command, Ending, Transfer};
@@ -24,7 +23,7 @@ const SOON: Ns = Ns::secs(2);
 /// So many sessions may be lost under one I/O, which is perhaps what ends them, before it fails.
 const LOSSES_MAX: u8 = 8;
 
-/// How often limits are looked at: all the time, and while something is wrong.
+/// How often limits are checked: normally, and during trouble.
 const AUDIT: Ns = Ns::millis(100);
 const AUDIT_TROUBLE: Ns = Ns::millis(5);
 
@@ -33,48 +32,53 @@ const RECHECK: Ns = Ns::millis(500);
 
 impl LunQueue {
     /// A session is over.
-    pub fn lose(&mut self, lane: usize, why: &Lost) {
+    pub fn lose(&mut self, session: usize, why: &Lost) {
         self.now = clock::now();
         let (now, errno) = (self.now, why.errno());
-        let (bundle, path) = self.place(lane);
-        if let Some(link) = self.lanes[lane].close() {
+        let (bundle, path) = self.place(session);
+        if let Some(link) = self.sessions[session].close() {
             link.abandon();
         }
         let tried = self.bundles[bundle].tries();
         self.bundles[bundle].errno = errno;
-        self.bundles[bundle].roll.close(path);
-        let loss = &mut self.lanes[lane].loss;
+        self.bundles[bundle].table.close(path);
+        let loss = &mut self.sessions[session].loss;
         (loss.at, loss.errno) = (now, errno);
         let soon = now.since(loss.returned) < SOON;
         loss.streak = if soon { loss.streak.saturating_add(1) } else { 0 };
         (self.trouble, self.audit) = (true, now);
         self.refresh(bundle);
-        let (moved, held) = self.take_back(lane, tried);
-        self.lanes[lane].loss.unfenced |= held > 0;
-        self.teller.tell(now, lane, Kind::Lost { why: Cause::from(why), moved, held, tried });
+        let (moved, held) = self.take_back(session, tried);
+        self.sessions[session].loss.unfenced |= held > 0;
+        self.events.tell(
+            now,
+            session,
+            PathEvent::Lost { why: Cause::from(why), moved, held, tried },
+        );
         if tried {
-            self.rescue(lane);
+            self.rescue(session);
         }
     }
 
-    /// Takes what a lost lane had under way: how many I/Os went on at once, and how many writes have to wait.
-    fn take_back(&mut self, lane: usize, tried: bool) -> (u32, u32) {
+    /// Takes what a lost session had under way: how many I/Os went on at once, and how many writes have to wait.
+    fn take_back(&mut self, session: usize, tried: bool) -> (u32, u32) {
         let (mut moved, mut held) = (0, 0);
         for slot in 0..self.ios.len() as u32 {
             let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { continue };
-            let sent = matches!(flight.stand, Stand::Sent | Stand::Aborting(_));
-            if usize::from(flight.lane) != lane || !(sent || flight.stand == Stand::Waiting) {
+            let sent = matches!(flight.state, IoState::Sent | IoState::Aborting(_));
+            if usize::from(flight.session) != session || !(sent || flight.state == IoState::Waiting)
+            {
                 continue;
             }
             flight.losses = flight.losses.saturating_add(1);
             let suspect = sent && flight.io.dir == Dir::Write;
             if !tried || (flight.losses > LOSSES_MAX && !suspect) {
-                self.over(slot, Err(self.lanes[lane].loss.errno));
+                self.over(slot, Err(self.sessions[session].loss.errno));
                 continue;
             }
             if flight.moved == NONE {
-                flight.moved = lane as u16;
-                let loss = &mut self.lanes[lane].loss;
+                flight.moved = session as u16;
+                let loss = &mut self.sessions[session].loss;
                 if loss.left == 0 {
                     (loss.stalled, loss.total, loss.first) = (self.now, 0, None);
                 }
@@ -82,7 +86,7 @@ impl LunQueue {
                 loss.total += 1;
             }
             if suspect {
-                (flight.stand, flight.held) = (Stand::Suspect, self.now);
+                (flight.state, flight.held) = (IoState::Suspect, self.now);
                 held += 1;
             } else {
                 moved += 1;
@@ -92,69 +96,70 @@ impl LunQueue {
         (moved, held)
     }
 
-    /// Sends somebody after a lost path.
-    fn rescue(&mut self, lane: usize) {
-        let (bundle, path) = self.place(lane);
+    /// Starts the rescue of a lost path.
+    fn rescue(&mut self, session: usize) {
+        let (bundle, path) = self.place(session);
         let bundle = &self.bundles[bundle];
         let mut written = bundle.luns.iter().zip(&bundle.targets).filter(|(used, _)| used.writes);
         let registered = written.clone().next().is_some()
-            && written.all(|(_, target)| self.targets[*target].looks[path].registered);
-        let this = &mut self.lanes[lane];
+            && written.all(|(_, target)| self.targets[*target].path_states[path].registered);
+        let this = &mut self.sessions[session];
         let rescuer = Rescuer {
-            lane,
-            way: this.way,
+            session,
+            spec: this.spec,
             luns: bundle.luns.clone(),
-            roll: bundle.roll.clone(),
+            table: bundle.table.clone(),
             group: this.group,
             fence: this.loss.unfenced,
             streak: this.loss.streak,
             registered,
         };
         // Where the system has no thread for it now it is tried again at the next look.
-        this.loss.rescue = Rescue::begin(rescuer, &self.post).ok();
+        this.loss.rescue = Rescue::begin(rescuer, &self.inbox).ok();
     }
 
     /// An I/O that nothing can carry at present.
     pub fn hold(&mut self, slot: u32) {
         let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
-        flight.stand = Stand::Held;
+        flight.state = IoState::Held;
         if flight.held == Ns::ZERO {
             flight.held = self.now;
         }
         self.trouble = true;
-        self.audit = self.audit.min(self.now.plus(BREATH));
+        self.audit = self.audit.min(self.now.plus(BACK_OFF));
     }
 
     /// Whether a write that failed, and may still be carried out, could overtake this one.
-    pub fn is_haunted(&self, io: &Io) -> bool {
+    pub fn has_unfenced(&self, io: &Io) -> bool {
         let bundle = &self.bundles[self.targets[usize::from(io.target)].bundle];
-        let mut lanes = self.lanes[bundle.first..bundle.first + bundle.paths].iter();
-        io.dir == Dir::Write && lanes.any(|lane| lane.loss.haunts(io.target, io.offset, io.len))
+        let mut sessions = self.sessions[bundle.first..bundle.first + bundle.paths].iter();
+        io.dir == Dir::Write
+            && sessions.any(|session| session.loss.overlaps_unfenced(io.target, io.offset, io.len))
     }
 
-    /// One of the I/Os that a lost lane had under way has ended.
-    pub fn stalled(&mut self, lane: usize) {
+    /// One of the I/Os that a lost session had under way has ended.
+    pub fn stalled(&mut self, session: usize) {
         let now = clock::now();
-        let loss = &mut self.lanes[lane].loss;
+        let loss = &mut self.sessions[session].loss;
         let since = now.since(loss.stalled);
         let first = *loss.first.get_or_insert(since);
         loss.left = loss.left.saturating_sub(1);
         if loss.left == 0 {
-            let kind = Kind::Stall { ios: loss.total, first, last: since };
-            self.teller.tell(now, lane, kind);
+            let kind = PathEvent::Stall { ios: loss.total, first, last: since };
+            self.events.tell(now, session, kind);
         }
     }
 
     /// Looks after all that may be late or wrong.
     pub fn watch(&mut self) {
-        for lane in 0..self.lanes.len() {
-            if let Some(lost) = self.lanes[lane].watch(self.now) {
-                self.lose(lane, &lost);
+        for session in 0..self.sessions.len() {
+            if let Some(lost) = self.sessions[session].watch(self.now) {
+                self.lose(session, &lost);
             }
         }
         if self.trouble {
-            self.post.quiet();
-            while let Some(message) = self.post.take() {
+            self.inbox.quiet();
+            while let Some(message) = self.inbox.take() {
                 self.hear(message);
             }
         }
@@ -166,24 +171,24 @@ impl LunQueue {
 
     fn hear(&mut self, message: Message) {
         match message {
-            Message::Fenced { lane } => self.fenced(lane),
-            Message::Refused { lane } => self.teller.tell(self.now, lane, Kind::Refused),
-            Message::Returned { lane, mut attached } => {
-                let (bundle, path) = self.place(lane);
-                let this = &mut self.lanes[lane];
+            Message::Fenced { session } => self.fenced(session),
+            Message::Refused { session } => self.events.tell(self.now, session, PathEvent::Refused),
+            Message::Returned { session, mut attached } => {
+                let (bundle, path) = self.place(session);
+                let this = &mut self.sessions[session];
                 let over = attached.group == this.group;
-                let looks = std::mem::take(&mut attached.looks);
+                let path_states = std::mem::take(&mut attached.path_states);
                 let away = self.now.since(this.loss.at);
-                self.bundles[bundle].roll.open(path, attached.group);
+                self.bundles[bundle].table.open(path, attached.group);
                 this.install(*attached, self.now);
-                for (n, look) in looks.into_iter().enumerate() {
+                for (n, look) in path_states.into_iter().enumerate() {
                     let target = self.bundles[bundle].targets[n];
-                    self.targets[target].looks[path] = look;
+                    self.targets[target].path_states[path] = look;
                 }
                 self.refresh(bundle);
-                self.teller.tell(self.now, lane, Kind::Returned { away });
+                self.events.tell(self.now, session, PathEvent::Returned { away });
                 if over {
-                    self.fenced(lane);
+                    self.fenced(session);
                 }
                 self.resume(bundle);
             }
@@ -191,8 +196,8 @@ impl LunQueue {
     }
 
     /// A lost session can carry nothing out any more: the writes that it was given go on.
-    fn fenced(&mut self, lane: usize) {
-        let loss = &mut self.lanes[lane].loss;
+    fn fenced(&mut self, session: usize) {
+        let loss = &mut self.sessions[session].loss;
         if !loss.unfenced {
             return;
         }
@@ -201,18 +206,18 @@ impl LunQueue {
         let mut writes = 0;
         for slot in 0..self.ios.len() as u32 {
             let Some(Some(flight)) = &mut self.ios.get_mut(slot as usize) else { continue };
-            if usize::from(flight.lane) == lane && flight.stand == Stand::Suspect {
+            if usize::from(flight.session) == session && flight.state == IoState::Suspect {
                 // From here on it waits for any path.
                 flight.held = Ns::ZERO;
                 writes += 1;
                 match flight.losses > LOSSES_MAX {
-                    true => self.over(slot, Err(self.lanes[lane].loss.errno)),
+                    true => self.over(slot, Err(self.sessions[session].loss.errno)),
                     false => self.issue(slot),
                 }
             }
         }
-        self.teller.tell(self.now, lane, Kind::Fenced { writes, took });
-        self.resume(self.place(lane).0);
+        self.events.tell(self.now, session, PathEvent::Fenced { writes, took });
+        self.resume(self.place(session).0);
     }
 
     /// Tries again what nothing could carry.
@@ -220,7 +225,8 @@ impl LunQueue {
         for slot in 0..self.ios.len() as u32 {
             let Some(Some(flight)) = self.ios.get(slot as usize) else { continue };
             let target = self.targets.get(usize::from(flight.io.target));
-            if flight.stand == Stand::Held && target.is_some_and(|target| target.bundle == bundle) {
+            if flight.state == IoState::Held && target.is_some_and(|target| target.bundle == bundle)
+            {
                 self.issue(slot);
             }
         }
@@ -229,13 +235,13 @@ impl LunQueue {
     /// Looks at every limit.
     fn examine(&mut self) {
         let now = self.now;
-        self.teller.tick(now);
+        self.events.tick(now);
         let mut troubled = false;
         for slot in 0..self.ios.len() as u32 {
             troubled |= self.examine_slot(slot);
         }
-        for lane in 0..self.lanes.len() {
-            troubled |= self.examine_lane(lane);
+        for session in 0..self.sessions.len() {
+            troubled |= self.examine_session(session);
         }
         for target in &mut self.targets {
             if target.recheck <= now {
@@ -253,55 +259,61 @@ impl LunQueue {
         let Some(target) = self.targets.get(usize::from(flight.io.target)) else { return false };
         let bundle = &self.bundles[target.bundle];
         let (limit, address) = (bundle.luns[0].lun.limit(), target.address());
-        let (lane, age) = (usize::from(flight.lane), now.since(flight.issued));
-        match flight.stand {
-            Stand::Held if now.since(flight.held) >= bundle.wait.max(BREATH) => {
+        let (session, age) = (usize::from(flight.session), now.since(flight.issued));
+        match flight.state {
+            IoState::Held if now.since(flight.held) >= bundle.wait.max(BACK_OFF) => {
                 self.give_up(slot, now.since(flight.held), bundle.errno);
             }
-            Stand::Suspect if now.since(flight.held) >= bundle.wait.max(FENCE) => {
-                self.lanes[lane].loss.haunt(flight.io.target, flight.io.offset, flight.io.len);
-                self.give_up(slot, now.since(flight.held), self.lanes[lane].loss.errno);
+            IoState::Suspect if now.since(flight.held) >= bundle.wait.max(FENCE) => {
+                self.sessions[session].loss.add_unfenced(
+                    flight.io.target,
+                    flight.io.offset,
+                    flight.io.len,
+                );
+                self.give_up(slot, now.since(flight.held), self.sessions[session].loss.errno);
             }
-            Stand::Held | Stand::Suspect => {}
-            Stand::Sent if age >= limit => {
+            IoState::Held | IoState::Suspect => {}
+            IoState::Sent if age >= limit => {
                 let seconds = limit.0.div_ceil(1_000_000_000);
-                if self.lanes[lane].abort(slot, address) {
+                if self.sessions[session].abort(slot, address) {
                     if let Some(Some(flight)) = self.ios.get_mut(slot as usize) {
-                        flight.stand = Stand::Aborting(now);
+                        flight.state = IoState::Aborting(now);
                     }
-                    self.teller.tell(now, lane, Kind::Timeout { seconds });
-                } else if age >= limit.plus(self.lanes[lane].silence()) {
+                    self.events.tell(now, session, PathEvent::Timeout { seconds });
+                } else if age >= limit.plus(self.sessions[session].silence()) {
                     // Nothing can be asked, or no answer would tell enough.
-                    self.lose(lane, &Lost::Overdue(seconds));
+                    self.lose(session, &Lost::Overdue(seconds));
                 }
                 return false;
             }
-            Stand::Aborting(at) if now.since(at) >= self.lanes[lane].silence() => {
-                self.lose(lane, &Lost::Overdue(limit.0.div_ceil(1_000_000_000)));
+            IoState::Aborting(at) if now.since(at) >= self.sessions[session].silence() => {
+                self.lose(session, &Lost::Overdue(limit.0.div_ceil(1_000_000_000)));
             }
-            Stand::Waiting if age >= limit && self.lanes[lane].in_flight == 0 => {
-                self.lose(lane, &Lost::Overdue(limit.0.div_ceil(1_000_000_000)));
+            IoState::Waiting if age >= limit && self.sessions[session].in_flight == 0 => {
+                self.lose(session, &Lost::Overdue(limit.0.div_ceil(1_000_000_000)));
             }
-            Stand::Sent | Stand::Aborting(_) | Stand::Waiting | Stand::Resting => return false,
+            IoState::Sent | IoState::Aborting(_) | IoState::Waiting | IoState::Resting => {
+                return false;
+            }
         }
         true
     }
 
-    /// Whether something is wrong with a lane.
-    fn examine_lane(&mut self, lane: usize) -> bool {
-        let bundle = self.place(lane).0;
+    /// Whether something is wrong with a session.
+    fn examine_session(&mut self, session: usize) -> bool {
+        let bundle = self.place(session).0;
         let tried = self.bundles[bundle].tries();
-        let this = &mut self.lanes[lane];
+        let this = &mut self.sessions[session];
         if this.is_open() {
-            return this.loss.is_haunted();
+            return this.loss.has_unfenced();
         }
         if tried && this.loss.rescue.is_none() {
             if this.loss.at == Ns::ZERO {
                 this.loss.at = self.now;
                 let (why, moved, held) = (Cause::Unreached, 0, 0);
-                self.teller.tell(self.now, lane, Kind::Lost { why, moved, held, tried });
+                self.events.tell(self.now, session, PathEvent::Lost { why, moved, held, tried });
             }
-            self.rescue(lane);
+            self.rescue(session);
         }
         true
     }
@@ -309,10 +321,11 @@ impl LunQueue {
     /// Nothing has carried an I/O for as long as it could wait.
     fn give_up(&mut self, slot: u32, after: Ns, errno: i32) {
         if let Some(Some(flight)) = self.ios.get(slot as usize) {
-            let unfenced = flight.stand == Stand::Suspect || self.is_haunted(&flight.io);
+            let unfenced = flight.state == IoState::Suspect || self.has_unfenced(&flight.io);
             let target = &self.targets[usize::from(flight.io.target)];
-            let lane = if flight.lane == NONE { target.first } else { usize::from(flight.lane) };
-            self.teller.tell(self.now, lane, Kind::GivenUp { after, unfenced });
+            let session =
+                if flight.session == NONE { target.first } else { usize::from(flight.session) };
+            self.events.tell(self.now, session, PathEvent::GivenUp { after, unfenced });
         }
         self.over(slot, Err(errno));
     }
@@ -324,7 +337,7 @@ impl LunQueue {
             if !target.stale {
                 continue;
             }
-            if target.looks.iter().all(|look| look.port.is_none()) {
+            if target.path_states.iter().all(|look| look.port.is_none()) {
                 target.stale = false;
                 continue;
             }
@@ -335,11 +348,11 @@ impl LunQueue {
                 attribute: TaskAttribute::Simple,
             };
             let paths = self.bundles[target.bundle].paths;
-            let mut lanes = self.lanes[target.first..target.first + paths].iter_mut();
-            let asked = lanes.any(|lane| {
-                let asks = lane.probing.is_none() && lane.give_own(&command);
+            let mut sessions = self.sessions[target.first..target.first + paths].iter_mut();
+            let asked = sessions.any(|session| {
+                let asks = session.probing.is_none() && session.issue_own(&command);
                 if asks {
-                    lane.probing = Some(n as u16);
+                    session.probing = Some(n as u16);
                 }
                 asks
             });
@@ -348,19 +361,19 @@ impl LunQueue {
     }
 
     /// A question for access states is over.
-    pub fn probed(&mut self, lane: usize, ending: Ending) {
-        let Some(at) = self.lanes[lane].probing.take() else { return };
+    pub fn probed(&mut self, session: usize, ending: Ending) {
+        let Some(at) = self.sessions[session].probing.take() else { return };
         let (now, at) = (self.now, usize::from(at));
         let target = &mut self.targets[at];
         let (bundle, first) = (target.bundle, target.first);
         match ending {
             Ending::Status { status: 0, moved, .. } => {
-                let teller = &mut self.teller;
-                target.report(self.lanes[lane].answer(moved), |path, state| {
-                    teller.tell(now, first + path, Kind::Access { target: at as u16, state });
+                let events = &mut self.events;
+                target.report(self.sessions[session].answer(moved), |path, state| {
+                    events.tell(now, first + path, PathEvent::Access { target: at as u16, state });
                 });
             }
-            // A unit attention is told once; whatever else is in the way may be gone later.
+            // A unit attention is reported once; other obstacles may be temporary.
             _ => target.recheck = now.plus(RECHECK),
         }
         self.refresh(bundle);

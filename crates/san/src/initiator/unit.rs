@@ -1,7 +1,6 @@
-//! A target of a queue: one unit, and what is known of it by each of its paths; and the bundle of paths that the units of a
-//! target share.
+//! A target of a queue: one unit and its state on each path; and the bundle of paths that the units of a target share.
 
-use super::multipath::{AccessState, Chooser, Look, LunUse, Mask, PathOptions, Roll};
+use super::multipath::{AccessState, Chooser, LunUse, Mask, PathOptions, PathState, PathTable};
 use clock::Ns;
 use disk::Io;
 use iscsi::initiator::{Cdb, Command, Transfer};
@@ -11,16 +10,16 @@ use workload::Dir;
 
 /// Units that share their sessions: a session for each portal of their URL.
 pub(super) struct Bundle {
-    /// Its first lane in the queue.
+    /// Its first session in the queue.
     pub first: usize,
-    /// How many lanes it has.
+    /// How many sessions it has.
     pub paths: usize,
     /// The units.
     pub luns: Vec<LunUse>,
     /// The same as targets of the queue.
     pub targets: Vec<usize>,
     /// What is known of its paths to those who rescue one.
-    pub roll: Arc<Roll>,
+    pub table: Arc<PathTable>,
     /// How long an I/O waits while no path can carry it.
     pub wait: Ns,
     /// Why its last path was lost.
@@ -28,7 +27,7 @@ pub(super) struct Bundle {
 }
 
 impl Bundle {
-    /// Whether a path that is lost is tried again. The only path of a unit for which nobody waits is not.
+    /// Whether a lost path is reconnected. The only path of a unit without a retry time is not.
     pub fn tries(&self) -> bool {
         self.paths > 1 || self.wait > Ns::ZERO
     }
@@ -38,10 +37,10 @@ impl Bundle {
 pub(super) struct Target {
     /// Its bundle.
     pub bundle: usize,
-    /// The lane of its first path.
+    /// The session of its first path.
     pub first: usize,
     /// What it said by each path.
-    pub looks: Vec<Look>,
+    pub path_states: Vec<PathState>,
     /// The paths that can be used, all in the best state.
     pub usable: Mask,
     pub chooser: Chooser,
@@ -56,13 +55,13 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// A unit of a bundle of which no path has been looked at.
+    /// A unit of a bundle, no path of which has been probed.
     pub fn new(bundle: usize, first: usize, used: &LunUse, options: &PathOptions) -> Target {
         let facts = used.lun.facts();
         Target {
             bundle,
             first,
-            looks: vec![Look::default(); used.lun.url().portals.len()],
+            path_states: vec![PathState::default(); used.lun.url().portals.len()],
             usable: 0,
             chooser: Chooser::new(options),
             stale: false,
@@ -103,7 +102,7 @@ impl Target {
     /// policy takes others in its place.
     pub fn refresh(&mut self, open: Mask, busy: Mask) {
         let carrying = self
-            .looks
+            .path_states
             .iter()
             .enumerate()
             .filter(|(path, look)| open & (1 << path) != 0 && look.state.carries());
@@ -119,7 +118,7 @@ impl Target {
 
     /// Takes in an answer to REPORT TARGET PORT GROUPS; `changed` hears of each path with its new state.
     pub fn report(&mut self, report: &[u8], mut changed: impl FnMut(usize, AccessState)) {
-        for (path, look) in self.looks.iter_mut().enumerate() {
+        for (path, look) in self.path_states.iter_mut().enumerate() {
             let found = look.port.and_then(|port| port.state(report));
             if let Some(state) = found.filter(|state| *state != look.state) {
                 look.state = state;
@@ -130,7 +129,7 @@ impl Target {
 
     /// Whether a path may be better by itself after a while.
     pub fn is_unsettled(&self) -> bool {
-        self.looks.iter().any(|look| look.state == AccessState::Transitioning)
+        self.path_states.iter().any(|look| look.state == AccessState::Transitioning)
     }
 }
 
@@ -143,11 +142,12 @@ mod tests {
     fn check(policy: &str, states: &[AccessState], open: Mask, busy: Mask, wanted: Mask) {
         let mut options = PathOptions::default();
         assert_eq!(options.set("policy", policy), Some(Ok(())));
-        let looks = states.iter().map(|state| Look { state: *state, ..Look::default() });
+        let path_states =
+            states.iter().map(|state| PathState { state: *state, ..PathState::default() });
         let mut target = Target {
             bundle: 0,
             first: 0,
-            looks: looks.collect(),
+            path_states: path_states.collect(),
             usable: 0,
             chooser: Chooser::new(&options),
             stale: false,

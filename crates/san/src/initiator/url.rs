@@ -40,7 +40,7 @@ const FILE: &str = "_FILE";
 
 /// Why a URL is refused. The text says what is wrong and what to write.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{url}` is no iSCSI URL: {problem}")]
+#[error("`{url}` is not an iSCSI URL: {problem}")]
 pub struct UrlError {
     url: String,
     problem: String,
@@ -206,7 +206,7 @@ fn portals(authority: &str) -> Result<Vec<Portal>, String> {
             found.user = all.first().and_then(|first| first.user.clone());
         }
         if all.iter().any(|known| (&known.host, known.port) == (&found.host, found.port)) {
-            return Err(format!("the portal {found} stands there twice; each of them is a path"));
+            return Err(format!("the portal {found} is listed twice; each portal is one path"));
         }
         all.push(found);
     }
@@ -236,7 +236,7 @@ fn portal(authority: &str) -> Result<Portal, String> {
         }
         None => match host.split_once(':') {
             Some((_, port)) if port.contains(':') => {
-                return Err(format!("an IPv6 address stands in brackets, as in `[{host}]`"));
+                return Err(format!("an IPv6 address needs brackets, as in `[{host}]`"));
             }
             Some((host, port)) => (host, Some(port)),
             None => (host, None),
@@ -249,7 +249,7 @@ fn portal(authority: &str) -> Result<Portal, String> {
         None => PORT,
         Some(text) => match text.parse() {
             Ok(port) if port > 0 => port,
-            _ => return Err(format!("`{text}` is no port; it is a number from 1 to 65535")),
+            _ => return Err(format!("`{text}` is not a port number from 1 to 65535")),
         },
     };
     Ok(Portal { host: host.to_owned(), port, user })
@@ -265,13 +265,11 @@ fn place(path: &str) -> Result<(Option<String>, Option<u16>), String> {
         None | Some("") => None,
         Some(text) => match text.parse() {
             Ok(lun) if lun <= LUN_MAX => Some(lun),
-            _ => return Err(format!("`{text}` is no LUN; it is a number from 0 to {LUN_MAX}")),
+            _ => return Err(format!("`{text}` is not a LUN number from 0 to {LUN_MAX}")),
         },
     };
     match parts.next() {
-        Some(rest) if !rest.is_empty() => {
-            Err(format!("`/{rest}` follows the LUN, where nothing may follow"))
-        }
+        Some(rest) if !rest.is_empty() => Err(format!("`/{rest}` follows the LUN; nothing may")),
         _ => Ok((target, lun)),
     }
 }
@@ -433,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_what_to_write() {
+    fn errors_say_what_is_valid() {
         let wrong = [
             ("http://host/iqn.x/1", "begins with `iscsi://`"),
             ("iscsi://", "the host is missing"),
@@ -441,19 +439,19 @@ mod tests {
             ("iscsi://@host", "no user"),
             ("iscsi://host,/iqn.x/1", "separated by commas"),
             ("iscsi://,host/iqn.x/1", "separated by commas"),
-            ("iscsi://a,b,a:3260/iqn.x/1", "a:3260 stands there twice"),
+            ("iscsi://a,b,a:3260/iqn.x/1", "a:3260 is listed twice"),
             ("iscsi://a,[::1/iqn.x/1", "not closed"),
             ("iscsi://a,b/iqn.x/1?policy=best", "not `best`"),
             ("iscsi://a,b/iqn.x/1?switch_after=some", "as in `1MiB`"),
             ("iscsi://a,me%word@b/iqn.x/1", "write `user@`"),
-            ("iscsi://host:0", "no port"),
-            ("iscsi://host:99999", "no port"),
-            ("iscsi://::1/iqn.x/1", "in brackets, as in `[::1]`"),
+            ("iscsi://host:0", "not a port"),
+            ("iscsi://host:99999", "not a port"),
+            ("iscsi://::1/iqn.x/1", "brackets, as in `[::1]`"),
             ("iscsi://[::1", "not closed"),
             ("iscsi://[::1]x", "follow the `]`"),
             ("iscsi://host/disk/1", "no target's name"),
-            ("iscsi://host/iqn.x/-1", "no LUN"),
-            ("iscsi://host/iqn.x/16384", "no LUN"),
+            ("iscsi://host/iqn.x/-1", "not a LUN"),
+            ("iscsi://host/iqn.x/16384", "not a LUN"),
             ("iscsi://host/iqn.x/1/2", "follows the LUN"),
             ("iscsi://host/iqn.x/1?digest=no", "the option `digest` is not known"),
             ("iscsi://host/iqn.x/1?connections=0", "a number from 1 to 8, not `0`"),

@@ -1,4 +1,4 @@
-//! What a target is told when it starts.
+//! The configuration of a target.
 
 use super::event::Listener;
 use super::limits::Limits;

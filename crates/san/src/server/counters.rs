@@ -1,5 +1,5 @@
-//! What went through ports and volumes. Each thread counts in cells of its own, so that counting costs a plain store;
-//! whoever reads adds them up.
+//! Counters of ports and volumes. Each thread counts in cells of its own, so that counting costs a plain store; readers sum
+//! them up.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

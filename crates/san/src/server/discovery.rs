@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn portals_are_told_as_the_initiator_reaches_them() {
+    fn portals_are_listed_by_the_initiators_address() {
         let four =
             ["TargetName=iqn.t", "TargetAddress=10.0.0.1:3260,1", "TargetAddress=10.0.0.7:3261,1"];
         check("All", "10.0.0.7:3261", &four);

@@ -21,10 +21,10 @@ pub enum StartError {
         most: usize,
     },
     /// The target's name is no iSCSI name.
-    #[error("the target's name is no iSCSI name, such as iqn.2024-01.org.example:disk: {0}")]
+    #[error("the target's name is not an iSCSI name such as iqn.2024-01.org.example:disk: {0}")]
     Name(iscsi::login::NameError),
     /// So is the name of an initiator that may log in.
-    #[error("an initiator's name is no iSCSI name, such as iqn.2024-01.org.example:host: {0}")]
+    #[error("an initiator's name is not an iSCSI name such as iqn.2024-01.org.example:host: {0}")]
     Initiator(iscsi::login::NameError),
     /// A portal group tag of zero.
     #[error("the portal group tag of {0} is zero: tags go from 1 to 65535")]

@@ -1,4 +1,4 @@
-//! What a target tells whoever runs it.
+//! Events that a target reports to its user.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ pub enum Event {
     /// An initiator took its leave.
     Logout(Peer),
     /// A connection ended otherwise.
-    Dropped(Peer, Drop),
+    Dropped(Peer, DropReason),
     /// A connection was turned away before it had logged in.
     Refused {
         /// From where.
@@ -33,7 +33,7 @@ pub struct Peer {
     pub initiator: Arc<str>,
     /// Where the connection comes from.
     pub address: SocketAddr,
-    /// The portal by which it came, as an index into the configuration.
+    /// The index of its portal in the configuration.
     pub portal: usize,
     /// The session's handle (TSIH).
     pub tsih: u16,
@@ -45,7 +45,7 @@ pub struct Peer {
 
 /// Why a connection was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Drop {
+pub enum DropReason {
     /// The peer closed it without a logout.
     #[error("the initiator closed the connection")]
     Closed,
@@ -53,13 +53,13 @@ pub enum Drop {
     #[error("the connection failed: {0}")]
     Broken(String),
     /// What came was not iSCSI.
-    #[error("a breach of the protocol: {0}")]
+    #[error("protocol error: {0}")]
     Protocol(String),
     /// Nothing moved though something was owed.
     #[error("the initiator stalled")]
     Stalled,
     /// No answer to a ping.
-    #[error("the initiator fell silent")]
+    #[error("the initiator stopped responding")]
     Silent,
     /// The same initiator logged in anew.
     #[error("reinstated by a new login")]
@@ -114,7 +114,7 @@ impl Listener {
     }
 
     /// Tells of an event.
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn notify(&self, event: Event) {
         (self.0)(event);
     }
 }

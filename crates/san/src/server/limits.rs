@@ -1,4 +1,4 @@
-//! Everything that bounds what peers can make the target hold, in one place.
+//! Limits on what peers can make the target allocate.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
-//! Letters between threads: the only way in which one thread of the target asks another to do something.
+//! Messages between threads: the only way in which one thread of the target asks another to do something.
 //!
-//! A letter is put down under a lock that is held for a push, and the owner is woken if it may be asleep. Nobody waits
-//! for an answer while holding anything: an answer is a letter too. How many letters can be under way is bounded by
-//! those who write them: one a connection that moves, one a task that waits for others to abort theirs, one a command of
-//! the library's user, times the number of threads.
+//! A message is queued under a lock that is held for a push, and the owner is woken if it may be asleep. No thread waits for an
+//! answer while it holds anything: an answer is a message too. The number of messages in flight is bounded by their
+//! senders: one per moving connection, one per task that waits for aborts, one per call of the library's user, times the
+//! number of threads.
 
 use super::poll::Bell;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where a thread gets its letters.
+/// Where a thread gets its messages.
 pub(super) struct Mailbox<T> {
     inner: Arc<Inner<T>>,
 }
@@ -22,8 +22,8 @@ pub(super) struct Address<T> {
 }
 
 struct Inner<T> {
-    letters: Mutex<VecDeque<T>>,
-    /// There are letters that the owner has not taken: lets it look without the lock.
+    messages: Mutex<VecDeque<T>>,
+    /// There are messages that the owner has not taken: lets it look without the lock.
     waiting: AtomicBool,
     bell: Bell,
 }
@@ -38,7 +38,7 @@ impl<T> Mailbox<T> {
     /// An empty one.
     pub fn new() -> io::Result<Mailbox<T>> {
         let inner = Inner {
-            letters: Mutex::new(VecDeque::new()),
+            messages: Mutex::new(VecDeque::new()),
             waiting: AtomicBool::new(false),
             bell: Bell::new()?,
         };
@@ -50,36 +50,36 @@ impl<T> Mailbox<T> {
         Address { inner: Arc::clone(&self.inner) }
     }
 
-    /// To be watched for input, so that letters wake the owner, who then quiets it before looking. Without that a ring
-    /// that came after its letter had been taken would wake the owner for ever.
+    /// To be watched for input, so that messages wake the owner, who then quiets it before looking. Without that a ring
+    /// that came after its message had been taken would wake the owner for ever.
     pub fn bell(&self) -> &Bell {
         &self.inner.bell
     }
 
-    /// Whether letters wait; costs one atomic load.
-    pub fn has_letters(&self) -> bool {
+    /// Whether messages wait; costs one atomic load.
+    pub fn has_messages(&self) -> bool {
         self.inner.waiting.load(Ordering::Acquire)
     }
 
     /// Everything that has come so far, in order.
     pub fn take(&self) -> VecDeque<T> {
-        if !self.has_letters() {
+        if !self.has_messages() {
             return VecDeque::new();
         }
-        let mut letters = self.inner.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        // Under the lock: a letter pushed later sets it again, and rings.
+        let mut messages = self.inner.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: a message pushed later sets it again, and rings.
         self.inner.waiting.store(false, Ordering::Release);
-        std::mem::take(&mut *letters)
+        std::mem::take(&mut *messages)
     }
 }
 
 impl<T> Address<T> {
-    /// Puts down a letter.
-    pub fn send(&self, letter: T) {
-        let mut letters = self.inner.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        letters.push_back(letter);
+    /// Puts down a message.
+    pub fn send(&self, message: T) {
+        let mut messages = self.inner.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.push_back(message);
         let first = !self.inner.waiting.swap(true, Ordering::AcqRel);
-        drop(letters);
+        drop(messages);
         if first {
             self.inner.bell.ring();
         }

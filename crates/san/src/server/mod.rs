@@ -1,21 +1,20 @@
 //! The iSCSI target: sockets, threads and time around the state machines of `iscsi`.
 //!
-//! One thread, the *door*, listens, and carries connections through login under [`Limits`]. A socket that has logged in
-//! moves to the *worker* that owns its session, and stays there: all connections of a session live on one thread, so
-//! the data path shares nothing with other threads but words that it reads. Threads ask each other for things by letters
-//! (`mailbox`), and nobody waits while others wait for it.
+//! One thread, the *acceptor*, listens, and carries connections through login under [`Limits`]. Then the socket moves to the
+//! *worker* that owns its session and stays there: all connections of a session live on one thread, so the data path shares
+//! only read-only words with other threads. Threads communicate by messages (`mailbox`), and none blocks on another.
 
+mod acceptor;
 mod config;
 mod counters;
 mod discovery;
-mod door;
 mod error;
 mod event;
-mod keep;
-mod letters;
 mod limits;
 mod mailbox;
+mod messages;
 mod pacing;
+mod persistence;
 mod poll;
 mod port;
 mod portal;
@@ -27,7 +26,7 @@ mod worker;
 pub use config::TargetConfig;
 pub use counters::Counts;
 pub use error::StartError;
-pub use event::{Drop, Event, Listener, Peer};
+pub use event::{DropReason, Event, Listener, Peer};
 pub use iscsi::login::Auth;
 pub use iscsi::scsi::PortState;
 pub use limits::Limits;

@@ -1,7 +1,7 @@
-//! Waiting for descriptors and moments: one epoll instance a thread, and a descriptor by which others wake it.
+//! Waiting for descriptors and timeouts: one epoll instance a thread, and an eventfd by which others wake it.
 //!
-//! Sockets are watched edge-triggered, once, for both directions: who watches remembers what a socket can do, and no
-//! system call is spent on changing one's mind.
+//! Sockets are watched edge-triggered, once, for both directions: the owner remembers a socket's readiness, so that no system
+//! call changes the interest set.
 
 use clock::Ns;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -105,7 +105,7 @@ impl Bell {
     /// Takes note of all rings so far.
     pub fn quiet(&self) {
         let mut count = [0u8; 8];
-        // Nothing to read (EAGAIN) means that nobody rang.
+        // Nothing to read (EAGAIN): no wake-up is pending.
         let _ = rustix::io::read(&self.0, &mut count);
     }
 }

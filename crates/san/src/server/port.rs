@@ -1,4 +1,4 @@
-//! A portal as all threads see it: where it listens, how fast it is, what went through it, and what is wrong with it.
+//! A portal as all threads see it: its address, speed, counters and injected faults.
 
 use super::counters::{Cell, Counts, total};
 use super::pacing::{Pacer, PortRate};

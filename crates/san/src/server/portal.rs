@@ -1,9 +1,9 @@
-//! A portal of a running target in the hands of whoever runs it: what went through it, and the troubles that it can have.
+//! Control of a portal of a running target: its counters, and faults to inject.
 
+use super::acceptor::listening;
 use super::counters::Counts;
-use super::door::listening;
 use super::error::StartError;
-use super::letters::{ToDoor, ToWorker};
+use super::messages::{ToAcceptor, ToWorker};
 use super::pacing::PortRate;
 use super::port::Port;
 use super::shared::Shared;
@@ -40,12 +40,12 @@ impl Portal<'_> {
         if self.port.down.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (told, done) = channel();
-        self.shared.door.send(ToDoor::PortDown(self.port.index, told));
+        let (stat_sn, done) = channel();
+        self.shared.acceptor.send(ToAcceptor::PortDown(self.port.index, stat_sn));
         for worker in &self.shared.workers {
             worker.send(ToWorker::PortDown(self.port.index));
         }
-        // The door never waits for anybody. It is gone only where the target stops, and then nobody listens either.
+        // The acceptor never blocks. It is gone only when the target stops, and then nothing listens.
         let _ = done.recv();
     }
 
@@ -61,7 +61,7 @@ impl Portal<'_> {
         let (listener, _) =
             listening::open(address).map_err(|why| StartError::Listen { address, why })?;
         self.port.down.store(false, Ordering::Release);
-        self.shared.door.send(ToDoor::PortUp(self.port.index, listener));
+        self.shared.acceptor.send(ToAcceptor::PortUp(self.port.index, listener));
         Ok(())
     }
 

@@ -1,10 +1,10 @@
-//! What all threads of a target have in common. Nothing in here is locked on the data path.
+//! State shared by all threads of a target. Nothing in here is locked on the data path.
 
 use super::event::Listener;
-use super::keep::Keeper;
-use super::letters::{ToDoor, ToWorker};
 use super::limits::Limits;
 use super::mailbox::Address;
+use super::messages::{ToAcceptor, ToWorker};
+use super::persistence::ReservationStore;
 use super::port::Port;
 use crate::volume::Volume;
 use iscsi::scsi::Device;
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     /// Threads may look again for a moment before they sleep.
     pub spin: bool,
     pub workers: Vec<Address<ToWorker>>,
-    pub door: Address<ToDoor>,
+    pub acceptor: Address<ToAcceptor>,
     /// Where reservations are kept over a restart, if anywhere.
-    pub keeper: Option<Keeper>,
+    pub reservations: Option<ReservationStore>,
 }

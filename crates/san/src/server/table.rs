@@ -1,4 +1,4 @@
-//! A table whose places are used again, addressed by small numbers.
+//! A slab: a table of reusable slots, addressed by small numbers.
 
 /// The table.
 pub(super) struct Table<T> {

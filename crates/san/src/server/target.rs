@@ -1,13 +1,13 @@
 //! The running target, as a library sees it.
 
+use super::acceptor::policy::Rules;
+use super::acceptor::{Acceptor, listening};
 use super::config::TargetConfig;
 use super::counters::Counts;
-use super::door::policy::Rules;
-use super::door::{Door, listening};
 use super::error::StartError;
-use super::keep::{self, Books, Keeper};
-use super::letters::{ToDoor, ToWorker};
 use super::mailbox::Mailbox;
+use super::messages::{ToAcceptor, ToWorker};
+use super::persistence::{self, ReservationStore, ReservationWriter};
 use super::port::{Port, PortalConfig};
 use super::portal::Portal;
 use super::shared::Shared;
@@ -30,16 +30,16 @@ use std::thread::{Builder, JoinHandle, available_parallelism};
 /// A target that runs. It stops, as cleanly as by [`Target::stop`], when it is dropped.
 pub struct Target {
     shared: Arc<Shared>,
-    door: Option<JoinHandle<()>>,
+    acceptor: Option<JoinHandle<()>>,
     workers: Vec<JoinHandle<()>>,
-    keeper: Option<JoinHandle<()>>,
+    reservations: Option<JoinHandle<()>>,
 }
 
 /// What went wrong when a target stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
     /// What was written to a volume is perhaps not on its backing store.
-    #[error("volume {0} could not be synced: what was written last may be lost at a power failure")]
+    #[error("volume {0} could not be synced: the latest writes may be lost at a power failure")]
     Unsynced(usize),
     /// The volumes could not be synced at all.
     #[error("the volumes could not be synced: {0}")]
@@ -63,18 +63,18 @@ impl Target {
         };
         let (listeners, ports) = listen(&config.portals, threads)?;
         let device = device(&config, rules.name());
-        let mut keeper = None;
-        let mut books = None;
+        let mut reservations = None;
+        let mut writer = None;
         if let Some(directory) = config.state.clone() {
-            keep::restore(&directory, &device)?;
-            let (keeps, orders) = Keeper::new();
-            keeper = Some(keeps);
-            books = Some(Books { directory, orders });
+            persistence::restore(&directory, &device)?;
+            let (keeps, orders) = ReservationStore::new();
+            reservations = Some(keeps);
+            writer = Some(ReservationWriter { directory, orders });
         }
         let mailboxes: io::Result<Vec<Mailbox<ToWorker>>> =
             (0..threads).map(|_| Mailbox::new()).collect();
         let mailboxes = mailboxes.map_err(StartError::Thread)?;
-        let door = Mailbox::new().map_err(StartError::Thread)?;
+        let acceptor = Mailbox::new().map_err(StartError::Thread)?;
         let shared = Arc::new(Shared {
             device,
             volumes: config.volumes.clone(),
@@ -83,12 +83,12 @@ impl Target {
             listener: config.listener.clone(),
             spin: config.spin,
             workers: mailboxes.iter().map(Mailbox::address).collect(),
-            door: door.address(),
-            keeper,
+            acceptor: acceptor.address(),
+            reservations,
         });
-        let mut target = Target { shared, door: None, workers: Vec::new(), keeper: None };
+        let mut target = Target { shared, acceptor: None, workers: Vec::new(), reservations: None };
         target
-            .launch(rules, config.wishes, mailboxes, door, listeners, books)
+            .launch(rules, config.wishes, mailboxes, acceptor, listeners, writer)
             .map_err(StartError::Thread)?;
         Ok(target)
     }
@@ -99,9 +99,9 @@ impl Target {
         rules: Rules,
         wishes: DesiredParams,
         mailboxes: Vec<Mailbox<ToWorker>>,
-        door: Mailbox<ToDoor>,
+        acceptor: Mailbox<ToAcceptor>,
         listeners: Vec<OwnedFd>,
-        books: Option<Books>,
+        writer: Option<ReservationWriter>,
     ) -> io::Result<()> {
         for (thread, mailbox) in mailboxes.into_iter().enumerate() {
             let shared = Arc::clone(&self.shared);
@@ -119,9 +119,10 @@ impl Target {
             self.workers.push(Builder::new().name(format!("target-{thread}")).spawn(run)?);
             made.recv().map_err(io::Error::other)??;
         }
-        self.keeper = books.map(|books| books.spawn(&self.shared)).transpose()?;
-        let door = Door::new(rules, wishes, door, &self.shared, listeners)?;
-        self.door = Some(Builder::new().name("target-door".to_owned()).spawn(move || door.run())?);
+        self.reservations = writer.map(|writer| writer.spawn(&self.shared)).transpose()?;
+        let acceptor = Acceptor::new(rules, wishes, acceptor, &self.shared, listeners)?;
+        self.acceptor =
+            Some(Builder::new().name("target-door".to_owned()).spawn(move || acceptor.run())?);
         Ok(())
     }
 
@@ -151,7 +152,7 @@ impl Target {
         self.shared.ports.len()
     }
 
-    /// One of its portals, to be looked at or to be troubled.
+    /// One of its portals, to inspect or to inject faults.
     pub fn portal(&self, index: usize) -> Option<Portal<'_>> {
         self.shared.ports.get(index).map(|port| Portal { shared: &self.shared, port })
     }
@@ -182,13 +183,13 @@ impl Target {
     }
 
     fn end(&mut self) -> Result<(), StopError> {
-        if self.door.is_none() && self.workers.is_empty() {
+        if self.acceptor.is_none() && self.workers.is_empty() {
             return Ok(());
         }
         let mut panicked = false;
-        self.shared.door.send(ToDoor::Stop);
-        if let Some(door) = self.door.take() {
-            panicked |= door.join().is_err();
+        self.shared.acceptor.send(ToAcceptor::Stop);
+        if let Some(acceptor) = self.acceptor.take() {
+            panicked |= acceptor.join().is_err();
         }
         for worker in &self.shared.workers {
             worker.send(ToWorker::Stop);
@@ -196,11 +197,11 @@ impl Target {
         for worker in self.workers.drain(..) {
             panicked |= worker.join().is_err();
         }
-        if let Some(keeper) = &self.shared.keeper {
-            keeper.close();
+        if let Some(reservations) = &self.shared.reservations {
+            reservations.close();
         }
-        if let Some(keeper) = self.keeper.take() {
-            panicked |= keeper.join().is_err();
+        if let Some(reservations) = self.reservations.take() {
+            panicked |= reservations.join().is_err();
         }
         sync(&self.shared.volumes)?;
         if panicked { Err(StopError::Panicked) } else { Ok(()) }
@@ -304,7 +305,7 @@ fn device(config: &TargetConfig, name: &str) -> Device {
     Device::new(name, &groups, units.collect())
 }
 
-/// An address by which this machine reaches a portal.
+/// A local address that reaches a portal.
 fn here(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {

@@ -1,8 +1,8 @@
-//! A thread's memory for payload: page-aligned buffers out of one mapping with a stated bound, handed out and taken back
-//! without a system call. There is no buffer beyond the bound: who asks is told so and waits or declines.
+//! A thread's memory for payload: page-aligned buffers from one mapping of fixed size, allocated and freed without a system
+//! call. When it is exhausted, callers wait or decline.
 //!
 //! A buddy allocator (Knuth, The Art of Computer Programming, volume 1, 2.5): blocks of a power of two pages, so that
-//! small buffers given back become large ones again.
+//! freed small buffers merge into large ones again.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::cell::{Cell, RefCell};
@@ -32,7 +32,7 @@ struct Inner {
     base: *mut c_void,
     len: usize,
     blocks: RefCell<Blocks>,
-    /// Counts buffers given back, so that who waits for one knows when to look again.
+    /// Counts returned buffers, so that waiters know when to retry.
     returned: Cell<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Pool {
         Some(Buffer { pool: Rc::clone(&self.0), page, order: order as u8, len })
     }
 
-    /// How many buffers were given back so far.
+    /// How many buffers were returned so far.
     pub fn returned(&self) -> u64 {
         self.0.returned.get()
     }
@@ -70,7 +70,7 @@ impl Drop for Inner {
     }
 }
 
-/// Some of a thread's memory, given back when it is dropped. It is aligned to 4096 bytes.
+/// A part of a thread's memory, returned on drop. It is aligned to 4096 bytes.
 #[derive(Debug)]
 pub struct Buffer {
     pool: Rc<Inner>,

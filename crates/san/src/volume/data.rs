@@ -1,4 +1,4 @@
-//! The payload of a command as the owner of the socket sees it: where its bytes are, never a copy of them.
+//! The payload of a command as the owner of the socket sees it: references to its bytes, never a copy.
 
 use super::{Buffer, Handle};
 

@@ -1,18 +1,15 @@
-//! A gate before the blocks of one volume: some commands (COMPARE AND WRITE, ORWRITE, giving back memory) must have a range
-//! for themselves, and all other writers must not pay for it while there are none.
+//! A range lock over the blocks of one volume: some commands (COMPARE AND WRITE, ORWRITE, freeing memory) need exclusive
+//! access to a range, at no cost to other writers while there are none.
 //!
-//! **How it works.** A writer announces itself in its thread's slot and then looks whether anybody is on the list; where
-//! nobody is, it is in, and has touched only its own line of memory and loaded one that nobody changes. Who wants a range
-//! alone enters the list first and then looks at all slots. All four accesses are `SeqCst`, so they have one order: either
-//! the writer's announcement comes before the look at its slot, and is waited for; or the list was filled before the
-//! writer looked, and the writer turns away and enters the list itself (Dekker's argument). While the list is not empty
-//! nobody goes in past it, so that a slot that was once seen at zero has nobody in who went in earlier.
+//! **How it works.** A writer announces itself in its thread's slot and then checks whether the list is empty; if so it
+//! enters, having touched only its own cache line and loaded one that does not change. An exclusive command enters the list
+//! first and then checks all slots. All four accesses are `SeqCst`, so they have one order: either the writer's announcement
+//! comes before the check of its slot, and is waited for; or the list was filled before the writer checked it, and the
+//! writer enters the list itself (Dekker's argument). While the list is not empty no writer bypasses it, so that a slot
+//! once seen at zero holds no earlier writer.
 //!
-//! On the list everybody has a range and an order: one waits for those before it that overlap, if either of the two wants
-//! to be alone. So nobody starves, and writers elsewhere go on.
-//!
-//! A writer that leaves takes back its announcement and then looks at the list: again by the one order, either it sees who
-//! waits and calls on them, or who waits sees it gone.
+//! Each entry of the list has a range and a position: it waits for overlapping entries before it if either needs exclusive
+//! access. So no entry starves, and writers elsewhere go on.
 
 use super::inbox::Wake;
 use super::slots::{Place, Slots};
@@ -43,7 +40,7 @@ struct Entry {
     wake: Wake,
 }
 
-/// How somebody went in.
+/// How a command entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Past the empty list.
@@ -53,7 +50,7 @@ pub(crate) enum Way {
 }
 
 impl Gate {
-    /// Goes in if nobody is on the list.
+    /// Enters if the list is empty.
     pub fn try_enter(&self, slots: &Slots, place: &Place) -> bool {
         let writers = &slots[place].writers;
         writers.fetch_add(1, Ordering::SeqCst);
@@ -61,7 +58,7 @@ impl Gate {
             return true;
         }
         writers.fetch_sub(1, Ordering::SeqCst);
-        // Whoever waits may have looked in between.
+        // A waiting command may have checked in between.
         self.call(slots);
         false
     }
@@ -143,11 +140,11 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::volume::inbox::{Inbox, Letters};
+    use crate::volume::inbox::{Inbox, Messages};
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
-    /// Somebody who can be called on.
+    /// A waiter with an inbox.
     struct Caller {
         place: Place,
         mail: Arc<Inbox>,
@@ -163,9 +160,9 @@ mod tests {
         }
 
         fn called(&self) -> bool {
-            let mut letters = Letters::default();
-            self.mail.collect(&mut letters);
-            !letters.tasks.is_empty()
+            let mut messages = Messages::default();
+            self.mail.collect(&mut messages);
+            !messages.tasks.is_empty()
         }
 
         /// Goes in, however long it takes.
@@ -211,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_starves() {
+    fn no_waiter_starves() {
         let (gate, slots, caller) = (Gate::default(), Slots::new(), Caller::new());
         let enlist = |alone| gate.enlist(&slots, 0..8, alone, caller.wake());
         let (first, second, third) = (enlist(false), enlist(true), enlist(false));
@@ -252,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_lets_everybody_in_is_noticed() {
+    fn a_broken_gate_is_detected() {
         assert!(missing(false) > 0);
     }
 }

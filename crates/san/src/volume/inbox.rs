@@ -1,5 +1,4 @@
-//! How other threads reach a thread's executor: what they have done for it, and whom they call on, behind one descriptor
-//! that can be polled.
+//! How other threads reach a thread's executor: their results and wake-ups, behind one pollable descriptor.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,12 +11,12 @@ pub(crate) struct Inbox {
     event: OwnedFd,
     /// Something is in it, and the descriptor says so.
     full: AtomicBool,
-    letters: Mutex<Letters>,
+    messages: Mutex<Messages>,
 }
 
 /// What came in.
 #[derive(Debug, Default)]
-pub(crate) struct Letters {
+pub(crate) struct Messages {
     /// Tasks that may go on.
     pub tasks: Vec<u32>,
     /// Operations that are over: their number, and bytes or minus the error's number.
@@ -33,30 +32,30 @@ pub(crate) struct Wake {
 
 impl Wake {
     pub fn wake(&self) {
-        self.mail.post(|letters| letters.tasks.push(self.task));
+        self.mail.post(|messages| messages.tasks.push(self.task));
     }
 }
 
 impl Inbox {
     pub fn new() -> io::Result<Inbox> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Inbox { event, full: AtomicBool::new(false), letters: Mutex::default() })
+        Ok(Inbox { event, full: AtomicBool::new(false), messages: Mutex::default() })
     }
 
     /// Puts something in. What is in it is bounded by the tasks and operations of its owner.
-    pub fn post(&self, put: impl FnOnce(&mut Letters)) {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        put(&mut letters);
-        self.ring_under(&mut letters);
+    pub fn post(&self, put: impl FnOnce(&mut Messages)) {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        put(&mut messages);
+        self.ring_under(&mut messages);
     }
 
     /// Makes the descriptor readable.
     pub fn ring(&self) {
-        self.ring_under(&mut self.letters.lock().unwrap_or_else(PoisonError::into_inner));
+        self.ring_under(&mut self.messages.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// The flag and the descriptor change together, under the lock: apart, a late ring would stay unheard.
-    fn ring_under(&self, _letters: &mut Letters) {
+    fn ring_under(&self, _letters: &mut Messages) {
         if !self.full.swap(true, Ordering::AcqRel) {
             // Cannot fail but for a counter that is full, which is readable too.
             let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
@@ -64,14 +63,14 @@ impl Inbox {
     }
 
     /// Takes everything out; the vectors handed in are left inside for the next time.
-    pub fn collect(&self, letters: &mut Letters) {
-        letters.tasks.clear();
-        letters.results.clear();
+    pub fn collect(&self, messages: &mut Messages) {
+        messages.tasks.clear();
+        messages.results.clear();
         if self.full.load(Ordering::Acquire) {
-            let mut inside = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut inside = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = rustix::io::read(&self.event, &mut [0; 8]);
             self.full.store(false, Ordering::Release);
-            std::mem::swap(&mut *inside, letters);
+            std::mem::swap(&mut *inside, messages);
         }
     }
 }

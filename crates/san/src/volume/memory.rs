@@ -1,4 +1,4 @@
-//! Whether memory that is to be taken is there. Linux would promise it, and kill somebody later.
+//! Checks that memory is available before it is allocated: Linux overcommits, and would kill a process later.
 
 use super::VolumeError;
 use std::fs;

@@ -40,14 +40,14 @@ use syncing::Syncing;
 pub const MAX_TRANSFER: u32 = buffer::LARGEST as u32;
 const _: () = assert!(MAX_TRANSFER == iscsi::scsi::LARGEST_TRANSFER);
 
-/// What a volume says of itself to whoever describes it (the device server).
+/// The attributes of a volume, for the device server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// Bytes a logical block: 512 or 4096.
     pub block: u32,
     /// Logical blocks.
     pub blocks: u64,
-    /// Space is taken when written and given back by UNMAP.
+    /// Space is allocated by writes and freed by UNMAP.
     pub thin: bool,
     /// Nothing may be written.
     pub read_only: bool,
@@ -55,7 +55,7 @@ pub struct Attributes {
     pub write_back: bool,
     /// The unit serial number: names the volume on every path, and over restarts.
     pub serial: String,
-    /// Space is taken and given back in units of so many blocks, which begin at multiples of it.
+    /// The allocation unit in blocks, aligned to multiples of itself.
     pub granularity: u32,
 }
 
@@ -89,7 +89,7 @@ pub struct Volume {
     slots: Slots,
     /// The error of the first failed sync; what was not on the backing store then may be lost, and no later sync can know.
     failed: AtomicI32,
-    /// What the store once said it cannot do: give back, and make zeros.
+    /// Operations that the store turned out not to support: freeing space, writing zeros.
     cannot: [AtomicBool; 2],
 }
 
@@ -102,6 +102,9 @@ enum Kind {
 impl Volume {
     /// Opens or makes what the user named. `serial` is the unit serial number where the user gave none: it must be the same
     /// at every start, and no other volume's.
+    ///
+    /// # Errors
+    /// The guard refuses it, it cannot be opened, or memory is short.
     pub fn open(spec: &VolumeSpec, serial: &str) -> Result<Arc<Volume>, VolumeError> {
         let mut attributes = Attributes {
             block: spec.block,
@@ -184,7 +187,7 @@ impl Volume {
         self.slots.counters()
     }
 
-    /// Bytes of memory or of a file system that it takes now; `None` where that cannot be told.
+    /// Bytes of memory or file system space in use; `None` if unknown.
     pub fn taken(&self) -> Option<u64> {
         match &self.kind {
             Kind::Ram(ram) => Some(ram.taken()),

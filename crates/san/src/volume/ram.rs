@@ -1,9 +1,9 @@
-//! A volume in memory: a `memfd` that nobody can shrink, mapped once, and touched only through raw pointers and iovecs,
-//! because several threads and the kernel copy from it and to it at the same time, as to the blocks of a disk.
+//! A volume in memory: a `memfd` that cannot shrink, mapped once, and touched only through raw pointers and iovecs, because
+//! several threads and the kernel access it at the same time, like the blocks of a disk.
 //!
-//! A full volume takes its memory when it is made. A thin one takes pages as they are written, and knows by a bitmap which
-//! it has: to look at a hole through the mapping would fill it. Memory that is not there is an error of the command that
-//! wanted it, never a signal: pages are reserved before they are touched.
+//! A full volume allocates its memory when it is made. A thin one allocates pages as they are written and tracks them in a
+//! bitmap: reading a hole through the mapping would fill it. Lack of memory is an error of the command, never a signal: pages
+//! are reserved before they are touched.
 
 use super::VolumeError;
 use rustix::fd::OwnedFd;
@@ -105,7 +105,7 @@ impl Ram {
             return self.zero(at, len as usize);
         };
         let end = at + len;
-        // The last page may be one in part; nobody has the rest of it.
+        // The last page may be partial; nothing else uses the rest of it.
         let past = if end == self.size { end.div_ceil(PAGE) } else { end / PAGE };
         let first = at.div_ceil(PAGE);
         if first >= past {
@@ -218,7 +218,7 @@ impl std::fmt::Debug for Ram {
 }
 
 impl Mapping {
-    /// Maps a file, or memory of nobody else.
+    /// Maps a file or anonymous memory.
     fn new(len: usize, fd: Option<&OwnedFd>) -> Result<Mapping, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let null = std::ptr::null_mut();

@@ -1,5 +1,5 @@
-//! What a volume keeps for each thread that works on it: counters, and how many writers are inside. A line of memory of
-//! its own each, so that threads do not contend.
+//! Per-thread state of a volume: counters, and the number of writers inside, each on a cache line of its own to avoid
+//! contention.
 
 use std::ops::Index;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,7 +91,7 @@ impl Index<&Place> for Slots {
     }
 }
 
-/// Adds without order: whoever reads a counter learns of nothing else by it.
+/// Adds with relaxed ordering: a counter synchronizes nothing else.
 pub(crate) fn count(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }

@@ -1,5 +1,5 @@
-//! The language of `--volume`: `ram:SIZE`, `file:PATH`, `block:PATH`, each with options after commas. Pure text: nothing
-//! is opened here. A mistake is reported with its place in the text, what was expected, and the nearest word.
+//! The syntax of `--volume`: `ram:SIZE`, `file:PATH`, `block:PATH`, each with options after commas. Pure text: nothing is
+//! opened here. An error gives its position, what was expected, and the nearest word.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,7 +21,7 @@ const SERIAL_MAX: usize = 32;
 pub struct VolumeSpec {
     /// What holds the bytes.
     pub kind: VolumeKind,
-    /// Space is taken when it is written, and given back by UNMAP.
+    /// Space is allocated by writes and freed by UNMAP.
     pub thin: bool,
     /// Nothing may be written.
     pub read_only: bool,
@@ -31,7 +31,7 @@ pub struct VolumeSpec {
     pub serial: Option<String>,
     /// Writes are acknowledged when they are on the backing store.
     pub write_through: bool,
-    /// The token by which the user says that it may be written, where Wirespeed did not make it.
+    /// The token that allows writing, where Wirespeed did not create the target.
     pub write_token: Option<String>,
     /// What it carries may be lost.
     pub overwrite: bool,
@@ -99,7 +99,7 @@ impl FromStr for VolumeSpec {
         for field in options {
             let name = spec.option(text, field)?;
             if seen.contains(&name) {
-                return Err(field.error(text, format!("`{name}` is said twice; leave one out")));
+                return Err(field.error(text, format!("`{name}` is given twice; remove one")));
             }
             seen.push(name);
         }
@@ -133,7 +133,7 @@ impl VolumeSpec {
         match (flag, value) {
             (Some(flag), None) => *flag = true,
             (Some(_), Some(_)) => {
-                return Err(field.error(text, format!("`{known}` takes no value; say it alone")));
+                return Err(field.error(text, format!("`{known}` takes no value")));
             }
             (None, None | Some("")) => {
                 let example = example(known);
@@ -212,9 +212,7 @@ impl VolumeSpec {
             }
         }
         if self.read_only && (self.write_token.is_some() || self.overwrite) {
-            return error(
-                "`ro` and a leave to write contradict each other; leave one out".to_owned(),
-            );
+            return error("`ro` contradicts a write permission; remove one".to_owned());
         }
         if self.overwrite && self.write_token.is_none() {
             return error("`overwrite` opens nothing without `write-token=`".to_owned());

@@ -1,5 +1,5 @@
-//! What a volume that is no memory is kept in: a narrow face with five positions, so that a test can put something under
-//! the very same executor that loses everything unsynced. Files and devices are one implementation.
+//! The backing store of a volume that is not memory: a narrow trait with positional I/O, so that a test can run the same executor
+//! over a store that loses everything unsynced. Files and devices are one implementation.
 
 use disk::Backing;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -19,25 +19,39 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         false
     }
 
-    /// Bytes of space that it takes; `None` where that cannot be told.
+    /// Bytes of space in use; `None` if unknown.
     fn taken(&self) -> Option<u64> {
         None
     }
 
     /// Reads at a byte; returns how many bytes there were, which may be fewer than asked for.
+    ///
+    /// # Errors
+    /// The read failed.
     fn read(&self, at: u64, out: &mut [u8]) -> io::Result<usize>;
 
     /// Writes at a byte; returns how many bytes were taken. `durable`: they are on the backing store when it returns.
+    ///
+    /// # Errors
+    /// The write failed.
     fn write(&self, at: u64, data: &[u8], durable: bool) -> io::Result<usize>;
 
     /// Whatever was written before is on the backing store when it returns.
+    ///
+    /// # Errors
+    /// The sync failed; earlier writes may be lost.
     fn sync(&self) -> io::Result<()>;
 
-    /// Makes a range read as zeros, and gives its space back if `release`. `ErrorKind::Unsupported` where it cannot.
+    /// Makes a range read as zeros, and gives its space back if `release`.
+    ///
+    /// # Errors
+    /// `Unsupported` if the store cannot, or the operation failed.
     fn zero(&self, at: u64, len: u64, release: bool) -> io::Result<()>;
 
-    /// Whether there is space behind a byte, and up to which byte at most `end` that holds. `Unsupported` where nobody
-    /// knows.
+    /// Whether a byte is mapped, and up to which byte (at most `end`) that holds.
+    ///
+    /// # Errors
+    /// `Unsupported` if unknown, or the query failed.
     fn mapped(&self, at: u64, end: u64) -> io::Result<(bool, u64)>;
 }
 
@@ -77,7 +91,7 @@ impl Store for Backing {
         if self.is_device() {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        // The position that these change is used by nobody: all I/O is positional.
+        // The file position is not used: all I/O is positional.
         let data = match seek(self, SeekFrom::Data(at)) {
             Ok(data) => data,
             Err(Errno::NXIO) => return Ok((false, end)),

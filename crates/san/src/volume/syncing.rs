@@ -1,8 +1,8 @@
-//! Syncs of one volume go one after the other, and one serves all that wait for it.
+//! Syncs of one volume are serialized, and one serves all that wait for it.
 //!
-//! The kernel tells an error of its write-back once, to the first sync that comes (errseq, Linux 4.13). Were two under way, one
-//! could hear of the error and the other be told that all is well, and end first. With one at a time, who is answered
-//! knows of every error that was told before.
+//! The kernel reports a write-back error once, to the first sync that comes (errseq, Linux 4.13). Of two concurrent syncs, one
+//! could get the error and the other report success and end first. Serialized, every answer accounts for all errors reported
+//! before.
 
 use super::inbox::Wake;
 use std::sync::{Mutex, MutexGuard, PoisonError};

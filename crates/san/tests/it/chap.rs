@@ -75,7 +75,7 @@ fn check(target: &Target, user: &str, own: &str, mutual: Option<&str>, wanted: &
 }
 
 #[test]
-fn who_knows_the_secret_gets_in_and_nobody_else_does() {
+fn only_the_right_secret_logs_in() {
     let target = target(false);
     check(&target, "me@", OWN, None, "logged in: 1 targets");
     check(&target, "me@", "another secret", None, "refused: ");

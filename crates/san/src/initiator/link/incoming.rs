@@ -1,10 +1,10 @@
-//! From the socket to the session and to the buffers of slots.
+//! Receive path: from the socket to the session and to the buffers of slots.
 //!
-//! A target mostly answers in the order in which it was asked. So one system call receives many PDUs, each header to a
-//! place of its own and each piece of data to where it will most probably belong: a guess, of which nothing is believed.
-//! Every header is read as if there had been no guess; where it says something else, all that came behind it is gathered
-//! in the staging buffer and taken from there. Only buffers of commands that read and whose data has not come are guessed,
-//! so that nothing is lost by a wrong guess but a copy; after one there is no guessing for a while, each time for longer.
+//! A target mostly answers in request order. So one system call receives many PDUs: each header into a place of its own, each
+//! piece of data into the buffer where it most probably belongs. That is a guess and never trusted: every header is parsed as if
+//! there had been none; on a mismatch, everything behind it is moved to the staging buffer and parsed from there. Only
+//! buffers of reads whose data is still missing are guessed, so a wrong guess costs only a copy; after one, guessing pauses,
+//! each time for longer.
 
 use super::{Buffers, Lost, again, place};
 use iscsi::digest::RunningDigest;

@@ -1,9 +1,8 @@
-//! A session at work: its connections, each a non-blocking socket, the session's machine, and the bytes in between.
+//! An active session: its connections, each a non-blocking socket, the protocol state machine, and the bytes in between.
 //!
-//! Data moves between the sockets and the buffers of slots: received by iovecs that lead there, sent by iovecs that come from
-//! there, many PDUs a system call (`incoming.rs`, `outgoing.rs`). No clock is read here, nothing waits, and in steady
-//! state nothing is allocated. A connection that is lost ends the session with all the others (RFC 7143, section 7.1.4:
-//! error recovery level 0).
+//! Data moves directly between the sockets and the buffers of slots by iovecs, many PDUs a system call (`incoming.rs`,
+//! `outgoing.rs`). It reads no clock, never waits, and allocates nothing in steady state. A lost connection ends the session
+//! (RFC 7143, section 7.1.4: error recovery level 0).
 
 mod incoming;
 mod outgoing;
@@ -40,7 +39,7 @@ pub enum Lost {
     #[error("the target ended the session: {0}")]
     Ended(&'static str),
     /// Nothing came for too long.
-    #[error("the target was silent for {0} s, and answered no ping")]
+    #[error("the target was silent for {0} s and did not answer a ping")]
     Silent(u64),
     /// A command was not answered for too long, and neither was its abort.
     #[error("a command was not answered within {0} s, nor was its abort")]

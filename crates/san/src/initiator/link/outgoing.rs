@@ -1,5 +1,5 @@
-//! From the session to the socket: PDUs are made as late as possible, and many of them go by one system call, their data
-//! straight from the buffers of slots.
+//! Send path: from the session to the socket. PDUs are built as late as possible, many to a system call, their data sent
+//! directly from the buffers of slots.
 
 use super::{Buffers, Lost, again, place};
 use iscsi::digest::RunningDigest;

@@ -9,20 +9,20 @@ pub(in crate::initiator) const GROUPS_LEN: u32 = 2048;
 /// The codes that the port designators have (SPC-4, 7.8.6).
 const RELATIVE_PORT: u8 = 4;
 const PORT_GROUP: u8 = 5;
-/// A designator that is about the port by which it was asked for.
+/// A designator of the port that was asked.
 const OF_PORT: u8 = 0x10;
 
 /// In which state the ports of a group are towards a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::initiator) enum AccessState {
-    /// The best way to the unit; also that of a target which tells no states.
+    /// Preferred; also assumed if the target reports no states.
     #[default]
     Optimized,
     /// A way that works, for some blocks or for all, but not the best.
     NonOptimized,
     /// On its way from one state to another: it answers NOT READY.
     Transitioning,
-    /// Moves no blocks until it is told to.
+    /// Moves no blocks until it is activated.
     Standby,
     /// Moves no blocks.
     Unavailable,
@@ -59,7 +59,7 @@ impl fmt::Display for AccessState {
     }
 }
 
-/// The port by which a unit was asked: what the page of its designators (0x83) says of it.
+/// The port of a request, from the unit's designators (page 0x83).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::initiator) struct PortFacts {
     /// The relative target port identifier.
@@ -113,7 +113,7 @@ impl PortFacts {
     }
 }
 
-/// Whether standard INQUIRY data says that the unit tells access states (the TPGS field).
+/// Whether standard INQUIRY data says that the unit reports access states (the TPGS field).
 pub(in crate::initiator) fn tells_states(inquiry: &[u8]) -> bool {
     inquiry.get(5).is_some_and(|byte| byte & 0x30 != 0)
 }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_says_whether_it_tells_states() {
+    fn tpgs_is_read_from_inquiry_data() {
         assert!(tells_states(&[0, 0, 5, 2, 31, 0x10]) && tells_states(&[0, 0, 5, 2, 31, 0x30]));
         assert!(!tells_states(&[0, 0, 5, 2, 31, 0x0f]) && !tells_states(&[]));
     }

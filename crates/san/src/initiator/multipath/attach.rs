@@ -1,5 +1,5 @@
-//! The way into a path: a login, a look at what is there, and the registration of its writer. It blocks, for a bounded time:
-//! on a worker's thread before its start, and on a rescuer's thread after it.
+//! Setup of a path: login, identification of the units, registration of its writer. It blocks, for a bounded time: on a
+//! worker's thread before its start, and on a rescue thread after it.
 
 use super::super::claim;
 use super::super::client::{Client, CommandError, Data};
@@ -19,7 +19,7 @@ const PAGE: u16 = 1024;
 
 /// One path of a worker: the same for as long as the worker lives, however often it is lost.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::initiator) struct Way {
+pub(in crate::initiator) struct PathSpec {
     /// Which of the URL's portals.
     pub portal: usize,
     /// What names its session: a login with it ends the session of this name that there was (RFC 7143, 6.3.5).
@@ -40,8 +40,8 @@ pub(in crate::initiator) struct LunUse {
 
 /// What one unit said by a path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::initiator) struct Look {
-    /// The port; nothing where the unit tells no access states.
+pub(in crate::initiator) struct PathState {
+    /// The port; `None` if the unit does not report access states.
     pub port: Option<PortFacts>,
     pub state: AccessState,
     /// This path's writer is registered.
@@ -51,16 +51,16 @@ pub(in crate::initiator) struct Look {
 /// A session that stands ready.
 pub(in crate::initiator) struct Attached {
     pub link: Link,
-    /// The target portal group by which it came in, if the target said so.
+    /// The target portal group of the session, if the target reported it.
     pub group: Option<u16>,
     /// What the units said, in the order in which they were given.
-    pub looks: Vec<Look>,
+    pub path_states: Vec<PathState>,
 }
 
 /// Why a path is not used.
 #[derive(Debug, Error)]
 pub(in crate::initiator) enum Refusal {
-    /// Nobody is there, or lets nobody in.
+    /// The portal does not answer, or refuses the login.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// A unit's answers fail.
@@ -68,7 +68,7 @@ pub(in crate::initiator) enum Refusal {
     Command(#[from] CommandError),
     /// Another unit is there.
     #[error(
-        "another unit is there: {found}, where {wanted} was found by the other paths; every portal of a URL leads to the \
+        "another unit answers: {found}; the other paths lead to {wanted}; every portal of a URL leads to the \
          same LUN"
     )]
     Other {
@@ -79,19 +79,19 @@ pub(in crate::initiator) enum Refusal {
     },
 }
 
-impl Way {
+impl PathSpec {
     /// Logs in, and looks at the units. At least one is given.
     pub fn attach(&self, luns: &[LunUse]) -> Result<Attached, Refusal> {
         let first = &luns[0].lun;
         let (link, group) = first.call(self.portal, self.isid, self.slots).enter()?;
         let mut client = Client::of(link);
         let look = |used: &LunUse| self.look(&mut client, used);
-        let looks = luns.iter().map(look).collect::<Result<_, _>>()?;
+        let path_states = luns.iter().map(look).collect::<Result<_, _>>()?;
         let link = client.into_link().map_err(DialError::from)?;
-        Ok(Attached { link, group, looks })
+        Ok(Attached { link, group, path_states })
     }
 
-    fn look(&self, client: &mut Client, used: &LunUse) -> Result<Look, Refusal> {
+    fn look(&self, client: &mut Client, used: &LunUse) -> Result<PathState, Refusal> {
         let (lun, address) = (&used.lun, used.lun.address());
         let (serial, designator) = LunFacts::names(client, address)?;
         if (&serial, &designator) != (&lun.facts().serial, &lun.facts().designator) {
@@ -102,7 +102,7 @@ impl Way {
             let wanted = name(&lun.facts().serial, &lun.facts().designator);
             return Err(Refusal::Other { found: name(&serial, &designator), wanted });
         }
-        let mut look = Look::default();
+        let mut look = PathState::default();
         if tells_states(&client.ask(address, Cdb::inquiry(96), 96)?) {
             let page = client.ask(address, Cdb::vital(DESIGNATORS, PAGE), PAGE.into())?;
             let port = PortFacts::parse(&page);
@@ -142,14 +142,14 @@ impl Way {
     /// Takes the registration back, as far as the target still listens.
     pub fn unregister(&self, client: &mut Client, lun: &Lun) {
         let (cdb, list) = claim::registration(self.key, 0);
-        // A registration that stays behind binds nobody: the reservation goes with the claim.
+        // A leftover registration has no effect: the reservation ends with the claim.
         let _ = client.execute(lun.address(), cdb, Data::Out(&list));
     }
 
     /// Sees to it that nothing which `victim` was given is carried out any more, by way of this path: the victim's
     /// registration is taken from it and its commands are aborted (PREEMPT AND ABORT; SPC-4, 5.13.11.2.7). Sound only
     /// where the units are reserved for registrants, and the victim is registered with a key of its own.
-    pub fn expel(&self, victim: &Way, luns: &[LunUse]) -> Result<(), Refusal> {
+    pub fn expel(&self, victim: &PathSpec, luns: &[LunUse]) -> Result<(), Refusal> {
         let (link, _) = luns[0].lun.control(self.portal, self.isid).enter()?;
         let mut client = Client::of(link);
         for used in luns.iter().filter(|used| used.writes) {

@@ -1,4 +1,4 @@
-//! What a URL says of its paths: which of them carries an I/O, and how long an I/O waits while none can.
+//! Multipath options of a URL: the path policy, and how long an I/O waits while no path is usable.
 
 use clock::Ns;
 use std::fmt;
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_what_to_write() {
+    fn errors_say_what_is_valid() {
         for (name, value, problem) in [
             ("policy", "roundrobin", "did you mean `round-robin`?"),
             ("policy", "", "is `fixed`, `round-robin`"),

@@ -1,18 +1,17 @@
-//! A path that was lost, in the hands of a thread beside the worker: it sees to it that the old session can carry nothing
-//! out any more, and makes a new one, however long that takes. The worker goes on with its other paths meanwhile, and takes
-//! what the thread hands over. The thread lives as long as the trouble.
+//! Recovery of a lost path on a thread beside the worker: it fences the old session and makes a new one, however long that
+//! takes. The worker goes on with its other paths and takes over the new session. The thread ends with the recovery.
 //!
-//! An old session is over for certain when one of these has been answered:
+//! An old session is fenced once either of these has been answered:
 //!
 //! * a login with the old session's name (ISID, TSIH 0) to the same portal group, which reinstates it (RFC 7143, 6.3.5):
-//!   through another portal of the group while the own one is away, or through the own one when it is back;
+//!   through another portal of the group, or through the lost one when it is back;
 //! * PREEMPT AND ABORT of the old session's registration, through a path of another group, where the unit is reserved for
 //!   registrants.
 //!
-//! Where none of them can be had the writes that the old session was given stay where they are.
+//! Until then, writes sent to the old session are held.
 
 use super::super::lun::fresh_isid;
-use super::attach::{Attached, LunUse, Refusal, Way};
+use super::attach::{Attached, LunUse, PathSpec, Refusal};
 use crate::initiator::claim;
 use clock::Ns;
 use rustix::event::{EventfdFlags, eventfd};
@@ -33,15 +32,15 @@ const LOOK: Ns = Ns::millis(20);
 /// No portal group is known.
 const NO_GROUP: u32 = u32::MAX;
 
-/// What rescuers know of a URL's paths: which can be used at present, and by which portal group they lead.
+/// Which paths of a URL are usable, and their portal groups.
 #[derive(Debug)]
-pub(in crate::initiator) struct Roll(Box<[(AtomicBool, AtomicU32)]>);
+pub(in crate::initiator) struct PathTable(Box<[(AtomicBool, AtomicU32)]>);
 
-impl Roll {
+impl PathTable {
     /// So many paths, none of which is known yet.
-    pub fn new(paths: usize) -> Roll {
+    pub fn new(paths: usize) -> PathTable {
         let path = |_| (AtomicBool::new(false), AtomicU32::new(NO_GROUP));
-        Roll((0..paths).map(path).collect())
+        PathTable((0..paths).map(path).collect())
     }
 
     /// A path can be used, by this portal group.
@@ -67,26 +66,26 @@ impl Roll {
 /// What a rescuer has achieved.
 pub(in crate::initiator) enum Message {
     /// The old session can carry nothing out any more.
-    Fenced { lane: usize },
+    Fenced { session: usize },
     /// The path is back; the old session is over if it came in by the same portal group.
-    Returned { lane: usize, attached: Box<Attached> },
+    Returned { session: usize, attached: Box<Attached> },
     /// Another unit is there now.
-    Refused { lane: usize },
+    Refused { session: usize },
 }
 
 /// Where messages arrive.
-pub(in crate::initiator) struct Post {
+pub(in crate::initiator) struct RescueInbox {
     to: Sender<Message>,
     messages: Receiver<Message>,
     bell: Arc<OwnedFd>,
 }
 
-impl Post {
+impl RescueInbox {
     /// An empty one.
-    pub fn new() -> io::Result<Post> {
+    pub fn new() -> io::Result<RescueInbox> {
         let (to, messages) = channel();
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
-        Ok(Post { to, messages, bell: Arc::new(bell) })
+        Ok(RescueInbox { to, messages, bell: Arc::new(bell) })
     }
 
     /// Becomes readable when something arrives.
@@ -108,15 +107,15 @@ impl Post {
 
 /// What a rescuer works with.
 pub(in crate::initiator) struct Rescuer {
-    /// The lane in its queue.
-    pub lane: usize,
+    /// The session in its queue.
+    pub session: usize,
     /// The path among those of its URL.
-    pub way: Way,
+    pub spec: PathSpec,
     pub luns: Vec<LunUse>,
-    pub roll: Arc<Roll>,
+    pub table: Arc<PathTable>,
     /// The portal group of the session that was lost.
     pub group: Option<u16>,
-    /// The old session may still carry out writes.
+    /// The old session has writes that must be fenced.
     pub fence: bool,
     /// Its writers were registered, all of them.
     pub registered: bool,
@@ -135,23 +134,24 @@ impl Drop for Rescue {
 }
 
 impl Rescue {
-    /// Sends a thread; its messages arrive at `post`.
-    pub fn begin(rescuer: Rescuer, post: &Post) -> io::Result<Rescue> {
+    /// Sends a thread; its messages arrive at `inbox`.
+    pub fn begin(rescuer: Rescuer, inbox: &RescueInbox) -> io::Result<Rescue> {
         let over = Arc::new(AtomicBool::new(false));
-        let flow = Flow { over: over.clone(), to: post.to.clone(), bell: post.bell.clone() };
-        Builder::new().name("path-rescue".to_owned()).spawn(move || rescuer.run(&flow))?;
+        let link =
+            RescueLink { over: over.clone(), to: inbox.to.clone(), bell: inbox.bell.clone() };
+        Builder::new().name("path-rescue".to_owned()).spawn(move || rescuer.run(&link))?;
         Ok(Rescue(over))
     }
 }
 
 /// A rescuer's way to its worker.
-struct Flow {
+struct RescueLink {
     over: Arc<AtomicBool>,
     to: Sender<Message>,
     bell: Arc<OwnedFd>,
 }
 
-impl Flow {
+impl RescueLink {
     fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
@@ -178,36 +178,36 @@ impl Flow {
 }
 
 impl Rescuer {
-    fn run(mut self, flow: &Flow) {
+    fn run(mut self, link: &RescueLink) {
         let mut pause = PAUSE;
         let mut refused = false;
         let mut first = self.streak > 1;
-        while !flow.is_over() {
-            if self.fence && self.fenced(flow) {
+        while !link.is_over() {
+            if self.fence && self.fenced(link) {
                 self.fence = false;
-                flow.tell(Message::Fenced { lane: self.lane });
+                link.tell(Message::Fenced { session: self.session });
             }
-            if flow.is_over() {
+            if link.is_over() {
                 return;
             }
             if std::mem::take(&mut first) {
                 pause = Ns(PAUSE.0 << (self.streak - 1).min(4));
-                if !flow.pause(pause) {
+                if !link.pause(pause) {
                     return;
                 }
             }
-            match self.way.attach(&self.luns) {
+            match self.spec.attach(&self.luns) {
                 Ok(attached) => {
                     let attached = Box::new(attached);
-                    return flow.tell(Message::Returned { lane: self.lane, attached });
+                    return link.tell(Message::Returned { session: self.session, attached });
                 }
                 Err(Refusal::Other { .. }) if !refused => {
                     refused = true;
-                    flow.tell(Message::Refused { lane: self.lane });
+                    link.tell(Message::Refused { session: self.session });
                 }
                 Err(_) => {}
             }
-            if !flow.pause(pause) {
+            if !link.pause(pause) {
                 return;
             }
             pause = Ns(pause.0 * 2).min(PAUSE_MAX);
@@ -215,28 +215,28 @@ impl Rescuer {
     }
 
     /// Makes sure by way of the other paths that the old session can carry nothing out any more.
-    fn fenced(&self, flow: &Flow) -> bool {
-        let others: Vec<_> = self.roll.others(self.way.portal, self.group).collect();
+    fn fenced(&self, link: &RescueLink) -> bool {
+        let others: Vec<_> = self.table.others(self.spec.portal, self.group).collect();
         let (same, apart): (Vec<_>, Vec<_>) = others.into_iter().partition(|(_, same)| *same);
-        let mut ways = same.into_iter().map(|(portal, _)| self.reinstates(portal));
-        ways.any(|fenced| fenced)
+        let mut fencing = same.into_iter().map(|(portal, _)| self.reinstates(portal));
+        fencing.any(|fenced| fenced)
             || self.registered
-                && apart.into_iter().any(|(portal, _)| !flow.is_over() && self.expels(portal))
+                && apart.into_iter().any(|(portal, _)| !link.is_over() && self.expels(portal))
     }
 
     /// Takes the old session's name by another portal of its group, and logs out again.
     fn reinstates(&self, portal: usize) -> bool {
-        let call = self.luns[0].lun.control(portal, self.way.isid);
-        let Ok((link, group)) = call.enter() else { return false };
-        drop(super::super::client::Client::of(link));
+        let call = self.luns[0].lun.control(portal, self.spec.isid);
+        let Ok((session, group)) = call.enter() else { return false };
+        drop(super::super::client::Client::of(session));
         group == self.group
     }
 
     fn expels(&self, portal: usize) -> bool {
         let reserved = self.luns.iter().all(|used| !used.writes || used.lun.is_reserved());
         let key = claim::path_key();
-        let way = Way { portal, isid: fresh_isid(), key, slots: 1 };
-        reserved && way.expel(&self.way, &self.luns).is_ok()
+        let spec = PathSpec { portal, isid: fresh_isid(), key, slots: 1 };
+        reserved && spec.expel(&self.spec, &self.luns).is_ok()
     }
 }
 
@@ -245,16 +245,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_roll_tells_who_may_help() {
-        let roll = Roll::new(4);
-        roll.open(0, Some(1));
-        roll.open(1, Some(1));
-        roll.open(2, Some(2));
-        roll.open(3, None);
-        let others = |path, group| roll.others(path, group).collect::<Vec<_>>();
+    fn open_paths_are_listed_with_whether_they_share_the_group() {
+        let table = PathTable::new(4);
+        table.open(0, Some(1));
+        table.open(1, Some(1));
+        table.open(2, Some(2));
+        table.open(3, None);
+        let others = |path, group| table.others(path, group).collect::<Vec<_>>();
         assert_eq!(others(0, Some(1)), [(1, true), (2, false), (3, false)]);
         assert_eq!(others(3, None), [(0, false), (1, false), (2, false)]);
-        roll.close(1);
+        table.close(1);
         assert_eq!(others(0, Some(1)), [(2, false), (3, false)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What one connection may move in one direction at the moment.
+//! How much one connection may move in one direction at present.
 
 use super::Pacer;
 use clock::Ns;
@@ -22,6 +22,9 @@ impl Allowance {
     /// How many of `wanted` bytes may move now; where it is none, from when on some may. A new reservation is made only
     /// once the last one is used up: what a connection does not use now it uses next, so that those that move small blocks
     /// get the same share.
+    ///
+    /// # Errors
+    /// The moment from which on bytes may move.
     pub fn ask(&mut self, pacer: &Pacer, wanted: u64, now: Ns) -> Result<u64, Ns> {
         if !pacer.is_paced() {
             self.left = 0;

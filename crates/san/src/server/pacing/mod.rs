@@ -1,13 +1,13 @@
-//! The speed of a port: each direction by itself, in user space, counted in bytes of SCSI data.
+//! Port speed: each direction by itself, in user space, counted in bytes of SCSI data.
 //!
 //! A [`Pacer`] is the generic cell rate algorithm (ITU-T I.371) over one atomic word: the moment at which everything
-//! reserved so far will have passed. Whoever wants to move bytes reserves the next place in that queue and waits for
-//! its moment. A connection holds one reservation at a time, of a [`quantum`](Pacer::quantum) as a rule, so sessions that
-//! want more than the port carries take turns, on whatever thread they are, and no thread waits for another.
+//! reserved so far will have passed. A connection reserves the next place in that queue and waits for its moment. It holds one
+//! reservation at a time, usually of a [`quantum`](Pacer::quantum), so sessions that want more than the port carries take
+//! turns, on whatever thread they are, and no thread waits for another.
 //!
-//! Whoever wakes late comes back to the end of the queue later than others, and would take fewer turns. So the pacer also
-//! keeps a *fair share*: what one that always had bytes waiting has got in its whole life, if all that wanted some got the
-//! same (virtual time, as in fair queueing). Those that lag behind it reserve more at a turn, up to twice a quantum.
+//! A thread that wakes late returns to the queue late and would get fewer turns. So the pacer also keeps a *fair share*: what
+//! an always busy connection has received if all were served equally (virtual time, as in fair queueing). Connections that lag
+//! behind it reserve more per turn, up to two quanta.
 //!
 //! It never sleeps and reads no clock: moments come in as arguments.
 
@@ -83,7 +83,7 @@ impl Pacer {
         self.rate.load(Ordering::Relaxed)
     }
 
-    /// Changes the speed. What was reserved before is void; whoever sleeps until its moment has to be woken.
+    /// Changes the speed. Earlier reservations are void; their waiters have to be woken.
     pub fn set_rate(&self, bytes_per_s: u64) {
         self.rate.store(bytes_per_s, Ordering::Relaxed);
         self.horizon.store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! How fast a port is, by the name of its standard or as a figure.
+//! The speed of a port, by the name of its standard or as a figure.
 
 use std::fmt;
 use std::num::NonZeroU64;

@@ -1,7 +1,7 @@
-//! What has been received on one connection and not been understood yet.
+//! Input of one connection that has been received and not parsed yet.
 //!
-//! One system call takes what the socket holds: first into the place where the payload under way belongs, then into the
-//! read-ahead. Small commands arrive many at a time; large payload is received where it belongs, without a copy.
+//! One system call takes what the socket holds: first into the buffer of the payload in progress, then into the read-ahead.
+//! Small commands arrive many at a time; large payload is received in place, without a copy.
 
 use rustix::fd::{AsRawFd, BorrowedFd};
 use std::io;
@@ -53,7 +53,7 @@ impl Input {
     ///
     /// # Safety
     ///
-    /// `places` must be writable memory that nobody refers to, valid for the duration of the call.
+    /// `places` must be writable memory without other references, valid for the duration of the call.
     pub unsafe fn receive(
         &mut self,
         fd: BorrowedFd<'_>,

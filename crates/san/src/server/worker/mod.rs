@@ -3,33 +3,33 @@
 //! Each turn of its loop takes everything that has come, decides and carries out all commands in it, hands the kernel all
 //! I/O on files and devices in one call, and then sends all answers, one call a connection. It waits only in epoll.
 
-mod bench;
+mod coalesce;
+mod connection;
+mod context;
 mod execute;
 mod input;
-mod line;
 mod ordering;
 mod output;
 mod receive;
 mod reset;
-mod rest;
 mod sanitize;
-mod seat;
 mod send;
+mod session;
 mod spin;
 mod text;
 mod ticker;
 
-use super::event::{Drop, Event};
-use super::letters::{NewConnection, NewSession, ToDoor, ToWorker};
+use super::event::{DropReason, Event};
 use super::mailbox::Mailbox;
+use super::messages::{NewConnection, NewSession, ToAcceptor, ToWorker};
 use super::poll::{Poll, Ready};
 use super::shared::Shared;
 use super::table::Table;
 use crate::volume::{Done, Io, IoConfig};
-use bench::Bench;
 use clock::Ns;
-use line::LineKey;
-use seat::Seat;
+use connection::ConnectionKey;
+use context::Context;
+use session::WorkerSession;
 use spin::Spin;
 use std::io;
 use std::num::NonZeroU64;
@@ -46,14 +46,14 @@ const BATCH: usize = 256;
 pub(super) struct Worker {
     poll: Poll,
     mailbox: Mailbox<ToWorker>,
-    seats: Table<Seat>,
-    bench: Bench,
+    sessions: Table<WorkerSession>,
+    ctx: Context,
     /// Lines that have something to do at once.
-    active: Vec<LineKey>,
+    active: Vec<ConnectionKey>,
     /// Those that are being read, and sessions that are being served, in this turn.
-    reading: Vec<LineKey>,
+    reading: Vec<ConnectionKey>,
     /// Those that were read last.
-    read_last: Vec<LineKey>,
+    read_last: Vec<ConnectionKey>,
     flushing: Vec<u32>,
     ready: Vec<Ready>,
     done: Vec<Done>,
@@ -64,7 +64,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// What a thread needs, made before it starts so that failing is told.
+    /// Resources of a thread, made before it starts so that a failure can be reported.
     pub fn new(
         thread: usize,
         mailbox: Mailbox<ToWorker>,
@@ -80,8 +80,8 @@ impl Worker {
         Ok(Worker {
             poll,
             mailbox,
-            seats: Table::new(),
-            bench: Bench::new(thread, Arc::clone(shared), io),
+            sessions: Table::new(),
+            ctx: Context::new(thread, Arc::clone(shared), io),
             active: Vec::new(),
             reading: Vec::new(),
             read_last: Vec::new(),
@@ -94,7 +94,7 @@ impl Worker {
         })
     }
 
-    /// Serves until it is told to stop, and all sessions have ended or their time is up.
+    /// Serves until it is stopped, and all sessions have ended or their time is up.
     pub fn run(mut self) {
         // Paced ports count in tens of microseconds. Where it is not possible they are somewhat coarser.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -106,56 +106,61 @@ impl Worker {
             self.sanitized();
             self.read();
             // A ring that refuses entries reports each of them as failed; there is nothing to be done about it here.
-            self.bench.io.submit();
-            self.rest();
+            self.ctx.io.submit();
+            self.coalesce();
             self.settle();
             self.recheck();
-            if self.bench.now >= self.ticks_at {
+            if self.ctx.now >= self.ticks_at {
                 self.tick();
             }
         }
     }
 
     fn is_over(&self) -> bool {
-        self.stops_at.is_some() && self.seats.len() == 0 && self.bench.background == 0
+        self.stops_at.is_some() && self.sessions.len() == 0 && self.ctx.background == 0
     }
 
     /// Waits for something to do, and notes which lines it is about.
     fn wait(&mut self) {
         // Without alarms nothing depends on a timeout that is long by one turn of the loop.
-        let now = if self.bench.next_alarm() == Ns::MAX { self.bench.now } else { clock::now() };
+        let now = if self.ctx.next_alarm() == Ns::MAX { self.ctx.now } else { clock::now() };
         let busy =
-            !self.active.is_empty() || !self.bench.dirty.is_empty() || self.mailbox.has_letters();
-        let until = if busy { now } else { self.bench.next_alarm().min(self.ticks_at) };
+            !self.active.is_empty() || !self.ctx.dirty.is_empty() || self.mailbox.has_messages();
+        let until = if busy { now } else { self.ctx.next_alarm().min(self.ticks_at) };
         if busy {
             self.poll(now, now);
-            self.bench.now = clock::now();
+            self.ctx.now = clock::now();
         } else {
             self.sleep(now, until);
         }
         for ready in self.ready.drain(..) {
             match ready.key {
                 BELL => self.mailbox.bell().quiet(),
-                RING => self.bench.ring_ready = true,
+                RING => self.ctx.ring_ready = true,
                 key => {
-                    let key = LineKey::unpack(key);
-                    let Some(line) = self.seats.get_mut(key.seat).and_then(|seat| seat.line(key))
+                    let key = ConnectionKey::unpack(key);
+                    let Some(connection) = self
+                        .sessions
+                        .get_mut(key.session)
+                        .and_then(|session| session.connection(key))
                     else {
                         continue;
                     };
-                    line.readable |= ready.readable;
-                    line.writable |= ready.writable;
-                    line.ended |= ready.ended;
+                    connection.readable |= ready.readable;
+                    connection.writable |= ready.writable;
+                    connection.ended |= ready.ended;
                     self.active.push(key);
                 }
             }
         }
-        let now = self.bench.now;
-        while let Some(key) = self.bench.due(now) {
-            let Some(line) = self.seats.get_mut(key.seat).and_then(|seat| seat.line(key)) else {
+        let now = self.ctx.now;
+        while let Some(key) = self.ctx.due(now) {
+            let Some(connection) =
+                self.sessions.get_mut(key.session).and_then(|session| session.connection(key))
+            else {
                 continue;
             };
-            (line.alarm_in, line.alarm_out) = (false, false);
+            (connection.alarm_in, connection.alarm_out) = (false, false);
             self.active.push(key);
         }
     }
@@ -170,14 +175,14 @@ impl Worker {
                 at = clock::now();
             }
             self.spin.looked(from, at);
-            self.bench.now = at;
+            self.ctx.now = at;
             if !self.ready.is_empty() || at >= until {
                 return self.spin.waited(from, at);
             }
         }
-        self.poll(self.bench.now, until);
-        self.bench.now = clock::now();
-        self.spin.waited(now, self.bench.now);
+        self.poll(self.ctx.now, until);
+        self.ctx.now = clock::now();
+        self.spin.waited(now, self.ctx.now);
     }
 
     fn poll(&mut self, now: Ns, until: Ns) {
@@ -189,19 +194,19 @@ impl Worker {
 
     /// Takes what volumes have finished.
     fn reap(&mut self) {
-        if !std::mem::take(&mut self.bench.ring_ready) {
+        if !std::mem::take(&mut self.ctx.ring_ready) {
             return;
         }
         let mut done = std::mem::take(&mut self.done);
-        self.bench.io.reap(&mut done);
+        self.ctx.io.reap(&mut done);
         for done in done.drain(..) {
-            match bench::Token::unpack(done.token) {
-                bench::Token::Background { unit, sanitize } => {
-                    self.bench.background_done(unit, sanitize, &done)
+            match context::Token::unpack(done.token) {
+                context::Token::Background { unit, sanitize } => {
+                    self.ctx.background_done(unit, sanitize, &done)
                 }
-                bench::Token::Task { seat, slot } => {
-                    let Some(seat) = self.seats.get_mut(seat) else { continue };
-                    seat.done(&mut self.bench, slot, done.ending, done.data);
+                context::Token::Task { session, slot } => {
+                    let Some(session) = self.sessions.get_mut(session) else { continue };
+                    session.done(&mut self.ctx, slot, done.ending, done.data);
                 }
             }
         }
@@ -214,11 +219,11 @@ impl Worker {
         self.read_last.clear();
         for key in self.reading.drain(..) {
             self.read_last.push(key);
-            let Some(seat) = self.seats.get_mut(key.seat) else { continue };
-            if seat.line(key).is_some() && seat.read(&mut self.bench, key.conn) {
+            let Some(session) = self.sessions.get_mut(key.session) else { continue };
+            if session.connection(key).is_some() && session.read(&mut self.ctx, key.conn) {
                 self.active.push(key);
             }
-            self.bench.mark(seat);
+            self.ctx.mark(session);
         }
     }
 
@@ -227,50 +232,52 @@ impl Worker {
         // Each round sends at least a piece, answers a task or ends: what is left after some rounds has its turn after
         // other lines have been read.
         for _ in 0..4 {
-            if self.bench.dirty.is_empty() {
+            if self.ctx.dirty.is_empty() {
                 break;
             }
-            std::mem::swap(&mut self.bench.dirty, &mut self.flushing);
+            std::mem::swap(&mut self.ctx.dirty, &mut self.flushing);
             for at in 0..self.flushing.len() {
                 let key = self.flushing[at];
-                let Some(seat) = self.seats.get_mut(key) else { continue };
-                seat.dirty = false;
-                seat.flush(&mut self.bench, &mut self.active);
-                if seat.may_go() {
+                let Some(session) = self.sessions.get_mut(key) else { continue };
+                session.dirty = false;
+                session.flush(&mut self.ctx, &mut self.active);
+                if session.may_go() {
                     self.leave(key);
                 }
             }
             self.flushing.clear();
-            self.bench.io.submit();
+            self.ctx.io.submit();
         }
     }
 
     /// A session is over: nothing of it is left but its name.
     fn leave(&mut self, key: u32) {
-        let Some(mut seat) = self.seats.remove(key) else { return };
-        seat.part(&self.bench);
-        self.bench.tell_door(ToDoor::SessionEnded { tsih: seat.tsih });
+        let Some(mut session) = self.sessions.remove(key) else { return };
+        session.part(&self.ctx);
+        self.ctx.notify_acceptor(ToAcceptor::SessionEnded { tsih: session.tsih });
     }
 
     fn take_letters(&mut self) {
-        for letter in self.mailbox.take() {
-            match letter {
+        for message in self.mailbox.take() {
+            match message {
                 ToWorker::Session(new) => self.begin(*new),
                 ToWorker::Connection(new) => self.join(*new),
-                ToWorker::EndSession { tsih, why } => self.each(|seat, bench| {
-                    if seat.tsih == tsih {
-                        seat.drop_all(bench, &why);
+                ToWorker::EndSession { tsih, why } => self.each(|session, ctx| {
+                    if session.tsih == tsih {
+                        session.drop_all(ctx, &why);
                     }
                 }),
                 ToWorker::EndConnection { tsih, cid, why } => self.end_connection(tsih, cid, &why),
                 ToWorker::Sweep(sweep) => self.sweep(&sweep),
-                ToWorker::Swept(ticket) => self.swept(ticket),
+                ToWorker::Swept(id) => self.swept(id),
                 ToWorker::Kept { session, task, well } => {
-                    if let Some(seat) = self.seats.get_mut(session) {
-                        seat.kept(&mut self.bench, task, well);
+                    if let Some(session) = self.sessions.get_mut(session) {
+                        session.kept(&mut self.ctx, task, well);
                     }
                 }
-                ToWorker::PortDown(index) => self.each(|seat, bench| seat.drop_port(bench, index)),
+                ToWorker::PortDown(index) => {
+                    self.each(|session, ctx| session.drop_port(ctx, index))
+                }
                 ToWorker::PortChanged => self.wake_all(),
                 ToWorker::Stop => self.stop(),
             }
@@ -278,72 +285,78 @@ impl Worker {
     }
 
     /// Does something with every session.
-    fn each(&mut self, mut f: impl FnMut(&mut Seat, &mut Bench)) {
-        for key in self.seats.keys() {
-            if let Some(seat) = self.seats.get_mut(key) {
-                f(seat, &mut self.bench);
-                self.bench.mark(seat);
+    fn each(&mut self, mut f: impl FnMut(&mut WorkerSession, &mut Context)) {
+        for key in self.sessions.keys() {
+            if let Some(session) = self.sessions.get_mut(key) {
+                f(session, &mut self.ctx);
+                self.ctx.mark(session);
             }
         }
     }
 
     fn wake_all(&mut self) {
-        let lines = self.seats.iter().flat_map(|(_, seat)| seat.keys());
-        self.active.extend(lines);
+        let connections = self.sessions.iter().flat_map(|(_, session)| session.keys());
+        self.active.extend(connections);
     }
 
     fn begin(&mut self, new: NewSession) {
-        let seat = Seat::new(&self.bench, &new);
-        if !seat.discovery {
-            self.bench.shared.device.join(&seat.nexus);
+        let session = WorkerSession::new(&self.ctx, &new);
+        if !session.discovery {
+            self.ctx.shared.device.join(&session.nexus);
         }
-        let key = self.seats.insert(seat);
-        if let Some(seat) = self.seats.get_mut(key) {
-            seat.key = key;
+        let key = self.sessions.insert(session);
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.key = key;
         }
         self.add(key, new.first);
     }
 
     fn join(&mut self, new: NewConnection) {
-        let found = self.seats.iter().find(|(_, seat)| seat.tsih == new.peer.tsih && !seat.over);
+        let found = self
+            .sessions
+            .iter()
+            .find(|(_, session)| session.tsih == new.peer.tsih && !session.over);
         match found.map(|(key, _)| key) {
             Some(key) => self.add(key, new),
             // The session ended while its connection logged in: the socket is closed, as those of the session were.
-            None => self.bench.lost_on_the_way(&new.peer),
+            None => self.ctx.lost_on_the_way(&new.peer),
         }
     }
 
     fn add(&mut self, key: u32, new: NewConnection) {
-        let Some(seat) = self.seats.get_mut(key) else { return };
+        let Some(session) = self.sessions.get_mut(key) else { return };
         let peer = new.peer.clone();
-        match seat.add(&mut self.bench, &self.poll, new) {
-            Ok(line) => {
-                self.bench.shared.listener.tell(Event::Login(peer));
-                self.active.push(line);
+        match session.add(&mut self.ctx, &self.poll, new) {
+            Ok(connection) => {
+                self.ctx.shared.listener.notify(Event::Login(peer));
+                self.active.push(connection);
             }
             Err(why) => {
-                let why = Drop::Broken(why);
-                self.bench.tell_door(ToDoor::ConnectionEnded { tsih: peer.tsih, cid: peer.cid });
-                self.bench.shared.listener.tell(Event::Dropped(peer, why));
-                self.bench.mark(seat);
+                let why = DropReason::Broken(why);
+                self.ctx.notify_acceptor(ToAcceptor::ConnectionEnded {
+                    tsih: peer.tsih,
+                    cid: peer.cid,
+                });
+                self.ctx.shared.listener.notify(Event::Dropped(peer, why));
+                self.ctx.mark(session);
             }
         }
     }
 
-    fn end_connection(&mut self, tsih: u16, cid: u16, why: &Drop) {
+    fn end_connection(&mut self, tsih: u16, cid: u16, why: &DropReason) {
         let mut found = false;
-        self.each(|seat, bench| found |= seat.tsih == tsih && seat.drop_cid(bench, cid, why));
+        self.each(|session, ctx| found |= session.tsih == tsih && session.drop_cid(ctx, cid, why));
         if !found {
-            self.bench.tell_door(ToDoor::ConnectionEnded { tsih, cid });
+            self.ctx.notify_acceptor(ToAcceptor::ConnectionEnded { tsih, cid });
         }
     }
 
     /// Asks the initiators to log out; those that do not are dropped when the time is up.
     fn stop(&mut self) {
         let patience =
-            Ns(u64::try_from(self.bench.shared.limits.stop_time.as_nanos()).unwrap_or(u64::MAX));
+            Ns(u64::try_from(self.ctx.shared.limits.stop_time.as_nanos()).unwrap_or(u64::MAX));
         self.stops_at = Some(clock::now().plus(patience));
-        self.ticks_at = self.bench.now;
-        self.each(|seat, bench| seat.ask_to_leave(bench));
+        self.ticks_at = self.ctx.now;
+        self.each(|session, ctx| session.ask_to_leave(ctx));
     }
 }

@@ -1,18 +1,18 @@
 //! Ordered tasks (SAM-5, 8.6.3): they wait for all earlier tasks of their nexus on their unit, and later ones wait for
-//! them. Only carrying out waits; data is taken in meanwhile, because tasks that it waits for may need the same connection.
+//! them. Only execution waits; data is received meanwhile, because earlier tasks may need the same connection.
 
-use super::bench::Bench;
-use super::seat::{Phase, Seat};
+use super::context::Context;
+use super::session::{Phase, WorkerSession};
 use iscsi::pdu::{TaskAttribute, precedes};
 use iscsi::target::TaskId;
 
-impl Seat {
+impl WorkerSession {
     /// Whether a task has to wait for others. Costs one comparison while there are no ordered tasks.
     pub fn must_wait(&self, task: TaskId) -> bool {
         if self.ordered == 0 {
             return false;
         }
-        let Some(request) = self.session.task(task) else { return false };
+        let Some(request) = self.protocol.task(task) else { return false };
         if request.attribute == TaskAttribute::HeadOfQueue {
             return false;
         }
@@ -25,7 +25,7 @@ impl Seat {
                 && other.id.is_some_and(|id| {
                     id != task
                         && self
-                            .session
+                            .protocol
                             .task(id)
                             .is_some_and(|other| precedes(other.cmd_sn, request.cmd_sn))
                 })
@@ -33,7 +33,7 @@ impl Seat {
     }
 
     /// Starts the tasks whose turn it is now.
-    pub fn release_held(&mut self, bench: &mut Bench) {
+    pub fn release_held(&mut self, ctx: &mut Context) {
         // A task that ends at once comes here again; the loop below goes on with what that changed.
         if self.held.is_empty() || self.releasing {
             return;
@@ -49,7 +49,7 @@ impl Seat {
             self.held.remove(at);
             let Some(place) = self.place(task) else { continue };
             if let Phase::Held(medium) = std::mem::take(&mut place.phase) {
-                self.run(bench, task, medium);
+                self.run(ctx, task, medium);
                 at = 0;
             }
         }

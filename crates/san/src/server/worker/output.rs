@@ -1,7 +1,7 @@
-//! What is to be sent on one connection: a queue of pieces, of which as many as possible go in one system call.
+//! Output of one connection: a queue of pieces, sent with as few system calls as possible.
 //!
-//! Payload is not in the queue. A piece says which bytes of which task's data it is, and only when it is about to be sent
-//! is it asked for the memory: pages of a RAM volume go to the socket from where they are.
+//! Payload is not in the queue. A piece names bytes of a task's data, and the memory is looked up only when it is sent: pages of
+//! a RAM volume go to the socket directly.
 
 use rustix::fd::{AsRawFd, BorrowedFd};
 use std::collections::VecDeque;
@@ -178,15 +178,15 @@ impl<T: Copy> Output<T> {
         self.bytes -= bytes;
         let (mut left, mut data) = (bytes, 0);
         while let Some(piece) = self.pieces.front() {
-            let rest = piece.len() - self.sent;
+            let coalesce = piece.len() - self.sent;
             let data_left = piece.data().saturating_sub(self.sent);
-            if rest > left {
+            if coalesce > left {
                 data += data_left.min(left);
                 self.sent += left;
                 break;
             }
             data += data_left;
-            left -= rest;
+            left -= coalesce;
             self.sent = 0;
             if let Some(piece) = self.pieces.pop_front() {
                 gone(piece);

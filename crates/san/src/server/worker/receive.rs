@@ -1,10 +1,10 @@
-//! From the socket to the session: headers in batches, payload to where it belongs.
+//! From the socket to the session: headers in batches, payload into its buffer.
 
-use super::bench::Bench;
+use super::connection::Connection;
+use super::context::Context;
 use super::input::Received;
-use super::line::Line;
-use super::seat::Seat;
-use crate::server::event::Drop;
+use super::session::WorkerSession;
+use crate::server::event::DropReason;
 use crate::volume::Data;
 use clock::Ns;
 use iscsi::digest::RunningDigest;
@@ -20,24 +20,24 @@ enum Stop {
     Starved,
     /// So much payload may be received straight to its place.
     Payload { task: TaskId, offset: u32, len: u32 },
-    /// So many bytes are for nobody, and may be received to be dropped.
+    /// So many bytes are unwanted: receive and discard them.
     Waste,
     /// The session, the peer's silence about what it is sent, or the speed of the port.
     Blocked,
 }
 
-impl Seat {
+impl WorkerSession {
     /// Reads a line until it is empty, blocked, or has had its share. Whether it has more to do at once.
-    pub fn read(&mut self, bench: &mut Bench, at: u8) -> bool {
+    pub fn read(&mut self, ctx: &mut Context, at: u8) -> bool {
         let at = usize::from(at);
         for _ in 0..RECEIVES {
-            let stop = self.digest_input(bench, at);
-            let Some(line) = self.lines[at].as_deref_mut() else { return false };
-            if matches!(stop, Stop::Blocked) || !line.readable {
+            let stop = self.digest_input(ctx, at);
+            let Some(connection) = self.connections[at].as_deref_mut() else { return false };
+            if matches!(stop, Stop::Blocked) || !connection.readable {
                 return false;
             }
-            if let Err(why) = self.receive(bench, at, &stop) {
-                self.drop_line(bench, at, Some(why));
+            if let Err(why) = self.receive(ctx, at, &stop) {
+                self.drop_connection(ctx, at, Some(why));
                 return false;
             }
         }
@@ -45,67 +45,70 @@ impl Seat {
     }
 
     /// One receive; payload for which there is a place goes there.
-    fn receive(&mut self, bench: &mut Bench, at: usize, stop: &Stop) -> Result<(), Drop> {
-        let Some(line) = self.lines[at].as_deref_mut() else { return Ok(()) };
-        let places = &mut bench.pieces;
+    fn receive(&mut self, ctx: &mut Context, at: usize, stop: &Stop) -> Result<(), DropReason> {
+        let Some(connection) = self.connections[at].as_deref_mut() else { return Ok(()) };
+        let places = &mut ctx.pieces;
         places.clear();
         if let Stop::Payload { task, offset, len } = *stop {
             let room = room(&mut self.tasks[task.slot()].data, offset, len);
             places.push(libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });
         }
-        // SAFETY: the place lies in the buffer of a task of this session, which nobody refers to during the call.
-        let got = unsafe { line.input.receive(line.socket.as_fd(), places) };
+        // SAFETY: the place is in the buffer of a task of this session, which has no other user during the call.
+        let got = unsafe { connection.input.receive(connection.socket.as_fd(), places) };
         let Received { placed, drained } = match got {
             Ok(Some(received)) => received,
-            Ok(None) => return Err(Drop::Closed),
-            Err(error) => return Err(Drop::Broken(error.to_string())),
+            Ok(None) => return Err(DropReason::Closed),
+            Err(error) => return Err(DropReason::Broken(error.to_string())),
         };
         // The end of the stream is what comes behind the last bytes, and has to be read as they are.
-        if drained && !line.ended {
-            line.readable = false;
-            line.allowed_in.idle(&line.port.pace_in);
+        if drained && !connection.ended {
+            connection.readable = false;
+            connection.allowed_in.idle(&connection.port.pace_in);
         }
-        line.watch.received += placed as u64;
+        connection.watch.received += placed as u64;
         if let Stop::Payload { task, offset, .. } = *stop
             && placed > 0
         {
-            if line.data_digest {
-                line.digest =
-                    line.digest.and(room(&mut self.tasks[task.slot()].data, offset, placed as u32));
+            if connection.data_digest {
+                connection.digest = connection.digest.and(room(
+                    &mut self.tasks[task.slot()].data,
+                    offset,
+                    placed as u32,
+                ));
             }
-            self.placed(bench, at, placed as u32);
+            self.placed(ctx, at, placed as u32);
         }
         Ok(())
     }
 
     /// So many bytes of payload are in place.
-    fn placed(&mut self, bench: &mut Bench, at: usize, len: u32) {
-        let Some(line) = self.lines[at].as_deref_mut() else { return };
-        line.allowed_in.spent(u64::from(len));
-        line.port.cell(bench.thread).bytes_in.add(u64::from(len));
-        self.session.received(line.conn, len);
-        self.events(bench);
+    fn placed(&mut self, ctx: &mut Context, at: usize, len: u32) {
+        let Some(connection) = self.connections[at].as_deref_mut() else { return };
+        connection.allowed_in.spent(u64::from(len));
+        connection.port.cell(ctx.thread).bytes_in.add(u64::from(len));
+        self.protocol.received(connection.conn, len);
+        self.events(ctx);
     }
 
     /// Puts what has been received of a data segment into its task's place, as far as the port's speed allows. A reason to
     /// stop, where there is one: the rest is received straight into that place, or the port is ahead of its time.
     fn payload(
         &mut self,
-        bench: &mut Bench,
+        ctx: &mut Context,
         at: usize,
         (task, offset, len): (TaskId, u32, u32),
     ) -> Option<Stop> {
         let key = self.key;
-        let line = self.lines[at].as_deref_mut()?;
-        let allowed = line.allowed_in.ask(&line.port.pace_in, u64::from(len), bench.now);
+        let connection = self.connections[at].as_deref_mut()?;
+        let allowed = connection.allowed_in.ask(&connection.port.pace_in, u64::from(len), ctx.now);
         let len = match allowed {
             Ok(allowed) => len.min(u32::try_from(allowed).unwrap_or(u32::MAX)),
             Err(moment) => {
-                line.alarm(bench, moment, key);
+                connection.alarm(ctx, moment, key);
                 return Some(Stop::Blocked);
             }
         };
-        let here = line.input.bytes();
+        let here = connection.input.bytes();
         if here.is_empty() {
             return Some(Stop::Payload { task, offset, len });
         }
@@ -113,77 +116,83 @@ impl Seat {
         let room = room(&mut self.tasks[task.slot()].data, offset, len);
         let fits = room.len().min(len as usize);
         room[..fits].copy_from_slice(&here[..fits]);
-        line.take_in(len as usize);
-        self.placed(bench, at, len);
+        connection.take_in(len as usize);
+        self.placed(ctx, at, len);
         None
     }
 
     /// Understands what has been received, and carries it out.
-    fn digest_input(&mut self, bench: &mut Bench, at: usize) -> Stop {
-        let most = bench.shared.limits.output_bytes;
+    fn digest_input(&mut self, ctx: &mut Context, at: usize) -> Stop {
+        let most = ctx.shared.limits.output_bytes;
         loop {
-            let Some(line) = self.lines[at].as_deref_mut() else { return Stop::Blocked };
-            if line.closing || (!line.writable && line.output.bytes() >= most) {
+            let Some(connection) = self.connections[at].as_deref_mut() else {
+                return Stop::Blocked;
+            };
+            if connection.closing || (!connection.writable && connection.output.bytes() >= most) {
                 return Stop::Blocked;
             }
-            let want = self.session.want(line.conn);
+            let want = self.protocol.want(connection.conn);
             match want {
                 Want::Nothing => return Stop::Blocked,
                 Want::Header => {
-                    let bytes = line.input.bytes();
-                    let heard = bytes.get(28..32).and_then(|bytes| bytes.try_into().ok());
-                    let used = self.session.header(line.conn, bytes);
+                    let bytes = connection.input.bytes();
+                    let exp_stat_sn = bytes.get(28..32).and_then(|bytes| bytes.try_into().ok());
+                    let used = self.protocol.header(connection.conn, bytes);
                     if used == 0 {
                         return Stop::Starved;
                     }
                     // ExpStatSN stands at one place in all that an initiator sends (RFC 7143, 11.2.1).
-                    let heard = heard.map_or(line.heard, u32::from_be_bytes);
-                    line.pace.note(heard.wrapping_sub(line.heard), bench.now);
-                    line.heard = heard;
-                    line.fresh = line.fresh.saturating_add(1);
-                    line.input.consume(used);
-                    line.digest = RunningDigest::default();
-                    line.watch.received += used as u64;
-                    self.events(bench);
+                    let exp_stat_sn =
+                        exp_stat_sn.map_or(connection.exp_stat_sn, u32::from_be_bytes);
+                    connection.pace.note(exp_stat_sn.wrapping_sub(connection.exp_stat_sn), ctx.now);
+                    connection.exp_stat_sn = exp_stat_sn;
+                    connection.fresh = connection.fresh.saturating_add(1);
+                    connection.input.consume(used);
+                    connection.digest = RunningDigest::default();
+                    connection.watch.received += used as u64;
+                    self.events(ctx);
                 }
                 Want::Into { task, offset, len } => {
-                    if let Some(stop) = self.payload(bench, at, (task, offset, len)) {
+                    if let Some(stop) = self.payload(ctx, at, (task, offset, len)) {
                         return stop;
                     }
                 }
                 Want::Discard { len } => {
-                    let here = line.input.bytes().len();
+                    let here = connection.input.bytes().len();
                     if here == 0 {
                         return Stop::Waste;
                     }
                     let len = len.min(here as u32);
-                    line.take_in(len as usize);
-                    self.session.received(line.conn, len);
-                    self.events(bench);
+                    connection.take_in(len as usize);
+                    self.protocol.received(connection.conn, len);
+                    self.events(ctx);
                 }
                 Want::Bytes { len } => {
-                    let Some(bytes) = line.input.bytes().get(..len as usize) else {
+                    let Some(bytes) = connection.input.bytes().get(..len as usize) else {
                         return Stop::Starved;
                     };
-                    self.session.bytes(line.conn, bytes);
-                    line.take_in(len as usize);
-                    self.events(bench);
+                    self.protocol.bytes(connection.conn, bytes);
+                    connection.take_in(len as usize);
+                    self.events(ctx);
                 }
                 Want::Trailer { pad, digest } => {
                     let (pad, size) =
                         (usize::from(pad), usize::from(pad) + if digest { 4 } else { 0 });
-                    let Some(bytes) = line.input.bytes().get(..size) else { return Stop::Starved };
-                    let well = !digest || line.digest.and(&bytes[..pad]).bytes() == bytes[pad..];
-                    line.input.consume(size);
-                    self.session.trailer(line.conn, well);
-                    self.events(bench);
+                    let Some(bytes) = connection.input.bytes().get(..size) else {
+                        return Stop::Starved;
+                    };
+                    let well =
+                        !digest || connection.digest.and(&bytes[..pad]).bytes() == bytes[pad..];
+                    connection.input.consume(size);
+                    self.protocol.trailer(connection.conn, well);
+                    self.events(ctx);
                 }
             }
         }
     }
 }
 
-impl Line {
+impl Connection {
     /// Takes bytes of a data segment from the read-ahead.
     fn take_in(&mut self, len: usize) {
         if self.data_digest {
@@ -194,9 +203,9 @@ impl Line {
     }
 
     /// Looks again when its turn at the port has come.
-    fn alarm(&mut self, bench: &mut Bench, at: Ns, seat: u32) {
+    fn alarm(&mut self, ctx: &mut Context, at: Ns, session: u32) {
         if !std::mem::replace(&mut self.alarm_in, true) {
-            bench.wake_at(at, self.key(seat));
+            ctx.wake_at(at, self.key(session));
         }
     }
 }

@@ -1,29 +1,29 @@
 //! Functions that reach beyond their session: CLEAR TASK SET, the resets, and PREEMPT AND ABORT.
 //!
-//! Who asks writes to every thread, itself among them, and goes on with its work. Each thread aborts what it owns, answers
-//! when no volume works on any of it, and the function is answered when all have. Nobody waits in between, so two that
-//! reset each other both get their answer.
+//! The requesting worker sends a message to every thread, itself included, and goes on with its work. Each thread aborts its own
+//! tasks and answers when no volume works on them; the function completes when all threads have answered. No thread waits in
+//! between, so two sessions that reset each other both get their answer.
 
 use super::Worker;
-use super::bench::{Bench, Sweeping};
-use super::seat::Seat;
-use crate::server::event::Drop;
-use crate::server::letters::{Sweep, Ticket, ToWorker, Waiter};
+use super::context::{Context, Sweeping};
+use super::session::WorkerSession;
+use crate::server::event::DropReason;
+use crate::server::messages::{Sweep, SweepId, ToWorker, Waiter};
 use iscsi::pdu::{Lun, TaskFunction, TaskOutcome};
 use iscsi::scsi::{Ending, Nexus, Status, UnitAttention};
 use iscsi::target::{Management, TaskScope};
 use std::sync::Arc;
 
-impl Seat {
+impl WorkerSession {
     /// A task management function; those of this session within its scope are gone already.
-    pub fn manage(&mut self, bench: &mut Bench, management: Management) {
+    pub fn manage(&mut self, ctx: &mut Context, management: Management) {
         let Management { handle, function, lun, .. } = management;
-        let unit = bench.shared.device.index(lun.0);
+        let unit = ctx.shared.device.index(lun.0);
         let (session, tsih) = (self.key, self.tsih);
         let about_lun =
             !matches!(function, TaskFunction::TargetWarmReset | TaskFunction::TargetColdReset);
         if about_lun && unit.is_none() {
-            return self.session.managed(handle, TaskOutcome::NoLun);
+            return self.protocol.managed(handle, TaskOutcome::NoLun);
         }
         let attention = match function {
             TaskFunction::ClearTaskSet => Some((unit, UnitAttention::CommandsCleared)),
@@ -31,59 +31,59 @@ impl Seat {
             TaskFunction::TargetWarmReset => Some((None, UnitAttention::BusReset)),
             TaskFunction::TargetColdReset => Some((None, UnitAttention::PowerOn)),
             // Those of this session are all there is to them.
-            _ => return self.session.managed(handle, TaskOutcome::Complete),
+            _ => return self.protocol.managed(handle, TaskOutcome::Complete),
         };
         let cold = function == TaskFunction::TargetColdReset;
         let waiter = Waiter::Function { session, tsih, handle, attention, cold };
-        bench.ask_sweep(waiter, about_lun.then_some(lun), None, tsih, cold);
+        ctx.ask_sweep(waiter, about_lun.then_some(lun), None, tsih, cold);
     }
 
     /// Aborts tasks for another session. Their initiator is told so where the control mode page asks for it (TAS).
-    fn abort(&mut self, bench: &mut Bench, lun: Option<Lun>) {
-        let units = bench.shared.device.units();
-        let told = |lun: Lun, nexus: &Nexus| {
-            let unit = bench.shared.device.index(lun.0).and_then(|index| units.get(index));
-            let told = unit.is_some_and(|unit| unit.view(nexus).task_aborted);
-            told.then_some(Ending::bare(Status::TaskAborted))
+    fn abort(&mut self, ctx: &mut Context, lun: Option<Lun>) {
+        let units = ctx.shared.device.units();
+        let stat_sn = |lun: Lun, nexus: &Nexus| {
+            let unit = ctx.shared.device.index(lun.0).and_then(|index| units.get(index));
+            let stat_sn = unit.is_some_and(|unit| unit.view(nexus).task_aborted);
+            stat_sn.then_some(Ending::bare(Status::TaskAborted))
         };
         match lun {
             Some(lun) => {
-                let ending = told(lun, &self.nexus);
-                self.session.abort(TaskScope::Lun(lun), ending);
+                let ending = stat_sn(lun, &self.nexus);
+                self.protocol.abort(TaskScope::Lun(lun), ending);
             }
             None => {
                 for lun in (0..units.len() as u16).map(Lun::new) {
-                    let ending = told(lun, &self.nexus);
-                    self.session.abort(TaskScope::Lun(lun), ending);
+                    let ending = stat_sn(lun, &self.nexus);
+                    self.protocol.abort(TaskScope::Lun(lun), ending);
                 }
                 // Those that address no unit.
-                self.session.abort(TaskScope::All, None);
+                self.protocol.abort(TaskScope::All, None);
             }
         }
-        self.events(bench);
+        self.events(ctx);
     }
 
-    fn swept(&mut self, bench: &mut Bench, waiter: Waiter) {
+    fn swept(&mut self, ctx: &mut Context, waiter: Waiter) {
         match waiter {
             Waiter::Function { tsih, handle, attention, cold, .. } => {
                 if let Some((unit, attention)) = attention {
-                    bench.raise(unit, attention, &self.nexus);
+                    ctx.raise(unit, attention, &self.nexus);
                 }
                 if self.tsih == tsih {
-                    self.session.managed(handle, TaskOutcome::Complete);
+                    self.protocol.managed(handle, TaskOutcome::Complete);
                     if cold {
                         // RFC 7143, 11.5.1: connections end, this one's too, which hears of it first.
-                        self.session.close_all();
+                        self.protocol.close_all();
                     }
                 }
             }
-            Waiter::Task { task, keep, .. } => self.keep(bench, task, keep),
+            Waiter::Task { task, keep, .. } => self.keep(ctx, task, keep),
         }
-        self.events(bench);
+        self.events(ctx);
     }
 }
 
-impl Bench {
+impl Context {
     /// Asks all threads to abort tasks.
     pub fn ask_sweep(
         &mut self,
@@ -95,8 +95,8 @@ impl Bench {
     ) {
         let number = self.next_ticket;
         self.next_ticket += 1;
-        let ticket = Ticket { worker: self.thread, number };
-        let sweep = Arc::new(Sweep { ticket, lun, nexuses, except, drop });
+        let id = SweepId { worker: self.thread, number };
+        let sweep = Arc::new(Sweep { id, lun, nexuses, except, drop });
         self.asked.insert(number, (waiter, self.shared.workers.len()));
         for worker in &self.shared.workers {
             worker.send(ToWorker::Sweep(Arc::clone(&sweep)));
@@ -115,77 +115,80 @@ impl Bench {
         }
     }
 
-    fn answer(&self, ticket: Ticket) {
-        if let Some(worker) = self.shared.workers.get(ticket.worker) {
-            worker.send(ToWorker::Swept(ticket));
+    fn answer(&self, id: SweepId) {
+        if let Some(worker) = self.shared.workers.get(id.worker) {
+            worker.send(ToWorker::Swept(id));
         }
     }
 }
 
 impl Worker {
-    /// Aborts this thread's part of what somebody asked for.
+    /// Aborts this thread's part of a sweep.
     pub(super) fn sweep(&mut self, sweep: &Sweep) {
         let scope = sweep.lun.map_or(TaskScope::All, TaskScope::Lun);
-        let mut seats = Vec::new();
-        self.each(|seat, bench| {
-            let meant = sweep.nexuses.as_ref().is_none_or(|nexuses| nexuses.contains(&seat.nexus));
-            if seat.tsih == sweep.except || !meant {
+        let mut sessions = Vec::new();
+        self.each(|session, ctx| {
+            let meant =
+                sweep.nexuses.as_ref().is_none_or(|nexuses| nexuses.contains(&session.nexus));
+            if session.tsih == sweep.except || !meant {
                 return;
             }
             if sweep.drop {
-                seat.drop_all(bench, &Drop::Reset);
+                session.drop_all(ctx, &DropReason::Reset);
             } else {
-                seat.abort(bench, sweep.lun);
+                session.abort(ctx, sweep.lun);
             }
-            if seat.session.running(scope) > 0 {
-                seats.push(seat.key);
+            if session.protocol.running(scope) > 0 {
+                sessions.push(session.key);
             }
         });
-        if seats.is_empty() {
-            self.bench.answer(sweep.ticket);
+        if sessions.is_empty() {
+            self.ctx.answer(sweep.id);
         } else {
-            self.bench.sweeping.push(Sweeping { ticket: sweep.ticket, scope, seats });
+            self.ctx.sweeping.push(Sweeping { id: sweep.id, scope, sessions });
         }
     }
 
     /// Looks again at sweeps whose sessions have finished tasks.
     pub(super) fn recheck(&mut self) {
-        for key in std::mem::take(&mut self.bench.recheck) {
-            let seats = &mut self.seats;
-            for sweeping in &mut self.bench.sweeping {
+        for key in std::mem::take(&mut self.ctx.recheck) {
+            let sessions = &mut self.sessions;
+            for sweeping in &mut self.ctx.sweeping {
                 let scope = sweeping.scope;
-                let works = seats.get_mut(key).is_some_and(|seat| seat.session.running(scope) > 0);
+                let works = sessions
+                    .get_mut(key)
+                    .is_some_and(|session| session.protocol.running(scope) > 0);
                 if !works {
-                    sweeping.seats.retain(|seat| *seat != key);
+                    sweeping.sessions.retain(|session| *session != key);
                 }
             }
         }
         let over: Vec<Sweeping> =
-            self.bench.sweeping.extract_if(.., |sweeping| sweeping.seats.is_empty()).collect();
+            self.ctx.sweeping.extract_if(.., |sweeping| sweeping.sessions.is_empty()).collect();
         for sweeping in over {
-            self.bench.answer(sweeping.ticket);
+            self.ctx.answer(sweeping.id);
         }
     }
 
     /// A thread has done its part of what this one asked for.
-    pub(super) fn swept(&mut self, ticket: Ticket) {
-        let Some((_, left)) = self.bench.asked.get_mut(&ticket.number) else { return };
+    pub(super) fn swept(&mut self, id: SweepId) {
+        let Some((_, left)) = self.ctx.asked.get_mut(&id.number) else { return };
         *left -= 1;
         if *left > 0 {
             return;
         }
-        let Some((waiter, _)) = self.bench.asked.remove(&ticket.number) else { return };
+        let Some((waiter, _)) = self.ctx.asked.remove(&id.number) else { return };
         let (Waiter::Function { session, .. } | Waiter::Task { session, .. }) = waiter;
-        match self.seats.get_mut(session) {
-            Some(seat) => {
-                seat.swept(&mut self.bench, waiter);
-                self.bench.mark(seat);
+        match self.sessions.get_mut(session) {
+            Some(session) => {
+                session.swept(&mut self.ctx, waiter);
+                self.ctx.mark(session);
             }
-            // Whoever asked is gone; what was reset is told nevertheless.
+            // The requester is gone; the reset is reported nevertheless.
             None => {
                 if let Waiter::Function { attention: Some((unit, attention)), .. } = waiter {
                     let nobody = Nexus::new("", [0; 6], 0);
-                    self.bench.raise(unit, attention, &nobody);
+                    self.ctx.raise(unit, attention, &nobody);
                 }
             }
         }

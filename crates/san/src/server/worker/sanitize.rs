@@ -1,9 +1,9 @@
-//! SANITIZE: work that no abort, no reset and no end of a session stops (SBC-3, 4.11). It is a job of the thread; the
-//! command that asked for it only waits for it, and may be gone by then.
+//! SANITIZE: an operation that no abort, reset or end of a session stops (SBC-3, 4.11). It is a job of the thread; the
+//! command only waits for it, and may be gone by then.
 
 use super::Worker;
-use super::bench::{Bench, Token};
-use super::seat::{Phase, Seat};
+use super::context::{Context, Token};
+use super::session::{Phase, WorkerSession};
 use crate::volume::{Data, Job};
 use clock::Ns;
 use iscsi::scsi::{Ending, Medium, Sense, SenseKey};
@@ -23,30 +23,30 @@ pub(super) struct Sanitizing {
     ended: Option<bool>,
 }
 
-impl Seat {
+impl WorkerSession {
     /// Starts one. `immediate`: its command ends now.
-    pub fn sanitize(&mut self, bench: &mut Bench, task: TaskId, pattern: Vec<u8>, immediate: bool) {
+    pub fn sanitize(&mut self, ctx: &mut Context, task: TaskId, pattern: Vec<u8>, immediate: bool) {
         let Some(place) = self.place(task) else { return };
         let Some(unit) = place.unit else { return };
         place.phase = Phase::Sanitizing;
-        let now = bench.now;
+        let now = ctx.now;
         let not_before = if pattern.is_empty() { now } else { now.plus(OVERWRITE) };
         let waiter = (!immediate).then_some((self.key, task));
-        bench.sanitizing.push(Sanitizing { unit, not_before, waiter, ended: None });
+        ctx.sanitizing.push(Sanitizing { unit, not_before, waiter, ended: None });
         let token = Token::Background { unit: unit as u32, sanitize: true }.pack();
-        let volume = bench.volumes[unit].clone();
+        let volume = ctx.volumes[unit].clone();
         let medium = Medium::Sanitize { pattern };
-        bench.background += 1;
-        if let Some(done) = bench.io.start(Job { token, volume, medium, data: Data::None }) {
-            bench.background_done(unit as u32, true, &done);
+        ctx.background += 1;
+        if let Some(done) = ctx.io.start(Job { token, volume, medium, data: Data::None }) {
+            ctx.background_done(unit as u32, true, &done);
         }
         if immediate {
-            self.end(bench, task, Ending::GOOD);
+            self.end(ctx, task, Ending::GOOD);
         }
     }
 }
 
-impl Bench {
+impl Context {
     /// A volume has ended one; it is over when its time has come too. There is one a unit.
     pub fn sanitize_ended(&mut self, unit: u32, well: bool) {
         let unit = unit as usize;
@@ -59,16 +59,16 @@ impl Bench {
 impl Worker {
     /// Tells of those that are over. Called every turn, and a turn is never longer than a tick.
     pub(super) fn sanitized(&mut self) {
-        let now = self.bench.now;
+        let now = self.ctx.now;
         let over = |one: &mut Sanitizing| one.ended.is_some() && one.not_before <= now;
-        let done: Vec<Sanitizing> = self.bench.sanitizing.extract_if(.., over).collect();
+        let done: Vec<Sanitizing> = self.ctx.sanitizing.extract_if(.., over).collect();
         for Sanitizing { unit, waiter, ended, .. } in done {
             let well = ended == Some(true);
-            self.bench.shared.device.units()[unit].sanitized(well);
+            self.ctx.shared.device.units()[unit].sanitized(well);
             let failed = Ending::check(Sense::new(SenseKey::MediumError, 0x3103));
-            let Some((seat, task)) = waiter else { continue };
-            if let Some(seat) = self.seats.get_mut(seat) {
-                seat.waited(&mut self.bench, task, if well { Ending::GOOD } else { failed });
+            let Some((session, task)) = waiter else { continue };
+            if let Some(session) = self.sessions.get_mut(session) {
+                session.waited(&mut self.ctx, task, if well { Ending::GOOD } else { failed });
             }
         }
     }

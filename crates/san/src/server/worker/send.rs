@@ -1,10 +1,10 @@
-//! From the session to the socket: what is to be sent is fetched as the socket takes it.
+//! From the session to the socket: output is generated as the socket takes it.
 
-use super::bench::Bench;
-use super::line::{Line, LineKey};
+use super::connection::{Connection, ConnectionKey};
+use super::context::Context;
 use super::output::{Piece, Sent};
-use super::seat::Seat;
-use crate::server::event::Drop;
+use super::session::WorkerSession;
+use crate::server::event::DropReason;
 use iscsi::digest::RunningDigest;
 use iscsi::target::{Out, TaskId};
 use rustix::fd::AsFd;
@@ -13,115 +13,122 @@ use rustix::fd::AsFd;
 const SENDS: usize = 4;
 
 /// How one send went.
-enum Went {
+enum SendOutcome {
     /// There may be more to do.
     On,
     /// Nothing more can be done now.
     Waits,
 }
 
-impl Seat {
+impl WorkerSession {
     /// Sends what may be sent on all lines, and hears what happened by it. Lines that may be read again become active.
-    pub fn flush(&mut self, bench: &mut Bench, active: &mut Vec<LineKey>) {
-        for at in 0..self.lines.len() {
-            if self.lines[at].is_none() {
+    pub fn flush(&mut self, ctx: &mut Context, active: &mut Vec<ConnectionKey>) {
+        for at in 0..self.connections.len() {
+            if self.connections[at].is_none() {
                 continue;
             }
-            self.flush_line(bench, at);
+            self.flush_line(ctx, at);
             let key = self.key;
-            let Some(line) = self.lines[at].as_deref_mut() else { continue };
-            if std::mem::take(&mut line.again) {
-                active.push(line.key(key));
+            let Some(connection) = self.connections[at].as_deref_mut() else { continue };
+            if std::mem::take(&mut connection.again) {
+                active.push(connection.key(key));
             }
         }
     }
 
-    fn flush_line(&mut self, bench: &mut Bench, at: usize) {
+    fn flush_line(&mut self, ctx: &mut Context, at: usize) {
         for _ in 0..SENDS {
-            self.fetch(bench, at);
-            let went = match self.send(bench, at) {
+            self.fetch(ctx, at);
+            let went = match self.send(ctx, at) {
                 Ok(went) => went,
-                Err(why) => return self.drop_line(bench, at, Some(why)),
+                Err(why) => return self.drop_connection(ctx, at, Some(why)),
             };
-            self.events(bench);
-            let Some(line) = self.lines[at].as_deref() else { return };
-            if line.closing && line.output.is_empty() {
-                let why = line.end.clone();
-                return self.drop_line(bench, at, why);
+            self.events(ctx);
+            let Some(connection) = self.connections[at].as_deref() else { return };
+            if connection.closing && connection.output.is_empty() {
+                let why = connection.end.clone();
+                return self.drop_connection(ctx, at, why);
             }
-            if matches!(went, Went::Waits) {
+            if matches!(went, SendOutcome::Waits) {
                 return;
             }
         }
-        bench.mark(self);
+        ctx.mark(self);
     }
 
     /// Fetches from the session as much as may be kept ready.
-    fn fetch(&mut self, bench: &mut Bench, at: usize) {
-        let Some(line) = self.lines[at].as_deref_mut() else { return };
-        let room = bench.shared.limits.output_bytes.saturating_sub(line.output.bytes());
-        if room == 0 || line.closing {
+    fn fetch(&mut self, ctx: &mut Context, at: usize) {
+        let Some(connection) = self.connections[at].as_deref_mut() else { return };
+        let room = ctx.shared.limits.output_bytes.saturating_sub(connection.output.bytes());
+        if room == 0 || connection.closing {
             return;
         }
-        let mut outs = std::mem::take(&mut bench.outs);
-        self.session.pull(line.conn, room, &mut outs);
+        let mut outs = std::mem::take(&mut ctx.outs);
+        self.protocol.pull(connection.conn, room, &mut outs);
         for out in outs.drain(..) {
             self.queue(at, out);
         }
-        bench.outs = outs;
+        ctx.outs = outs;
     }
 
     /// Puts one piece into a line's queue.
     fn queue(&mut self, at: usize, out: Out) {
-        let Some(line) = self.lines[at].as_deref_mut() else { return };
+        let Some(connection) = self.connections[at].as_deref_mut() else { return };
         match out {
             Out::Header { bytes, len } => {
-                line.note_status(&bytes);
-                line.output.push(Piece::Header(bytes, len));
+                connection.note_status(&bytes);
+                connection.output.push(Piece::Header(bytes, len));
             }
-            Out::Bytes(bytes) if line.data_digest => line.copied = Some((bytes.into_vec(), 0)),
-            Out::Bytes(bytes) => line.output.push(Piece::Bytes(bytes)),
-            Out::Data { task, offset, len } if line.data_digest => {
+            Out::Bytes(bytes) if connection.data_digest => {
+                connection.copied = Some((bytes.into_vec(), 0))
+            }
+            Out::Bytes(bytes) => connection.output.push(Piece::Bytes(bytes)),
+            Out::Data { task, offset, len } if connection.data_digest => {
                 let mut bytes = vec![0; len as usize];
                 self.tasks[task.slot()].data.copy_to(offset as usize, &mut bytes);
-                line.copied = Some((bytes, len));
+                connection.copied = Some((bytes, len));
             }
             Out::Data { task, offset, len } => {
                 self.tasks[task.slot()].queued += 1;
-                line.output.push(Piece::Data { task, offset, len });
+                connection.output.push(Piece::Data { task, offset, len });
             }
-            Out::Trailer { pad, digest } => line.queue_trailer(pad, digest),
-            Out::End(task) => line.output.push(Piece::End(task)),
-            Out::Close => line.closing = true,
+            Out::Trailer { pad, digest } => connection.queue_trailer(pad, digest),
+            Out::End(task) => connection.output.push(Piece::End(task)),
+            Out::Close => connection.closing = true,
         }
     }
 
     /// One system call, with as much as the socket and the speed of the port let through.
-    fn send(&mut self, bench: &mut Bench, at: usize) -> Result<Went, Drop> {
-        let (thread, now, key) = (bench.thread, bench.now, self.key);
-        let Some(line) = self.lines[at].as_deref_mut() else { return Ok(Went::Waits) };
-        if line.output.is_empty() || !line.writable {
-            return Ok(Went::Waits);
+    fn send(&mut self, ctx: &mut Context, at: usize) -> Result<SendOutcome, DropReason> {
+        let (thread, now, key) = (ctx.thread, ctx.now, self.key);
+        let Some(connection) = self.connections[at].as_deref_mut() else {
+            return Ok(SendOutcome::Waits);
+        };
+        if connection.output.is_empty() || !connection.writable {
+            return Ok(SendOutcome::Waits);
         }
         let mut allowance = u64::MAX;
-        if line.output.data() > 0 && line.port.pace_out.is_paced() {
-            allowance =
-                match line.allowed_out.ask(&line.port.pace_out, line.output.data() as u64, now) {
-                    Ok(bytes) => bytes,
-                    Err(moment) => {
-                        line.alarm_out(bench, moment, key);
-                        0
-                    }
-                };
+        if connection.output.data() > 0 && connection.port.pace_out.is_paced() {
+            allowance = match connection.allowed_out.ask(
+                &connection.port.pace_out,
+                connection.output.data() as u64,
+                now,
+            ) {
+                Ok(bytes) => bytes,
+                Err(moment) => {
+                    connection.alarm_out(ctx, moment, key);
+                    0
+                }
+            };
         }
-        let mut gone = std::mem::take(&mut bench.gone);
+        let mut gone = std::mem::take(&mut ctx.gone);
         let tasks = &self.tasks;
         // SAFETY: the memory is that of tasks' data, which live until their last piece has left the queue.
         let sent = unsafe {
-            line.output.send(
-                line.socket.as_fd(),
+            connection.output.send(
+                connection.socket.as_fd(),
                 allowance,
-                &mut bench.pieces,
+                &mut ctx.pieces,
                 |task, offset, len, out| {
                     tasks[task.slot()].data.pieces(offset as usize, len as usize, out)
                 },
@@ -132,37 +139,41 @@ impl Seat {
                 },
             )
         };
-        let result = sent.map_err(|error| Drop::Broken(error.to_string()));
+        let result = sent.map_err(|error| DropReason::Broken(error.to_string()));
         if let Ok(sent) = &result {
-            line.allowed_out.spent(sent.data as u64);
-            line.watch.sent += sent.bytes as u64;
-            line.fresh = 0;
-            line.port.cell(thread).bytes_out.add(sent.data as u64);
-            line.writable = !sent.full;
-            if sent.full || line.output.data() == 0 {
+            connection.allowed_out.spent(sent.data as u64);
+            connection.watch.sent += sent.bytes as u64;
+            connection.fresh = 0;
+            connection.port.cell(thread).bytes_out.add(sent.data as u64);
+            connection.writable = !sent.full;
+            if sent.full || connection.output.data() == 0 {
                 // The peer, or a lack of commands, holds it up, and not the port.
-                line.allowed_out.idle(&line.port.pace_out);
+                connection.allowed_out.idle(&connection.port.pace_out);
             }
         }
         for (task, ended) in gone.drain(..) {
-            self.left(bench, task, ended);
+            self.left(ctx, task, ended);
         }
-        bench.gone = gone;
+        ctx.gone = gone;
         let Sent { bytes, full, .. } = result?;
-        Ok(if full || (bytes == 0 && allowance == 0) { Went::Waits } else { Went::On })
+        Ok(if full || (bytes == 0 && allowance == 0) {
+            SendOutcome::Waits
+        } else {
+            SendOutcome::On
+        })
     }
 
     /// A piece has been sent, or never will be.
-    pub fn unqueue(&mut self, bench: &mut Bench, piece: Piece<TaskId>) {
+    pub fn unqueue(&mut self, ctx: &mut Context, piece: Piece<TaskId>) {
         match piece {
-            Piece::Data { task, .. } => self.left(bench, task, false),
-            Piece::End(task) => self.left(bench, task, true),
+            Piece::Data { task, .. } => self.left(ctx, task, false),
+            Piece::End(task) => self.left(ctx, task, true),
             Piece::Header(..) | Piece::Bytes(_) | Piece::Copied { .. } => {}
         }
     }
 
     /// A piece of a task's data, or the mark behind the last of them, has left the queue.
-    fn left(&mut self, bench: &mut Bench, task: TaskId, ended: bool) {
+    fn left(&mut self, ctx: &mut Context, task: TaskId, ended: bool) {
         let Some(place) = self.tasks.get_mut(task.slot()).filter(|place| place.id == Some(task))
         else {
             return;
@@ -172,11 +183,11 @@ impl Seat {
         } else {
             place.queued = place.queued.saturating_sub(1);
         }
-        self.free(bench, task);
+        self.free(ctx, task);
     }
 }
 
-impl Line {
+impl Connection {
     /// Remembers the last status that was handed out. StatSN stands at one place (RFC 7143, 11.4 and 11.7); of Data-In PDUs
     /// only those with the S bit have one.
     fn note_status(&mut self, bhs: &[u8; 52]) {
@@ -187,7 +198,7 @@ impl Line {
         };
         if has_status {
             let stat_sn = u32::from_be_bytes([bhs[24], bhs[25], bhs[26], bhs[27]]);
-            self.told = stat_sn.wrapping_add(1);
+            self.stat_sn = stat_sn.wrapping_add(1);
         }
     }
 
@@ -205,9 +216,9 @@ impl Line {
     }
 
     /// Looks again when its turn at the port has come.
-    fn alarm_out(&mut self, bench: &mut Bench, at: clock::Ns, seat: u32) {
+    fn alarm_out(&mut self, ctx: &mut Context, at: clock::Ns, session: u32) {
         if !std::mem::replace(&mut self.alarm_out, true) {
-            bench.wake_at(at, self.key(seat));
+            ctx.wake_at(at, self.key(session));
         }
     }
 }

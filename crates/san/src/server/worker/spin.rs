@@ -1,8 +1,8 @@
-//! Whether to look once more before going to sleep.
+//! Short busy polling before a thread blocks in epoll.
 //!
-//! Falling asleep and being woken costs the thread, and the peer that wakes it, some microseconds each: as much as a small
-//! command. So while input comes at short intervals a thread looks again for a moment before it sleeps. It does not where
-//! intervals are long, and not where it was interrupted while looking: then somebody else needs the core.
+//! Blocking and waking costs the thread, and the peer that wakes it, some microseconds each: as much as a small command. So
+//! while input arrives at short intervals a thread polls for a moment first. It does not where intervals are long, and not
+//! after an interruption while polling: then another thread needs the core.
 
 use clock::Ns;
 
@@ -18,7 +18,7 @@ const PENANCE: Ns = Ns(20_000_000);
 pub(super) struct Spin {
     /// It may look at all.
     allowed: bool,
-    /// How long input let wait of late; a mean in which the last intervals count most.
+    /// Recent intervals between inputs; a mean in which the last ones count most.
     gap: u64,
     /// Not before this.
     not_before: Ns,

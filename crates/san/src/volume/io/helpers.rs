@@ -1,5 +1,5 @@
-//! Where there is no ring (an old kernel, a policy, or a store that is no file): a few threads of the executor's own that
-//! call the store and put what came of it into the inbox.
+//! Fallback without a ring (an old kernel, a policy, or a store that is not a file): a few threads of the executor that
+//! call the store and post the result to the inbox.
 
 use super::hub::Op;
 use crate::volume::inbox::Inbox;
@@ -69,7 +69,7 @@ impl Drop for Helpers {
         self.desk.orders.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.desk.come.notify_all();
         for thread in self.threads.drain(..) {
-            // One that panicked has nothing to give back.
+            // A panicked helper has no result.
             let _ = thread.join();
         }
     }
@@ -82,7 +82,7 @@ impl Desk {
             // The store goes before the answer: who is answered may be the last to need it.
             let id = order.id;
             drop(order);
-            self.mail.post(|letters| letters.results.push((id, result)));
+            self.mail.post(|messages| messages.results.push((id, result)));
         }
     }
 
@@ -104,7 +104,7 @@ impl Desk {
 fn call(store: &dyn Store, op: Op) -> i32 {
     let result = match op {
         Op::Read { at, to, len } => {
-            // SAFETY: `len` bytes of a buffer that nobody touches until this is over (see `Order`).
+            // SAFETY: `len` bytes of a buffer that is not touched until this is over (see `Order`).
             store.read(at, unsafe { std::slice::from_raw_parts_mut(to, len) })
         }
         Op::Write { at, from, len, durable } => {

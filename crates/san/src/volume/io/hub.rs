@@ -1,5 +1,5 @@
-//! What the commands of one thread share: memory, the ring, helpers, and who waits for what. Everything a command can wait
-//! for is a function here; waiting never blocks the thread.
+//! What the commands of one thread share: memory, the ring, helpers, and the wait queues. Everything a command can wait for is
+//! a function here; waiting never blocks the thread.
 
 use super::IoConfig;
 use super::helpers::Helpers;
@@ -8,7 +8,7 @@ use super::slab::Slab;
 use super::timer::Timer;
 use crate::volume::buffer::{Buffer, LARGEST, Pool};
 use crate::volume::gate::Way;
-use crate::volume::inbox::{Inbox, Letters, Wake};
+use crate::volume::inbox::{Inbox, Messages, Wake};
 use crate::volume::slots::Place;
 use crate::volume::store::{Store, raw};
 use crate::volume::syncing::{Lead, Turn};
@@ -47,18 +47,18 @@ struct Waiting {
 }
 
 /// Memory that is waited for in order.
-struct Larder {
+struct SharedPool {
     pool: Pool,
     queue: RefCell<VecDeque<u32>>,
-    /// What the pool had got back when the queue was last looked at.
+    /// The pool's count of returned buffers at the last check.
     seen: Cell<u64>,
 }
 
 pub(super) struct Hub {
     /// Payload.
-    larder: Larder,
+    payload: SharedPool,
     /// What commands work in.
-    scratch: Larder,
+    scratch: SharedPool,
     ring: RefCell<Option<Ring>>,
     helpers: RefCell<Option<Helpers>>,
     timer: RefCell<Timer>,
@@ -89,8 +89,8 @@ impl Hub {
         epoll::add(&poll, &timer, epoll::EventData::new_u64(2), readable)?;
         let own = |(name, volume)| (name, Handle::new(volume));
         Ok(Hub {
-            larder: Larder::new(config.memory)?,
-            scratch: Larder::new(LARGEST)?,
+            payload: SharedPool::new(config.memory)?,
+            scratch: SharedPool::new(LARGEST)?,
             ring: RefCell::new(ring),
             helpers: RefCell::new(None),
             timer: RefCell::new(timer),
@@ -118,12 +118,12 @@ impl Hub {
 
     /// A buffer at once, unless others wait for one.
     pub fn buffer_now(&self, len: usize) -> Option<Buffer> {
-        if self.larder.queue.borrow().is_empty() { self.larder.pool.take(len) } else { None }
+        if self.payload.queue.borrow().is_empty() { self.payload.pool.take(len) } else { None }
     }
 
     /// A buffer of at most [`LARGEST`] bytes for payload.
     pub async fn buffer(&self, len: usize) -> Buffer {
-        self.wait(&self.larder, len).await
+        self.wait(&self.payload, len).await
     }
 
     /// A buffer of [`CHUNK`] bytes to work in. To be taken before a gate is entered: who is inside waits for no memory, or
@@ -132,13 +132,13 @@ impl Hub {
         self.wait(&self.scratch, CHUNK).await
     }
 
-    async fn wait(&self, larder: &Larder, len: usize) -> Buffer {
+    async fn wait(&self, payload: &SharedPool, len: usize) -> Buffer {
         let mut queued = false;
         poll_fn(|_| {
-            let mut queue = larder.queue.borrow_mut();
+            let mut queue = payload.queue.borrow_mut();
             let turn =
                 if queued { queue.front() == Some(&self.current.get()) } else { queue.is_empty() };
-            match turn.then(|| larder.pool.take(len)).flatten() {
+            match turn.then(|| payload.pool.take(len)).flatten() {
                 Some(buffer) => {
                     if queued {
                         queue.pop_front();
@@ -190,7 +190,7 @@ impl Hub {
         .await;
     }
 
-    /// Whether nobody waits for the command any more.
+    /// Whether the command was cancelled.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.get()
     }
@@ -277,10 +277,10 @@ impl Hub {
 
     /// Tells the kernel what there is to do, and calls on who can have memory now.
     pub fn submit(&self) {
-        for larder in [&self.larder, &self.scratch] {
-            let returned = larder.pool.returned();
-            if larder.seen.replace(returned) != returned {
-                self.ready.borrow_mut().extend(larder.queue.borrow().front());
+        for payload in [&self.payload, &self.scratch] {
+            let returned = payload.pool.returned();
+            if payload.seen.replace(returned) != returned {
+                self.ready.borrow_mut().extend(payload.queue.borrow().front());
             }
         }
         if let Some(ring) = &mut *self.ring.borrow_mut()
@@ -294,12 +294,12 @@ impl Hub {
     }
 
     /// Hears what is over; `wait` waits for something in the ring.
-    pub fn hear(&self, letters: &mut Letters, wait: bool) {
-        self.mail.collect(letters);
-        for (id, result) in letters.results.drain(..) {
+    pub fn hear(&self, messages: &mut Messages, wait: bool) {
+        self.mail.collect(messages);
+        for (id, result) in messages.results.drain(..) {
             self.over(id, result);
         }
-        self.ready.borrow_mut().extend(letters.tasks.drain(..));
+        self.ready.borrow_mut().extend(messages.tasks.drain(..));
         self.timer.borrow_mut().due(&mut *self.ready.borrow_mut());
         if let Some(ring) = &mut *self.ring.borrow_mut() {
             ring.reap(wait, |id, result| self.over(id, result));
@@ -318,9 +318,9 @@ impl Hub {
         std::mem::swap(&mut *self.ready.borrow_mut(), out);
     }
 
-    /// Waits until no operation is at work: from then on nobody touches the memory of tasks but they themselves.
+    /// Waits until no operation is running: from then on only the tasks touch their memory.
     pub fn drain(&self) {
-        let mut letters = Letters::default();
+        let mut messages = Messages::default();
         let open = || {
             let mut ops = self.ops.borrow_mut();
             ops.iter_mut().filter(|op| op.result.is_none()).count()
@@ -334,19 +334,19 @@ impl Hub {
                     [rustix::event::PollFd::new(&self.poll, rustix::event::PollFlags::IN)];
                 let _ = rustix::event::poll(&mut fds, None);
             }
-            self.hear(&mut letters, in_ring > 0 && in_ring == open());
+            self.hear(&mut messages, in_ring > 0 && in_ring == open());
         }
     }
 }
 
-impl Larder {
-    fn new(bytes: usize) -> io::Result<Larder> {
+impl SharedPool {
+    fn new(bytes: usize) -> io::Result<SharedPool> {
         let pool = Pool::new(bytes)?;
-        Ok(Larder { pool, queue: RefCell::default(), seen: Cell::new(0) })
+        Ok(SharedPool { pool, queue: RefCell::default(), seen: Cell::new(0) })
     }
 }
 
-/// Leave to write a range, given back when it is dropped.
+/// Permission to write a range, released on drop.
 pub(super) struct Pass<'a> {
     hub: &'a Hub,
     volume: &'a Volume,

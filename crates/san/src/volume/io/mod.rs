@@ -11,7 +11,7 @@ mod ring;
 mod slab;
 mod timer;
 
-use super::inbox::Letters;
+use super::inbox::Messages;
 use super::{Buffer, Data, Handle, Volume};
 use clock::Ns;
 use hub::Hub;
@@ -77,7 +77,7 @@ pub struct Io {
     hub: Rc<Hub>,
     tasks: Slab<Task>,
     ready: VecDeque<u32>,
-    letters: Letters,
+    messages: Messages,
 }
 
 /// A command that is not over.
@@ -90,10 +90,13 @@ struct Task {
 
 impl Io {
     /// An executor for the calling thread.
+    ///
+    /// # Errors
+    /// Memory or descriptors are short.
     pub fn new(config: IoConfig) -> io::Result<Io> {
         let hub = Rc::new(Hub::new(config)?);
-        let (tasks, ready, letters) = (Slab::new(), VecDeque::new(), Letters::default());
-        Ok(Io { hub, tasks, ready, letters })
+        let (tasks, ready, messages) = (Slab::new(), VecDeque::new(), Messages::default());
+        Ok(Io { hub, tasks, ready, messages })
     }
 
     /// What carries its operations: `io_uring`, or `helper threads` where the kernel or a policy has none for us.
@@ -146,9 +149,9 @@ impl Io {
         self.hub.submit();
     }
 
-    /// Goes on with what can go on, each command at most once, and tells which are over. Never waits.
+    /// Resumes ready commands, each at most once, and reports completions. Never waits.
     pub fn reap(&mut self, done: &mut Vec<Done>) {
-        self.hub.hear(&mut self.letters, false);
+        self.hub.hear(&mut self.messages, false);
         let mut ready = std::mem::take(&mut self.ready);
         self.hub.take_ready(&mut ready);
         for task in ready.drain(..) {

@@ -9,7 +9,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::collections::VecDeque;
 use std::io;
 
-/// Operations that the kernel is told of at once.
+/// Operations submitted at once.
 const ENTRIES: u32 = 256;
 
 /// Operations at work at most; the others wait here. Never more than the kernel's queue of completions holds.
@@ -51,7 +51,7 @@ impl Ring {
         Ok(Ring { ring, event, backlog: VecDeque::new(), at_work: 0 })
     }
 
-    /// Takes an operation; [`Ring::submit`] tells the kernel.
+    /// Queues an operation; [`Ring::submit`] submits it.
     pub fn push(&mut self, id: u32, fd: RawFd, op: Op) {
         self.backlog.push_back(entry(fd, op).user_data(u64::from(id)));
     }
@@ -81,7 +81,7 @@ impl Ring {
         }
     }
 
-    /// Tells what is over. `wait`: waits for one, where any is at work.
+    /// Reports completions. `wait`: waits for one, if any operation is running.
     pub fn reap(&mut self, wait: bool, mut tell: impl FnMut(u32, i32)) {
         if self.at_work == 0 {
             return;
@@ -100,7 +100,7 @@ impl Ring {
         self.at_work as usize + self.backlog.len()
     }
 
-    /// Whether the kernel has not been told of some.
+    /// Whether operations are queued and not submitted.
     pub fn is_behind(&mut self) -> bool {
         !self.backlog.is_empty() || !self.ring.submission().is_empty()
     }

@@ -1,4 +1,4 @@
-//! Things with small numbers that are used again: no allocation once it has grown to the most that were in it at once.
+//! A slab of items with small reusable numbers: no allocation once it has grown to its maximum.
 
 #[derive(Debug)]
 pub(super) struct Slab<T> {

@@ -1,4 +1,4 @@
-//! Commands that wait for a moment, behind a descriptor that can be polled. After timerfd_create(2).
+//! Commands that wait for a moment, behind a pollable descriptor. After timerfd_create(2).
 
 use clock::Ns;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

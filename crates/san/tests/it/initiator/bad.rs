@@ -298,7 +298,7 @@ fn bytes_that_mean_nothing_end_the_session() {
 }
 
 #[test]
-fn who_does_not_speak_iscsi_is_told_in_bounded_time() {
+fn a_peer_without_iscsi_fails_in_bounded_time() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
     thread::spawn(move || {
@@ -308,5 +308,5 @@ fn who_does_not_speak_iscsi_is_told_in_bounded_time() {
         }
     });
     let fate = schemes().inspect(&TargetSpec::new("lun", url_at(address, 0)), false).fate;
-    assert!(fate.expect_err("no target").to_string().contains("lets nobody in"));
+    assert!(fate.expect_err("no target").to_string().contains("refuses the login"));
 }

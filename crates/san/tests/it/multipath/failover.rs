@@ -2,13 +2,13 @@
 
 use crate::initiator::peer::{Tgt, granted, mixed, step};
 use crate::multipath::relay::Relay;
-use crate::multipath::rig::{Story, at, run, target, url_of};
+use crate::multipath::rig::{StepResult, at, run, target, url_of};
 use clock::Ns;
 use san::server::Target;
 
 /// One of two portals is killed and revived ten times, then the other.
 #[track_caller]
-fn check(target: &Target, options: &str) -> Story {
+fn check(target: &Target, options: &str) -> StepResult {
     let lun = granted(&url_of(target, options));
     let step = step(vec![lun], 1, &mixed(4096, 50.0, 32), Ns::millis(3600));
     let mut faults: Vec<(u64, Box<dyn FnMut()>)> = Vec::new();
@@ -30,7 +30,7 @@ fn a_portal_that_is_killed_ten_times_is_no_error() {
         assert_eq!(story.count("path-returned"), 10, "{story:#?}");
         // A loss with I/O under way is a stall, and most of them are.
         let loaded =
-            story.texts("path-lost").iter().filter(|text| text.contains(" I/Os went ")).count();
+            story.texts("path-lost").iter().filter(|text| text.contains(" I/Os moved ")).count();
         assert!(loaded >= 3 && story.count("path-stall") >= loaded, "{story:#?}");
         assert_eq!(story.counter("paths-lost"), 10.0);
         // Each moment is one of the step.

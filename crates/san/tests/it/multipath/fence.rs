@@ -51,7 +51,7 @@ fn an_old_write_never_lands_on_a_newer_one() {
 }
 
 #[test]
-fn a_write_that_nobody_can_fence_waits_for_its_own_path() {
+fn an_unfenceable_write_waits_for_its_own_path() {
     // The only path: nobody else can end the old session.
     let target = target(&[1], &["ram:4MiB"]);
     let relay = Relay::before(target.addresses()[0]);

@@ -1,7 +1,7 @@
 //! How much goes by which path.
 
 use crate::initiator::peer::{granted, mixed, step};
-use crate::multipath::rig::{Story, at, run, run_until, target, url_of};
+use crate::multipath::rig::{StepResult, at, run, run_until, target, url_of};
 use clock::Ns;
 use san::server::{PortRate, PortState, PortalConfig, Target};
 
@@ -110,7 +110,7 @@ fn the_best_access_state_is_used_and_changes_are_followed() {
     // Each change comes when the one before has been noticed and the load goes where it should: however slow the machine
     // is. Before the first, it goes by the only path that is not in standby.
     let mut shown = (0, Some((1, at_port(1))));
-    let mut next = |_, story: &Story| {
+    let mut next = |_, story: &StepResult| {
         let (states, moves) = shown;
         let noticed = story.count("path-state") > states || changes.len() == 5;
         if !noticed || moves.is_some_and(|(port, before)| at_port(port) <= before + 16) {

@@ -55,7 +55,7 @@ pub fn url_of(target: &Target, options: &str) -> String {
 
 /// What came out of a step, all of it.
 #[derive(Debug, Default)]
-pub struct Story {
+pub struct StepResult {
     pub ops: u64,
     pub errors: u64,
     /// Moment, code and text, in the order in which they came.
@@ -63,7 +63,7 @@ pub struct Story {
     pub counters: Vec<(String, f64)>,
 }
 
-impl Story {
+impl StepResult {
     /// How many events have a code.
     pub fn count(&self, code: &str) -> usize {
         self.events.iter().filter(|(_, other, _)| other == code).count()
@@ -81,7 +81,7 @@ impl Story {
 
     /// Everything went well for the workload.
     #[track_caller]
-    pub fn sound(self) -> Story {
+    pub fn sound(self) -> StepResult {
         let bad =
             |code: &str| code.starts_with("verify") || code == "io-error" || code == "left-open";
         let bad = self.events.iter().find(|(_, code, _)| bad(code));
@@ -91,7 +91,7 @@ impl Story {
 }
 
 /// Runs a step; `act` is called about a hundred times a second with the time since its start.
-pub fn run(step: &StepSpec, mut act: impl FnMut(Ns)) -> Result<Story, EngineError> {
+pub fn run(step: &StepSpec, mut act: impl FnMut(Ns)) -> Result<StepResult, EngineError> {
     run_until(step, |now, _| {
         act(now);
         false
@@ -101,14 +101,14 @@ pub fn run(step: &StepSpec, mut act: impl FnMut(Ns)) -> Result<Story, EngineErro
 /// Runs a step until `act`, which sees what has come out so far, says that it is enough, or to its end.
 pub fn run_until(
     step: &StepSpec,
-    mut act: impl FnMut(Ns, &Story) -> bool,
-) -> Result<Story, EngineError> {
+    mut act: impl FnMut(Ns, &StepResult) -> bool,
+) -> Result<StepResult, EngineError> {
     let (out, outputs) = mpsc::channel();
     let mut engine = DiskEngine::new(Pinning::Never).with(schemes());
     let prepared = engine.prepare(step, &out, &Stop::default())?;
     let now = clock::now();
     let running = prepared.start(now, now.plus(Ns::millis(20)), out);
-    let mut story = Story::default();
+    let mut story = StepResult::default();
     let limit = now.plus(Ns(HANG.as_nanos() as u64));
     loop {
         if act(clock::now().since(now), &story) {

@@ -48,7 +48,7 @@ fn a_path_that_is_away_at_the_start_is_used_when_it_comes() {
 }
 
 #[test]
-fn no_path_at_all_is_told_at_once() {
+fn no_usable_path_is_reported_at_once() {
     let told = schemes().inspect(
         &TargetSpec::new("lun", format!("iscsi://127.0.0.1:1,127.0.0.1:2/{NAME}/0")),
         false,
@@ -85,7 +85,7 @@ fn a_path_that_comes_back_to_another_unit_is_not_used() {
 }
 
 #[test]
-fn a_busy_port_is_asked_again_and_told_of_once_a_second() {
+fn a_busy_port_is_retried_and_reported_once_a_second() {
     for policy in ["fixed", "round-robin"] {
         let target = target(&[1, 1], &["ram:4MiB"]);
         let lun = granted(&url_of(&target, &format!("policy={policy}")));

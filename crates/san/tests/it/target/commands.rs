@@ -1,14 +1,14 @@
 //! Data comes back as it went, whatever was negotiated; figures tell what moved.
 
 use crate::target::hand::{Hand, pattern, transfer, who};
-use crate::target::stand::{Stand, config};
+use crate::target::test_target::{TestTarget, config};
 use iscsi::params::{DesiredParams, Digest};
 use iscsi::pdu::TaskAttribute;
 use san::server::Event;
 
 #[test]
 fn what_is_written_is_read_and_counted() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut hand = Hand::ready(stand.address(), "a");
     for (seed, len) in [(1u8, 512usize), (2, 8192), (3, 1 << 20), (4, 3 << 19)] {
         let data = pattern(seed, len);
@@ -30,7 +30,7 @@ fn what_is_written_is_read_and_counted() {
 
 #[test]
 fn many_commands_in_one_segment_are_answered_in_one_go() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut hand = Hand::ready(stand.address(), "a");
     let data = pattern(9, 64 << 10);
     assert_eq!(hand.write(0, &data).status, 0);
@@ -48,7 +48,7 @@ fn many_commands_in_one_segment_are_answered_in_one_go() {
 /// Blocks come back under one combination of what can be negotiated, without digests (`tests/initiator` has those).
 #[track_caller]
 fn check(wishes: DesiredParams) {
-    let stand = Stand::with(config());
+    let stand = TestTarget::with(config());
     let mut hand = Hand::enter(
         stand.address(),
         iscsi::login::InitiatorConfig { wishes: wishes.clone(), ..who("a") },
@@ -83,7 +83,7 @@ fn small_segments_and_bursts_carry_as_well() {
 
 #[test]
 fn an_ordered_command_waits_for_what_came_before() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut hand = Hand::ready(stand.address(), "a");
     let (old, new) = (pattern(1, 512), pattern(2, 512));
     let slow = hand.begin(&transfer(0x2a, 0, 512), 0, 512);

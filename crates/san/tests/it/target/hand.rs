@@ -1,6 +1,6 @@
-//! An initiator that is led by hand: it sends what it is told to, well formed or not.
+//! A scripted initiator that sends well-formed and malformed PDUs.
 
-use crate::target::stand::{NAME, PATIENCE};
+use crate::target::test_target::{NAME, PATIENCE};
 use iscsi::chap::Challenge;
 use iscsi::login::{Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, Login, LoginError};
 use iscsi::params::DesiredParams;

@@ -1,8 +1,8 @@
 //! Peers that mean no good, or have died: none of them holds anything for long, and nobody else notices.
 
 use crate::target::hand::{Hand, connect, is_closed, pattern, transfer, who};
-use crate::target::stand::{Stand, limited};
-use san::server::{Drop, Event};
+use crate::target::test_target::{TestTarget, limited};
+use san::server::{DropReason, Event};
 use std::io::Write;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const SHORT: Duration = Duration::from_millis(200);
 /// What is sent instead of a login, and then silence.
 #[track_caller]
 fn gets_nowhere(bytes: &[u8], half_open: bool) {
-    let stand = Stand::with(limited(|limits| limits.login_time = SHORT));
+    let stand = TestTarget::with(limited(|limits| limits.login_time = SHORT));
     let mut peer = connect(stand.address());
     peer.write_all(bytes).expect("a target that takes it");
     assert!(half_open || is_closed(&mut peer));
@@ -40,7 +40,7 @@ fn a_login_that_announces_too_much_text_is_refused_by_its_header() {
 
 #[test]
 fn text_that_never_ends_is_refused() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut peer = connect(stand.address());
     // Each says that the text goes on (the C bit).
     let mut pdu = vec![0x43, 0x40, 0, 0, 0, 0, 0x20, 0];
@@ -56,7 +56,7 @@ fn text_that_never_ends_is_refused() {
 
 #[test]
 fn a_flood_of_silent_connections_gives_way_to_those_that_log_in() {
-    let stand = Stand::with(limited(|limits| {
+    let stand = TestTarget::with(limited(|limits| {
         limits.logins = 4;
         limits.login_grace = Duration::from_millis(20);
     }));
@@ -68,7 +68,7 @@ fn a_flood_of_silent_connections_gives_way_to_those_that_log_in() {
 
 #[test]
 fn sessions_have_a_bound() {
-    let stand = Stand::with(limited(|limits| limits.sessions = 2));
+    let stand = TestTarget::with(limited(|limits| limits.sessions = 2));
     let first = Hand::ready(stand.address(), "a");
     let _second = Hand::ready(stand.address(), "b");
     assert!(Hand::enter(stand.address(), who("c")).is_err());
@@ -84,8 +84,8 @@ fn sessions_have_a_bound() {
 
 /// A peer that has logged in does this, and is dropped for that.
 #[track_caller]
-fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&Drop) -> bool) {
-    let stand = Stand::with(limited(|limits| {
+fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&DropReason) -> bool) {
+    let stand = TestTarget::with(limited(|limits| {
         limits.idle_time = SHORT;
         limits.stall_time = SHORT;
     }));
@@ -101,14 +101,14 @@ fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&Drop) -> bool) {
 
 #[test]
 fn a_session_that_falls_silent_is_dropped() {
-    dropped(|_| {}, |why| *why == Drop::Silent);
+    dropped(|_| {}, |why| *why == DropReason::Silent);
 }
 
 #[test]
 fn half_a_command_is_no_sign_of_life() {
     dropped(
         |hand| hand.stream.write_all(&[1; 30]).expect("it is taken"),
-        |why| *why == Drop::Silent,
+        |why| *why == DropReason::Silent,
     );
 }
 
@@ -118,7 +118,7 @@ fn data_that_was_announced_and_does_not_come_is_not_waited_for() {
         hand.begin(&transfer(0x2a, 0, 65536), 0, 65536);
         hand.r2t();
     };
-    dropped(announce, |why| *why == Drop::Stalled);
+    dropped(announce, |why| *why == DropReason::Stalled);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_peer_that_does_not_take_what_it_asked_for_is_dropped() {
             hand.begin(&transfer(0x28, 0, 1 << 20), 1 << 20, 0);
         }
     };
-    dropped(greedy, |why| matches!(why, Drop::Stalled | Drop::Silent));
+    dropped(greedy, |why| matches!(why, DropReason::Stalled | DropReason::Silent));
 }
 
 #[test]
@@ -138,16 +138,16 @@ fn what_is_no_iscsi_ends_the_connection() {
         pdu.resize(48, 0);
         hand.stream.write_all(&pdu).expect("it is taken");
     };
-    dropped(too_long, |why| matches!(why, Drop::Protocol(_)));
+    dropped(too_long, |why| matches!(why, DropReason::Protocol(_)));
     dropped(
         |hand| drop(hand.stream.shutdown(std::net::Shutdown::Both)),
-        |why| *why == Drop::Closed,
+        |why| *why == DropReason::Closed,
     );
 }
 
 #[test]
 fn sessions_that_die_in_the_middle_of_commands_leave_nothing_behind() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut steady = Hand::ready(stand.address(), "steady");
     let data = pattern(7, 8192);
     for round in 0..40u8 {

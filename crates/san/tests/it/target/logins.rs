@@ -1,19 +1,19 @@
 //! Who gets in, and what becomes of sessions that somebody takes over.
 
 use crate::target::hand::{Hand, connect, is_closed, pattern, who};
-use crate::target::stand::{NAME, Stand, config, guarded};
+use crate::target::test_target::{NAME, TestTarget, config, guarded};
 use iscsi::chap::{Credentials, Secret};
 use iscsi::login::{Auth, InitiatorAuth, InitiatorConfig, LoginError};
 use iscsi::params::DesiredParams;
 use iscsi::pdu::{Isid, LoginStatus, Response, TextRequest};
-use san::server::{Drop, Event, PortalConfig, StartError, Target};
+use san::server::{DropReason, Event, PortalConfig, StartError, Target};
 
 fn credentials(name: &str, secret: &str) -> Credentials {
     Credentials { name: name.to_owned(), secret: Secret::new(secret.as_bytes()).expect("a secret") }
 }
 
 #[track_caller]
-fn refused(stand: &Stand, config: InitiatorConfig, status: LoginStatus) {
+fn refused(stand: &TestTarget, config: InitiatorConfig, status: LoginStatus) {
     match Hand::enter(stand.address(), config) {
         Err(LoginError::Refused(got)) => assert_eq!(got, status),
         Err(other) => panic!("{other}"),
@@ -36,14 +36,14 @@ fn a_configuration_that_is_not_sound_does_not_start() {
     assert!(matches!(start(&|c| c.portals[1].group = 0), StartError::Group(_)));
     let everywhere = PortalConfig::new("0.0.0.0:0".parse().expect("an address"));
     assert!(matches!(start(&|c| c.portals.push(everywhere.clone())), StartError::Open(_)));
-    let taken = Stand::new();
+    let taken = TestTarget::new();
     let same = PortalConfig::new(taken.address());
     assert!(matches!(start(&|c| c.portals.push(same.clone())), StartError::Listen { .. }));
 }
 
 #[test]
 fn urls_name_what_is_served() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let addresses = stand.target.addresses();
     let urls: Vec<String> =
         addresses.iter().map(|address| format!("iscsi://{address}/{NAME}/0")).collect();
@@ -54,7 +54,7 @@ fn urls_name_what_is_served() {
 #[test]
 fn only_who_proves_who_it_is_gets_in() {
     let target = Some(credentials("target", "the target's secret"));
-    let stand = Stand::with(guarded(Auth::Chap {
+    let stand = TestTarget::with(guarded(Auth::Chap {
         users: vec![credentials("joe", "a secret of joe")],
         target,
     }));
@@ -89,7 +89,7 @@ fn only_who_proves_who_it_is_gets_in() {
 fn only_initiators_that_are_allowed_find_only_this_target() {
     let mut config = config();
     config.initiators = vec!["iqn.2024-01.org.example:friend".to_owned()];
-    let stand = Stand::with(config);
+    let stand = TestTarget::with(config);
     refused(&stand, who("stranger"), LoginStatus::AUTHORIZATION_FAILURE);
     let elsewhere = InitiatorConfig {
         target: Some("iqn.2024-01.org.example:else".parse().expect("a name")),
@@ -102,8 +102,8 @@ fn only_initiators_that_are_allowed_find_only_this_target() {
 }
 
 #[test]
-fn a_discovery_session_tells_of_all_portals_and_carries_no_command() {
-    let stand = Stand::new();
+fn a_discovery_session_lists_all_portals_and_refuses_commands() {
+    let stand = TestTarget::new();
     let mut hand = Hand::enter(stand.address(), InitiatorConfig { target: None, ..who("a") })
         .expect("a login");
     let text = b"SendTargets=All\0";
@@ -132,13 +132,15 @@ fn a_discovery_session_tells_of_all_portals_and_carries_no_command() {
 
 #[test]
 fn a_new_login_of_the_same_port_ends_the_old_session_and_its_tasks() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut old = Hand::ready(stand.address(), "a");
     old.begin(&crate::target::hand::transfer(0x2a, 0, 4096), 0, 4096);
     old.r2t();
     let mut new = Hand::enter(stand.address(), who("a")).expect("a login");
     assert!(is_closed(&mut old.stream));
-    stand.event("the old one's end", |event| matches!(event, Event::Dropped(_, Drop::Reinstated)));
+    stand.event("the old one's end", |event| {
+        matches!(event, Event::Dropped(_, DropReason::Reinstated))
+    });
     new.calm();
     assert_ne!(new.login.tsih, old.login.tsih);
     let counts = stand
@@ -155,7 +157,7 @@ fn a_new_login_of_the_same_port_ends_the_old_session_and_its_tasks() {
 
 #[test]
 fn connections_share_a_session_and_replace_each_other() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let wishes = DesiredParams { max_connections: 2, ..who("a").wishes };
     let mut first =
         Hand::enter(stand.address(), InitiatorConfig { wishes: wishes.clone(), ..who("a") })
@@ -181,8 +183,8 @@ fn connections_share_a_session_and_replace_each_other() {
 
 #[test]
 fn a_stop_asks_initiators_to_leave_and_keeps_what_was_written() {
-    let stand = Stand::with(crate::target::stand::limited(|limits| {
-        limits.stop_time = crate::target::stand::PATIENCE
+    let stand = TestTarget::with(crate::target::test_target::limited(|limits| {
+        limits.stop_time = crate::target::test_target::PATIENCE
     }));
     let mut hand = Hand::ready(stand.address(), "a");
     let address = stand.address();
@@ -201,7 +203,7 @@ fn a_stop_asks_initiators_to_leave_and_keeps_what_was_written() {
 
 #[test]
 fn who_does_not_leave_is_dropped_when_the_time_is_up() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut hand = Hand::ready(stand.address(), "a");
     let _silent = connect(stand.address());
     stand.stop();

@@ -7,4 +7,4 @@ mod hostile;
 mod logins;
 mod portals;
 mod resets;
-mod stand;
+mod test_target;

@@ -1,13 +1,13 @@
 //! Portals in trouble, and reservations that outlive the target.
 
 use crate::target::hand::{Hand, is_closed, pattern, transfer, who};
-use crate::target::stand::{Stand, config, volume};
-use san::server::{Drop, Event, PortRate, TargetConfig};
+use crate::target::test_target::{TestTarget, config, volume};
+use san::server::{DropReason, Event, PortRate, TargetConfig};
 use std::net::TcpStream;
 
 #[test]
 fn a_portal_goes_down_alone_and_comes_back() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let addresses = stand.target.addresses();
     let mut by_first = Hand::ready(addresses[0], "a");
     let mut by_second = Hand::ready(addresses[1], "a");
@@ -17,7 +17,7 @@ fn a_portal_goes_down_alone_and_comes_back() {
     for _ in 0..3 {
         first.kill();
         assert!(is_closed(&mut by_first.stream));
-        stand.event("the drop", |event| matches!(event, Event::Dropped(_, Drop::PortalDown)));
+        stand.event("the drop", |event| matches!(event, Event::Dropped(_, DropReason::PortalDown)));
         assert!(TcpStream::connect(addresses[0]).is_err(), "nobody listens");
         assert_eq!(by_second.read(0, 4096).data, data, "the other way is open");
         first.revive().expect("its address is free");
@@ -28,7 +28,7 @@ fn a_portal_goes_down_alone_and_comes_back() {
 
 #[test]
 fn a_busy_portal_says_so_and_carries_nothing_out() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut hand = Hand::ready(stand.address(), "a");
     let portal = stand.target.portal(0).expect("a portal");
     portal.set_busy(true);
@@ -40,10 +40,10 @@ fn a_busy_portal_says_so_and_carries_nothing_out() {
 }
 
 #[test]
-fn a_slow_portal_carries_all_the_same_and_speeds_up_when_told_to() {
+fn a_slow_portal_works_and_can_be_sped_up() {
     let mut config = config();
     config.portals[0].rate = PortRate::new(20_000_000);
-    let stand = Stand::with(config);
+    let stand = TestTarget::with(config);
     let mut hand = Hand::ready(stand.address(), "a");
     let data = pattern(6, 1 << 20);
     assert_eq!(hand.write(0, &data).status, 0);
@@ -72,14 +72,14 @@ fn reservations_that_ask_for_it_outlive_the_target() {
     let register = [0x5f, 0, 0, 0, 0, 0, 0, 0, 24, 0];
     let keys = [0x5e, 0, 0, 0, 0, 0, 0, 0, 64, 0];
 
-    let stand = Stand::with(target("kept"));
+    let stand = TestTarget::with(target("kept"));
     let mut hand = Hand::ready(stand.address(), "a");
     assert_eq!(hand.command(&register, 0, &parameters).status, 0);
     hand.logout();
     stand.stop();
 
     for (serial, kept) in [("kept", true), ("another", false)] {
-        let stand = Stand::with(target(serial));
+        let stand = TestTarget::with(target(serial));
         let mut hand = Hand::ready(stand.address(), "a");
         let answer = hand.command(&keys, 64, &[]);
         assert_eq!(answer.status, 0);
@@ -92,7 +92,7 @@ fn a_reservation_that_cannot_be_kept_is_not_acknowledged() {
     let state = tempfile::tempdir().expect("a directory");
     let path = state.path().join("gone");
     std::fs::create_dir(&path).expect("a directory");
-    let stand = Stand::with(TargetConfig { state: Some(path.clone()), ..config() });
+    let stand = TestTarget::with(TargetConfig { state: Some(path.clone()), ..config() });
     std::fs::remove_dir(&path).expect("it is empty");
     let mut hand = Hand::enter(stand.address(), who("a")).expect("a login");
     hand.calm();

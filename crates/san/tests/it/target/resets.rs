@@ -1,7 +1,7 @@
 //! Functions that reach beyond their session, while sessions live on different threads.
 
 use crate::target::hand::{Hand, NO_TASK, pattern, transfer};
-use crate::target::stand::Stand;
+use crate::target::test_target::TestTarget;
 use iscsi::pdu::{TaskFunction, TaskOutcome};
 use std::sync::{Arc, Barrier};
 
@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier};
 /// and it hears why with its next command.
 #[track_caller]
 fn check(function: TaskFunction, attention: u16) {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut victim = Hand::ready(stand.address(), "victim");
     let mut other = Hand::ready(stand.address(), "other");
     victim.begin(&transfer(0x2a, 0, 4096), 0, 4096);
@@ -35,8 +35,8 @@ fn tasks_of_other_sessions_are_aborted_and_their_initiators_hear_of_it() {
 }
 
 #[test]
-fn aborting_ones_own_tasks_disturbs_nobody_else() {
-    let stand = Stand::new();
+fn aborting_own_tasks_leaves_other_sessions_alone() {
+    let stand = TestTarget::new();
     let mut one = Hand::ready(stand.address(), "one");
     let mut other = Hand::ready(stand.address(), "other");
     other.begin(&transfer(0x2a, 8, 512), 0, 512);
@@ -57,7 +57,7 @@ fn aborting_ones_own_tasks_disturbs_nobody_else() {
 
 #[test]
 fn sessions_that_reset_each_other_at_once_all_get_their_answer() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let address = stand.address();
     let begin = Arc::new(Barrier::new(4));
     let threads: Vec<_> = (0..4u8)
@@ -101,7 +101,7 @@ fn sessions_that_reset_each_other_at_once_all_get_their_answer() {
 
 #[test]
 fn a_cold_reset_ends_all_sessions() {
-    let stand = Stand::new();
+    let stand = TestTarget::new();
     let mut one = Hand::ready(stand.address(), "one");
     let mut other = Hand::ready(stand.address(), "other");
     one.manage(TaskFunction::TargetColdReset, NO_TASK);

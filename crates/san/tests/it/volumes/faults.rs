@@ -185,7 +185,7 @@ fn a_failed_durable_write_is_a_failed_sync() {
 }
 
 #[test]
-fn a_full_file_system_is_told_and_nothing_else_breaks() {
+fn a_full_file_system_is_reported() {
     // A file system of 2 MiB in memory, and a thin volume of 16 on it.
     let folder = tempfile::tempdir().expect("a directory");
     let target = folder.path().display().to_string();

@@ -46,7 +46,7 @@ fn foreign(path: &Path, byte: u8) -> String {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_only_read_without_its_token() {
+fn a_foreign_file_is_read_only_without_its_token() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = foreign(&folder.path().join("precious"), 7);
     only_read(&format!("file:{path}"), "did not make");

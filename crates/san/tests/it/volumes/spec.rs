@@ -45,7 +45,7 @@ fn mistakes_are_pointed_at() {
         ("ram:1GiB,thin=yes", "thin=yes", "takes no value"),
         ("ram:1GiB,block", "block", "as in `block=4096`"),
         ("ram:1GiB,block=520", "block=520", "512 or 4096"),
-        ("ram:1GiB,thin,thin", "thin", "said twice"),
+        ("ram:1GiB,thin,thin", "thin", "given twice"),
         ("ram:1GiB,serial=a b", "serial=a b", "without spaces"),
         ("ram:1GiB,size=2GiB", "size=2GiB", "stands behind `ram:`"),
         ("block:/dev/x,size=2GiB", "size=2GiB", "of its own"),

@@ -27,7 +27,7 @@ fn mistakes_are_told_with_what_would_be_right() {
     refused(2, &["--volume", "ram:1MiB,block=513"], "512 or 4096");
     refused(2, &[&ram[..], &["--portal", "127.0.0.1:0,rate=4gcf"]].concat(), "is no speed");
     refused(2, &[&ram[..], &["--portal", "127.0.0.1:0,group=0"]].concat(), "1 to 65535");
-    refused(2, &[&ram[..], &["--iqn", "disk"]].concat(), "is no iSCSI name");
+    refused(2, &[&ram[..], &["--iqn", "disk"]].concat(), "is not an iSCSI name");
     refused(2, &[&ram[..], &["--chap-secret-file", "x"]].concat(), "--chap <USER>");
     refused(2, &[&ram[..], &["--chap", "u"]].concat(), "set WIRESPEED_CHAP_SECRET");
     refused(

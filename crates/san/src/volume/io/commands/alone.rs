@@ -1,5 +1,5 @@
-//! Commands that read, decide and write with nothing in between (SBC-3, 5.2 COMPARE AND WRITE and 5.13 ORWRITE). They have
-//! their blocks for themselves: other writers wait at the gate.
+//! Commands that read, decide and write atomically (SBC-3, 5.2 COMPARE AND WRITE and 5.13 ORWRITE). They hold their range
+//! exclusively: other writers wait at the gate.
 
 use super::transfer::same;
 use super::{At, CHUNK, Data, Outcome, sense};

@@ -1,5 +1,5 @@
-//! Commands that make many blocks alike: WRITE SAME, UNMAP, SANITIZE. They go in slices, so that neither a thread nor a gate
-//! is taken for long.
+//! Commands that write one pattern to many blocks: WRITE SAME, UNMAP, SANITIZE. They run in slices, so that they hold neither
+//! the thread nor a gate for long.
 
 use super::sense::During;
 use super::{At, CHUNK, Op, Outcome, ZEROS, sense};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-/// Pages that memory gives back in one slice.
+/// Pages of memory freed in one slice.
 const PAGES: u64 = 2048;
 
 /// Bytes that a store makes zero in one operation: what it takes is not ours, but an end to it is wanted.

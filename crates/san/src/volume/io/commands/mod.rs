@@ -1,5 +1,5 @@
-//! What each command does, written down one after the other. Memory and stores are used through the same four functions
-//! (`read`, `write`, `zero`, `sync`), so that every command exists once.
+//! The implementation of each command. Memory and stores are used through the same four functions (`read`, `write`, `zero`,
+//! `sync`), so that every command exists once.
 
 mod alone;
 mod copy;

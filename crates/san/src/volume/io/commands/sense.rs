@@ -1,4 +1,4 @@
-//! What an error of the backing store is in SCSI's words (SPC-4, 4.5 and annex D; SBC-3, 4.7 for thin provisioning).
+//! Maps errors of the backing store to sense data (SPC-4, 4.5 and annex D; SBC-3, 4.7 for thin provisioning).
 
 use iscsi::scsi::{Ending, Sense, SenseKey};
 use rustix::io::Errno;

@@ -1,4 +1,4 @@
-//! GET LBA STATUS (SBC-3, 5.5): which blocks have space behind them.
+//! GET LBA STATUS (SBC-3, 5.5): which blocks are mapped.
 
 use super::{At, Data, Outcome, sense};
 use crate::volume::Kind;
@@ -52,7 +52,7 @@ impl At<'_> {
         let (at, end) = (lba * block, blocks * block);
         let (mapped, until) = match &self.volume.kind {
             Kind::Ram(ram) => ram.mapped(at, end),
-            // Where nobody knows, there is space.
+            // Where it is unknown, count it as mapped.
             Kind::Stored(store) => store.mapped(at, end).unwrap_or((true, end)),
         };
         if until < at + block {

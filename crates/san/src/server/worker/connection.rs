@@ -1,10 +1,10 @@
-//! One connection: its socket, what came and was not understood yet, what is to be sent, and when it last did something.
+//! One connection: its socket, unparsed input, queued output, and when it was last active.
 
+use super::coalesce::ResponsePace;
 use super::input::Input;
 use super::output::{Output, Piece};
-use super::rest::Pace;
-use crate::server::event::{Drop, Peer};
-use crate::server::letters::NewConnection;
+use crate::server::event::{DropReason, Peer};
+use crate::server::messages::NewConnection;
 use crate::server::pacing::Allowance;
 use crate::server::port::Port;
 use clock::Ns;
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// One connection of a session.
-pub(super) struct Line {
+pub(super) struct Connection {
     /// Tells a line from an earlier one at the same place.
     pub serial: u32,
     pub conn: ConnId,
@@ -40,14 +40,14 @@ pub(super) struct Line {
     /// To be closed once everything has been sent.
     pub closing: bool,
     /// Why it is closed; `None`: by a logout.
-    pub end: Option<Drop>,
+    pub end: Option<DropReason>,
     /// A look is due at these moments, when its turn at the paced port comes.
     pub alarm_in: bool,
     pub alarm_out: bool,
     /// The status after the last one that was handed out, and the one that the peer expected when it last sent something.
-    pub told: u32,
-    pub heard: u32,
-    pub pace: Pace,
+    pub stat_sn: u32,
+    pub exp_stat_sn: u32,
+    pub pace: ResponsePace,
     /// Requests that came since something was last sent.
     pub fresh: u32,
     /// SCSI data that was copied for its digest, and how much of it is data.
@@ -58,25 +58,25 @@ pub(super) struct Line {
     pub watch: Watch,
 }
 
-/// Names a line on its thread, for ever.
+/// Identifies a connection on its thread; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LineKey {
+pub(super) struct ConnectionKey {
     /// The session's place; below 2^24.
-    pub seat: u32,
+    pub session: u32,
     /// Which connection of it; below 2^8.
     pub conn: u8,
     /// Tells it from an earlier one at the same place.
     pub serial: u32,
 }
 
-impl LineKey {
+impl ConnectionKey {
     pub fn pack(self) -> u64 {
-        u64::from(self.serial) << 32 | u64::from(self.conn) << 24 | u64::from(self.seat)
+        u64::from(self.serial) << 32 | u64::from(self.conn) << 24 | u64::from(self.session)
     }
 
-    pub fn unpack(key: u64) -> LineKey {
-        LineKey {
-            seat: key as u32 & 0xff_ffff,
+    pub fn unpack(key: u64) -> ConnectionKey {
+        ConnectionKey {
+            session: key as u32 & 0xff_ffff,
             conn: (key >> 24) as u8,
             serial: (key >> 32) as u32,
         }
@@ -100,13 +100,13 @@ pub(super) struct Watch {
     pub pinged: Option<Ns>,
 }
 
-impl Line {
-    pub fn new(serial: u32, conn: ConnId, new: NewConnection, now: Ns) -> Line {
+impl Connection {
+    pub fn new(serial: u32, conn: ConnId, new: NewConnection, now: Ns) -> Connection {
         let mut output = Output::new();
         if !new.unsent.is_empty() {
             output.push(Piece::Bytes(new.unsent.into()));
         }
-        Line {
+        Connection {
             serial,
             conn,
             socket: new.socket,
@@ -122,12 +122,12 @@ impl Line {
             writable: true,
             again: false,
             closing: false,
-            end: Some(Drop::Closed),
+            end: Some(DropReason::Closed),
             alarm_in: false,
             alarm_out: false,
-            told: new.params.stat_sn,
-            heard: new.params.stat_sn,
-            pace: Pace::new(now),
+            stat_sn: new.params.stat_sn,
+            exp_stat_sn: new.params.stat_sn,
+            pace: ResponsePace::new(now),
             fresh: 0,
             copied: None,
             allowed_in: Allowance::default(),
@@ -137,7 +137,7 @@ impl Line {
     }
 
     /// Its name on its thread.
-    pub fn key(&self, seat: u32) -> LineKey {
-        LineKey { seat, conn: self.conn.index() as u8, serial: self.serial }
+    pub fn key(&self, session: u32) -> ConnectionKey {
+        ConnectionKey { session, conn: self.conn.index() as u8, serial: self.serial }
     }
 }

@@ -1,18 +1,17 @@
-//! Waiting a moment before few answers are sent to a peer that has many to look at.
+//! Response coalescing: a short pause before few responses are sent to a peer that has many unread.
 //!
-//! Each request names the status that its initiator expects next, so it is known how many answers lie unread at the other
-//! end, and how long it takes to look at one. While there are enough of them the peer is the slower one, and nothing is
-//! gained by answering each of its requests by itself: a short rest gathers several, which cost both ends one system call,
-//! one segment and one wake-up. (Interrupts of network adapters are moderated alike.) A peer that waits for an answer, or
-//! that takes its time with them, gets it at once.
+//! Each request names the status that its initiator expects next, so the number of unread responses at the peer and the time
+//! it needs for one are known. While enough are unread the peer is the slower end, and answering each of its requests
+//! alone gains nothing: a short pause gathers several, which cost both ends one system call, one segment and one wake-up (like
+//! interrupt moderation of network adapters). A peer that waits for an answer, or reads slowly, is answered at once.
 
 use super::Worker;
-use super::line::Line;
+use super::connection::Connection;
 use clock::Ns;
 
-/// So many unread answers keep a peer busy for longer than a rest; and so many requests are worth a send.
+/// With so many unread answers a peer is busy for longer than a pause; so many requests are worth a send.
 const ENOUGH: u32 = 8;
-/// How much of the time that a peer needs for its unread answers is rested: one in so many parts.
+/// The fraction of the peer's processing time to pause: one part in this many.
 const PART: u64 = 2;
 /// The longest rest.
 const MOST: Ns = Ns(50_000);
@@ -23,17 +22,17 @@ const SAMPLE: u32 = 16;
 
 /// How long a peer takes for an answer, from what it says that it has read.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct ResponsePace {
     /// Nanoseconds an answer; a mean in which the last count most.
     mean: u64,
     since: Ns,
     read: u32,
 }
 
-impl Pace {
+impl ResponsePace {
     /// Nothing is known of a peer yet.
-    pub(super) fn new(now: Ns) -> Pace {
-        Pace { mean: u64::MAX, since: now, read: 0 }
+    pub(super) fn new(now: Ns) -> ResponsePace {
+        ResponsePace { mean: u64::MAX, since: now, read: 0 }
     }
 
     /// It has read so many more.
@@ -49,47 +48,52 @@ impl Pace {
     }
 
     /// How long one with so many unread answers can be let wait for more of them.
-    fn rest(&self, unread: u32) -> Ns {
+    fn coalesce(&self, unread: u32) -> Ns {
         let busy = self.mean < BUSY;
         if busy { Ns(self.mean * u64::from(unread) / PART).min(MOST) } else { Ns::ZERO }
     }
 }
 
-impl Line {
+impl Connection {
     /// How long it would be a waste to send the few answers that there are by themselves, since the peer has enough others
     /// to look at.
-    fn rest(&self) -> Ns {
-        let unread = self.told.wrapping_sub(self.heard);
+    fn coalesce(&self) -> Ns {
+        let unread = self.stat_sn.wrapping_sub(self.exp_stat_sn);
         // A peer that names a status of the future gets what it asks for at once.
         let enough = (ENOUGH..1 << 16).contains(&unread) && self.fresh < ENOUGH && !self.closing;
-        if enough { self.pace.rest(unread) } else { Ns::ZERO }
+        if enough { self.pace.coalesce(unread) } else { Ns::ZERO }
     }
 }
 
 impl Worker {
     /// Rests and reads again, if none of those that were read is in a hurry.
-    pub(super) fn rest(&mut self) {
-        if self.read_last.is_empty() || !self.active.is_empty() || self.mailbox.has_letters() {
+    pub(super) fn coalesce(&mut self) {
+        if self.read_last.is_empty() || !self.active.is_empty() || self.mailbox.has_messages() {
             return;
         }
-        let seats = &mut self.seats;
+        let sessions = &mut self.sessions;
         let rests = self.read_last.iter().filter_map(|key| {
-            seats.get_mut(key.seat).and_then(|seat| seat.line(*key)).map(|line| line.rest())
+            sessions
+                .get_mut(key.session)
+                .and_then(|session| session.connection(*key))
+                .map(|connection| connection.coalesce())
         });
-        let rest = rests.min().unwrap_or(Ns::ZERO);
-        if rest == Ns::ZERO {
+        let coalesce = rests.min().unwrap_or(Ns::ZERO);
+        if coalesce == Ns::ZERO {
             return;
         }
-        clock::sleep_until(self.bench.now.plus(rest));
-        self.bench.now = clock::now();
+        clock::sleep_until(self.ctx.now.plus(coalesce));
+        self.ctx.now = clock::now();
         std::mem::swap(&mut self.active, &mut self.read_last);
         for key in &self.active {
-            if let Some(line) = self.seats.get_mut(key.seat).and_then(|seat| seat.line(*key)) {
-                line.readable = true;
+            if let Some(connection) =
+                self.sessions.get_mut(key.session).and_then(|session| session.connection(*key))
+            {
+                connection.readable = true;
             }
         }
         self.read();
-        self.bench.io.submit();
+        self.ctx.io.submit();
     }
 }
 
@@ -100,9 +104,9 @@ mod tests {
     /// The rest for a peer that reads `answers` at a time, every so many nanoseconds, with so many unread.
     #[track_caller]
     fn check(answers: u32, every: u64, unread: u32, expected: Ns) {
-        let mut pace = Pace::new(Ns::ZERO);
+        let mut pace = ResponsePace::new(Ns::ZERO);
         (1..=200).for_each(|n| pace.note(answers, Ns(n * every)));
-        assert_eq!(pace.rest(unread), expected, "{answers} every {every} ns, {unread} unread");
+        assert_eq!(pace.coalesce(unread), expected, "{answers} every {every} ns, {unread} unread");
     }
 
     #[test]
@@ -116,15 +120,15 @@ mod tests {
     fn a_peer_that_is_not_busy_is_not_kept_waiting() {
         check(1, 1_000_000, 16, Ns::ZERO);
         check(32, 10_000_000, 16, Ns::ZERO);
-        assert_eq!(Pace::new(Ns::ZERO).rest(32), Ns::ZERO, "nothing is known of it");
+        assert_eq!(ResponsePace::new(Ns::ZERO).coalesce(32), Ns::ZERO, "nothing is known of it");
     }
 
     #[test]
     fn a_pause_is_forgotten_soon() {
-        let mut pace = Pace::new(Ns::ZERO);
+        let mut pace = ResponsePace::new(Ns::ZERO);
         pace.note(SAMPLE, Ns::secs(60));
-        assert_eq!(pace.rest(16), Ns::ZERO);
+        assert_eq!(pace.coalesce(16), Ns::ZERO);
         (1..=12).for_each(|n| pace.note(SAMPLE, Ns::secs(60).plus(Ns(n * 32_000))));
-        assert!(pace.rest(16) > Ns::ZERO, "{pace:?}");
+        assert!(pace.coalesce(16) > Ns::ZERO, "{pace:?}");
     }
 }

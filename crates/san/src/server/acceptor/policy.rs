@@ -1,4 +1,4 @@
-//! Who may log in, and with which proof.
+//! Which initiators may log in, and how they authenticate.
 
 use crate::server::config::TargetConfig;
 use crate::server::error::StartError;
@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 pub(in crate::server) struct Rules {
     name: IscsiName,
     auth: Auth,
-    /// Empty: everybody.
+    /// Empty: all.
     initiators: BTreeSet<IscsiName>,
 }
 
 /// The rules for those who come by one portal.
-pub(super) struct Entrance<'a> {
+pub(super) struct PortalPolicy<'a> {
     pub rules: &'a Rules,
     /// The portal group tag.
     pub group: u16,
@@ -39,7 +39,7 @@ impl Rules {
     }
 }
 
-impl LoginPolicy for Entrance<'_> {
+impl LoginPolicy for PortalPolicy<'_> {
     fn access(
         &mut self,
         initiator: &IscsiName,

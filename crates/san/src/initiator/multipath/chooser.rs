@@ -1,5 +1,4 @@
-//! The choice of a path for an I/O: a pure function of what was chosen before, of the paths that can be used, and of what is
-//! under way on each.
+//! Path selection for an I/O: a pure function of the last choice, the usable paths and the commands in flight on each.
 
 use super::options::{PathOptions, Policy, SwitchAfter};
 

@@ -1,5 +1,4 @@
-//! What is seen of a LUN through the portals of its URL, before anything is done with it: all that answer must lead to one
-//! and the same unit.
+//! Checks a LUN through every portal of its URL before use: all that answer must lead to the same unit.
 
 use super::client::{Client, CommandError};
 use super::inquiry::LunFacts;
@@ -15,7 +14,7 @@ const PAGE: u16 = 1024;
 
 /// What one portal showed.
 #[derive(Debug)]
-pub(super) enum Sight {
+pub(super) enum PortalState {
     /// The unit, by this portal group, in this state.
     Open { group: Option<u16>, state: AccessState },
     /// Nothing: why.
@@ -24,7 +23,7 @@ pub(super) enum Sight {
 
 /// Why a LUN is not used.
 #[derive(Debug, Error)]
-pub(super) enum SightError {
+pub(super) enum PortalsError {
     /// A portal does not lead to it, and no other one does.
     #[error("{error}")]
     Portal {
@@ -38,60 +37,61 @@ pub(super) enum SightError {
          that lead to the same LUN"
     )]
     Different { first: String, by_first: String, other: String, by_other: String },
-    /// Nobody can tell whether it is the same unit.
+    /// The units have no name to compare.
     #[error(
-        "it tells neither a designator (VPD page 0x83) nor a serial number, so that nobody can tell whether the portals \
-         of the URL lead to the same unit; name one portal"
+        "it reports neither a designator (VPD page 0x83) nor a serial number, so the portals of the URL may lead to different units; name one portal"
     )]
     Nameless,
     /// No path moves blocks.
-    #[error("none of its paths moves blocks at present: each is in standby or unavailable")]
+    #[error("none of its paths is active: each is standby or unavailable")]
     Passive,
 }
 
-impl fmt::Display for Sight {
+impl fmt::Display for PortalState {
     /// "(group 1, active/optimized)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Sight::Open { group: Some(group), state } => write!(f, "(group {group}, {state})"),
-            Sight::Open { group: None, state } => write!(f, "({state})"),
-            Sight::Closed(why) => write!(f, "(not reached: {why})"),
+            PortalState::Open { group: Some(group), state } => {
+                write!(f, "(group {group}, {state})")
+            }
+            PortalState::Open { group: None, state } => write!(f, "({state})"),
+            PortalState::Closed(why) => write!(f, "(not reached: {why})"),
         }
     }
 }
 
 /// What a portal showed of a unit.
-struct View {
+struct PortalAnswer {
     /// Nothing where its state forbids to ask for all of them.
     facts: Option<LunFacts>,
     name: Option<String>,
-    sight: Sight,
+    portal_state: PortalState,
 }
 
 /// Looks at the LUN through every portal.
-pub(super) fn look(lun: &Lun) -> Result<(LunFacts, Vec<Sight>), SightError> {
+pub(super) fn inspect(lun: &Lun) -> Result<(LunFacts, Vec<PortalState>), PortalsError> {
     let portals = &lun.url().portals;
     let (mut known, mut trouble): (Option<(usize, LunFacts)>, _) = (None, None);
     let mut first: Option<(usize, String)> = None;
-    let mut sights = Vec::with_capacity(portals.len());
+    let mut portal_states = Vec::with_capacity(portals.len());
     for portal in 0..portals.len() {
-        let View { facts, name, sight } = match through(lun, portal) {
+        let PortalAnswer { facts, name, portal_state } = match through(lun, portal) {
             Ok(view) => view,
             Err(error) => {
-                sights.push(Sight::Closed(error.to_string()));
-                trouble = trouble.or(Some(SightError::Portal { portal, error }));
+                portal_states.push(PortalState::Closed(error.to_string()));
+                trouble = trouble.or(Some(PortalsError::Portal { portal, error }));
                 continue;
             }
         };
-        sights.push(sight);
+        portal_states.push(portal_state);
         let name = match (name, portals.len()) {
             (Some(name), _) => name,
             (None, 1) => String::new(),
-            (None, _) => return Err(SightError::Nameless),
+            (None, _) => return Err(PortalsError::Nameless),
         };
         match &first {
             Some((at, known)) if *known != name => {
-                return Err(SightError::Different {
+                return Err(PortalsError::Different {
                     first: known.clone(),
                     by_first: portals[*at].to_string(),
                     other: name,
@@ -103,7 +103,7 @@ pub(super) fn look(lun: &Lun) -> Result<(LunFacts, Vec<Sight>), SightError> {
         }
         match (&known, facts) {
             (Some((at, known)), Some(facts)) if size(known) != size(&facts) => {
-                return Err(SightError::Different {
+                return Err(PortalsError::Different {
                     first: size(known),
                     by_first: portals[*at].to_string(),
                     other: size(&facts),
@@ -115,19 +115,19 @@ pub(super) fn look(lun: &Lun) -> Result<(LunFacts, Vec<Sight>), SightError> {
         }
     }
     match (known, trouble) {
-        (Some((_, facts)), _) => Ok((facts, sights)),
+        (Some((_, facts)), _) => Ok((facts, portal_states)),
         (None, Some(trouble)) => Err(trouble),
-        (None, None) => Err(SightError::Passive),
+        (None, None) => Err(PortalsError::Passive),
     }
 }
 
-/// How big a unit is, which is no name, but tells two of one name apart.
+/// Name and size of a unit: two of one name may differ in size.
 fn size(facts: &LunFacts) -> String {
     let name = facts.designator.as_deref().or(facts.serial.as_deref()).unwrap_or_default();
     format!("{name} of {} bytes in blocks of {}", facts.size(), facts.block)
 }
 
-fn through(lun: &Lun, portal: usize) -> Result<View, CommandError> {
+fn through(lun: &Lun, portal: usize) -> Result<PortalAnswer, CommandError> {
     // A name of its own: a session with the control plane's would end that one.
     let (link, group) = lun.control(portal, fresh_isid()).enter()?;
     let mut client = Client::of(link);
@@ -142,7 +142,11 @@ fn through(lun: &Lun, portal: usize) -> Result<View, CommandError> {
         Err(e) => return Err(e),
     };
     let state = state(&mut client, lun)?;
-    Ok(View { facts, name: designator.or(serial), sight: Sight::Open { group, state } })
+    Ok(PortalAnswer {
+        facts,
+        name: designator.or(serial),
+        portal_state: PortalState::Open { group, state },
+    })
 }
 
 /// NOT READY because of the port's access state: transition, standby, unavailable.
@@ -150,7 +154,7 @@ pub(super) fn is_passive(sense: &SenseData) -> bool {
     sense.key == SenseData::NOT_READY && matches!(sense.code, 0x040a..=0x040c)
 }
 
-/// The access state of the port by which a client asks.
+/// The access state of the client's port.
 fn state(client: &mut Client, lun: &Lun) -> Result<AccessState, CommandError> {
     let address = lun.address();
     if !tells_states(&client.ask(address, Cdb::inquiry(96), 96)?) {

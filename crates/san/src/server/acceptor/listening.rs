@@ -9,7 +9,7 @@ use rustix::net::{
 use std::io;
 use std::net::SocketAddr;
 
-/// Connections that the kernel keeps for the door.
+/// Connections that the kernel keeps for the acceptor.
 const BACKLOG: i32 = 1024;
 
 /// Listens at an address; port 0 becomes one that is free.
@@ -32,7 +32,7 @@ pub(in crate::server) fn open(address: SocketAddr) -> io::Result<(OwnedFd, Socke
 pub(super) struct Arrival {
     pub socket: OwnedFd,
     pub from: SocketAddr,
-    /// The address by which it came.
+    /// The local address of the connection.
     pub local: SocketAddr,
 }
 

@@ -1,13 +1,13 @@
-//! What the target keeps over a restart: the persistent reservations that asked for it (APTPL; SPC-4, 5.13.5).
+//! Persistent reservations that survive a restart of the target (APTPL; SPC-4, 5.13.5).
 //!
-//! One file a logical unit, named by the unit's designator, so that it follows the volume and not its number. A file is
-//! written beside its place, synced, put in its place, and the directory synced, before the command that wanted it is
-//! answered. It is done on a thread of its own, because a sync may take long and workers do not wait.
+//! One file a logical unit, named by the unit's designator, so that it follows the volume and not its number. The new file is
+//! written, synced and renamed, and the directory synced, before the command is answered. It runs on a thread of its own,
+//! because a sync may take long and workers do not wait.
 
 use super::error::StartError;
 use super::event::{Event, Listener};
-use super::letters::ToWorker;
 use super::mailbox::Address;
+use super::messages::ToWorker;
 use iscsi::scsi::{Device, LogicalUnit};
 use iscsi::target::TaskId;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const LARGEST: u64 = 1 << 20;
 
 /// Where reservations are kept.
-pub(super) struct Keeper {
+pub(super) struct ReservationStore {
     /// `None`: it takes no more orders.
     orders: Mutex<Option<Sender<Order>>>,
 }
@@ -33,17 +33,17 @@ pub(super) struct Order {
     task: TaskId,
 }
 
-impl Keeper {
-    /// A keeper, and the orders that its thread is to carry out.
-    pub fn new() -> (Keeper, Receiver<Order>) {
+impl ReservationStore {
+    /// A store, and the orders for its thread.
+    pub fn new() -> (ReservationStore, Receiver<Order>) {
         let (orders, taken) = channel();
-        (Keeper { orders: Mutex::new(Some(orders)) }, taken)
+        (ReservationStore { orders: Mutex::new(Some(orders)) }, taken)
     }
 
-    /// Has the state of a unit kept. The worker gets a letter when it is.
+    /// Has the state of a unit kept. The worker gets a message when it is.
     pub fn keep(&self, unit: usize, worker: usize, session: u32, task: TaskId) {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        // The thread outlives all workers, so there is somebody who takes it.
+        // The thread outlives all workers, so the order is received.
         if let Some(orders) = &*orders {
             let _ = orders.send(Order { unit, worker, session, task });
         }
@@ -55,7 +55,7 @@ impl Keeper {
     }
 }
 
-/// Carries out orders until nobody can give any.
+/// Carries out orders until all senders are gone.
 pub(super) fn run(
     directory: &Path,
     device: &Device,
@@ -68,7 +68,7 @@ pub(super) fn run(
         let path = place(directory, unit);
         let kept = write(&path, &unit.stored_reservations());
         if let Err(error) = &kept {
-            listener.tell(Event::NotKept(format!("{}: {error}", path.display())));
+            listener.notify(Event::NotKept(format!("{}: {error}", path.display())));
         }
         if let Some(worker) = workers.get(order.worker) {
             let (session, task) = (order.session, order.task);
@@ -119,12 +119,12 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// What the keeper's thread needs.
-pub(super) struct Books {
+pub(super) struct ReservationWriter {
     pub directory: PathBuf,
     pub orders: Receiver<Order>,
 }
 
-impl Books {
+impl ReservationWriter {
     /// Carries out orders on a thread of its own.
     pub fn spawn(
         self,

@@ -1,9 +1,9 @@
-//! One session on its thread: the protocol's machine, its connections, its tasks, and what it may do to each unit.
+//! One session on its thread: the protocol state machine, its connections, its tasks, and its access to each unit.
 
-use super::bench::Bench;
-use super::line::{Line, LineKey};
-use crate::server::event::{Drop, Event};
-use crate::server::letters::{NewConnection, NewSession, ToDoor};
+use super::connection::{Connection, ConnectionKey};
+use super::context::Context;
+use crate::server::event::{DropReason, Event};
+use crate::server::messages::{NewConnection, NewSession, ToAcceptor};
 use crate::server::poll::Poll;
 use crate::volume::Data;
 use clock::Ns;
@@ -13,7 +13,7 @@ use rustix::fd::AsFd;
 use std::collections::VecDeque;
 
 /// A session at its thread.
-pub(super) struct Seat {
+pub(super) struct WorkerSession {
     /// Its place among those of its thread.
     pub key: u32,
     pub tsih: u16,
@@ -23,11 +23,11 @@ pub(super) struct Seat {
     pub parted: bool,
     /// When it began.
     pub began: Ns,
-    pub session: Session,
+    pub protocol: Session,
     pub nexus: Nexus,
-    pub lines: [Option<Box<Line>>; ConnId::MOST],
+    pub connections: [Option<Box<Connection>>; ConnId::MOST],
     /// By the slot of the task.
-    pub tasks: Vec<Place>,
+    pub tasks: Vec<TaskSlot>,
     /// By the number of the logical unit.
     pub views: Vec<NexusView>,
     /// Tasks that wait for those before them, because they, or some before them, are ordered.
@@ -64,18 +64,18 @@ pub(super) enum Phase {
 
 /// What is known of a task, by its slot.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct TaskSlot {
     /// The task that is there.
     pub id: Option<TaskId>,
     pub phase: Phase,
     pub data: Data,
     /// The index of the unit, if there is one.
     pub unit: Option<usize>,
-    /// The portal by which it came, as an index.
+    /// The index of the portal it arrived at.
     pub port: usize,
     /// Bytes that SCSI would move to the initiator; what a volume brings is an answer only where it is not zero.
     pub wanted: u32,
-    /// The list identifier of an EXTENDED COPY, to be told how it ended.
+    /// The list identifier of an EXTENDED COPY, whose result is stored.
     pub copy: Option<u8>,
     /// Pieces of its data that wait to be sent.
     pub queued: u32,
@@ -85,35 +85,35 @@ pub(super) struct Place {
     pub over: bool,
 }
 
-impl Place {
-    /// Whether nobody touches it any more.
+impl TaskSlot {
+    /// Whether it is unused.
     pub fn is_idle(&self) -> bool {
         self.over && self.queued == 0 && !matches!(self.phase, Phase::Running | Phase::Waiting)
     }
 }
 
-impl Seat {
-    pub fn new(bench: &Bench, new: &NewSession) -> Seat {
+impl WorkerSession {
+    pub fn new(ctx: &Context, new: &NewSession) -> WorkerSession {
         let nexus = new.nexus.clone();
-        let window = u16::try_from(bench.shared.limits.commands).unwrap_or(u16::MAX);
-        let session = Session::new(new.params, Limits { window, ..Limits::default() }, new.cmd_sn);
-        let views = bench
+        let window = u16::try_from(ctx.shared.limits.commands).unwrap_or(u16::MAX);
+        let protocol = Session::new(new.params, Limits { window, ..Limits::default() }, new.cmd_sn);
+        let views = ctx
             .shared
             .device
             .units()
             .iter()
             .map(|unit| NexusView { generation: 0, ..unit.view(&nexus) });
-        Seat {
+        WorkerSession {
             key: 0,
             tsih: new.first.peer.tsih,
             discovery: new.discovery,
             parted: false,
-            began: bench.now,
-            tasks: std::iter::repeat_with(Place::default).take(session.slots()).collect(),
+            began: ctx.now,
+            tasks: std::iter::repeat_with(TaskSlot::default).take(protocol.slots()).collect(),
             views: views.collect(),
-            session,
+            protocol,
             nexus,
-            lines: Default::default(),
+            connections: Default::default(),
             held: VecDeque::new(),
             ordered: 0,
             releasing: false,
@@ -123,102 +123,108 @@ impl Seat {
     }
 
     /// A line, if it is still the one that was meant.
-    pub fn line(&mut self, key: LineKey) -> Option<&mut Line> {
-        let line = self.lines.get_mut(usize::from(key.conn))?.as_deref_mut()?;
-        (line.serial == key.serial).then_some(line)
+    pub fn connection(&mut self, key: ConnectionKey) -> Option<&mut Connection> {
+        let connection = self.connections.get_mut(usize::from(key.conn))?.as_deref_mut()?;
+        (connection.serial == key.serial).then_some(connection)
     }
 
     /// The keys of all its lines.
-    pub fn keys(&self) -> Vec<LineKey> {
-        self.lines.iter().flatten().map(|line| line.key(self.key)).collect()
+    pub fn keys(&self) -> Vec<ConnectionKey> {
+        self.connections.iter().flatten().map(|connection| connection.key(self.key)).collect()
     }
 
     /// Takes in a connection that has logged in; where to look at it from now on.
     pub fn add(
         &mut self,
-        bench: &mut Bench,
+        ctx: &mut Context,
         poll: &Poll,
         new: NewConnection,
-    ) -> Result<LineKey, String> {
-        let conn = self.session.attach(new.params).map_err(|refused| refused.to_string())?;
-        let line = Box::new(Line::new(bench.serial(), conn, new, bench.now));
-        let key = line.key(self.key);
-        if let Err(error) = poll.watch_edges(line.socket.as_fd(), key.pack()) {
-            self.session.lost(conn);
+    ) -> Result<ConnectionKey, String> {
+        let conn = self.protocol.attach(new.params).map_err(|refused| refused.to_string())?;
+        let connection = Box::new(Connection::new(ctx.serial(), conn, new, ctx.now));
+        let key = connection.key(self.key);
+        if let Err(error) = poll.watch_edges(connection.socket.as_fd(), key.pack()) {
+            self.protocol.lost(conn);
             return Err(error.to_string());
         }
-        line.port.cell(bench.thread).opened.add(1);
-        self.lines[conn.index()] = Some(line);
+        connection.port.cell(ctx.thread).opened.add(1);
+        self.connections[conn.index()] = Some(connection);
         Ok(key)
     }
 
     /// Closes a connection: its socket, what waited to be sent, and its tasks.
-    pub fn drop_line(&mut self, bench: &mut Bench, at: usize, why: Option<Drop>) {
-        let Some(mut line) = self.lines[at].take() else { return };
-        line.port.cell(bench.thread).closed.add(1);
-        line.allowed_in.idle(&line.port.pace_in);
-        line.allowed_out.idle(&line.port.pace_out);
-        bench.tell_door(ToDoor::ConnectionEnded { tsih: self.tsih, cid: line.peer.cid });
-        let peer = line.peer.clone();
-        bench.shared.listener.tell(match why {
+    pub fn drop_connection(&mut self, ctx: &mut Context, at: usize, why: Option<DropReason>) {
+        let Some(mut connection) = self.connections[at].take() else { return };
+        connection.port.cell(ctx.thread).closed.add(1);
+        connection.allowed_in.idle(&connection.port.pace_in);
+        connection.allowed_out.idle(&connection.port.pace_out);
+        ctx.notify_acceptor(ToAcceptor::ConnectionEnded {
+            tsih: self.tsih,
+            cid: connection.peer.cid,
+        });
+        let peer = connection.peer.clone();
+        ctx.shared.listener.notify(match why {
             Some(why) => Event::Dropped(peer, why),
             None => Event::Logout(peer),
         });
         // What waited will never be sent.
-        let unsent = line.output.clear();
+        let unsent = connection.output.clear();
         for piece in unsent {
-            self.unqueue(bench, piece);
+            self.unqueue(ctx, piece);
         }
-        self.session.lost(line.conn);
-        self.events(bench);
-        bench.mark(self);
+        self.protocol.lost(connection.conn);
+        self.events(ctx);
+        ctx.mark(self);
     }
 
     /// Closes all connections; no others join.
-    pub fn drop_all(&mut self, bench: &mut Bench, why: &Drop) {
-        self.session.close_all();
-        for at in 0..self.lines.len() {
-            self.drop_line(bench, at, Some(why.clone()));
+    pub fn drop_all(&mut self, ctx: &mut Context, why: &DropReason) {
+        self.protocol.close_all();
+        for at in 0..self.connections.len() {
+            self.drop_connection(ctx, at, Some(why.clone()));
         }
-        self.events(bench);
+        self.events(ctx);
     }
 
     /// Closes the connection with this CID; whether there was one.
-    pub fn drop_cid(&mut self, bench: &mut Bench, cid: u16, why: &Drop) -> bool {
-        let Some(conn) = self.session.connection(cid) else { return false };
-        let there = self.lines[conn.index()].is_some();
-        self.drop_line(bench, conn.index(), Some(why.clone()));
+    pub fn drop_cid(&mut self, ctx: &mut Context, cid: u16, why: &DropReason) -> bool {
+        let Some(conn) = self.protocol.connection(cid) else { return false };
+        let there = self.connections[conn.index()].is_some();
+        self.drop_connection(ctx, conn.index(), Some(why.clone()));
         there
     }
 
     /// Closes the connections that came by a portal.
-    pub fn drop_port(&mut self, bench: &mut Bench, index: usize) {
-        for at in 0..self.lines.len() {
-            if self.lines[at].as_ref().is_some_and(|line| line.port.index == index) {
-                self.drop_line(bench, at, Some(Drop::PortalDown));
+    pub fn drop_port(&mut self, ctx: &mut Context, index: usize) {
+        for at in 0..self.connections.len() {
+            if self.connections[at]
+                .as_ref()
+                .is_some_and(|connection| connection.port.index == index)
+            {
+                self.drop_connection(ctx, at, Some(DropReason::PortalDown));
             }
         }
     }
 
     /// Asks the initiator to log out, since the target stops.
-    pub fn ask_to_leave(&mut self, bench: &mut Bench) {
-        let within = u16::try_from(bench.shared.limits.stop_time.as_secs()).unwrap_or(u16::MAX);
-        for conn in self.session.ids() {
+    pub fn ask_to_leave(&mut self, ctx: &mut Context) {
+        let within = u16::try_from(ctx.shared.limits.stop_time.as_secs()).unwrap_or(u16::MAX);
+        for conn in self.protocol.ids() {
             // A connection on which too much waits to be sent is closed without notice.
-            let _ = self.session.notify(conn, Notice::RequestLogout { within: within.max(1) });
+            let _ = self.protocol.notify(conn, Notice::RequestLogout { within: within.max(1) });
         }
-        bench.mark(self);
+        ctx.mark(self);
     }
 
     /// Tells the device server, once, that the nexus is lost.
-    pub fn part(&mut self, bench: &Bench) {
+    pub fn part(&mut self, ctx: &Context) {
         if !self.discovery && !std::mem::replace(&mut self.parted, true) {
-            bench.shared.device.leave(&self.nexus);
+            ctx.shared.device.leave(&self.nexus);
         }
     }
 
     /// Whether nothing of it is in use any more.
     pub fn may_go(&self) -> bool {
-        self.over && self.lines.iter().all(Option::is_none)
+        self.over && self.connections.iter().all(Option::is_none)
     }
 }

@@ -1,9 +1,9 @@
-//! Whether to look once more before going to sleep.
+//! Short busy polling before a worker blocks.
 //!
-//! To fall asleep and to be woken costs a worker some microseconds, and the target that wakes it as many: more than a small
-//! read. So while answers come at short intervals a worker looks again for a moment before it sleeps. It does so only where
-//! fewer queues than cores are at work, so that some core is left for whoever answers, and it stops for a while where it
-//! was interrupted while looking: then somebody else needs the core.
+//! Blocking and waking costs the worker some microseconds, and the target that wakes it as many: more than a small read. So
+//! while answers arrive at short intervals, a worker polls for up to 50 us before it blocks. It does so only while fewer
+//! queues than cores are active, so that a core is left for the target, and backs off after an interruption while polling,
+//! which means that another thread needs the core.
 
 use clock::Ns;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,26 +13,26 @@ const WINDOW: Ns = Ns(50_000);
 /// Looking that took so much longer was interrupted.
 const INTERRUPTED: Ns = Ns(300_000);
 /// How long to sleep at once after that.
-const PENANCE: Ns = Ns(20_000_000);
+const BACK_OFF: Ns = Ns(20_000_000);
 
 /// Queues of this process that are at work.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
 /// The habit of one queue.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct BusyPoll {
     cores: usize,
-    /// How long answers let wait of late; a mean in which the last waits count most.
+    /// Recent waits for answers; a mean in which the last ones count most.
     gap: u64,
     /// Not before this.
     not_before: Ns,
 }
 
-impl Look {
-    pub fn new() -> Look {
+impl BusyPoll {
+    pub fn new() -> BusyPoll {
         AT_WORK.fetch_add(1, Ordering::Relaxed);
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        Look { cores, gap: 16 * WINDOW.0, not_before: Ns::ZERO }
+        BusyPoll { cores, gap: 16 * WINDOW.0, not_before: Ns::ZERO }
     }
 
     /// Waits until one of the sockets is ready, but not past `until`: first with open eyes where that pays.
@@ -49,7 +49,7 @@ impl Look {
                 now = clock::now();
             }
             if now.since(from) > INTERRUPTED {
-                self.not_before = now.plus(PENANCE);
+                self.not_before = now.plus(BACK_OFF);
             }
         }
         poll(polls, until.since(now));
@@ -62,7 +62,7 @@ impl Look {
     }
 }
 
-impl Drop for Look {
+impl Drop for BusyPoll {
     fn drop(&mut self) {
         AT_WORK.fetch_sub(1, Ordering::Relaxed);
     }

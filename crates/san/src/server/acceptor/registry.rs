@@ -1,6 +1,6 @@
-//! Which sessions there are: their handles, who they belong to, on which thread they live (RFC 7143, 6.3.5).
+//! The register of sessions: their handles, initiators and threads (RFC 7143, 6.3.5).
 //!
-//! It belongs to the door's thread alone; workers tell the door when a connection or a session has ended.
+//! Only the acceptor's thread uses it; workers notify the acceptor when a connection or a session has ended.
 
 use iscsi::pdu::{Isid, LoginStatus};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,14 +48,14 @@ pub(in crate::server) struct Most {
 }
 
 struct Entry {
-    /// `None`: a discovery session, which nobody can reinstate or join.
+    /// `None`: a discovery session, which cannot be reinstated or joined.
     name: Option<SessionName>,
     worker: usize,
     cids: BTreeSet<u16>,
 }
 
 impl Registry {
-    /// None yet, for so many workers.
+    /// Empty, for this number of workers.
     pub fn new(workers: usize, most: Most) -> Registry {
         Registry {
             sessions: BTreeMap::new(),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn discovery_sessions_are_nobodys() {
+    fn discovery_sessions_cannot_be_reinstated() {
         let mut registry = Registry::new(1, MOST);
         let Admission::New { tsih, .. } = registry.admit(None, 0, 1) else { panic!("refused") };
         assert!(matches!(

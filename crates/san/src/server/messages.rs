@@ -1,6 +1,6 @@
-//! What threads write to each other.
+//! Messages between the threads of a target.
 
-use super::event::{Drop, Peer};
+use super::event::{DropReason, Peer};
 use super::port::Port;
 use iscsi::pdu::Lun;
 use iscsi::scsi::{Nexus, UnitAttention};
@@ -16,14 +16,14 @@ pub(super) enum ToWorker {
     Session(Box<NewSession>),
     /// Another connection of a session.
     Connection(Box<NewConnection>),
-    /// End a session; the door hears of its end.
-    EndSession { tsih: u16, why: Drop },
-    /// End one connection of a session; the door hears of its end.
-    EndConnection { tsih: u16, cid: u16, why: Drop },
-    /// Abort tasks, and tell the sender when nobody works on them any more.
+    /// End a session; the acceptor is notified.
+    EndSession { tsih: u16, why: DropReason },
+    /// End one connection of a session; the acceptor is notified.
+    EndConnection { tsih: u16, cid: u16, why: DropReason },
+    /// Abort tasks, and notify the sender when none of them is in use any more.
     Sweep(Arc<Sweep>),
     /// A worker has done what a sweep asked for.
-    Swept(Ticket),
+    Swept(SweepId),
     /// What a task wanted to be kept over a restart is, or is not.
     Kept { session: u32, task: TaskId, well: bool },
     /// A portal went down.
@@ -34,8 +34,8 @@ pub(super) enum ToWorker {
     Stop,
 }
 
-/// To the door.
-pub(super) enum ToDoor {
+/// To the acceptor.
+pub(super) enum ToAcceptor {
     /// A connection is gone.
     ConnectionEnded { tsih: u16, cid: u16 },
     /// A session is gone, its tasks with it.
@@ -75,7 +75,7 @@ pub(super) struct NewSession {
 
 /// Whom to tell of a finished sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ticket {
+pub(super) struct SweepId {
     /// The worker that asked.
     pub worker: usize,
     /// Its number for it.
@@ -85,7 +85,7 @@ pub(super) struct Ticket {
 /// Which tasks are to be aborted.
 #[derive(Debug)]
 pub(super) struct Sweep {
-    pub ticket: Ticket,
+    pub id: SweepId,
     /// The logical unit; `None`: all of them.
     pub lun: Option<Lun>,
     /// Only those of these nexuses; `None`: of all.

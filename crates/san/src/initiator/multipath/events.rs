@@ -1,8 +1,8 @@
-//! What a queue tells beside its completions: paths lost and back, stalls, busy targets, unit attentions. The worker's
-//! thread puts numbers into a ring that was made before the start; words are made at its other end, off the data plane.
+//! Events of a queue: paths lost and restored, stalls, busy targets, unit attentions. The worker's thread puts numbers into a
+//! preallocated ring; the texts are made at its other end, off the data plane.
 //!
-//! Bounded: of what happens often (busy, unit attention) the first of a second is told for each path, and the others with
-//! the next one, as a number; of all there is no more than [`A_SECOND`] in a second. What finds no room is counted.
+//! Bounded: of frequent events (busy, unit attention) the first in a second is reported for each path and the others are
+//! summed up in the next report; at most [`A_SECOND`] are reported a second. Events that find no room are counted.
 
 use super::super::link::Lost;
 use super::access::AccessState;
@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Occurrences of one queue in one second that are told at most.
+/// Maximum number of events that a queue reports in one second.
 const A_SECOND: u32 = 64;
 
 /// Occurrences that wait for the collector, which comes ten times a second.
@@ -64,7 +64,9 @@ impl fmt::Display for Cause {
             }
             Cause::Protocol => f.write_str("the target broke the protocol"),
             Cause::Ended(what) => write!(f, "the target ended the session: {what}"),
-            Cause::Silent(s) => write!(f, "the target was silent for {s} s, and answered no ping"),
+            Cause::Silent(s) => {
+                write!(f, "the target was silent for {s} s and did not answer a ping")
+            }
             Cause::Overdue(s) => {
                 write!(f, "a command was not answered within {s} s, nor was its abort")
             }
@@ -75,7 +77,7 @@ impl fmt::Display for Cause {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::initiator) enum Kind {
+pub(in crate::initiator) enum PathEvent {
     /// A path is lost: why, and what was under way on it.
     Lost {
         why: Cause,
@@ -86,7 +88,7 @@ pub(in crate::initiator) enum Kind {
         /// It is tried again.
         tried: bool,
     },
-    /// A lost path's session cannot carry anything out any more: so many writes went on.
+    /// A lost path's session is fenced: so many writes are retried.
     Fenced { writes: u32, took: Ns },
     /// A path is back.
     Returned { away: Ns },
@@ -96,29 +98,29 @@ pub(in crate::initiator) enum Kind {
     Stall { ios: u32, first: Ns, last: Ns },
     /// The target had no time: BUSY, TASK SET FULL, or it was becoming ready.
     Busy { status: u8 },
-    /// The target told that something happened.
+    /// The target reported a unit attention.
     Attention { code: u16 },
     /// The access state of a target's port has changed.
     Access { target: u16, state: AccessState },
     /// Commands took too long, and were aborted.
     Timeout { seconds: u64 },
-    /// Nothing could carry so many I/Os for so long: they failed.
+    /// I/Os failed because no path was usable for so long.
     GivenUp { after: Ns, unfenced: bool },
 }
 
 /// Something that happened on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::initiator) struct Occurrence {
+pub(in crate::initiator) struct QueuedEvent {
     pub at: Ns,
-    pub kind: Kind,
+    pub kind: PathEvent,
     pub path: u16,
-    /// How often, since the last time that it was told.
+    /// How often, since its last report.
     pub count: u64,
 }
 
 /// What was counted from the start.
 #[derive(Debug, Default)]
-struct Counts {
+struct EventCounts {
     lost: AtomicU64,
     returned: AtomicU64,
     moved: AtomicU64,
@@ -131,29 +133,29 @@ struct Counts {
 
 /// What happens often on a path, of one kind.
 #[derive(Clone, Copy, Debug, Default)]
-struct Frequent {
+struct EventLimit {
     told: Option<Ns>,
     count: u64,
-    last: Option<Kind>,
+    last: Option<PathEvent>,
 }
 
 /// The worker's end.
 #[derive(Debug)]
-pub(in crate::initiator) struct Teller {
-    ring: Producer<Occurrence>,
-    counts: Arc<Counts>,
-    /// The second under way, and how many were told in it.
+pub(in crate::initiator) struct EventSender {
+    ring: Producer<QueuedEvent>,
+    counts: Arc<EventCounts>,
+    /// The current second, and the events reported in it.
     second: u64,
     told: u32,
     /// For each path: busy, unit attentions, aborts, failures for want of a path.
-    frequent: Vec<[Frequent; 4]>,
-    /// Some of them wait to be told.
+    frequent: Vec<[EventLimit; 4]>,
+    /// Some of them wait to be reported.
     pending: bool,
 }
 
 /// What a path and a target are called.
 #[derive(Clone, Debug)]
-pub(in crate::initiator) struct Names {
+pub(in crate::initiator) struct PathNames {
     /// "127.0.0.1:3260 to iqn.…", by path.
     pub paths: Vec<String>,
     /// "LUN 0", by target.
@@ -161,37 +163,37 @@ pub(in crate::initiator) struct Names {
 }
 
 /// The collector's end.
-struct Bulletin {
-    ring: Consumer<Occurrence>,
-    counts: Arc<Counts>,
-    names: Names,
+struct EventReceiver {
+    ring: Consumer<QueuedEvent>,
+    counts: Arc<EventCounts>,
+    names: PathNames,
 }
 
-impl Teller {
+impl EventSender {
     /// Both ends.
-    pub fn new(names: Names) -> (Teller, Box<dyn Reports>) {
+    pub fn new(names: PathNames) -> (EventSender, Box<dyn Reports>) {
         let (ring, out) = RingBuffer::new(WAITING);
-        let counts = Arc::<Counts>::default();
-        let teller = Teller {
+        let counts = Arc::<EventCounts>::default();
+        let events = EventSender {
             ring,
             counts: counts.clone(),
             second: 0,
             told: 0,
-            frequent: vec![[Frequent::default(); 4]; names.paths.len()],
+            frequent: vec![[EventLimit::default(); 4]; names.paths.len()],
             pending: false,
         };
-        (teller, Box::new(Bulletin { ring: out, counts, names }))
+        (events, Box::new(EventReceiver { ring: out, counts, names }))
     }
 
     /// Tells of something.
-    pub fn tell(&mut self, at: Ns, path: usize, kind: Kind) {
+    pub fn tell(&mut self, at: Ns, path: usize, kind: PathEvent) {
         self.count(kind);
         let frequent = match kind {
-            Kind::Busy { .. } => 0,
-            Kind::Attention { .. } => 1,
-            Kind::Timeout { .. } => 2,
-            Kind::GivenUp { .. } => 3,
-            _ => return self.put(Occurrence { at, kind, path: path as u16, count: 1 }),
+            PathEvent::Busy { .. } => 0,
+            PathEvent::Attention { .. } => 1,
+            PathEvent::Timeout { .. } => 2,
+            PathEvent::GivenUp { .. } => 3,
+            _ => return self.put(QueuedEvent { at, kind, path: path as u16, count: 1 }),
         };
         let Some(this) = self.frequent.get_mut(path).map(|path| &mut path[frequent]) else {
             return;
@@ -201,13 +203,13 @@ impl Teller {
         if this.told.is_none_or(|told| at.since(told).0 >= SECOND) {
             let count = std::mem::take(&mut this.count);
             this.told = Some(at);
-            self.put(Occurrence { at, kind, path: path as u16, count });
+            self.put(QueuedEvent { at, kind, path: path as u16, count });
         } else {
             self.pending = true;
         }
     }
 
-    /// Tells how often what is frequent has happened since it was told last, once a second.
+    /// Reports once a second how often frequent events have happened since their last report.
     pub fn tick(&mut self, now: Ns) {
         if !self.pending {
             return;
@@ -223,12 +225,12 @@ impl Teller {
                 }
                 let count = std::mem::take(&mut this.count);
                 this.told = Some(now);
-                self.put(Occurrence { at: now, kind, path: path as u16, count });
+                self.put(QueuedEvent { at: now, kind, path: path as u16, count });
             }
         }
     }
 
-    fn put(&mut self, occurrence: Occurrence) {
+    fn put(&mut self, occurrence: QueuedEvent) {
         let second = occurrence.at.0 / SECOND;
         if second != self.second {
             (self.second, self.told) = (second, 0);
@@ -240,20 +242,23 @@ impl Teller {
         }
     }
 
-    fn count(&self, kind: Kind) {
-        let Counts { lost, returned, moved, busy, attentions, timeouts, given_up, .. } =
+    fn count(&self, kind: PathEvent) {
+        let EventCounts { lost, returned, moved, busy, attentions, timeouts, given_up, .. } =
             &*self.counts;
         match kind {
-            Kind::Lost { moved: at_once, held, .. } => {
+            PathEvent::Lost { moved: at_once, held, .. } => {
                 add(lost, 1);
                 add(moved, u64::from(at_once) + u64::from(held));
             }
-            Kind::Returned { .. } => add(returned, 1),
-            Kind::Busy { .. } => add(busy, 1),
-            Kind::Attention { .. } => add(attentions, 1),
-            Kind::Timeout { .. } => add(timeouts, 1),
-            Kind::GivenUp { .. } => add(given_up, 1),
-            Kind::Fenced { .. } | Kind::Refused | Kind::Stall { .. } | Kind::Access { .. } => {}
+            PathEvent::Returned { .. } => add(returned, 1),
+            PathEvent::Busy { .. } => add(busy, 1),
+            PathEvent::Attention { .. } => add(attentions, 1),
+            PathEvent::Timeout { .. } => add(timeouts, 1),
+            PathEvent::GivenUp { .. } => add(given_up, 1),
+            PathEvent::Fenced { .. }
+            | PathEvent::Refused
+            | PathEvent::Stall { .. }
+            | PathEvent::Access { .. } => {}
         }
     }
 }
@@ -263,7 +268,7 @@ fn add(to: &AtomicU64, n: u64) {
     to.store(to.load(Ordering::Relaxed) + n, Ordering::Relaxed);
 }
 
-impl Reports for Bulletin {
+impl Reports for EventReceiver {
     fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         while let Ok(occurrence) = self.ring.pop() {
             say(occurrence.at, self.names.note(&occurrence));
@@ -271,7 +276,7 @@ impl Reports for Bulletin {
     }
 
     fn counts(&mut self) -> Vec<(CounterId, u64)> {
-        let Counts { lost, returned, moved, busy, attentions, timeouts, given_up, surplus } =
+        let EventCounts { lost, returned, moved, busy, attentions, timeouts, given_up, surplus } =
             &*self.counts;
         let all = [
             (CounterId::PathsLost, lost),
@@ -288,63 +293,60 @@ impl Reports for Bulletin {
     }
 }
 
-impl Names {
-    fn note(&self, occurrence: &Occurrence) -> EventNote {
-        let Occurrence { kind, path, count, .. } = *occurrence;
+impl PathNames {
+    fn note(&self, occurrence: &QueuedEvent) -> EventNote {
+        let QueuedEvent { kind, path, count, .. } = *occurrence;
         let path = self.paths.get(usize::from(path)).map_or("?", String::as_str);
         let times = if count == 1 { String::new() } else { format!(", {count} times") };
         let (level, code, what) = match kind {
-            Kind::Lost { why, moved, held, tried } => {
-                let after = if tried { "; it is tried again" } else { "" };
-                let text = format!("is lost ({why}){}{after}", under_way(moved, held));
+            PathEvent::Lost { why, moved, held, tried } => {
+                let after = if tried { "; reconnecting" } else { "" };
+                let text = format!("lost ({why}){}{after}", under_way(moved, held));
                 (Level::Warning, "path-lost", text)
             }
-            Kind::Fenced { writes, took } => {
-                let text = format!(
-                    "cannot carry out old commands any more, {} after it was lost: {writes} writes went on",
-                    duration(took)
-                );
+            PathEvent::Fenced { writes, took } => {
+                let text =
+                    format!("fenced {} after the loss; {writes} writes retried", duration(took));
                 (Level::Info, "path-fenced", text)
             }
-            Kind::Returned { away } => {
-                (Level::Info, "path-returned", format!("is back after {}", duration(away)))
+            PathEvent::Returned { away } => {
+                (Level::Info, "path-returned", format!("restored after {}", duration(away)))
             }
-            Kind::Refused => {
+            PathEvent::Refused => {
                 let text =
-                    "answers again, but leads to another unit or lets nobody in; it is not used"
+                    "answers again, but leads to another unit or refuses the login; not used"
                         .to_owned();
                 (Level::Error, "path-refused", text)
             }
-            Kind::Stall { ios, first, last } => {
+            PathEvent::Stall { ios, first, last } => {
                 let text = format!(
-                    "was lost with {ios} I/Os under way: the first of them ended {} after that, the last {}",
+                    "lost with {ios} I/Os in flight: the first completed after {}, the last after {}",
                     duration(first),
                     duration(last)
                 );
                 (Level::Warning, "path-stall", text)
             }
-            Kind::Busy { status } => {
-                let text =
-                    format!("answers {}{times}; what it refused is sent again", busy(status));
+            PathEvent::Busy { status } => {
+                let text = format!("answers {}{times}; refused commands are retried", busy(status));
                 (Level::Warning, "target-busy", text)
             }
-            Kind::Attention { code } => {
-                let text = format!("tells a unit attention: {}{times}", attention(code));
+            PathEvent::Attention { code } => {
+                let text = format!("reported a unit attention: {}{times}", attention(code));
                 (Level::Info, "unit-attention", text)
             }
-            Kind::Access { target, state } => {
+            PathEvent::Access { target, state } => {
                 let unit = self.targets.get(usize::from(target)).map_or("?", String::as_str);
                 (Level::Info, "path-state", format!("is now {state} for {unit}"))
             }
-            Kind::Timeout { seconds } => {
+            PathEvent::Timeout { seconds } => {
                 let text =
                     format!("did not answer a command within {seconds} s{times}; it was aborted");
                 (Level::Warning, "command-timeout", text)
             }
-            Kind::GivenUp { after, unfenced } => {
+            PathEvent::GivenUp { after, unfenced } => {
                 let why = match unfenced {
-                    true => "nothing made sure that an old session cannot carry it out any more",
-                    false => "no path could carry it",
+                    true => "its old session could not be fenced",
+                    false => "no path was usable",
                 };
                 let text = format!("an I/O failed after {}: {why}{times}", duration(after));
                 (Level::Error, "path-given-up", text)
@@ -354,15 +356,15 @@ impl Names {
     }
 }
 
-/// "; 3 I/Os went to other paths, 5 writes wait until its session is over".
+/// "; 3 I/Os moved to other paths, 5 writes wait until its session is over".
 fn under_way(moved: u32, held: u32) -> String {
     let moved = match moved {
         0 => String::new(),
-        n => format!("; {n} I/Os went to other paths"),
+        n => format!("; {n} I/Os moved to other paths"),
     };
     match held {
         0 => moved,
-        n => format!("{moved}; {n} writes wait until its session is over for certain"),
+        n => format!("{moved}; {n} writes held until the old session is fenced"),
     }
 }
 
@@ -378,7 +380,7 @@ fn busy(status: u8) -> &'static str {
     match status {
         0x08 => "BUSY",
         0x28 => "TASK SET FULL",
-        _ => "that it is becoming ready",
+        _ => "NOT READY (becoming ready)",
     }
 }
 
@@ -401,12 +403,12 @@ fn attention(code: u16) -> String {
 mod tests {
     use super::*;
 
-    fn both() -> (Teller, Box<dyn Reports>) {
-        let names = Names {
+    fn both() -> (EventSender, Box<dyn Reports>) {
+        let names = PathNames {
             paths: vec!["one".to_owned(), "two".to_owned()],
             targets: vec!["LUN 0".to_owned()],
         };
-        Teller::new(names)
+        EventSender::new(names)
     }
 
     fn news(reports: &mut Box<dyn Reports>) -> Vec<(u64, &'static str, String)> {
@@ -416,17 +418,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_frequent_is_told_once_a_second_with_its_number() {
-        let (mut teller, mut reports) = both();
+    fn frequent_events_are_summed_up_once_a_second() {
+        let (mut events, mut reports) = both();
         for ms in [0, 1, 2, 999, 1000, 1500] {
-            teller.tell(Ns::millis(ms), 1, Kind::Busy { status: 8 });
+            events.tell(Ns::millis(ms), 1, PathEvent::Busy { status: 8 });
         }
-        teller.tell(Ns::millis(3), 0, Kind::Busy { status: 0x28 });
-        teller.tick(Ns::millis(1900));
-        teller.tick(Ns::millis(2100));
-        teller.tick(Ns::millis(3200));
+        events.tell(Ns::millis(3), 0, PathEvent::Busy { status: 0x28 });
+        events.tick(Ns::millis(1900));
+        events.tick(Ns::millis(2100));
+        events.tick(Ns::millis(3200));
         let told: Vec<_> = news(&mut reports).into_iter().map(|(at, _, text)| (at, text)).collect();
-        let refused = "what it refused is sent again";
+        let refused = "refused commands are retried";
         assert_eq!(
             told,
             [
@@ -441,40 +443,40 @@ mod tests {
 
     #[test]
     fn a_second_has_a_bound_and_the_surplus_is_counted() {
-        let (mut teller, mut reports) = both();
+        let (mut events, mut reports) = both();
         for _ in 0..A_SECOND + 5 {
-            teller.tell(Ns::secs(1), 0, Kind::Returned { away: Ns::secs(1) });
+            events.tell(Ns::secs(1), 0, PathEvent::Returned { away: Ns::secs(1) });
         }
-        teller.tell(Ns::secs(2), 0, Kind::Returned { away: Ns::millis(5) });
+        events.tell(Ns::secs(2), 0, PathEvent::Returned { away: Ns::millis(5) });
         let told = news(&mut reports);
         assert_eq!(told.len(), A_SECOND as usize + 1);
         assert_eq!(
             told[A_SECOND as usize],
-            (2000, "path-returned", "one: is back after 5.0 ms".to_owned())
+            (2000, "path-returned", "one: restored after 5.0 ms".to_owned())
         );
         assert!(reports.counts().contains(&(CounterId::PathEventsUntold, 5)));
         for n in 0..2 * WAITING as u64 {
-            teller.tell(Ns::secs(10 + n), 0, Kind::Refused);
+            events.tell(Ns::secs(10 + n), 0, PathEvent::Refused);
         }
         assert_eq!(news(&mut reports).len(), WAITING);
     }
 
     #[test]
     fn a_loss_says_what_was_under_way() {
-        let (mut teller, mut reports) = both();
-        let lost = |why, moved, held, tried| Kind::Lost { why, moved, held, tried };
-        teller.tell(Ns::ZERO, 0, lost(Cause::Closed, 12, 20, true));
-        teller.tell(Ns::ZERO, 1, lost(Cause::Silent(10), 0, 0, false));
-        let stall = Kind::Stall { ios: 32, first: Ns::millis(3), last: Ns::millis(2500) };
-        teller.tell(Ns::ZERO, 0, stall);
+        let (mut events, mut reports) = both();
+        let lost = |why, moved, held, tried| PathEvent::Lost { why, moved, held, tried };
+        events.tell(Ns::ZERO, 0, lost(Cause::Closed, 12, 20, true));
+        events.tell(Ns::ZERO, 1, lost(Cause::Silent(10), 0, 0, false));
+        let stall = PathEvent::Stall { ios: 32, first: Ns::millis(3), last: Ns::millis(2500) };
+        events.tell(Ns::ZERO, 0, stall);
         let texts: Vec<_> = news(&mut reports).into_iter().map(|(.., text)| text).collect();
         assert_eq!(
             texts,
             [
-                "one: is lost (the target closed the connection); 12 I/Os went to other paths; 20 writes wait until its \
-             session is over for certain; it is tried again",
-                "two: is lost (the target was silent for 10 s, and answered no ping)",
-                "one: was lost with 32 I/Os under way: the first of them ended 3.0 ms after that, the last 2500 ms",
+                "one: lost (the target closed the connection); 12 I/Os moved to other paths; 20 writes held until the old \
+                 session is fenced; reconnecting",
+                "two: lost (the target was silent for 10 s and did not answer a ping)",
+                "one: lost with 32 I/Os in flight: the first completed after 3.0 ms, the last after 2500 ms",
             ]
         );
         assert_eq!(reports.counts(), [(CounterId::PathsLost, 2), (CounterId::PathIosMoved, 32)]);

@@ -1,9 +1,9 @@
-//! A connection that has not logged in yet: its socket, and how far its login is.
+//! A connection during login: its socket and the login's progress.
 
 use super::listening::Arrival;
 use super::registry::SessionName;
 use crate::server::event::Peer;
-use crate::server::letters::{NewConnection, NewSession, ToWorker};
+use crate::server::messages::{NewConnection, NewSession, ToWorker};
 use crate::server::port::Port;
 use clock::Ns;
 use iscsi::chap::Challenge;
@@ -36,7 +36,7 @@ pub(super) enum Next {
 }
 
 /// A connection that has not logged in yet.
-pub(super) struct Caller {
+pub(super) struct LoginConnection {
     /// Tells it from others at the same place.
     pub serial: u32,
     pub socket: OwnedFd,
@@ -69,7 +69,7 @@ enum Stage {
     Out(String),
 }
 
-impl Caller {
+impl LoginConnection {
     pub fn new(
         serial: u32,
         arrival: Arrival,
@@ -77,8 +77,8 @@ impl Caller {
         config: TargetConfig,
         challenge: Challenge,
         now: Ns,
-    ) -> Caller {
-        Caller {
+    ) -> LoginConnection {
+        LoginConnection {
             serial,
             socket: arrival.socket,
             from: arrival.from,
@@ -163,12 +163,12 @@ impl Caller {
     pub fn turn_away(&mut self, status: LoginStatus, why: &str) {
         let step = self.login.refuse(status);
         self.take(step);
-        if let Stage::Out(told) = &mut self.stage {
-            *told = why.to_owned();
+        if let Stage::Out(stat_sn) = &mut self.stage {
+            *stat_sn = why.to_owned();
         }
     }
 
-    /// The letter by which its worker gets it.
+    /// The message that hands it to its worker.
     pub fn into_letter(self) -> Option<(usize, ToWorker)> {
         let Stage::In { login, leading, worker } = self.stage else { return None };
         let Params { session, max_recv, max_send, header_digest, data_digest, .. } = login.params;
@@ -234,7 +234,7 @@ impl Caller {
     fn receive(&mut self) -> Result<bool, String> {
         let from = self.input.len();
         if from >= ROOM {
-            return Err("more than a login's PDU came at once".to_owned());
+            return Err("it sent more than one login PDU at once".to_owned());
         }
         self.input.resize(ROOM, 0);
         let got = recv(&self.socket, &mut self.input[from..], RecvFlags::empty());

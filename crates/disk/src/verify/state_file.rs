@@ -9,7 +9,7 @@
 
 use super::ledger::{Ledger, WORD};
 use super::word::Word;
-use crate::surface::Held;
+use crate::surface::OpenTarget;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
     CWD, FallocateFlags, FileType, FlockOperation, Mode, OFlags, fallocate, fdatasync, flock,
@@ -57,18 +57,18 @@ pub(crate) struct Head {
 
 /// The open file of a state.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StateFile {
     path: PathBuf,
     file: OwnedFd,
     head: Head,
     blocks: u64,
     /// The target, to have its caches flushed.
-    target: Held,
+    target: OpenTarget,
 }
 
 /// A state as it was found.
 pub(crate) struct Loaded {
-    pub kept: Kept,
+    pub kept: StateFile,
     pub ledger: Ledger,
     pub id: u64,
     /// Only what was flushed is known for certain.
@@ -90,7 +90,7 @@ pub(crate) struct Request<'a> {
     /// The identity of a state that is yet to be made.
     pub id: u64,
     /// A descriptor of the target of which the state may keep one.
-    pub target: Held,
+    pub target: OpenTarget,
 }
 
 /// Opens the state's file, or makes it. The text says what is wrong and what to do.
@@ -105,7 +105,7 @@ pub(crate) fn open(request: Request) -> Result<Loaded, String> {
                 .map_err(|e| format!("cannot be made ({e})"))?;
             let made = make(&request, &file);
             if made.is_err() {
-                // What is half made would be refused for ever.
+                // A half-written file would be refused forever.
                 let _ = rustix::fs::unlink(path);
             }
             made?;
@@ -119,7 +119,7 @@ fn begin(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     let Request { path, size, block, blocks, id, target, flushed: _ } = request;
     let ledger = map(&file, blocks)?;
     let head = Head { id, size, block, clean: true, boot: boot_id() };
-    let kept = Kept { path: path.to_owned(), file, head, blocks, target };
+    let kept = StateFile { path: path.to_owned(), file, head, blocks, target };
     Ok(Loaded { kept, ledger, id, at_least: false, damaged: 0, old: false })
 }
 
@@ -166,7 +166,7 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     let Request { path, size, block, blocks, target, flushed, .. } = request;
     let stat = fstat(&file).map_err(|e| format!("cannot be examined ({e})"))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err("is no regular file; name another".to_owned());
+        return Err("is not a regular file; name another".to_owned());
     }
     lock(&file)?;
     let mut sector = [0; SECTOR];
@@ -184,7 +184,7 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     if u64::try_from(stat.st_size).is_ok_and(|length| length < whole) {
         return Err("has been cut short; name a new one".to_owned());
     }
-    let kept = Kept { path: path.to_owned(), file, head, blocks, target };
+    let kept = StateFile { path: path.to_owned(), file, head, blocks, target };
     let same_life = head.boot != UNKNOWN_LIFE && head.boot == boot_id();
     let (ledger, at_least, damaged) = match (head.clean, same_life && !flushed) {
         // Killed: the live words are what they were at the last moment.
@@ -211,13 +211,13 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     Ok(Loaded { kept, ledger, id: head.id, at_least, damaged, old: true })
 }
 
-impl Kept {
+impl StateFile {
     /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The live words are about to change: until [`Kept::close`] the table alone is not the whole truth. Durable before
+    /// The live words are about to change: until [`StateFile::close`] the table alone is not the whole truth. Durable before
     /// the first write, so that no power cut can make it look otherwise.
     pub fn begin(&self) -> Result<(), Errno> {
         self.put_head(Head { clean: false, boot: boot_id(), ..self.head })
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_told_from_damage() {
+    fn another_version_is_distinguished_from_damage() {
         let mut head = HEAD.encode();
         head[8] = 2;
         seal(&mut head);
@@ -461,7 +461,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("state");
         std::fs::write(&path, bytes).expect("room");
-        let target = Held::Fd(tempfile::tempfile().expect("a file").into());
+        let target = OpenTarget::Fd(tempfile::tempfile().expect("a file").into());
         let (size, block, blocks) = (1 << 20, 512, 2048);
         open(Request { path: &path, size, block, blocks, flushed: false, id: 1, target })
     }

@@ -1,26 +1,25 @@
-//! The door: it listens, carries connections through login, and hands them to the worker that owns their session.
+//! The acceptor: it listens, carries connections through login, and hands them to the worker that owns their session.
 //!
-//! One thread looks after all connections that have not logged in; none of them can hold it up, and how many there are, how
-//! long they take and how much they say is bounded by [`super::Limits`]. It also keeps the register of sessions, so nobody
-//! else has to be asked about it.
+//! One thread serves all connections that have not logged in; none can block it, and their number, duration and input are
+//! bounded by [`super::Limits`]. It also owns the register of sessions.
 
-mod caller;
 pub(super) mod listening;
+mod login;
 pub(super) mod policy;
 mod registry;
 
 use super::event::Event;
-use super::letters::{ToDoor, ToWorker};
 use super::mailbox::Mailbox;
+use super::messages::{ToAcceptor, ToWorker};
 use super::poll::{Poll, Ready};
 use super::shared::Shared;
 use super::table::Table;
-use caller::{Caller, Next};
 use clock::Ns;
 use iscsi::chap::Challenge;
 use iscsi::login::TargetConfig as LoginConfig;
 use iscsi::params::DesiredParams;
-use policy::{Entrance, Rules};
+use login::{LoginConnection, Next};
+use policy::{PortalPolicy, Rules};
 use registry::{Admission, Most, Registry};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
@@ -36,18 +35,18 @@ const ARRIVALS: usize = 32;
 /// How long nothing is taken after the system had no descriptor or no memory for it.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The door's thread.
-pub(super) struct Door {
+/// The acceptor's thread.
+pub(super) struct Acceptor {
     poll: Poll,
-    mailbox: Mailbox<ToDoor>,
+    mailbox: Mailbox<ToAcceptor>,
     shared: Arc<Shared>,
     rules: Rules,
     login: LoginConfig,
     listeners: Vec<Option<OwnedFd>>,
-    callers: Table<Caller>,
+    logins: Table<LoginConnection>,
     registry: Registry,
     next_serial: u32,
-    /// Until when nobody is let in; the listeners are not watched meanwhile.
+    /// No connection is accepted before this moment; the listeners are not watched meanwhile.
     closed_until: Option<Ns>,
     /// It is closed because there are too many.
     crowded: bool,
@@ -55,15 +54,15 @@ pub(super) struct Door {
     stopped: bool,
 }
 
-impl Door {
+impl Acceptor {
     /// What its thread needs.
     pub fn new(
         rules: Rules,
         wishes: DesiredParams,
-        mailbox: Mailbox<ToDoor>,
+        mailbox: Mailbox<ToAcceptor>,
         shared: &Arc<Shared>,
         listeners: Vec<OwnedFd>,
-    ) -> io::Result<Door> {
+    ) -> io::Result<Acceptor> {
         let poll = Poll::new(64)?;
         poll.watch_input(mailbox.bell().fd(), BELL)?;
         for (key, listener) in (LISTENER..).zip(&listeners) {
@@ -75,13 +74,13 @@ impl Door {
             connections: limits.connections,
             connections_per_session: usize::from(limits.connections_per_session),
         };
-        Ok(Door {
+        Ok(Acceptor {
             poll,
             mailbox,
             shared: Arc::clone(shared),
             registry: Registry::new(shared.workers.len(), most),
             listeners: listeners.into_iter().map(Some).collect(),
-            callers: Table::new(),
+            logins: Table::new(),
             rules,
             login: LoginConfig {
                 wishes: DesiredParams { max_connections: limits.connections_per_session, ..wishes },
@@ -95,7 +94,7 @@ impl Door {
         })
     }
 
-    /// Opens until it is told to stop.
+    /// Runs until it is stopped.
     pub fn run(mut self) {
         let mut ready: Vec<Ready> = Vec::new();
         while !self.stopped {
@@ -112,34 +111,34 @@ impl Door {
                     key => self.attend(key as u32, (key >> 32) as u32),
                 }
             }
-            for letter in self.mailbox.take() {
-                self.read(letter);
+            for message in self.mailbox.take() {
+                self.read(message);
             }
             self.keep_time();
         }
     }
 
-    fn read(&mut self, letter: ToDoor) {
-        match letter {
-            ToDoor::ConnectionEnded { tsih, cid } => {
+    fn read(&mut self, message: ToAcceptor) {
+        match message {
+            ToAcceptor::ConnectionEnded { tsih, cid } => {
                 self.registry.connection_ended(tsih, cid);
                 self.ask_again(tsih);
             }
-            ToDoor::SessionEnded { tsih } => {
+            ToAcceptor::SessionEnded { tsih } => {
                 self.registry.session_ended(tsih);
                 self.ask_again(tsih);
             }
-            ToDoor::PortDown(index, told) => {
+            ToAcceptor::PortDown(index, stat_sn) => {
                 self.listeners[index] = None;
-                for key in self.callers.keys() {
-                    if self.callers.get_mut(key).is_some_and(|caller| caller.port.index == index) {
-                        self.callers.remove(key);
+                for key in self.logins.keys() {
+                    if self.logins.get_mut(key).is_some_and(|login| login.port.index == index) {
+                        self.logins.remove(key);
                     }
                 }
-                // Nobody waits if the library's user has given up.
-                let _ = told.send(());
+                // The receiver is gone if the library's user has given up.
+                let _ = stat_sn.send(());
             }
-            ToDoor::PortUp(index, listener) => {
+            ToAcceptor::PortUp(index, listener) => {
                 if self.closed_until.is_none()
                     && self.poll.watch_input(&listener, LISTENER + index as u64).is_err()
                 {
@@ -147,7 +146,7 @@ impl Door {
                 }
                 self.listeners[index] = Some(listener);
             }
-            ToDoor::Stop => self.stopped = true,
+            ToAcceptor::Stop => self.stopped = true,
         }
     }
 
@@ -172,18 +171,19 @@ impl Door {
         let serial = self.next_serial;
         let port = Arc::clone(&self.shared.ports[index]);
         let Ok(challenge) = challenge() else { return self.close_for(BREATH) };
-        let caller = Caller::new(serial, arrival, port, self.login.clone(), challenge, self.now);
-        let key = self.callers.insert(caller);
-        let Some(caller) = self.callers.get_mut(key) else { return };
+        let login =
+            LoginConnection::new(serial, arrival, port, self.login.clone(), challenge, self.now);
+        let key = self.logins.insert(login);
+        let Some(login) = self.logins.get_mut(key) else { return };
         if self
             .poll
             .watch_edges(
-                caller.socket.as_fd(),
+                login.socket.as_fd(),
                 u64::from(serial & 0x7fff_ffff) << 32 | u64::from(key),
             )
             .is_err()
         {
-            self.callers.remove(key);
+            self.logins.remove(key);
             return self.close_for(BREATH);
         }
         self.carry_on(key);
@@ -191,14 +191,11 @@ impl Door {
 
     /// Whether another connection may be let in. If there are too many, the oldest gives way, unless it is young.
     fn make_room(&mut self) -> bool {
-        if self.callers.len() < self.shared.limits.logins.max(1) {
+        if self.logins.len() < self.shared.limits.logins.max(1) {
             return true;
         }
-        let oldest = self
-            .callers
-            .iter()
-            .min_by_key(|(_, caller)| caller.since)
-            .map(|(key, c)| (key, c.since));
+        let oldest =
+            self.logins.iter().min_by_key(|(_, login)| login.since).map(|(key, c)| (key, c.since));
         let Some((key, since)) = oldest else { return true };
         let grace = since.plus(span(self.shared.limits.login_grace));
         if self.now < grace {
@@ -206,12 +203,12 @@ impl Door {
             self.crowded = true;
             return false;
         }
-        self.refuse(key, "others waited for its place".to_owned());
+        self.refuse(key, "dropped to make room for another login".to_owned());
         true
     }
 
     fn attend(&mut self, key: u32, serial: u32) {
-        if self.callers.get_mut(key).is_some_and(|caller| caller.serial & 0x7fff_ffff == serial) {
+        if self.logins.get_mut(key).is_some_and(|login| login.serial & 0x7fff_ffff == serial) {
             self.carry_on(key);
         }
     }
@@ -219,18 +216,18 @@ impl Door {
     /// Goes on with a login as far as it gets now.
     fn carry_on(&mut self, key: u32) {
         loop {
-            let Some(caller) = self.callers.get_mut(key) else { return };
+            let Some(login) = self.logins.get_mut(key) else { return };
             let mut entrance =
-                Entrance { rules: &self.rules, group: caller.port.group, seen: None };
-            let next = caller.advance(&mut entrance);
-            caller.initiator = entrance.seen.or(caller.initiator.take());
+                PortalPolicy { rules: &self.rules, group: login.port.group, seen: None };
+            let next = login.advance(&mut entrance);
+            login.initiator = entrance.seen.or(login.initiator.take());
             match next {
                 Next::Wait => return,
                 Next::Admit => self.admit(key),
                 Next::Over(why) => return self.refuse(key, why),
                 Next::Hand => return self.hand_over(key),
             }
-            let waits = self.callers.get_mut(key).is_none_or(|caller| caller.waits_for.is_some());
+            let waits = self.logins.get_mut(key).is_none_or(|login| login.waits_for.is_some());
             if waits {
                 return;
             }
@@ -239,33 +236,33 @@ impl Door {
 
     /// Decides whether a login may become a session or join one.
     fn admit(&mut self, key: u32) {
-        let Some(caller) = self.callers.get_mut(key) else { return };
-        let Some((name, tsih, cid)) = caller.claim() else { return };
+        let Some(login) = self.logins.get_mut(key) else { return };
+        let Some((name, tsih, cid)) = login.claim() else { return };
         let admission = self.registry.admit(name.as_ref(), tsih, cid);
-        let Some(caller) = self.callers.get_mut(key) else { return };
-        let why = super::event::Drop::Reinstated;
+        let Some(login) = self.logins.get_mut(key) else { return };
+        let why = super::event::DropReason::Reinstated;
         match admission {
             Admission::New { tsih, worker } | Admission::Join { tsih, worker } => {
-                caller.admitted(tsih, worker)
+                login.admitted(tsih, worker)
             }
             Admission::EndSession { tsih, worker } => {
-                caller.waits_for = Some(tsih);
+                login.waits_for = Some(tsih);
                 self.shared.workers[worker].send(ToWorker::EndSession { tsih, why });
             }
             Admission::EndConnection { tsih, cid, worker } => {
-                caller.waits_for = Some(tsih);
+                login.waits_for = Some(tsih);
                 self.shared.workers[worker].send(ToWorker::EndConnection { tsih, cid, why });
             }
-            Admission::Refused(status, why) => caller.turn_away(status, why),
+            Admission::Refused(status, why) => login.turn_away(status, why),
         }
     }
 
     /// Those who waited for the end of something ask again.
     fn ask_again(&mut self, tsih: u16) {
-        for key in self.callers.keys() {
-            let Some(caller) = self.callers.get_mut(key) else { continue };
-            if caller.waits_for == Some(tsih) {
-                caller.waits_for = None;
+        for key in self.logins.keys() {
+            let Some(login) = self.logins.get_mut(key) else { continue };
+            if login.waits_for == Some(tsih) {
+                login.waits_for = None;
                 self.admit(key);
                 self.carry_on(key);
             }
@@ -274,29 +271,29 @@ impl Door {
 
     /// Gives a connection that has logged in to the worker of its session.
     fn hand_over(&mut self, key: u32) {
-        let Some(caller) = self.callers.remove(key) else { return };
+        let Some(login) = self.logins.remove(key) else { return };
         // The worker watches it with an epoll instance of its own.
-        let _ = self.poll.forget(caller.socket.as_fd());
-        if let Some((worker, letter)) = caller.into_letter() {
-            self.shared.workers[worker].send(letter);
+        let _ = self.poll.forget(login.socket.as_fd());
+        if let Some((worker, message)) = login.into_letter() {
+            self.shared.workers[worker].send(message);
         }
     }
 
     fn refuse(&mut self, key: u32, why: String) {
-        let Some(caller) = self.callers.remove(key) else { return };
-        let (address, initiator) = (caller.from, caller.initiator);
-        self.shared.listener.tell(Event::Refused { address, initiator, why });
+        let Some(login) = self.logins.remove(key) else { return };
+        let (address, initiator) = (login.from, login.initiator);
+        self.shared.listener.notify(Event::Refused { address, initiator, why });
     }
 
     /// Sends away whose time is up, and opens again when that time has come.
     fn keep_time(&mut self) {
         let time = span(self.shared.limits.login_time);
-        for key in self.callers.keys() {
-            if self.callers.get_mut(key).is_some_and(|caller| self.now >= caller.since.plus(time)) {
+        for key in self.logins.keys() {
+            if self.logins.get_mut(key).is_some_and(|login| self.now >= login.since.plus(time)) {
                 self.refuse(key, "the login took too long".to_owned());
             }
         }
-        let room = self.crowded && self.callers.len() < self.shared.limits.logins;
+        let room = self.crowded && self.logins.len() < self.shared.limits.logins;
         if self.closed_until.is_some_and(|until| room || self.now >= until) {
             (self.closed_until, self.crowded) = (None, false);
             for (key, listener) in (LISTENER..).zip(&self.listeners) {
@@ -313,7 +310,7 @@ impl Door {
         self.close_until(self.now.plus(span(time)));
     }
 
-    /// Lets nobody in for a while. What arrives waits in the kernel.
+    /// Accepts no connection for a while. New ones wait in the kernel.
     fn close_until(&mut self, until: Ns) {
         self.closed_until = Some(until);
         for listener in self.listeners.iter().flatten() {
@@ -324,12 +321,12 @@ impl Door {
 
     fn next_moment(&self) -> Option<Ns> {
         let time = span(self.shared.limits.login_time);
-        let first = self.callers.iter().map(|(_, caller)| caller.since.plus(time)).min();
+        let first = self.logins.iter().map(|(_, login)| login.since.plus(time)).min();
         [first, self.closed_until].into_iter().flatten().min()
     }
 }
 
-/// A challenge that nobody has seen.
+/// A fresh CHAP challenge.
 fn challenge() -> io::Result<Challenge> {
     let mut random = [0; 33];
     clock::unpredictable(&mut random)?;

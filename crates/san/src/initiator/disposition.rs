@@ -1,5 +1,4 @@
-//! What the end of a command means for its I/O: it is over, or its command is sent again, at once or later, perhaps by
-//! another path. Pure.
+//! Maps the completion of a command to the disposition of its I/O: done, or retried at once, later or on another path. Pure.
 
 use super::client::{BUSY, CHECK_CONDITION, GOOD, RESERVATION_CONFLICT, TASK_SET_FULL};
 use super::multipath::AccessState;
@@ -10,13 +9,13 @@ const ABORTED_COMMAND: u8 = 0xb;
 
 /// What becomes of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Disposition {
     /// It has ended: bytes, or an error number.
     Over(Result<u32, i32>),
     /// It was not carried out because something happened at the target before: this additional sense code.
     Attention(u16),
     /// It was not carried out.
-    Again,
+    Retry,
     /// The target has no time at present: its status.
     Later(u8),
     /// The port is in a state in which it moves no blocks.
@@ -26,33 +25,35 @@ pub(super) enum Verdict {
 }
 
 /// What the end of a command means for an I/O of `len` bytes.
-pub(super) fn verdict(ending: Ending, len: u32) -> Verdict {
-    let over = |errno| Verdict::Over(Err(errno));
+pub(super) fn verdict(ending: Ending, len: u32) -> Disposition {
+    let over = |errno| Disposition::Over(Err(errno));
     match ending {
-        Ending::Status { status: GOOD, moved, .. } if moved == len => Verdict::Over(Ok(len)),
+        Ending::Status { status: GOOD, moved, .. } if moved == len => Disposition::Over(Ok(len)),
         // Less than was asked for.
         Ending::Status { status: GOOD, .. } => over(libc::EIO),
         Ending::Status { status: CHECK_CONDITION, sense, .. } => {
             sense.map_or(over(libc::EIO), |sense| told(&sense))
         }
-        Ending::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => Verdict::Later(status),
+        Ending::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => {
+            Disposition::Later(status)
+        }
         Ending::Status { status: RESERVATION_CONFLICT, .. } => over(libc::EBUSY),
         Ending::Status { .. } | Ending::TargetFailure => over(libc::EIO),
         Ending::Rejected(_) => over(libc::EPROTO),
-        Ending::Aborted => Verdict::Aborted,
+        Ending::Aborted => Disposition::Aborted,
     }
 }
 
 /// What sense data means; its nearest error number where it means the end.
-fn told(sense: &SenseData) -> Verdict {
+fn told(sense: &SenseData) -> Disposition {
     let errno = match (sense.key, sense.code) {
-        (SenseData::UNIT_ATTENTION, code) => return Verdict::Attention(code),
-        (ABORTED_COMMAND, _) => return Verdict::Again,
+        (SenseData::UNIT_ATTENTION, code) => return Disposition::Attention(code),
+        (ABORTED_COMMAND, _) => return Disposition::Retry,
         // Becoming ready.
-        (SenseData::NOT_READY, 0x0401) => return Verdict::Later(CHECK_CONDITION),
-        (SenseData::NOT_READY, 0x040a) => return Verdict::Passive(AccessState::Transitioning),
-        (SenseData::NOT_READY, 0x040b) => return Verdict::Passive(AccessState::Standby),
-        (SenseData::NOT_READY, 0x040c) => return Verdict::Passive(AccessState::Unavailable),
+        (SenseData::NOT_READY, 0x0401) => return Disposition::Later(CHECK_CONDITION),
+        (SenseData::NOT_READY, 0x040a) => return Disposition::Passive(AccessState::Transitioning),
+        (SenseData::NOT_READY, 0x040b) => return Disposition::Passive(AccessState::Standby),
+        (SenseData::NOT_READY, 0x040c) => return Disposition::Passive(AccessState::Unavailable),
         (SenseData::NOT_READY, _) => libc::ENOMEDIUM,
         // Space allocation failed write protect.
         (SenseData::DATA_PROTECT, 0x2707) => libc::ENOSPC,
@@ -62,7 +63,7 @@ fn told(sense: &SenseData) -> Verdict {
         (0x5, _) => libc::EREMOTEIO,
         _ => libc::EIO,
     };
-    Verdict::Over(Err(errno))
+    Disposition::Over(Err(errno))
 }
 
 #[cfg(test)]
@@ -71,28 +72,28 @@ mod tests {
     use iscsi::pdu::Residual;
 
     #[track_caller]
-    fn check(status: u8, moved: u32, sense: Option<(u8, u16)>, wanted: Verdict) {
+    fn check(status: u8, moved: u32, sense: Option<(u8, u16)>, wanted: Disposition) {
         let sense = sense.map(|(key, code)| SenseData { key, code, ..SenseData::default() });
         let ending = Ending::Status { status, moved, residual: Residual::None, sense };
         assert_eq!(verdict(ending, 512), wanted, "{ending:?}");
     }
 
     #[test]
-    fn an_end_means_one_thing() {
-        let over = |errno| Verdict::Over(Err(errno));
-        check(GOOD, 512, None, Verdict::Over(Ok(512)));
+    fn completions_map_to_dispositions() {
+        let over = |errno| Disposition::Over(Err(errno));
+        check(GOOD, 512, None, Disposition::Over(Ok(512)));
         check(GOOD, 511, None, over(libc::EIO));
-        check(BUSY, 0, None, Verdict::Later(8));
-        check(TASK_SET_FULL, 0, None, Verdict::Later(0x28));
+        check(BUSY, 0, None, Disposition::Later(8));
+        check(TASK_SET_FULL, 0, None, Disposition::Later(0x28));
         check(RESERVATION_CONFLICT, 0, None, over(libc::EBUSY));
         check(CHECK_CONDITION, 0, None, over(libc::EIO));
-        check(CHECK_CONDITION, 0, Some((6, 0x2a06)), Verdict::Attention(0x2a06));
-        check(CHECK_CONDITION, 0, Some((0xb, 0)), Verdict::Again);
-        check(CHECK_CONDITION, 0, Some((2, 0x0401)), Verdict::Later(2));
-        check(CHECK_CONDITION, 0, Some((2, 0x040b)), Verdict::Passive(AccessState::Standby));
+        check(CHECK_CONDITION, 0, Some((6, 0x2a06)), Disposition::Attention(0x2a06));
+        check(CHECK_CONDITION, 0, Some((0xb, 0)), Disposition::Retry);
+        check(CHECK_CONDITION, 0, Some((2, 0x0401)), Disposition::Later(2));
+        check(CHECK_CONDITION, 0, Some((2, 0x040b)), Disposition::Passive(AccessState::Standby));
         check(CHECK_CONDITION, 0, Some((2, 0x3a00)), over(libc::ENOMEDIUM));
         check(CHECK_CONDITION, 0, Some((7, 0x2707)), over(libc::ENOSPC));
         check(CHECK_CONDITION, 0, Some((3, 0x1100)), over(libc::EIO));
-        assert_eq!(verdict(Ending::Aborted, 512), Verdict::Aborted);
+        assert_eq!(verdict(Ending::Aborted, 512), Disposition::Aborted);
     }
 }

@@ -1,8 +1,8 @@
-//! Keeps states in their files while a step runs: a checkpoint a second, and a last one at its end. A thread of the
+//! Writes states to their files while a step runs: a checkpoint a second, and a last one at its end. A thread of the
 //! control plane; no worker ever waits for it.
 
-use super::kept::Kept;
 use super::state::State;
+use super::state_file::StateFile;
 use clock::Ns;
 use engine::{EngineError, EventNote, IntervalTx, Output, Prepared, StepHandle};
 use record::{Fact, Level, SourceId};
@@ -17,7 +17,7 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// A step of which some targets have a kept state.
-pub(crate) struct Keeping {
+pub(crate) struct Checkpoints {
     step: u32,
     inner: Box<dyn Prepared>,
     states: InUse,
@@ -26,13 +26,13 @@ pub(crate) struct Keeping {
 /// Kept states of which the words may change. Dropped, they are closed, however a step ends.
 struct InUse(Vec<Arc<State>>);
 
-impl Keeping {
+impl Checkpoints {
     /// Takes these states into use, before any write.
     pub fn new(
         step: u32,
         inner: Box<dyn Prepared>,
         states: Vec<Arc<State>>,
-    ) -> Result<Keeping, EngineError> {
+    ) -> Result<Checkpoints, EngineError> {
         let states = InUse(states);
         for (state, kept) in states.kept() {
             kept.begin().map_err(|e| EngineError::Target {
@@ -40,13 +40,13 @@ impl Keeping {
                 problem: format!("its verification state cannot be written ({e})"),
             })?;
         }
-        Ok(Keeping { step, inner, states })
+        Ok(Checkpoints { step, inner, states })
     }
 }
 
 impl InUse {
     /// Those that may be written: a state of which only what was flushed is known stays as it is.
-    fn kept(&self) -> impl Iterator<Item = (&State, &Kept)> {
+    fn kept(&self) -> impl Iterator<Item = (&State, &StateFile)> {
         let writable = self.0.iter().filter(|state| !state.at_least);
         writable.filter_map(|state| Some((&**state, state.kept.as_ref()?)))
     }
@@ -69,16 +69,16 @@ struct Running {
     keeper: Option<JoinHandle<()>>,
 }
 
-struct Keeper {
+struct Checkpointer {
     states: InUse,
     step: u32,
     epoch: Ns,
     out: IntervalTx,
-    /// A failure is told once.
+    /// A failure is reported once.
     failed: bool,
 }
 
-impl Prepared for Keeping {
+impl Prepared for Checkpoints {
     fn facts(&self) -> Vec<Fact> {
         self.inner.facts()
     }
@@ -88,9 +88,9 @@ impl Prepared for Keeping {
     }
 
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
-        let Keeping { step, inner, states } = *self;
+        let Checkpoints { step, inner, states } = *self;
         let (stay, until) = mpsc::channel();
-        let keeper = Keeper { states, step, epoch, out: out.clone(), failed: false };
+        let keeper = Checkpointer { states, step, epoch, out: out.clone(), failed: false };
         let thread = Builder::new().name("verify-keeper".to_owned());
         let keeper = match thread.spawn(move || keeper.run(&until)) {
             Ok(thread) => Some(thread),
@@ -130,7 +130,7 @@ impl Drop for Running {
     }
 }
 
-impl Keeper {
+impl Checkpointer {
     fn run(mut self, until: &Receiver<Infallible>) {
         let states = std::mem::replace(&mut self.states, InUse(Vec::new()));
         while until.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {

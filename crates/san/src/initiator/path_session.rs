@@ -1,9 +1,8 @@
-//! One session of a worker at work: commands under way, and those that wait for room in the target's window. It pings a
-//! target that falls silent, and says when the session is lost. It knows nothing of I/O and of other sessions: the queue
-//! does.
+//! One session of a worker: commands in flight, and those that wait for room in the target's command window. It pings a
+//! silent target and reports when the session is lost. It knows nothing of I/O and of other sessions: the queue does.
 
 use super::link::{Buffers, Link, Lost};
-use super::multipath::{Attached, GROUPS_LEN, Rescue, Way};
+use super::multipath::{Attached, GROUPS_LEN, PathSpec, Rescue};
 use clock::Ns;
 use disk::Arena;
 use iscsi::initiator::{Command, Event, Settings};
@@ -14,16 +13,16 @@ const GOODBYE: Ns = Ns::millis(500);
 
 /// Writes that failed while nothing made sure that an old session cannot carry them out any more: so many are kept, one by
 /// one. Where there are more all writes count.
-const HAUNTED_MAX: usize = 4096;
+const UNFENCED_MAX: usize = 4096;
 
-/// Where data of a lane's commands goes: to the buffers of the worker's slots, and for the command behind the last of them
-/// to a buffer of the lane's own.
-struct Places<'a> {
+/// Where data of a session's commands goes: to the buffers of the worker's slots, and for the command behind the last of them
+/// to a buffer of the session's own.
+struct SlotBuffers<'a> {
     arena: &'a Arena,
     own: (*mut u8, usize),
 }
 
-impl Buffers for Places<'_> {
+impl Buffers for SlotBuffers<'_> {
     #[inline]
     fn slot(&self, slot: u32) -> Option<(*mut u8, usize)> {
         match self.arena.slot(slot) {
@@ -34,11 +33,11 @@ impl Buffers for Places<'_> {
 }
 
 /// One session, or the place of one that was lost.
-pub(super) struct Lane {
+pub(super) struct PathSession {
     /// Which path it is.
-    pub way: Way,
+    pub spec: PathSpec,
     link: Option<Link>,
-    /// The portal group by which the session came in, if the target said so.
+    /// The portal group of the session, if the target reported it.
     pub group: Option<u16>,
     /// After so long a silence the session is lost; after half of it the target is pinged.
     silence: Ns,
@@ -67,7 +66,7 @@ pub(super) struct Loss {
     pub at: Ns,
     /// The error number that says why.
     pub errno: i32,
-    /// The old session may still carry out what it was given.
+    /// The old session may still execute its commands.
     pub unfenced: bool,
     /// When the session was made that was lost, and how many were lost soon after they were made, one after the other.
     pub returned: Ns,
@@ -81,51 +80,51 @@ pub(super) struct Loss {
     pub stalled: Ns,
     pub first: Option<Ns>,
     /// Places of writes that failed and may still be carried out: target, first byte, length.
-    haunted: Vec<(u16, u64, u32)>,
-    haunted_all: bool,
+    unfenced_writes: Vec<(u16, u64, u32)>,
+    all_unfenced: bool,
 }
 
 impl Loss {
-    /// A write failed that the old session may still carry out.
-    pub fn haunt(&mut self, target: u16, offset: u64, len: u32) {
-        if self.haunted.len() < HAUNTED_MAX {
-            self.haunted.push((target, offset, len));
+    /// A write failed that the old session may still execute.
+    pub fn add_unfenced(&mut self, target: u16, offset: u64, len: u32) {
+        if self.unfenced_writes.len() < UNFENCED_MAX {
+            self.unfenced_writes.push((target, offset, len));
         } else {
-            self.haunted_all = true;
+            self.all_unfenced = true;
         }
     }
 
     /// Whether a new write might be overtaken by an old one.
-    pub fn haunts(&self, target: u16, offset: u64, len: u32) -> bool {
+    pub fn overlaps_unfenced(&self, target: u16, offset: u64, len: u32) -> bool {
         let meets =
             |at: u64, long: u32| at < offset + u64::from(len) && offset < at + u64::from(long);
-        self.haunted_all
-            || self.haunted.iter().any(|&(of, at, long)| of == target && meets(at, long))
+        self.all_unfenced
+            || self.unfenced_writes.iter().any(|&(of, at, long)| of == target && meets(at, long))
     }
 
     /// Whether there are such places.
-    pub fn is_haunted(&self) -> bool {
-        self.haunted_all || !self.haunted.is_empty()
+    pub fn has_unfenced(&self) -> bool {
+        self.all_unfenced || !self.unfenced_writes.is_empty()
     }
 
     /// The old session can carry nothing out any more.
     pub fn fenced(&mut self) {
         self.unfenced = false;
-        self.haunted.clear();
-        self.haunted_all = false;
+        self.unfenced_writes.clear();
+        self.all_unfenced = false;
     }
 }
 
-impl Lane {
+impl PathSession {
     /// A path without a session.
-    pub fn new(way: Way, silence: Ns, idles: bool) -> Lane {
-        Lane {
-            way,
+    pub fn new(spec: PathSpec, silence: Ns, idles: bool) -> PathSession {
+        PathSession {
+            spec,
             link: None,
             group: None,
             silence,
             idles,
-            waiting: VecDeque::with_capacity(way.slots as usize),
+            waiting: VecDeque::with_capacity(spec.slots as usize),
             in_flight: 0,
             heard: Ns::ZERO,
             pinged: None,
@@ -181,7 +180,7 @@ impl Lane {
 
     /// Gives a command to the session; `false` where it has to wait for room in the window.
     #[inline]
-    pub fn give(&mut self, slot: u32, command: &Command) -> bool {
+    pub fn issue(&mut self, slot: u32, command: &Command) -> bool {
         if let Some(link) = &mut self.link
             && link.session().command(slot, command).is_ok()
         {
@@ -192,13 +191,13 @@ impl Lane {
         false
     }
 
-    /// Gives the lane's own command to the session, behind those of all slots; `false` where there is no room.
-    pub fn give_own(&mut self, command: &Command) -> bool {
-        let own = self.way.slots - 1;
+    /// Gives the session's own command to the session, behind those of all slots; `false` where there is no room.
+    pub fn issue_own(&mut self, command: &Command) -> bool {
+        let own = self.spec.slots - 1;
         self.link.as_mut().is_some_and(|link| link.session().command(own, command).is_ok())
     }
 
-    /// What the lane's own command has read.
+    /// What the session's own command has read.
     pub fn answer(&self, len: u32) -> &[u8] {
         &self.own[..self.own.len().min(len as usize)]
     }
@@ -225,13 +224,15 @@ impl Lane {
     /// Sends what the socket takes.
     pub fn send(&mut self, arena: &Arena) -> Result<(), Lost> {
         let own = (self.own.as_mut_ptr(), self.own.len());
-        self.link.as_mut().map_or(Ok(()), |link| link.send(&Places { arena, own }))
+        self.link.as_mut().map_or(Ok(()), |link| link.send(&SlotBuffers { arena, own }))
     }
 
     /// Reads once; `false` where there was nothing.
     pub fn receive(&mut self, arena: &Arena, heard: &mut impl FnMut(Event)) -> Result<bool, Lost> {
         let own = (self.own.as_mut_ptr(), self.own.len());
-        self.link.as_mut().map_or(Ok(false), |link| link.receive(&Places { arena, own }, heard))
+        self.link
+            .as_mut()
+            .map_or(Ok(false), |link| link.receive(&SlotBuffers { arena, own }, heard))
     }
 
     /// All that came has been read: whether that was something.
@@ -274,7 +275,7 @@ impl Lane {
         None
     }
 
-    /// When [`Lane::watch`] has something to do.
+    /// When [`PathSession::watch`] has something to do.
     pub fn wake(&self) -> Ns {
         match self.pinged {
             _ if !self.expects() || self.heard == Ns::ZERO => Ns::MAX,
@@ -287,7 +288,7 @@ impl Lane {
     pub fn leave(&mut self, arena: &Arena) {
         let own = (self.own.as_mut_ptr(), self.own.len());
         if let Some(mut link) = self.link.take() {
-            leave(&mut link, &Places { arena, own });
+            leave(&mut link, &SlotBuffers { arena, own });
         }
     }
 }
@@ -317,8 +318,8 @@ mod tests {
     #[test]
     fn a_write_that_failed_unfenced_haunts_its_place() {
         let mut loss = Loss { unfenced: true, ..Loss::default() };
-        loss.haunt(1, 4096, 4096);
-        for (target, offset, len, haunted) in [
+        loss.add_unfenced(1, 4096, 4096);
+        for (target, offset, len, unfenced_writes) in [
             (1, 4096, 512, true),
             (1, 0, 4096, false),
             (1, 0, 4097, true),
@@ -326,13 +327,17 @@ mod tests {
             (1, 8192, 512, false),
             (0, 4096, 4096, false),
         ] {
-            assert_eq!(loss.haunts(target, offset, len), haunted, "{target} {offset} {len}");
+            assert_eq!(
+                loss.overlaps_unfenced(target, offset, len),
+                unfenced_writes,
+                "{target} {offset} {len}"
+            );
         }
-        for n in 0..HAUNTED_MAX as u64 {
-            loss.haunt(0, n << 20, 1);
+        for n in 0..UNFENCED_MAX as u64 {
+            loss.add_unfenced(0, n << 20, 1);
         }
-        assert!(loss.haunts(7, 0, 1), "more than are kept: all of them");
+        assert!(loss.overlaps_unfenced(7, 0, 1), "more than are kept: all of them");
         loss.fenced();
-        assert!(!loss.is_haunted() && !loss.haunts(1, 4096, 512) && !loss.unfenced);
+        assert!(!loss.has_unfenced() && !loss.overlaps_unfenced(1, 4096, 512) && !loss.unfenced);
     }
 }

@@ -1,10 +1,10 @@
-//! What a worker's sessions use in common: the volumes' ring, alarms, scratch memory, sweeps under way.
+//! What the sessions of a worker share: the volumes' ring, alarms, scratch memory, sweeps in progress.
 
-use super::line::LineKey;
+use super::connection::ConnectionKey;
 use super::sanitize::Sanitizing;
-use super::seat::Seat;
-use crate::server::event::{Drop, Event, Peer};
-use crate::server::letters::{Ticket, ToDoor, Waiter};
+use super::session::WorkerSession;
+use crate::server::event::{DropReason, Event, Peer};
+use crate::server::messages::{SweepId, ToAcceptor, Waiter};
 use crate::server::shared::Shared;
 use crate::volume::{Done, Handle, Io};
 use clock::Ns;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 /// What is common to the sessions of a thread.
-pub(super) struct Bench {
+pub(super) struct Context {
     pub thread: usize,
     pub shared: Arc<Shared>,
     pub io: Io,
@@ -36,30 +36,30 @@ pub(super) struct Bench {
     /// Tasks whose pieces left a queue, and whether it was the mark behind the last of them.
     pub gone: Vec<(TaskId, bool)>,
     /// Lines that wait for their turn at a paced port.
-    alarms: BinaryHeap<Reverse<(Ns, LineKey)>>,
+    alarms: BinaryHeap<Reverse<(Ns, ConnectionKey)>>,
     /// What this thread asked all threads to abort, and how many have not answered.
     pub asked: BTreeMap<u64, (Waiter, usize)>,
     pub next_ticket: u64,
     /// What this thread aborts for others: tasks that are still in use.
     pub sweeping: Vec<Sweeping>,
-    /// Sessions that finished tasks since sweeps were last looked at.
+    /// Sessions that finished tasks since sweeps were last checked.
     pub recheck: Vec<u32>,
     next_serial: u32,
 }
 
 /// A sweep for which this thread still has work to end.
 pub(super) struct Sweeping {
-    pub ticket: Ticket,
+    pub id: SweepId,
     pub scope: TaskScope,
     /// The sessions that still work on tasks within it.
-    pub seats: Vec<u32>,
+    pub sessions: Vec<u32>,
 }
 
 /// What a volume's job is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// The task in a slot of a session.
-    Task { seat: u32, slot: u16 },
+    Task { session: u32, slot: u16 },
     /// Work that goes on after its command has ended.
     Background { unit: u32, sanitize: bool },
 }
@@ -70,7 +70,7 @@ const SANITIZE: u64 = 1 << 62;
 impl Token {
     pub fn pack(self) -> u64 {
         match self {
-            Token::Task { seat, slot } => u64::from(seat) << 16 | u64::from(slot),
+            Token::Task { session, slot } => u64::from(session) << 16 | u64::from(slot),
             Token::Background { unit, sanitize } => {
                 BACKGROUND | if sanitize { SANITIZE } else { 0 } | u64::from(unit)
             }
@@ -79,17 +79,17 @@ impl Token {
 
     pub fn unpack(token: u64) -> Token {
         if token & BACKGROUND == 0 {
-            Token::Task { seat: (token >> 16) as u32, slot: token as u16 }
+            Token::Task { session: (token >> 16) as u32, slot: token as u16 }
         } else {
             Token::Background { unit: token as u32, sanitize: token & SANITIZE != 0 }
         }
     }
 }
 
-impl Bench {
-    pub fn new(thread: usize, shared: Arc<Shared>, io: Io) -> Bench {
+impl Context {
+    pub fn new(thread: usize, shared: Arc<Shared>, io: Io) -> Context {
         let volumes = shared.volumes.iter().cloned().map(Handle::new).collect();
-        Bench {
+        Context {
             thread,
             shared,
             volumes,
@@ -118,38 +118,38 @@ impl Bench {
     }
 
     /// A session may have something to send.
-    pub fn mark(&mut self, seat: &mut Seat) {
-        if !std::mem::replace(&mut seat.dirty, true) {
-            self.dirty.push(seat.key);
+    pub fn mark(&mut self, session: &mut WorkerSession) {
+        if !std::mem::replace(&mut session.dirty, true) {
+            self.dirty.push(session.key);
         }
     }
 
     /// Looks at a line again at a moment.
-    pub fn wake_at(&mut self, at: Ns, key: LineKey) {
+    pub fn wake_at(&mut self, at: Ns, key: ConnectionKey) {
         self.alarms.push(Reverse((at, key)));
     }
 
-    /// When the next line has to be looked at.
+    /// When the next connection is due.
     pub fn next_alarm(&self) -> Ns {
         self.alarms.peek().map_or(Ns::MAX, |Reverse((at, _))| *at)
     }
 
     /// A line whose moment has come.
-    pub fn due(&mut self, now: Ns) -> Option<LineKey> {
+    pub fn due(&mut self, now: Ns) -> Option<ConnectionKey> {
         if self.next_alarm() > now {
             return None;
         }
         self.alarms.pop().map(|Reverse((_, key))| key)
     }
 
-    pub fn tell_door(&self, letter: ToDoor) {
-        self.shared.door.send(letter);
+    pub fn notify_acceptor(&self, message: ToAcceptor) {
+        self.shared.acceptor.send(message);
     }
 
     /// A connection logged in to a session that had ended by then.
     pub fn lost_on_the_way(&self, peer: &Peer) {
-        self.tell_door(ToDoor::ConnectionEnded { tsih: peer.tsih, cid: peer.cid });
-        self.shared.listener.tell(Event::Dropped(peer.clone(), Drop::Reinstated));
+        self.notify_acceptor(ToAcceptor::ConnectionEnded { tsih: peer.tsih, cid: peer.cid });
+        self.shared.listener.notify(Event::Dropped(peer.clone(), DropReason::Reinstated));
     }
 
     /// Work that goes on after its command has ended is over.

@@ -1,4 +1,4 @@
-//! A target for a test, and what it tells.
+//! A running target for tests, with its events.
 
 use iscsi::login::Auth;
 use san::server::{Counts, Event, Limits, Listener, PortalConfig, Target, TargetConfig};
@@ -14,7 +14,7 @@ pub const NAME: &str = "iqn.2024-01.org.example:target";
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running target.
-pub struct Stand {
+pub struct TestTarget {
     pub target: Target,
     events: Receiver<Event>,
 }
@@ -43,15 +43,15 @@ pub fn guarded(auth: Auth) -> TargetConfig {
     TargetConfig { auth, ..config() }
 }
 
-impl Stand {
-    pub fn new() -> Stand {
-        Stand::with(config())
+impl TestTarget {
+    pub fn new() -> TestTarget {
+        TestTarget::with(config())
     }
 
-    pub fn with(mut config: TargetConfig) -> Stand {
+    pub fn with(mut config: TargetConfig) -> TestTarget {
         let (tell, events) = channel();
         config.listener = Listener::new(move |event| drop(tell.send(event)));
-        Stand { target: Target::start(config).expect("a target"), events }
+        TestTarget { target: Target::start(config).expect("a target"), events }
     }
 
     pub fn address(&self) -> SocketAddr {
