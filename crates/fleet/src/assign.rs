@@ -5,9 +5,9 @@
 //! that use all its workers and targets; what an agent is told is then made step by step, since a long sweep would fill
 //! memory with it. Nothing is opened here.
 
-use crate::arrays::disk::{ArrayDisk, Standing};
+use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
-use crate::draft::{Draft, Lab, Thing, draft};
+use crate::draft::{Draft, IoTarget, TargetTable, draft};
 use crate::nets::{self, NetNumbers};
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
@@ -20,7 +20,7 @@ use workload::{Arrivals, Demand};
 
 /// A run as it is divided among agents.
 pub struct Assignment<'a> {
-    lab: Lab<'a>,
+    lab: TargetTable<'a>,
     seed: u64,
     agents: usize,
     /// The agent of each VM and target that has workers.
@@ -28,7 +28,7 @@ pub struct Assignment<'a> {
     /// What all steps ask of each medium, by the position of its first thing in the lab.
     demands: BTreeMap<usize, Demand>,
     /// The embedded arrays, once they are served.
-    standing: BTreeMap<String, Standing>,
+    reachable: BTreeMap<String, ReachableArray>,
     sources: Vec<Source>,
     by_name: BTreeMap<String, SourceId>,
     /// The sources of network loads.
@@ -155,7 +155,7 @@ impl<'a> Assignment<'a> {
         if agents.is_empty() {
             return Err(AssignError::NoAgents);
         }
-        let lab = Lab::new(scenario);
+        let lab = TargetTable::new(scenario);
         let mut named: BTreeMap<String, &str> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -187,7 +187,7 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        let (count, standing) = (agents.len(), BTreeMap::new());
+        let (count, reachable) = (agents.len(), BTreeMap::new());
         let nets = NetNumbers::default();
         let mut made = Assignment {
             lab,
@@ -195,7 +195,7 @@ impl<'a> Assignment<'a> {
             agents: count,
             places,
             demands,
-            standing,
+            reachable,
             sources,
             by_name,
             nets,
@@ -222,8 +222,8 @@ impl<'a> Assignment<'a> {
         arrays: Vec<ArraySpec>,
         portals: Vec<Portals>,
     ) -> Result<(), AssignError> {
-        let standing = Standing::all(arrays, portals);
-        self.standing = standing.map_err(|array| AssignError::NotServed { array })?;
+        let reachable = ReachableArray::all(arrays, portals);
+        self.reachable = reachable.map_err(|array| AssignError::NotServed { array })?;
         Ok(())
     }
 
@@ -268,9 +268,9 @@ impl<'a> Assignment<'a> {
     fn target_spec(&self, thing: usize, step: &Step) -> TargetSpec {
         let medium = self.lab.medium(thing);
         let demand = self.demands.get(&medium).copied().unwrap_or_default();
-        match &self.lab.things[thing] {
-            Thing::Target(target) => target_spec(target, step, demand),
-            Thing::Disk(disk) => self.disk_spec(disk, thing == medium, step, demand),
+        match &self.lab.targets[thing] {
+            IoTarget::Target(target) => target_spec(target, step, demand),
+            IoTarget::Disk(disk) => self.disk_spec(disk, thing == medium, step, demand),
         }
     }
 
@@ -287,7 +287,7 @@ impl<'a> Assignment<'a> {
             false => format!("{} by {}", disk.name(), disk.ways()),
         };
         let fill = if step.precondition { Fill::SniaPts } else { Fill::Auto };
-        let (url, made_as) = match disk.reached(&self.standing) {
+        let (url, made_as) = match disk.reached(&self.reachable) {
             Some((url, serial)) => (url, Some(serial)),
             None => (disk.url(), None),
         };

@@ -24,7 +24,7 @@ pub(crate) struct NetDraft<'a> {
 }
 
 /// A source by the name that the rules give it.
-struct Named {
+struct NamedSource {
     name: String,
     kind: SourceKind,
     group: String,
@@ -116,15 +116,15 @@ impl NetDraft<'_> {
     }
 
     /// All that it reports.
-    fn sources(&self) -> Vec<Named> {
+    fn sources(&self) -> Vec<NamedSource> {
         // A hop's group is its plain name, by which it is found where the name was taken.
-        let hop = |(name, kind): (String, HopKind)| Named {
+        let hop = |(name, kind): (String, HopKind)| NamedSource {
             group: name.clone(),
             name,
             kind: SourceKind::Hop(kind),
         };
-        let end = |name| Named { name, kind: SourceKind::Stream, group: self.pair.clone() };
-        let mut all: Vec<Named> = [
+        let end = |name| NamedSource { name, kind: SourceKind::Stream, group: self.pair.clone() };
+        let mut all: Vec<NamedSource> = [
             (self.pair.clone(), HopKind::NetworkPair),
             (self.machine(scenario::SENDER), HopKind::NetworkHost),
             (self.machine(scenario::RECEIVER), HopKind::NetworkHost),
@@ -150,7 +150,7 @@ impl NetNumbers {
         taken: &mut BTreeSet<String>,
         sources: &mut Vec<Source>,
     ) {
-        for Named { name: plain, kind, group } in draft.sources() {
+        for NamedSource { name: plain, kind, group } in draft.sources() {
             if self.by_name.contains_key(&plain) {
                 continue;
             }

@@ -10,9 +10,7 @@
 //!
 //! This crate knows no scenario, no coordinator and no report for people.
 
-mod asking;
 mod control;
-mod course;
 mod engine;
 mod error;
 mod figures;
@@ -23,23 +21,27 @@ mod grid;
 mod host;
 pub mod interface;
 mod ledger;
-mod line;
 mod memory;
 mod plane;
 mod receiver;
 mod report;
 mod sender;
+mod sender_test;
 mod spec;
 mod sys;
 mod team;
+mod test_run;
+mod test_stream;
 
 pub use crate::engine::{Embedded, NetEngine, Surroundings};
 pub use ::engine::Stop;
 pub use control::{Token, VERSIONS};
 pub use error::NetError;
-pub use plane::sequence::Tally;
+pub use plane::sequence::DatagramTally;
 pub use receiver::{Adjust, Event, Listener, Receiver, ReceiverConfig};
-pub use report::{Counts, Flow, HostReport, SideReport, StreamReport, TcpReport, ThreadReport};
+pub use report::{
+    Counts, Direction, HostReport, SideReport, StreamReport, TcpReport, ThreadReport,
+};
 pub(crate) use sender::SendConfig;
 pub use spec::{PREAMBLE, Spec};
 pub use workload::{Carriage, Heading, Network, Sockets};

@@ -4,7 +4,7 @@
 
 use crate::NetError;
 use crate::plane::HEADER;
-use crate::report::Flow;
+use crate::report::Direction;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 use workload::{CONNECT_MIN, Carriage, DATAGRAM_MIN, Network, Sockets};
@@ -66,8 +66,8 @@ impl Spec {
     }
 
     /// Which way the stream of a number goes: those to the receiver come first.
-    pub fn flow(&self, index: u16) -> Flow {
-        if index < self.up() { Flow::Up } else { Flow::Down }
+    pub fn flow(&self, index: u16) -> Direction {
+        if index < self.up() { Direction::Up } else { Direction::Down }
     }
 
     /// Holds the test to the bounds.

@@ -2,12 +2,12 @@
 //!
 //! An agent that serves arrays carries no workers. What a port or a volume is made of is unknown here: whoever builds the
 //! agent registers an [`ArrayServer`]. What is told crosses to agents in messages; the plan of it follows from a scenario
-//! ([`plan`]), what an agent does with it is in [`estate`] and [`attend`].
+//! ([`plan`]), what an agent does with it is in [`served`] and [`faults`].
 
-pub(crate) mod attend;
 pub(crate) mod disk;
-pub(crate) mod estate;
+pub(crate) mod faults;
 pub(crate) mod plan;
+pub(crate) mod served;
 
 use clock::Ns;
 use engine::EngineError;

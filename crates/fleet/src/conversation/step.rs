@@ -2,7 +2,7 @@
 //! answer means on the way.
 
 use super::roster::{Duty, Patience};
-use super::{Conversation, Effect, End, Stage, Work, name_of};
+use super::{Action, Conversation, End, Stage, Work, name_of};
 use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
 use crate::coordinator::StepFailure;
@@ -305,7 +305,7 @@ impl Conversation {
         let member = &mut self.roster.members[agent];
         for source in self.hops.ready(agent, &member.name, named) {
             member.sources.insert(source.id);
-            self.effects.push_back(Effect::Record(Entry::Source(source)));
+            self.effects.push_back(Action::Record(Entry::Source(source)));
         }
     }
 

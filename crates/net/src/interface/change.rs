@@ -2,7 +2,7 @@
 //! first change and what is there now, so that a wish never leaves more behind than it says: whatever it does not speak of
 //! goes back to what was found.
 
-use super::netlink::{self, Which};
+use super::netlink::{self, LinkSelector};
 use super::{Interface, InterfaceError, OFFLOADS, RX_LRO};
 use crate::sys::Ethtool;
 use clock::Ns;
@@ -54,7 +54,7 @@ impl Adjusted {
 
 /// What of an interface may be changed, as it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct OriginalSettings {
     pub(super) name: String,
     pub(super) index: u32,
     pub(super) mtu: u32,
@@ -62,10 +62,10 @@ pub(super) struct Found {
     pub(super) features: Vec<(String, bool)>,
 }
 
-impl Found {
-    pub(super) fn of(interface: &Interface) -> Found {
+impl OriginalSettings {
+    pub(super) fn of(interface: &Interface) -> OriginalSettings {
         let changeable = interface.features.iter().filter(|feature| !feature.fixed);
-        Found {
+        OriginalSettings {
             name: interface.name.clone(),
             index: interface.index,
             mtu: interface.mtu,
@@ -94,7 +94,7 @@ impl Plan {
 }
 
 /// How an offload should be under a wish.
-fn should(found: &Found, name: &str, frames: Frames) -> Option<bool> {
+fn should(found: &OriginalSettings, name: &str, frames: Frames) -> Option<bool> {
     let before = found.wanted(name)?;
     Some(match frames.offload {
         Some(true) if name == RX_LRO => before,
@@ -104,7 +104,7 @@ fn should(found: &Found, name: &str, frames: Frames) -> Option<bool> {
 }
 
 /// From what is there now to what was found, with the wish over it.
-pub(super) fn plan(found: &Found, now: &Interface, frames: Frames) -> Plan {
+pub(super) fn plan(found: &OriginalSettings, now: &Interface, frames: Frames) -> Plan {
     let mtu = frames.mtu.unwrap_or(found.mtu);
     let switch = |name: &&str| {
         let on = should(found, name, frames)?;
@@ -119,7 +119,11 @@ pub(super) fn plan(found: &Found, now: &Interface, frames: Frames) -> Plan {
 
 /// Offloads that are not what the wish says: fixed ones, and those that the driver or another feature keeps off. One that
 /// was to be off, could be, and is on after all makes the wish void.
-fn held(found: &Found, now: &Interface, frames: Frames) -> Result<Vec<String>, InterfaceError> {
+fn held(
+    found: &OriginalSettings,
+    now: &Interface,
+    frames: Frames,
+) -> Result<Vec<String>, InterfaceError> {
     let Some(wish) = frames.offload else { return Ok(Vec::new()) };
     let mut held = Vec::new();
     for feature in &now.features {
@@ -167,7 +171,7 @@ pub(super) fn check_permission(now: &Interface) -> Result<(), InterfaceError> {
 
 /// What a wish asks of an interface, checked as far as it can be before anything is done.
 pub(super) fn prepare(
-    found: &Found,
+    found: &OriginalSettings,
     now: &Interface,
     frames: Frames,
 ) -> Result<Plan, InterfaceError> {
@@ -181,7 +185,7 @@ pub(super) fn prepare(
 /// Carries out a plan, and looks whether it has come true.
 pub(super) fn carry_out(
     plan: &Plan,
-    found: &Found,
+    found: &OriginalSettings,
     before: &Interface,
     frames: Frames,
 ) -> Result<Adjusted, InterfaceError> {
@@ -257,8 +261,8 @@ fn differences(before: &Interface, now: &Interface) -> Vec<String> {
 }
 
 /// Puts back what was found; answers what was changed for it.
-pub(super) fn put_back(found: &Found) -> Result<Adjusted, InterfaceError> {
-    let link = netlink::link(Which::Name(&found.name))
+pub(super) fn put_back(found: &OriginalSettings) -> Result<Adjusted, InterfaceError> {
+    let link = netlink::link(LinkSelector::Name(&found.name))
         .map_err(|source| InterfaceError::reading(&found.name, source))?;
     if link.index != found.index {
         return Err(InterfaceError::Another { interface: found.name.clone() });
@@ -303,7 +307,8 @@ mod tests {
     /// What a wish asks of an interface that was found with an MTU of 1500, TSO on, and GRO off.
     #[track_caller]
     fn check(now: (u32, char, char), wish: Frames, expected: &str) {
-        let found = Found::of(&interface(1500, &[(TSO, '+'), (GRO, '-'), (RX_LRO, '-')]));
+        let found =
+            OriginalSettings::of(&interface(1500, &[(TSO, '+'), (GRO, '-'), (RX_LRO, '-')]));
         let now = interface(now.0, &[(TSO, now.1), (GRO, now.2), (RX_LRO, '-')]);
         let plan = plan(&found, &now, wish);
         let mtu = plan.mtu.map(|mtu| mtu.to_string());
@@ -338,7 +343,7 @@ mod tests {
     #[track_caller]
     fn check_held(features: &[(&str, char)], on: bool, expected: Result<&[&str], &str>) {
         let now = interface(1500, features);
-        let result = held(&Found::of(&now), &now, frames(None, on));
+        let result = held(&OriginalSettings::of(&now), &now, frames(None, on));
         match (result, expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected),
             (Err(e), Err(hint)) => assert!(e.to_string().contains(hint), "{e}"),

@@ -6,7 +6,7 @@
 //! take both at once. What it is told in the orderly case, it answers to its parent; where there is none any more, it says on
 //! standard error what it has done.
 
-use super::change::{Found, put_back};
+use super::change::{OriginalSettings, put_back};
 use super::{Adjusted, InterfaceError, OFFLOADS, is_name};
 use crate::sys::{ignore_ending, socket};
 use clock::Ns;
@@ -37,7 +37,7 @@ pub struct Guardian {
 #[serde(rename_all = "kebab-case")]
 enum Order {
     /// What to put back.
-    Keep(Found),
+    Keep(OriginalSettings),
     /// The end has come in order: the parent waits for an answer.
     Finish,
 }
@@ -56,15 +56,18 @@ enum Answer {
 
 /// A guardian that stands ready, seen from its parent.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct GuardianHandle {
     child: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
-impl Guard {
+impl GuardianHandle {
     /// Starts a guardian, and waits until it knows what to put back.
-    pub(super) fn post(guardian: &Guardian, found: &Found) -> Result<Guard, InterfaceError> {
+    pub(super) fn post(
+        guardian: &Guardian,
+        found: &OriginalSettings,
+    ) -> Result<GuardianHandle, InterfaceError> {
         let unguarded =
             |why: String| InterfaceError::Unguarded { interface: found.name.clone(), why };
         let mut command = Command::new(&guardian.program);
@@ -73,7 +76,7 @@ impl Guard {
         let mut child = command.spawn().map_err(|e| unguarded(format!("{program}: {e}")))?;
         let (orders, answers) = (child.stdin.take(), child.stdout.take());
         let answers = answers.ok_or_else(|| unguarded("it has no output".to_owned()))?;
-        let mut guard = Guard { child, orders, answers: BufReader::new(answers) };
+        let mut guard = GuardianHandle { child, orders, answers: BufReader::new(answers) };
         guard.say(&Order::Keep(found.clone())).map_err(|e| unguarded(e.to_string()))?;
         match guard.hear(START) {
             Ok(Answer::Keeping) => Ok(guard),
@@ -113,7 +116,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for GuardianHandle {
     fn drop(&mut self) {
         self.orders = None;
         // It acts on the end of its input and then ends; nobody else waits for it.
@@ -170,7 +173,7 @@ pub fn keep(orders: impl Read, mut answers: impl Write, mut notes: impl Write) -
 }
 
 /// Bounds of what a guardian takes.
-fn is_sound(found: &Found) -> bool {
+fn is_sound(found: &OriginalSettings) -> bool {
     let known = |(name, _): &(String, bool)| OFFLOADS.contains(&name.as_str());
     is_name(&found.name)
         && found.features.len() <= OFFLOADS.len()
@@ -178,7 +181,7 @@ fn is_sound(found: &Found) -> bool {
 }
 
 /// What there is to say where a run ended without its own end.
-fn note(found: &Found, result: &Result<Adjusted, InterfaceError>) -> String {
+fn note(found: &OriginalSettings, result: &Result<Adjusted, InterfaceError>) -> String {
     let name = &found.name;
     match result {
         Ok(adjusted) if adjusted.changed.is_empty() => {
@@ -199,7 +202,7 @@ fn note(found: &Found, result: &Result<Adjusted, InterfaceError>) -> String {
     }
 }
 
-fn switches(found: &Found) -> String {
+fn switches(found: &OriginalSettings) -> String {
     let switch = |(name, on): &(String, bool)| format!("{name} {}", if *on { "on" } else { "off" });
     let all: Vec<String> = found.features.iter().map(switch).collect();
     all.join(" ")
@@ -211,9 +214,9 @@ mod tests {
     use crate::interface::Interface;
 
     /// Names of interfaces that are none, so that nothing is touched.
-    fn found(name: &str, features: &[&str]) -> Found {
+    fn found(name: &str, features: &[&str]) -> OriginalSettings {
         let features = features.iter().map(|name| ((*name).to_owned(), true)).collect();
-        Found { name: name.to_owned(), index: 77, mtu: 1500, features }
+        OriginalSettings { name: name.to_owned(), index: 77, mtu: 1500, features }
     }
 
     #[test]

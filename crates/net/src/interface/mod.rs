@@ -9,22 +9,22 @@
 //! latter, `ioctl(SIOCETHTOOL)` tells and sets the rest.
 
 mod change;
-mod ends;
 mod error;
 mod guardian;
-mod keeper;
+mod lease;
 mod netlink;
+mod path;
 mod step;
 
 pub use change::Adjusted;
-pub(crate) use ends::{Ends, Permission};
 pub use error::InterfaceError;
 pub use guardian::{Guardian, keep};
-pub use keeper::Keeper;
+pub use lease::InterfaceLease;
+pub(crate) use path::{AdjustPermission, PathInterfaces};
 pub(crate) use step::Interfaces;
 
 use crate::sys::Ethtool;
-use netlink::Which;
+use netlink::LinkSelector;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::{fmt, io};
@@ -98,7 +98,7 @@ impl Interface {
         if !is_name(name) {
             return Err(failed(io::Error::from_raw_os_error(libc::ENODEV)));
         }
-        Interface::read(netlink::link(Which::Name(name)).map_err(failed)?)
+        Interface::read(netlink::link(LinkSelector::Name(name)).map_err(failed)?)
     }
 
     /// The interface of this network namespace that has an address; `scope` is the number of the interface where the address
@@ -116,7 +116,7 @@ impl Interface {
         let mut links = Vec::new();
         for (index, one) in netlink::addresses().map_err(failed)? {
             if one == address && (scope == 0 || scope == index) {
-                links.push(netlink::link(Which::Index(index)).map_err(failed)?);
+                links.push(netlink::link(LinkSelector::Index(index)).map_err(failed)?);
             }
         }
         let wanted = links.iter().position(|link| Some(link.name.as_str()) == preferred);
@@ -142,7 +142,7 @@ impl Interface {
         Interface::at(local.ip(), scope, preferred)
     }
 
-    fn read(link: netlink::Link) -> Result<Interface, InterfaceError> {
+    fn read(link: netlink::LinkInfo) -> Result<Interface, InterfaceError> {
         let failed = |source| InterfaceError::reading(&link.name, source);
         let tool = Ethtool::open(&link.name).map_err(failed)?;
         let driver =

@@ -1,7 +1,7 @@
 //! The interfaces of a step: set before its streams are connected, told of in the record, and put back before it ends.
 //! Several loads may go to one receiver; its interfaces are looked at, and set, once.
 
-use super::{Adjusted, Ends, Feature, Guardian, Interface, Permission};
+use super::{AdjustPermission, Adjusted, Feature, Guardian, Interface, PathInterfaces};
 use crate::{NetError, SendConfig};
 use clock::Ns;
 use engine::{EventNote, IntervalTx, NetSpec, Output};
@@ -11,18 +11,18 @@ use record::{Counter, CounterId, Event, Fact, Level, SourceId};
 #[derive(Debug)]
 pub struct Interfaces {
     step: u32,
-    each: Vec<Pair>,
+    each: Vec<ReceiverPath>,
     /// Who hears of a step that does not come to its own end.
     notes: Option<IntervalTx>,
 }
 
 /// Both ends of the way to one receiver.
 #[derive(Debug)]
-struct Pair {
+struct ReceiverPath {
     receiver: String,
     /// The machines at both ends, in the record.
     machines: (SourceId, SourceId),
-    ends: Ends,
+    ends: PathInterfaces,
 }
 
 impl Interfaces {
@@ -36,7 +36,7 @@ impl Interfaces {
     /// changed.
     ///
     /// # Errors
-    /// As [`Ends::prepare`]. What was set for loads before stays set until this is dropped.
+    /// As [`PathInterfaces::prepare`]. What was set for loads before stays set until this is dropped.
     pub fn prepare(
         &mut self,
         net: &NetSpec,
@@ -47,9 +47,9 @@ impl Interfaces {
         if self.of(net).is_some() {
             return Ok(());
         }
-        let permission = Permission { adjust: net.receiver.adjust.as_deref(), guardian };
-        let ends = Ends::prepare(config, permission, net.frames)?;
-        let pair = Pair {
+        let permission = AdjustPermission { adjust: net.receiver.adjust.as_deref(), guardian };
+        let ends = PathInterfaces::prepare(config, permission, net.frames)?;
+        let pair = ReceiverPath {
             receiver: net.receiver.name.clone(),
             machines: (net.sources.sender, net.sources.receiver),
             ends,
@@ -65,13 +65,13 @@ impl Interfaces {
         Ok(())
     }
 
-    fn of(&self, net: &NetSpec) -> Option<&Pair> {
+    fn of(&self, net: &NetSpec) -> Option<&ReceiverPath> {
         self.each.iter().find(|pair| pair.receiver == net.receiver.name)
     }
 
     /// Which interfaces a load goes by, for the record.
     pub fn facts(&self, net: &NetSpec) -> Vec<Fact> {
-        let Some(Pair { ends, .. }) = self.of(net) else { return Vec::new() };
+        let Some(ReceiverPath { ends, .. }) = self.of(net) else { return Vec::new() };
         let fact = |key: &str, interface: &Interface| Fact {
             subject: net.name.clone(),
             key: key.to_owned(),
@@ -86,7 +86,7 @@ impl Interfaces {
     /// What the interfaces of a load were while it was measured, from `from` to `to` on the record's time base: MTU, speed
     /// where there is a wire, and offloads, for the machine at each end.
     pub fn counters(&self, net: &NetSpec, from: Ns, to: Ns) -> Vec<Counter> {
-        let Some(Pair { ends, .. }) = self.of(net) else { return Vec::new() };
+        let Some(ReceiverPath { ends, .. }) = self.of(net) else { return Vec::new() };
         let both = [
             (net.sources.sender, &ends.near.interface),
             (net.sources.receiver, &ends.far.interface),

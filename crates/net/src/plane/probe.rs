@@ -3,7 +3,7 @@
 //! a second of 64 B each way: 0.1 MB/s with all headers.
 
 use super::exchange::{self, Sizes};
-use super::{Meter, Shift};
+use super::{Meter, WorkerContext};
 use clock::Ns;
 use std::io;
 use std::net::TcpStream;
@@ -15,11 +15,19 @@ const PAUSE: Ns = Ns::millis(1);
 const SIZES: Sizes = Sizes { request: BYTES, response: BYTES };
 
 /// Asks until told to stop.
-pub(crate) fn ask(socket: &TcpStream, meter: &Meter, shift: &mut Shift<'_>) -> io::Result<()> {
-    exchange::ask(socket, meter, SIZES, PAUSE, &mut [0x5a; BYTES], shift)
+pub(crate) fn ask(
+    socket: &TcpStream,
+    meter: &Meter,
+    context: &mut WorkerContext<'_>,
+) -> io::Result<()> {
+    exchange::ask(socket, meter, SIZES, PAUSE, &mut [0x5a; BYTES], context)
 }
 
 /// Answers until the peer asks no more.
-pub(crate) fn answer(socket: &TcpStream, meter: &Meter, shift: &mut Shift<'_>) -> io::Result<()> {
-    exchange::answer(socket, meter, SIZES, &mut [0; BYTES], shift)
+pub(crate) fn answer(
+    socket: &TcpStream,
+    meter: &Meter,
+    context: &mut WorkerContext<'_>,
+) -> io::Result<()> {
+    exchange::answer(socket, meter, SIZES, &mut [0; BYTES], context)
 }

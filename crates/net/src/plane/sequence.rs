@@ -17,7 +17,7 @@ const NUMBER_MAX: u64 = 1 << 56;
 
 /// Datagrams of one stream at the end that reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct DatagramTally {
     /// Datagrams that arrived, each counted once, by the phase in which they were sent.
     pub unique: [u64; PHASES],
     /// Of them, those that a later one had overtaken.
@@ -34,7 +34,7 @@ pub struct Tally {
 
 /// Watches the numbers of one stream.
 pub(crate) struct Sequence {
-    tally: Tally,
+    tally: DatagramTally,
     /// One bit for each of the last [`WINDOW`] numbers.
     seen: Vec<u64>,
     /// The next number above all that arrived.
@@ -46,7 +46,7 @@ pub(crate) struct Sequence {
 impl Sequence {
     pub(crate) fn new() -> Sequence {
         Sequence {
-            tally: Tally::default(),
+            tally: DatagramTally::default(),
             seen: vec![0; (WINDOW / 64) as usize],
             next: 0,
             transit: None,
@@ -107,7 +107,7 @@ impl Sequence {
     }
 
     /// What was counted.
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> DatagramTally {
         self.tally
     }
 

@@ -6,7 +6,7 @@
 use super::{Event, Shared};
 use crate::NetError;
 use crate::control::Link;
-use crate::interface::{Adjusted, Guardian, Interface, InterfaceError, Keeper};
+use crate::interface::{Adjusted, Guardian, Interface, InterfaceError, InterfaceLease};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workload::Frames;
@@ -22,23 +22,23 @@ pub struct Adjust {
 
 /// The interface, and for whom it is set.
 #[derive(Debug)]
-pub(super) struct Post {
+pub(super) struct AdjustableInterface {
     interface: String,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    keeper: Keeper,
+    keeper: InterfaceLease,
     /// The hosts of the senders that have it set, one for each connection.
     holders: Vec<IpAddr>,
 }
 
-impl Post {
-    pub(super) fn new(adjust: &Adjust) -> Result<Post, InterfaceError> {
-        let keeper = Keeper::new(&adjust.interface, adjust.guardian.clone())?;
+impl AdjustableInterface {
+    pub(super) fn new(adjust: &Adjust) -> Result<AdjustableInterface, InterfaceError> {
+        let keeper = InterfaceLease::new(&adjust.interface, adjust.guardian.clone())?;
         let state = Mutex::new(State { keeper, holders: Vec::new() });
-        Ok(Post { interface: adjust.interface.clone(), state })
+        Ok(AdjustableInterface { interface: adjust.interface.clone(), state })
     }
 
     /// Held while the kernel works: seconds, where a link comes up slowly. The data plane never asks for it.
@@ -77,16 +77,16 @@ impl Post {
 }
 
 /// What one sender may have changed. Dropping it puts back what was found.
-pub(super) struct Stake<'a> {
+pub(super) struct SenderLease<'a> {
     shared: &'a Shared,
     peer: String,
     /// The sender's host, while it has the interface set.
     holder: Option<IpAddr>,
 }
 
-impl<'a> Stake<'a> {
-    pub(super) fn new(shared: &'a Shared, link: &Link) -> Stake<'a> {
-        Stake { shared, peer: link.peer().to_owned(), holder: None }
+impl<'a> SenderLease<'a> {
+    pub(super) fn new(shared: &'a Shared, link: &Link) -> SenderLease<'a> {
+        SenderLease { shared, peer: link.peer().to_owned(), holder: None }
     }
 
     /// Whether the sender has the interface set: its connection may then be silent for long.
@@ -149,7 +149,7 @@ impl<'a> Stake<'a> {
     }
 }
 
-impl Drop for Stake<'_> {
+impl Drop for SenderLease<'_> {
     fn drop(&mut self) {
         // What went wrong was told already.
         let _ = self.leave();

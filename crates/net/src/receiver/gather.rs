@@ -4,10 +4,10 @@
 use super::Shared;
 use crate::control::{Cookie, FromReceiver, FromSender, Link, fresh};
 use crate::host;
-use crate::line::{Line, Socket, preamble, stream_of};
-use crate::report::Flow;
+use crate::report::Direction;
 use crate::spec::PREAMBLE;
 use crate::sys::socket;
+use crate::test_stream::{Socket, TestStream, preamble, stream_of};
 use crate::{Carriage, NetError, Spec};
 use clock::Ns;
 use std::io::{self, Read};
@@ -33,12 +33,12 @@ pub(super) struct Gathering {
     /// Where the probe comes in.
     probe: Option<TcpListener>,
     datagrams: Vec<UdpSocket>,
-    strangers: Vec<Stranger>,
+    strangers: Vec<PendingConnection>,
     arrived: Vec<Option<Socket>>,
 }
 
 /// A connection that has not said yet what it is.
-struct Stranger {
+struct PendingConnection {
     stream: TcpStream,
     bytes: [u8; PREAMBLE],
     got: usize,
@@ -104,7 +104,7 @@ impl Gathering {
         link: &mut Link,
         spec: &Spec,
         shared: &Shared,
-    ) -> Result<Vec<Line>, NetError> {
+    ) -> Result<Vec<TestStream>, NetError> {
         const WHEN: &str = "while its streams were awaited";
         let mut limit = clock::now().plus(ARRIVE);
         let mut joined = false;
@@ -158,13 +158,18 @@ impl Gathering {
                 let Ok((stream, _)) = listener.accept() else { break };
                 if stream.set_nonblocking(true).is_ok() {
                     let since = clock::now();
-                    self.strangers.push(Stranger { stream, bytes: [0; PREAMBLE], got: 0, since });
+                    self.strangers.push(PendingConnection {
+                        stream,
+                        bytes: [0; PREAMBLE],
+                        got: 0,
+                        since,
+                    });
                 }
             }
         }
     }
 
-    fn seat(&mut self, stranger: Stranger) {
+    fn seat(&mut self, stranger: PendingConnection) {
         let index = stream_of(&stranger.bytes, &self.cookie).map(usize::from);
         let seat = index.and_then(|index| self.arrived.get_mut(index));
         if let Some(seat @ None) = seat
@@ -199,15 +204,15 @@ impl Gathering {
     }
 
     /// The streams at this end.
-    fn lines(self, spec: &Spec) -> Result<Vec<Line>, NetError> {
+    fn lines(self, spec: &Spec) -> Result<Vec<TestStream>, NetError> {
         let mut lines = Vec::with_capacity(self.arrived.len());
         for (index, socket) in (0u16..).zip(self.arrived) {
             let socket =
                 socket.ok_or_else(|| NetError::Spec(format!("stream {index} did not arrive")))?;
             let flow = spec.flow(index);
             let line = match index < spec.streams() {
-                true => Line::new(index, flow, flow == Flow::Down, socket, &self.cookie),
-                false => Line::probe(index, false, socket, &self.cookie),
+                true => TestStream::new(index, flow, flow == Direction::Down, socket, &self.cookie),
+                false => TestStream::probe(index, false, socket, &self.cookie),
             };
             line.prepare(spec)?;
             lines.push(line);
@@ -222,7 +227,7 @@ enum Heard {
     Wrong,
 }
 
-impl Stranger {
+impl PendingConnection {
     /// Reads what has come of the preamble.
     fn listen(&mut self) -> Heard {
         match self.stream.read(&mut self.bytes[self.got..]) {

@@ -3,14 +3,14 @@
 
 mod adjust;
 mod gather;
-mod served;
+mod session;
 
 use crate::control::{Link, Token};
 use crate::interface::Adjusted;
 use crate::report::SideReport;
 use crate::sys::socket;
 use crate::{NetError, Sockets, Spec};
-use adjust::Post;
+use adjust::AdjustableInterface;
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags};
 use std::fmt;
@@ -110,7 +110,7 @@ pub struct Receiver {
 struct Shared {
     config: ReceiverConfig,
     /// The interface that may be changed.
-    post: Option<Post>,
+    post: Option<AdjustableInterface>,
     stop: AtomicBool,
     senders: AtomicUsize,
 }
@@ -128,7 +128,7 @@ impl Receiver {
                 "{address} can be reached from other hosts: senders must know a token there"
             )));
         }
-        let post = config.adjust.as_ref().map(Post::new).transpose()?;
+        let post = config.adjust.as_ref().map(AdjustableInterface::new).transpose()?;
         let plain = Sockets { no_delay: true, ..Sockets::default() };
         let mut listeners = Vec::new();
         for address in &config.listen {
@@ -216,10 +216,10 @@ fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<Jo
             return None;
         }
     };
-    let guest = Guest::enter(shared);
+    let guest = SenderSlot::enter(shared);
     if shared.senders.load(Ordering::Relaxed) > SENDERS_MAX {
-        served::hear_out(&mut link);
-        served::turn_away(
+        session::hear_out(&mut link);
+        session::turn_away(
             &mut link,
             format!("it serves {SENDERS_MAX} senders already; try again later"),
         );
@@ -227,7 +227,7 @@ fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<Jo
         return None;
     }
     let body = move || {
-        if let Err(e) = served::serve(link, &guest.0) {
+        if let Err(e) = session::serve(link, &guest.0) {
             guest.0.config.listener.tell(Event::Failed { peer: name, why: e.to_string() });
         }
     };
@@ -250,16 +250,16 @@ impl Shared {
 }
 
 /// A sender inside, counted for as long as it is.
-struct Guest(Arc<Shared>);
+struct SenderSlot(Arc<Shared>);
 
-impl Guest {
-    fn enter(shared: &Arc<Shared>) -> Guest {
+impl SenderSlot {
+    fn enter(shared: &Arc<Shared>) -> SenderSlot {
         shared.senders.fetch_add(1, Ordering::Relaxed);
-        Guest(Arc::clone(shared))
+        SenderSlot(Arc::clone(shared))
     }
 }
 
-impl Drop for Guest {
+impl Drop for SenderSlot {
     fn drop(&mut self) {
         self.0.senders.fetch_sub(1, Ordering::Relaxed);
     }

@@ -49,13 +49,13 @@ pub(super) struct Meter {
     /// For each class the worker that issues it, that worker's group, and whether it writes.
     classes: Vec<(u32, u32, Dir)>,
     /// Whether each worker reads, writes, and keeps response times.
-    kinds: Vec<Kind>,
+    kinds: Vec<WorkerKind>,
     tallies: Vec<Tallies>,
     /// Of each group since the last cell was taken, and in the cells taken since its own sums were.
     cells: Vec<Cell>,
     groups: Vec<Cell>,
     /// Of each stream of a network load: since it was last asked for, and its jobs ever since.
-    streams: Vec<Carried>,
+    streams: Vec<StreamCounts>,
     ever: Vec<u64>,
     /// Of all streams since the last cell was taken.
     net: Cell,
@@ -63,7 +63,7 @@ pub(super) struct Meter {
 
 /// What a stream of a network load did.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Carried {
+pub(crate) struct StreamCounts {
     /// Jobs that came to their end, and those that were given up.
     pub jobs: u64,
     pub lost: u64,
@@ -84,7 +84,7 @@ pub(super) fn groups(plant: &Plant) -> Vec<String> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Kind {
+struct WorkerKind {
     reads: bool,
     writes: bool,
     open: bool,
@@ -93,7 +93,7 @@ struct Kind {
 impl Meter {
     /// A meter for the workers of a plant, which go by the order of `names`.
     pub fn new(plant: &Plant, names: &[String]) -> Meter {
-        let mut kinds = vec![Kind::default(); names.len()];
+        let mut kinds = vec![WorkerKind::default(); names.len()];
         let groups = groups(plant);
         let mut worker_of = vec![(NOBODY, NOBODY); plant.network.loads().len()];
         for issuer in &plant.issuers {
@@ -116,23 +116,23 @@ impl Meter {
                 *of = (number as u32, NOBODY);
             }
         }
-        let streams: Vec<Carried> =
-            plant.streams().map(|stream| Carried::none(stream.job.timed)).collect();
+        let streams: Vec<StreamCounts> =
+            plant.streams().map(|stream| StreamCounts::none(stream.job.timed)).collect();
         let loads = plant.network.loads().iter().zip(&worker_of);
         let classes = loads
             .flat_map(|(load, (worker, group))| {
                 load.classes.iter().map(|class| (*worker, *group, class.dir))
             })
             .collect();
-        let tallies = kinds.iter().map(Kind::empty).collect();
+        let tallies = kinds.iter().map(WorkerKind::empty).collect();
         let none = vec![Cell::default(); groups.len()];
         let (ever, net) = (vec![0; streams.len()], Cell::default());
         Meter { classes, kinds, tallies, cells: none.clone(), groups: none, streams, ever, net }
     }
 
     /// What all streams did since they were last asked.
-    pub fn take_streams(&mut self) -> Vec<Carried> {
-        let fresh = self.streams.iter().map(|of| Carried::none(of.times.is_some())).collect();
+    pub fn take_streams(&mut self) -> Vec<StreamCounts> {
+        let fresh = self.streams.iter().map(|of| StreamCounts::none(of.times.is_some())).collect();
         std::mem::replace(&mut self.streams, fresh)
     }
 
@@ -163,7 +163,7 @@ impl Meter {
 
     /// What all workers did since they were last asked.
     pub fn take(&mut self) -> Vec<Tallies> {
-        let fresh = self.kinds.iter().map(Kind::empty).collect();
+        let fresh = self.kinds.iter().map(WorkerKind::empty).collect();
         std::mem::replace(&mut self.tallies, fresh)
     }
 
@@ -189,13 +189,13 @@ impl Meter {
     }
 }
 
-impl Carried {
-    fn none(timed: bool) -> Carried {
-        Carried { jobs: 0, lost: 0, times: timed.then(|| Tally::empty(false)) }
+impl StreamCounts {
+    fn none(timed: bool) -> StreamCounts {
+        StreamCounts { jobs: 0, lost: 0, times: timed.then(|| Tally::empty(false)) }
     }
 }
 
-impl Kind {
+impl WorkerKind {
     fn empty(&self) -> Tallies {
         [self.reads, self.writes].map(|does| does.then(|| Tally::empty(self.open)))
     }

@@ -6,20 +6,20 @@
 //! of threads. (Independent replications side by side as in A. M. Law, *Simulation Modeling and Analysis*, 5th ed., 2015,
 //! ch. 9; batches within a run as in [`crate::study`].)
 
-pub(crate) mod book;
-mod course;
+mod batches;
+mod confidence;
+mod elements;
 mod hops;
 pub(crate) mod meter;
 mod named;
 mod pairs;
-pub(crate) mod piece;
-mod scatter;
+pub(crate) mod record_writer;
 mod session;
-mod sight;
-mod trust;
+mod step;
+pub(crate) mod step_event;
 
+pub use confidence::CONFIDENCE;
 pub use named::Named;
-pub use trust::CONFIDENCE;
 
 use crate::plant::Plant;
 use campaign::{Control, Progress};

@@ -14,13 +14,13 @@ use std::sync::Arc;
 const LIFETIME: &str = "this run";
 
 /// What an agent serves.
-pub(crate) struct Estate {
-    arrays: Vec<Stand>,
+pub(crate) struct ServedArrays {
+    arrays: Vec<ServedEntry>,
     /// Ports by array and name, with their places among the hops.
     ports: BTreeMap<(String, String), Port>,
 }
 
-struct Stand {
+struct ServedEntry {
     spec: ArraySpec,
     array: Box<dyn ServedArray>,
 }
@@ -30,17 +30,18 @@ struct Stand {
 pub(crate) struct Port {
     array: usize,
     port: usize,
-    /// Its place in [`Estate::hops`].
+    /// Its place in [`ServedArrays::hops`].
     pub hop: usize,
 }
 
-impl Estate {
+impl ServedArrays {
     /// Makes and serves arrays; those that stand already are given up where one cannot be made.
     pub fn serve(
         server: &mut dyn ArrayServer,
         specs: Vec<ArraySpec>,
-    ) -> Result<Estate, EngineError> {
-        let mut estate = Estate { arrays: Vec::with_capacity(specs.len()), ports: BTreeMap::new() };
+    ) -> Result<ServedArrays, EngineError> {
+        let mut served =
+            ServedArrays { arrays: Vec::with_capacity(specs.len()), ports: BTreeMap::new() };
         let mut hop = 0;
         for spec in specs {
             let array = server.serve(&spec)?;
@@ -55,22 +56,22 @@ impl Estate {
             hop += usize::from(array.cpu().is_some());
             for (number, port) in spec.ports.iter().enumerate() {
                 let key = (spec.name.clone(), port.name.clone());
-                let port = Port { array: estate.arrays.len(), port: number, hop };
-                estate.ports.insert(key, port);
+                let port = Port { array: served.arrays.len(), port: number, hop };
+                served.ports.insert(key, port);
                 hop += 1;
             }
             hop += spec.volumes.len();
-            estate.arrays.push(Stand { spec, array });
+            served.arrays.push(ServedEntry { spec, array });
         }
-        Ok(estate)
+        Ok(served)
     }
 
     /// Where the arrays are served.
     pub fn portals(&self) -> Vec<Portals> {
-        let of = |stand: &Stand| Portals {
-            array: stand.spec.name.clone(),
-            target: stand.array.target(),
-            addresses: stand.array.addresses(),
+        let of = |entry: &ServedEntry| Portals {
+            array: entry.spec.name.clone(),
+            target: entry.array.target(),
+            addresses: entry.array.addresses(),
         };
         self.arrays.iter().map(of).collect()
     }
@@ -104,9 +105,9 @@ impl Estate {
     }
 
     fn revive(&self, port: Port) -> Result<(), EngineError> {
-        let stand = &self.arrays[port.array];
-        stand.array.revive(port.port).map_err(|problem| EngineError::Target {
-            target: port_hop(&stand.spec.name, &stand.spec.ports[port.port].name),
+        let entry = &self.arrays[port.array];
+        entry.array.revive(port.port).map_err(|problem| EngineError::Target {
+            target: port_hop(&entry.spec.name, &entry.spec.ports[port.port].name),
             problem: format!("the port cannot be brought back: {problem}"),
         })
     }
@@ -136,25 +137,25 @@ impl Estate {
 
     /// What is worth knowing about the arrays as such.
     pub fn facts(&self) -> Vec<Fact> {
-        let of = |stand: &Stand| {
-            let threads = match stand.spec.threads {
+        let of = |entry: &ServedEntry| {
+            let threads = match entry.spec.threads {
                 0 => "auto".to_owned(),
                 threads => threads.to_string(),
             };
             let pairs = [
-                ("target", stand.array.target()),
+                ("target", entry.array.target()),
                 ("threads", threads),
-                ("scale", stand.spec.scale.clone()),
+                ("scale", entry.spec.scale.clone()),
             ];
-            let subject = stand.spec.name.clone();
+            let subject = entry.spec.name.clone();
             pairs.map(|(key, value)| Fact { subject: subject.clone(), key: key.to_owned(), value })
         };
         self.arrays.iter().flat_map(of).collect()
     }
 }
 
-fn hops_of(stand: &Stand) -> Vec<Hop> {
-    let Stand { spec, array } = stand;
+fn hops_of(entry: &ServedEntry) -> Vec<Hop> {
+    let ServedEntry { spec, array } = entry;
     let hop = |name, kind, facts: Vec<(&str, String)>| Hop {
         name,
         kind,
@@ -187,9 +188,9 @@ fn hops_of(stand: &Stand) -> Vec<Hop> {
 }
 
 /// Looks at an estate's hops.
-pub(crate) struct EstateSampler(pub Arc<Estate>);
+pub(crate) struct ArraySampler(pub Arc<ServedArrays>);
 
-impl Sampler for EstateSampler {
+impl Sampler for ArraySampler {
     fn hops(&mut self, _: &StepSpec) -> Vec<Hop> {
         self.0.hops()
     }
@@ -199,8 +200,8 @@ impl Sampler for EstateSampler {
     }
 }
 
-fn samples_of(stand: &Stand) -> Vec<Sample> {
-    let Stand { spec, array } = stand;
+fn samples_of(entry: &ServedEntry) -> Vec<Sample> {
+    let ServedEntry { spec, array } = entry;
     let sample = |readings| Sample { at: clock::now(), readings };
     let process = array.cpu().map(|cpu| sample(vec![reading(CounterId::Cpu, cpu.0 as f64)]));
     let ports = (0..spec.ports.len()).map(|port| {

@@ -6,14 +6,14 @@
 //! interface is too small for are dropped, so whoever may say much must not have the larger MTU: a greater MTU is set here
 //! first, a smaller one there first, and what is said to the receiver meanwhile fits into any packet.
 
-use super::{Adjusted, Guardian, Interface, Keeper};
+use super::{Adjusted, Guardian, Interface, InterfaceLease};
 use crate::control::Link;
 use crate::{NetError, SendConfig, sender};
 use workload::Frames;
 
 /// The interfaces at both ends, and what was done to them. Dropping it puts back what was found.
 #[derive(Debug)]
-pub struct Ends {
+pub struct PathInterfaces {
     /// This host's.
     pub near: Adjusted,
     /// The receiver's.
@@ -29,20 +29,20 @@ pub type Back = Result<Adjusted, NetError>;
 
 #[derive(Debug)]
 struct Held {
-    near: Keeper,
+    near: InterfaceLease,
     far: Link,
 }
 
 /// This host's interface to a receiver, where it may be changed.
 #[derive(Clone, Copy, Debug)]
-pub struct Permission<'a> {
+pub struct AdjustPermission<'a> {
     /// Its name. Naming it is the permission.
     pub adjust: Option<&'a str>,
     /// How the process is started that puts it back.
     pub guardian: Option<&'a Guardian>,
 }
 
-impl Ends {
+impl PathInterfaces {
     /// Looks at the interfaces by which a receiver is reached, and where `frames` asks for something, sets both.
     ///
     /// # Errors
@@ -50,9 +50,9 @@ impl Ends {
     /// way there goes by, and where either end cannot be set. What was changed before is put back.
     pub fn prepare(
         config: &SendConfig,
-        permission: Permission<'_>,
+        permission: AdjustPermission<'_>,
         frames: Frames,
-    ) -> Result<Ends, NetError> {
+    ) -> Result<PathInterfaces, NetError> {
         let mut far = sender::knock(config)?;
         let local =
             far.stream().local_addr().map_err(NetError::socket("the control connection"))?;
@@ -60,7 +60,7 @@ impl Ends {
         if frames == Frames::default() {
             let near = Adjusted::untouched(interface);
             let far = sender::adjust(&mut far, frames)?;
-            return Ok(Ends { near, far, near_shrank: false, held: None });
+            return Ok(PathInterfaces { near, far, near_shrank: false, held: None });
         }
         let mut keeper = permitted(&interface, permission)?;
         let here_first = frames.mtu.is_some_and(|mtu| mtu > interface.mtu);
@@ -73,7 +73,12 @@ impl Ends {
             near = keeper.apply(frames)?;
         }
         let near_shrank = near.interface.mtu < interface.mtu;
-        Ok(Ends { near, far: far_end, near_shrank, held: Some(Held { near: keeper, far }) })
+        Ok(PathInterfaces {
+            near,
+            far: far_end,
+            near_shrank,
+            held: Some(Held { near: keeper, far }),
+        })
     }
 
     /// Puts back what was found, at both ends, and waits for it; answers what was changed for it, here and there, or why it
@@ -94,7 +99,10 @@ impl Ends {
 }
 
 /// Takes charge of the interface, where that is permitted.
-fn permitted(interface: &Interface, permission: Permission<'_>) -> Result<Keeper, NetError> {
+fn permitted(
+    interface: &Interface,
+    permission: AdjustPermission<'_>,
+) -> Result<InterfaceLease, NetError> {
     let name = &interface.name;
     let missing = |why: String| Err(NetError::Spec(why));
     match (permission.adjust, permission.guardian) {
@@ -109,6 +117,6 @@ fn permitted(interface: &Interface, permission: Permission<'_>) -> Result<Keeper
         (Some(_), None) => {
             missing(format!("{name}: this program has no way to put it back, so it is not changed"))
         }
-        (Some(_), Some(guardian)) => Ok(Keeper::new(name, guardian.clone())?),
+        (Some(_), Some(guardian)) => Ok(InterfaceLease::new(name, guardian.clone())?),
     }
 }

@@ -47,12 +47,12 @@ impl Conversation {
     }
 
     /// Whether agents are being asked to introduce themselves or to serve.
-    pub(super) fn is_mustering(&self) -> bool {
+    pub(super) fn is_greeting(&self) -> bool {
         matches!(self.stage, Stage::Greeting { .. } | Stage::Serving { .. })
     }
 
     /// Takes an answer to one of these questions.
-    pub(super) fn hear_mustered(&mut self, agent: usize, message: FromAgent) {
+    pub(super) fn hear_greeting(&mut self, agent: usize, message: FromAgent) {
         let problem = match (message, &mut self.stage) {
             (FromAgent::Failed { error, .. }, _) => Some(error.to_string()),
             (FromAgent::Hello(greeting), Stage::Greeting { asked }) => {

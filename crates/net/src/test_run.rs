@@ -1,15 +1,15 @@
-//! The course of a test at one end: its phases and intervals. Workers cut at their own end ([`Clerk`](crate::plane::Clerk));
+//! The course of a test at one end: its phases and intervals. Workers cut at their own end ([`Cutter`](crate::plane::Cutter));
 //! here their pages are collected a moment after each cut, together with what the kernel says of sockets and of the machine.
 //! That moment is the same after every cut, so differences between two cuts are of the time between them.
 
 use crate::figures::{Figures, StreamFigures};
 use crate::grid::{Cut, Grid};
 use crate::host;
-use crate::ledger::Ledger;
-use crate::line::{Line, Look};
+use crate::ledger::StreamLedger;
 use crate::report::{SideReport, StreamReport, ThreadReport};
 use crate::sys::TcpInfo;
 use crate::team::Team;
+use crate::test_stream::{SocketSample, TestStream};
 use crate::{NetError, plane};
 use clock::Ns;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ const WAITING_MAX: usize = 64;
 
 /// What becomes of a test at one of its moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Going {
+pub(crate) enum Decision {
     /// It goes on.
     On,
     /// It ends here, in order.
@@ -34,7 +34,7 @@ pub(crate) trait Watch {
     ///
     /// # Errors
     /// Where the test cannot go on.
-    fn until(&mut self, at: Ns) -> Result<Going, NetError>;
+    fn until(&mut self, at: Ns) -> Result<Decision, NetError>;
 
     /// An interval has been counted.
     ///
@@ -44,13 +44,13 @@ pub(crate) trait Watch {
 }
 
 /// What one end counts while a test runs.
-pub(crate) struct Course {
+pub(crate) struct TestRun {
     grid: Grid,
-    ledgers: Vec<Ledger>,
-    gauge: host::Gauge,
+    ledgers: Vec<StreamLedger>,
+    sampler: host::HostSampler,
     /// As they were at the cut before.
     tcp: Vec<Option<TcpInfo>>,
-    machine: host::Look,
+    machine: host::HostSample,
     /// Cuts that have passed and are not told yet.
     waiting: VecDeque<Figures>,
     /// Both edges of the measured time.
@@ -61,32 +61,32 @@ pub(crate) struct Course {
 
 struct Edge {
     at: Ns,
-    lines: Vec<Look>,
-    machine: host::Look,
+    lines: Vec<SocketSample>,
+    machine: host::HostSample,
 }
 
-impl Course {
+impl TestRun {
     /// Lets the team work through all phases of `grid`. Its writers are told to stop at the end.
     pub(crate) fn conduct(
         team: &mut Team,
         grid: Grid,
         watch: &mut dyn Watch,
-    ) -> Result<Course, NetError> {
+    ) -> Result<TestRun, NetError> {
         team.start(grid);
         let waited = watch.until(grid.start())?;
         let threads: Vec<i32> = team.members.iter().map(|member| member.id).collect();
-        let mut gauge = host::Gauge::new(&threads);
-        let mut course = Course {
+        let mut sampler = host::HostSampler::new(&threads);
+        let mut course = TestRun {
             grid,
-            ledgers: std::mem::take(&mut team.desks).into_iter().map(Ledger::new).collect(),
-            tcp: team.lines.iter().map(Line::tcp).collect(),
-            machine: gauge.look(),
-            gauge,
+            ledgers: std::mem::take(&mut team.readers).into_iter().map(StreamLedger::new).collect(),
+            tcp: team.lines.iter().map(TestStream::tcp).collect(),
+            machine: sampler.sample(),
+            sampler,
             waiting: VecDeque::new(),
             edges: [None, None],
             to: Ns::ZERO,
         };
-        if waited == Going::On {
+        if waited == Decision::On {
             course.pass(team, watch)?;
         }
         team.signals.stop();
@@ -102,7 +102,7 @@ impl Course {
             let cut = Cut { to: cut.to.min(now), ..cut };
             self.close(cut, team);
             self.tell(team, false, watch)?;
-            if going == Going::Stop {
+            if going == Decision::Stop {
                 // A measured time that was begun ends here.
                 if self.edges[0].is_some() && self.edges[1].is_none() {
                     self.edges[1] = Some(self.look(cut.to, team));
@@ -115,7 +115,7 @@ impl Course {
 
     /// Takes what can be had at once of what lies before a cut.
     fn close(&mut self, cut: Cut, team: &Team) {
-        let machine = self.gauge.look();
+        let machine = self.sampler.sample();
         let mut streams = Vec::with_capacity(team.lines.len());
         for (line, before) in team.lines.iter().zip(&mut self.tcp) {
             let now = line.tcp();
@@ -151,7 +151,7 @@ impl Course {
     }
 
     fn look(&self, at: Ns, team: &Team) -> Edge {
-        let lines = team.lines.iter().map(Line::look).collect();
+        let lines = team.lines.iter().map(TestStream::sample).collect();
         Edge { at, lines, machine: self.machine.clone() }
     }
 
@@ -164,7 +164,7 @@ impl Course {
                 ledger.settle(figures.index, figures.phase, line, over, stream);
             }
         }
-        let settled = self.ledgers.iter().map(Ledger::settled).min().unwrap_or(u32::MAX);
+        let settled = self.ledgers.iter().map(StreamLedger::settled).min().unwrap_or(u32::MAX);
         while let Some(mut figures) = self.waiting.pop_front_if(|figures| figures.index < settled) {
             figures.probe = apart(team, &mut figures.streams);
             watch.cut(figures)?;
@@ -208,9 +208,9 @@ impl Course {
             _ => (self.to, self.to),
         };
         let look = |edge: &Option<Edge>, index: usize| {
-            edge.as_ref().map_or_else(Look::default, |edge| edge.lines[index])
+            edge.as_ref().map_or_else(SocketSample::default, |edge| edge.lines[index])
         };
-        let of = |(index, (line, ledger)): (usize, (&Line, &Ledger))| StreamReport {
+        let of = |(index, (line, ledger)): (usize, (&TestStream, &StreamLedger))| StreamReport {
             from,
             to,
             measured: ledger.measured(),

@@ -32,21 +32,21 @@ pub(crate) struct Page {
 }
 
 /// One stream's end at the worker.
-pub(crate) struct Book {
+pub(crate) struct PageWriter {
     meter: Arc<Meter>,
     out: Producer<Page>,
     times: Option<(Box<Times>, Consumer<Box<Times>>)>,
 }
 
 /// The other end: where pages arrive.
-pub(crate) struct Desk {
+pub(crate) struct PageReader {
     pub pages: Consumer<Page>,
     pub cleared: Option<Producer<Box<Times>>>,
 }
 
-impl Book {
+impl PageWriter {
     /// Both ends of a stream's books; with `timed` its transactions are timed.
-    pub(crate) fn open(meter: Arc<Meter>, timed: bool) -> (Book, Desk) {
+    pub(crate) fn open(meter: Arc<Meter>, timed: bool) -> (PageWriter, PageReader) {
         let (out, pages) = RingBuffer::new(PAGES);
         let (mut times, mut cleared) = (None, None);
         if timed {
@@ -55,7 +55,7 @@ impl Book {
             (0..SPARE).for_each(|_| drop(give.push(Box::new(Times::reserved()))));
             (times, cleared) = (Some((Box::new(Times::reserved()), back)), Some(give));
         }
-        (Book { meter, out, times }, Desk { pages, cleared })
+        (PageWriter { meter, out, times }, PageReader { pages, cleared })
     }
 
     fn hand_over(&mut self, cut: u32) {
@@ -75,7 +75,7 @@ impl Book {
 }
 
 /// What one thread knows of the course of the test.
-pub(crate) struct Clerk {
+pub(crate) struct Cutter {
     grid: Grid,
     /// The next cut's number and moment.
     cut: u32,
@@ -84,13 +84,13 @@ pub(crate) struct Clerk {
     stride: u32,
     left: u32,
     last: Ns,
-    books: Vec<Book>,
+    writers: Vec<PageWriter>,
 }
 
-impl Clerk {
+impl Cutter {
     /// For a thread with these streams, in their order.
-    pub(crate) fn new(books: Vec<Book>) -> Clerk {
-        Clerk {
+    pub(crate) fn new(writers: Vec<PageWriter>) -> Cutter {
+        Cutter {
             grid: Grid::default(),
             cut: 0,
             next: Ns::MAX,
@@ -98,7 +98,7 @@ impl Clerk {
             stride: 1,
             left: 1,
             last: Ns::ZERO,
-            books,
+            writers,
         }
     }
 
@@ -148,8 +148,8 @@ impl Clerk {
 
     #[cold]
     fn pass(&mut self, now: Ns) {
-        for book in &mut self.books {
-            book.hand_over(self.cut);
+        for writer in &mut self.writers {
+            writer.hand_over(self.cut);
         }
         // Where several have passed, nothing was done between them.
         while now >= self.next {
@@ -162,7 +162,8 @@ impl Clerk {
     /// Counts the time of a transaction that ended `now`, on the thread's only stream.
     #[inline]
     pub(crate) fn timed(&mut self, took: Ns) {
-        if let Some((times, _)) = self.books.first_mut().and_then(|book| book.times.as_mut()) {
+        if let Some((times, _)) = self.writers.first_mut().and_then(|writer| writer.times.as_mut())
+        {
             times.record(took);
         }
     }
@@ -170,14 +171,14 @@ impl Clerk {
     /// The times that its only stream has, which belong to no cut yet.
     #[cfg(test)]
     pub(crate) fn rest(&mut self) -> Option<Box<Times>> {
-        self.books.pop()?.times.map(|(times, _)| times)
+        self.writers.pop()?.times.map(|(times, _)| times)
     }
 
     /// The thread has come to its end: cuts that have passed are handed over, and the times that belong to none of them
     /// are given back, one for each stream that has any.
     pub(crate) fn close(mut self) -> Vec<Option<Box<Times>>> {
         self.at(clock::now());
-        self.books.into_iter().map(|book| book.times.map(|(times, _)| times)).collect()
+        self.writers.into_iter().map(|writer| writer.times.map(|(times, _)| times)).collect()
     }
 }
 

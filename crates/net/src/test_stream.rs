@@ -1,7 +1,7 @@
 //! The streams of a test at one end: their sockets, their counters, and what they tell when they are looked at.
 
 use crate::plane::{Count, Meter, datagram_exchange};
-use crate::report::{Counts, Flow, StreamReport, TcpReport};
+use crate::report::{Counts, Direction, StreamReport, TcpReport};
 use crate::spec::PREAMBLE;
 use crate::sys::{self, TcpInfo, socket};
 use crate::{Carriage, NetError, Spec};
@@ -27,9 +27,9 @@ pub(crate) enum Socket {
 
 /// One stream at one end.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct TestStream {
     pub index: u16,
-    pub flow: Flow,
+    pub flow: Direction,
     /// Whether this end writes, or asks.
     pub writes: bool,
     /// It is the probe beside the streams, the last of all.
@@ -45,7 +45,7 @@ pub(crate) struct Line {
 
 /// A stream at one moment.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Look {
+pub(crate) struct SocketSample {
     pub tcp: Option<TcpInfo>,
     pub queued: u64,
     pub subflows: u16,
@@ -74,23 +74,23 @@ pub(crate) fn stream_of(bytes: &[u8; PREAMBLE], cookie: &[u8; 16]) -> Option<u16
     (*bytes == preamble(cookie, index)).then_some(index)
 }
 
-impl Line {
+impl TestStream {
     /// The stream of this number on its socket, for the test that the cookie names.
     pub(crate) fn new(
         index: u16,
-        flow: Flow,
+        flow: Direction,
         writes: bool,
         socket: Socket,
         cookie: &[u8; 16],
-    ) -> Line {
+    ) -> TestStream {
         let (addresses, preamble) = (addresses(&socket), preamble(cookie, index));
         let (meter, thread, probe) = (Arc::default(), 0, false);
-        Line { index, flow, writes, probe, socket, preamble, meter, thread, addresses }
+        TestStream { index, flow, writes, probe, socket, preamble, meter, thread, addresses }
     }
 
     /// The probe of a test with so many streams, at the end that asks or at the one that answers.
-    pub(crate) fn probe(streams: u16, asks: bool, socket: Socket, cookie: &[u8; 16]) -> Line {
-        Line { probe: true, ..Line::new(streams, Flow::Up, asks, socket, cookie) }
+    pub(crate) fn probe(streams: u16, asks: bool, socket: Socket, cookie: &[u8; 16]) -> TestStream {
+        TestStream { probe: true, ..TestStream::new(streams, Direction::Up, asks, socket, cookie) }
     }
 
     /// Whether its transactions are timed at this end.
@@ -160,7 +160,7 @@ impl Line {
     }
 
     /// Looks at its socket.
-    pub(crate) fn look(&self) -> Look {
+    pub(crate) fn sample(&self) -> SocketSample {
         let queued = match &self.socket {
             Socket::Tcp(socket) if self.writes => sys::queued_to_send(&**socket),
             Socket::Tcp(socket) => sys::queued_to_read(&**socket),
@@ -170,7 +170,7 @@ impl Line {
             Socket::Tcp(socket) => sys::subflows(&**socket),
             _ => 0,
         };
-        Look { tcp: self.tcp(), queued, subflows }
+        SocketSample { tcp: self.tcp(), queued, subflows }
     }
 
     /// TCP's own figures, where there are any.
@@ -199,7 +199,7 @@ impl Line {
 
     /// What its socket says of the time between two looks, with what is known of it when it is over. What it counted in
     /// that time is left to the [ledger](crate::ledger).
-    pub(crate) fn report(&self, before: &Look, after: &Look) -> StreamReport {
+    pub(crate) fn report(&self, before: &SocketSample, after: &SocketSample) -> StreamReport {
         let (local, peer) = self.addresses.clone();
         StreamReport {
             index: self.index,
@@ -310,7 +310,7 @@ mod tests {
         out.set_nonblocking(true).unwrap();
         let end = |socket: &TcpStream, writes| {
             let socket = Socket::Tcp(Arc::new(socket.try_clone().unwrap()));
-            Line::new(0, Flow::Up, writes, socket, &[0; 16])
+            TestStream::new(0, Direction::Up, writes, socket, &[0; 16])
         };
         let (writer, reader) = (end(&out, true), end(&back, false));
         for part in [0, 1, 70_000] {
@@ -322,7 +322,8 @@ mod tests {
             // An acknowledgement may be on its way: then bytes are in both queues for a moment.
             let limit = clock::now().plus(Ns::secs(10));
             loop {
-                let accounted = reader.counts().bytes + reader.look().queued + writer.look().queued;
+                let accounted =
+                    reader.counts().bytes + reader.sample().queued + writer.sample().queued;
                 if writer.counts().bytes == accounted {
                     break;
                 }

@@ -4,15 +4,15 @@
 //! Times are those of the step, from its beginning. Nothing of it depends on when, or beside which others, it is simulated:
 //! so the number of threads changes nothing.
 
-use super::meter::{Carried, Tallies};
+use super::meter::{StreamCounts, Tallies};
 use crate::plant::{Assumption, HopLimits, Issuer, MachinePair};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
 
 /// A part of a step's story.
-pub(crate) enum Piece {
+pub(crate) enum StepEvent {
     /// It begins.
-    Begun(Box<Begun>),
+    StepStart(Box<StepStart>),
     /// Its measurement begins sooner than announced, or later.
     Times(StepTimes),
     /// What happened between two cuts.
@@ -26,7 +26,7 @@ pub(crate) enum Piece {
 }
 
 /// Who takes part in a step.
-pub(crate) struct Begun {
+pub(crate) struct StepStart {
     pub issuers: Vec<Issuer>,
     /// Names of the workers: those of the issuers, each once.
     pub workers: Vec<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Cut {
     /// Of each hop: its counters.
     pub hops: Vec<Vec<Reading>>,
     /// Of each stream, in the order of the pairs.
-    pub streams: Vec<Carried>,
+    pub streams: Vec<StreamCounts>,
     /// Seconds for which the processors of each pair's two machines were busy, all of them together.
     pub machines: Vec<[f64; 2]>,
 }
