@@ -61,7 +61,7 @@ impl Child {
         };
         match words.trim() {
             "" => how,
-            words => format!("{how}, and said last: {words}"),
+            words => format!("{how}; last output: {words}"),
         }
     }
 

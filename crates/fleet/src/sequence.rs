@@ -99,7 +99,7 @@ impl<M> Incoming<M> {
     /// The gap in words; ends the conversation, since what a message said cannot be guessed.
     pub fn gap(&self) -> String {
         let (number, later) = (self.next, self.held.len());
-        format!("message {number} was lost on the way, and {later} after it are left out")
+        format!("message {number} was lost; {later} later messages were discarded")
     }
 
     /// How many messages were ignored because they had arrived before, since the last time.

@@ -12,7 +12,7 @@ pub enum NetError {
     #[error("{0}")]
     Spec(String),
     /// A name that nobody knows.
-    #[error("{name}: no such host is known ({source}); check the spelling, or give its address")]
+    #[error("{name}: unknown host ({source}); check the spelling or give its address")]
     Name {
         /// What was asked for.
         name: String,
@@ -83,7 +83,7 @@ pub enum NetError {
     #[error(transparent)]
     Interface(#[from] InterfaceError),
     /// Asked to stop before the end.
-    #[error("stopped before the end; nothing was measured to its end")]
+    #[error("stopped before the end of the measurement")]
     Stopped,
 }
 
@@ -98,15 +98,13 @@ impl NetError {
 fn connecting(to: &str, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused => {
-            "nobody listens there; start `wirespeed net receive` on that host"
+            "connection refused; start `wirespeed net receive` on that host"
         }
         io::ErrorKind::TimedOut => "no answer; is the host up, and does a firewall let it through?",
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
             let host = to.trim_end_matches("/udp").parse::<SocketAddr>();
             let host = host.map_or_else(|_| to.to_owned(), |to| to.ip().to_string());
-            return format!(
-                "no route leads there; `ip route get {host}` shows what this host would do ({error})"
-            );
+            return format!("no route to this host; `ip route get {host}` shows the way ({error})");
         }
         io::ErrorKind::AddrNotAvailable => {
             "the source address is not one of this host's, or it has none of this family, or its ports are used up; \
@@ -124,7 +122,7 @@ fn listening(error: &io::Error) -> String {
             format!("the port is in use: is a receiver running already? ({error})")
         }
         io::ErrorKind::AddrNotAvailable => {
-            format!("this is no address of this host; `ip address` lists them ({error})")
+            format!("not an address of this host; `ip address` lists them ({error})")
         }
         _ => format!("cannot listen: {error}"),
     }

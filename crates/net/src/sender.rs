@@ -96,7 +96,7 @@ pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<(), NetError
     if token {
         let token = config.token.as_ref().ok_or_else(|| NetError::Refused {
             peer: link.peer().to_owned(),
-            why: "it asks for a token; give the one that it was started with".to_owned(),
+            why: "it requires a token; give the one it was started with".to_owned(),
         })?;
         link.say(&FromSender::Proof(prove(token, &theirs, &mine)), WHEN)?;
     }

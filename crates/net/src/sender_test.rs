@@ -63,8 +63,7 @@ impl SenderTest {
         let connects = matches!(spec.network.carriage, Carriage::Connects { .. });
         if connects && config.source_port.is_some() {
             return Err(NetError::Spec(
-                "connections one after the other need ports of their own; leave the source port away"
-                    .to_owned(),
+                "short connections need ports of their own; omit the source port".to_owned(),
             ));
         }
         let mut link = reach(config)?;

@@ -155,7 +155,7 @@ fn told(action: PortFault) -> (&'static str, String) {
         PortFault::Revive => ("fault-revive", "was revived: it accepts connections".to_owned()),
         PortFault::Slow { bytes_per_s } => {
             let rate = units::rate(bytes_per_s as f64);
-            ("fault-slow", format!("was given another speed: {rate} in each direction"))
+            ("fault-slow", format!("speed changed to {rate} in each direction"))
         }
         PortFault::Busy => ("fault-busy", "answers every command with BUSY".to_owned()),
         PortFault::Ready => ("fault-ready", "carries out commands again".to_owned()),

@@ -83,7 +83,7 @@ impl Conversation {
         let member = &self.roster.members[agent];
         if name != member.name {
             return Some(format!(
-                "it calls itself `{name}`; start it under the name it is used by"
+                "it identifies itself as `{name}`; start it under the expected name"
             ));
         }
         if !member.clock.may_show(now, asked, self.now) {

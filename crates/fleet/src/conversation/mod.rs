@@ -285,9 +285,9 @@ impl Conversation {
             return self.end(End::Unusable { agent: name, problem });
         }
         let end = match arrays.as_str() {
-            "" => "Its workers are missing from here on; mend the cause and run again".to_owned(),
+            "" => "Its workers are missing from here on; fix the cause and run again".to_owned(),
             // What is left would measure how a dead array is waited for.
-            arrays => format!("The array `{arrays}` is gone with it, which ends the run"),
+            arrays => format!("Its array `{arrays}` is gone, which ends the run"),
         };
         let text = format!("agent `{name}` was lost: {problem}. {end}");
         if let (false, Some(step)) = (arrays.is_empty(), self.index()) {

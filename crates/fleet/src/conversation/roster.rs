@@ -38,10 +38,10 @@ impl Duty {
     /// The answer that ends the duty, as the end of a sentence.
     fn awaited(self) -> &'static str {
         match self {
-            Duty::Greet => "; its `Hello` was awaited",
-            Duty::Serve => "; its `Serving` was awaited",
-            Duty::Prepare => "; its `Ready` was awaited",
-            Duty::Run | Duty::Stop => "; its `Finished` was awaited",
+            Duty::Greet => "; waited for its `Hello`",
+            Duty::Serve => "; waited for its `Serving`",
+            Duty::Prepare => "; waited for its `Ready`",
+            Duty::Run | Duty::Stop => "; waited for its `Finished`",
             Duty::Idle | Duty::Wait | Duty::Done | Duty::Leaving | Duty::Lost => "",
         }
     }
@@ -108,9 +108,9 @@ impl Member {
             at if at == gap => (at, format!("{}{awaited}", self.incoming.gap())),
             at if at == silent => {
                 let seconds = quiet.0 / 1_000_000_000;
-                (at, format!("it has said nothing for {seconds} s{awaited}"))
+                (at, format!("no message for {seconds} s{awaited}"))
             }
-            at => (at, format!("it did not end when it should have{awaited}")),
+            at => (at, format!("it did not finish in time{awaited}")),
         }
     }
 }

@@ -224,7 +224,7 @@ faults = [
             let port = if event.text.starts_with("store.p1 ") { "store.p1" } else { "store.p2" };
             assert_eq!(event.source, Some(hop(port)));
         }
-        assert_eq!(events[2].text, "store.p2 was given another speed: 5 MB/s in each direction");
+        assert_eq!(events[2].text, "store.p2 speed changed to 5 MB/s in each direction");
     }
 }
 

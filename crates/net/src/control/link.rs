@@ -101,7 +101,7 @@ impl Link {
                 return Err(self.lost(
                     when,
                     format!(
-                        "it has said nothing for {:.0} s, though its host is there; was it stopped?",
+                        "no message for {:.0} s although its host answers; was it stopped?",
                         self.silence.as_secs_f64()
                     ),
                 ));
@@ -118,9 +118,7 @@ impl Link {
         when: &'static str,
     ) -> Result<M, NetError> {
         let heard = self.hear(clock::now().plus(limit), when)?;
-        heard.ok_or_else(|| {
-            self.lost(when, format!("it said nothing for {} s", limit.as_secs_f64()))
-        })
+        heard.ok_or_else(|| self.lost(when, format!("no answer for {} s", limit.as_secs_f64())))
     }
 
     fn fill(&mut self, when: &'static str) -> Result<(), NetError> {

@@ -49,7 +49,7 @@ impl NetLoad {
         let streams = usize::from(spec.up()) + usize::from(spec.down());
         if net.sources.streams.len() != streams {
             return Err(EngineError::Unsupported(format!(
-                "{}: {streams} streams and {} places for their figures; this is an error of the program",
+                "{}: {streams} streams and {} sources for their figures; this is a defect of the program",
                 net.name,
                 net.sources.streams.len()
             )));
@@ -123,7 +123,7 @@ pub(super) fn failure(name: &str, error: NetError) -> EngineError {
             let worker = format!("{name}: {thread}");
             return EngineError::Worker { worker, problem: problem.clone() };
         }
-        NetError::Lost { .. } => "; see what the receiver says, and whether its host still stands",
+        NetError::Lost { .. } => "; check the receiver's output and its host",
         _ => "",
     };
     EngineError::Target { target: name.to_owned(), problem: format!("{error}{next}") }

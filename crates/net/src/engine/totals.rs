@@ -74,7 +74,7 @@ impl FigureWriter<'_> {
         let (Some(error), Some(source)) = (&stream.error, source) else { return };
         let whose = if side == PairEnd::Sender { "sender" } else { "receiver" };
         let text = format!(
-            "stream {} broke at the {whose} ({}): {error}; what it had carried until then is counted",
+            "stream {} broke at the {whose} ({}): {error}; its traffic until then is counted",
             stream.index, report.host
         );
         self.send(Output::Event(Event {

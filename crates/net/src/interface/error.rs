@@ -8,21 +8,19 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum InterfaceError {
     /// There is none of that name.
-    #[error(
-        "{interface}: there is no such interface here; `ip -brief link` lists those that there are"
-    )]
+    #[error("{interface}: there is no such interface here; `ip -brief link` lists them")]
     Missing {
         /// What was asked for.
         interface: String,
     },
     /// None has the address.
-    #[error("no interface has {address}; `ip -brief address` lists who has which")]
+    #[error("no interface has {address}; `ip -brief address` lists all addresses")]
     NoAddress {
         /// What was asked for.
         address: IpAddr,
     },
     /// The kernel did not tell.
-    #[error("{interface}: what it is could not be read: {source}")]
+    #[error("{interface}: could not be read: {source}")]
     Unread {
         /// Its name or address.
         interface: String,
@@ -87,7 +85,7 @@ pub enum InterfaceError {
     },
     /// After a change the other end did not come back.
     #[error(
-        "{interface}: after the change its link did not come up again within {seconds} s; look at cable and switch"
+        "{interface}: after the change its link stayed down for {seconds} s; check cable and switch"
     )]
     Down {
         /// Its name.
@@ -96,14 +94,14 @@ pub enum InterfaceError {
         seconds: u64,
     },
     /// It is not the one that it was.
-    #[error("{interface}: it is another one than it was when the test began; nothing was put back")]
+    #[error("{interface}: it was replaced since the test began; nothing was restored")]
     Another {
         /// Its name.
         interface: String,
     },
     /// The process that would put it back cannot be relied on, so nothing was changed.
     #[error(
-        "{interface}: it stays as it is, since the process that puts it back could not be started: {why}"
+        "{interface}: not changed, since the process that restores it could not be started: {why}"
     )]
     Unguarded {
         /// Its name.
@@ -135,8 +133,8 @@ impl InterfaceError {
             Some(libc::ERANGE) => {
                 "; a VLAN or a team carries no more than the interfaces below it: set theirs first"
             }
-            Some(libc::EBUSY) => "; something else holds the interface: take it out of use first",
-            Some(libc::EOPNOTSUPP) => "; its driver does not know how",
+            Some(libc::EBUSY) => "; the interface is in use: release it first",
+            Some(libc::EOPNOTSUPP) => "; its driver does not support it",
             _ => "",
         };
         InterfaceError::Unset { interface, what, source, advice }

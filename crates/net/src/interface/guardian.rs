@@ -185,11 +185,11 @@ fn note(found: &OriginalSettings, result: &Result<Adjusted, InterfaceError>) -> 
     let name = &found.name;
     match result {
         Ok(adjusted) if adjusted.changed.is_empty() => {
-            format!("{name}: the run ended early; it is as it was found")
+            format!("{name}: the run ended early; the interface is unchanged")
         }
         Ok(adjusted) => {
             let changed = adjusted.changed.join(", ");
-            format!("{name}: the run ended early; put back what was found: {changed}")
+            format!("{name}: the run ended early; restored: {changed}")
         }
         Err(e) => {
             let mtu = found.mtu;
@@ -238,9 +238,11 @@ mod tests {
         let interface = Interface::named("lo").unwrap();
         let adjusted =
             |changed| Ok(Adjusted { interface: interface.clone(), changed, held: vec![] });
-        assert!(note(&found("lo", &[]), &adjusted(vec![])).contains("it is as it was found"));
+        assert!(note(&found("lo", &[]), &adjusted(vec![])).contains("the interface is unchanged"));
         let changed = vec!["MTU 9000 to 1500".to_owned()];
-        assert!(note(&found("lo", &[]), &adjusted(changed)).ends_with("found: MTU 9000 to 1500"));
+        assert!(
+            note(&found("lo", &[]), &adjusted(changed)).ends_with("restored: MTU 9000 to 1500")
+        );
     }
 
     #[track_caller]

@@ -115,7 +115,7 @@ fn permitted(
              receiver, or give it a `source` address of {named}"
         )),
         (Some(_), None) => {
-            missing(format!("{name}: this program has no way to put it back, so it is not changed"))
+            missing(format!("{name}: this program cannot restore it, so it is not changed"))
         }
         (Some(_), Some(guardian)) => Ok(InterfaceLease::new(name, guardian.clone())?),
     }

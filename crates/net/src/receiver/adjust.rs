@@ -51,7 +51,7 @@ impl AdjustableInterface {
         let mut state = self.state();
         if let Some(other) = state.holders.iter().find(|holder| **holder != host) {
             return Err(NetError::Spec(format!(
-                "{}: it is set for a sender on {other} already; try again when that has ended",
+                "{}: already set for a sender on {other}; try again when that has ended",
                 self.interface
             )));
         }
@@ -105,7 +105,7 @@ impl<'a> SenderLease<'a> {
         let name = &mine.name;
         let post = post.ok_or_else(|| {
             NetError::Spec(format!(
-                "this receiver changes no interface; start it with `--adjust {name}` to let senders set what they come in by"
+                "this receiver changes no interface; start it with `--adjust {name}` to let senders set it"
             ))
         })?;
         if post.interface != *name {

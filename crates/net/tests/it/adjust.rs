@@ -64,6 +64,6 @@ fn nothing_is_changed_without_a_guardian() {
         net::interface::InterfaceLease::new("lo", missing_guardian()).expect("root may");
     let frames = Frames { mtu: Some(before.mtu - 1), offload: None };
     let error = lease.apply(frames).expect_err("nobody stands by").to_string();
-    assert!(error.contains("it stays as it is") && error.contains("/no/such/program"), "{error}");
+    assert!(error.contains("not changed, since") && error.contains("/no/such/program"), "{error}");
     assert_eq!(Interface::named("lo").expect("it is there"), before);
 }

@@ -208,7 +208,7 @@ impl StepRun<'_> {
                 Note { at, level: Level::Info, code: "settled", text }
             } else if doubled == DOUBLINGS_MOST {
                 let text = format!(
-                    "not settled after {load:.3} s of load, but measured all the same: lengthen `warmup`, or the load \
+                    "not settled after {load:.3} s of load, measured anyway: lengthen `warmup`, or the load \
                      grows without end"
                 );
                 Note { at, level: Level::Warning, code: "never-settled", text }
