@@ -1,4 +1,4 @@
-//! What the workers of a step can issue to: targets, and disks on embedded arrays.
+//! The targets of a step's workers: scenario targets, and disks on embedded arrays.
 
 use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
@@ -12,7 +12,7 @@ const TARGETS_MAX: usize = 1 << 16;
 /// A worker of a step; its targets are positions in [`TargetTable::targets`].
 pub(crate) type Draft<'a> = Worker<'a>;
 
-/// What I/O can be issued to.
+/// A target of I/O.
 #[derive(Clone, Copy)]
 pub(crate) enum IoTarget<'a> {
     /// A `[[target]]`.

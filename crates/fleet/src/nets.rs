@@ -1,4 +1,4 @@
-//! The network loads of a step before they have numbers: between whom they are, and what their sources are called.
+//! The network loads of a step before they have numbers: their pairs, and the names of their sources.
 //!
 //! A pair of a member and its receiver is a hop, its two machines are hops beside it, and each stream has two ends. All of
 //! them are known before the first step, since the scenario says how many streams there are: whatever reports under
@@ -169,7 +169,7 @@ impl NetNumbers {
         self.by_name.get(name).copied().ok_or_else(unknown)
     }
 
-    /// What an agent is told of a load, and what the record is told of its streams.
+    /// The orders to an agent for a load, and its streams for the record.
     pub fn spec(
         &self,
         draft: &NetDraft,

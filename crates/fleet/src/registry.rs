@@ -14,7 +14,7 @@ pub const NET_SCHEME: &str = "net";
 #[derive(Default)]
 pub struct EngineRegistry {
     entries: Vec<EngineEntry>,
-    /// What looks at the hops under them; away while it samples a step.
+    /// Samples the hops under them; absent while it samples a step.
     pub(crate) sampler: Option<Box<dyn Sampler>>,
     /// What makes arrays, where the agent can serve some.
     pub(crate) server: Option<Box<dyn ArrayServer>>,

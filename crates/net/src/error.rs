@@ -1,4 +1,4 @@
-//! Why a test could not be begun or carried on. Every message names the place and leads to what to do next.
+//! Why a test could not start or continue. Every message names the place and the next action.
 
 use crate::interface::InterfaceError;
 use std::io;
@@ -8,18 +8,18 @@ use thiserror::Error;
 /// What can go wrong between two ends.
 #[derive(Debug, Error)]
 pub enum NetError {
-    /// The test asks for what cannot be.
+    /// The test is out of bounds.
     #[error("{0}")]
     Spec(String),
-    /// A name that nobody knows.
+    /// An unknown host name.
     #[error("{name}: unknown host ({source}); check the spelling or give its address")]
     Name {
-        /// What was asked for.
+        /// The name.
         name: String,
         /// What the resolver said.
         source: io::Error,
     },
-    /// A connection that did not come about.
+    /// A connection that failed.
     #[error("{to}: {}", connecting(.to, .source))]
     Connect {
         /// Where to.
@@ -35,7 +35,7 @@ pub enum NetError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// A socket that does not take what was asked of it.
+    /// A socket option or call that failed.
     #[error("{what}: {source}")]
     Socket {
         /// What was asked.
@@ -43,7 +43,7 @@ pub enum NetError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The other end does not want to.
+    /// The other end refuses.
     #[error("{peer} refused: {why}")]
     Refused {
         /// Who.
@@ -51,7 +51,7 @@ pub enum NetError {
         /// Its reason.
         why: String,
     },
-    /// The other end is gone, or silent.
+    /// The other end is gone or silent.
     #[error("{peer} was lost {when}: {why}")]
     Lost {
         /// Who.
@@ -71,7 +71,7 @@ pub enum NetError {
         /// What was wrong.
         why: String,
     },
-    /// A worker's thread ended as it should not.
+    /// A worker thread failed.
     #[error("{thread}: {problem}")]
     Worker {
         /// The thread's name.
@@ -82,7 +82,7 @@ pub enum NetError {
     /// An interface that could not be read or set.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// Asked to stop before the end.
+    /// Stopped before the end.
     #[error("stopped before the end of the measurement")]
     Stopped,
 }

@@ -1,8 +1,8 @@
-//! What the machine of one end spends: CPU time of the process, of its threads and of the whole host, and packets that the
-//! host could not take. A kernel that does not tell a figure leaves it out; nothing is guessed.
+//! Resource use of one end: CPU time of the process, its threads and the host, and packets that the host dropped. Figures
+//! that the kernel does not report are omitted, never guessed.
 //!
-//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and read again at each look, so
-//! that one a second costs next to nothing.
+//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and reread, so that one sample
+//! a second is cheap.
 
 use crate::report::HostReport;
 use crate::sys::Cycles;
@@ -10,7 +10,7 @@ use clock::{CpuTime, Ns};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// One look.
+/// One sample.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSample {
     at: Ns,
@@ -23,7 +23,7 @@ pub(crate) struct HostSample {
     threads: Vec<Option<Ns>>,
 }
 
-/// Looks at the machine, as often as it is asked to.
+/// Samples the host.
 pub(crate) struct HostSampler {
     stat: Table,
     softnet: Table,
@@ -45,7 +45,7 @@ impl Table {
         Table(File::open(path).ok())
     }
 
-    /// What it says now. The buffer comes back larger where the table needed it.
+    /// Its current text; the buffer grows to the table's size.
     fn read<'a>(&self, text: &'a mut String) -> Option<&'a str> {
         let file = self.0.as_ref()?;
         let mut bytes = std::mem::take(text).into_bytes();
@@ -63,7 +63,7 @@ impl Table {
                 Ok(0) => break,
                 Ok(more) => got += more,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                // A thread that has ended is no longer told of.
+                // A thread that has ended has no table any more.
                 Err(_) => return None,
             }
         }
@@ -83,7 +83,7 @@ struct Host {
 }
 
 impl HostSampler {
-    /// Opens what the kernel tells of the host, and of these threads of the process.
+    /// Opens the tables of the host and of these threads of the process.
     pub(crate) fn new(threads: &[i32]) -> HostSampler {
         let schedstat = |id: &i32| Table::open(&format!("/proc/self/task/{id}/schedstat"));
         HostSampler {
@@ -96,7 +96,7 @@ impl HostSampler {
         }
     }
 
-    /// Looks at everything.
+    /// Samples everything.
     pub(crate) fn sample(&mut self) -> HostSample {
         let (at, process, tick) = (clock::now(), clock::process_cpu(), self.tick);
         let text = &mut self.text;
@@ -120,7 +120,7 @@ pub(crate) fn names() -> (String, String) {
 }
 
 impl HostSample {
-    /// What was spent from `before` to this look.
+    /// Resources used from `before` to this sample.
     pub(crate) fn since(&self, before: &HostSample) -> HostReport {
         let process = self.process.since(before.process);
         let host = |of: fn(&Host) -> Ns| Some(of(&self.host?).since(of(&before.host?)));
@@ -142,7 +142,7 @@ impl HostSample {
         }
     }
 
-    /// CPU time of a thread from `before` to this look.
+    /// CPU time of a thread from `before` to this sample.
     pub(crate) fn thread_since(&self, before: &HostSample, index: usize) -> Option<Ns> {
         let of = |sample: &HostSample| sample.threads.get(index).copied().flatten();
         Some(of(self)?.since(of(before)?))
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_seen() {
+    fn cpu_time_and_interrupts_are_sampled() {
         let id = rustix::thread::gettid().as_raw_nonzero().get();
         let mut sampler = HostSampler::new(&[id, i32::MAX]);
         let before = sampler.sample();
@@ -218,9 +218,9 @@ mod tests {
         assert!(spent.user > Ns::ZERO && spent.wall > Ns::ZERO, "{spent:?}");
         assert!(after.thread_since(&before, 0).is_none_or(|used| used > Ns::ZERO));
         assert_eq!(after.thread_since(&before, 1), None, "there is no such thread");
-        assert_eq!(after.thread_since(&before, 2), None, "nobody asked for it");
+        assert_eq!(after.thread_since(&before, 2), None, "it was not requested");
         assert!(spent.interrupts.is_none_or(|n| n > 0), "the clock's tick is one: {spent:?}");
-        assert!(sampler.cycles.is_some() || spent.cycles.is_none(), "nothing is made up");
+        assert!(sampler.cycles.is_some() || spent.cycles.is_none(), "cycles need a counter");
     }
 
     /// A table longer than its buffer is read whole, and the buffer is there again for a shorter one.

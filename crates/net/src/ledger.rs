@@ -1,5 +1,5 @@
-//! One stream's books at the end that collects: what lies between two cuts is the difference of what its worker stood at, and
-//! the measured time is the sum of its intervals.
+//! One stream's totals at the collector: an interval is the difference of its worker's counters at two cuts, and the measured
+//! time is the sum of its intervals.
 
 use crate::figures::{StreamFigures, Times};
 use crate::plane::{Count, Page, PageReader, count_of};
@@ -7,7 +7,7 @@ use crate::report::{Counts, Phase};
 use crate::test_stream::{TestStream, counts_of};
 use record::Histogram;
 
-/// One stream's books.
+/// One stream's totals.
 pub(crate) struct StreamLedger {
     reader: PageReader,
     /// A page that has arrived for a later cut than was asked for.
@@ -46,8 +46,8 @@ impl StreamLedger {
         self.next
     }
 
-    /// Settles a cut, if it is the next one and enough is known of it. Streams without times are read off their counters
-    /// where no page has come: their thread is blocked, or has ended. With `over` the others are too.
+    /// Settles a cut, if it is the next one and its page is there. Without a page (the thread is blocked or has ended) streams
+    /// without times are read off their counters; with `over` the others are too.
     pub(crate) fn settle(
         &mut self,
         cut: u32,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_before_a_cut_is_settled_with_it() {
+    fn work_before_a_cut_is_settled_with_it() {
         let step = |at, done| [At(at), Did(done)];
         let events = [
             &[Did(3)][..],
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_worker_has_done_nothing_meanwhile() {
+    fn a_blocked_worker_counts_nothing() {
         // With times it is waited for; its page says that nothing was done in the cuts that it slept through.
         let slept = [
             Did(2),
@@ -284,8 +284,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_where_nobody_collects() {
-        // Times are there for three cuts; what comes then is kept together, and told when there is room again.
+    fn counts_survive_a_late_collector() {
+        // Times are there for three cuts; later counts accumulate until there is room again.
         let events = [
             &[Did(1), At(1_100), Did(2), At(1_200), Did(3), At(1_300), Did(4)][..],
             &[At(1_400), Did(5), At(1_500), Did(6)],
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_had_left_is_of_the_cut_that_ends_the_test() {
+    fn the_last_cut_takes_a_worker_s_rest() {
         check(true, &[Did(2), At(1_100), Settle(Some((2, 2))), Did(3), Last(3, 3)], 0);
         check(true, &[Did(2), Last(2, 2)], 0);
     }

@@ -1,12 +1,12 @@
 //! The live network engine: TCP and UDP streams, requests and connections between two ends, counted at both.
 //!
-//! A [`Receiver`] waits on one host and serves many senders; a [`NetEngine`] asks it for the tests of a step, each of which a
-//! [`Spec`] describes, and tells what both ends count. One control connection carries what the two say to each other; data
-//! goes over connections and datagrams of its own. The sender may also have the receiver send: streams go either way, or both.
+//! A [`Receiver`] serves many senders; a [`NetEngine`] requests the tests of a step, each described by a [`Spec`], and reports
+//! the counts of both ends. A control connection carries the messages; data has connections and datagrams of its own. Streams
+//! go in either direction, or both.
 //!
-//! The idea is that of NTttcp and iperf3, with three differences. What counts as measured is cut at both ends, by moments
-//! that both agreed on with a known error. What was sent and what was received are kept apart, and throughput is what was
-//! received. And what a message costs is said: how many system calls, how much CPU, whether zero-copy was a copy after all.
+//! Like NTttcp and iperf3, with three differences: both ends cut the measured time at agreed moments, with a known error;
+//! sent and received are counted separately, and throughput is what was received; and the cost of a message is reported
+//! (system calls, CPU, zero-copy sends that were copied).
 //!
 //! This crate knows no scenario, no coordinator and no report for people.
 

@@ -1,4 +1,4 @@
-//! What one end counted in a test, as the receiver tells it. What both ends' counts come to is for those who read a record.
+//! Counts of one end of a test, as the receiver reports them. Readers of a record combine both ends.
 
 use crate::plane::sequence::DatagramTally;
 use clock::Ns;
@@ -199,7 +199,7 @@ pub struct HostReport {
     pub user: Ns,
     /// CPU time of this process, in the kernel.
     pub system: Ns,
-    /// The whole host's time in user mode, whoever used it.
+    /// The whole host's time in user mode.
     pub host_user: Option<Ns>,
     /// The whole host's time in the kernel, apart from interrupts.
     pub host_system: Option<Ns>,
@@ -275,7 +275,7 @@ impl SideReport {
     }
 }
 
-/// Another host's words, fit for a terminal.
+/// Another host's text, safe for a terminal.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().take(TEXT_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

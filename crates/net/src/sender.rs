@@ -1,4 +1,4 @@
-//! The end that asks: it finds the receiver, is let in, compares the clocks and brings the streams of a test there.
+//! The sender: connects to a receiver, authenticates, compares the clocks and connects the streams of a test.
 
 use crate::control::{Cookie, FLAP, FromReceiver, FromSender, Link, Token, fresh, prove};
 use crate::interface::Adjusted;
@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket}
 use std::sync::Arc;
 use workload::Frames;
 
-/// How long a connection may take to come about.
+/// The longest time to connect.
 const CONNECT: Ns = Ns::secs(5);
 /// How long the receiver may take over an answer.
 pub(crate) const PATIENCE: Ns = Ns::secs(20);
@@ -71,7 +71,7 @@ pub(crate) fn knock(config: &SendConfig) -> Result<Link, NetError> {
     Ok(link)
 }
 
-/// Has the receiver set its interface, or tell of it.
+/// Has the receiver set its interface, or describe it.
 pub(crate) fn adjust(link: &mut Link, frames: Frames) -> Result<Adjusted, NetError> {
     const WHEN: &str = "while its interface was set";
     link.outlast(FLAP)?;
@@ -229,7 +229,7 @@ fn one(
     }
 }
 
-/// A connection that has said whose it is.
+/// A connection that has sent its preamble.
 fn connected(
     to: SocketAddr,
     source: Option<SocketAddr>,

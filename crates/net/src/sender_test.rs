@@ -1,5 +1,4 @@
-//! A test at the end that asks for it: prepared with the receiver, kept ready, carried out, and both ends' figures handed on as
-//! they come.
+//! A test at the sender: agreed with the receiver, kept ready, run, with the figures of both ends passed on as they arrive.
 
 use crate::control::{FromReceiver, FromSender, Link};
 use crate::figures::Figures;
@@ -14,23 +13,22 @@ use engine::Stop;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// How much later than its interval the receiver may tell what it counted.
+/// The longest delay of the receiver's figures after their interval.
 const SILENCE: Ns = Ns::secs(10);
-/// How long after the sender's end the receiver's figures may take.
+/// The longest delay of the receiver's final figures after the sender's end.
 const FIGURES: Ns = Ns::secs(30);
-/// How often a waiting thread looks whether it shall stop.
+/// How often a waiting thread polls for a stop.
 const LOOK: Ns = Ns::millis(50);
 
-/// A test that both ends stand ready for.
+/// A test that both ends are ready to start.
 pub(crate) struct SenderTest {
     link: Link,
     team: Team,
     spec: Spec,
-    /// What went before, and what the ends are.
     pub about: PeerInfo,
 }
 
-/// Where a test goes.
+/// The receiver of a test.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerInfo {
     /// Its host's name and kernel.
@@ -39,7 +37,7 @@ pub(crate) struct PeerInfo {
     pub clock: ClockComparison,
 }
 
-/// Who hears of both ends' figures.
+/// Takes the figures of both ends.
 pub(crate) trait FigureSink {
     /// Of this end's.
     fn mine(&mut self, figures: &Figures);
@@ -57,7 +55,7 @@ pub(crate) struct TestOutcome {
 }
 
 impl SenderTest {
-    /// Finds the receiver, agrees with it on the test, brings the streams there and waits until both ends stand ready.
+    /// Connects to the receiver, agrees on the test, connects the streams and waits until both ends are ready.
     pub(crate) fn prepare(config: &SendConfig, spec: &Spec) -> Result<SenderTest, NetError> {
         spec.check()?;
         let connects = matches!(spec.network.carriage, Carriage::Connects { .. });
@@ -80,7 +78,7 @@ impl SenderTest {
         Ok(SenderTest { link, team, spec: spec.clone(), about })
     }
 
-    /// Compares the clocks anew, which also tells the receiver that the test is still wanted.
+    /// Compares the clocks again, which also keeps the receiver waiting.
     pub(crate) fn compare(&mut self) -> Result<(), NetError> {
         self.about.clock = compare_clocks(&mut self.link)?;
         Ok(())
@@ -100,8 +98,7 @@ impl SenderTest {
         self.team.lines.iter().find_map(|line| line.congestion())
     }
 
-    /// Carries the test out. Load begins at `at`; whole cuts are counted from `epoch`. Once `stop` is asked, both ends stop
-    /// and are accounted for.
+    /// Runs the test. Load begins at `at`; whole cuts are counted from `epoch`. On `stop` both ends stop and report.
     pub(crate) fn run(
         self,
         (epoch, at): (Ns, Ns),

@@ -1,6 +1,5 @@
-//! What one test is: the load, its streams, its sockets and its phases. The sender makes it, the receiver gets it over the
-//! network, and both hold it to the same bounds: a [`Spec`] that has passed [`Spec::check`] asks for no more memory, threads
-//! or time than are named here.
+//! A test: load, streams, sockets and phases. The sender makes it, the receiver gets it over the network, and both check the
+//! same bounds: a [`Spec`] that has passed [`Spec::check`] needs no more memory, threads or time than named here.
 
 use crate::NetError;
 use crate::plane::HEADER;
@@ -100,7 +99,7 @@ impl Spec {
         self.up() + self.down()
     }
 
-    /// How the probe's sockets are set: as nobody would tune them, in the class that the streams are in.
+    /// The probe's socket options: untuned, in the traffic class of the streams.
     pub(crate) fn probe_sockets(&self) -> Sockets {
         let dscp = self.network.sockets.dscp;
         Sockets { no_delay: true, dscp, ..Sockets::default() }

@@ -1,6 +1,6 @@
-//! The course of a test at one end: its phases and intervals. Workers cut at their own end ([`Cutter`](crate::plane::Cutter));
-//! here their pages are collected a moment after each cut, together with what the kernel says of sockets and of the machine.
-//! That moment is the same after every cut, so differences between two cuts are of the time between them.
+//! The phases and intervals of a test at one end. Workers cut their own counts ([`Cutter`](crate::plane::Cutter)); here the
+//! pages are collected a fixed time after each cut, together with the kernel's figures of sockets and the host, so differences
+//! between two cuts cover exactly the time between them.
 
 use crate::figures::{Figures, StreamFigures};
 use crate::grid::{Cut, Grid};
@@ -14,12 +14,12 @@ use crate::{NetError, plane};
 use clock::Ns;
 use std::collections::VecDeque;
 
-/// How long after a cut it is collected: a thread that is at work has handed over its pages by then.
+/// Delay from a cut to its collection; a running thread has delivered its pages by then.
 const LAG: Ns = Ns::millis(2);
-/// Cuts that wait for a blocked thread's page, at most: then they are told without it.
+/// Most cuts that wait for a blocked thread's page; beyond, they are reported without it.
 const WAITING_MAX: usize = 64;
 
-/// What becomes of a test at one of its moments.
+/// Whether a test goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// It goes on.
@@ -28,9 +28,9 @@ pub(crate) enum Decision {
     Stop,
 }
 
-/// Who goes along with a test: holds the control connection meanwhile, and hears of every interval.
+/// Serves the control connection during a test, and takes every interval.
 pub(crate) trait Watch {
-    /// Minds other things until a moment, or until the test shall end.
+    /// Serves the connection until a moment, or until the test is stopped.
     ///
     /// # Errors
     /// Where the test cannot go on.
@@ -51,7 +51,7 @@ pub(crate) struct TestRun {
     /// As they were at the cut before.
     tcp: Vec<Option<TcpInfo>>,
     machine: host::HostSample,
-    /// Cuts that have passed and are not told yet.
+    /// Cuts that have passed and are not reported yet.
     waiting: VecDeque<Figures>,
     /// Both edges of the measured time.
     edges: [Option<Edge>; 2],
@@ -66,7 +66,7 @@ struct Edge {
 }
 
 impl TestRun {
-    /// Lets the team work through all phases of `grid`. Its writers are told to stop at the end.
+    /// Runs the team through all phases of `grid`; signals its writers to stop at the end.
     pub(crate) fn conduct(
         team: &mut Team,
         grid: Grid,
@@ -113,7 +113,7 @@ impl TestRun {
         Ok(())
     }
 
-    /// Takes what can be had at once of what lies before a cut.
+    /// Collects what is available at once for a cut.
     fn close(&mut self, cut: Cut, team: &Team) {
         let machine = self.sampler.sample();
         let mut streams = Vec::with_capacity(team.lines.len());
@@ -140,7 +140,7 @@ impl TestRun {
         self.edge(to, team);
     }
 
-    /// Looks at everything where a cut is an edge of the measured time.
+    /// Samples everything if a cut is an edge of the measured time.
     fn edge(&mut self, at: Ns, team: &Team) {
         let (from, to) = self.grid.measured();
         if at == from && self.edges[0].is_none() {
@@ -155,7 +155,7 @@ impl TestRun {
         Edge { at, lines, machine: self.machine.clone() }
     }
 
-    /// Tells the cuts of which all is known; with `over` the threads have ended, and nothing more will be.
+    /// Reports the complete cuts; with `over` all of them, since the threads have ended.
     fn tell(&mut self, team: &Team, over: bool, watch: &mut dyn Watch) -> Result<(), NetError> {
         let over = over || self.waiting.len() > WAITING_MAX;
         for figures in &mut self.waiting {
@@ -172,8 +172,7 @@ impl TestRun {
         Ok(())
     }
 
-    /// What this end has to report, once all its threads have ended; `ends` are what they ended in. Cuts that waited for
-    /// them are told.
+    /// This end's report once all its threads have ended with `ends`; reports the cuts that waited for them.
     pub(crate) fn finish(
         mut self,
         team: &Team,
@@ -229,7 +228,7 @@ impl TestRun {
     }
 }
 
-/// Takes what is told of the probe out of what is told of all lines. The end that answers has nothing to tell of it.
+/// Moves the probe's figures out of those of all streams. The answering end has none.
 fn apart<T>(team: &Team, each: &mut Vec<T>) -> Option<T> {
     let line = team.lines.last().filter(|line| line.probe)?;
     each.pop().filter(|_| line.writes)

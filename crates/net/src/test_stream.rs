@@ -1,4 +1,4 @@
-//! The streams of a test at one end: their sockets, their counters, and what they tell when they are looked at.
+//! The streams of a test at one end: sockets, counters and samples of both.
 
 use crate::plane::{Count, Meter, datagram_exchange};
 use crate::report::{Counts, Direction, StreamReport, TcpReport};
@@ -11,7 +11,7 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 
-/// What a stream goes over.
+/// A stream's transport.
 #[derive(Clone, Debug)]
 pub(crate) enum Socket {
     Tcp(Arc<TcpStream>),
@@ -39,11 +39,11 @@ pub(crate) struct TestStream {
     pub meter: Arc<Meter>,
     /// The thread that carries it.
     pub thread: u16,
-    /// Its addresses here and at the peer, as they were while it stood.
+    /// Its local and remote address while it was connected.
     addresses: (String, String),
 }
 
-/// A stream at one moment.
+/// A sample of a stream's socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SocketSample {
     pub tcp: Option<TcpInfo>,
@@ -51,8 +51,8 @@ pub(crate) struct SocketSample {
     pub subflows: u16,
 }
 
-/// A reader of a stream that goes as fast as it can is woken once so many bytes wait: each wake-up costs both ends, and to be
-/// woken for every segment brings nothing. A receive buffer that is too small for it lowers it (tcp(7)).
+/// An unpaced stream's reader is woken once so many bytes wait, since each wake-up costs both ends. A smaller receive buffer
+/// lowers it (tcp(7)).
 const WAKE: u32 = 64 << 10;
 
 /// The first bytes of every preamble.
@@ -181,7 +181,7 @@ impl TestStream {
         }
     }
 
-    /// Ends it at once: whoever blocks in a call of it comes back.
+    /// Ends it at once: blocked calls return.
     pub(crate) fn cut(&self) {
         if let Socket::Tcp(socket) = &self.socket {
             // It may be over already.
@@ -189,7 +189,7 @@ impl TestStream {
         }
     }
 
-    /// What congestion control the kernel uses for it.
+    /// The kernel's congestion control for it.
     pub(crate) fn congestion(&self) -> Option<String> {
         match &self.socket {
             Socket::Tcp(socket) => sys::congestion(&**socket).ok(),
@@ -197,8 +197,7 @@ impl TestStream {
         }
     }
 
-    /// What its socket says of the time between two looks, with what is known of it when it is over. What it counted in
-    /// that time is left to the [ledger](crate::ledger).
+    /// The report of its socket between two samples; counts come from the [ledger](crate::ledger).
     pub(crate) fn report(&self, before: &SocketSample, after: &SocketSample) -> StreamReport {
         let (local, peer) = self.addresses.clone();
         StreamReport {

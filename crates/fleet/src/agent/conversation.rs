@@ -1,7 +1,7 @@
-//! The agent's end of the conversation: what each order and each word of the engines means.
+//! The agent's end of the conversation: what each order and each output of the engines means.
 //!
-//! A state machine without threads, carriers or clock, as the coordinator's end is ([`crate::conversation`]): news go in
-//! with the time on the agent's clock, effects come out in order. The driver ([`super`]) owns engines and threads. A
+//! A state machine without threads, carriers or clock, as the coordinator's end is ([`crate::conversation`]): inputs go
+//! in with the time on the agent's clock, effects come out in order. The driver ([`super`]) owns engines and threads. A
 //! message out of order is answered with `Failed` and ends the conversation.
 
 use super::Identity;
@@ -33,7 +33,7 @@ pub(crate) enum AgentInput {
     Served(Result<Vec<Portals>, EngineError>),
     /// The step is prepared, or cannot be. What engines put out on the way comes before.
     Prepared(Result<Readiness, EngineError>),
-    /// The thread that prepared the step is gone without a word.
+    /// The thread that prepared the step died.
     BrokeDown,
     /// Something an engine put out.
     Output(Output),
@@ -88,7 +88,7 @@ pub(crate) enum AgentEffect {
     Leave(Result<(), Failure>),
 }
 
-/// Where the conversation stands.
+/// The state of the conversation.
 enum State {
     /// Before `Hello`.
     New,

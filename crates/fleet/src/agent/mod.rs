@@ -1,9 +1,8 @@
-//! An agent: does what one coordinator says, with the engines that it was given.
+//! An agent: carries out one coordinator's orders with its engines.
 //!
-//! What messages and the engines' output mean is decided in `conversation.rs`, a state machine; here is what it decides
-//! about: engines, their threads and the carrier. An agent never judges and never writes a record. When the coordinator is
-//! gone, the load stops and [`serve`] returns, so that no load outlives the one who watches it. An agent that serves arrays
-//! (`serving.rs`) has their ports in the place of engines.
+//! `conversation.rs`, a state machine, decides what messages and the engines' output mean; here are the engines, their threads
+//! and the carrier. An agent never judges and never writes a record. When the coordinator is gone, the load stops and [`serve`]
+//! returns, so that no load outlives its coordinator. An agent that serves arrays (`serving.rs`) has ports instead of engines.
 
 pub(crate) mod conversation;
 mod serving;
@@ -95,7 +94,7 @@ struct Agent {
     work: Work,
     /// What it serves, once it has been asked to.
     served: Option<Arc<ServedArrays>>,
-    /// What came of effects, to be heard before anything else.
+    /// Results of actions, handled before other inputs.
     answers: VecDeque<AgentInput>,
 }
 

@@ -1,5 +1,4 @@
-//! Disks on embedded arrays: targets that exist only while the run does. Where they are reached is known once their array is
-//! served.
+//! Disks on embedded arrays: targets that exist only during the run. Their addresses are known once their array is served.
 
 use super::{ArraySpec, Portals, volume_hop};
 use scenario::{Patience, Policy, SwitchAfter};
@@ -20,7 +19,7 @@ pub(crate) struct ArrayDisk<'a> {
     pub patience: Patience,
 }
 
-/// An array that stands.
+/// A served array with its portals.
 #[derive(Clone, Debug)]
 pub(crate) struct ReachableArray {
     spec: ArraySpec,
@@ -28,7 +27,7 @@ pub(crate) struct ReachableArray {
 }
 
 impl ReachableArray {
-    /// Arrays that are served, by name; the first that is not as it was asked for is told.
+    /// Served arrays by name, or the first that does not match its specification.
     pub fn all(
         specs: Vec<ArraySpec>,
         portals: Vec<Portals>,

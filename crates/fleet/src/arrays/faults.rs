@@ -1,7 +1,7 @@
-//! An agent's attendance at one step of its arrays: it carries out the step's faults at their moments, and stays to the end.
+//! The faults of a step at an agent's arrays, injected at their times on a thread that runs until the step ends.
 //!
-//! Faults are counted from the beginning of the measured time, which may be brought forward while the step warms up. Each
-//! is an event of the record. The agent does it by itself: nothing is asked of the coordinator at the moment of a fault.
+//! Fault times count from the start of the measured time, which may move forward during the warm-up. Each fault is an event of
+//! the record. The agent acts alone, without messages to the coordinator at the time of a fault.
 
 use super::served::{Port, ServedArrays};
 use super::{ArrayStep, PortFault, port_hop};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 
-/// A step that is about to start.
+/// The speeds and faults of a step that is about to start.
 pub(crate) struct FaultPlan {
     served: Arc<ServedArrays>,
     index: u32,
@@ -22,7 +22,7 @@ pub(crate) struct FaultPlan {
     faults: VecDeque<PendingFault>,
 }
 
-/// A fault that is to come.
+/// A fault to come.
 struct PendingFault {
     at: Ns,
     port: Port,
@@ -30,7 +30,7 @@ struct PendingFault {
     action: PortFault,
 }
 
-/// What the thread is told on the way.
+/// An order to the thread.
 enum Order {
     /// The edges have moved.
     Look,
@@ -38,8 +38,7 @@ enum Order {
 }
 
 impl FaultPlan {
-    /// Sees that all ports are well, and lays the step's speeds and faults ready. Until the start ports are as fast as they
-    /// go, so that what is filled before it does not wait for them.
+    /// Restores all ports and prepares the step's speeds and faults. Until the start ports are unlimited, so that filling is fast.
     pub fn new(served: Arc<ServedArrays>, step: &ArrayStep) -> Result<FaultPlan, EngineError> {
         served.heal()?;
         let (mut speeds, mut faults) = (Vec::new(), Vec::new());
@@ -65,8 +64,8 @@ impl FaultPlan {
         self.phases
     }
 
-    /// Begins: ports get their speeds at once; events and one end arrive at `out`, as from an engine. `hops` are the numbers of the estate's hops in the
-    /// record; without them events name no source.
+    /// Starts: ports get their speeds at once; events and one end go to `out`, as from an engine. `hops` are the numbers of the
+    /// arrays' hops in the record; without them events name no source.
     pub fn start(
         self,
         epoch: Ns,
@@ -84,7 +83,7 @@ impl FaultPlan {
         let failed = worker.out.clone();
         let stay = move || {
             let end = worker.stay();
-            // Nobody listens where the agent has been given up.
+            // The agent may have been given up.
             let _ = worker.out.send(end);
         };
         let thread = Builder::new().name("array-faults".to_owned()).spawn(stay);
@@ -107,7 +106,7 @@ struct FaultThread {
 }
 
 impl FaultThread {
-    /// Stays until the step ends, by itself or because it is told so.
+    /// Runs until the step ends or is stopped.
     fn stay(&mut self) -> Output {
         loop {
             self.line.follow(&self.edge);
@@ -145,7 +144,7 @@ impl FaultThread {
     }
 }
 
-/// A fault's code and what it means, behind the name of its port.
+/// A fault's event code, and its text after the name of the port.
 fn told(action: PortFault) -> (&'static str, String) {
     match action {
         PortFault::Kill => (
@@ -162,7 +161,7 @@ fn told(action: PortFault) -> (&'static str, String) {
     }
 }
 
-/// A step that is attended.
+/// A step whose faults are being injected.
 struct ActiveStep {
     line: Timeline,
     edge: MeasureStart,

@@ -1,5 +1,4 @@
-//! The arrays that an agent serves, as it holds them: found by their ports' names, set for a step, healed after it, and
-//! looked at as hops.
+//! The arrays that an agent serves: their ports by name, set for a step, restored after it, and sampled as hops.
 
 use super::{
     ArrayServer, ArraySpec, PortFault, Portals, ServedArray, Traffic, port_hop, volume_hop,
@@ -10,10 +9,10 @@ use record::{CounterId, Fact, HopKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How long everything here lasts, for the record: two runs need not be told apart by where their ports were.
+/// The lifetime of ports and volumes, for the record: port addresses do not distinguish runs.
 const LIFETIME: &str = "this run";
 
-/// What an agent serves.
+/// The arrays of an agent.
 pub(crate) struct ServedArrays {
     arrays: Vec<ServedEntry>,
     /// Ports by array and name, with their places among the hops.
@@ -35,7 +34,7 @@ pub(crate) struct Port {
 }
 
 impl ServedArrays {
-    /// Makes and serves arrays; those that stand already are given up where one cannot be made.
+    /// Makes and serves arrays; if one fails, the others are dropped.
     pub fn serve(
         server: &mut dyn ArrayServer,
         specs: Vec<ArraySpec>,
@@ -91,7 +90,7 @@ impl ServedArrays {
         &*self.arrays[port.array].array
     }
 
-    /// Does something to a port.
+    /// Applies a fault to a port.
     pub fn do_to(&self, port: Port, action: PortFault) -> Result<(), EngineError> {
         let (array, number) = (self.array(port), port.port);
         match action {
@@ -112,8 +111,7 @@ impl ServedArrays {
         })
     }
 
-    /// Every port stands, carries out commands and is as fast as it goes, whatever happened to it. All are seen to, also
-    /// where one cannot be brought back.
+    /// Makes every port reachable, ready and unlimited. Tries all of them, even if one cannot be brought back.
     pub fn heal(&self) -> Result<(), EngineError> {
         let mut healed = Ok(());
         for port in self.ports.values() {
@@ -135,7 +133,7 @@ impl ServedArrays {
         self.arrays.iter().flat_map(hops_of).collect()
     }
 
-    /// What is worth knowing about the arrays as such.
+    /// Facts of the arrays.
     pub fn facts(&self) -> Vec<Fact> {
         let of = |entry: &ServedEntry| {
             let threads = match entry.spec.threads {
@@ -187,7 +185,7 @@ fn hops_of(entry: &ServedEntry) -> Vec<Hop> {
     process.into_iter().chain(ports).chain(volumes).collect()
 }
 
-/// Looks at an estate's hops.
+/// Samples the hops of served arrays.
 pub(crate) struct ArraySampler(pub Arc<ServedArrays>);
 
 impl Sampler for ArraySampler {

@@ -1,5 +1,5 @@
-//! Before the first step: agents introduce themselves, and those that were given arrays serve them. What fails here is a
-//! mistake of the set-up, and ends the run.
+//! Before the first step: agents introduce themselves, and array agents serve their arrays. A failure here is a mistake of the
+//! set-up and ends the run.
 
 use super::roster::{Duty, Patience};
 use super::{Conversation, End, Stage, name_of};
@@ -8,7 +8,7 @@ use crate::message::{FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
 use clock::Ns;
 
 impl Conversation {
-    /// Says hello to all agents; every one must answer in the same version and by the clock that it is said to have.
+    /// Greets all agents; each must answer with the same version and the expected clock.
     pub fn greet(&mut self, now: Ns) {
         self.now = now;
         self.stage = Stage::Greeting { asked: now };
@@ -40,7 +40,7 @@ impl Conversation {
         self.advance();
     }
 
-    /// Gives an agent a duty that it is to answer within a while.
+    /// Gives an agent a duty with a time limit.
     fn ask(&mut self, agent: usize, duty: Duty, quiet: Ns, message: ToAgent) {
         self.roster.assign(self.now, agent, duty, Patience { quiet, until: Ns::MAX });
         self.tell(agent, message);

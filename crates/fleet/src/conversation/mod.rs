@@ -1,11 +1,10 @@
-//! The coordinator's end of the conversation with all agents: what each message, loss and moment means for the run.
+//! The coordinator's end of the conversation with all agents: what each message, loss and timeout means for the run.
 //!
-//! A state machine without threads, sockets, channels or clock: [`Conversation::handle`] takes the time and what has
-//! happened, and [`Conversation::effect`] yields what is to be done about it, in order. The driver ([`crate::run`])
-//! does it. Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
+//! A state machine without threads, sockets, channels or clock: [`Conversation::handle`] takes the time and an input, and
+//! [`Conversation::effect`] yields the resulting actions in order. The driver ([`crate::run`]) performs them. Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
 //!
 //! A driver begins a piece of work ([`greet`](Conversation::greet), [`serve`](Conversation::serve),
-//! [`begin_step`](Conversation::begin_step)) and feeds news until [`Action::Ended`] says how it ended. **Invariant:** it
+//! [`begin_step`](Conversation::begin_step)) and feeds inputs until [`Action::Ended`] says how it ended. **Invariant:** it
 //! does end: every agent that has something to answer has a deadline.
 
 mod greeting;
@@ -47,11 +46,11 @@ pub(crate) enum Input {
     Lost { agent: usize, problem: String },
     /// A message could not be handed to the carrier.
     Undelivered { agent: usize, problem: String },
-    /// An agent that was given up has left, perhaps with last words. Follows each [`Action::GiveUp`].
+    /// An agent that was given up has left, perhaps with a last output. Follows each [`Action::GiveUp`].
     Left { agent: usize, last_words: Option<String> },
     /// The user wants the run to end.
     Stop,
-    /// Time has passed, and nothing waits to be heard: a coordinator that was held up must not blame its agents.
+    /// Time has passed and no input waits: a delayed coordinator must not blame its agents.
     Timer,
 }
 
@@ -85,7 +84,7 @@ pub(crate) enum End {
     Step(StepEnd),
 }
 
-/// Where the conversation stands.
+/// The state of the conversation.
 enum Stage {
     /// No work has been begun.
     Between,

@@ -1,4 +1,4 @@
-//! The agents of a run as the coordinator sees them: what each was asked, since when, and which are lost.
+//! The agents of a run as the coordinator sees them: each one's duty, its time limit, and which are lost.
 //!
 //! Bookkeeping only. What a loss or a message means for the run is decided in [`crate::conversation`].
 
@@ -9,7 +9,7 @@ use clock::Ns;
 use record::SourceId;
 use std::collections::BTreeSet;
 
-/// What an agent has been asked and has not answered in full.
+/// An agent's unfinished order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
     /// To introduce itself.
@@ -47,7 +47,7 @@ impl Duty {
     }
 }
 
-/// How long an agent may take over a duty.
+/// The time limits of a duty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// Without a word.
@@ -121,7 +121,7 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Takes in what has arrived from an agent; one that is given up is not heard.
+    /// Takes in a message of an agent, unless it is given up.
     pub fn hear(&mut self, now: Ns, agent: usize, message: Numbered<FromAgent>) {
         let member = &mut self.members[agent];
         member.heard = now;

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// More events than any run of a test needs: beyond, a conversation is held for endless.
 const EVENTS_MAX: usize = 200_000;
 
-/// What a run is exposed to.
+/// The faults of a simulated network and its agents.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
     /// Agents with workers, and agents with arrays.

@@ -1,4 +1,4 @@
-//! What holds of every conversation, whatever the weather: over many seeds.
+//! Properties of every conversation under all fault settings, over many seeds.
 
 use super::{Pair, Report, Weather, steps};
 use crate::control::Limits;

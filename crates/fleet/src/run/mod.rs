@@ -1,4 +1,4 @@
-//! One run under way: does what the [`Conversation`] decides, with real carriers, the clock, the record and the observer.
+//! Drives a run: performs the actions of the [`Conversation`] with real carriers, the clock, the record and the observer.
 //!
 //! Nothing is decided here.
 
@@ -19,7 +19,7 @@ use scenario::Step;
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
-/// How often to look at the user's wishes while nothing comes in.
+/// How often to poll for a stop by the user while nothing comes in.
 const POLL: Ns = Ns::millis(50);
 
 pub(crate) struct Run<'a, S> {
@@ -36,7 +36,7 @@ struct Fleet {
     conversation: Conversation,
     agents: Vec<Agent>,
     inbox: Receiver<(usize, Result<Numbered<FromAgent>, CarrierError>)>,
-    /// What came of effects, to be heard before anything else.
+    /// Results of actions, handled before other inputs.
     news: VecDeque<Input>,
 }
 
@@ -60,7 +60,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
         Ok(Run { fleet, sink, observer, control: coordinator.control, epoch: head.epoch })
     }
 
-    /// Says hello to all agents; every one must answer in the same version.
+    /// Greets all agents; each must answer with the same version.
     pub fn greet(&mut self) -> Result<(), RunError> {
         self.fleet.conversation.greet(clock::now());
         self.converse().map(drop)

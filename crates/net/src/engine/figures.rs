@@ -1,6 +1,5 @@
-//! Both ends' figures as a record has them: intervals and counters of every stream's two ends, of the hop between the hosts and
-//! of the two machines, on the record's time base. The receiver's cuts are this end's on another clock, so they carry this
-//! end's moments.
+//! Figures of both ends as record entries: intervals and counters of both ends of every stream, the hop between the hosts and
+//! the two machines, on the record's time base. Both ends cut at the same moments, so all entries carry this end's.
 
 use crate::Spec;
 use crate::figures::{Figures, StreamFigures};
@@ -10,7 +9,7 @@ use ::engine::{IntervalTx, NetSources, Output};
 use clock::Ns;
 use record::{Counter, CounterId, Histogram, Interval, SourceId, Tally};
 
-/// Where figures go, and as what.
+/// Writes figures under their sources.
 pub(super) struct FigureWriter<'a> {
     pub step: u32,
     pub spec: &'a Spec,
@@ -173,7 +172,7 @@ impl<'a> FigureWriter<'a> {
     }
 
     pub(super) fn send(&self, output: Output) {
-        // Who has gone hears no more.
+        // The listener may be gone.
         let _ = self.out.send(output);
     }
 }

@@ -1,5 +1,5 @@
-//! The network engine as a step sees it: receivers found or started, tests agreed with them, and their figures handed on under
-//! the numbers that the step gives them.
+//! The network engine: connects to receivers or starts them, agrees on tests, and passes their figures on under the step's
+//! source numbers.
 //!
 //! Each load has a thread of the control plane, which keeps its receiver waiting until the step starts and holds the control
 //! connection while it runs; several run at once. A load that fails stops the others, and the step with it.
@@ -31,7 +31,7 @@ use std::thread::{Builder, JoinHandle};
 /// Carries out network loads.
 pub struct NetEngine {
     around: Box<dyn Surroundings>,
-    /// Receivers of this host that stand until the end of the run, by their names in the scenario.
+    /// Embedded receivers, by their names in the scenario.
     embedded: BTreeMap<String, Embedded>,
 }
 
@@ -41,7 +41,7 @@ impl NetEngine {
         NetEngine { around, embedded: BTreeMap::new() }
     }
 
-    /// How a receiver is reached; an embedded one is started where it does not stand yet.
+    /// How to reach a receiver; starts an embedded one on first use.
     fn config(&mut self, receiver: &ReceiverSpec) -> Result<SendConfig, NetError> {
         let base = SendConfig {
             ipv6: receiver.ipv6,
@@ -107,7 +107,7 @@ fn stand(name: &str, pair: NetLoad) -> Result<LoadThread, EngineError> {
     Ok(LoadThread { start, thread })
 }
 
-/// Loads that both ends stand ready for.
+/// Loads that are ready at both ends.
 struct Ready {
     threads: Vec<LoadThread>,
     facts: Vec<Fact>,
@@ -132,7 +132,7 @@ impl Ready {
     }
 }
 
-/// One load's thread. It ends by itself where the start never comes.
+/// One load's thread. It ends by itself without a start.
 struct LoadThread {
     start: Sender<StepStart>,
     thread: JoinHandle<()>,
@@ -165,7 +165,7 @@ impl Prepared for Ready {
         let judge = move || {
             let end = judge(threads, &ends, &asks);
             tell_interfaces(interfaces, &nets, epoch, measured, &verdict);
-            // Who has gone hears no more.
+            // The listener may be gone.
             let _ = verdict.send(end);
         };
         let judge = Builder::new().name("net-step".to_owned()).spawn(judge);
@@ -173,7 +173,7 @@ impl Prepared for Ready {
             stop.ask();
             let problem = format!("the thread that waits for the loads cannot be started ({e})");
             let worker = "net-step".to_owned();
-            // Who has gone hears no more.
+            // The listener may be gone.
             let _ = out.send(Output::Failed(EngineError::Worker { worker, problem }));
         }
         Box::new(Running { stop, judge: judge.ok() })
@@ -193,7 +193,7 @@ fn tell_interfaces(
     if to > from {
         for net in nets {
             for counter in interfaces.counters(net, on_record(from), on_record(to)) {
-                // Who has gone hears no more.
+                // The listener may be gone.
                 let _ = out.send(Output::Counter(counter));
             }
         }

@@ -9,10 +9,10 @@ use record::Fact;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 
-/// How often a receiver hears, while it waits for the start, that the test is still wanted. The clocks are compared anew.
+/// How often the clocks are compared again before the start, which also keeps the receiver waiting.
 const AWAKE: Ns = Ns::secs(3);
 
-/// A load that both ends stand ready for.
+/// A load that is ready at both ends.
 pub(super) struct NetLoad {
     test: SenderTest,
     net: NetSpec,
@@ -33,7 +33,7 @@ pub(super) struct StepStart {
 }
 
 impl NetLoad {
-    /// Brings both ends of a load of the step to where they stand ready.
+    /// Prepares both ends of a load.
     pub(super) fn prepare(
         net: &NetSpec,
         step: &StepSpec,
@@ -81,7 +81,7 @@ impl NetLoad {
         known.into_iter().filter_map(fact).collect()
     }
 
-    /// Stands ready until the step starts, or is called off.
+    /// Waits until the step starts or is cancelled.
     pub(super) fn stand_by(mut self, start: &Receiver<StepStart>) {
         let mut lost = None;
         loop {
@@ -91,7 +91,7 @@ impl NetLoad {
                         Some(e) => Err(e),
                         None => self.run(&go),
                     };
-                    // Nobody waits for it where the step was dropped.
+                    // The step may have been dropped.
                     let _ = go.ended.send(result);
                     return;
                 }

@@ -1,5 +1,5 @@
-//! What is told once of a step: what the kernel says of each stream over the measured time, what the threads took, how the
-//! clocks stood, and which streams broke.
+//! Figures reported once a step: the kernel's statistics of each stream over the measured time, CPU time of the threads, clock
+//! offset and drift, and broken streams.
 
 use super::figures::{FigureWriter, PairEnd, Span};
 use crate::report::{Direction, SideReport, StreamReport, TcpReport};
@@ -12,7 +12,7 @@ use record::{CounterId, Event, Level, SourceId};
 const MEASURED: usize = 1;
 
 impl FigureWriter<'_> {
-    /// Tells everything that is known now that the test is over.
+    /// Reports the totals of a finished test.
     pub(super) fn close(&self, outcome: &TestOutcome) {
         let sides = [(PairEnd::Sender, &outcome.sender), (PairEnd::Receiver, &outcome.receiver)];
         for (side, report) in sides {

@@ -1,4 +1,4 @@
-//! Why an interface could not be read or set, each with what to do next.
+//! Why an interface could not be read or set, each with the next action.
 
 use std::io;
 use std::net::IpAddr;
@@ -7,19 +7,19 @@ use thiserror::Error;
 /// What can be wrong with an interface.
 #[derive(Debug, Error)]
 pub enum InterfaceError {
-    /// There is none of that name.
+    /// No interface of that name.
     #[error("{interface}: there is no such interface here; `ip -brief link` lists them")]
     Missing {
-        /// What was asked for.
+        /// The name.
         interface: String,
     },
     /// None has the address.
     #[error("no interface has {address}; `ip -brief address` lists all addresses")]
     NoAddress {
-        /// What was asked for.
+        /// The name.
         address: IpAddr,
     },
-    /// The kernel did not tell.
+    /// It could not be read.
     #[error("{interface}: could not be read: {source}")]
     Unread {
         /// Its name or address.
@@ -42,14 +42,14 @@ pub enum InterfaceError {
     MtuRange {
         /// Its name.
         interface: String,
-        /// What was asked for.
+        /// The name.
         mtu: u32,
         /// The driver's least.
         least: u32,
         /// The driver's greatest.
         most: u32,
     },
-    /// The kernel would take away what nobody can put back.
+    /// The kernel would remove addresses that cannot be restored.
     #[error(
         "{interface}: with an MTU of {mtu} B the kernel would take its IPv6 addresses away for good, since IPv6 needs 1280 \
          B; choose 1280 or more, or an interface without them (`sysctl net.ipv6.conf.{interface}.disable_ipv6=1`)"
@@ -57,7 +57,7 @@ pub enum InterfaceError {
     MtuOfIpv6 {
         /// Its name.
         interface: String,
-        /// What was asked for.
+        /// The name.
         mtu: u32,
     },
     /// The kernel or the driver did not take it.
@@ -72,7 +72,7 @@ pub enum InterfaceError {
         /// What to do, where something is known.
         advice: &'static str,
     },
-    /// The kernel took it, and yet it is not so.
+    /// The kernel accepted it without effect.
     #[error(
         "{interface}: {what} did not become what was asked, though the kernel took it; its driver holds it: choose another \
          interface, or leave `offload` away"
@@ -83,7 +83,7 @@ pub enum InterfaceError {
         /// What was to be set.
         what: String,
     },
-    /// After a change the other end did not come back.
+    /// After a change the link stayed down.
     #[error(
         "{interface}: after the change its link stayed down for {seconds} s; check cable and switch"
     )]
@@ -93,13 +93,13 @@ pub enum InterfaceError {
         /// How long it was waited for.
         seconds: u64,
     },
-    /// It is not the one that it was.
+    /// It was replaced by another one.
     #[error("{interface}: it was replaced since the test began; nothing was restored")]
     Another {
         /// Its name.
         interface: String,
     },
-    /// The process that would put it back cannot be relied on, so nothing was changed.
+    /// The process that restores it did not start, so nothing was changed.
     #[error(
         "{interface}: not changed, since the process that restores it could not be started: {why}"
     )]

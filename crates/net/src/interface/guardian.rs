@@ -1,10 +1,9 @@
-//! The process that puts an interface back however its parent ends, `kill -9` included.
+//! The process that restores an interface however its parent ends, `kill -9` included.
 //!
-//! It is told what was found, says that it knows, and waits at a pipe whose other end its parent holds and nobody else. The
-//! kernel closes that end with the parent's last thread, and then the guardian acts. It has a session of its own and ignores
-//! the signals that ask a process to end, so that a Ctrl-C, a closed terminal or a service manager's first signal does not
-//! take both at once. What it is told in the orderly case, it answers to its parent; where there is none any more, it says on
-//! standard error what it has done.
+//! It receives the original settings, confirms them, and waits at a pipe whose other end only its parent holds. The kernel
+//! closes that end with the parent's last thread, and then the guardian acts. It has its own session and ignores termination
+//! signals, so that a Ctrl-C, a closed terminal or a service manager's first signal does not end both at once. It reports to
+//! its parent, or on standard error if the parent is gone.
 
 use super::change::{OriginalSettings, put_back};
 use super::{Adjusted, InterfaceError, OFFLOADS, is_name};
@@ -20,7 +19,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 const LINE_MAX: u64 = 64 << 10;
 /// How long it may take to start.
 const START: Ns = Ns::secs(20);
-/// How long it may take to put an interface back, with a link that comes up slowly.
+/// The longest time to restore an interface, with a link that comes up slowly.
 const RETURN: Ns = Ns::secs(40);
 
 /// How a guardian is started: a program that calls [`keep`].
@@ -46,15 +45,15 @@ enum Order {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
-    /// It knows what to put back.
+    /// It has the original settings.
     Keeping,
-    /// It has put it back.
+    /// Restored.
     Done(Adjusted),
-    /// It has not.
+    /// Not restored.
     Failed(String),
 }
 
-/// A guardian that stands ready, seen from its parent.
+/// A running guardian, seen from its parent.
 #[derive(Debug)]
 pub(super) struct GuardianHandle {
     child: Child,
@@ -63,7 +62,7 @@ pub(super) struct GuardianHandle {
 }
 
 impl GuardianHandle {
-    /// Starts a guardian, and waits until it knows what to put back.
+    /// Starts a guardian and waits for its confirmation.
     pub(super) fn post(
         guardian: &Guardian,
         found: &OriginalSettings,
@@ -86,7 +85,7 @@ impl GuardianHandle {
         }
     }
 
-    /// Has it put the interface back. An error says that it did not, or that nobody knows.
+    /// Has it restore the interface. An error: it did not, or the outcome is unknown.
     pub(super) fn finish(mut self) -> Result<Adjusted, String> {
         let said = self.say(&Order::Finish);
         // The end of its input, whatever was said: it acts now.
@@ -140,8 +139,8 @@ fn hear<M: serde::de::DeserializeOwned>(from: &mut impl BufRead) -> io::Result<M
     Ok(serde_json::from_slice(&line)?)
 }
 
-/// Is a guardian: reads from `orders` what to keep, and puts it back when they end. Answers go to `answers`, and to `notes`
-/// what the parent no longer hears. Returns whether all is as it was found.
+/// Runs a guardian: reads the original settings from `orders` and restores them at its end. Answers go to `answers`, and to
+/// `notes` if the parent is gone. Returns whether everything is restored.
 ///
 /// # Errors
 /// Where nothing was kept: the first order does not come or makes no sense, or the process cannot leave its session.
@@ -166,7 +165,7 @@ pub fn keep(orders: impl Read, mut answers: impl Write, mut notes: impl Write) -
     };
     let heard = orderly && say(&mut answers, &answer).is_ok();
     if !heard {
-        // Nobody is left to be told of a standard error that is closed.
+        // Standard error may be closed; there is no other channel.
         let _ = writeln!(notes, "{note}");
     }
     Ok(back)
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_be_is_kept() {
+    fn impossible_settings_are_refused() {
         assert!(is_sound(&found("eth0", &["rx-gro", "tx-tcp-segmentation"])));
         for wrong in [found("", &[]), found("a/b", &[]), found("eth0", &["loopback"])] {
             assert!(!is_sound(&wrong), "{wrong:?}");
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_put_back_is_told_with_what_to_do() {
+    fn failed_restores_name_the_manual_commands() {
         let missing = Err(InterfaceError::Missing { interface: "eth0".to_owned() });
         let text = note(&found("eth0", &["rx-gro"]), &missing);
         for hint in ["ip link set dev eth0 mtu 1500", "ethtool -K eth0` with rx-gro on"] {

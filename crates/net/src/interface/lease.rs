@@ -1,12 +1,11 @@
-//! An interface that a test may change, for as long as it does: what was found, and the guardian that stands by from the
-//! first change on.
+//! An interface that a test may change for a limited time: its original settings, and the guardian from the first change on.
 
 use super::change::{self, OriginalSettings};
 use super::guardian::{Guardian, GuardianHandle};
 use super::{Adjusted, Interface, InterfaceError};
 use workload::Frames;
 
-/// Holds an interface that may be changed. Whatever was changed is put back when it is dropped, at the latest.
+/// A changeable interface. Dropping it restores the original settings.
 #[derive(Debug)]
 pub struct InterfaceLease {
     interface: String,
@@ -16,7 +15,7 @@ pub struct InterfaceLease {
 }
 
 impl InterfaceLease {
-    /// Takes charge of an interface. Nothing is changed yet.
+    /// Takes an interface. Changes nothing yet.
     ///
     /// # Errors
     /// [`InterfaceError::Missing`] where there is none of that name, [`InterfaceError::Forbidden`] where this process may not
@@ -26,7 +25,7 @@ impl InterfaceLease {
         Ok(InterfaceLease { interface: interface.to_owned(), guardian, guarded: None })
     }
 
-    /// Makes it what was found, with `frames` over it; with nothing in them, all is put back.
+    /// Sets the original settings overlaid with `frames`; empty `frames` restore everything.
     ///
     /// # Errors
     /// Where the MTU is out of range, the kernel or the driver does not take it, or no guardian could be started. What was
@@ -71,7 +70,7 @@ impl Drop for InterfaceLease {
         if self.guarded.is_some()
             && let Err(e) = self.put_back()
         {
-            // Nobody is left to hand it to, and it must not pass in silence.
+            // No caller takes the error, and it must be visible.
             eprintln!("{e}");
         }
     }

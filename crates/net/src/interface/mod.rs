@@ -1,12 +1,11 @@
-//! The network interface that a test goes by: what it is, and what a test may set at it.
+//! The network interface of a test: its properties, and the settings that a test may change.
 //!
-//! A calibration asks what jumbo frames gain and what an adapter's offloads save, so a step can set the MTU and the
-//! offloads of an interface at both ends. Nothing is changed unless the interface was named beforehand, here by the
-//! scenario, there by whoever started the receiver; and before the first change, what was found is in the hands of a
-//! process of its own, which puts it back however this one ends.
+//! To measure the gain of jumbo frames and offloads, a step can set MTU and offloads at both ends. An interface changes only if
+//! it was named beforehand, by the scenario here or at the receiver's start there; and before the first change a separate
+//! process has the original settings and restores them however this one ends.
 //!
-//! No other program is run for it: the kernel's routing socket (rtnetlink(7)) tells names, addresses and MTUs and sets the
-//! latter, `ioctl(SIOCETHTOOL)` tells and sets the rest.
+//! No external program is needed: the kernel's routing socket (rtnetlink(7)) reads names, addresses and MTUs and sets MTUs,
+//! `ioctl(SIOCETHTOOL)` reads and sets the rest.
 
 mod change;
 mod error;
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is() {
+    fn missing_interfaces_are_errors_with_hints() {
         for name in ["no-such-one", "", "a/b", "a b", "sixteen-letters-"] {
             refused(Interface::named(name), "no such interface");
         }

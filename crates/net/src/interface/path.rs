@@ -1,17 +1,15 @@
-//! Both interfaces that a load goes by, set for the time of a step: this host's by this process, the receiver's over a
-//! control connection of its own, which stays open for as long as it is set. When that connection ends, whatever way, the
-//! receiver puts back what it found.
+//! Both interfaces on the path of a load, set for a step: this host's by this process, the receiver's over a control connection
+//! that stays open meanwhile. When that connection ends, the receiver restores its original settings.
 //!
-//! The order matters, since the two change at different moments and the connection must live through it. Packets that an
-//! interface is too small for are dropped, so whoever may say much must not have the larger MTU: a greater MTU is set here
-//! first, a smaller one there first, and what is said to the receiver meanwhile fits into any packet.
+//! The order matters, since the connection must survive the time between both changes and packets above an interface's MTU are
+//! dropped: a larger MTU is set here first, a smaller one there first; messages to the receiver meanwhile fit any packet.
 
 use super::{Adjusted, Guardian, Interface, InterfaceLease};
 use crate::control::Link;
 use crate::{NetError, SendConfig, sender};
 use workload::Frames;
 
-/// The interfaces at both ends, and what was done to them. Dropping it puts back what was found.
+/// The interfaces at both ends, and their changes. Dropping it restores the original settings.
 #[derive(Debug)]
 pub struct PathInterfaces {
     /// This host's.
@@ -24,7 +22,7 @@ pub struct PathInterfaces {
     held: Option<Held>,
 }
 
-/// What was done to put an end back, or why it was not.
+/// The changes that restored an end, or why it was not restored.
 pub type Back = Result<Adjusted, NetError>;
 
 #[derive(Debug)]
@@ -36,14 +34,14 @@ struct Held {
 /// This host's interface to a receiver, where it may be changed.
 #[derive(Clone, Copy, Debug)]
 pub struct AdjustPermission<'a> {
-    /// Its name. Naming it is the permission.
+    /// Its name, which grants the permission.
     pub adjust: Option<&'a str>,
-    /// How the process is started that puts it back.
+    /// Starts the process that restores it.
     pub guardian: Option<&'a Guardian>,
 }
 
 impl PathInterfaces {
-    /// Looks at the interfaces by which a receiver is reached, and where `frames` asks for something, sets both.
+    /// Reads the interfaces on the path to a receiver and applies `frames` to both.
     ///
     /// # Errors
     /// Where the receiver cannot be reached or refuses, where this host's interface was not named or is another one than the
@@ -81,8 +79,8 @@ impl PathInterfaces {
         })
     }
 
-    /// Puts back what was found, at both ends, and waits for it; answers what was changed for it, here and there, or why it
-    /// could not be. `None` where nothing was set.
+    /// Restores the original settings of both ends; returns the changes here and there, or the failure. `None` where nothing was
+    /// set.
     pub fn put_back(mut self) -> Option<(Back, Back)> {
         let Held { mut near, mut far } = self.held.take()?;
         let mut there = || sender::adjust(&mut far, Frames::default());

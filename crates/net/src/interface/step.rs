@@ -1,5 +1,5 @@
-//! The interfaces of a step: set before its streams are connected, told of in the record, and put back before it ends.
-//! Several loads may go to one receiver; its interfaces are looked at, and set, once.
+//! The interfaces of a step: set before its streams connect, recorded, and restored before it ends. Several loads may share a
+//! receiver, whose interfaces are read and set once.
 
 use super::{AdjustPermission, Adjusted, Feature, Guardian, Interface, PathInterfaces};
 use crate::{NetError, SendConfig};
@@ -7,12 +7,12 @@ use clock::Ns;
 use engine::{EventNote, IntervalTx, NetSpec, Output};
 use record::{Counter, CounterId, Event, Fact, Level, SourceId};
 
-/// The interfaces of a step's loads. Dropping it puts back what was found; what it says then has no time.
+/// The interfaces of a step's loads. Dropping it restores the original settings; events of that have no time.
 #[derive(Debug)]
 pub struct Interfaces {
     step: u32,
     each: Vec<ReceiverPath>,
-    /// Who hears of a step that does not come to its own end.
+    /// Takes the events of a step that is dropped.
     notes: Option<IntervalTx>,
 }
 
@@ -56,7 +56,7 @@ impl Interfaces {
         };
         for (whose, source, adjusted) in both(pair.machines, &pair.ends.near, &pair.ends.far) {
             for note in notes_of(whose, adjusted, "interface-set") {
-                // Whoever no longer listens has lost the step already.
+                // A listener that is gone has dropped the step.
                 let _ = notes.send(Output::Event(note.event(self.step, Some(source))));
             }
         }
@@ -140,7 +140,7 @@ impl Drop for Interfaces {
         let notes = self.notes.take();
         for event in self.undo(|| Ns::ZERO) {
             if let Some(notes) = &notes {
-                // Whoever no longer listens has lost the step already.
+                // A listener that is gone has dropped the step.
                 let _ = notes.send(Output::Event(event));
             }
         }

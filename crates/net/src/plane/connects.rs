@@ -18,7 +18,7 @@ pub(crate) struct ConnectRoute<'a> {
     pub sockets: &'a Sockets,
 }
 
-/// How long a connection may take to come about.
+/// The longest time to connect.
 const CONNECT: Ns = Ns::secs(3);
 /// A pause after a connection that failed.
 const PAUSE: Ns = Ns::millis(1);

@@ -1,6 +1,5 @@
-//! Cutting at the worker's own end: each thread watches the clock as it works, and when a cut has passed it hands over what
-//! its streams stood at, with the times of the transactions until then. So an interval holds what was done in it, however
-//! late the thread that collects them wakes.
+//! Cutting by the workers: each thread reads the clock as it works, and after a cut it delivers its streams' counters with the
+//! times of the transactions until then. So an interval holds the work done in it, however late the collector wakes.
 //!
 //! Pages go out and times come back cleared over bounded single-producer rings, all of them made before the start, as in
 //! `engine`. A stream without times needs no page of a thread that is blocked: its counters stand still meanwhile, and are
@@ -24,28 +23,28 @@ const STRIDE_MAX: u32 = 64;
 /// and about so often, as long as calls are short.
 const GLANCE: Ns = Ns(25_000);
 
-/// What a stream stood at when a cut passed.
+/// A stream's counters at a cut.
 pub(crate) struct Page {
     pub cut: u32,
     pub counts: [u64; COUNTS],
     pub times: Option<Box<Times>>,
 }
 
-/// One stream's end at the worker.
+/// The worker's end of a stream's pages.
 pub(crate) struct PageWriter {
     meter: Arc<Meter>,
     out: Producer<Page>,
     times: Option<(Box<Times>, Consumer<Box<Times>>)>,
 }
 
-/// The other end: where pages arrive.
+/// The collector's end.
 pub(crate) struct PageReader {
     pub pages: Consumer<Page>,
     pub cleared: Option<Producer<Box<Times>>>,
 }
 
 impl PageWriter {
-    /// Both ends of a stream's books; with `timed` its transactions are timed.
+    /// Both ends of a stream's pages; with `timed` its transactions are timed.
     pub(crate) fn open(meter: Arc<Meter>, timed: bool) -> (PageWriter, PageReader) {
         let (out, pages) = RingBuffer::new(PAGES);
         let (mut times, mut cleared) = (None, None);
@@ -74,7 +73,7 @@ impl PageWriter {
     }
 }
 
-/// What one thread knows of the course of the test.
+/// Cuts the intervals of one thread's streams.
 pub(crate) struct Cutter {
     grid: Grid,
     /// The next cut's number and moment.

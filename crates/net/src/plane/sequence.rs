@@ -1,4 +1,4 @@
-//! What became of a stream's datagrams, told by their numbers: those that arrived once, twice, late or never.
+//! Counts a stream's datagrams by their numbers: received, duplicate, reordered or lost.
 //!
 //! A datagram counts for the phase in which it was *sent*, which it carries; so for each phase, unique + lost = sent exactly,
 //! whenever it arrived. Reordering is that of RFC 4737 (a number below the next expected one); jitter is the
@@ -24,7 +24,7 @@ pub struct DatagramTally {
     pub reordered: [u64; PHASES],
     /// Datagrams that had arrived before.
     pub duplicates: [u64; PHASES],
-    /// Datagrams so late that nobody remembers whether they had arrived; they count as lost.
+    /// Datagrams too late to be told from duplicates; they count as lost.
     pub too_late: [u64; PHASES],
     /// Datagrams that are none of this stream.
     pub foreign: u64,

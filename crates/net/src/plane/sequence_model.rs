@@ -1,4 +1,4 @@
-//! The watch over numbers against a model that keeps them all: whatever arrives in whatever order, both count the same.
+//! The datagram counters against a model that keeps all numbers: both agree for any arrivals in any order.
 
 use super::sequence::{DatagramTally, Sequence, WINDOW};
 use super::{Header, PHASES};

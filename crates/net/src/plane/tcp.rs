@@ -239,7 +239,7 @@ impl<'a> Waiting<'a> {
     }
 
     fn park(&mut self, index: usize) {
-        // Whoever is alone has waited in the call already.
+        // A single stream has waited in its call already.
         if self.sockets.len() > 1 {
             self.readiness[index] = Readiness::Parked;
         }

@@ -1,7 +1,7 @@
-//! The interface at a receiver that its senders may have set. There is one at most, named by whoever started the receiver;
-//! a sender has it set only where its own control connection comes in by it, and for as long as that connection lives.
-//! Senders of one host share it, since one load can go by several connections: the last wish holds, and what was found is
-//! put back with the last of them. A sender of another host has to wait.
+//! The interface of a receiver that senders may change: at most one, named at the receiver's start. A sender can change it only
+//! if its control connection uses it, and only while that connection is open. Senders of one host share it, since a load can
+//! use several connections: the last request applies, and the original settings return with the last connection. Senders of
+//! other hosts have to wait.
 
 use super::{Event, Shared};
 use crate::NetError;
@@ -11,12 +11,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workload::Frames;
 
-/// Which interface may be changed, and who puts it back.
+/// Which interface may be changed, and how it is restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adjust {
-    /// Its name. Naming it is the permission.
+    /// Its name, which grants the permission.
     pub interface: String,
-    /// How the process is started that puts back what was found.
+    /// Starts the process that restores the original settings.
     pub guardian: Guardian,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct AdjustableInterface {
 #[derive(Debug)]
 struct State {
     keeper: InterfaceLease,
-    /// The hosts of the senders that have it set, one for each connection.
+    /// The hosts of the senders that hold it, one for each connection.
     holders: Vec<IpAddr>,
 }
 
@@ -57,7 +57,7 @@ impl AdjustableInterface {
         }
         let adjusted = state.keeper.apply(frames);
         if adjusted.is_err() && !again && state.holders.is_empty() {
-            // What was half done is undone; why it was not done whole is what counts.
+            // A partial change is undone; its cause is the error to report.
             let _ = state.keeper.put_back();
         }
         if adjusted.is_ok() && !again {
@@ -76,7 +76,7 @@ impl AdjustableInterface {
     }
 }
 
-/// What one sender may have changed. Dropping it puts back what was found.
+/// One sender's hold on the interface. Dropping it restores the original settings.
 pub(super) struct SenderLease<'a> {
     shared: &'a Shared,
     peer: String,

@@ -1,5 +1,5 @@
-//! How the streams of a test find their receiver: it opens ports of the test's own, and takes those connections and
-//! datagrams that begin with the test's preamble. Others are dropped; what waits to be told apart has a bound and a limit.
+//! Accepts the streams of a test: ports of the test's own take connections and datagrams that begin with the test's preamble
+//! and drop others; unidentified connections are bounded in number and time.
 
 use super::Shared;
 use crate::control::{Cookie, FromReceiver, FromSender, Link, fresh};
@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 /// How long the streams may take to arrive.
 const ARRIVE: Ns = Ns::secs(15);
-/// How long they may take once the sender has said that all are on their way: each goes over a connection of its own, and
-/// one whose first packets were lost is overtaken by what the sender says.
+/// The same once the sender has announced all of them: the announcement may overtake a connection whose first packets were
+/// lost.
 const OVERTAKEN: Ns = Ns::secs(5);
 /// Connections whose preamble has not come yet, at most.
 const STRANGERS_MAX: usize = 64;
 /// How long a connection may take over its preamble.
 const STRANGER: Ns = Ns::secs(2);
-/// How long the control connection is listened to between two looks at the others.
+/// How long to wait on the control connection between two polls of the others.
 const LOOK: Ns = Ns::millis(2);
 
-/// The ports of a test, and who has arrived at them.
+/// The ports of a test, and the streams that have arrived.
 pub(super) struct Gathering {
     cookie: Cookie,
     listener: Option<Arc<TcpListener>>,
@@ -37,7 +37,7 @@ pub(super) struct Gathering {
     arrived: Vec<Option<Socket>>,
 }
 
-/// A connection that has not said yet what it is.
+/// A connection whose preamble is incomplete.
 struct PendingConnection {
     stream: TcpStream,
     bytes: [u8; PREAMBLE],
@@ -98,7 +98,7 @@ impl Gathering {
         }
     }
 
-    /// Waits until the sender has said that all its streams are through, and they are.
+    /// Waits until the sender has announced all its streams and they have arrived.
     pub(super) fn gather(
         mut self,
         link: &mut Link,
@@ -131,7 +131,7 @@ impl Gathering {
         }
     }
 
-    /// Takes who is there.
+    /// Takes what has arrived.
     fn look(&mut self) {
         self.accept();
         for mut stranger in std::mem::take(&mut self.strangers) {

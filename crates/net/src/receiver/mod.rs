@@ -1,5 +1,5 @@
-//! The end that waits: it listens, lets senders in, and serves each on a thread of its own, so that many tests can be under
-//! way at once. Whatever a sender does or ceases to do ends its own test and nothing else.
+//! The receiver: listens, admits senders, and serves each on its own thread, so that tests run concurrently. A sender's failure
+//! ends its own test only.
 
 mod adjust;
 mod gather;
@@ -21,9 +21,9 @@ use std::thread::{Builder, JoinHandle};
 
 pub use adjust::Adjust;
 
-/// Senders that are served at once, at most.
+/// Most senders served at once.
 pub(crate) const SENDERS_MAX: usize = 64;
-/// How often the door looks whether it shall close.
+/// How often the listener polls for a stop.
 const LOOK: Ns = Ns::millis(100);
 
 /// How a receiver is set up.
@@ -31,17 +31,17 @@ const LOOK: Ns = Ns::millis(100);
 pub struct ReceiverConfig {
     /// Where it listens. Port 0 takes a free one.
     pub listen: Vec<SocketAddr>,
-    /// What senders must know; needed off loopback.
+    /// The secret of the senders; required off loopback.
     pub token: Option<Token>,
     /// Processors that the threads of a test are pinned to, in turn; none: left to the scheduler.
     pub cpus: Vec<usize>,
     /// The interface that senders may have set while they are connected.
     pub adjust: Option<Adjust>,
-    /// Who hears of what happens.
+    /// Takes events.
     pub listener: Listener,
 }
 
-/// Who hears of what happens, on the receiver's threads.
+/// Takes events, on the receiver's threads.
 #[derive(Clone)]
 pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
 
@@ -76,7 +76,7 @@ pub enum Event {
     Ended {
         /// The sender's address.
         peer: String,
-        /// What was asked for.
+        /// The name.
         spec: Box<Spec>,
         /// What this end counted.
         side: Box<SideReport>,
@@ -249,7 +249,7 @@ impl Shared {
     }
 }
 
-/// A sender inside, counted for as long as it is.
+/// A sender being served, counted until it is dropped.
 struct SenderSlot(Arc<Shared>);
 
 impl SenderSlot {

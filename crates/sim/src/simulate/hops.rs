@@ -1,4 +1,4 @@
-//! What hops count between two cuts, read off the engine's snapshots.
+//! The counters of hops between two cuts, from the engine's snapshots.
 //!
 //! A hop stands for several places of the network: stations in a row, both directions of a link, a queue limit. What went
 //! through them is what the busiest of them saw; what stays in them adds up. A group of disks is the exception: each I/O

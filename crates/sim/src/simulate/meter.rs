@@ -1,4 +1,4 @@
-//! What workers see of their I/O: tallies of an interval, as a live worker keeps them, and sums of a cell.
+//! The workers' I/O: tallies of an interval, as of a live worker, and sums of a cell.
 //!
 //! Times of I/Os are counted here, one by one and exactly, rather than read off the engine's own histograms, so that a
 //! simulated interval holds what a measured one holds. Nothing here decides anything.
@@ -11,7 +11,7 @@ use clock::Ns;
 use record::{Loop, Tally};
 use workload::{Demand, Dir};
 
-/// A class that no worker issues.
+/// A class without a worker.
 const NOBODY: u32 = u32::MAX;
 
 /// Reads and writes of a worker; `None` where it never does that.
@@ -44,7 +44,7 @@ impl Cell {
     }
 }
 
-/// Hears of every I/O's end.
+/// Counts every completed I/O.
 pub(super) struct Meter {
     /// For each class the worker that issues it, that worker's group, and whether it writes.
     classes: Vec<(u32, u32, Dir)>,

@@ -1,8 +1,7 @@
-//! Network loads in the record: the sources, intervals and counters that a live run has for a pair, its machines, its streams
-//! and its probe, by the same names (`docs/record.md`).
+//! Network loads in the record: sources, intervals and counters of a pair, its machines, streams and probe, under the names of
+//! a live run (`docs/record.md`).
 //!
-//! A job is counted at both ends when it is over, so that what was sent is what was received: what is under way at a cut is
-//! counted in the next.
+//! A job counts at both ends when it is complete, so sent equals received; jobs in flight at a cut count in the next interval.
 
 use super::confidence;
 use super::meter::{Meter, StreamCounts};
@@ -17,7 +16,7 @@ use record::{
     SourceId, SourceKind, StreamEnd, StreamLoad, Tally, Writer,
 };
 
-/// From this share of what its window lets through in an unloaded round trip, the window limits a stream.
+/// The window limits a stream from this share of one window per unloaded round trip.
 const BY_WINDOW: f64 = 0.9;
 
 /// A pair of the step that is being written.
@@ -194,7 +193,7 @@ impl OpenPair {
         part(self.hop, CounterId::ReadUndelivered, None, 0.0)
     }
 
-    /// What the writing end's socket would say of a stream.
+    /// The counters of the writing end's socket.
     fn socket(&self, job: &StreamJob, jobs: u64, seconds: f64) -> Vec<Reading> {
         let moved = jobs as f64 * f64::from(job.bytes);
         let mut all = vec![(CounterId::SendBuffer, job.window as f64)];

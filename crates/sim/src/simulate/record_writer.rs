@@ -1,4 +1,4 @@
-//! The record of a simulation as it is written: pieces of steps under the names and numbers of the record.
+//! Writes the record of a simulation: events of steps under the names and numbers of the record.
 //!
 //! One thread writes, step after step in the order of the plan, so that the file does not depend on how many threads
 //! simulated it. Each cut is a transaction: a killed process loses at most the last second.

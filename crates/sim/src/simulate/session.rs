@@ -175,12 +175,12 @@ impl Session<'_, '_, '_> {
     }
 }
 
-/// Compiles and simulates a step, telling all of it.
+/// Compiles and simulates a step, sending all its events.
 fn simulate_step(order: &Order, step: &Step, advanced: &AtomicU64, tell: &SyncSender<StepEvent>) {
     let plant = match (order.compile)(step) {
         Ok(plant) => plant,
         Err(why) => {
-            // Where nobody listens any more, nobody needs to know.
+            // The listener may be gone.
             let _ = tell.send(StepEvent::Failed(why));
             return;
         }

@@ -1,8 +1,8 @@
 //! One step, simulated from its first I/O to its last: warm-up, measured time, cool-down, in simulated time.
 //!
 //! Intervals are cut at whole seconds and at phase edges, as a live engine cuts them. Between the cuts the step goes on in
-//! cells, after each of which it looks whether it is to stop; those of the measured time are what its intervals of
-//! confidence are taken from. What it tells is a function of the plant and the seeds alone.
+//! cells, after each of which it may stop; the cells of the measured time yield its confidence intervals. Its events depend on
+//! the plant and the seeds alone.
 
 use super::batches::Batches;
 use super::confidence;
@@ -20,8 +20,7 @@ use record::{Interval, Level, Phase, SourceId, StepTimes};
 use scenario::{Change, Step};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A warm-up so many times as long as the measured time is not asked whether it was long enough: the rule looks no
-/// further than half of all.
+/// A warm-up so many times as long as the measured time is not checked: the rule considers at most half of all cells.
 const ASKED_MOST: u64 = 16;
 /// A pilot is doubled so often at most.
 const DOUBLINGS_MOST: u32 = 6;
@@ -39,13 +38,13 @@ pub(super) struct StepTerms<'a> {
 
 /// Why a step ended before its time.
 enum EarlyEnd {
-    /// The user ended it, or nobody listens any more.
+    /// The user ended it, or the listener is gone.
     Stopped,
     /// It cannot go on.
     Failed(String),
 }
 
-/// Simulates a step; whether it came to its end, or to a failure that it told. `tell` answers whether somebody listens.
+/// Simulates a step up to its end or a reported failure. `tell` returns false when the listener is gone.
 pub(super) fn simulate(
     step: &Step,
     plant: Plant,
@@ -192,7 +191,7 @@ impl StepRun<'_> {
         }
     }
 
-    /// Warms up until what it shows has come to rest: a pilot as in [`crate::study`], which is doubled until then.
+    /// Warms up until the figures have settled: a pilot as in [`crate::study`], doubled until then.
     fn pilot(&mut self, least: Ns) -> Result<(), EarlyEnd> {
         let first = if least > Ns::ZERO { least } else { self.times.measured() };
         let mut cell = Ps::nanos((first.0 / CELLS as u64).max(1));
@@ -239,7 +238,7 @@ impl StepRun<'_> {
         Ok(())
     }
 
-    /// Says so where the warm-up was too short.
+    /// Warns of a warm-up that was too short.
     fn ask_of_warmup(&mut self, warm: usize, cell: Ps) -> Result<(), EarlyEnd> {
         let chosen = self.step.steady.is_some() || self.terms.settle;
         if chosen || !self.step.incidents.is_empty() {
@@ -309,7 +308,7 @@ impl StepRun<'_> {
     }
 }
 
-/// Shows a warm-up what the workers did, which stays in the cut.
+/// Adds a cut's worker intervals to the warm-up rule; the cut keeps them.
 fn watch(warming: &mut Warming, cut: &mut Cut) {
     let (phase, from, to) = (cut.phase, cut.from, cut.to);
     for (number, tallies) in (0..).zip(&mut cut.workers) {

@@ -1,15 +1,14 @@
-//! What a step that is being simulated tells of itself, in order: the joint between the thread that simulates it and the
-//! one that writes the record.
+//! The events of a simulated step, in order: the interface between the thread that simulates it and the one that writes the
+//! record.
 //!
-//! Times are those of the step, from its beginning. Nothing of it depends on when, or beside which others, it is simulated:
-//! so the number of threads changes nothing.
+//! Times count from the step's start. No event depends on the simulation of other steps, so the number of threads has no effect.
 
 use super::meter::{StreamCounts, Tallies};
 use crate::plant::{Assumption, HopLimits, Issuer, MachinePair};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
 
-/// A part of a step's story.
+/// An event of a simulated step.
 pub(crate) enum StepEvent {
     /// It begins.
     StepStart(Box<StepStart>),
@@ -25,7 +24,7 @@ pub(crate) enum StepEvent {
     Failed(String),
 }
 
-/// Who takes part in a step.
+/// The participants of a step.
 pub(crate) struct StepStart {
     pub issuers: Vec<Issuer>,
     /// Names of the workers: those of the issuers, each once.
@@ -33,7 +32,7 @@ pub(crate) struct StepStart {
     pub hops: Vec<HopHead>,
     pub assumptions: Vec<Assumption>,
     pub pairs: Vec<MachinePair>,
-    /// What is to be known of it besides.
+    /// Further notes.
     pub notes: Vec<String>,
     pub times: StepTimes,
 }
@@ -46,7 +45,7 @@ pub(crate) struct HopHead {
     pub limits: HopLimits,
 }
 
-/// What everybody did between two cuts.
+/// The work of all participants between two cuts.
 pub(crate) struct Cut {
     pub phase: Phase,
     pub from: Ns,
