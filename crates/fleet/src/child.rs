@@ -1,7 +1,7 @@
 //! A child process that is an agent: its start, the end of its standard error, its exit.
 //!
-//! The child exits when the socket closes, which also happens when the coordinator dies, and is killed otherwise. It has a process group of its own, so that a Ctrl-C at the terminal reaches
-//! the coordinator alone, which then ends the run in order.
+//! The child exits when the socket closes, which also happens when the coordinator dies, and is killed otherwise. Its own
+//! process group keeps a Ctrl-C at the terminal from it: the coordinator receives that alone and ends the run in order.
 
 use clock::Ns;
 use std::io::Read;
@@ -41,7 +41,7 @@ impl Child {
         let child = Child { process, last_words, status: None };
         let listen = move || {
             let words = stderr.map(listen).unwrap_or_default();
-            // Nobody asks for the last words of a child that left in order.
+            // The last output matters only after a failure.
             let _ = tx.send(words);
         };
         thread::Builder::new().name("agent-stderr".to_owned()).spawn(listen)?;

@@ -205,7 +205,7 @@ impl NetNumbers {
     }
 }
 
-/// A receiver as an engine is told of it.
+/// A receiver in an engine's terms.
 fn receiver(receiver: &Receiver) -> Result<ReceiverSpec, AssignError> {
     let place = match &receiver.place {
         scenario::ReceiverPlace::At { host, port } => {

@@ -58,7 +58,7 @@ struct Barrier {
 
 impl Barrier {
     fn pass(&self) -> Grid {
-        // Nobody listens any more where the test is called off; then nobody releases either.
+        // Where the test is called off, neither end of the channels is left.
         let _ = self.ready.send((self.index, rustix::thread::gettid().as_raw_nonzero().get()));
         let grid = self.release.recv().unwrap_or_default();
         clock::sleep_until(grid.start());

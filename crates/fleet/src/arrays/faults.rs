@@ -76,10 +76,10 @@ impl FaultPlan {
         for (port, speed) in &self.speeds {
             self.served.set_speed(*port, *speed);
         }
-        let (orders, told) = mpsc::channel();
+        let (orders, inbox) = mpsc::channel();
         let line = Timeline::new(epoch, at, self.phases);
         let edge = MeasureStart::default();
-        let mut worker = FaultThread { plan: self, line, edge: edge.clone(), hops, out, told };
+        let mut worker = FaultThread { plan: self, line, edge: edge.clone(), hops, out, inbox };
         let failed = worker.out.clone();
         let stay = move || {
             let end = worker.stay();
@@ -102,7 +102,7 @@ struct FaultThread {
     edge: MeasureStart,
     hops: Vec<SourceId>,
     out: IntervalTx,
-    told: Receiver<Order>,
+    inbox: Receiver<Order>,
 }
 
 impl FaultThread {
@@ -114,7 +114,7 @@ impl FaultThread {
             let next = self.plan.faults.front();
             let due = next.map(|fault| self.line.measure().plus(fault.at)).filter(|due| *due < end);
             let wait = due.unwrap_or(end).since(clock::now());
-            match self.told.recv_timeout(wait.into()) {
+            match self.inbox.recv_timeout(wait.into()) {
                 Ok(Order::Look) => continue,
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return Output::Finished,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -131,7 +131,7 @@ impl FaultThread {
         // The moment before: what initiators notice comes after it.
         let at = self.line.on_record(clock::now());
         self.plan.served.do_to(fault.port, fault.action)?;
-        let (code, what) = told(fault.action);
+        let (code, what) = describe(fault.action);
         let _ = self.out.send(Output::Event(Event {
             at,
             step: Some(self.plan.index),
@@ -145,7 +145,7 @@ impl FaultThread {
 }
 
 /// A fault's event code, and its text after the name of the port.
-fn told(action: PortFault) -> (&'static str, String) {
+fn describe(action: PortFault) -> (&'static str, String) {
     match action {
         PortFault::Kill => (
             "fault-kill",

@@ -1,7 +1,8 @@
 //! The coordinator's end of the conversation with all agents: what each message, loss and timeout means for the run.
 //!
 //! A state machine without threads, sockets, channels or clock: [`Conversation::handle`] takes the time and an input, and
-//! [`Conversation::effect`] yields the resulting actions in order. The driver ([`crate::run`]) performs them. Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
+//! [`Conversation::effect`] yields the resulting actions in order. The driver ([`crate::run`]) performs them.
+//! Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
 //!
 //! A driver begins a piece of work ([`greet`](Conversation::greet), [`serve`](Conversation::serve),
 //! [`begin_step`](Conversation::begin_step)) and feeds inputs until [`Action::Ended`] says how it ended. **Invariant:** it

@@ -346,7 +346,7 @@ fn an_array_that_is_lost_ends_the_run_and_says_so() {
         assert_eq!(played.log.steps.len(), steps);
         assert_eq!(outcome.failure.expect("a failure").agent, "store");
         let told = &played.log.event("agent-lost").text;
-        assert!(told.contains("The array `store` is gone with it, which ends the run"), "{told}");
+        assert!(told.contains("Its array `store` is gone, which ends the run"), "{told}");
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum FromSender {
     /// Asks for the time; `sent` comes back.
     Clock { sent: Ns },
     /// The receiver's interface is to be what was found with this over it, for as long as this connection lives; with nothing
-    /// in it, all is put back, or it is only told what is there.
+    /// in it, everything is restored, or only described.
     Adjust(Frames),
     /// The test to come.
     Prepare(Box<Spec>),

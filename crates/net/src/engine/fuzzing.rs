@@ -24,7 +24,7 @@ pub(crate) fn tell_end(spec: &Spec, sender: &SideReport, receiver: &SideReport) 
     with_scribe(spec, |writer| writer.close(&outcome));
 }
 
-/// A record's place for every stream of a test, which nobody reads.
+/// A record's place for every stream of a test, which is not read.
 fn with_scribe(spec: &Spec, tell: impl FnOnce(&mut FigureWriter<'_>)) {
     let id = SourceId;
     let streams = (0..spec.up() + spec.down()).map(u32::from);

@@ -118,7 +118,7 @@ impl GuardianHandle {
 impl Drop for GuardianHandle {
     fn drop(&mut self) {
         self.orders = None;
-        // It acts on the end of its input and then ends; nobody else waits for it.
+        // It acts on the end of its input and then ends.
         let _ = self.child.wait();
     }
 }

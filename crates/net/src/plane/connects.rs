@@ -23,7 +23,7 @@ const CONNECT: Ns = Ns::secs(3);
 /// A pause after a connection that failed.
 const PAUSE: Ns = Ns::millis(1);
 
-/// Asks from `begin` on until told to stop. A transaction that failed is counted, the first reason is kept, and the next
+/// Asks from `begin` on until stopped. A transaction that failed is counted, the first reason is kept, and the next
 /// one follows; only what no further one can cure is an error.
 pub(crate) fn ask(
     route: &ConnectRoute<'_>,
@@ -75,7 +75,7 @@ fn transaction(
     }
 }
 
-/// Answers from `begin` on until told to stop. Who does not begin with the test's preamble is shut out.
+/// Answers from `begin` on until stopped. Who does not begin with the test's preamble is shut out.
 pub(crate) fn answer(
     listener: &TcpListener,
     meter: &Meter,

@@ -32,7 +32,7 @@ pub(crate) fn prepare(socket: &UdpSocket) -> io::Result<()> {
     socket.set_read_timeout(Some(socket::LOOK))
 }
 
-/// Asks from `begin` on until told to stop. What the kernel refuses is a failed transaction, and the first reason is kept;
+/// Asks from `begin` on until stopped. What the kernel refuses is a failed transaction, and the first reason is kept;
 /// what merely got lost needs none.
 pub(crate) fn ask(
     route: &DatagramRoute<'_>,

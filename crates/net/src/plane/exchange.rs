@@ -15,7 +15,7 @@ pub(crate) struct Sizes {
     pub response: usize,
 }
 
-/// Asks from the start on until told to stop, with a pause between a response and the next request.
+/// Asks from the start on until stopped, with a pause between a response and the next request.
 pub(crate) fn ask(
     socket: &TcpStream,
     meter: &Meter,

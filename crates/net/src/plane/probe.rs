@@ -13,7 +13,7 @@ const BYTES: usize = 64;
 const PAUSE: Ns = Ns::millis(1);
 const SIZES: Sizes = Sizes { request: BYTES, response: BYTES };
 
-/// Asks until told to stop.
+/// Asks until stopped.
 pub(crate) fn ask(
     socket: &TcpStream,
     meter: &Meter,

@@ -45,7 +45,7 @@ const COMPLETIONS: Ns = Ns::secs(4);
 /// How often a waiting thread looks whether it shall end.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Sends from `begin` on until told to stop, then says so to the peer. Streams end one by one where the peer goes.
+/// Sends from `begin` on until stopped, then says so to the peer. Streams end one by one where the peer goes.
 pub(crate) fn send_all(
     streams: &mut [Stream],
     how: &Sending<'_>,

@@ -1,4 +1,4 @@
-//! UDP datagrams in: taken by the batch, told apart by their numbers. Only new datagrams count as received.
+//! UDP datagrams in: taken by the batch, distinguished by their numbers. Only new datagrams count as received.
 
 use super::sequence::Sequence;
 use super::{Count, Cutter, Header, Meter, WorkerContext, again, nothing};

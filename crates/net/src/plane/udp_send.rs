@@ -40,7 +40,7 @@ const PAUSE: Ns = Ns(100_000);
 /// How long is slept at a time, at most, before looking whether to end.
 const LOOK: Ns = Ns::millis(100);
 
-/// Sends from `begin` on until told to stop. Streams of a thread take turns, the one that is due first going first.
+/// Sends from `begin` on until stopped. Streams of a thread take turns, the one that is due first going first.
 pub(crate) fn send_all(streams: &mut [Stream], how: &mut Sending, context: &mut WorkerContext<'_>) {
     context.begin();
     let start = clock::now();

@@ -151,7 +151,7 @@ impl<'a> SenderLease<'a> {
 
 impl Drop for SenderLease<'_> {
     fn drop(&mut self) {
-        // What went wrong was told already.
+        // The error is reported already.
         let _ = self.leave();
     }
 }

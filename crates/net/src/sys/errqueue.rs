@@ -5,7 +5,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// What one look at the queue told.
+/// The result of one read of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Completions {
     /// Sends that the kernel is done with.

@@ -1,4 +1,4 @@
-//! The scatter of the parts of a step: of each group, of sums of groups, and of hops that somebody asks for, batch by batch.
+//! The scatter of the parts of a step: of each group, of sums of groups, and of requested hops, batch by batch.
 //!
 //! Between the cells of a step nothing of this is known: groups are summed by the meter as their I/Os end, and hops are
 //! read off the engine at the end of a batch. So it costs the same whatever the load; its memory is [`BATCHES`] cells for

@@ -12,7 +12,7 @@ use record::{Loop, Tally};
 use workload::{Demand, Dir};
 
 /// A class without a worker.
-const NOBODY: u32 = u32::MAX;
+const NO_WORKER: u32 = u32::MAX;
 
 /// Reads and writes of a worker; `None` where it never does that.
 pub(super) type Tallies = [Option<Tally>; 2];
@@ -95,14 +95,14 @@ impl Meter {
     pub fn new(plant: &Plant, names: &[String]) -> Meter {
         let mut kinds = vec![WorkerKind::default(); names.len()];
         let groups = groups(plant);
-        let mut worker_of = vec![(NOBODY, NOBODY); plant.network.loads().len()];
+        let mut worker_of = vec![(NO_WORKER, NO_WORKER); plant.network.loads().len()];
         for issuer in &plant.issuers {
             let Some(worker) = names.iter().position(|name| *name == issuer.source) else {
                 continue;
             };
             let Some(load) = plant.network.loads().get(issuer.load.0 as usize) else { continue };
             let group = groups.iter().position(|group| *group == issuer.group);
-            let group = group.map_or(NOBODY, |group| group as u32);
+            let group = group.map_or(NO_WORKER, |group| group as u32);
             worker_of[issuer.load.0 as usize] = (worker as u32, group);
             let (reads, writes) = directions(load);
             let kind = &mut kinds[worker];
@@ -113,7 +113,7 @@ impl Meter {
         // Streams are numbered behind the workers.
         for (number, stream) in (names.len()..).zip(plant.streams()) {
             if let Some(of) = worker_of.get_mut(stream.load.0 as usize) {
-                *of = (number as u32, NOBODY);
+                *of = (number as u32, NO_WORKER);
             }
         }
         let streams: Vec<StreamCounts> =
@@ -231,7 +231,7 @@ impl Observer for Meter {
     fn ended(&mut self, io: &Ended) {
         let (worker, group, dir) = self.classes[io.class as usize];
         if let Some(stream) = (worker as usize).checked_sub(self.tallies.len())
-            && worker != NOBODY
+            && worker != NO_WORKER
         {
             return self.carried(stream, dir, io);
         }
